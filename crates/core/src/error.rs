@@ -1,0 +1,267 @@
+//! One error for the whole engine: what kind, in words, where, and what lay beneath.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// What went wrong, for callers that decide by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// No such file, object or branch.
+    NotFound,
+    /// Something of that name is there already.
+    Exists,
+    /// The bytes contradict the format.
+    Malformed,
+    /// A checksum does not match its bytes.
+    Checksum,
+    /// Well formed, but nothing here can read it.
+    Unsupported,
+    /// A limit of [`Limits`](crate::wire::Limits) would be passed.
+    Limit,
+    /// What was asked for does not fit what is there.
+    Mismatch,
+    /// The file changed while it was open.
+    Changed,
+    /// No answer in time.
+    TimedOut,
+    /// Not allowed.
+    Denied,
+    /// The operating system reported an error.
+    Io,
+    /// The caller cancelled.
+    Cancelled,
+}
+
+/// Where it went wrong. Each layer that an error crosses adds what it knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// File name or URL.
+    pub file: Option<Arc<str>>,
+    /// Path of the object in the file, with branch or member.
+    pub object: Option<Arc<str>>,
+    /// Number of the basket in its branch.
+    pub basket: Option<u32>,
+    /// Byte offset: in the file, or in the object where `object` is set.
+    pub offset: Option<u64>,
+    /// What the format asks for.
+    pub expected: Option<u64>,
+    /// What is there.
+    pub found: Option<u64>,
+}
+
+/// The error of every fallible call. Eight bytes wide, so that `Result`s stay small in inner loops.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::{Error, ErrorKind};
+/// let error = Error::malformed("bad magic").at(4).wanted(7, 8).in_file("a.root");
+/// assert_eq!(error.kind(), ErrorKind::Malformed);
+/// assert_eq!(error.to_string(), "malformed: bad magic (file a.root, offset 4, expected 7, found 8)");
+/// ```
+pub struct Error(Box<Detail>);
+
+struct Detail {
+    kind: ErrorKind,
+    message: Cow<'static, str>,
+    place: Place,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// `Result` with this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error of `kind`, in words.
+    pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(Detail { kind, message: message.into(), place: Place::default(), source: None }))
+    }
+
+    /// Bytes that contradict the format.
+    pub fn malformed(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Malformed, message)
+    }
+
+    /// Something that nothing here can read.
+    pub fn unsupported(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Unsupported, message)
+    }
+
+    /// A limit that would be passed: `found` against `allowed`.
+    pub fn limit(what: impl Into<Cow<'static, str>>, allowed: u64, found: u64) -> Self {
+        Self::new(ErrorKind::Limit, what).wanted(allowed, found)
+    }
+
+    /// No such thing.
+    pub fn not_found(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
+    /// What was asked for does not fit what is there.
+    pub fn mismatch(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Mismatch, message)
+    }
+
+    /// Sets the byte offset, unless a deeper layer did.
+    #[must_use]
+    pub fn at(mut self, offset: u64) -> Self {
+        self.0.place.offset.get_or_insert(offset);
+        self
+    }
+
+    /// Sets what was expected and what was found.
+    #[must_use]
+    pub fn wanted(mut self, expected: u64, found: u64) -> Self {
+        self.0.place.expected = Some(expected);
+        self.0.place.found = Some(found);
+        self
+    }
+
+    /// Names the file, unless a deeper layer did.
+    #[must_use]
+    pub fn in_file(mut self, file: impl Into<Arc<str>>) -> Self {
+        self.0.place.file.get_or_insert_with(|| file.into());
+        self
+    }
+
+    /// Names the object. An outer object is put before an inner one, with a slash.
+    #[must_use]
+    pub fn in_object(mut self, object: &str) -> Self {
+        let place = &mut self.0.place.object;
+        *place = Some(match place.take() {
+            None => object.into(),
+            Some(inner) => format!("{object}/{inner}").into(),
+        });
+        self
+    }
+
+    /// Names the basket, unless a deeper layer did.
+    #[must_use]
+    pub fn in_basket(mut self, basket: u32) -> Self {
+        self.0.place.basket.get_or_insert(basket);
+        self
+    }
+
+    /// Attaches the error that lay beneath.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// What kind of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The words, without the place.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Where it happened.
+    pub fn place(&self) -> &Place {
+        &self.0.place
+    }
+}
+
+impl ErrorKind {
+    /// The kind in lower-case words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotFound => "not found",
+            Self::Exists => "exists",
+            Self::Malformed => "malformed",
+            Self::Checksum => "checksum",
+            Self::Unsupported => "unsupported",
+            Self::Limit => "limit",
+            Self::Mismatch => "mismatch",
+            Self::Changed => "changed",
+            Self::TimedOut => "timed out",
+            Self::Denied => "denied",
+            Self::Io => "i/o",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Detail { kind, message, place, source } = &*self.0;
+        write!(f, "{}: {message}", kind.as_str())?;
+        let mut open = false;
+        let mut part = |f: &mut fmt::Formatter<'_>, name: &str, value: &dyn fmt::Display| {
+            let lead = if std::mem::replace(&mut open, true) { ", " } else { " (" };
+            write!(f, "{lead}{name} {value}")
+        };
+        if let Some(file) = &place.file {
+            part(f, "file", file)?;
+        }
+        if let Some(object) = &place.object {
+            part(f, "object", object)?;
+        }
+        if let Some(basket) = &place.basket {
+            part(f, "basket", basket)?;
+        }
+        if let Some(offset) = &place.offset {
+            part(f, "offset", offset)?;
+        }
+        if let Some(expected) = &place.expected {
+            part(f, "expected", expected)?;
+        }
+        if let Some(found) = &place.found {
+            part(f, "found", found)?;
+        }
+        if open {
+            f.write_str(")")?;
+        }
+        if let Some(source) = source {
+            write!(f, ": {source}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as _)
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(source: std::io::Error) -> Self {
+        let kind = match source.kind() {
+            std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+            std::io::ErrorKind::AlreadyExists => ErrorKind::Exists,
+            std::io::ErrorKind::PermissionDenied => ErrorKind::Denied,
+            std::io::ErrorKind::TimedOut => ErrorKind::TimedOut,
+            _ => ErrorKind::Io,
+        };
+        Self::new(kind, "the operating system refused").because(source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_eight_bytes_wide() {
+        assert_eq!(size_of::<Error>(), 8);
+    }
+
+    #[test]
+    fn outer_objects_come_first_and_inner_places_win() {
+        let error = Error::malformed("x").at(3).in_object("branch").at(9).in_object("dir/tree").in_file("f");
+        assert_eq!(error.place().object.as_deref(), Some("dir/tree/branch"));
+        assert_eq!(error.place().offset, Some(3));
+    }
+}

@@ -1,0 +1,7 @@
+//! Sapwood reads and writes CERN ROOT files at the speed of the hardware, without ROOT.
+
+#![forbid(unsafe_code)]
+
+mod error;
+
+pub use error::{Error, ErrorKind, Place, Result};
