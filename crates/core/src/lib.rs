@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod container;
 mod error;
+pub mod wire;
 
 pub use error::{Error, ErrorKind, Place, Result};
