@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod column;
 pub mod container;
 mod error;
 pub mod wire;

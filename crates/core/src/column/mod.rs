@@ -1,0 +1,10 @@
+//! VALUES: columns while they grow and when they are whole. No idea of branches.
+
+mod kind;
+mod number;
+mod part;
+
+pub use kind::{BufferId, Field, Kind, ListOf};
+pub use number::{Number, Packing, Prim};
+pub(crate) use part::decode_numbers;
+pub use part::{BufferKind, Growing, Part};
