@@ -5,6 +5,7 @@
 pub mod column;
 pub mod container;
 mod error;
+pub mod schema;
 pub mod wire;
 
 pub use error::{Error, ErrorKind, Place, Result};

@@ -1,0 +1,18 @@
+//! CLASSES: C++ type names, StreamerInfo, and their compilation to programs.
+
+mod compile;
+mod custom;
+mod execute;
+mod info;
+mod objects;
+mod program;
+mod registry;
+mod typename;
+
+pub use compile::Target;
+pub use execute::{Machine, Order};
+pub use info::{Detail, Element, StreamerInfo, read_infos};
+pub use objects::{ObjectRow, Objects};
+pub use program::{Counter, Custom, Program, Step};
+pub use registry::Registry;
+pub use typename::{Mapping, Sequence, TypeName};
