@@ -8,4 +8,6 @@ mod error;
 pub mod schema;
 pub mod wire;
 
+pub mod codec;
+
 pub use error::{Error, ErrorKind, Place, Result};
