@@ -3,8 +3,11 @@
 mod kind;
 mod number;
 mod part;
+mod whole;
 
 pub use kind::{BufferId, Field, Kind, ListOf};
 pub use number::{Number, Packing, Prim};
-pub(crate) use part::decode_numbers;
 pub use part::{BufferKind, Growing, Part};
+pub(crate) use part::{decode_numbers, swap_in_place};
+pub(crate) use whole::join;
+pub use whole::{Column, Native};

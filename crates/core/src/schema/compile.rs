@@ -282,7 +282,7 @@ impl Compiler<'_> {
         let counter = self.counter(element, scope)?;
         let ends = self.buffer(BufferKind::Ends);
         let values = self.buffer(BufferKind::Numbers(prim.number()));
-        let step = Step::Counted { prim, len: element.array_length.max(1), counter, ends, values };
+        let step = Step::Counted { prim, flagged: true, len: element.array_length.max(1), counter, ends, values };
         let item = Box::new(Kind::Number { buffer: values, number: prim.number() });
         Ok((vec![step], Kind::List { offsets: ends, of: ListOf::Sequence, item }))
     }
@@ -700,7 +700,7 @@ fn this_item(title: &str) -> Option<&str> {
 }
 
 /// Joins neighbouring runs into one.
-fn regroup(steps: Vec<Step>) -> Vec<Step> {
+pub(crate) fn regroup(steps: Vec<Step>) -> Vec<Step> {
     let mut out: Vec<Step> = Vec::with_capacity(steps.len());
     for step in steps {
         if let Step::Run { fields: more, bytes: more_bytes } = &step

@@ -35,7 +35,7 @@ pub(super) fn which(class: &str) -> Option<Custom> {
 }
 
 /// Whether a class has a hand-written layout.
-pub(super) fn is_custom(class: &str) -> bool {
+pub(crate) fn is_custom(class: &str) -> bool {
     which(class).is_some()
 }
 

@@ -125,9 +125,9 @@ impl Machine<'_> {
                     }
                 }
             }
-            Step::Counted { prim, len, counter, ends, values } => {
+            Step::Counted { prim, flagged, len, counter, ends, values } => {
                 for index in 0..n {
-                    let present = reader.u8()? != 0;
+                    let present = !flagged || reader.u8()? != 0;
                     let count = self.count(counter, part, n, index)?;
                     let items = if present { count.saturating_mul(*len as usize) } else { 0 };
                     let from = reader.take(items.saturating_mul(prim.bytes()))?;
@@ -168,19 +168,13 @@ impl Machine<'_> {
                     return Ok(());
                 }
                 let frame = reader.frame()?;
-                if frame.is_member_wise() {
-                    self.member_wise(
-                        program,
-                        reader,
-                        lists,
-                        frame,
-                        columns.as_ref(),
-                        *value_version_from,
-                        *ends,
-                        part,
-                    )?;
+                let body = if frame.is_member_wise() {
+                    Some(self.value_body(frame, columns.as_ref(), *value_version_from, reader)?)
                 } else {
-                    self.lists(program, reader, lists, *item, *ends, part)?;
+                    None
+                };
+                for _ in 0..lists {
+                    self.one_list(program, reader, frame, *item, body, *ends, part)?;
                 }
                 reader.finish(frame, "a collection")?;
             }
@@ -289,18 +283,14 @@ impl Machine<'_> {
         Ok(())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the fields of one step")]
-    fn member_wise(
-        &mut self,
-        program: &Program,
-        reader: &mut Reader<'_>,
-        lists: usize,
+    /// The columns of a member-wise collection, by the version that stands behind its frame.
+    fn value_body(
+        &self,
         frame: Frame,
         columns: Option<&Versions>,
         value_version_from: i16,
-        ends: BufferId,
-        part: &mut Part,
-    ) -> Result<()> {
+        reader: &mut Reader<'_>,
+    ) -> Result<Span> {
         let at = reader.position() as u64;
         let Some(columns) = columns else {
             return Err(Error::unsupported(
@@ -315,22 +305,33 @@ impl Machine<'_> {
         } else {
             columns.bodies.first().copied()
         };
-        let Some(body) = body else {
-            return Err(Error::unsupported(format!(
-                "the file does not describe this version of class {}",
-                columns.class
-            ))
-            .at(at));
-        };
-        for _ in 0..lists {
-            let items = reader.count()?;
+        body.map(|body| body.span).ok_or_else(|| {
+            Error::unsupported(format!("the file does not describe this version of class {}", columns.class)).at(at)
+        })
+    }
+
+    /// One collection behind its frame, and behind the version of its value.
+    #[expect(clippy::too_many_arguments, reason = "the fields of one step")]
+    fn one_list(
+        &mut self,
+        program: &Program,
+        reader: &mut Reader<'_>,
+        frame: Frame,
+        item: Span,
+        columns: Option<Span>,
+        ends: BufferId,
+        part: &mut Part,
+    ) -> Result<()> {
+        let items = reader.count()?;
+        match columns {
             // Before version 7 the columns were written for an empty collection too.
-            if items > 0 || frame.class_version() < 7 {
-                self.run(program, body.span, reader, items, Order::Columns, part)?;
+            Some(body) if items > 0 || frame.class_version() < 7 => {
+                self.run(program, body, reader, items, Order::Columns, part)?;
             }
-            part.end_list(ends, items)?;
+            Some(_) => {}
+            None => self.each(program, item, reader, items, part)?,
         }
-        Ok(())
+        part.end_list(ends, items)
     }
 
     /// `n` framed objects of a class.
@@ -571,5 +572,102 @@ fn whole(bytes: &[u8], number: Number) -> i64 {
         Number::U64 => read!(u64),
         Number::F32 => read!(f32),
         Number::F64 => read!(f64),
+    }
+}
+
+impl Machine<'_> {
+    /// Decodes the object that a record holds, and all that it points at. Gives its number.
+    pub fn root(&mut self, class: &str, reader: &mut Reader<'_>) -> Result<u32> {
+        let class: Arc<str> = class.into();
+        // Tag 1 and the position of the record's first byte both stand for it.
+        let id = self.objects.at_position(reader.position());
+        self.object(id, &class, reader, None)?;
+        self.settle(reader)?;
+        Ok(id)
+    }
+}
+
+impl Machine<'_> {
+    /// Decodes the items of a split collection's member until the reader's end; gives their number.
+    ///
+    /// A column that has one frame around it ends where that ends; any other ends with the entry.
+    pub fn column_until_end(&mut self, program: &Program, reader: &mut Reader<'_>, part: &mut Part) -> Result<usize> {
+        let mut items = 0;
+        match program.root_steps() {
+            [Step::SharedFrame { body, count }] => {
+                let frame = reader.frame()?;
+                while reader.left() > 0 {
+                    self.each(program, *body, reader, *count as usize, part)?;
+                    items += 1;
+                }
+                reader.finish(frame, "a column")?;
+            }
+            [Step::Collection { framed: true, array, item, columns, value_version_from, ends }] => {
+                let frame = reader.frame()?;
+                let mut body = None;
+                if frame.is_member_wise() {
+                    body = Some(self.value_body(frame, columns.as_ref(), *value_version_from, reader)?);
+                }
+                while reader.left() > 0 {
+                    for _ in 0..*array {
+                        self.one_list(program, reader, frame, *item, body, *ends, part)?;
+                    }
+                    items += 1;
+                }
+                reader.finish(frame, "a column")?;
+            }
+            _ => {
+                while reader.left() > 0 {
+                    let before = reader.at();
+                    self.run(program, program.root, reader, 1, Order::Columns, part)?;
+                    if reader.at() == before {
+                        return Err(Error::malformed("an item of a column has no bytes").at(reader.position() as u64));
+                    }
+                    items += 1;
+                }
+            }
+        }
+        part.rows += items;
+        Ok(items)
+    }
+
+    /// Appends `n` rows of zeros and empty lists.
+    pub fn empty(&mut self, kind: &crate::column::Kind, n: usize, part: &mut Part) -> Result<()> {
+        use crate::column::Kind;
+        match kind {
+            Kind::Number { buffer, number } => {
+                let bytes = part.bytes_mut(*buffer);
+                bytes.resize(bytes.len() + n * number.bytes(), 0);
+            }
+            Kind::Text { offsets, .. } | Kind::Opaque { offsets, .. } | Kind::List { offsets, .. } => {
+                for _ in 0..n {
+                    part.end_list(*offsets, 0)?;
+                }
+            }
+            Kind::Fixed { len, item } => self.empty(item, n.saturating_mul(*len), part)?,
+            Kind::Record { fields, .. } => {
+                for field in fields {
+                    self.empty(&field.kind, n, part)?;
+                }
+            }
+            Kind::Pointer { buffer, .. } => {
+                for _ in 0..n {
+                    part.words_mut(*buffer).push(0);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An object behind its class name: what a `TLeafObject` of varying class holds.
+    pub fn virtual_object(&mut self, reader: &mut Reader<'_>, part: &mut Part) -> Result<()> {
+        let length = usize::from(reader.u8()?);
+        let name = reader.take(length + 1)?;
+        let class: Arc<str> = crate::wire::text(name.strip_suffix(&[0]).unwrap_or(name)).into();
+        let id = self.objects.fresh();
+        self.object(id, &class, reader, None)?;
+        part.words_mut(0).push(id);
+        part.rows += 1;
+        Ok(())
     }
 }

@@ -10,9 +10,11 @@ mod registry;
 mod typename;
 
 pub use compile::Target;
+pub(crate) use compile::regroup;
+pub(crate) use custom::is_custom;
 pub use execute::{Machine, Order};
 pub use info::{Detail, Element, StreamerInfo, read_infos};
 pub use objects::{ObjectRow, Objects};
-pub use program::{Counter, Custom, Program, Step};
+pub use program::{Counter, Custom, Program, RunField, Step, TextForm};
 pub use registry::Registry;
 pub use typename::{Mapping, Sequence, TypeName};

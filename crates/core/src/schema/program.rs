@@ -37,6 +37,12 @@ pub struct RunField {
     pub(crate) buffer: BufferId,
 }
 
+impl RunField {
+    pub(crate) fn new(at: u32, count: usize, prim: Prim, buffer: BufferId) -> Self {
+        Self { at, count: u32::try_from(count).unwrap_or(u32::MAX), prim, buffer }
+    }
+}
+
 /// Where the length of a counted array comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {
@@ -144,6 +150,8 @@ pub enum Step {
     Counted {
         /// Type of the numbers.
         prim: Prim,
+        /// Whether a byte says if anything follows; counted leaves have none.
+        flagged: bool,
         /// Items for each count, 1 unless the member is an array of pointers.
         len: u32,
         /// Where the count comes from.
@@ -255,6 +263,17 @@ pub enum Step {
 }
 
 impl Program {
+    /// A program of steps that are known to be right: what leaves mean.
+    pub(crate) fn of(steps: Vec<Step>, kind: Kind, buffers: Vec<BufferKind>) -> Self {
+        let root = Span { start: 0, end: steps.len() as u32 };
+        Self { steps, root, kind, buffers }
+    }
+
+    /// The steps at the root.
+    pub(crate) fn root_steps(&self) -> &[Step] {
+        &self.steps[self.root.start as usize..self.root.end as usize]
+    }
+
     /// Bytes of one row in the file, where they are the same for all rows.
     pub fn fixed_bytes(&self) -> Option<usize> {
         match self.steps.get(self.root.start as usize..self.root.end as usize)? {
