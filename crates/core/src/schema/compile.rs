@@ -63,7 +63,11 @@ pub(super) fn compile(target: &Target, registry: &Registry) -> Result<Program> {
             let (steps, field) = compiler.element(element, &mut Scope::outside())?;
             (steps, field.map_or_else(|| Kind::Record { class: "".into(), fields: Vec::new() }, |field| field.kind))
         }
-        Target::Value { name } => compiler.member(&TypeName::parse(name)?, 0)?,
+        Target::Value { name } => match TypeName::parse(name)? {
+            // A string that is a whole object has no frame.
+            TypeName::StdString => compiler.bare(&TypeName::StdString, 0)?,
+            other => compiler.member(&other, 0)?,
+        },
     };
     let root = compiler.seal(steps);
     Ok(Program { steps: compiler.steps, root, kind, buffers: compiler.buffers })

@@ -1,0 +1,35 @@
+//! `sapwood._core`: the engine as Python sees it. The package beside it gives this the words of uproot.
+
+#![forbid(unsafe_code)]
+
+mod buffer;
+mod column;
+mod errors;
+mod file;
+mod object;
+mod tree;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use super::buffer::Buffer;
+    #[pymodule_export]
+    use super::column::Column;
+    #[pymodule_export]
+    use super::errors::SapwoodError;
+    #[pymodule_export]
+    use super::file::File;
+    #[pymodule_export]
+    use super::object::{Object, Struct};
+    #[pymodule_export]
+    use super::tree::Tree;
+
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

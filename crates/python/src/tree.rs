@@ -1,0 +1,114 @@
+//! Trees: branches and columns.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::column::{Column, kind};
+use crate::errors::raise;
+use crate::object::Object;
+
+/// A tree.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct Tree(pub(crate) Arc<sapwood::tree::Tree>);
+
+#[pymethods]
+impl Tree {
+    /// `fName`.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// `fTitle`.
+    #[getter]
+    fn title(&self) -> &str {
+        &self.0.title
+    }
+
+    /// `fEntries`.
+    #[getter]
+    fn num_entries(&self) -> u64 {
+        self.0.entries
+    }
+
+    /// `fAliases`.
+    #[getter]
+    fn aliases(&self) -> Vec<(String, String)> {
+        self.0.aliases.clone()
+    }
+
+    /// Entry ranges of the clusters.
+    #[getter]
+    fn clusters(&self) -> Vec<(u64, u64)> {
+        self.0.clusters().into_iter().map(|range| (range.start, range.end)).collect()
+    }
+
+    /// The record as an object.
+    #[getter]
+    fn object(&self) -> Object {
+        Object(self.0.object.clone())
+    }
+
+    /// Top-level branches.
+    #[getter]
+    fn top(&self) -> Vec<usize> {
+        self.0.top().to_vec()
+    }
+
+    /// All branches, depth first, as dictionaries.
+    fn branches<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for branch in self.0.branches() {
+            let row = PyDict::new(py);
+            row.set_item("id", branch.id)?;
+            row.set_item("name", &*branch.name)?;
+            row.set_item("path", &*branch.path)?;
+            row.set_item("title", &*branch.title)?;
+            row.set_item("class", &*branch.class)?;
+            row.set_item("parent", branch.parent)?;
+            row.set_item("children", branch.children.clone())?;
+            row.set_item("entries", branch.entries)?;
+            row.set_item("has_data", branch.has_data())?;
+            row.set_item("tot_bytes", branch.tot_bytes)?;
+            row.set_item("zip_bytes", branch.zip_bytes)?;
+            row.set_item("compress", branch.compress)?;
+            row.set_item("baskets", branch.baskets().len())?;
+            let element = branch.element.as_ref();
+            row.set_item("class_name", element.map(|element| &*element.class_name).or(branch.object_class.as_deref()))?;
+            row.set_item("clones_name", element.map(|element| &*element.clones_name))?;
+            row.set_item("element_kind", element.map(|element| element.kind))?;
+            list.append(row)?;
+        }
+        Ok(list)
+    }
+
+    /// Type of a branch: (type in C++ words, type as nested tuples). Raises why nobody can decode it.
+    fn interpretation(&self, py: Python<'_>, id: usize) -> PyResult<(String, Py<PyAny>)> {
+        let found = self.0.interpretation(id).map_err(raise)?;
+        Ok((found.type_name.clone(), kind(py, &found.kind)?))
+    }
+
+    /// Entries that a branch has.
+    fn entry_range(&self, id: usize) -> Option<(u64, u64)> {
+        let range = self.0.branches().get(id)?.entry_range();
+        Some((range.start, range.end))
+    }
+
+    /// Baskets of a branch: (first entry, one past the last, seek, nbytes); seek is `None` for embedded ones.
+    fn baskets(&self, id: usize) -> Vec<(u64, u64, Option<u64>, u32)> {
+        let Some(branch) = self.0.branches().get(id) else { return Vec::new() };
+        let rows = branch.baskets().iter().map(|basket| match basket.bytes {
+            sapwood::tree::BasketBytes::Stored { seek, nbytes } => (basket.entries.start, basket.entries.end, Some(seek), nbytes),
+            sapwood::tree::BasketBytes::Embedded(_) => (basket.entries.start, basket.entries.end, None, 0),
+        });
+        rows.collect()
+    }
+
+    /// Reads branches for entries `start..stop`.
+    fn columns(&self, py: Python<'_>, ids: Vec<usize>, start: u64, stop: u64) -> PyResult<Vec<Column>> {
+        let columns = py.detach(|| sapwood::read::columns(&self.0, &ids, start..stop)).map_err(raise)?;
+        Ok(columns.into_iter().map(Column).collect())
+    }
+}
