@@ -4,4 +4,6 @@
 
 mod error;
 
+pub mod codec;
+
 pub use error::{Error, ErrorKind, Place, Result};
