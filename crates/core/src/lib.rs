@@ -5,5 +5,6 @@
 mod error;
 
 pub mod codec;
+pub mod memory;
 
 pub use error::{Error, ErrorKind, Place, Result};
