@@ -5,6 +5,7 @@
 mod error;
 
 pub mod codec;
+pub mod io;
 pub mod memory;
 
 pub use error::{Error, ErrorKind, Place, Result};
