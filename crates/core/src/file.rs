@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::codec::{self, Scratch};
 use crate::container::{Directory, Free, Header, Key, Record, read_key_list};
 use crate::error::{Error, ErrorKind, Result};
-use crate::io::{ByteRange, Identity, LocalStore, Store, read_all};
+use crate::io::{ByteRange, Identity, LocalFile, Store, load};
 use crate::object::Object;
 use crate::schema::{Registry, StreamerInfo, read_infos};
 use crate::session::Session;
@@ -88,7 +88,7 @@ impl File {
 
     /// Opens a local file.
     pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self> {
-        Self::from_store(Arc::new(LocalStore::open(path.as_ref())?), options)
+        Self::from_store(Arc::new(LocalFile::open(path)?), options)
     }
 
     /// Opens a file in any store: two round trips at most, where the tail holds what is usually there.
@@ -237,7 +237,7 @@ impl File {
 
     /// Bytes of the file as they are.
     pub fn read_raw(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
-        read_all(&*self.0.store, ranges).map_err(|error| self.name(error))
+        load(&*self.0.store, ranges).map_err(|error| self.name(error))
     }
 
     /// The classes that the file describes; read on first use.
@@ -431,7 +431,7 @@ impl Inner {
         if let Some(known) = slice(&self.head, 0).or_else(|| slice(&self.tail, tail_start)) {
             return Ok(known);
         }
-        let mut read = read_all(&*self.store, std::slice::from_ref(&range))?;
+        let mut read = load(&*self.store, std::slice::from_ref(&range))?;
         read.pop().ok_or_else(|| Error::new(ErrorKind::Io, "the store delivered nothing").at(range.start))
     }
 

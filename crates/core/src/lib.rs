@@ -8,6 +8,7 @@ pub mod container;
 mod error;
 mod file;
 pub mod io;
+pub mod memory;
 mod object;
 pub mod read;
 pub mod schema;

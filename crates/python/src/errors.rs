@@ -4,7 +4,12 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use sapwood::{Error, ErrorKind};
 
-pyo3::create_exception!(_core, SapwoodError, PyException, "Any error of the engine; `kind`, `file`, `object` and so on say where.");
+pyo3::create_exception!(
+    _core,
+    SapwoodError,
+    PyException,
+    "Any error of the engine; `kind`, `file`, `object` and so on say where."
+);
 
 /// Turns an error into the exception that `sapwood.errors` has for its kind.
 pub(crate) fn raise(error: Error) -> PyErr {

@@ -38,7 +38,13 @@ impl File {
     /// Opens bytes in memory; they are copied once, unless they are `bytes`.
     #[staticmethod]
     #[pyo3(signature = (content, name, threads = 0, object_limit = None))]
-    fn from_bytes(py: Python<'_>, content: Vec<u8>, name: &str, threads: usize, object_limit: Option<u64>) -> PyResult<Self> {
+    fn from_bytes(
+        py: Python<'_>,
+        content: Vec<u8>,
+        name: &str,
+        threads: usize,
+        object_limit: Option<u64>,
+    ) -> PyResult<Self> {
         let options = options(threads, object_limit);
         let store = Arc::new(MemoryStore::new(name, Bytes::from(content)));
         py.detach(|| sapwood::File::from_store(store, options)).map(Self).map_err(raise)

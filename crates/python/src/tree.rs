@@ -100,7 +100,9 @@ impl Tree {
     fn baskets(&self, id: usize) -> Vec<(u64, u64, Option<u64>, u32)> {
         let Some(branch) = self.0.branches().get(id) else { return Vec::new() };
         let rows = branch.baskets().iter().map(|basket| match basket.bytes {
-            sapwood::tree::BasketBytes::Stored { seek, nbytes } => (basket.entries.start, basket.entries.end, Some(seek), nbytes),
+            sapwood::tree::BasketBytes::Stored { seek, nbytes } => {
+                (basket.entries.start, basket.entries.end, Some(seek), nbytes)
+            }
             sapwood::tree::BasketBytes::Embedded(_) => (basket.entries.start, basket.entries.end, None, 0),
         });
         rows.collect()

@@ -150,11 +150,11 @@ impl BlockTable {
         self.blocks.last().map_or(0, |block| block.unsealed.end)
     }
 
-    /// As [`inflate_range`], without another walk: `chain` must be the one that was walked.
+    /// As [`inflate_range`](super::inflate_range), without another walk: `chain` must be the one that was walked.
     ///
     /// # Errors
     ///
-    /// Those of [`inflate_range`].
+    /// Those of [`inflate_range`](super::inflate_range).
     pub fn inflate_range(
         &self,
         chain: &[u8],

@@ -10,7 +10,7 @@ use bytes::{Bytes, BytesMut};
 use crate::codec::Scratch;
 use crate::column::{Column, Kind, Number, Part, Prim, decode_numbers, join, swap_in_place};
 use crate::error::{Error, Result};
-use crate::io::{ByteRange, read_all};
+use crate::io::{ByteRange, load};
 use crate::schema::Objects;
 use crate::tree::{Basket, BasketBytes, BranchId, Form, Interpretation, Tree, Unsealed};
 use decode::{Counts, Decoding};
@@ -298,7 +298,7 @@ fn fetch(tree: &Tree, jobs: &[Job<'_>], window: &[Segment]) -> Result<Vec<Bytes>
         }
         places.push((ranges.len() - 1, start..end, index));
     }
-    let blocks = read_all(&**tree.file().store(), &ranges).map_err(|error| tree.place(error))?;
+    let blocks = load(&**tree.file().store(), &ranges).map_err(|error| tree.place(error))?;
     let mut records = vec![Bytes::new(); window.len()];
     for (block, range, index) in places {
         let base = ranges[block].start;
