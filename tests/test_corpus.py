@@ -1,0 +1,602 @@
+#!/usr/bin/env python3
+"""Read every file of the corpus of real ROOT files and compare it with its truth, value by value.
+
+    pytest tests/test_corpus.py                                  # needs the corpus folder, else skipped by name
+    python tests/test_corpus.py --report [--reader uproot|sapwood] [-v] [FILE or part of a name ...]
+
+The corpus is found through SAPWOOD_CORPUS or beside the checkout, in ../shared/corpus. What cannot be read yet is
+listed with its reason in corpus_known.toml; an entry there that reads well after all is a failure too.
+
+What happened to one item (a branch, an object, the list of keys):
+
+    ok        same as the truth                    mismatch  other values, other parts, another shape
+    weak      same sums as the truth               error     could not be read, though uproot or ROOT could
+    unsure    the truth itself is weak, and        panic, crash, hang   must never happen
+              differs (listed, no failure)         refused   could not be read, and nobody tells the values
+    untold    read; nobody tells the values        group     holds no values of its own
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from guard import run_guarded  # noqa: E402
+from parts import Part, array_parts, number_part, plain, sums, sums_differ  # noqa: E402
+from readers import READERS, Reader  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+CORPUS = Path(os.environ.get("SAPWOOD_CORPUS") or HERE.parent.parent / "shared" / "corpus")
+KNOWN = HERE / "corpus_known.toml"
+CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
+
+BAD = {"mismatch", "error", "panic", "crash", "hang"}
+GOOD = {"ok", "weak", "unsure", "untold", "refused", "group"}
+ORDER = ["ok", "weak", "unsure", "untold", "refused", "group", "mismatch", "error", "panic", "crash", "hang"]
+RNTUPLE = {"ROOT::RNTuple", "ROOT::Experimental::RNTuple", "RNTuple"}
+DIRECTORIES = {"TDirectory": "TDirectoryFile"}
+
+
+# ---- comparing one item: each gives (status, note)
+
+
+def brief(e: BaseException) -> str:
+    try:
+        text = str(e)
+    except Exception:  # an error whose own text fails
+        text = "(no text)"
+    return f"{type(e).__name__}: {text}".strip().replace("\n", " ")[:400]
+
+
+def merge_dimensions(path: str) -> str:
+    """`[2][3]` and `[6]` are the same values in the same order."""
+
+    def product(m: re.Match[str]) -> str:
+        return f"[{int(np.prod([int(x) for x in re.findall(r'[0-9]+', m.group())]))}]"
+
+    return re.sub(r"(\[[0-9]+\])+", product, path)
+
+
+def is_uncompared(path: str) -> bool:
+    return path.rsplit(".", 1)[-1].split("[")[0] == "fBits"
+
+
+def compare_parts(truth: list[dict[str, Any]], ours: list[Part], values: str = "digest") -> str:
+    """Difference between the truth's parts and ours in one line, or an empty string. Of values are compared the
+    `digest`, or only the `head`, or `nothing`."""
+    mine = {(merge_dimensions(p.path), p.kind): p for p in ours}
+    for t in truth:
+        if is_uncompared(t["path"]) or (values == "nothing" and t["kind"] == "values"):
+            continue
+        p = mine.pop((merge_dimensions(t["path"]), t["kind"]), None)
+        name = f"{t['kind']} {t['path'] or '(top)'}"
+        if p is None:
+            return f"{name} missing; we have {', '.join(f'{q.kind} {q.path}' for q in ours)[:200]}"
+        if (
+            t["kind"] == "values"
+            and t["dtype"] != p.dtype
+            and not (t["dtype"] == "unknown" and t["n"] == p.n == 0)
+        ):
+            return f"{name}: dtype {p.dtype}, expected {t['dtype']}"
+        if t["n"] != p.n:
+            return f"{name}: {p.n} items, expected {t['n']}"
+        if t["kind"] == "values" and values == "head" and t.get("head", []) == p.head:
+            continue
+        if "sha256" in t and t["sha256"] != p.sha256 and t.get("dtype") != "unknown":
+            return (
+                f"{name}: head {p.head} total {p.total}, expected head {t.get('head')} total {t.get('sum')}"
+            )
+    extra = [] if values == "nothing" else [f"{k} {path}" for path, k in mine if not is_uncompared(path)]
+    return f"parts that the truth has not: {', '.join(extra)[:200]}" if extra else ""
+
+
+def compare_leaves(leaves: list[dict[str, Any]], ours: list[Part]) -> tuple[str, str]:
+    """ROOT's own values of a branch, leaf by leaf in order. TTreeFormula (`via`) is not always right about which branch
+    it takes and about nested vectors: another number of values is then no proof."""
+    mine = [p for p in ours if p.kind == "values"]
+    if len(mine) != len(leaves):
+        note = f"{len(mine)} leaves, ROOT has {len(leaves)}"
+        return ("unsure" if any(t.get("via") for t in leaves) else "mismatch"), note
+    for t, p in zip(leaves, mine):
+        same_counts = p.per_entry is None or "counts_sha256" not in t or p.per_entry == t["counts_sha256"]
+        if (
+            t["n"] == p.n
+            and t["sha256"] == p.sha256
+            and (t["dtype"] == p.dtype or t["n"] == 0)
+            and same_counts
+        ):
+            continue
+        note = f"{p.path or t.get('name')}: {p.n} {p.dtype} head {p.head} total {p.total}; "
+        note += f"ROOT has {t['n']} {t['dtype']} head {t.get('head')} total {t.get('sum')}"
+        if t["n"] == p.n and t["sha256"] == p.sha256 and t["dtype"] == p.dtype:
+            note += "; values same, numbers of values in each entry differ"
+        return ("unsure" if t.get("via") and t["n"] != p.n else "mismatch"), note
+    return "ok", ""
+
+
+def member_path(path: str) -> str:
+    path = re.sub(r"\[[0-9]*\]|\?|\|[0-9]+|@", "", path)
+    return re.sub(r"\.1$|\.1(?=\.)", ".second", re.sub(r"\.0$|\.0(?=\.)", ".first", path)).lstrip(".")
+
+
+def compare_members(members: list[dict[str, Any]], ours: list[Part]) -> tuple[str, str]:
+    """ROOT's values of single members of whole objects, by TTreeFormula: equal digests prove, another count does not."""
+    mine: dict[str, list[Part]] = {}
+    for p in ours:
+        if p.kind == "values":
+            mine.setdefault(member_path(p.path), []).append(p)
+    proved, doubts = 0, []
+    for t in members:
+        if t.get("status") != "ok" or is_uncompared(t["path"]):
+            continue
+        found = mine.get(t["path"]) or [
+            p for k, ps in mine.items() if k.endswith("." + t["path"]) for p in ps
+        ]
+        if any(p.n == t["n"] and p.sha256 == t["sha256"] for p in found):
+            proved += 1
+        elif any(p.n == t["n"] and t["n"] for p in found):
+            p = next(p for p in found if p.n == t["n"])
+            doubts.append(
+                f"{t['path']}: head {p.head} total {p.total}, ROOT head {t.get('head')} total {t.get('sum')}"
+            )
+        else:
+            doubts.append(f"{t['path']}: {[p.n for p in found]} values, ROOT {t['n']}")
+    if proved and not doubts:
+        return "ok", ""
+    return ("untold" if not doubts else "unsure"), f"{proved} members proved; " + "; ".join(doubts)[:300]
+
+
+def entry_sums(entries: Any) -> dict[str, dict[str, Any]]:
+    """Sums by path, the paths beginning inside the entry."""
+    out: dict[str, dict[str, Any]] = {}
+    for x in entries.to_list() if hasattr(entries, "to_list") else entries:
+        sums(plain(x), out)
+    return out
+
+
+def compare_json(weak: dict[str, Any], values: Any, entries: int) -> tuple[str, str]:
+    """Sums by path of whole objects against ROOT's JSON, which leaves out and renames: a difference is no proof."""
+    if weak.get("entries") != entries or weak.get("unparsed"):
+        return "untold", ""
+    wrong, missing = sums_differ(weak["paths"], entry_sums(values))
+    return ("weak", "") if not wrong and not missing else ("unsure", "; ".join(wrong + missing)[:400])
+
+
+def told_by_root(b: dict[str, Any]) -> list[dict[str, Any]]:
+    return [t for t in (b.get("root") or {}).get("leaves", []) if t.get("status") == "ok" and "sha256" in t]
+
+
+def is_told(b: dict[str, Any]) -> bool:
+    """Does anybody tell the values of this branch?"""
+    root = b.get("root") or {}
+    return (
+        b.get("uproot", {}).get("status") == "ok"
+        or bool(told_by_root(b))
+        or any(m.get("status") == "ok" for m in root.get("members", []))
+        or (root.get("json") or {}).get("status") == "ok"
+    )
+
+
+def judge_branch(
+    reader: Reader, b: dict[str, Any], branch: Any, entries: int, doubted: bool
+) -> tuple[str, str]:
+    up, root = b.get("uproot", {}), b.get("root") or {}
+    try:
+        array, objects = reader.values(branch), None
+        ours = array_parts(array)
+        length = len(array)
+    except Exception as e:
+        failed = e
+        try:
+            objects = reader.objects(branch)
+        except Exception as e2:
+            failed = e2
+            objects = None
+        if objects is None:
+            return ("error" if is_told(b) else "refused"), brief(failed)
+        array, ours, length = None, None, len(objects)
+    if up.get("status") == "ok" and "parts" in up and ours is not None:
+        leaves = told_by_root(b)
+        if b.get("agree") in ("close", "differ", "unsure") and b.get("trust") in ("root", "none") and leaves:
+            status, note = compare_leaves(leaves, ours)
+            if b["trust"] == "none":
+                return (
+                    ("ok", "") if status == "ok" or not compare_parts(up["parts"], ours) else ("unsure", note)
+                )
+            if status != "ok":
+                return status, note
+            note = compare_parts(up["parts"], ours, values="nothing")
+            return ("ok" if not note else "mismatch"), note
+        note = compare_parts(up["parts"], ours, "head" if doubted else "digest")
+        return ("mismatch" if note else "weak" if doubted else "ok"), note
+    if up.get("status") == "ok" and "parts" in up:
+        return "mismatch", "an array was expected, there are only Python objects"
+    if up.get("status") == "ok" and "paths" in up:
+        if length != up["entries"]:
+            return "mismatch", f"{length} entries, expected {up['entries']}"
+        wrong, missing = sums_differ(up["paths"], entry_sums(array if array is not None else objects))
+        if wrong or missing:
+            return "mismatch", "sums by path: " + "; ".join(wrong + missing)[:400]
+        return "weak", ""
+    leaves = told_by_root(b)
+    if ours is not None and leaves:
+        return compare_leaves(leaves, ours)
+    if ours is not None and any(m.get("status") == "ok" for m in root.get("members", [])):
+        return compare_members(root["members"], ours)
+    if (root.get("json") or {}).get("status") == "ok":
+        return compare_json(root["json"], array if array is not None else objects, entries)
+    return "untold", ""
+
+
+def judge_object(reader: Reader, t: dict[str, Any], f: Any, key: str) -> tuple[str, str]:
+    up, root = t.get("uproot", {}), t.get("root", {})
+    told = (up.get("status") == "ok" and bool(up.get("paths"))) or root.get("status") == "ok"
+    try:
+        o = f[key]
+        ours = sums(plain(o))
+    except Exception as e:
+        return ("error" if told else "refused"), brief(e)
+    if "values" in up:
+        p = number_part("", np.asarray(o.values(flow=True), dtype="<f8"))
+        if p.sha256 != up["values"]["sha256"]:
+            return (
+                "mismatch",
+                f"values(): {p.n} total {p.total}, expected {up['values']['n']} total {up['values'].get('sum')}",
+            )
+    if up.get("status") == "ok" and up.get("paths"):
+        wrong, missing = sums_differ(up["paths"], ours)
+        if wrong or missing:
+            return "mismatch", "; ".join(wrong + missing)[:400]
+        return "ok", ""
+    if root.get("status") == "ok" and "paths" in root and not root.get("unparsed"):
+        wrong, missing = sums_differ(root["paths"], ours)
+        if wrong:
+            return "mismatch", "; ".join(wrong)[:400]
+        return ("unsure", "; ".join(missing)[:400]) if missing else ("weak", "")
+    return "untold", ""
+
+
+def judge_keys(reader: Reader, truth: dict[str, Any], f: Any) -> tuple[str, str]:
+    def norm(keys: Any) -> list[tuple[str, int, str]]:
+        return sorted({(p, c, DIRECTORIES.get(cl, cl)) for p, c, cl in keys})
+
+    expected = norm((k["path"], k["cycle"], k["class"]) for k in truth["keys"])
+    ours = norm(reader.keys(f))
+    if ours != expected:
+        less = [k for k in expected if k not in ours]
+        more = [k for k in ours if k not in expected]
+        return "mismatch", f"missing {less[:5]}, unexpected {more[:5]}"
+    records = reader.records(f)
+    if records:
+        by_seek = {r.get("seek_key", r.get("seek")): r for r in records}
+        for k in truth["keys"]:
+            r = by_seek.get(k["seek"])
+            if r is None or (r.get("nbytes"), r.get("objlen")) != (k["nbytes"], k["objlen"]):
+                return (
+                    "mismatch",
+                    f"{k['path']};{k['cycle']}: record {r}, expected seek {k['seek']} nbytes {k['nbytes']} objlen {k['objlen']}",
+                )
+    return "ok", ""
+
+
+def judge_rntuple(f: Any, key: str) -> tuple[str, str]:
+    try:
+        o = f[key]
+        getattr(o, "arrays", lambda: None)()
+    except Exception as e:
+        clear = "RNTuple" in str(e) and re.search(
+            r"not (yet )?(supported|implemented|readable)|not yet|unsupported", str(e)
+        )
+        return (
+            ("ok", "")
+            if clear
+            else ("mismatch", f"the error does not say that RNTuple is not supported: {brief(e)}")
+        )
+    return "mismatch", "an RNTuple was read without an error: compare its values, or give a clear error"
+
+
+def find_branch(tree: Any, place: str) -> Any:
+    b = tree
+    for i in place.split("."):
+        b = b.branches[int(i)]
+    return b
+
+
+# ---- one file
+
+
+def check_file(
+    reader: Reader, path: str, truth: dict[str, Any], doubted: set[str], skip: frozenset[str] = frozenset()
+) -> Iterator[Any]:
+    """Yields the name of an item before work on it starts and (status, note) when it ended."""
+
+    def judged(item: str, told: dict[str, Any], work: Any) -> Iterator[Any]:
+        if item in skip:
+            return
+        yield item
+        try:
+            status, note = work()
+            yield ("refused" if status in BAD and reader.excused(told) else status), note
+        except Exception as e:
+            yield "error", f"(outside of reading) {brief(e)}"
+        except BaseException as e:  # a Rust panic arrives as BaseException
+            if type(e).__name__ != "PanicException":
+                raise
+            yield "panic", brief(e)
+
+    readable = bool(truth["keys"])
+    f: Any = None
+
+    def open_file() -> tuple[str, str]:
+        nonlocal f
+        try:
+            f = reader.open(path)
+        except Exception as e:
+            return ("error" if readable else "refused"), brief(e)
+        return "ok", ""
+
+    yield "open"  # always done anew: a child that is started again needs the file
+    yield open_file()
+    if f is None:
+        return
+    yield from judged("keys", {}, lambda: judge_keys(reader, truth, f))
+    for key, t in truth["trees"].items():
+        is_rntuple = t.get("class") in RNTUPLE
+        if is_rntuple and not reader.reads_rntuple:
+            yield from judged(key, t, lambda: judge_rntuple(f, key))
+            continue
+        tree: Any = None
+        entries = t["entries"] if t.get("entries") is not None else t.get("root", {}).get("entries")
+
+        def open_tree() -> tuple[str, str]:
+            nonlocal tree
+            try:
+                tree = f[key]
+            except Exception as e:
+                return "error", brief(e)
+            n = int(tree.num_entries)
+            top = [b["path"] for b in t["branches"] if "." not in b["id"]]
+            ours = [b.name for b in tree.branches] if not is_rntuple else top
+            if n != entries:
+                return "mismatch", f"{n} entries, expected {entries}"
+            return ("ok", "") if ours == top else ("mismatch", f"branches {ours}, expected {top}"[:400])
+
+        yield key
+        status, note = open_tree()
+        yield ("refused" if status in BAD and reader.excused(t) else status), note
+        if tree is None:
+            for b in t["branches"]:
+                lost = ("error" if is_told(b) else "refused"), "the tree could not be read"
+                yield from judged(f"{key}|{b['path']}", b, lambda lost=lost: lost)
+            continue
+        for b in t["branches"]:
+            item = f"{key}|{b['path']}"
+
+            def read_branch(
+                b: Any = b, item: str = item, tree: Any = tree, entries: int = entries
+            ) -> tuple[str, str]:
+                place = b["id"]
+                try:
+                    branch = find_branch(tree, place) if not is_rntuple else tree[b["path"]]
+                except Exception as e:
+                    return "error", f"no branch at {place}: {brief(e)}"
+                if branch.name != b["path"] and not b["path"].endswith("/" + branch.name):
+                    return "mismatch", f"branch at {place} is {branch.name}, expected {b['path']}"
+                if "entries" in b and int(branch.num_entries) != b["entries"]:
+                    return "mismatch", f"{branch.num_entries} entries, expected {b['entries']}"
+                if b.get("uproot", {}).get("status") == "group":
+                    return "group", ""
+                return judge_branch(reader, b, branch, entries, item in doubted)
+
+            yield from judged(item, b, read_branch)
+    for key, t in truth["objects"].items():
+        yield from judged(key, t, lambda key=key, t=t: judge_object(reader, t, f, key))
+
+
+def corpus_files() -> dict[str, dict[str, Any]]:
+    index = json.loads((CORPUS / "index.json").read_text())
+    return {entry["name"]: entry for entry in index["files"]}
+
+
+def check_all(
+    reader: Reader, names: list[str], parallel: int = 2
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    files = corpus_files()
+    doubts = load_listed("doubted")
+
+    def work(name: str, skip: frozenset[str], emit: Any, begin: Any) -> None:
+        truth = json.loads((CORPUS / files[name]["truth"]).read_text())
+        item, since = "", 0.0
+        doubted = {i for n, i in doubts if n == name}
+        for step in check_file(reader, str(CORPUS / name), truth, doubted, skip):
+            if isinstance(step, str):
+                item, since = step, time.perf_counter()
+                begin(item)
+            elif item not in skip:  # opening is repeated, not counted again
+                emit(
+                    {
+                        "item": item,
+                        "status": step[0],
+                        "note": step[1],
+                        "s": round(time.perf_counter() - since, 4),
+                    }
+                )
+
+    largest_first = sorted(names, key=lambda n: -files[n]["size"])
+    yield from run_guarded(work, largest_first, parallel)
+
+
+def load_listed(table: str) -> dict[tuple[str, str], str]:
+    """One table of corpus_known.toml: (file, item) -> reason."""
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10
+        import tomli as tomllib
+    entries = tomllib.loads(KNOWN.read_text()).get(table, []) if KNOWN.exists() else []
+    out: dict[tuple[str, str], str] = {}
+    for e in entries:
+        for item in e["items"] if "items" in e else [e["item"]]:
+            if (e["file"], item) in out:
+                raise ValueError(f"{KNOWN.name}: {e['file']} {item} stands there twice")
+            out[e["file"], item] = e["reason"]
+    return out
+
+
+def unexpected(name: str, records: list[dict[str, Any]], known: dict[tuple[str, str], str]) -> list[str]:
+    """Lines on what is not as it should be: failures nobody listed, and listed ones that are none (any more)."""
+    lines, seen = [], set()
+    for r in records:
+        seen.add(r["item"])
+        listed = (name, r["item"]) in known
+        if r["status"] in BAD and not listed:
+            lines.append(f"{r['status']:9} {r['item']}: {r['note']}")
+        elif r["status"] not in BAD and listed:
+            lines.append(f"listed in {KNOWN.name}, but reads well ({r['status']}): {r['item']}")
+    lines += [
+        f"listed in {KNOWN.name}, but there is no such item: {i}"
+        for n, i in known
+        if n == name and i not in seen
+    ]
+    return lines
+
+
+# ---- pytest
+
+if "pytest" in sys.modules:
+    import pytest
+
+    def files_or_reason() -> tuple[list[str], str]:
+        if not (CORPUS / "index.json").exists():
+            return [], f"the corpus of real files is not here ({CORPUS.name}; set SAPWOOD_CORPUS)"
+        if not hasattr(os, "fork"):
+            return [], "the corpus tests need fork"
+        try:
+            import sapwood  # noqa: F401
+        except ImportError as e:
+            if CI:
+                raise
+            return [], f"sapwood is not installed: {e}"
+        return sorted(corpus_files()), ""
+
+    FILES, REASON = files_or_reason()
+    pytestmark = pytest.mark.skipif(not FILES, reason=REASON)
+
+    @pytest.fixture(scope="session")
+    def results(request: pytest.FixtureRequest) -> dict[str, list[dict[str, Any]]]:
+        """All files that this session asks for, read two at a time before the first comparison is judged."""
+        asked = {
+            i.callspec.params["name"]
+            for i in request.session.items
+            if i.name.startswith("test_file[") and hasattr(i, "callspec")
+        }
+        return dict(check_all(READERS["sapwood"](), sorted(asked & set(FILES))))
+
+    @pytest.fixture(scope="session")
+    def known() -> dict[tuple[str, str], str]:
+        return load_listed("known")
+
+    @pytest.mark.parametrize("name", FILES or ["(no corpus)"])
+    def test_file(name: str, results: Any, known: Any) -> None:
+        lines = unexpected(name, results[name], known)
+        assert not lines, "\n".join([f"{name}: {len(lines)} unexpected", *lines[:40]])
+
+    def test_known_names_real_files(known: Any) -> None:
+        listed = {**known, **load_listed("doubted")}
+        assert {name for name, _ in listed} <= set(FILES)
+
+
+# ---- the report
+
+
+def report(args: argparse.Namespace) -> int:
+    reader = READERS[args.reader]()
+    files = corpus_files()
+    names = [n for n in files if not args.files or any(Path(a).name in n for a in args.files)]
+    known = load_listed("known") if args.reader == "sapwood" else {}
+    began = time.perf_counter()
+    per_kind: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    failures: list[tuple[str, dict[str, Any]]] = []
+    reasons: collections.Counter[str] = collections.Counter()
+    slow: list[tuple[float, str]] = []
+    results: dict[str, Any] = {}
+    surprises = 0
+    for name, records in check_all(reader, names, args.jobs):
+        results[name] = records
+        truth_trees = set(json.loads((CORPUS / files[name]["truth"]).read_text())["trees"])
+        for r in records:
+            kind = (
+                "file"
+                if r["item"] in ("open", "keys", "(file)")
+                else "tree"
+                if r["item"] in truth_trees
+                else "branch"
+                if "|" in r["item"]
+                else "object"
+            )
+            per_kind[kind][r["status"]] += 1
+            shown = BAD | ({"unsure", "refused"} if args.verbose else set())
+            if r["status"] in shown:
+                failures.append((name, r))
+                reasons[f"{kind} {r['status']}: " + re.sub(r"[0-9]+", "#", r["note"])[:110]] += 1
+            slow.append((r.get("s", 0), f"{name} {r['item']}"))
+        surprises += len(unexpected(name, records, known))
+    shown_per_file: collections.Counter[str] = collections.Counter()
+    for name, r in sorted(failures, key=lambda x: x[0]):
+        shown_per_file[name] += 1
+        if shown_per_file[name] <= args.per_file:
+            mark = " (known)" if (name, r["item"]) in known else ""
+            print(f"{r['status']:9}{mark} {name}  {r['item']}\n            {r['note'][: args.width]}")
+    for name, n in shown_per_file.items():
+        if n > args.per_file:
+            print(f"{name}: {n - args.per_file} more")
+    print("\nmost frequent reasons")
+    for reason, n in reasons.most_common(args.reasons):
+        print(f"{n:6}  {reason}")
+    print(f"\n{'':8}" + "".join(f"{s:>9}" for s in ORDER) + f"{'sum':>9}")
+    for kind in ("file", "tree", "branch", "object"):
+        c = per_kind[kind]
+        print(f"{kind:8}" + "".join(f"{c[s] or '.':>9}" for s in ORDER) + f"{sum(c.values()):>9}")
+    clean = sum(not any(r["status"] in BAD for r in records) for records in results.values())
+    print(
+        f"\n{clean} of {len(results)} files without a failure, {time.perf_counter() - began:.1f} s; reader {args.reader}; {len(known)} known"
+    )
+    if args.slow:
+        print("\n".join(f"{s:8.2f} s  {what}" for s, what in sorted(slow, reverse=True)[: args.slow]))
+    if args.json:
+        Path(args.json).write_text(json.dumps(results, indent=1))
+    return 1 if surprises and args.reader == "sapwood" else 0
+
+
+def main() -> int:
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--report", action="store_true", help="print a table and the first lines of each failure")
+    ap.add_argument("--reader", choices=sorted(READERS), default="sapwood")
+    ap.add_argument("--jobs", type=int, default=2, help="processes")
+    ap.add_argument("--per-file", type=int, default=5, help="failures shown of one file")
+    ap.add_argument("--reasons", type=int, default=25, help="most frequent reasons shown")
+    ap.add_argument("--slow", type=int, default=0, help="slowest items shown")
+    ap.add_argument("--width", type=int, default=300, help="characters of a note shown")
+    ap.add_argument("--json", help="write all results to this file")
+    ap.add_argument("-v", "--verbose", action="store_true", help="show unsure and refused items too")
+    ap.add_argument("files", nargs="*", help="names of files, or parts of names (all when absent)")
+    args = ap.parse_args()
+    if not (CORPUS / "index.json").exists():
+        print(f"no corpus at {CORPUS}; set SAPWOOD_CORPUS", file=sys.stderr)
+        return 2
+    return report(args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
