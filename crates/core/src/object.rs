@@ -71,9 +71,9 @@ impl Object {
         Ok(Self { all: Arc::new(objects), id })
     }
 
-    /// Object `id` of a table.
+    /// Object `id` of a table: one that was decoded, or one whose [`failure`](Self::failure) is known.
     pub fn of(all: &Arc<Objects>, id: u32) -> Option<Self> {
-        all.get(id).map(|_| Self { all: Arc::clone(all), id })
+        (all.get(id).is_some() || all.failure(id).is_some()).then(|| Self { all: Arc::clone(all), id })
     }
 
     /// Its number in its table: objects of one record are the same where their numbers are.

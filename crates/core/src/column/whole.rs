@@ -121,7 +121,7 @@ pub(crate) fn join(kind: &Kind, kinds: &[BufferKind], parts: &[Part], objects: O
                 let mut slots = joined.as_chunks_mut::<8>().0[1..].iter_mut();
                 for part in parts {
                     let words = part.words(id);
-                    for (slot, end) in slots.by_ref().zip(words) {
+                    for (end, slot) in words.iter().zip(slots.by_ref()) {
                         *slot = (base + i64::from(*end)).to_ne_bytes();
                     }
                     base += i64::from(words.last().copied().unwrap_or(0));

@@ -113,7 +113,8 @@ impl Key {
             name: text(reader.string()?).into(),
             title: text(reader.string()?).into(),
         };
-        if key.nbytes < u32::from(keylen) || version < 0 {
+        // A basket that stands in its tree's record was never written: its key has no length.
+        if (key.nbytes != 0 && key.nbytes < u32::from(keylen)) || version < 0 {
             return Err(Error::malformed("a record is shorter than its key")
                 .at(at)
                 .wanted(u64::from(keylen), u64::from(key.nbytes)));
@@ -133,7 +134,7 @@ impl Key {
 
     /// Bytes of the payload as stored.
     pub fn stored_bytes(&self) -> u32 {
-        self.nbytes - u32::from(self.keylen)
+        self.nbytes.saturating_sub(u32::from(self.keylen))
     }
 
     /// Whether the payload is compressed. An inequality: some payloads carry slack behind them.

@@ -175,6 +175,10 @@ impl Compiler<'_> {
                 let (step, kind) = self.run(prim_of(code - 20, element)?, len);
                 (vec![step], fixed(kind, element))
             }
+            // Before version 10, a flag of 2 marks positions of 64 bits.
+            43 if &*element.name == "fBasketSeek" && self.stack.last().is_some_and(|class| &**class == "TBranch") => {
+                self.old_seeks(element, scope)?
+            }
             code if (40..60).contains(&code) && is_number(code - 40) => self.counted(element, scope)?,
             7 | 27 => {
                 let (step, kind) = self.text(TextForm::CharStar);
@@ -288,6 +292,16 @@ impl Compiler<'_> {
         let values = self.buffer(BufferKind::Numbers(prim.number()));
         let step = Step::Counted { prim, flagged: true, len: element.array_length.max(1), counter, ends, values };
         let item = Box::new(Kind::Number { buffer: values, number: prim.number() });
+        Ok((vec![step], Kind::List { offsets: ends, of: ListOf::Sequence, item }))
+    }
+
+    fn old_seeks(&mut self, element: &Element, scope: &Scope) -> Result<Compiled> {
+        let Counter::Member(counter, _) = self.counter(element, scope)? else {
+            return Err(Error::unsupported("basket positions stand only in branches"));
+        };
+        let (ends, values) = (self.buffer(BufferKind::Ends), self.buffer(BufferKind::Numbers(Number::I64)));
+        let step = Step::Custom { which: Custom::OldSeeks, buffers: Box::new([ends, values, counter]) };
+        let item = Box::new(Kind::Number { buffer: values, number: Number::I64 });
         Ok((vec![step], Kind::List { offsets: ends, of: ListOf::Sequence, item }))
     }
 
@@ -680,6 +694,8 @@ fn prim_of(code: i32, element: &Element) -> Result<Prim> {
         19 => Ok(Prim::float16(&element.title)),
         // Before there was a code for `bool`, it was stored as an unsigned char.
         11 if matches!(element.type_name.trim_end_matches('*'), "Bool_t" | "bool") => Ok(Prim::Plain(Number::Bool)),
+        // A counter has one code, whatever its sign.
+        3 | 6 if TypeName::number(&element.type_name) == Some(Prim::Plain(Number::U32)) => Ok(Prim::Plain(Number::U32)),
         code => plain_number(code)
             .map(Prim::Plain)
             .ok_or_else(|| Error::unsupported(format!("streamer code {code} is no number"))),

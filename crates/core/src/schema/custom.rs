@@ -138,10 +138,8 @@ pub(super) fn kind(which: Custom, class: &str, buffer: &mut dyn FnMut(BufferKind
             add("fDisplacement", list(ends, number(buffer, Number::I32)));
             add("fBuffer", text(buffer));
         }
-        Custom::OldSeeks => {
-            let ends = buffer(Ends);
-            return list(ends, number(buffer, Number::I64));
-        }
+        // Compiled where it stands: it is a member of one class only.
+        Custom::OldSeeks => {}
     }
     Kind::Record { class: class.into(), fields }
 }
@@ -286,7 +284,20 @@ pub(super) fn read(
             reader.finish(frame, "TExMap")
         }
         Custom::Basket => basket(buffers, reader, part),
-        Custom::OldSeeks => Err(Error::unsupported("basket positions stand only in branches")),
+        // `TBranch::Streamer` before version 10.
+        Custom::OldSeeks => {
+            let flag = reader.u8()?;
+            let items = part.bytes(id(2)).last_chunk::<4>().map_or(0, |bytes| i32::from_ne_bytes(*bytes));
+            let items = if flag == 0 { 0 } else { usize::try_from(items).unwrap_or(0) };
+            if flag == 2 {
+                return numbers(reader, part, Number::I64, items, id(0), id(1));
+            }
+            let from = reader.take(items.saturating_mul(4))?;
+            for word in from.as_chunks::<4>().0 {
+                part.bytes_mut(id(1)).extend_from_slice(&i64::from(u32::from_be_bytes(*word)).to_ne_bytes());
+            }
+            part.end_list(id(0), items)
+        }
     }
 }
 
