@@ -1,9 +1,10 @@
 //! BYTES: where they are read from and written to. Knows nothing of ROOT.
 //!
 //! A [`Store`] is read by vectors of ranges and in no other way, so that no caller can forget to ask for many at once.
-//! [`coalesce`] merges wanted pieces into requests.
+//! [`coalesce`] merges wanted pieces into requests, a [`Fetcher`] reads those ahead in threads of its own.
 
 mod coalesce;
+mod fetch;
 mod local;
 mod memory;
 mod observe;
@@ -18,6 +19,7 @@ use bytes::{Bytes, BytesMut};
 use crate::{Error, ErrorKind, Result};
 
 pub use coalesce::{Piece, PieceId, Request, Want, coalesce};
+pub use fetch::{Arrival, Fetcher, Ticket};
 pub use local::LocalFile;
 pub use memory::{MemorySink, MemoryStore};
 pub use observe::{Call, Recorded};
