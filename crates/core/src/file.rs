@@ -462,7 +462,7 @@ impl Inner {
     }
 
     fn load_registry(&self) -> Result<Registry> {
-        Ok(Registry::new(self.load_infos()?))
+        Ok(Registry::new(self.load_infos()?, self.header.version))
     }
 
     fn walk(&self) -> Result<Vec<(u64, Record)>> {

@@ -19,6 +19,8 @@ import numpy as np
 
 def members(kind: tuple) -> list[tuple[str, tuple]]:
     """Fields of a record with those of its bases in place of the bases, the way uproot shows them."""
+    if kind[1] == "TRef":
+        return [(name, of) for name, _, of in kind[2] if name == "ref"]
     out: list[tuple[str, tuple]] = []
     for name, is_base, of in kind[2]:
         if is_base and of[0] == "record":

@@ -156,9 +156,8 @@ impl Fetcher {
             // With one thread all goes on, if slower; without any, nobody would ever answer.
             Err(error) if threads.is_empty() => {
                 let error = Error::from(error);
-                for job in std::mem::take(&mut self.shared.queue().waiting).into_values() {
-                    job.fail(&error);
-                }
+                let forgotten = std::mem::take(&mut self.shared.queue().waiting);
+                forgotten.into_values().for_each(|job| job.fail(&error)); // no longer under the lock
             }
             Err(_) => {}
         }

@@ -158,7 +158,7 @@ impl Counts {
 /// Where the values of a branch go.
 enum Answer {
     /// Entries of one length: a slot a basket, all of one allocation.
-    Fixed { prim: Prim, entry_bytes: usize, memory: BytesMut, done: Vec<BytesMut> },
+    Fixed { entry_bytes: usize, memory: BytesMut, done: Vec<BytesMut> },
     /// Parts in the order of their baskets.
     Parts(Vec<Part>),
     /// As parts, but all objects in one table.
@@ -184,7 +184,7 @@ impl Answer {
         }
         let mut memory = BytesMut::zeroed(total as usize);
         sapwood_fence::advise_huge_pages(&mut memory);
-        Ok(Self::Fixed { prim, entry_bytes, memory, done: Vec::new() })
+        Ok(Self::Fixed { entry_bytes, memory, done: Vec::new() })
     }
 
     fn finish(self, job: &Job<'_>) -> Result<Column> {

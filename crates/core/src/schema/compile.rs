@@ -320,7 +320,10 @@ impl Compiler<'_> {
         let counter = self.counter(element, scope)?;
         let ends = self.buffer(BufferKind::Ends);
         let name = element.type_name.trim_end_matches(['*', ' ']);
-        let (steps, item) = if element.type_name.ends_with("**") {
+        // Up to ROOT 5.15/08, objects stood there even where the member is an array of pointers.
+        const SLOTS_FROM: i32 = 51508;
+        let slots = element.type_name.ends_with("**") && self.registry.file_version() > SLOTS_FROM;
+        let (steps, item) = if slots {
             let (step, kind) = self.pointer(name);
             (vec![step], kind)
         } else {
@@ -694,8 +697,8 @@ fn prim_of(code: i32, element: &Element) -> Result<Prim> {
         19 => Ok(Prim::float16(&element.title)),
         // Before there was a code for `bool`, it was stored as an unsigned char.
         11 if matches!(element.type_name.trim_end_matches('*'), "Bool_t" | "bool") => Ok(Prim::Plain(Number::Bool)),
-        // A counter has one code, whatever its sign.
-        3 | 6 if TypeName::number(&element.type_name) == Some(Prim::Plain(Number::U32)) => Ok(Prim::Plain(Number::U32)),
+        // A counter is never negative; uproot takes all of them as unsigned, whatever the class says.
+        6 => Ok(Prim::Plain(Number::U32)),
         code => plain_number(code)
             .map(Prim::Plain)
             .ok_or_else(|| Error::unsupported(format!("streamer code {code} is no number"))),

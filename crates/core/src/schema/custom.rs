@@ -107,7 +107,7 @@ pub(super) fn kind(which: Custom, class: &str, buffer: &mut dyn FnMut(BufferKind
         }
         Custom::Ref => {
             add("pidf", number(buffer, Number::U16));
-            add("fUniqueID", number(buffer, Number::U32));
+            add("ref", number(buffer, Number::U32));
             add("fBits", number(buffer, Number::U32));
         }
         Custom::RefArray => {

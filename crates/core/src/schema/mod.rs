@@ -4,6 +4,7 @@ mod compile;
 mod custom;
 mod execute;
 mod info;
+mod legacy;
 mod objects;
 mod program;
 mod registry;

@@ -17,13 +17,15 @@ pub struct Registry {
     classes: HashMap<Arc<str>, Vec<Arc<StreamerInfo>>>,
     order: Vec<Arc<StreamerInfo>>,
     programs: RwLock<HashMap<Target, Arc<Program>>>,
+    file_version: i32,
 }
 
 impl Registry {
-    /// A registry of these infos. Where a class and version come twice, the first counts.
-    pub fn new(infos: Vec<StreamerInfo>) -> Self {
-        let mut registry = Self::default();
-        for info in infos {
+    /// A registry of the infos of a file that ROOT `file_version` wrote. Where a class and version come twice, the first
+    /// counts.
+    pub fn new(infos: Vec<StreamerInfo>, file_version: i32) -> Self {
+        let mut registry = Self { file_version, ..Self::default() };
+        for info in super::legacy::complete(infos, file_version) {
             let info = Arc::new(info);
             let versions = registry.classes.entry(tidy(&info.name).into()).or_default();
             if !versions.iter().any(|known| known.version == info.version && known.checksum == info.checksum) {
@@ -32,6 +34,11 @@ impl Registry {
             }
         }
         registry
+    }
+
+    /// `fVersion` of the file: a few layouts depend on it.
+    pub fn file_version(&self) -> i32 {
+        self.file_version
     }
 
     /// All infos in the order of the file.

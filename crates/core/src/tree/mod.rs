@@ -207,7 +207,12 @@ struct Builder<'v, 'a> {
 impl Builder<'_, '_> {
     fn branch(&mut self, object: u32, parent: Option<BranchId>, depth: u32) -> Result<Option<BranchId>> {
         const DEEPEST: u32 = 200;
-        let Some(row) = self.view.get(object) else { return Ok(None) };
+        let Some(row) = self.view.get(object) else {
+            return match self.view.failure(object) {
+                Some(failure) => Err(failure),
+                None => Ok(None),
+            };
+        };
         if depth > DEEPEST || self.ids.contains_key(&object) {
             return Err(Error::malformed("branches contain each other"));
         }

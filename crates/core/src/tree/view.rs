@@ -30,6 +30,11 @@ impl<'a> View<'a> {
         Self { objects, members: RefCell::default() }
     }
 
+    /// Why an object could not be decoded.
+    pub(super) fn failure(&self, id: u32) -> Option<crate::Error> {
+        self.objects.failure(id).map(crate::Error::duplicate)
+    }
+
     pub(super) fn get(&self, id: u32) -> Option<Row<'_, 'a>> {
         let row = self.objects.get(id)?;
         Some(Row { view: self, class: row.class, part: row.part, kind: row.kind, row: row.row })
@@ -83,21 +88,6 @@ impl<'v, 'a> Row<'v, 'a> {
             }
             _ => String::new(),
         })
-    }
-
-    /// Bytes of a string.
-    pub(super) fn bytes(&self, name: &str) -> Range<usize> {
-        match self.kind(name) {
-            Some(Kind::Text { offsets, .. }) => list_bounds(self.part, *offsets, self.row),
-            _ => 0..0,
-        }
-    }
-
-    pub(super) fn raw(&self, name: &str) -> &'a [u8] {
-        match self.kind(name) {
-            Some(Kind::Text { bytes, .. }) => self.part.bytes(*bytes).get(self.bytes(name)).unwrap_or(&[]),
-            _ => &[],
-        }
     }
 
     /// A list of whole numbers.
