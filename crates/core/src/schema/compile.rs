@@ -43,7 +43,8 @@ pub enum Target {
 
 /// Compiles a target.
 pub(super) fn compile(target: &Target, registry: &Registry) -> Result<Program> {
-    let mut compiler = Compiler { registry, steps: Vec::new(), buffers: Vec::new(), stack: Vec::new() };
+    let mut compiler =
+        Compiler { registry, steps: Vec::new(), buffers: Vec::new(), stack: Vec::new(), old_branch: false };
     let (steps, kind) = match target {
         Target::Members { class, version, checksum } => {
             let info = registry
@@ -95,6 +96,8 @@ struct Compiler<'r> {
     buffers: Vec<BufferKind>,
     /// Classes being compiled, outermost first.
     stack: Vec<Arc<str>>,
+    /// Whether the members are those of a `TBranch` that was still streamed by hand.
+    old_branch: bool,
 }
 
 const DEEPEST: usize = 48;
@@ -146,9 +149,12 @@ impl Compiler<'_> {
             return Err(Error::limit("a class nests too deep", DEEPEST as u64, self.stack.len() as u64));
         }
         self.stack.push(Arc::clone(&info.name));
+        self.old_branch = &*info.name == "TBranch" && info.version < 10;
         let (mut steps, mut fields) = (Vec::new(), Vec::new());
         for element in &info.elements {
+            let old_branch = self.old_branch;
             let (more, field) = self.element(element, scope).map_err(|error| error.in_object(&element.name))?;
+            self.old_branch = old_branch;
             steps.extend(more);
             fields.extend(field);
         }
@@ -176,9 +182,7 @@ impl Compiler<'_> {
                 (vec![step], fixed(kind, element))
             }
             // Before version 10, a flag of 2 marks positions of 64 bits.
-            43 if &*element.name == "fBasketSeek" && self.stack.last().is_some_and(|class| &**class == "TBranch") => {
-                self.old_seeks(element, scope)?
-            }
+            43 | 56 if &*element.name == "fBasketSeek" && self.old_branch => self.old_seeks(element, scope)?,
             code if (40..60).contains(&code) && is_number(code - 40) => self.counted(element, scope)?,
             7 | 27 => {
                 let (step, kind) = self.text(TextForm::CharStar);

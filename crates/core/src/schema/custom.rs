@@ -163,11 +163,11 @@ pub(super) fn read(
         Custom::List => {
             let frame = reader.frame()?;
             let version = frame.class_version();
-            if version > 0 {
+            if version > 2 {
                 info::object(reader)?;
             }
-            // Before version 4 there is no name, and options stand only from version 4 on as well.
-            let name: &[u8] = if version > 3 { reader.string()? } else { b"" };
+            // Options came with version 4.
+            let name: &[u8] = if version > 1 { reader.string()? } else { b"" };
             part.push_text(id(0), id(1), name)?;
             let items = reader.count()?;
             for _ in 0..items {

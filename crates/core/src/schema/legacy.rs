@@ -10,7 +10,13 @@ use super::info::{Detail, Element, StreamerInfo};
 /// Adds what a file of ROOT `file_version` does not describe itself.
 pub(super) fn complete(mut infos: Vec<StreamerInfo>, file_version: i32) -> Vec<StreamerInfo> {
     let known: std::collections::HashSet<Arc<str>> = infos.iter().map(|info| Arc::clone(&info.name)).collect();
-    let built_in = if known.contains("TTree") || known.contains("TBranch") { MODERN } else if file_version < 30000 { ANCIENT } else { MODERN };
+    let built_in = if known.contains("TTree") || known.contains("TBranch") {
+        MODERN
+    } else if file_version < 30000 {
+        ANCIENT
+    } else {
+        MODERN
+    };
     for (name, version, members) in built_in {
         if !known.contains(*name) {
             infos.push(describe(name, *version, members));
@@ -46,14 +52,11 @@ fn element(class: &str, text: &str) -> Option<Element> {
         };
         return Some(plain(base, code, "BASE", Detail::Base { version: version.parse().ok()? }));
     }
-    if let Some((name, rest)) = text.split_once('*') {
-        let (code, counter) = rest.split_once(':')?;
-        let detail = Detail::Counted {
-            is_loop: false,
-            count_version: 1,
-            count_name: counter.into(),
-            count_class: class.into(),
-        };
+    if let Some((name, (code, counter))) =
+        text.split_once('*').and_then(|(name, rest)| Some((name, rest.split_once(':')?)))
+    {
+        let detail =
+            Detail::Counted { is_loop: false, count_version: 1, count_name: counter.into(), count_class: class.into() };
         return Some(plain(name, 40 + code.parse::<i32>().ok()?, "", detail));
     }
     let mut parts = text.split(':');
@@ -104,4 +107,48 @@ const ANCIENT: &[(&str, i32, &str)] = &[
     ("TAttLine", 1, "fLineColor:2 fLineStyle:2 fLineWidth:2"),
     ("TAttFill", 1, "fFillColor:2 fFillStyle:2"),
     ("TAttMarker", 1, "fMarkerColor:2 fMarkerStyle:2 fMarkerSize:5"),
+    (
+        "TTree",
+        4,
+        "base:TNamed@1 base:TAttLine@1 base:TAttFill@1 base:TAttMarker@1 fScanField:3 fMaxEntryLoop:3 fMaxVirtualSize:3 \
+         fEntries:8 fTotBytes:8 fZipBytes:8 fAutoSave:3 fEstimate:3 fBranches:61:TObjArray fLeaves:61:TObjArray \
+         fIndexValues:62:TArrayD fIndex:62:TArrayI fInfos:61:TList",
+    ),
+    (
+        "TTree",
+        3,
+        "base:TNamed@1 base:TAttLine@1 base:TAttFill@1 base:TAttMarker@1 fScanField:3 fMaxEntryLoop:3 fMaxVirtualSize:3 \
+         fEntries:8 fTotBytes:8 fZipBytes:8 fAutoSave:3 fEstimate:3 fBranches:61:TObjArray fLeaves:61:TObjArray \
+         fIndexValues:62:TArrayD fIndex:62:TArrayI",
+    ),
+    (
+        "TBranch",
+        5,
+        "base:TNamed@1 fCompress:3 fBasketSize:3 fEntryOffsetLen:3 fMaxBaskets:6 fWriteBasket:3 fEntryNumber:3 fEntries:8 \
+         fTotBytes:8 fZipBytes:8 fOffset:3 fBranches:61:TObjArray fLeaves:61:TObjArray fBaskets:61:TObjArray \
+         fBasketEntry:62:TArrayI fBasketBytes:62:TArrayI fBasketSeek:62:TArrayI fFileName:65:TString",
+    ),
+    ("TLeaf", 2, "base:TNamed@1 fLen:3 fLenType:3 fOffset:3 fIsRange:18 fIsUnsigned:18 fLeafCount:64:TLeaf*"),
+    ("TLeafB", 1, "base:TLeaf@2 fMinimum:1 fMaximum:1"),
+    ("TLeafS", 1, "base:TLeaf@2 fMinimum:2 fMaximum:2"),
+    ("TLeafI", 1, "base:TLeaf@2 fMinimum:3 fMaximum:3"),
+    ("TLeafF", 1, "base:TLeaf@2 fMinimum:5 fMaximum:5"),
+    ("TLeafD", 1, "base:TLeaf@2 fMinimum:8 fMaximum:8"),
+    ("TLeafC", 1, "base:TLeaf@2 fMinimum:3 fMaximum:3"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_member_in_short_is_understood() {
+        for (name, version, members) in MODERN.iter().chain(ANCIENT) {
+            let info = describe(name, *version, members);
+            assert_eq!(info.elements.len(), members.split_whitespace().count(), "{name}");
+        }
+        let tree = describe("TTree", 19, "fAliases:64:TList* fClusterSize*16:fNClusterRange");
+        assert_eq!((tree.elements[0].code, &*tree.elements[0].type_name), (64, "TList*"));
+        assert_eq!((tree.elements[1].code, &*tree.elements[1].name), (56, "fClusterSize"));
+    }
+}
