@@ -165,8 +165,6 @@ enum Work {
     Part(Part),
     /// A part to its final place.
     Place(Part, Vec<(BytesMut, i64)>),
-    /// Done already.
-    Done,
 }
 
 /// Decodes a window into the answers.
@@ -219,7 +217,7 @@ pub(super) fn decode(
                 part.clear();
                 answer.spare.push(part);
             }
-            Work::Part(_) | Work::Done => {}
+            Work::Part(_) => {}
         }
     }
     Ok(())
