@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
-use super::part::{BufferKind, Part};
 use super::{BufferId, Kind, Number};
 use crate::error::{Error, Result};
 use crate::schema::Objects;
@@ -100,43 +99,3 @@ macro_rules! native {
 }
 
 native!(i8: I8, u8: U8, i16: I16, u16: U16, i32: I32, u32: U32, i64: I64, u64: U64, f32: F32, f64: F64);
-
-/// Joins parts in the order of their entries: sizes are known, so every buffer is reserved once.
-///
-/// Numbers of objects stay as they are: the caller decodes all parts of a column with pointers into one table.
-pub(crate) fn join(kind: &Kind, kinds: &[BufferKind], parts: &[Part], objects: Option<Arc<Objects>>) -> Column {
-    let buffers = kinds.iter().enumerate().map(|(id, kind)| {
-        let id = id as BufferId;
-        match kind {
-            BufferKind::Numbers(_) | BufferKind::Bytes => {
-                let total = parts.iter().map(|part| part.bytes(id).len()).sum();
-                let mut joined = BytesMut::with_capacity(total);
-                parts.iter().for_each(|part| joined.extend_from_slice(part.bytes(id)));
-                joined.freeze()
-            }
-            BufferKind::Ends => {
-                let total: usize = parts.iter().map(|part| part.words(id).len()).sum();
-                let mut joined = BytesMut::zeroed(8 * (total + 1));
-                let mut base = 0_i64;
-                let mut slots = joined.as_chunks_mut::<8>().0[1..].iter_mut();
-                for part in parts {
-                    let words = part.words(id);
-                    for (end, slot) in words.iter().zip(slots.by_ref()) {
-                        *slot = (base + i64::from(*end)).to_ne_bytes();
-                    }
-                    base += i64::from(words.last().copied().unwrap_or(0));
-                }
-                joined.freeze()
-            }
-            BufferKind::Objects => {
-                let mut joined = BytesMut::new();
-                for part in parts {
-                    part.words(id).iter().for_each(|word| joined.extend_from_slice(&word.to_ne_bytes()));
-                }
-                joined.freeze()
-            }
-        }
-    });
-    let buffers = buffers.collect();
-    Column { kind: kind.clone(), len: parts.iter().map(|part| part.rows).sum(), buffers, objects }
-}

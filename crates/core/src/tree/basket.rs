@@ -283,6 +283,51 @@ impl<'m> Unsealed<'m> {
         Ok(())
     }
 
+    /// Ends of lists whose items take `wide` bytes each, as `i64` behind `base` items: one an entry, into `into`.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`](crate::ErrorKind::Malformed) where offsets do not rise within the data, or an entry holds no whole
+    /// number of items.
+    pub(crate) fn list_ends(&self, wide: u32, base: i64, into: &mut [u8]) -> Result<()> {
+        let wrong = || Error::malformed("a basket's entry offsets do not fit its data");
+        let Offsets::Table(table) = self.offsets else {
+            let mut starts = Vec::new();
+            self.starts(&mut starts)?;
+            for (out, pair) in into.as_chunks_mut::<8>().0.iter_mut().zip(starts.windows(2)) {
+                if pair[1] % wide != 0 {
+                    return Err(wrong());
+                }
+                *out = (base + i64::from(pair[1] / wide)).to_ne_bytes();
+            }
+            return Ok(());
+        };
+        if table.first().is_none_or(|first| u32::from_be_bytes(*first) != self.keylen) {
+            return Err(wrong());
+        }
+        // Checked all at once: bits of remainders and of steps backwards are gathered and looked at in the end.
+        let (mut uneven, mut before, mut backwards) = (0, 0, false);
+        let end = self.data.len() as u32;
+        let next = table[1..].iter().map(|word| u32::from_be_bytes(*word).wrapping_sub(self.keylen)).chain([end]);
+        if wide.is_power_of_two() {
+            let (shift, mask) = (wide.trailing_zeros(), wide - 1);
+            for (out, at) in into.as_chunks_mut::<8>().0.iter_mut().zip(next) {
+                uneven |= at & mask;
+                backwards |= at < before;
+                before = at;
+                *out = (base + i64::from(at >> shift)).to_ne_bytes();
+            }
+        } else {
+            for (out, at) in into.as_chunks_mut::<8>().0.iter_mut().zip(next) {
+                uneven |= at % wide;
+                backwards |= at < before;
+                before = at;
+                *out = (base + i64::from(at / wide)).to_ne_bytes();
+            }
+        }
+        if uneven != 0 || backwards || before != end { Err(wrong()) } else { Ok(()) }
+    }
+
     /// By how much tags in an entry are off, because a circular tree moved it.
     pub fn displacement(&self, entry: usize, start: u32) -> i64 {
         match self.displacements.get(entry) {

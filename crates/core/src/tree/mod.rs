@@ -182,11 +182,6 @@ impl Tree {
         clusters
     }
 
-    /// Whether baskets of a branch may lack their entry offsets (`kGenerateOffsetMap`).
-    pub(crate) fn leaves_offsets_out(&self, id: BranchId) -> bool {
-        self.branches.get(id).is_some_and(|branch| branch.io_bits & 1 != 0)
-    }
-
     pub(crate) fn place(&self, error: Error) -> Error {
         self.file.name(error)
     }
