@@ -141,6 +141,9 @@ fn shape(interpretation: &Interpretation) -> Shape {
     }
 }
 
+/// A piece of each buffer of an answer, with the items in front of it.
+pub(super) type Places = Vec<(BytesMut, i64)>;
+
 /// The column of one branch while it is filled.
 pub(super) struct Answer {
     arenas: Vec<Arena>,
@@ -148,8 +151,8 @@ pub(super) struct Answer {
     bases: Vec<i64>,
     pub(super) rows: usize,
     pub(super) objects: Objects,
-    /// Parts to be used again.
-    pub(super) spare: Vec<Part>,
+    /// Parts to be used again, with room for their places.
+    pub(super) spare: Vec<(Part, Places)>,
 }
 
 impl Answer {
@@ -208,9 +211,13 @@ impl Answer {
         before
     }
 
+    /// A part to decode into.
+    pub(super) fn part(&mut self, kinds: &[BufferKind]) -> (Part, Places) {
+        self.spare.pop().unwrap_or_else(|| (Part::new(kinds), Vec::new()))
+    }
+
     /// Pieces for all buffers of a part, with the items in front of each.
-    pub(super) fn slots_for(&mut self, kinds: &[BufferKind], part: &Part) -> Vec<(BytesMut, i64)> {
-        let mut slots = Vec::with_capacity(kinds.len());
+    pub(super) fn places(&mut self, kinds: &[BufferKind], part: &Part, slots: &mut Places) {
         for (id, kind) in kinds.iter().enumerate() {
             let id = id as BufferId;
             slots.push(match kind {
@@ -223,7 +230,6 @@ impl Answer {
                 }
             });
         }
-        slots
     }
 
     /// The whole column.
@@ -236,7 +242,7 @@ impl Answer {
 }
 
 /// Copies a part to its place, once, while it is in the cache.
-pub(super) fn place(kinds: &[BufferKind], part: &Part, slots: &mut [(BytesMut, i64)]) {
+pub(super) fn place(kinds: &[BufferKind], part: &Part, slots: &mut Places) {
     for ((id, kind), (slot, base)) in kinds.iter().enumerate().zip(slots) {
         let id = id as BufferId;
         match kind {
