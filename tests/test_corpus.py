@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from guard import run_guarded  # noqa: E402
 from known import load_listed  # noqa: E402
 from parts import Part, array_parts, number_part, plain, sums, sums_differ  # noqa: E402
-from readers import READERS, Reader  # noqa: E402
+from readers import READERS, Reader, wrong_range  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 CORPUS = Path(os.environ.get("SAPWOOD_CORPUS") or HERE.parent.parent / "shared" / "corpus")
@@ -208,6 +208,8 @@ def judge_branch(
         if objects is None:
             return ("error" if is_told(b) else "refused"), brief(failed)
         array, ours, length = None, None, len(objects)
+    if reader.ranges and array is not None and (wrong := wrong_range(reader, branch, array)):
+        return "mismatch", wrong
     if up.get("status") == "ok" and "parts" in up and ours is not None:
         leaves = told_by_root(b)
         if b.get("agree") in ("close", "differ", "unsure") and b.get("trust") in ("root", "none") and leaves:

@@ -46,6 +46,8 @@
 #pragma link C++ class Pointers+;
 #pragma link C++ class Parts+;
 #pragma link C++ class Clones+;
+#pragma link C++ class OldTrack+;
+#pragma link C++ class OldEvent+;
 #pragma link C++ class Event+;
 #pragma link C++ class std::vector<Plain>+;
 #pragma link C++ class std::vector<Corner>+;
@@ -65,7 +67,6 @@
 #pragma link C++ class std::vector<std::vector<std::string>>+;
 #pragma link C++ class std::vector<std::vector<std::vector<int>>>+;
 #pragma link C++ class std::vector<std::pair<int, double>>+;
-#pragma link C++ class std::vector<std::array<float, 2>>+;
 #pragma link C++ class std::vector<std::set<int>>+;
 #pragma link C++ class std::vector<std::map<int, float>>+;
 #pragma link C++ class std::list<Hit>+;
@@ -206,6 +207,13 @@ Clones::~Clones()
    fTracks->Delete();
    delete fTracks;
    fInside.Delete();
+}
+
+OldEvent::OldEvent() : fTracks(new TClonesArray("OldTrack", 4)) {}
+OldEvent::~OldEvent()
+{
+   fTracks->Delete();
+   delete fTracks;
 }
 
 static Plain plain(Gen &g)
@@ -382,7 +390,6 @@ static void fill(Collections &o, Gen &g)
       x = g.below(99);
    for (auto &x : o.fArrPlain)
       x = plain(g);
-   some(g, o.fVarr, 3, [&](int) { return std::array<float, 2>{float(g.real(0, 1)), float(g.real(0, 1))}; });
    for (auto &v : o.fVtwo)
       some(g, v, 3, [&](int) { return g.below(9); });
 }
@@ -1013,11 +1020,21 @@ void old_branches(const char *path, int split)
    Track *track_address = new Track();
    TClonesArray *tracks = new TClonesArray("Track", 5);
    TNamed *named = new TNamed("", "");
+   OldEvent *event = new OldEvent();
+   t->BranchOld("event", "OldEvent", &event, 2000, split);
    t->BranchOld("track", "Track", &track_address, 2000, split);
    t->BranchOld("tracks", "TClonesArray", &tracks, 2000, split);
    t->BranchOld("named.", "TNamed", &named, 2000, split);
    Gen g(8);
    for (int i = 0; i < 100; ++i) {
+      event->fId = i;
+      for (auto &x : event->fX)
+         x = float(g.real(0, 1));
+      event->fTracks->Clear();
+      for (int n = g.below(5), j = 0; j < n; ++j) {
+         auto o = (OldTrack *)event->fTracks->ConstructedAt(j);
+         o->fA = g.below(1000), o->fB = float(g.real(0, 1)), o->fC = g.real(-1, 1);
+      }
       fill(*track_address, g), fill(*tracks, g), named->SetNameTitle(g.word(6).c_str(), text(g, i).c_str());
       t->Fill();
    }
@@ -1145,7 +1162,31 @@ static std::string object_json(const void *obj, const TClass *cl)
    }
    TBufferJSON::SetFloatFormat("%.17g");
    TBufferJSON::SetDoubleFormat("%.17g");
-   return std::string(TBufferJSON::ConvertToJSON(obj, cl, 3).Data());
+   std::string json = TBufferJSON::ConvertToJSON(obj, cl, 3).Data();
+   // two members that TBufferJSON shows wrongly: the first of an array of TString for all, and no arrays of counted arrays
+   std::ostringstream right;
+   std::string member, name = cl->GetName();
+   if (name == "Strings" || name == "Event") {
+      auto s = name == "Strings" ? (const Strings *)obj : &((const Event *)obj)->fStrings;
+      member = "\"fTwo\":[", right << '[';
+      quoted(right, s->fTwo[0].Data()), right << ',', quoted(right, s->fTwo[1].Data()), right << ']';
+   } else if (name == "Counted") {
+      auto c = (const Counted *)obj;
+      member = "\"fTwice\":[", right << '[';
+      for (int k = 0; k < 2; ++k) {
+         right << (k ? ",[" : "[");
+         for (int i = 0; i < c->fN; ++i)
+            right << (i ? "," : ""), number(right, c->fTwice[k][i]);
+         right << ']';
+      }
+      right << ']';
+   }
+   auto at = member.empty() ? std::string::npos : json.find(member);
+   if (at != std::string::npos) {
+      at += member.size() - 1;
+      json.replace(at, json.find(']', at) + 1 - at, right.str());
+   }
+   return json;
 }
 
 // {"entries": n, "branches": {name: {"entries": n, "class": .., "leaves": [..], "values": [one per entry]}}}

@@ -210,7 +210,6 @@ public:
    std::bitset<19> fBits;
    std::array<int, 4> fArr;
    std::array<Plain, 2> fArrPlain;
-   std::vector<std::array<float, 2>> fVarr;
    std::vector<int> fVtwo[2];
    virtual ~Collections() {}
    ClassDef(Collections, 1)
@@ -261,6 +260,25 @@ public:
    Clones();
    virtual ~Clones();
    ClassDef(Clones, 1)
+};
+
+// Simple enough for the branches of ROOT 2 and 3: TBranchObject and, for the pointer below, TBranchClones.
+class OldTrack : public TObject {
+public:
+   Int_t fA = 0;
+   Float_t fB = 0;
+   Double_t fC = 0;
+   ClassDef(OldTrack, 1)
+};
+
+class OldEvent : public TObject {
+public:
+   Int_t fId = 0;
+   Float_t fX[3] = {0, 0, 0};
+   TClonesArray *fTracks = nullptr;
+   OldEvent();
+   virtual ~OldEvent();
+   ClassDef(OldEvent, 1)
 };
 
 // The usual event: a header, several bases, tracks.

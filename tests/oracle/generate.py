@@ -75,8 +75,12 @@ def cases() -> dict[str, Callable[[Any, str], None]]:
         out[f"old_branches_split{split}"] = lambda R, p, s=split: R.old_branches(p, s)
         for how in ("object", "member"):
             member = how == "member"
-            out[f"collections_split{split}_{how}wise"] = lambda R, p, s=split, m=member: R.collections(p, s, m, 101)
-            out[f"classes_split{split}_{how}wise"] = lambda R, p, s=split, m=member: R.classes(p, s, m, m, 101)
+            out[f"collections_split{split}_{how}wise"] = lambda R, p, s=split, m=member: R.collections(
+                p, s, m, 101
+            )
+            out[f"classes_split{split}_{how}wise"] = lambda R, p, s=split, m=member: R.classes(
+                p, s, m, m, 101
+            )
             out[f"packed_split{split}_{how}wise"] = lambda R, p, s=split, m=member: R.packed(p, s, m)
     out["collections_lz4"] = lambda R, p: R.collections(p, 99, True, 404)
     out["classes_zstd"] = lambda R, p: R.classes(p, 99, True, True, 505)
@@ -102,7 +106,9 @@ def _dump(R: Any, name: str, path: str) -> None:
             json.load(f)  # a dump that is no JSON must fail here, where the reason is known
 
 
-def _child(work: Callable[[Any, str, str], None], build: Path, jobs: list[tuple[str, str]], pipe: Any) -> None:
+def _child(
+    work: Callable[[Any, str, str], None], build: Path, jobs: list[tuple[str, str]], pipe: Any
+) -> None:
     sys.path.insert(0, str(HERE))
     R = load_root(build)
     for name, path in jobs:
@@ -115,7 +121,9 @@ def _child(work: Callable[[Any, str, str], None], build: Path, jobs: list[tuple[
             pipe.send((name, ""))
 
 
-def run(work: Callable[[Any, str, str], None], build: Path, jobs: list[tuple[str, str]], what: str) -> list[str]:
+def run(
+    work: Callable[[Any, str, str], None], build: Path, jobs: list[tuple[str, str]], what: str
+) -> list[str]:
     """All jobs in one other process (starting ROOT takes longer than most of them); when ROOT crashes in one, the rest
     goes on in a new process. Returns what failed."""
     context = multiprocessing.get_context("spawn")

@@ -73,12 +73,19 @@ def histograms(R: Any, path: str, compression: int = 101) -> None:
     for h in keep:
         h.Write()
     sparse = R.THnSparseD(
-        "sparse", "sparse", 3, array.array("i", [5, 6, 7]), array.array("d", [0, 0, 0]), array.array("d", [1, 2, 3])
+        "sparse",
+        "sparse",
+        3,
+        array.array("i", [5, 6, 7]),
+        array.array("d", [0, 0, 0]),
+        array.array("d", [1, 2, 3]),
     )
     for i in range(40):
         sparse.Fill(array.array("d", [i / 40, i / 20, i / 13]), i + 0.5)
     sparse.Write()
-    dense = R.THnF("dense", "dense", 2, array.array("i", [3, 4]), array.array("d", [0, 0]), array.array("d", [1, 1]))
+    dense = R.THnF(
+        "dense", "dense", 2, array.array("i", [3, 4]), array.array("d", [0, 0]), array.array("d", [1, 1])
+    )
     for i in range(40):
         dense.Fill(array.array("d", [i / 40, (i % 7) / 7]), 1.0)
     dense.Write()
