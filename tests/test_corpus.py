@@ -34,8 +34,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from guard import run_guarded  # noqa: E402
+from known import load_listed  # noqa: E402
 from parts import Part, array_parts, number_part, plain, sums, sums_differ  # noqa: E402
-from readers import READERS, Reader  # noqa: E402
+from readers import READERS, Reader, wrong_range  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 CORPUS = Path(os.environ.get("SAPWOOD_CORPUS") or HERE.parent.parent / "shared" / "corpus")
@@ -207,6 +208,8 @@ def judge_branch(
         if objects is None:
             return ("error" if is_told(b) else "refused"), brief(failed)
         array, ours, length = None, None, len(objects)
+    if reader.ranges and array is not None and (wrong := wrong_range(reader, branch, array)):
+        return "mismatch", wrong
     if up.get("status") == "ok" and "parts" in up and ours is not None:
         leaves = told_by_root(b)
         if b.get("agree") in ("close", "differ", "unsure") and b.get("trust") in ("root", "none") and leaves:
@@ -414,7 +417,7 @@ def check_all(
     reader: Reader, names: list[str], parallel: int = 2
 ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     files = corpus_files()
-    doubts = load_listed("doubted")
+    doubts = load_listed(KNOWN, "doubted", "file")
 
     def work(name: str, skip: frozenset[str], emit: Any, begin: Any) -> None:
         truth = json.loads((CORPUS / files[name]["truth"]).read_text())
@@ -436,22 +439,6 @@ def check_all(
 
     largest_first = sorted(names, key=lambda n: -files[n]["size"])
     yield from run_guarded(work, largest_first, parallel)
-
-
-def load_listed(table: str) -> dict[tuple[str, str], str]:
-    """One table of corpus_known.toml: (file, item) -> reason."""
-    try:
-        import tomllib
-    except ModuleNotFoundError:  # Python 3.10
-        import tomli as tomllib
-    entries = tomllib.loads(KNOWN.read_text()).get(table, []) if KNOWN.exists() else []
-    out: dict[tuple[str, str], str] = {}
-    for e in entries:
-        for item in e["items"] if "items" in e else [e["item"]]:
-            if (e["file"], item) in out:
-                raise ValueError(f"{KNOWN.name}: {e['file']} {item} stands there twice")
-            out[e["file"], item] = e["reason"]
-    return out
 
 
 def unexpected(name: str, records: list[dict[str, Any]], known: dict[tuple[str, str], str]) -> list[str]:
@@ -505,7 +492,7 @@ if "pytest" in sys.modules:
 
     @pytest.fixture(scope="session")
     def known() -> dict[tuple[str, str], str]:
-        return load_listed("known")
+        return load_listed(KNOWN, "known", "file")
 
     @pytest.mark.parametrize("name", FILES or ["(no corpus)"])
     def test_file(name: str, results: Any, known: Any) -> None:
@@ -513,7 +500,7 @@ if "pytest" in sys.modules:
         assert not lines, "\n".join([f"{name}: {len(lines)} unexpected", *lines[:40]])
 
     def test_known_names_real_files(known: Any) -> None:
-        listed = {**known, **load_listed("doubted")}
+        listed = {**known, **load_listed(KNOWN, "doubted", "file")}
         assert {name for name, _ in listed} <= set(FILES)
 
 
@@ -524,7 +511,7 @@ def report(args: argparse.Namespace) -> int:
     reader = READERS[args.reader]()
     files = corpus_files()
     names = [n for n in files if not args.files or any(Path(a).name in n for a in args.files)]
-    known = load_listed("known") if args.reader == "sapwood" else {}
+    known = load_listed(KNOWN, "known", "file") if args.reader == "sapwood" else {}
     began = time.perf_counter()
     per_kind: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     failures: list[tuple[str, dict[str, Any]]] = []
