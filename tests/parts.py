@@ -156,10 +156,10 @@ MAX_NODES = 300_000
 MAX_DEPTH = 30
 
 
-def plain(thing: Any) -> Any:
+def plain(thing: Any, once: bool = False) -> Any:
     """An object read by key as plain dicts, lists, numbers and strings. Huge ones are cut off: geometries refer to
-    themselves."""
-    return _plain(thing, 0, [0])
+    themselves. With `once`, an object that is pointed at again is a reference, as in ROOT's JSON."""
+    return _plain(thing, 0, [0], set() if once else None)
 
 
 def pair(item: tuple[Any, Any]) -> dict[str, Any]:
@@ -167,33 +167,38 @@ def pair(item: tuple[Any, Any]) -> dict[str, Any]:
     return {"first": item[0], "second": item[1]}
 
 
-def _plain(o: Any, depth: int, nodes: list[int]) -> Any:
+def _plain(o: Any, depth: int, nodes: list[int], seen: set[Any] | None) -> Any:
     if o is None or isinstance(o, (bool, int, float, str)) and type(o) in (bool, int, float, str):
         return o
     if isinstance(o, np.ndarray):
-        return o.tolist() if o.dtype.kind != "O" else [_plain(x, depth + 1, nodes) for x in o]
+        return o.tolist() if o.dtype.kind != "O" else [_plain(x, depth + 1, nodes, seen) for x in o]
     if isinstance(o, np.generic):
         return o.item()
     if isinstance(o, (bytes, bytearray)):
         return bytes(o).decode("latin-1")
     if isinstance(o, ak.Array):
-        return _plain(o.to_list(), depth, nodes)
+        return _plain(o.to_list(), depth, nodes, seen)
     members = getattr(o, "all_members", None)
     nodes[0] += members is not None
     if depth > MAX_DEPTH or (nodes[0] > MAX_NODES and members is not None):
         return "..."
+    mark = getattr(getattr(o, "_identity", None), "id", None)
+    if seen is not None and mark is not None:
+        if mark in seen:
+            return {"$ref": mark}
+        seen.add(mark)
     if members is not None:
         if getattr(o, "classname", "") in ("TString", "TObjString"):
             return str(o)
         # a dictionary in an object is a map of the file
         out = {
-            k: _plain(v if type(v) is not dict else list(map(pair, v.items())), depth + 1, nodes)
+            k: _plain(v if type(v) is not dict else list(map(pair, v.items())), depth + 1, nodes, seen)
             for k, v in members.items()
             if not k.startswith("@")
         }
         if isinstance(o, Sequence) or (hasattr(o, "_data") and hasattr(o, "__iter__")):
             try:
-                out["items"] = [_plain(x, depth + 1, nodes) for x in o]
+                out["items"] = [_plain(x, depth + 1, nodes, seen) for x in o]
             except Exception:  # a histogram is iterable in some readers and not in others
                 pass
         return out
@@ -202,12 +207,12 @@ def _plain(o: Any, depth: int, nodes: list[int]) -> Any:
     if type(o).__name__ == "STLMap" or (isinstance(o, Mapping) and not isinstance(o, dict)):
         pairs = zip(o.keys(), o.values())
         return [
-            {"first": _plain(k, depth + 1, nodes), "second": _plain(v, depth + 1, nodes)} for k, v in pairs
+            {"first": _plain(k, depth + 1, nodes, seen), "second": _plain(v, depth + 1, nodes, seen)} for k, v in pairs
         ]
     if isinstance(o, dict):
-        return {str(k): _plain(v, depth + 1, nodes) for k, v in o.items()}
+        return {str(k): _plain(v, depth + 1, nodes, seen) for k, v in o.items()}
     if isinstance(o, Iterable):
-        return [_plain(x, depth + 1, nodes) for x in o]
+        return [_plain(x, depth + 1, nodes, seen) for x in o]
     return f"<{type(o).__name__}>"
 
 

@@ -271,7 +271,7 @@ def judge_object(reader: Reader, t: dict[str, Any], f: Any, key: str) -> tuple[s
     told = (up.get("status") == "ok" and bool(up.get("paths"))) or root.get("status") == "ok"
     try:
         o = f[key]
-        ours = sums(plain(list(map(pair, o.items())) if type(o) is dict else o))
+        ours = sums(plain(list(map(pair, o.items())) if type(o) is dict else o, once=up.get("status") != "ok"))
     except Exception as e:
         return ("error" if told else "refused"), brief(e)
     if "values" in up:

@@ -7,6 +7,7 @@ use super::custom;
 use super::info::{Detail, Element, StreamerInfo};
 use super::program::{Body, Counter, Custom, Program, Role, RunField, Span, Step, TextForm, Versions};
 use super::registry::Registry;
+use super::shorthand::BARE;
 use super::typename::{Mapping, Sequence, TypeName};
 use crate::column::{BufferId, BufferKind, Field, Kind, ListOf, Number, Packing, Prim};
 use crate::error::{Error, Result};
@@ -169,6 +170,7 @@ impl Compiler<'_> {
             -1 => return Ok((Vec::new(), None)),
             0 | 66 | 67 if matches!(element.detail, Detail::Base { .. }) => return self.base(element, scope),
             _ if matches!(element.detail, Detail::Artificial) => return Ok((Vec::new(), None)),
+            code if code >= BARE => self.without_frame(element, scope)?,
             code if is_number(code) => {
                 let prim = prim_of(code, element)?;
                 let (step, kind) = self.run(prim, 1);
@@ -237,6 +239,20 @@ impl Compiler<'_> {
             }
         };
         Ok((steps, Some(Field { name: Arc::clone(&element.name), kind, base: false })))
+    }
+
+    /// What only hand-written streamers write: a container without a frame, a counted array without its flag byte.
+    fn without_frame(&mut self, element: &Element, scope: &Scope) -> Result<Compiled> {
+        let element = Element { code: element.code - BARE, ..element.clone() };
+        if element.code == 500 {
+            let (step, kind) = self.container(&TypeName::parse(&element.type_name)?, 0)?;
+            return Ok((vec![step], kind));
+        }
+        let (mut steps, kind) = self.counted(&element, scope)?;
+        if let Some(Step::Counted { flagged, .. }) = steps.first_mut() {
+            *flagged = false;
+        }
+        Ok((steps, kind))
     }
 
     fn std_string(&mut self, element: &Element) -> Compiled {
