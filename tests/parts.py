@@ -271,6 +271,8 @@ def sums_differ(
         by_last.setdefault(_last(k), []).append(v)
     wrong, missing = [], []
     for path, t in truth.items():
+        if _is_hidden(path, ours):
+            continue
         if path == "..." or _last(path) in UNCOMPARED or _last(path).startswith("$"):
             continue
         if not (t.get("n") or t.get("strings")):
@@ -298,6 +300,12 @@ def sums_differ(
     return wrong, missing
 
 
+def _is_hidden(path: str, ours: dict[str, dict[str, Any]]) -> bool:
+    """Is it the name or first index of a collection? In columns, a collection is the list of its items alone."""
+    above, _, last = path.rpartition(".")
+    return last in ("fName", "fLowerBound") and path not in ours and "lists" in ours.get(above + "[]", {})
+
+
 def _length(path: str, ours: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
     """What uproot calls `fN` of an array or `fSize` of a collection: lengths of lists here."""
     above, _, last = path.rpartition(".")
@@ -305,9 +313,11 @@ def _length(path: str, ours: dict[str, dict[str, Any]]) -> dict[str, Any] | None
         return None
     for place in (f"{above}.items[]", f"{above}[]", f"{above}.refs[]"):
         found = ours.get(place.lstrip("."))
-        if found:
+        if found and "lists" in found:
             return {"n": found["lists"], "sum": found["items"]}
-    return None
+    arrays = [ours.get(f"{above}.TArray{letter}[]".lstrip("."), {}) for letter in "CSILFD"]
+    lists = sum(found.get("lists", 0) for found in arrays)
+    return {"n": lists, "sum": sum(found.get("items", 0) for found in arrays)} if lists else None
 
 
 def _same_sums(t: dict[str, Any], o: dict[str, Any]) -> bool:

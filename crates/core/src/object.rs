@@ -143,11 +143,12 @@ impl<'a> Members<'a> {
     /// The bases, each with its own members.
     pub fn bases(&self) -> Vec<Members<'a>> {
         let Kind::Record { fields, .. } = self.kind else { return Vec::new() };
-        let bases = fields.iter().filter(|field| field.base);
+        let bases = fields.iter().filter(|field| field.base && matches!(field.kind, Kind::Record { .. }));
         bases.map(|field| Members { kind: &field.kind, ..self.clone() }).collect()
     }
 
-    /// Members of this very class, without those of its bases.
+    /// Members of this very class, without those of its bases. A base that is no record but one value, such as the
+    /// `TArrayD` of a `TH1D`, counts as a member of its class's name.
     pub fn own(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> + use<'a> {
         let this = self.clone();
         let fields: &'a [_] = match this.kind {
@@ -156,7 +157,7 @@ impl<'a> Members<'a> {
         };
         fields
             .iter()
-            .filter(|field| !field.base)
+            .filter(|field| !field.base || !matches!(field.kind, Kind::Record { .. }))
             .map(move |field| (&*field.name, value(this.objects, this.part, &field.kind, this.row)))
     }
 
@@ -195,7 +196,8 @@ impl<'a> Items<'a> {
 /// A member's type, searching bases too; the class's own members win.
 pub(crate) fn find<'k>(kind: &'k Kind, name: &str) -> Option<&'k Kind> {
     let Kind::Record { fields, .. } = kind else { return None };
-    let own = fields.iter().find(|field| !field.base && &*field.name == name);
+    let is_record = |field: &crate::column::Field| matches!(field.kind, Kind::Record { .. });
+    let own = fields.iter().find(|field| &*field.name == name && !(field.base && is_record(field)));
     own.map(|field| &field.kind)
         .or_else(|| fields.iter().filter(|field| field.base).find_map(|field| find(&field.kind, name)))
 }

@@ -131,7 +131,7 @@ impl Compiler<'_> {
     fn opaque(&mut self, class: &str) -> (Step, Kind) {
         let offsets = self.buffer(BufferKind::Ends);
         let bytes = self.buffer(BufferKind::Bytes);
-        (Step::Opaque { ends: offsets, bytes }, Kind::Opaque { offsets, bytes, class: class.into() })
+        (Step::Opaque { ends: offsets, bytes, shared: false }, Kind::Opaque { offsets, bytes, class: class.into() })
     }
 
     fn pointer(&mut self, class: &str) -> (Step, Kind) {
@@ -382,13 +382,29 @@ impl Compiler<'_> {
         if name == TypeName::StdString {
             return Ok(self.std_string(element));
         }
-        let (mut step, kind) = self.container(&name, item_code)?;
-        if let Step::Collection { framed, array, value_version_from, .. } = &mut step {
-            *framed = true;
+        let (mut step, kind) = self.framed_container(&name, item_code)?;
+        if let Step::Collection { array, value_version_from, .. } = &mut step {
             *array = element.array_length.max(1);
             *value_version_from = if pointer { 9 } else { 8 };
         }
-        Ok((vec![step], fixed(kind, element)))
+        let kind = if let Step::Opaque { .. } = step { kind } else { fixed(kind, element) };
+        Ok((vec![step], kind))
+    }
+
+    /// A container with a frame of its own. Where the file does not describe its items, it is bytes: streamed member by
+    /// member, not even their number would say where one ends.
+    fn framed_container(&mut self, name: &TypeName, item_code: i32) -> Result<(Step, Kind)> {
+        let (mut step, kind) = self.container(name, item_code)?;
+        if let Kind::List { item, .. } = &kind
+            && let Kind::Opaque { offsets, bytes, .. } = **item
+        {
+            let step = Step::Opaque { ends: offsets, bytes, shared: true };
+            return Ok((step, Kind::Opaque { offsets, bytes, class: name.to_string().into() }));
+        }
+        if let Step::Collection { framed, .. } = &mut step {
+            *framed = true;
+        }
+        Ok((step, kind))
     }
 
     /// A container without a frame of its own.
@@ -535,10 +551,7 @@ impl Compiler<'_> {
                 Ok((vec![step], kind))
             }
             TypeName::Sequence(..) | TypeName::Mapping(..) | TypeName::Bitset(_) => {
-                let (mut step, kind) = self.container(name, item_code)?;
-                if let Step::Collection { framed, .. } = &mut step {
-                    *framed = true;
-                }
+                let (step, kind) = self.framed_container(name, item_code)?;
                 Ok((vec![step], kind))
             }
             TypeName::Pair(first, second) => {
@@ -807,7 +820,7 @@ impl Step {
                 swap(ends);
                 swap(values);
             }
-            Self::Text { ends, bytes, .. } | Self::Opaque { ends, bytes } => {
+            Self::Text { ends, bytes, .. } | Self::Opaque { ends, bytes, .. } => {
                 swap(ends);
                 swap(bytes);
             }
