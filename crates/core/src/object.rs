@@ -147,8 +147,18 @@ impl<'a> Members<'a> {
         bases.map(|field| Members { kind: &field.kind, ..self.clone() }).collect()
     }
 
-    /// Members of this very class, without those of its bases. A base that is no record but one value, such as the
-    /// `TArrayD` of a `TH1D`, counts as a member of its class's name.
+    /// Bases that are lists and no records: the `TArrayD` of a histogram.
+    pub fn array_bases(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> + use<'a> {
+        let this = self.clone();
+        let fields: &'a [_] = match this.kind {
+            Kind::Record { fields, .. } => fields,
+            _ => &[],
+        };
+        let arrays = fields.iter().filter(|field| field.base && !matches!(field.kind, Kind::Record { .. }));
+        arrays.map(move |field| (&*field.name, value(this.objects, this.part, &field.kind, this.row)))
+    }
+
+    /// Members of this very class, without those of its bases.
     pub fn own(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> + use<'a> {
         let this = self.clone();
         let fields: &'a [_] = match this.kind {
@@ -157,7 +167,7 @@ impl<'a> Members<'a> {
         };
         fields
             .iter()
-            .filter(|field| !field.base || !matches!(field.kind, Kind::Record { .. }))
+            .filter(|field| !field.base)
             .map(move |field| (&*field.name, value(this.objects, this.part, &field.kind, this.row)))
     }
 
@@ -196,8 +206,7 @@ impl<'a> Items<'a> {
 /// A member's type, searching bases too; the class's own members win.
 pub(crate) fn find<'k>(kind: &'k Kind, name: &str) -> Option<&'k Kind> {
     let Kind::Record { fields, .. } = kind else { return None };
-    let is_record = |field: &crate::column::Field| matches!(field.kind, Kind::Record { .. });
-    let own = fields.iter().find(|field| &*field.name == name && !(field.base && is_record(field)));
+    let own = fields.iter().find(|field| !field.base && &*field.name == name);
     own.map(|field| &field.kind)
         .or_else(|| fields.iter().filter(|field| field.base).find_map(|field| find(&field.kind, name)))
 }

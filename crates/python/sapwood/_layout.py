@@ -121,6 +121,34 @@ def to_numpy(column: Any) -> np.ndarray:
     return out
 
 
+def form(kind: tuple) -> Any:
+    """The form of the Awkward Array of a type."""
+    import awkward as ak
+
+    return _content(_Empty(), kind, 0, ak.contents, ak.index).form
+
+
+class _Empty:
+    """A column without rows: enough zeros for one offset."""
+
+    def buffer(self, _id: int) -> np.ndarray:
+        return np.zeros(8, "uint8")
+
+
+def awkward_to_numpy(array: Any) -> np.ndarray:
+    """An Awkward Array as a NumPy array: plain where that is possible, else of one array or object a row."""
+    import awkward as ak
+
+    if array.layout.purelist_isregular and not array.fields:
+        return ak.to_numpy(array, allow_missing=False)
+    out = np.empty(len(array), object)
+    if array.ndim == 2 and not array.fields:
+        out[:] = [np.asarray(row) for row in array]
+    else:
+        out[:] = array.to_list()
+    return out
+
+
 def to_objects(column: Any) -> list[Any]:
     """The rows as Python objects."""
     from sapwood.model import Model

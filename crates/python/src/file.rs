@@ -19,10 +19,11 @@ use crate::tree::Tree;
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct File(pub(crate) sapwood::File);
 
-type KeyRow = (String, u16, String, String, u64, u32, u32);
+type KeyRow = (String, u16, String, String, u64, u32, u32, u16, String);
 
 fn row(path: String, key: &Key) -> KeyRow {
-    (path, key.cycle, key.class.to_string(), key.title.to_string(), key.seek_key, key.nbytes, key.objlen)
+    let (class, title) = (key.class.to_string(), key.title.to_string());
+    (path, key.cycle, class, title, key.seek_key, key.nbytes, key.objlen, key.keylen, datime_text(key.datime))
 }
 
 #[pymethods]
@@ -50,7 +51,16 @@ impl File {
         py.detach(|| sapwood::File::from_store(store, options)).map(Self).map_err(raise)
     }
 
-    /// Keys as (path, cycle, class, title, seek, nbytes, objlen), of one directory or of all below it.
+    /// The same file with threads of its own: a child process has none of its parent's.
+    fn renewed(&self, py: Python<'_>) -> PyResult<Self> {
+        let old = self.0.options();
+        let session = Session::with_threads(old.session.threads());
+        let options = OpenOptions { session, ..old.clone() };
+        let store = Arc::clone(self.0.store());
+        py.detach(|| sapwood::File::from_store(store, options)).map(Self).map_err(raise)
+    }
+
+    /// Keys as (path, cycle, class, title, seek, nbytes, objlen, keylen, date), of one directory or of all below it.
     fn keys(&self, py: Python<'_>, directory: &str, recursive: bool) -> PyResult<Vec<KeyRow>> {
         let keys = py.detach(|| self.0.keys_in(directory, recursive)).map_err(raise)?;
         Ok(keys.into_iter().map(|found| row(found.path, &found.key)).collect())

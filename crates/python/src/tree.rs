@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 
 use crate::column::{Column, kind};
 use crate::errors::raise;
@@ -39,6 +39,18 @@ impl Tree {
         self.0.aliases.clone()
     }
 
+    /// Class of the record.
+    #[getter]
+    fn classname(&self) -> &str {
+        &self.0.class
+    }
+
+    /// Cycle of the key.
+    #[getter]
+    fn cycle(&self) -> u16 {
+        self.0.cycle
+    }
+
     /// Entry ranges of the clusters.
     #[getter]
     fn clusters(&self) -> Vec<(u64, u64)> {
@@ -57,31 +69,42 @@ impl Tree {
         self.0.top().to_vec()
     }
 
-    /// All branches, depth first, as dictionaries.
-    fn branches<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let list = PyList::empty(py);
-        for branch in self.0.branches() {
-            let row = PyDict::new(py);
-            row.set_item("id", branch.id)?;
-            row.set_item("name", &*branch.name)?;
-            row.set_item("path", &*branch.path)?;
-            row.set_item("title", &*branch.title)?;
-            row.set_item("class", &*branch.class)?;
-            row.set_item("parent", branch.parent)?;
-            row.set_item("children", branch.children.clone())?;
-            row.set_item("entries", branch.entries)?;
-            row.set_item("has_data", branch.has_data())?;
-            row.set_item("tot_bytes", branch.tot_bytes)?;
-            row.set_item("zip_bytes", branch.zip_bytes)?;
-            row.set_item("compress", branch.compress)?;
-            row.set_item("baskets", branch.baskets().len())?;
-            let element = branch.element.as_ref();
-            row.set_item("class_name", element.map(|element| &*element.class_name).or(branch.object_class.as_deref()))?;
-            row.set_item("clones_name", element.map(|element| &*element.clones_name))?;
-            row.set_item("element_kind", element.map(|element| element.kind))?;
-            list.append(row)?;
-        }
-        Ok(list)
+    /// All branches, depth first: (name, parent).
+    fn outline(&self) -> Vec<(&str, Option<usize>)> {
+        self.0.branches().iter().map(|branch| (&*branch.name, branch.parent)).collect()
+    }
+
+    /// What a branch's record says, as a dictionary.
+    fn branch<'py>(&self, py: Python<'py>, id: usize) -> PyResult<Bound<'py, PyDict>> {
+        let row = PyDict::new(py);
+        let Some(branch) = self.0.branches().get(id) else { return Ok(row) };
+        row.set_item("path", &*branch.path)?;
+        row.set_item("title", &*branch.title)?;
+        row.set_item("class", &*branch.class)?;
+        row.set_item("children", branch.children.clone())?;
+        row.set_item("entries", branch.entries)?;
+        row.set_item("has_data", branch.has_data())?;
+        row.set_item("tot_bytes", branch.tot_bytes)?;
+        row.set_item("zip_bytes", branch.zip_bytes)?;
+        row.set_item("compress", branch.compress)?;
+        row.set_item("file_name", &*branch.file_name)?;
+        let element = branch.element.as_ref();
+        row.set_item("class_name", element.map(|element| &*element.class_name).or(branch.object_class.as_deref()))?;
+        row.set_item("parent_name", element.map(|element| &*element.parent_name))?;
+        row.set_item("clones_name", element.map(|element| &*element.clones_name))?;
+        row.set_item("element_kind", element.map(|element| element.kind))?;
+        row.set_item("element_id", element.map(|element| element.id))?;
+        row.set_item("class_version", element.map(|element| element.class_version))?;
+        let of_leaf = branch.leaves.first().and_then(|leaf| leaf.count).map(|(counter, _)| counter);
+        let counter = element.and_then(|element| element.count_branch).or(of_leaf);
+        row.set_item("count_branch", counter.filter(|&counter| counter != id))?;
+        let leaves: Vec<_> = branch
+            .leaves
+            .iter()
+            .map(|leaf| (&*leaf.name, &*leaf.class, &*leaf.title, leaf.len, leaf.is_unsigned, leaf.count.is_some()))
+            .collect();
+        row.set_item("leaves", leaves)?;
+        Ok(row)
     }
 
     /// Type of a branch: (type in C++ words, type as nested tuples). Raises why nobody can decode it.

@@ -103,6 +103,16 @@ impl Part {
         }
     }
 
+    /// Takes back what was appended behind `bytes` bytes.
+    pub(crate) fn cut(&mut self, id: BufferId, bytes: usize) {
+        self.bytes_mut(id).truncate(bytes);
+    }
+
+    /// Takes back what was appended behind `words` words.
+    pub(crate) fn cut_words(&mut self, id: BufferId, words: usize) {
+        self.words_mut(id).truncate(words);
+    }
+
     /// Ends a list of `items` more items.
     #[inline]
     pub(crate) fn end_list(&mut self, id: BufferId, items: usize) -> Result<()> {

@@ -6,7 +6,7 @@ use crate::column::{Number, Part};
 use crate::error::{Error, Result};
 use crate::schema::{Machine, Objects, Order, Registry};
 use crate::tree::{Form, Interpretation, Unsealed};
-use crate::wire::{Limits, Reader};
+use crate::wire::{BYTE_COUNT, Limits, Reader};
 
 /// What decoding needs besides the basket.
 pub(super) struct Decoding<'a> {
@@ -100,6 +100,7 @@ pub(super) fn decode(
             }
             part.rows += want.len();
         }
+        Form::Rows | Form::RowsOrNothing if vectors(how, basket, starts, part)? => {}
         form => {
             for (index, bounds) in starts.windows(2).enumerate() {
                 let (start, end) = (bounds[0] as usize, bounds[1] as usize);
@@ -133,6 +134,37 @@ pub(super) fn decode(
         }
     }
     Ok(())
+}
+
+/// Entries that are each one framed `std::vector` of numbers: a loop of its own, for it is the most common branch that is
+/// no plain array. Gives back whether it did the work: a branch that is something else, or an entry that is framed
+/// otherwise, leaves the part as it was.
+fn vectors(how: &Decoding<'_>, basket: &Unsealed<'_>, starts: &[u32], part: &mut Part) -> Result<bool> {
+    const HEAD: usize = 10;
+    let Some((prim, values, ends)) = how.interpretation.program.vector_of_numbers() else { return Ok(false) };
+    let wide = prim.bytes();
+    let (rows, items, old_bytes) = (part.rows, part.words(ends).len(), part.bytes(values).len());
+    let mut total = part.words(ends).last().copied().unwrap_or(0) as usize;
+    for pair in starts.windows(2) {
+        let entry = &basket.data[pair[0] as usize..pair[1] as usize];
+        let head = entry.first_chunk::<HEAD>();
+        let count = head.map_or(0, |head| u32::from_be_bytes([head[6], head[7], head[8], head[9]]) as usize);
+        let plain = head.is_some_and(|head| {
+            let byte_count = u32::from_be_bytes([head[0], head[1], head[2], head[3]]);
+            byte_count == BYTE_COUNT | (entry.len() - 4) as u32 && head[4] & 0x40 == 0
+        });
+        if !plain || count.checked_mul(wide) != Some(entry.len() - HEAD) || total + count > u32::MAX as usize {
+            part.cut(values, old_bytes);
+            part.cut_words(ends, items);
+            part.rows = rows;
+            return Ok(false);
+        }
+        total += count;
+        part.push_numbers(values, prim, &entry[HEAD..], 1, count, count * wide);
+        part.words_mut(ends).push(total as u32);
+    }
+    part.rows += starts.len() - 1;
+    Ok(true)
 }
 
 fn machine<'a>(how: &Decoding<'a>, objects: &'a mut Objects, outside: &'a [i64]) -> Machine<'a> {

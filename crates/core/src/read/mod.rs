@@ -17,8 +17,11 @@ use crate::tree::{BranchId, Tree};
 use scan::{Answer, Scan};
 use window::{Ahead, Segment, Workbench};
 
-/// Bytes of stored baskets that a window holds, unless a basket alone is larger.
+/// Bytes of stored baskets that a window holds, unless a basket alone is larger: enough for all threads while the next
+/// window is on its way.
 const WINDOW_BYTES: u64 = 16 << 20;
+/// The same where one thread reads and decodes in turn: what was read is still in the cache when it is decoded.
+const INLINE_WINDOW_BYTES: u64 = 1 << 20;
 
 /// Reads columns of a tree: branches `ids`, entries `entries`.
 ///
@@ -53,26 +56,35 @@ pub fn columns(tree: &Tree, ids: &[BranchId], entries: Range<u64>) -> Result<Vec
     }
     // In the order of entries, so that a window holds what belongs together.
     segments.sort_by_key(|segment| (scans[segment.scan].place(segment.basket).entries.start, segment.scan));
-    let windows = cut(&segments, |segment| scans[segment.scan].stored_bytes(segment.basket));
+    let most = if session.reads_ahead() { WINDOW_BYTES } else { INLINE_WINDOW_BYTES };
+    let windows = cut(&segments, most, |segment| scans[segment.scan].stored_bytes(segment.basket));
     let mut bench = Workbench::new(session);
     let mut ahead = Ahead::new(tree, &scans);
     let mut coming = windows.iter();
-    ahead.ask(coming.next().copied().unwrap_or(&[]))?;
-    for window in &windows {
-        let records = ahead.take(window)?;
+    if session.reads_ahead() {
         ahead.ask(coming.next().copied().unwrap_or(&[]))?;
+    }
+    for window in &windows {
+        let records = if session.reads_ahead() {
+            let records = ahead.take(window)?;
+            ahead.ask(coming.next().copied().unwrap_or(&[]))?;
+            records
+        } else {
+            ahead.ask(window)?;
+            ahead.take(window)?
+        };
         window::decode(&scans, &mut answers, window, records, &mut bench)?;
     }
     Ok(answers.into_iter().zip(&scans).map(|(answer, scan)| answer.finish(scan)).collect())
 }
 
-/// Cuts segments into windows of about [`WINDOW_BYTES`].
-fn cut<'s>(segments: &'s [Segment], bytes: impl Fn(&Segment) -> u64) -> Vec<&'s [Segment]> {
+/// Cuts segments into windows of at most `most` stored bytes, or one basket.
+fn cut<'s>(segments: &'s [Segment], most: u64, bytes: impl Fn(&Segment) -> u64) -> Vec<&'s [Segment]> {
     let mut windows = Vec::new();
     let (mut start, mut sum) = (0, 0_u64);
     for (index, segment) in segments.iter().enumerate() {
         let more = bytes(segment);
-        if index > start && sum.saturating_add(more) > WINDOW_BYTES {
+        if index > start && sum.saturating_add(more) > most {
             windows.push(&segments[start..index]);
             (start, sum) = (index, 0);
         }

@@ -131,6 +131,14 @@ impl<'s> Workbench<'s> {
         Self { session, benches: (0..session.threads()).map(|_| Mutex::default()).collect() }
     }
 
+    /// Baskets that are in work together.
+    fn batch(&self) -> usize {
+        match self.session.threads() {
+            1 => 1,
+            threads => 8 * threads,
+        }
+    }
+
     /// Works on all tasks: here, or on the pool.
     fn each<T: Send>(&self, tasks: &mut [T], work: impl Fn(&mut T, &mut Bench) + Sync) {
         let with_bench = |task: &mut T| {
@@ -175,18 +183,28 @@ pub(super) fn decode(
     records: Vec<Bytes>,
     bench: &mut Workbench<'_>,
 ) -> Result<()> {
-    let mut tasks = Vec::with_capacity(window.len());
-    for (&segment, record) in window.iter().zip(records) {
-        let scan = &scans[segment.scan];
-        let prepared = prepare(scan, &mut answers[segment.scan], segment, record, bench);
-        let (basket, work) = prepared.map_err(|error| scan.error(segment.basket, error))?;
-        tasks.push(Task { segment, basket, work, outcome: Ok(()) });
+    let mut records = records.into_iter();
+    // Few at a time: what was decoded is copied to its place while it is still in the cache, and its memory serves again.
+    for batch in window.chunks(bench.batch()) {
+        let mut tasks = Vec::with_capacity(batch.len());
+        for (&segment, record) in batch.iter().zip(records.by_ref()) {
+            let scan = &scans[segment.scan];
+            let prepared = prepare(scan, &mut answers[segment.scan], segment, record, bench);
+            let (basket, work) = prepared.map_err(|error| scan.error(segment.basket, error))?;
+            tasks.push(Task { segment, basket, work, outcome: Ok(()) });
+        }
+        bench.each(&mut tasks, |task, bench| {
+            let scan = &scans[task.segment.scan];
+            task.outcome = run(scan, task, bench).map_err(|error| scan.error(task.segment.basket, error));
+        });
+        settle(scans, answers, tasks, bench)?;
     }
-    bench.each(&mut tasks, |task, bench| {
-        let scan = &scans[task.segment.scan];
-        task.outcome = run(scan, task, bench).map_err(|error| scan.error(task.segment.basket, error));
-    });
-    // Sizes of grown baskets are known now: their places are handed out in the order of entries.
+    Ok(())
+}
+
+/// Hands out places in the order of entries, now that all sizes are known, fills them, and joins what is filled.
+fn settle(scans: &[Scan<'_>], answers: &mut [Answer], mut tasks: Vec<Task>, bench: &Workbench<'_>) -> Result<()> {
+    let mut grown = false;
     for task in &mut tasks {
         std::mem::replace(&mut task.outcome, Ok(()))?;
         if let Work::Part(part) = &mut task.work {
@@ -194,12 +212,15 @@ pub(super) fn decode(
             let slots = answers[task.segment.scan].slots_for(&scans[task.segment.scan].interpretation.buffers, &part);
             task.work = Work::Place(part, slots);
         }
+        grown |= matches!(task.work, Work::Place(..));
     }
-    bench.each(&mut tasks, |task, _| {
-        if let Work::Place(part, slots) = &mut task.work {
-            place(&scans[task.segment.scan].interpretation.buffers, part, slots);
-        }
-    });
+    if grown {
+        bench.each(&mut tasks, |task, _| {
+            if let Work::Place(part, slots) = &mut task.work {
+                place(&scans[task.segment.scan].interpretation.buffers, part, slots);
+            }
+        });
+    }
     for task in tasks {
         let answer = &mut answers[task.segment.scan];
         let (_, want) = &scans[task.segment.scan].segments[task.segment.position];
@@ -290,13 +311,25 @@ fn prepare(
     Ok((basket, work))
 }
 
+/// Up to here a basket is inflated into the answer and swapped there; a larger one would leave the cache in between.
+const IN_PLACE_BYTES: usize = 0;
+
 /// Decodes one basket to where its task says.
 fn run(scan: &Scan<'_>, task: &mut Task, bench: &mut Bench) -> Result<()> {
     let (_, want) = &scan.segments[task.segment.position];
     match (&mut task.work, scan.shape) {
         (Work::Fixed(slot), Shape::Fixed { prim, count }) => {
+            let bytes = prim.bytes() * count;
+            if let Some(basket) = &task.basket
+                && !basket.key.is_compressed()
+                && let Some(raw) = basket.sealed().get(want.start * bytes..want.end * bytes)
+            {
+                decode_numbers(prim, raw, slot);
+                return Ok(());
+            }
             if let (Some(basket), Prim::Plain(number)) = (&task.basket, prim)
                 && want.len() == basket.entries as usize
+                && slot.len() <= IN_PLACE_BYTES
             {
                 basket.unseal_data(slot, &mut bench.scratch)?;
                 swap_in_place(number, slot);
@@ -306,7 +339,6 @@ fn run(scan: &Scan<'_>, task: &mut Task, bench: &mut Bench) -> Result<()> {
                 Some(basket) => basket.unseal(&mut bench.memory, &mut bench.scratch)?,
                 None => stored_in_tree(scan, task.segment)?,
             };
-            let bytes = prim.bytes() * count;
             let from = unsealed.data.get(want.start * bytes..want.end * bytes).ok_or_else(|| {
                 Error::malformed("a basket is too short for its entries")
                     .wanted((want.end * bytes) as u64, unsealed.data.len() as u64)

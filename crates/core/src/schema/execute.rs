@@ -280,6 +280,18 @@ impl Machine<'_> {
         ends: BufferId,
         part: &mut Part,
     ) -> Result<()> {
+        // Lists of numbers are what most containers are: no step and no recursion for each of them.
+        if let [Step::Run { fields, bytes }] = &program.steps[item.start as usize..item.end as usize]
+            && let [field] = &**fields
+        {
+            for _ in 0..lists {
+                let items = reader.count()?;
+                let from = reader.take(items.saturating_mul(*bytes as usize))?;
+                part.push_numbers(field.buffer, field.prim, from, 1, items * field.count as usize, from.len());
+                part.end_list(ends, items)?;
+            }
+            return Ok(());
+        }
         for _ in 0..lists {
             let items = reader.count()?;
             self.each(program, item, reader, items, part)?;

@@ -276,6 +276,18 @@ impl Program {
         &self.steps[self.root.start as usize..self.root.end as usize]
     }
 
+    /// Numbers, buffer of the values and buffer of the ends, if a row is one framed container of numbers.
+    pub(crate) fn vector_of_numbers(&self) -> Option<(Prim, BufferId, BufferId)> {
+        let [Step::Collection { framed: true, array: 1, item, ends, .. }] = self.root_steps() else { return None };
+        match self.steps.get(item.start as usize..item.end as usize)? {
+            [Step::Run { fields, .. }] => match &**fields {
+                [field] if field.count == 1 => Some((field.prim, field.buffer, *ends)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Bytes of one row in the file, where they are the same for all rows.
     pub fn fixed_bytes(&self) -> Option<usize> {
         match self.steps.get(self.root.start as usize..self.root.end as usize)? {
