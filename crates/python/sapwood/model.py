@@ -87,13 +87,19 @@ class Model:
         return search(self._value)
 
     def tolist(self) -> Any:
-        """As plain dictionaries and lists. A pointer back to an object that is being shown gives its class name."""
-        return _plain(self, ())
+        """As plain dictionaries and lists. Each object is shown once: where another pointer leads to it again stands its
+        class name in angle brackets."""
+        return _plain(self, set())
 
     def __repr__(self) -> str:
         name = self._find("fName")
         shown = f" {name[0]!r}" if name is not None and isinstance(name[0], str) else ""
         return f"<{self.classname}{shown}>"
+
+    def __str__(self) -> str:
+        if self.classname == "TObjString":
+            return str(self._find("fString")[0])
+        return repr(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model) or self._identity is None or other._identity is None:
@@ -121,7 +127,7 @@ class Collection(Model):
         return (Model.of(item) for item in self._items())
 
     def tolist(self) -> Any:
-        return _plain(self, ())
+        return _plain(self, set())
 
 
 def plain(value: Any) -> Any:
@@ -139,19 +145,21 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _plain(value: Any, above: tuple) -> Any:
+def _plain(value: Any, shown: set[int]) -> Any:
     if isinstance(value, Model):
-        mark = value._identity.id if value._identity is not None else None
-        if mark is not None and mark in above:
-            return f"<{value.classname}>"
-        inner = (*above, mark) if mark is not None else above
+        if value._identity is not None:
+            if value._identity.id in shown:
+                return f"<{value.classname}>"
+            shown.add(value._identity.id)
+        if value.classname == "TObjString":
+            return str(value)
         if isinstance(value, Collection):
-            return [_plain(item, inner) for item in value]
-        return {name: _plain(item, inner) for name, item in value.all_members.items()}
+            return [_plain(item, shown) for item in value]
+        return {name: _plain(item, shown) for name, item in value.all_members.items()}
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, dict):
-        return {name: _plain(item, above) for name, item in value.items()}
+        return {name: _plain(item, shown) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item, above) for item in value]
+        return [_plain(item, shown) for item in value]
     return value

@@ -7,6 +7,7 @@ use super::custom;
 use super::info::{Detail, Element, StreamerInfo};
 use super::program::{Body, Counter, Custom, Program, Role, RunField, Span, Step, TextForm, Versions};
 use super::registry::Registry;
+use super::shorthand::BARE;
 use super::typename::{Mapping, Sequence, TypeName};
 use crate::column::{BufferId, BufferKind, Field, Kind, ListOf, Number, Packing, Prim};
 use crate::error::{Error, Result};
@@ -130,7 +131,7 @@ impl Compiler<'_> {
     fn opaque(&mut self, class: &str) -> (Step, Kind) {
         let offsets = self.buffer(BufferKind::Ends);
         let bytes = self.buffer(BufferKind::Bytes);
-        (Step::Opaque { ends: offsets, bytes }, Kind::Opaque { offsets, bytes, class: class.into() })
+        (Step::Opaque { ends: offsets, bytes, shared: false }, Kind::Opaque { offsets, bytes, class: class.into() })
     }
 
     fn pointer(&mut self, class: &str) -> (Step, Kind) {
@@ -169,6 +170,7 @@ impl Compiler<'_> {
             -1 => return Ok((Vec::new(), None)),
             0 | 66 | 67 if matches!(element.detail, Detail::Base { .. }) => return self.base(element, scope),
             _ if matches!(element.detail, Detail::Artificial) => return Ok((Vec::new(), None)),
+            code if code >= BARE => self.without_frame(element, scope)?,
             code if is_number(code) => {
                 let prim = prim_of(code, element)?;
                 let (step, kind) = self.run(prim, 1);
@@ -237,6 +239,20 @@ impl Compiler<'_> {
             }
         };
         Ok((steps, Some(Field { name: Arc::clone(&element.name), kind, base: false })))
+    }
+
+    /// What only hand-written streamers write: a container without a frame, a counted array without its flag byte.
+    fn without_frame(&mut self, element: &Element, scope: &Scope) -> Result<Compiled> {
+        let element = Element { code: element.code - BARE, ..element.clone() };
+        if element.code == 500 {
+            let (step, kind) = self.container(&TypeName::parse(&element.type_name)?, 0)?;
+            return Ok((vec![step], kind));
+        }
+        let (mut steps, kind) = self.counted(&element, scope)?;
+        if let Some(Step::Counted { flagged, .. }) = steps.first_mut() {
+            *flagged = false;
+        }
+        Ok((steps, kind))
     }
 
     fn std_string(&mut self, element: &Element) -> Compiled {
@@ -366,13 +382,29 @@ impl Compiler<'_> {
         if name == TypeName::StdString {
             return Ok(self.std_string(element));
         }
-        let (mut step, kind) = self.container(&name, item_code)?;
-        if let Step::Collection { framed, array, value_version_from, .. } = &mut step {
-            *framed = true;
+        let (mut step, kind) = self.framed_container(&name, item_code)?;
+        if let Step::Collection { array, value_version_from, .. } = &mut step {
             *array = element.array_length.max(1);
             *value_version_from = if pointer { 9 } else { 8 };
         }
-        Ok((vec![step], fixed(kind, element)))
+        let kind = if let Step::Opaque { .. } = step { kind } else { fixed(kind, element) };
+        Ok((vec![step], kind))
+    }
+
+    /// A container with a frame of its own. Where the file does not describe its items, it is bytes: streamed member by
+    /// member, not even their number would say where one ends.
+    fn framed_container(&mut self, name: &TypeName, item_code: i32) -> Result<(Step, Kind)> {
+        let (mut step, kind) = self.container(name, item_code)?;
+        if let Kind::List { item, .. } = &kind
+            && let Kind::Opaque { offsets, bytes, .. } = **item
+        {
+            let step = Step::Opaque { ends: offsets, bytes, shared: true };
+            return Ok((step, Kind::Opaque { offsets, bytes, class: name.to_string().into() }));
+        }
+        if let Step::Collection { framed, .. } = &mut step {
+            *framed = true;
+        }
+        Ok((step, kind))
     }
 
     /// A container without a frame of its own.
@@ -519,10 +551,7 @@ impl Compiler<'_> {
                 Ok((vec![step], kind))
             }
             TypeName::Sequence(..) | TypeName::Mapping(..) | TypeName::Bitset(_) => {
-                let (mut step, kind) = self.container(name, item_code)?;
-                if let Step::Collection { framed, .. } = &mut step {
-                    *framed = true;
-                }
+                let (step, kind) = self.framed_container(name, item_code)?;
                 Ok((vec![step], kind))
             }
             TypeName::Pair(first, second) => {
@@ -791,7 +820,7 @@ impl Step {
                 swap(ends);
                 swap(values);
             }
-            Self::Text { ends, bytes, .. } | Self::Opaque { ends, bytes } => {
+            Self::Text { ends, bytes, .. } | Self::Opaque { ends, bytes, .. } => {
                 swap(ends);
                 swap(bytes);
             }

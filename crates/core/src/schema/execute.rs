@@ -26,6 +26,8 @@ pub struct Machine<'a> {
     pub depth: u32,
 }
 
+const NO_ROWS: &str = "a column of collections whose items the file does not describe has no rows";
+
 /// Which layout `n` items have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Order {
@@ -232,7 +234,10 @@ impl Machine<'_> {
                     custom::read(self, *which, buffers, reader, part)?;
                 }
             }
-            Step::Opaque { ends, bytes } => {
+            Step::Opaque { shared: true, .. } if order == Order::Columns && n > 1 => {
+                return Err(Error::unsupported(NO_ROWS).at(reader.position() as u64));
+            }
+            Step::Opaque { ends, bytes, .. } => {
                 for _ in 0..n {
                     let start = reader.at();
                     let frame = reader.frame()?;
@@ -627,6 +632,9 @@ impl Machine<'_> {
                     items += 1;
                 }
                 reader.finish(frame, "a column")?;
+            }
+            [Step::Opaque { shared: true, .. }] => {
+                return Err(Error::unsupported(NO_ROWS).at(reader.position() as u64));
             }
             _ => {
                 while reader.left() > 0 {

@@ -259,6 +259,8 @@ pub enum Step {
         ends: BufferId,
         /// Bytes, frame included.
         bytes: BufferId,
+        /// Whether one frame holds a whole column: then its rows cannot be told apart.
+        shared: bool,
     },
 }
 
