@@ -1,6 +1,7 @@
 //! VALUES: columns while they grow and when they are whole. No idea of branches.
 
 mod arena;
+pub mod arrow;
 mod kind;
 mod number;
 mod part;
