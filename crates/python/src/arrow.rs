@@ -77,7 +77,9 @@ impl Batches {
         for (array, field) in arrays.iter().zip(self.schema.fields()) {
             if array.data_type() != field.data_type() {
                 let name = field.name();
-                return Err(ArrowError::SchemaError(format!("text of {name:?} is no UTF-8: leave it out of the stream")));
+                return Err(ArrowError::SchemaError(format!(
+                    "text of {name:?} is no UTF-8: leave it out of the stream"
+                )));
             }
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));

@@ -44,11 +44,7 @@ fn by_class(layouts: &[Layout]) -> Known {
 
 const LAYOUTS: &[Layout] = &[
     // `RooRealVar::Streamer`: the shared properties stand within its byte count, whatever its StreamerInfo says.
-    (
-        "RooRealVar",
-        1..=1,
-        "base:RooAbsRealLValue@1 fitMin:8 fitMax:8 fitBins:3 _error:8 _asymErrLo:8 _asymErrHi:8",
-    ),
+    ("RooRealVar", 1..=1, "base:RooAbsRealLValue@1 fitMin:8 fitMax:8 fitBins:3 _error:8 _asymErrLo:8 _asymErrHi:8"),
     ("RooRealVar", 2..=2, "base:RooAbsRealLValue@1 _error:8 _asymErrLo:8 _asymErrHi:8 _binning:64:RooAbsBinning*"),
     (
         "RooRealVar",
