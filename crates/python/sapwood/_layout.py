@@ -183,6 +183,10 @@ def to_objects(column: Any) -> list[Any]:
                 return [{} for _ in rows]
             return [dict(zip(names, row)) for row in zip(*columns)]
         ids = numbers(column, kind[1], "uint32")[rows.start : rows.stop].tolist()
-        return [None if (found := column.object(i)) is None else Model.of(found).tolist() for i in ids]
+        return [shown(column.object(i)) for i in ids]
+
+    def shown(found: Any) -> Any:
+        value = None if found is None else Model.of(found)
+        return value.tolist() if isinstance(value, (Model, np.ndarray)) else value
 
     return walk(column.kind, range(len(column)))

@@ -305,6 +305,21 @@ impl Compiler<'_> {
         (vec![Step::Object { id, bits }], Kind::Record { class: "TObject".into(), fields })
     }
 
+    /// The spelling by which the file describes a class: a streamer info may leave out the namespace of its own class.
+    fn spelled(&self, class: &str) -> Arc<str> {
+        if self.registry.versions(class).is_empty() {
+            for outer in self.stack.iter().rev() {
+                for (at, _) in outer.rmatch_indices("::") {
+                    let name = format!("{}::{class}", &outer[..at]);
+                    if !self.registry.versions(&name).is_empty() {
+                        return name.into();
+                    }
+                }
+            }
+        }
+        class.into()
+    }
+
     fn counted(&mut self, element: &Element, scope: &Scope) -> Result<Compiled> {
         let prim = prim_of(element.code - 40, element)?;
         let counter = self.counter(element, scope)?;
@@ -349,8 +364,17 @@ impl Compiler<'_> {
         } else {
             self.class_value(name, Role::Member)?
         };
+        let mut item = item;
+        let mut raw = None;
+        if matches!(&item, Kind::Record { fields, .. } if fields.is_empty()) && !slots {
+            let (_, bytes) = self.opaque(name);
+            if let Kind::Opaque { offsets, bytes, .. } = bytes {
+                raw = Some((offsets, bytes));
+            }
+            item = bytes;
+        }
         let body = self.seal(steps);
-        let step = Step::Loop { counter, array: element.array_length.max(1), body, ends };
+        let step = Step::Loop { counter, array: element.array_length.max(1), body, ends, raw };
         Ok((vec![step], Kind::List { offsets: ends, of: ListOf::Sequence, item: Box::new(item) }))
     }
 
@@ -395,9 +419,18 @@ impl Compiler<'_> {
     /// member, not even their number would say where one ends.
     fn framed_container(&mut self, name: &TypeName, item_code: i32) -> Result<(Step, Kind)> {
         let (mut step, kind) = self.container(name, item_code)?;
-        if let Kind::List { item, .. } = &kind
-            && let Kind::Opaque { offsets, bytes, .. } = **item
-        {
+        let is_opaque = match &kind {
+            Kind::List { item, .. } => match &**item {
+                Kind::Opaque { .. } => true,
+                Kind::Record { fields, .. } if matches!(name, TypeName::Mapping(..)) => {
+                    fields.iter().any(|field| matches!(field.kind, Kind::Opaque { .. }))
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        if is_opaque {
+            let (offsets, bytes) = (self.buffer(BufferKind::Ends), self.buffer(BufferKind::Bytes));
             let step = Step::Opaque { ends: offsets, bytes, shared: true };
             return Ok((step, Kind::Opaque { offsets, bytes, class: name.to_string().into() }));
         }
@@ -450,6 +483,7 @@ impl Compiler<'_> {
     fn items(&mut self, item: &TypeName, item_code: i32) -> Result<(Vec<Step>, Kind, Option<Versions>)> {
         match item {
             TypeName::Class(name) if !custom::is_custom(name) => {
+                let name = &self.spelled(name);
                 if self.registry.versions(name).is_empty() && !matches!(item_code, 61 | 63) && item_code < 60 {
                     // A plain name that the file does not describe is an enum.
                     let number = plain_number(item_code).unwrap_or(Number::I32);
@@ -594,6 +628,10 @@ impl Compiler<'_> {
             let buffer = self.buffer(BufferKind::Objects);
             let step = Step::Boxed { buffer, class: class.into() };
             return Ok((vec![step], Kind::Pointer { buffer, class: class.into() }));
+        }
+        let spelled = self.spelled(class);
+        if *spelled != *class {
+            return self.class_value(&spelled, role);
         }
         let Some(info) = self.registry.info(class, None, None).cloned() else {
             return match TypeName::parse(class)? {
@@ -825,9 +863,13 @@ impl Step {
                 swap(bytes);
             }
             Self::Collection { ends, .. } => swap(ends),
-            Self::Loop { counter, ends, .. } => {
+            Self::Loop { counter, ends, raw, .. } => {
                 swap_counter(counter);
                 swap(ends);
+                if let Some((offsets, bytes)) = raw {
+                    swap(offsets);
+                    swap(bytes);
+                }
             }
             Self::Pointer { buffer } | Self::Boxed { buffer, .. } | Self::Bits { buffer } => swap(buffer),
             Self::Object { id, bits } => {

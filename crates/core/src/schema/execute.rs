@@ -187,7 +187,26 @@ impl Machine<'_> {
                 }
                 _ => self.classes(program, versions, reader, n, part)?,
             },
-            Step::Loop { counter, array, body, ends } => {
+            Step::Loop { counter, array, ends, raw: Some((offsets, bytes)), .. } => {
+                let frame = reader.frame()?;
+                let mut total = 0;
+                for index in 0..n {
+                    let items = times(self.count(counter, part, n, index)?, *array, reader)?;
+                    part.end_list(*ends, items)?;
+                    total += items;
+                }
+                let left = frame.end.unwrap_or(reader.at()).saturating_sub(reader.at());
+                if total > 0 && (left == 0 || left % total != 0) {
+                    return Err(Error::unsupported("objects that nobody can decode have no common size")
+                        .at(reader.position() as u64)
+                        .wanted(total as u64, left as u64));
+                }
+                for _ in 0..total {
+                    part.push_text(*offsets, *bytes, reader.take(left / total)?)?;
+                }
+                reader.finish(frame, "a counted array of objects")?;
+            }
+            Step::Loop { counter, array, body, ends, raw: None } => {
                 let frame = reader.frame()?;
                 for index in 0..n {
                     let count = self.count(counter, part, n, index)?;
