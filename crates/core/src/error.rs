@@ -151,6 +151,13 @@ impl Error {
         self
     }
 
+    /// The same error again, for results that are remembered: what lay beneath is kept in words.
+    pub(crate) fn duplicate(&self) -> Self {
+        let Detail { kind, message, place, source } = &*self.0;
+        let source = source.as_ref().map(|source| source.to_string().into());
+        Self(Box::new(Detail { kind: *kind, message: message.clone(), place: place.clone(), source }))
+    }
+
     /// What kind of error it is.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

@@ -2,6 +2,21 @@
 
 #![forbid(unsafe_code)]
 
+pub mod codec;
+pub mod column;
+pub mod container;
 mod error;
+mod file;
+pub mod io;
+pub mod memory;
+mod object;
+pub mod read;
+pub mod schema;
+mod session;
+pub mod tree;
+pub mod wire;
 
 pub use error::{Error, ErrorKind, Place, Result};
+pub use file::{File, KeyPath, OpenOptions};
+pub use object::{Items, Members, Object, Value};
+pub use session::Session;

@@ -1,1 +1,7 @@
 //! What the tests of several crates share.
+
+pub mod fuzz;
+pub mod store_contract;
+mod store_faults;
+
+pub use store_faults::{Fault, Faulty, Throttled};

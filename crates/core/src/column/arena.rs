@@ -1,0 +1,91 @@
+//! Memory of an answer: one reservation, handed out in pieces that are joined again without a copy.
+
+use bytes::{Bytes, BytesMut};
+
+use crate::memory::Memory;
+
+/// One buffer of an answer while it is filled.
+///
+/// A reservation is an upper bound: pages that nobody touches cost nothing. Pieces are handed out in the order of
+/// entries and may be filled by any thread; they lie side by side, so that joining them is free. Where the bound proves
+/// too low, a further reservation is made, and joining copies what is in it.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    memory: Memory,
+    free: BytesMut,
+    filled: BytesMut,
+}
+
+impl Arena {
+    /// A reservation of `bytes`.
+    pub(crate) fn reserve(memory: &Memory, bytes: usize) -> Self {
+        Self { memory: memory.clone(), free: memory.take(bytes), filled: BytesMut::new() }
+    }
+
+    /// The next piece. Its content is arbitrary.
+    pub(crate) fn slot(&mut self, bytes: usize) -> BytesMut {
+        if bytes > self.free.len() {
+            // Grows by half of what there is, so that a bad bound costs few copies.
+            let more = bytes.max(self.filled.len() / 2);
+            self.free = self.memory.take(more);
+        }
+        self.free.split_to(bytes)
+    }
+
+    /// Takes the next piece back, filled. Pieces come back in the order in which they were handed out.
+    pub(crate) fn fill(&mut self, slot: BytesMut) {
+        if self.filled.is_empty() {
+            self.filled = slot;
+        } else {
+            self.filled.unsplit(slot);
+        }
+    }
+
+    /// The whole buffer.
+    pub(crate) fn join(mut self) -> Bytes {
+        if !self.free.is_empty() && self.filled.is_empty() {
+            self.memory.give_back(self.free);
+            return Bytes::new();
+        }
+        // What was reserved and never used lies behind; joined again, the whole reservation can be recycled.
+        let used = self.filled.len();
+        self.filled.unsplit(std::mem::take(&mut self.free));
+        self.filled.truncate(used);
+        self.memory.lend(self.filled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_one_reservation_are_joined_where_they_lie() {
+        let memory = Memory::new(1 << 30);
+        let mut arena = Arena::reserve(&memory, 1 << 20);
+        let mut first = arena.slot(10);
+        let mut second = arena.slot(20);
+        second.fill(2);
+        first.fill(1);
+        let place = first.as_ptr();
+        arena.fill(first);
+        arena.fill(second);
+        let joined = arena.join();
+        assert_eq!((joined.len(), joined.as_ptr()), (30, place));
+        assert_eq!((joined[9], joined[10]), (1, 2));
+    }
+
+    #[test]
+    fn a_bound_that_is_too_low_costs_a_copy_and_nothing_else() {
+        let memory = Memory::new(1 << 30);
+        let mut arena = Arena::reserve(&memory, 8);
+        for value in 0..50_u8 {
+            let mut slot = arena.slot(3);
+            slot.fill(value);
+            arena.fill(slot);
+        }
+        let joined = arena.join();
+        assert_eq!(joined.len(), 150);
+        assert!((0..50).all(|value| joined[3 * value..3 * value + 3] == [value as u8; 3]));
+    }
+}

@@ -1,0 +1,143 @@
+//! The type of a column: a tree whose nodes name the buffers that hold their values.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::Number;
+
+/// Number of a buffer in its [`Part`](super::Part) or [`Column`](super::Column).
+pub type BufferId = u32;
+
+/// What a C++ container means by its list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ListOf {
+    /// Vectors and everything that is ordered like one, counted arrays included.
+    Sequence,
+    /// `set` and its kin.
+    Set,
+    /// `map` and its kin: items are records of `first` and `second`.
+    Map,
+}
+
+/// Type of a column.
+///
+/// Rows of a node: the root has the column's rows; an item of a `List` has as many as the last offset says; an item of a
+/// `Fixed` has `len` a row; a field has its record's rows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// One number a row.
+    Number {
+        /// Native-endian values.
+        buffer: BufferId,
+        /// Their type.
+        number: Number,
+    },
+    /// One string a row.
+    Text {
+        /// Where each begins and ends.
+        offsets: BufferId,
+        /// All bytes. ROOT gives no encoding.
+        bytes: BufferId,
+    },
+    /// Bytes that nobody can decode, one run a row.
+    Opaque {
+        /// Where each begins and ends.
+        offsets: BufferId,
+        /// All bytes, as in the file.
+        bytes: BufferId,
+        /// Class they belong to.
+        class: Arc<str>,
+    },
+    /// A list of any length a row.
+    List {
+        /// Where each begins and ends, in items.
+        offsets: BufferId,
+        /// What the list means.
+        of: ListOf,
+        /// Type of the items.
+        item: Box<Kind>,
+    },
+    /// A list of fixed length a row.
+    Fixed {
+        /// Items a row.
+        len: usize,
+        /// Type of the items.
+        item: Box<Kind>,
+    },
+    /// Named members.
+    Record {
+        /// C++ class, empty where there is none.
+        class: Arc<str>,
+        /// Members in the order of the file, those of bases first.
+        fields: Vec<Field>,
+    },
+    /// A pointer: a number in the table of objects beside the column, 0 for null.
+    Pointer {
+        /// Numbers of objects.
+        buffer: BufferId,
+        /// C++ class it is declared with.
+        class: Arc<str>,
+    },
+}
+
+/// A named member of a record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Its name, as in the class.
+    pub name: Arc<str>,
+    /// Its type.
+    pub kind: Kind,
+    /// Whether it is a base class and not a member.
+    pub base: bool,
+}
+
+impl Kind {
+    /// Whether a pointer is anywhere inside.
+    pub fn has_pointers(&self) -> bool {
+        match self {
+            Self::Pointer { .. } => true,
+            Self::Number { .. } | Self::Text { .. } | Self::Opaque { .. } => false,
+            Self::List { item, .. } | Self::Fixed { item, .. } => item.has_pointers(),
+            Self::Record { fields, .. } => fields.iter().any(|field| field.kind.has_pointers()),
+        }
+    }
+
+    /// All members of a record with those of its bases in place of the bases, as users see them.
+    pub fn members(&self) -> Vec<(&Arc<str>, &Kind)> {
+        let mut members = Vec::new();
+        self.gather(&mut members);
+        members
+    }
+
+    fn gather<'a>(&'a self, into: &mut Vec<(&'a Arc<str>, &'a Kind)>) {
+        if let Self::Record { fields, .. } = self {
+            for field in fields {
+                match &field.kind {
+                    base @ Self::Record { .. } if field.base => base.gather(into),
+                    kind => into.push((&field.name, kind)),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number { number, .. } => write!(f, "{number}"),
+            Self::Text { .. } => f.write_str("string"),
+            Self::Opaque { .. } => f.write_str("bytes"),
+            Self::List { item, .. } => write!(f, "var * {item}"),
+            Self::Fixed { len, item } => write!(f, "{len} * {item}"),
+            Self::Pointer { class, .. } => write!(f, "?{class}"),
+            Self::Record { class, .. } => {
+                write!(f, "{class}{{")?;
+                for (index, (name, kind)) in self.members().into_iter().enumerate() {
+                    let comma = if index == 0 { "" } else { ", " };
+                    write!(f, "{comma}{name}: {kind}")?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}

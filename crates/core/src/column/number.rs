@@ -1,0 +1,246 @@
+//! Numbers: how they stand in memory, and how they stand in a file.
+
+use std::fmt;
+
+/// Type of a number in memory.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::column::Number;
+/// assert_eq!((Number::F32.bytes(), Number::U64.to_string()), (4, "uint64".to_owned()));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Number {
+    Bool,
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+    F32,
+    F64,
+}
+
+impl Number {
+    /// Bytes in memory. A `Bool` takes one.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::Bool | Self::I8 | Self::U8 => 1,
+            Self::I16 | Self::U16 => 2,
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::I64 | Self::U64 | Self::F64 => 8,
+        }
+    }
+
+    /// NumPy's name.
+    pub fn numpy_name(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::I8 => "int8",
+            Self::U8 => "uint8",
+            Self::I16 => "int16",
+            Self::U16 => "uint16",
+            Self::I32 => "int32",
+            Self::U32 => "uint32",
+            Self::I64 => "int64",
+            Self::U64 => "uint64",
+            Self::F32 => "float32",
+            Self::F64 => "float64",
+        }
+    }
+
+    /// Name in C++, as type names of branches spell it.
+    pub fn cpp_name(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::I8 => "int8_t",
+            Self::U8 => "uint8_t",
+            Self::I16 => "int16_t",
+            Self::U16 => "uint16_t",
+            Self::I32 => "int32_t",
+            Self::U32 => "uint32_t",
+            Self::I64 => "int64_t",
+            Self::U64 => "uint64_t",
+            Self::F32 => "float",
+            Self::F64 => "double",
+        }
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.numpy_name())
+    }
+}
+
+/// How a `Double32_t` or `Float16_t` is packed. Decided by the member's title.
+///
+/// Source: `TBufferFile::WriteDouble32`, `TStreamerElement::GetRange`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Packing {
+    /// Four bytes of `float`.
+    Float,
+    /// `u32 = (value - min) * factor`.
+    Range {
+        /// Smallest value.
+        min: f64,
+        /// Steps per unit.
+        factor: f64,
+    },
+    /// One byte of exponent and two of sign and mantissa.
+    Mantissa {
+        /// Bits of the mantissa.
+        bits: u32,
+    },
+}
+
+/// Type of a number in a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Prim {
+    /// Big-endian, as wide as in memory.
+    Plain(Number),
+    /// `Double32_t`, an `F64` in memory.
+    Double32(Packing),
+    /// `Float16_t`, an `F32` in memory.
+    Float16(Packing),
+}
+
+impl Prim {
+    /// Bytes in the file.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::Plain(number) => number.bytes(),
+            Self::Double32(packing) | Self::Float16(packing) => match packing {
+                Packing::Float | Packing::Range { .. } => 4,
+                Packing::Mantissa { .. } => 3,
+            },
+        }
+    }
+
+    /// Type in memory.
+    pub fn number(self) -> Number {
+        match self {
+            Self::Plain(number) => number,
+            Self::Double32(_) => Number::F64,
+            Self::Float16(_) => Number::F32,
+        }
+    }
+
+    /// `Double32_t` with a member's title.
+    pub fn double32(title: &str) -> Self {
+        Self::Double32(match range(title) {
+            Range::Scaled { min, factor } => Packing::Range { min, factor },
+            Range::Bits(bits) => Packing::Mantissa { bits },
+            Range::None => Packing::Float,
+        })
+    }
+
+    /// `Float16_t` with a member's title.
+    pub fn float16(title: &str) -> Self {
+        Self::Float16(match range(title) {
+            Range::Scaled { min, factor } => Packing::Range { min, factor },
+            Range::Bits(bits) => Packing::Mantissa { bits },
+            Range::None => Packing::Mantissa { bits: 12 },
+        })
+    }
+}
+
+enum Range {
+    None,
+    Scaled { min: f64, factor: f64 },
+    Bits(u32),
+}
+
+/// Parses `[min,max]` or `[min,max,bits]` in a title; an array's dimensions may stand before.
+fn range(title: &str) -> Range {
+    let mut rest = title;
+    while let Some(open) = rest.find('[') {
+        let Some(length) = rest[open..].find(']') else { return Range::None };
+        let inside = &rest[open + 1..open + length];
+        rest = &rest[open + length + 1..];
+        let parts: Vec<&str> = inside.split(',').collect();
+        if parts.len() < 2 {
+            continue;
+        }
+        let (Some(min), Some(max)) = (bound(parts[0]), bound(parts[1])) else { return Range::None };
+        let bits = match parts.get(2).map(|text| text.trim().parse::<u32>()) {
+            Some(Ok(bits @ 2..=32)) => bits,
+            _ => 32,
+        };
+        let steps = if bits < 32 { (1_u64 << bits) as f64 } else { f64::from(u32::MAX) };
+        return if min < max {
+            Range::Scaled { min, factor: steps / (max - min) }
+        } else if bits < 15 {
+            Range::Bits(bits)
+        } else {
+            Range::None
+        };
+    }
+    Range::None
+}
+
+fn bound(text: &str) -> Option<f64> {
+    let text = text.trim().to_ascii_lowercase().replace(' ', "");
+    let pi = std::f64::consts::PI;
+    let named = |text: &str| match text {
+        "pi" => Some(pi),
+        "2pi" | "2*pi" | "twopi" => Some(2.0 * pi),
+        "pi/2" => Some(pi / 2.0),
+        "pi/4" => Some(pi / 4.0),
+        _ => None,
+    };
+    match named(text.trim_start_matches('-')) {
+        Some(value) if text.starts_with('-') => Some(-value),
+        Some(value) => Some(value),
+        None => text.parse().ok(),
+    }
+}
+
+/// One packed value.
+#[inline]
+pub(crate) fn unpack_range(stored: [u8; 4], min: f64, factor: f64) -> f64 {
+    f64::from(u32::from_be_bytes(stored)) / factor + min
+}
+
+/// One value of exponent byte and mantissa word.
+#[inline]
+pub(crate) fn unpack_mantissa(stored: [u8; 3], bits: u32) -> f32 {
+    let mantissa = u32::from(u16::from_be_bytes([stored[1], stored[2]]));
+    let word = u32::from(stored[0]) << 23 | (mantissa & ((1 << (bits + 1)) - 1)) << (23 - bits);
+    let value = f32::from_bits(word);
+    if mantissa & 1 << (bits + 1) != 0 { -value } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_decide_the_packing() {
+        assert_eq!(Prim::double32(""), Prim::Double32(Packing::Float));
+        assert_eq!(Prim::double32("x [0,0,15]"), Prim::Double32(Packing::Float));
+        assert_eq!(Prim::double32("[0,0,14]"), Prim::Double32(Packing::Mantissa { bits: 14 }));
+        assert_eq!(Prim::float16(""), Prim::Float16(Packing::Mantissa { bits: 12 }));
+        assert_eq!(Prim::double32("[fN] [0,4,2]"), Prim::Double32(Packing::Range { min: 0.0, factor: 1.0 }));
+        let pi = std::f64::consts::PI;
+        let Prim::Double32(Packing::Range { min, factor }) = Prim::double32("angle [-pi, 2*pi, 16]") else { panic!() };
+        assert!((min + pi).abs() < 1e-15 && (factor - 65536.0 / (3.0 * pi)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn mantissas_unpack() {
+        // 1.5 has exponent 127 and mantissa 0b100…: with 12 bits that is 1 << 11 in front of the hidden exponent bit.
+        let word = 1.5_f32.to_bits();
+        let exponent = (word >> 23) as u8;
+        let mantissa = ((word >> 11) & 0xfff) as u16;
+        let [high, low] = mantissa.to_be_bytes();
+        assert_eq!(unpack_mantissa([exponent, high, low], 12), 1.5);
+        let [high, low] = (mantissa | 1 << 13).to_be_bytes();
+        assert_eq!(unpack_mantissa([exponent, high, low], 12), -1.5);
+    }
+}

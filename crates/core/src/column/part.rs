@@ -1,0 +1,282 @@
+//! Columns while they grow: what a program decodes into.
+
+use super::number::{unpack_mantissa, unpack_range};
+use super::{BufferId, Number, Packing, Prim};
+use crate::error::{Error, Result};
+
+/// What a buffer holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferKind {
+    /// Numbers.
+    Numbers(Number),
+    /// Ends of lists or strings, counted in items from 0.
+    Ends,
+    /// Bytes of strings.
+    Bytes,
+    /// Numbers of objects.
+    Objects,
+}
+
+/// One growing buffer.
+#[derive(Clone, Debug)]
+pub enum Growing {
+    /// Native-endian numbers, or bytes.
+    Bytes(Vec<u8>),
+    /// Ends of lists, or numbers of objects.
+    Words(Vec<u32>),
+}
+
+/// Rows of a column, or of a class, decoded so far. Recycled: clearing keeps the memory.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    buffers: Vec<Growing>,
+    /// Rows at the root.
+    pub rows: usize,
+}
+
+impl Part {
+    /// An empty part with these buffers.
+    pub fn new(kinds: &[BufferKind]) -> Self {
+        let buffers = kinds.iter().map(|kind| match kind {
+            BufferKind::Numbers(_) | BufferKind::Bytes => Growing::Bytes(Vec::new()),
+            BufferKind::Ends | BufferKind::Objects => Growing::Words(Vec::new()),
+        });
+        Self { buffers: buffers.collect(), rows: 0 }
+    }
+
+    /// Forgets all rows and keeps the memory.
+    pub fn clear(&mut self) {
+        self.rows = 0;
+        for buffer in &mut self.buffers {
+            match buffer {
+                Growing::Bytes(bytes) => bytes.clear(),
+                Growing::Words(words) => words.clear(),
+            }
+        }
+    }
+
+    /// Values of a buffer of numbers, or bytes of a buffer of strings; empty for others.
+    #[inline]
+    pub fn bytes(&self, id: BufferId) -> &[u8] {
+        match self.buffers.get(id as usize) {
+            Some(Growing::Bytes(bytes)) => bytes,
+            _ => &[],
+        }
+    }
+
+    /// Ends, or numbers of objects; empty for other buffers.
+    #[inline]
+    pub fn words(&self, id: BufferId) -> &[u32] {
+        match self.buffers.get(id as usize) {
+            Some(Growing::Words(words)) => words,
+            _ => &[],
+        }
+    }
+
+    /// All buffers in order.
+    pub fn buffers(&self) -> &[Growing] {
+        &self.buffers
+    }
+
+    /// Bytes of memory in use.
+    pub fn memory_bytes(&self) -> usize {
+        let used = self.buffers.iter().map(|buffer| match buffer {
+            Growing::Bytes(bytes) => bytes.len(),
+            Growing::Words(words) => 4 * words.len(),
+        });
+        used.sum()
+    }
+
+    #[inline]
+    pub(crate) fn bytes_mut(&mut self, id: BufferId) -> &mut Vec<u8> {
+        match &mut self.buffers[id as usize] {
+            Growing::Bytes(bytes) => bytes,
+            Growing::Words(_) => unreachable!("a program writes numbers only where its buffers are declared so"),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn words_mut(&mut self, id: BufferId) -> &mut Vec<u32> {
+        match &mut self.buffers[id as usize] {
+            Growing::Words(words) => words,
+            Growing::Bytes(_) => unreachable!("a program writes words only where its buffers are declared so"),
+        }
+    }
+
+    /// Takes back what was appended behind `bytes` bytes.
+    pub(crate) fn cut(&mut self, id: BufferId, bytes: usize) {
+        self.bytes_mut(id).truncate(bytes);
+    }
+
+    /// Takes back what was appended behind `words` words.
+    pub(crate) fn cut_words(&mut self, id: BufferId, words: usize) {
+        self.words_mut(id).truncate(words);
+    }
+
+    /// Ends a list of `items` more items.
+    #[inline]
+    pub(crate) fn end_list(&mut self, id: BufferId, items: usize) -> Result<()> {
+        let words = self.words_mut(id);
+        let last = words.last().copied().unwrap_or(0);
+        match u32::try_from(items).ok().and_then(|items| last.checked_add(items)) {
+            Some(end) => {
+                words.push(end);
+                Ok(())
+            }
+            None => Err(Error::limit("more than 4 G items in one basket", u64::from(u32::MAX), items as u64)),
+        }
+    }
+
+    /// Appends one string.
+    #[inline]
+    pub(crate) fn push_text(&mut self, offsets: BufferId, bytes: BufferId, text: &[u8]) -> Result<()> {
+        self.bytes_mut(bytes).extend_from_slice(text);
+        self.end_list(offsets, text.len())
+    }
+
+    /// Appends `rows` times `count` numbers: row `i` begins at byte `i * stride` of `from`.
+    ///
+    /// The caller has checked that `from` holds `(rows - 1) * stride + count * prim.bytes()` bytes.
+    #[inline]
+    pub(crate) fn push_numbers(
+        &mut self,
+        id: BufferId,
+        prim: Prim,
+        from: &[u8],
+        rows: usize,
+        count: usize,
+        stride: usize,
+    ) {
+        let into = self.bytes_mut(id);
+        if stride == count * prim.bytes() || rows == 1 {
+            return append(into, prim, &from[..rows * count * prim.bytes()]);
+        }
+        let width = prim.bytes();
+        if count == 1 && matches!(prim, Prim::Plain(_)) {
+            return match width {
+                1 => append_strided::<1>(into, from, rows, stride, prim),
+                2 => append_strided::<2>(into, from, rows, stride, prim),
+                4 => append_strided::<4>(into, from, rows, stride, prim),
+                _ => append_strided::<8>(into, from, rows, stride, prim),
+            };
+        }
+        for row in 0..rows {
+            append(into, prim, &from[row * stride..row * stride + count * width]);
+        }
+    }
+}
+
+fn append_strided<const W: usize>(into: &mut Vec<u8>, from: &[u8], rows: usize, stride: usize, prim: Prim) {
+    let old = into.len();
+    into.resize(old + rows * W, 0);
+    let (out, _) = into[old..].as_chunks_mut::<W>();
+    for (out, from) in out.iter_mut().zip(from.chunks(stride)) {
+        if let Some(value) = from.first_chunk::<W>() {
+            *out = *value;
+            if cfg!(target_endian = "little") {
+                out.reverse();
+            }
+        }
+    }
+    if prim.number() == Number::Bool {
+        for byte in &mut into[old..] {
+            *byte = u8::from(*byte != 0);
+        }
+    }
+}
+
+/// Appends consecutive numbers of a file, as they stand in memory.
+#[inline]
+fn append(into: &mut Vec<u8>, prim: Prim, from: &[u8]) {
+    let old = into.len();
+    let items = from.len() / prim.bytes();
+    into.resize(old + items * prim.number().bytes(), 0);
+    decode_numbers(prim, from, &mut into[old..]);
+}
+
+/// Decodes consecutive numbers of a file into native-endian memory. Both slices hold the same number of items; what one
+/// has more is left alone.
+pub(crate) fn decode_numbers(prim: Prim, from: &[u8], into: &mut [u8]) {
+    match prim {
+        Prim::Plain(number) => match number.bytes() {
+            1 if number == Number::Bool => {
+                for (out, byte) in into.iter_mut().zip(from) {
+                    *out = u8::from(*byte != 0);
+                }
+            }
+            1 => into.copy_from_slice(from),
+            2 => swap::<2>(from, into),
+            4 => swap::<4>(from, into),
+            _ => swap::<8>(from, into),
+        },
+        Prim::Double32(packing) => match packing {
+            Packing::Float => each(from, into, |stored| f64::from(f32::from_be_bytes(stored)).to_ne_bytes()),
+            Packing::Range { min, factor } => {
+                each(from, into, |stored| unpack_range(stored, min, factor).to_ne_bytes())
+            }
+            Packing::Mantissa { bits } => {
+                each(from, into, |stored| f64::from(unpack_mantissa(stored, bits)).to_ne_bytes())
+            }
+        },
+        Prim::Float16(packing) => match packing {
+            Packing::Float => swap::<4>(from, into),
+            Packing::Range { min, factor } => {
+                each(from, into, |stored| (unpack_range(stored, min, factor) as f32).to_ne_bytes());
+            }
+            Packing::Mantissa { bits } => each(from, into, |stored| unpack_mantissa(stored, bits).to_ne_bytes()),
+        },
+    }
+}
+
+#[inline]
+fn each<const FROM: usize, const INTO: usize>(from: &[u8], into: &mut [u8], with: impl Fn([u8; FROM]) -> [u8; INTO]) {
+    let (from, _) = from.as_chunks::<FROM>();
+    let (into, _) = into.as_chunks_mut::<INTO>();
+    for (out, stored) in into.iter_mut().zip(from) {
+        *out = with(*stored);
+    }
+}
+
+/// Big-endian to native, `W` bytes a value.
+#[inline]
+pub(crate) fn swap<const W: usize>(from: &[u8], into: &mut [u8]) {
+    each::<W, W>(from, into, |mut value| {
+        if cfg!(target_endian = "little") {
+            value.reverse();
+        }
+        value
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strided_numbers_equal_consecutive_ones() {
+        let kinds = [BufferKind::Numbers(Number::I16), BufferKind::Numbers(Number::I16)];
+        let mut part = Part::new(&kinds);
+        let prim = Prim::Plain(Number::I16);
+        part.push_numbers(0, prim, &[0, 1, 9, 0, 2, 9, 0, 3], 3, 1, 3);
+        part.push_numbers(1, prim, &[0, 1, 0, 2, 0, 3], 3, 1, 2);
+        assert_eq!(part.bytes(0), part.bytes(1));
+        assert_eq!(part.bytes(0)[..2], 1_i16.to_ne_bytes());
+    }
+
+    #[test]
+    fn any_byte_but_zero_is_true() {
+        let mut out = [9; 3];
+        decode_numbers(Prim::Plain(Number::Bool), &[0, 1, 0x99], &mut out);
+        assert_eq!(out, [0, 1, 1]);
+    }
+
+    #[test]
+    fn lists_count_from_zero() {
+        let mut part = Part::new(&[BufferKind::Ends]);
+        for items in [2, 0, 3] {
+            part.end_list(0, items).unwrap();
+        }
+        assert_eq!(part.words(0), [2, 2, 5]);
+        assert!(part.end_list(0, usize::MAX).is_err());
+    }
+}

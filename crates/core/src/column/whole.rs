@@ -1,0 +1,101 @@
+//! Whole columns: what a user gets.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{BufferId, Kind, Number};
+use crate::error::{Error, Result};
+use crate::schema::Objects;
+
+/// A column of values: a type and the buffers that it names. Cheap to clone.
+///
+/// Buffers hold native-endian numbers; offsets of lists and strings are `i64` and begin with 0, one more than rows.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its type.
+    pub kind: Kind,
+    /// Rows.
+    pub len: usize,
+    buffers: Vec<Bytes>,
+    /// Objects behind the pointers of the column.
+    pub objects: Option<Arc<Objects>>,
+}
+
+impl Column {
+    /// A column of buffers that are whole.
+    pub(crate) fn new(kind: Kind, len: usize, buffers: Vec<Bytes>, objects: Option<Arc<Objects>>) -> Self {
+        Self { kind, len, buffers, objects }
+    }
+
+    /// A buffer by its number.
+    pub fn buffer(&self, id: BufferId) -> Bytes {
+        self.buffers.get(id as usize).cloned().unwrap_or_default()
+    }
+
+    /// All buffers.
+    pub fn buffers(&self) -> &[Bytes] {
+        &self.buffers
+    }
+
+    /// Bytes of memory that the values take.
+    pub fn memory_bytes(&self) -> usize {
+        self.buffers.iter().map(Bytes::len).sum()
+    }
+
+    /// The numbers of a plain column, for tests and small programs.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the column is of another type.
+    pub fn numbers<T: Native>(&self) -> Result<Vec<T>> {
+        let mut kind = &self.kind;
+        while let Kind::List { item, .. } | Kind::Fixed { item, .. } = kind {
+            kind = item;
+        }
+        match kind {
+            Kind::Number { buffer, number } if *number == T::NUMBER => Ok(T::read(&self.buffer(*buffer))),
+            other => Err(Error::mismatch(format!("the column holds {other}, not {}", T::NUMBER))),
+        }
+    }
+
+    /// Offsets of the outermost lists; empty where the column has none.
+    pub fn offsets(&self) -> Vec<i64> {
+        match &self.kind {
+            Kind::List { offsets, .. } | Kind::Text { offsets, .. } | Kind::Opaque { offsets, .. } => {
+                i64::read(&self.buffer(*offsets))
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Rows as strings, where the column is of strings.
+    pub fn texts(&self) -> Result<Vec<String>> {
+        let Kind::Text { offsets, bytes } = &self.kind else {
+            return Err(Error::mismatch(format!("the column holds {}, not strings", self.kind)));
+        };
+        let (ends, bytes) = (i64::read(&self.buffer(*offsets)), self.buffer(*bytes));
+        Ok(ends.windows(2).map(|pair| crate::wire::text(&bytes[pair[0] as usize..pair[1] as usize])).collect())
+    }
+}
+
+/// Number types of Rust that columns hold.
+pub trait Native: Copy + 'static {
+    /// Its type.
+    const NUMBER: Number;
+    /// Values of native-endian bytes.
+    fn read(bytes: &[u8]) -> Vec<Self>;
+}
+
+macro_rules! native {
+    ($($type:ty: $number:ident),* $(,)?) => {$(
+        impl Native for $type {
+            const NUMBER: Number = Number::$number;
+            fn read(bytes: &[u8]) -> Vec<Self> {
+                bytes.as_chunks().0.iter().map(|chunk| Self::from_ne_bytes(*chunk)).collect()
+            }
+        }
+    )*};
+}
+
+native!(i8: I8, u8: U8, i16: I16, u16: U16, i32: I32, u32: U32, i64: I64, u64: U64, f32: F32, f64: F64);

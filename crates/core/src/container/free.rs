@@ -1,0 +1,58 @@
+//! Free segments: the holes of a file.
+//!
+//! Source: `TFree::ReadBuffer`.
+
+use crate::error::Result;
+use crate::wire::{Reader, Writer};
+
+/// `TFree`: bytes `first..=last` are free. The last segment of a list reaches beyond the end of the file.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::container::Free;
+/// let list = vec![Free { first: 200, last: 299 }, Free { first: 900, last: 2_000_000_000 }];
+/// assert_eq!(Free::read_list(&Free::write_list(&list))?, list);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Free {
+    /// First free byte.
+    pub first: u64,
+    /// Last free byte, inclusive.
+    pub last: u64,
+}
+
+impl Free {
+    /// Reads the payload of the record of free segments.
+    pub fn read_list(payload: &[u8]) -> Result<Vec<Self>> {
+        let mut reader = Reader::new(payload);
+        let mut list = Vec::new();
+        while reader.left() >= 10 {
+            let (first, last) = if reader.i16()? > 1000 {
+                (reader.u64()?, reader.u64()?)
+            } else {
+                (u64::from(reader.u32()?), u64::from(reader.u32()?))
+            };
+            list.push(Self { first, last });
+        }
+        Ok(list)
+    }
+
+    /// The payload of the record of free segments.
+    pub fn write_list(list: &[Self]) -> Vec<u8> {
+        let mut writer = Writer::default();
+        for free in list {
+            if free.last > super::BIG_FILE {
+                writer.i16(1001);
+                writer.u64(free.first);
+                writer.u64(free.last);
+            } else {
+                writer.i16(1);
+                writer.u32(free.first as u32);
+                writer.u32(free.last as u32);
+            }
+        }
+        writer.into_bytes()
+    }
+}

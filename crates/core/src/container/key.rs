@@ -1,0 +1,233 @@
+//! The key: what stands in front of every record.
+//!
+//! Format page: `docs/format/container.md`. Source: `TKey::ReadKeyBuffer`, `TKey::Streamer`.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::wire::{Reader, Writer, text};
+
+/// Added to the version of a key with 64-bit offsets.
+const BIG_KEY: i16 = 1000;
+/// `fSeekPdir` carries the ProcessID offset above this bit.
+const PID_SHIFT: u32 = 48;
+
+/// `TKey`: name, class, place and length of a record.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::container::Key;
+/// let key = Key { class: "TNamed".into(), name: "n".into(), objlen: 20, ..Key::default() }.sized(20);
+/// assert_eq!(Key::read(&key.to_bytes())?, key);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// `fNbytes`: bytes of the whole record, key included.
+    pub nbytes: u32,
+    /// `fVersion`, above 1000 with 64-bit offsets.
+    pub version: i16,
+    /// `fObjlen`: bytes of the payload once inflated.
+    pub objlen: u32,
+    /// `fDatime`, packed as ROOT packs it.
+    pub datime: u32,
+    /// `fKeylen`: bytes of the key itself.
+    pub keylen: u16,
+    /// `fCycle`.
+    pub cycle: u16,
+    /// `fSeekKey`: where the record stands, in bytes.
+    pub seek_key: u64,
+    /// `fSeekPdir`: where its directory's record stands.
+    pub seek_pdir: u64,
+    /// ProcessID offset, the top 16 bits of a 64-bit `fSeekPdir`.
+    pub pid_offset: u16,
+    /// `fClassName`.
+    pub class: Arc<str>,
+    /// `fName`.
+    pub name: Arc<str>,
+    /// `fTitle`.
+    pub title: Arc<str>,
+}
+
+impl Default for Key {
+    fn default() -> Self {
+        Self {
+            nbytes: 0,
+            version: 4,
+            objlen: 0,
+            datime: 0,
+            keylen: 0,
+            cycle: 1,
+            seek_key: 0,
+            seek_pdir: 0,
+            pid_offset: 0,
+            class: "".into(),
+            name: "".into(),
+            title: "".into(),
+        }
+    }
+}
+
+/// What a record's first word says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// A key and its payload.
+    Key(Key),
+    /// A gap of so many bytes (negative length).
+    Gap(u64),
+}
+
+impl Key {
+    /// Reads a key from its first byte on.
+    pub fn read(bytes: &[u8]) -> Result<Self> {
+        Self::parse(&mut Reader::new(bytes))
+    }
+
+    /// Reads one key and leaves the reader behind its title: in lists of keys of ROOT 5.32 and earlier that is not where
+    /// `keylen` says.
+    pub fn parse(reader: &mut Reader<'_>) -> Result<Self> {
+        Self::parse_with(reader, |name| text(name).into())
+    }
+
+    /// Reads one key and leaves its names empty: allocates nothing. For baskets, whose branch knows them.
+    pub(crate) fn parse_nameless(reader: &mut Reader<'_>) -> Result<Self> {
+        Self::parse_with(reader, |_| Arc::default())
+    }
+
+    fn parse_with(reader: &mut Reader<'_>, name: fn(&[u8]) -> Arc<str>) -> Result<Self> {
+        let at = reader.position() as u64;
+        let nbytes = reader.i32()?;
+        let version = reader.i16()?;
+        let objlen = reader.i32()?;
+        let datime = reader.u32()?;
+        let keylen = reader.u16()?;
+        let cycle = reader.u16()?;
+        let (seek_key, seek_pdir) = if version > BIG_KEY {
+            (reader.u64()?, reader.u64()?)
+        } else {
+            (u64::from(reader.u32()?), u64::from(reader.u32()?))
+        };
+        let key = Self {
+            nbytes: u32::try_from(nbytes).map_err(|_| Error::malformed("a key has a negative length").at(at))?,
+            version,
+            objlen: u32::try_from(objlen).map_err(|_| Error::malformed("a key has a negative object length").at(at))?,
+            datime,
+            keylen,
+            cycle,
+            seek_key,
+            seek_pdir: if version > BIG_KEY { seek_pdir & ((1 << PID_SHIFT) - 1) } else { seek_pdir },
+            pid_offset: if version > BIG_KEY { (seek_pdir >> PID_SHIFT) as u16 } else { 0 },
+            class: name(reader.string()?),
+            name: name(reader.string()?),
+            title: name(reader.string()?),
+        };
+        // A basket that stands in its tree's record was never written: its key has no length.
+        if (key.nbytes != 0 && key.nbytes < u32::from(keylen)) || version < 0 {
+            return Err(Error::malformed("a record is shorter than its key")
+                .at(at)
+                .wanted(u64::from(keylen), u64::from(key.nbytes)));
+        }
+        Ok(key)
+    }
+
+    /// Reads what stands at the beginning of a record: a key, or the mark of a gap.
+    pub fn parse_record(bytes: &[u8]) -> Result<Record> {
+        let mut reader = Reader::new(bytes);
+        let nbytes = reader.i32()?;
+        if nbytes < 0 {
+            return Ok(Record::Gap(u64::from(nbytes.unsigned_abs())));
+        }
+        Self::read(bytes).map(Record::Key)
+    }
+
+    /// Bytes of the payload as stored.
+    pub fn stored_bytes(&self) -> u32 {
+        self.nbytes.saturating_sub(u32::from(self.keylen))
+    }
+
+    /// Whether the payload is compressed. An inequality: some payloads carry slack behind them.
+    pub fn is_compressed(&self) -> bool {
+        self.objlen > self.stored_bytes()
+    }
+
+    /// Whether offsets take 64 bits.
+    pub fn is_big(&self) -> bool {
+        self.version > BIG_KEY
+    }
+
+    /// The key with `keylen` and `nbytes` set for a payload of `stored` bytes.
+    #[must_use]
+    pub fn sized(mut self, stored: u32) -> Self {
+        self.keylen = self.to_bytes().len() as u16;
+        self.nbytes = u32::from(self.keylen) + stored;
+        self
+    }
+
+    /// The key as it stands on storage.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut writer = Writer::default();
+        writer.u32(self.nbytes);
+        writer.i16(self.version);
+        writer.u32(self.objlen);
+        writer.u32(self.datime);
+        writer.u16(self.keylen);
+        writer.u16(self.cycle);
+        if self.is_big() {
+            writer.u64(self.seek_key);
+            writer.u64(self.seek_pdir | u64::from(self.pid_offset) << PID_SHIFT);
+        } else {
+            writer.u32(self.seek_key as u32);
+            writer.u32(self.seek_pdir as u32);
+        }
+        writer.string(self.class.as_bytes());
+        writer.string(self.name.as_bytes());
+        writer.string(self.title.as_bytes());
+        writer.into_bytes()
+    }
+}
+
+/// A packed `TDatime` as `2026-11-21 20:23:00`.
+///
+/// # Example
+///
+/// ```
+/// assert_eq!(sapwood::container::datime_text(0), "1995-00-00 00:00:00");
+/// ```
+pub fn datime_text(packed: u32) -> String {
+    format!(
+        "{:04}-{:02}-{:02} {:02}:{:02}:{:02}",
+        (packed >> 26) + 1995,
+        packed >> 22 & 15,
+        packed >> 17 & 31,
+        packed >> 12 & 31,
+        packed >> 6 & 63,
+        packed & 63
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_offset_forms_come_back() {
+        let small = Key { class: "TTree".into(), name: "t".into(), title: "x".into(), seek_key: 100, ..Key::default() };
+        let small = small.sized(10);
+        assert_eq!(Key::read(&small.to_bytes()).unwrap(), small);
+        let big = Key { version: 1004, seek_key: 1 << 35, seek_pdir: 100, pid_offset: 3, ..small }.sized(10);
+        assert_eq!(Key::read(&big.to_bytes()).unwrap(), big);
+    }
+
+    #[test]
+    fn a_negative_length_is_a_gap() {
+        assert_eq!(Key::parse_record(&(-40_i32).to_be_bytes()).unwrap(), Record::Gap(40));
+    }
+
+    #[test]
+    fn a_record_shorter_than_its_key_is_refused() {
+        let mut bytes = Key { name: "n".into(), ..Key::default() }.sized(4).to_bytes();
+        bytes[..4].copy_from_slice(&3_u32.to_be_bytes());
+        assert!(Key::read(&bytes).is_err());
+    }
+}

@@ -1,0 +1,295 @@
+//! BYTES: where they are read from and written to. Knows nothing of ROOT.
+//!
+//! A [`Store`] is read by vectors of ranges and in no other way, so that no caller can forget to ask for many at once.
+//! [`coalesce`] merges wanted pieces into requests, a [`Fetcher`] reads those ahead in threads of its own.
+
+mod coalesce;
+mod fetch;
+mod local;
+mod memory;
+mod observe;
+
+use std::fs::File;
+use std::io::IoSlice;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+
+use crate::{Error, ErrorKind, Result};
+
+pub use coalesce::{Piece, PieceId, Request, Want, coalesce};
+pub use fetch::{Arrival, Fetcher, Ticket};
+pub use local::LocalFile;
+pub use memory::{MemorySink, MemoryStore};
+pub use observe::{Call, Recorded};
+
+/// Bytes of a store, from the first to before the last.
+pub type ByteRange = Range<u64>;
+
+/// Which bytes a store has: two that differ here may not share cached bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Identity {
+    /// File name or URL.
+    pub name: Arc<str>,
+    /// Length in bytes.
+    pub len: u64,
+    /// What changes when the bytes do: ETag, modification time, version. None if the store knows of nothing.
+    pub validator: Option<Arc<str>>,
+}
+
+/// Identity and both ends of a store.
+#[derive(Clone, Debug)]
+pub struct Ends {
+    /// Name, length, validator.
+    pub identity: Identity,
+    /// The first bytes: as many as were asked for, or all.
+    pub head: Bytes,
+    /// The last bytes: as many as were asked for, or all. Overlaps the head where the store is short.
+    pub tail: Bytes,
+}
+
+/// How a store likes to be read. It measures while it works, so that the next look may differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// From sending a request to its first byte.
+    pub latency_ns: u64,
+    /// Bytes a second, once they flow.
+    pub bandwidth_bytes: u64,
+    /// The most bytes that a request should ask for.
+    pub request_bytes: u64,
+    /// The most ranges that a request may have.
+    pub ranges: usize,
+    /// How many requests at a time pay.
+    pub parallel: usize,
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Go on.
+    Go,
+    /// Stop soon; the caller wants no more.
+    Stop,
+}
+
+/// Where a store puts what it reads.
+pub trait Receive {
+    /// A buffer of exactly `bytes`, initialised, with arbitrary content. A store that has its bytes in memory already
+    /// needs none and delivers slices.
+    fn buffer(&self, bytes: usize) -> BytesMut;
+
+    /// Takes the range number `index`: each once, whole, in any order, as soon as it is there.
+    fn deliver(&mut self, index: usize, bytes: Bytes) -> Flow;
+
+    /// Polled by the store while it waits: true when a cancel or a deadline makes the answer worthless.
+    fn stopped(&self) -> bool;
+}
+
+/// Bytes to read. Every implementation passes the contract suite of the testkit.
+pub trait Store: Send + Sync + 'static {
+    /// Identity, the first `head_bytes` and the last `tail_bytes`, in one round trip. A shorter store gives what it has.
+    ///
+    /// # Errors
+    ///
+    /// What the medium reports.
+    fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends>;
+
+    /// Reads ranges and delivers each once, whole, in any order; an empty range is delivered empty. Blocks until all
+    /// are delivered, the receiver stops, or something fails. Ranges may overlap, repeat and be in any order.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Malformed`], before anything is allocated or delivered, if a range
+    /// reaches outside of the store; [`ErrorKind::Changed`] if the store has changed since
+    /// it was opened; [`ErrorKind::Cancelled`] if the receiver stopped; else what the
+    /// medium reports. Ranges that were delivered before stay good.
+    fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()>;
+
+    /// How this store likes to be read.
+    fn profile(&self) -> Profile;
+
+    /// The file behind it, for copies inside the kernel. None if there is none.
+    fn as_file(&self) -> Option<&File> {
+        None
+    }
+}
+
+/// Bytes to write.
+pub trait Sink: Send + Sync + 'static {
+    /// Writes `parts` one after another from `offset` on. Calls from several threads do not disturb one another unless
+    /// their bytes overlap.
+    ///
+    /// # Errors
+    ///
+    /// What the medium reports. How much was written is then not known.
+    fn write_at(&self, offset: u64, parts: &[IoSlice<'_>]) -> Result<()>;
+
+    /// Copies a range of a store to `offset`, inside the kernel where that is possible.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::read_ranges`] and [`write_at`](Self::write_at).
+    fn copy_at(&self, offset: u64, from: &dyn Store, range: ByteRange) -> Result<()> {
+        copy_by_reading(self, offset, from, range)
+    }
+
+    /// Returns when all that was written is on storage.
+    ///
+    /// # Errors
+    ///
+    /// What the medium reports.
+    fn sync(&self) -> Result<()>;
+}
+
+impl<S: Store + ?Sized> Store for Arc<S> {
+    fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
+        (**self).ends(head_bytes, tail_bytes)
+    }
+
+    fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
+        (**self).read_ranges(ranges, into)
+    }
+
+    fn profile(&self) -> Profile {
+        (**self).profile()
+    }
+
+    fn as_file(&self) -> Option<&File> {
+        (**self).as_file()
+    }
+}
+
+impl<S: Sink + ?Sized> Sink for Arc<S> {
+    fn write_at(&self, offset: u64, parts: &[IoSlice<'_>]) -> Result<()> {
+        (**self).write_at(offset, parts)
+    }
+
+    fn copy_at(&self, offset: u64, from: &dyn Store, range: ByteRange) -> Result<()> {
+        (**self).copy_at(offset, from, range)
+    }
+
+    fn sync(&self) -> Result<()> {
+        (**self).sync()
+    }
+}
+
+/// Reads ranges in the caller's thread and returns them in their order: for a few bytes, such as a record.
+///
+/// # Errors
+///
+/// Those of [`Store::read_ranges`].
+///
+/// # Example
+///
+/// ```
+/// use sapwood::io::{MemoryStore, load};
+/// let store = MemoryStore::new("greeting", "hello world");
+/// assert_eq!(load(&store, &[6..11, 0..5])?, ["world", "hello"]);
+/// assert!(load(&store, &[6..12]).is_err());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn load(store: &dyn Store, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
+    struct InOrder(Vec<Option<Bytes>>);
+
+    impl Receive for InOrder {
+        fn buffer(&self, bytes: usize) -> BytesMut {
+            BytesMut::zeroed(bytes)
+        }
+
+        fn deliver(&mut self, index: usize, bytes: Bytes) -> Flow {
+            if let Some(place) = self.0.get_mut(index) {
+                *place = Some(bytes);
+            }
+            Flow::Go
+        }
+
+        fn stopped(&self) -> bool {
+            false
+        }
+    }
+
+    let mut into = InOrder(vec![None; ranges.len()]);
+    store.read_ranges(ranges, &mut into)?;
+    into.0.into_iter().map(|bytes| bytes.ok_or_else(left_out)).collect()
+}
+
+/// Compares ranges with the length of a store: for implementations, before they allocate.
+///
+/// # Errors
+///
+/// [`ErrorKind::Malformed`] with the offset of the first range that reaches outside or
+/// ends before it starts.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::io::check_ranges;
+/// assert!(check_ranges(&[0..5, 10..10], 10).is_ok());
+/// assert!(check_ranges(&[0..5, 8..11], 10).is_err());
+/// ```
+pub fn check_ranges(ranges: &[ByteRange], store_bytes: u64) -> Result<()> {
+    for range in ranges {
+        if range.start > range.end {
+            return Err(Error::malformed("a range ends before it starts").at(range.start));
+        }
+        if range.end > store_bytes {
+            return Err(Error::malformed("a range reaches beyond the end of the file")
+                .at(range.start)
+                .wanted(store_bytes, range.end));
+        }
+    }
+    Ok(())
+}
+
+/// The error of a read that its receiver stopped.
+fn stopped() -> Error {
+    Error::new(ErrorKind::Cancelled, "the reader wants no more")
+}
+
+/// The error of a store that breaks its contract.
+fn left_out() -> Error {
+    Error::mismatch("the store did not deliver what was asked for")
+}
+
+/// Copies in steps of a few MiB, each written as it arrives.
+fn copy_by_reading<S: Sink + ?Sized>(sink: &S, offset: u64, from: &dyn Store, range: ByteRange) -> Result<()> {
+    const STEP_BYTES: u64 = 4 << 20;
+
+    struct Onward<'a, S: ?Sized> {
+        sink: &'a S,
+        offset: u64,
+        outcome: Option<Result<()>>,
+    }
+
+    impl<S: Sink + ?Sized> Receive for Onward<'_, S> {
+        fn buffer(&self, bytes: usize) -> BytesMut {
+            BytesMut::zeroed(bytes)
+        }
+
+        fn deliver(&mut self, _: usize, bytes: Bytes) -> Flow {
+            self.outcome = Some(self.sink.write_at(self.offset, &[IoSlice::new(&bytes)]));
+            Flow::Go
+        }
+
+        fn stopped(&self) -> bool {
+            false
+        }
+    }
+
+    if range.start > range.end {
+        check_ranges(&[range], u64::MAX)?;
+        return Ok(());
+    }
+    let mut start = range.start;
+    while start < range.end {
+        let end = range.end.min(start.saturating_add(STEP_BYTES));
+        let to = offset.checked_add(start - range.start);
+        let to = to.ok_or_else(|| Error::limit("an offset has 64 bits", u64::MAX, u64::MAX).at(offset))?;
+        let mut onward = Onward { sink, offset: to, outcome: None };
+        from.read_ranges(&[start..end], &mut onward)?;
+        onward.outcome.unwrap_or_else(|| Err(left_out()))?;
+        start = end;
+    }
+    Ok(())
+}

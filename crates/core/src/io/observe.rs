@@ -1,0 +1,114 @@
+//! A store that remembers how it was read. The I/O pattern is part of what the tests check.
+
+use std::fs::File;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{ByteRange, Ends, Profile, Receive, Store};
+use crate::Result;
+
+/// One call of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// What was asked for: the ranges, or for [`Store::ends`] the head and the tail.
+    pub ranges: Vec<ByteRange>,
+    /// When it began, counted from the first look at the store.
+    pub at: Duration,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Call {
+    /// Bytes that were asked for.
+    pub fn bytes(&self) -> u64 {
+        self.ranges.iter().fold(0, |sum, range| sum.saturating_add(range.end.saturating_sub(range.start)))
+    }
+}
+
+/// Passes all calls on and keeps a record of them.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::io::{MemoryStore, Recorded, load};
+/// let store = Recorded::new(MemoryStore::new("greeting", "hello world"));
+/// load(&store, &[6..11, 0..5])?;
+/// let calls = store.take_calls();
+/// assert_eq!((calls.len(), calls[0].bytes()), (1, 10));
+/// assert_eq!(calls[0].ranges, [6..11, 0..5]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Recorded<S> {
+    inner: S,
+    since: Instant,
+    calls: Mutex<Vec<Call>>,
+}
+
+impl<S: Store> Recorded<S> {
+    /// Records the calls of `inner`, in the order in which they end.
+    pub fn new(inner: S) -> Self {
+        Self { inner, since: Instant::now(), calls: Mutex::default() }
+    }
+
+    /// The calls so far.
+    pub fn calls(&self) -> Vec<Call> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The calls since the last time, or since the beginning.
+    pub fn take_calls(&self) -> Vec<Call> {
+        std::mem::take(&mut self.calls.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn note(&self, ranges: Vec<ByteRange>, from: Instant) {
+        let call = Call { ranges, at: from.duration_since(self.since), took: from.elapsed() };
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).push(call);
+    }
+}
+
+impl<S: Store> Store for Recorded<S> {
+    fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
+        let from = Instant::now();
+        let ends = self.inner.ends(head_bytes, tail_bytes);
+        if let Ok(Ends { identity, head, tail }) = &ends {
+            let tail_start = identity.len.saturating_sub(tail.len() as u64);
+            self.note(vec![0..head.len() as u64, tail_start..identity.len], from);
+        }
+        ends
+    }
+
+    fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
+        let from = Instant::now();
+        let outcome = self.inner.read_ranges(ranges, into);
+        self.note(ranges.to_vec(), from);
+        outcome
+    }
+
+    fn profile(&self) -> Profile {
+        self.inner.profile()
+    }
+
+    fn as_file(&self) -> Option<&File> {
+        self.inner.as_file()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{MemoryStore, load};
+
+    #[test]
+    fn calls_are_kept_with_what_they_asked_for() {
+        let store = Recorded::new(MemoryStore::new("x", vec![1; 100]));
+        store.ends(10, 20).unwrap();
+        load(&store, &[5..7]).unwrap();
+        load(&store, &[99..101]).unwrap_err();
+        let ranges: Vec<_> = store.calls().into_iter().map(|call| call.ranges).collect();
+        assert_eq!(ranges, [vec![0..10, 80..100], vec![5..7], vec![99..101]]);
+        assert!(store.calls().is_sorted_by_key(|call| call.at));
+        assert_eq!(store.take_calls().len(), 3);
+        assert_eq!(store.calls(), []);
+    }
+}

@@ -1,0 +1,267 @@
+//! Memory that comes back: a budget in bytes, and buffers that are used again.
+//!
+//! Fresh pages cost more than decoding what goes into them. So whoever needs a large buffer takes it here, and the last
+//! reader of its bytes gives it back by dropping them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+
+/// Below this the allocator is as good as we are.
+const LEAST_RECYCLED_BYTES: usize = 64 << 10;
+
+/// From here on fresh memory is advised to be backed by huge pages.
+const LEAST_ADVISED_BYTES: usize = 4 << 20;
+
+/// Recycled buffers under a budget, shared by all files of a session. Clones are the same memory.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::memory::Memory;
+/// let memory = Memory::new(64 << 20);
+/// let mut buffer = memory.take(1 << 20);
+/// buffer.fill(7);
+/// let place = buffer.as_ptr();
+///
+/// let bytes = memory.lend(buffer);
+/// let part = bytes.slice(10..20);
+/// drop(bytes);
+/// assert_eq!(memory.idle_bytes(), 0); // a slice still holds it
+/// drop(part);
+/// assert_eq!(memory.take(1 << 20).as_ptr(), place); // used again
+/// ```
+#[derive(Clone)]
+pub struct Memory(Arc<Shared>);
+
+struct Shared {
+    budget_bytes: usize,
+    idle: Mutex<Idle>,
+}
+
+/// Buffers that wait to be used again.
+#[derive(Default)]
+struct Idle {
+    /// By their initialised length, then by age. Each has a length of its own: what lies between that and its capacity
+    /// was never written.
+    buffers: BTreeMap<(usize, u64), BytesMut>,
+    /// From age to length, to find the oldest.
+    ages: BTreeMap<u64, usize>,
+    next_age: u64,
+    bytes: usize,
+}
+
+impl Memory {
+    /// Memory with a budget. At most `budget_bytes` wait to be used again; a [`Fetcher`](crate::io::Fetcher) reads no
+    /// more than that ahead.
+    pub fn new(budget_bytes: usize) -> Self {
+        Self(Arc::new(Shared { budget_bytes, idle: Mutex::default() }))
+    }
+
+    /// The budget in bytes.
+    pub fn budget_bytes(&self) -> usize {
+        self.0.budget_bytes
+    }
+
+    /// A buffer of exactly `bytes`, initialised, with arbitrary content: whoever takes it writes all of it.
+    ///
+    /// It is a used one if there is one of fitting size, else fresh, in huge pages where that pays. Fresh pages cost
+    /// nothing until they are touched, so an upper bound may be taken and cut down later.
+    ///
+    /// Aborts, as all allocation does, if the system has no such memory: callers compare `bytes` with their limits.
+    pub fn take(&self, bytes: usize) -> BytesMut {
+        let used = if bytes < LEAST_RECYCLED_BYTES { None } else { self.idle().take(bytes) };
+        let mut buffer = used.unwrap_or_else(|| fresh(bytes));
+        buffer.truncate(bytes);
+        buffer
+    }
+
+    /// Makes a full buffer readable by many. When the last of them drops it, it is there to be taken again.
+    ///
+    /// Meant for buffers from [`take`](Self::take); any other of fitting size is welcome.
+    pub fn lend(&self, full: BytesMut) -> Bytes {
+        if full.capacity() < LEAST_RECYCLED_BYTES {
+            return full.freeze();
+        }
+        Bytes::from_owner(Lent { full, memory: self.clone() })
+    }
+
+    /// Takes a buffer back that was never lent.
+    pub fn give_back(&self, mut full: BytesMut) {
+        if full.capacity() < LEAST_RECYCLED_BYTES || full.capacity() > self.0.budget_bytes {
+            return;
+        }
+        // A buffer was cut to what its last user asked for. If that was most of it, the rest is initialised here, while
+        // it is in the cache, so that sizes do not shrink from use to use. A large rest is an upper bound that was
+        // never touched, and stays so.
+        let rest = full.capacity() - full.len();
+        if rest <= full.len() / 4 {
+            full.resize(full.capacity(), 0);
+        }
+        let dropped = self.idle().put(full, self.0.budget_bytes);
+        drop(dropped); // outside of the lock: handing pages back to the system is slow
+    }
+
+    /// Bytes that wait to be used again.
+    pub fn idle_bytes(&self) -> usize {
+        self.idle().bytes
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Idle> {
+        // Nothing in here can stop half way, so that a lock poisoned by a panic elsewhere is as good as new.
+        self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory")
+            .field("budget_bytes", &self.0.budget_bytes)
+            .field("idle_bytes", &self.idle_bytes())
+            .finish()
+    }
+}
+
+impl Idle {
+    /// The shortest buffer that holds `bytes`, unless more than half of it would lie idle in use.
+    fn take(&mut self, bytes: usize) -> Option<BytesMut> {
+        let longest = bytes.saturating_mul(2);
+        let key = *self.buffers.range((bytes, 0)..=(longest, u64::MAX)).next()?.0;
+        let buffer = self.buffers.remove(&key)?;
+        self.ages.remove(&key.1);
+        self.bytes -= buffer.capacity();
+        Some(buffer)
+    }
+
+    /// Keeps `buffer`; returns the oldest ones, as far as they pass the budget.
+    fn put(&mut self, buffer: BytesMut, budget_bytes: usize) -> Vec<BytesMut> {
+        let key = (buffer.len(), self.next_age);
+        self.next_age += 1;
+        self.bytes += buffer.capacity();
+        self.ages.insert(key.1, key.0);
+        self.buffers.insert(key, buffer);
+        let mut dropped = Vec::new();
+        while self.bytes > budget_bytes
+            && let Some((age, length)) = self.ages.pop_first()
+            && let Some(oldest) = self.buffers.remove(&(length, age))
+        {
+            self.bytes -= oldest.capacity();
+            dropped.push(oldest);
+        }
+        dropped
+    }
+}
+
+/// New memory for `bytes`, rounded up by at most an eighth so that sizes which differ a little meet again.
+fn fresh(bytes: usize) -> BytesMut {
+    if bytes < LEAST_RECYCLED_BYTES {
+        return BytesMut::zeroed(bytes);
+    }
+    let step = (bytes / 8 + 1).checked_next_power_of_two().unwrap_or(1) / 2;
+    let mut buffer = BytesMut::zeroed(bytes.checked_next_multiple_of(step.max(1)).unwrap_or(bytes));
+    if bytes >= LEAST_ADVISED_BYTES {
+        sapwood_fence::advise_huge_pages(&mut buffer);
+    }
+    buffer
+}
+
+/// What stands behind lent bytes: their memory, and where it goes.
+struct Lent {
+    full: BytesMut,
+    memory: Memory,
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.full
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.memory.give_back(std::mem::take(&mut self.full));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    #[test]
+    fn buffers_have_the_length_that_was_asked_for() {
+        let memory = Memory::new(64 * MIB);
+        for bytes in [0, 1, LEAST_RECYCLED_BYTES - 1, LEAST_RECYCLED_BYTES, MIB + 1, 5 * MIB, 9 * MIB - 1] {
+            for _ in 0..3 {
+                let buffer = memory.take(bytes);
+                assert_eq!(buffer.len(), bytes);
+                assert!(buffer.capacity() <= bytes + bytes / 8 + 1, "{bytes}: {}", buffer.capacity());
+                assert_eq!(memory.lend(buffer).len(), bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_that_differ_a_little_meet_again() {
+        let memory = Memory::new(64 * MIB);
+        let first = memory.take(MIB);
+        let place = first.as_ptr();
+        memory.give_back(first);
+        for bytes in [MIB - 100, MIB - 90_000, MIB - 1, MIB] {
+            let again = memory.take(bytes);
+            assert_eq!(again.as_ptr(), place, "{bytes}");
+            drop(memory.lend(again));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_fresh() {
+        let memory = Memory::new(64 * MIB);
+        memory.give_back(memory.take(4 * MIB));
+        let (small, large) = (memory.take(MIB), memory.take(5 * MIB));
+        assert_eq!(memory.idle_bytes(), 4 * MIB, "too large for the one, too small for the other");
+        drop((small, large));
+    }
+
+    #[test]
+    fn an_upper_bound_that_was_cut_down_is_not_written() {
+        let memory = Memory::new(64 * MIB);
+        let mut bound = memory.take(8 * MIB);
+        let place = bound.as_ptr();
+        bound.truncate(MIB);
+        memory.give_back(bound);
+        assert_eq!(memory.idle_bytes(), 8 * MIB, "counted as a whole");
+        assert_ne!(memory.take(8 * MIB).as_ptr(), place, "only its first part is initialised");
+        assert_eq!(memory.take(MIB).as_ptr(), place);
+    }
+
+    #[test]
+    fn the_budget_bounds_what_waits_and_the_oldest_go_first() {
+        let memory = Memory::new(4 * MIB);
+        let buffers: Vec<_> = (0..6).map(|_| memory.take(MIB)).collect();
+        let places: Vec<_> = buffers.iter().map(|buffer| buffer.as_ptr()).collect();
+        for buffer in buffers {
+            drop(memory.lend(buffer));
+        }
+        assert_eq!(memory.idle_bytes(), 4 * MIB);
+        let kept: Vec<_> = (0..4).map(|_| memory.take(MIB)).collect();
+        assert!(kept.iter().all(|buffer| places[2..].contains(&buffer.as_ptr())));
+        assert_eq!(memory.idle_bytes(), 0);
+        memory.give_back(memory.take(5 * MIB));
+        assert_eq!(memory.idle_bytes(), 0, "larger than the budget");
+    }
+
+    #[test]
+    fn pieces_that_were_joined_come_back_whole() {
+        let memory = Memory::new(64 * MIB);
+        let mut whole = memory.take(MIB);
+        let place = whole.as_ptr();
+        let mut first = whole.split_to(1000);
+        first.unsplit(whole);
+        drop(memory.lend(first));
+        assert_eq!(memory.take(MIB).as_ptr(), place);
+    }
+}

@@ -1,0 +1,313 @@
+//! Objects by key: named members, whatever the class.
+
+use std::sync::Arc;
+
+use crate::column::{BufferId, Kind, Number, Part};
+use crate::error::{Error, Result};
+use crate::schema::{Machine, ObjectRow, Objects, Registry};
+use crate::wire::{Limits, Reader, text};
+
+/// An object of a file: a class name and named members. Cheap to clone; objects behind its pointers are shared.
+#[derive(Clone, Debug)]
+pub struct Object {
+    all: Arc<Objects>,
+    id: u32,
+}
+
+/// The value of a member.
+#[derive(Clone, Debug)]
+pub enum Value<'a> {
+    /// A null pointer, or an object that could not be decoded.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// A signed number.
+    Int(i64),
+    /// An unsigned number.
+    Uint(u64),
+    /// A floating-point number.
+    Float(f64),
+    /// A string; ROOT gives no encoding.
+    Text(&'a [u8]),
+    /// Bytes that nobody can decode, and their class.
+    Opaque(&'a [u8], &'a Arc<str>),
+    /// Consecutive numbers, native-endian.
+    Numbers(Number, &'a [u8]),
+    /// Items of a list that are no numbers.
+    List(Items<'a>),
+    /// A record by value.
+    Record(Members<'a>),
+    /// An object behind a pointer.
+    Object(Object),
+}
+
+/// Items of a list.
+#[derive(Clone, Debug)]
+pub struct Items<'a> {
+    objects: &'a Arc<Objects>,
+    part: &'a Part,
+    kind: &'a Kind,
+    rows: std::ops::Range<usize>,
+    /// Whether the items are the pairs of a map.
+    pub is_map: bool,
+}
+
+/// The members of an object or of a record in it.
+#[derive(Clone, Debug)]
+pub struct Members<'a> {
+    objects: &'a Arc<Objects>,
+    part: &'a Part,
+    kind: &'a Kind,
+    row: usize,
+}
+
+impl Object {
+    /// Decodes an object of `class` from the payload of its record, with everything that it points at.
+    pub fn read(registry: &Registry, class: &str, payload: &[u8], keylen: usize, limits: &Limits) -> Result<Self> {
+        let mut objects = Objects::default();
+        let mut reader = Reader::with_origin(payload, keylen);
+        let mut machine = Machine { registry, objects: &mut objects, limits, displacement: 0, outside: &[], depth: 0 };
+        let id = machine.root(class, &mut reader)?;
+        Ok(Self { all: Arc::new(objects), id })
+    }
+
+    /// Object `id` of a table: one that was decoded, or one whose [`failure`](Self::failure) is known.
+    pub fn of(all: &Arc<Objects>, id: u32) -> Option<Self> {
+        (all.get(id).is_some() || all.failure(id).is_some()).then(|| Self { all: Arc::clone(all), id })
+    }
+
+    /// Its number in its table: objects of one record are the same where their numbers are.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// The table it lives in.
+    pub fn table(&self) -> &Arc<Objects> {
+        &self.all
+    }
+
+    fn row(&self) -> Option<ObjectRow<'_>> {
+        self.all.get(self.id)
+    }
+
+    /// Its class.
+    pub fn class(&self) -> &str {
+        self.row().map_or("", |row| row.class)
+    }
+
+    /// Its members, those of bases included.
+    pub fn members(&self) -> Result<Members<'_>> {
+        let row = self.row().ok_or_else(|| Error::malformed("an object was never decoded"))?;
+        Ok(Members { objects: &self.all, part: row.part, kind: row.kind, row: row.row })
+    }
+
+    /// One member by name: `fXaxis`, or a path like `fXaxis.fNbins`.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound) where there is no such member.
+    pub fn member(&self, path: &str) -> Result<Value<'_>> {
+        let members = self.members()?;
+        members.get(path).ok_or_else(|| Error::not_found(format!("class {} has no member {path:?}", self.class())))
+    }
+
+    /// The whole value: for most classes a record; a number or list where the class is one.
+    pub fn value(&self) -> Value<'_> {
+        self.row().map_or(Value::Null, |row| value(&self.all, row.part, row.kind, row.row))
+    }
+
+    /// Why an object behind a pointer could not be decoded, where that is so.
+    pub fn failure(&self) -> Option<&Error> {
+        self.all.failure(self.id)
+    }
+}
+
+impl<'a> Members<'a> {
+    /// The class of the record.
+    pub fn class(&self) -> &'a str {
+        match self.kind {
+            Kind::Record { class, .. } => class,
+            _ => "",
+        }
+    }
+
+    /// All members in the order of the file, those of bases in place of the bases.
+    pub fn iter(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> + use<'a> {
+        let this = self.clone();
+        this.kind
+            .members()
+            .into_iter()
+            .map(move |(name, kind)| (&**name, value(this.objects, this.part, kind, this.row)))
+    }
+
+    /// The bases, each with its own members.
+    pub fn bases(&self) -> Vec<Members<'a>> {
+        let Kind::Record { fields, .. } = self.kind else { return Vec::new() };
+        let bases = fields.iter().filter(|field| field.base && matches!(field.kind, Kind::Record { .. }));
+        bases.map(|field| Members { kind: &field.kind, ..self.clone() }).collect()
+    }
+
+    /// Bases that are lists and no records: the `TArrayD` of a histogram.
+    pub fn array_bases(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> + use<'a> {
+        let this = self.clone();
+        let fields: &'a [_] = match this.kind {
+            Kind::Record { fields, .. } => fields,
+            _ => &[],
+        };
+        let arrays = fields.iter().filter(|field| field.base && !matches!(field.kind, Kind::Record { .. }));
+        arrays.map(move |field| (&*field.name, value(this.objects, this.part, &field.kind, this.row)))
+    }
+
+    /// Members of this very class, without those of its bases.
+    pub fn own(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> + use<'a> {
+        let this = self.clone();
+        let fields: &'a [_] = match this.kind {
+            Kind::Record { fields, .. } => fields,
+            _ => &[],
+        };
+        fields
+            .iter()
+            .filter(|field| !field.base)
+            .map(move |field| (&*field.name, value(this.objects, this.part, &field.kind, this.row)))
+    }
+
+    /// One member by name or path.
+    pub fn get(&self, path: &str) -> Option<Value<'a>> {
+        if let Some(kind) = find(self.kind, path) {
+            return Some(value(self.objects, self.part, kind, self.row));
+        }
+        let (first, rest) = path.split_once('.')?;
+        let kind = find(self.kind, first)?;
+        match kind {
+            Kind::Record { .. } => Members { kind, ..self.clone() }.get(rest),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Items<'a> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// All items in order.
+    pub fn iter(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
+        let this = self.clone();
+        this.rows.clone().map(move |row| value(this.objects, this.part, this.kind, row))
+    }
+}
+
+/// A member's type, searching bases too; the class's own members win.
+pub(crate) fn find<'k>(kind: &'k Kind, name: &str) -> Option<&'k Kind> {
+    let Kind::Record { fields, .. } = kind else { return None };
+    let own = fields.iter().find(|field| !field.base && &*field.name == name);
+    own.map(|field| &field.kind)
+        .or_else(|| fields.iter().filter(|field| field.base).find_map(|field| find(&field.kind, name)))
+}
+
+/// Where list `row` of a buffer of ends begins and ends.
+pub(crate) fn list_bounds(part: &Part, ends: BufferId, row: usize) -> std::ops::Range<usize> {
+    let words = part.words(ends);
+    let start = row.checked_sub(1).and_then(|before| words.get(before)).copied().unwrap_or(0);
+    let end = words.get(row).copied().unwrap_or(start);
+    start as usize..end as usize
+}
+
+fn value<'a>(objects: &'a Arc<Objects>, part: &'a Part, kind: &'a Kind, row: usize) -> Value<'a> {
+    match kind {
+        Kind::Number { buffer, number } => number_at(part.bytes(*buffer), *number, row),
+        Kind::Text { offsets, bytes } => Value::Text(slice(part, *offsets, *bytes, row)),
+        Kind::Opaque { offsets, bytes, class } => Value::Opaque(slice(part, *offsets, *bytes, row), class),
+        Kind::List { offsets, item, of } => {
+            items(objects, part, item, list_bounds(part, *offsets, row), *of == crate::column::ListOf::Map)
+        }
+        Kind::Fixed { len, item } => items(objects, part, item, row * len..(row + 1) * len, false),
+        Kind::Record { .. } => Value::Record(Members { objects, part, kind, row }),
+        Kind::Pointer { buffer, .. } => {
+            let id = part.words(*buffer).get(row).copied().unwrap_or(0);
+            Object::of(objects, id).map_or(Value::Null, Value::Object)
+        }
+    }
+}
+
+fn items<'a>(
+    objects: &'a Arc<Objects>,
+    part: &'a Part,
+    item: &'a Kind,
+    rows: std::ops::Range<usize>,
+    is_map: bool,
+) -> Value<'a> {
+    match item {
+        Kind::Number { buffer, number } => {
+            let wide = number.bytes();
+            let bytes = part.bytes(*buffer).get(rows.start * wide..rows.end * wide);
+            Value::Numbers(*number, bytes.unwrap_or(&[]))
+        }
+        kind => Value::List(Items { objects, part, kind, rows, is_map }),
+    }
+}
+
+fn slice(part: &Part, ends: BufferId, bytes: BufferId, row: usize) -> &[u8] {
+    part.bytes(bytes).get(list_bounds(part, ends, row)).unwrap_or(&[])
+}
+
+fn number_at<'a>(bytes: &[u8], number: Number, row: usize) -> Value<'a> {
+    macro_rules! read {
+        ($type:ty) => {{
+            let wide = size_of::<$type>();
+            match bytes.get(row * wide..).and_then(|rest| rest.first_chunk()) {
+                Some(chunk) => <$type>::from_ne_bytes(*chunk),
+                None => return Value::Null,
+            }
+        }};
+    }
+    match number {
+        Number::Bool => Value::Bool(read!(u8) != 0),
+        Number::I8 => Value::Int(i64::from(read!(i8))),
+        Number::U8 => Value::Uint(u64::from(read!(u8))),
+        Number::I16 => Value::Int(i64::from(read!(i16))),
+        Number::U16 => Value::Uint(u64::from(read!(u16))),
+        Number::I32 => Value::Int(i64::from(read!(i32))),
+        Number::U32 => Value::Uint(u64::from(read!(u32))),
+        Number::I64 => Value::Int(read!(i64)),
+        Number::U64 => Value::Uint(read!(u64)),
+        Number::F32 => Value::Float(f64::from(read!(f32))),
+        Number::F64 => Value::Float(read!(f64)),
+    }
+}
+
+impl Value<'_> {
+    /// As a whole number, where it is one.
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            Self::Int(value) => Some(*value),
+            Self::Uint(value) => i64::try_from(*value).ok(),
+            Self::Bool(value) => Some(i64::from(*value)),
+            Self::Float(value) if value.fract() == 0.0 && value.abs() < 9e15 => Some(*value as i64),
+            _ => None,
+        }
+    }
+
+    /// As a number, where it is one.
+    pub fn as_float(&self) -> Option<f64> {
+        match self {
+            Self::Float(value) => Some(*value),
+            Self::Uint(value) => Some(*value as f64),
+            other => other.as_int().map(|value| value as f64),
+        }
+    }
+
+    /// As text, where it is a string.
+    pub fn as_text(&self) -> Option<String> {
+        match self {
+            Self::Text(bytes) => Some(text(bytes)),
+            _ => None,
+        }
+    }
+}

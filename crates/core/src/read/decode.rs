@@ -1,0 +1,282 @@
+//! From an inflated basket to rows of a part.
+
+use std::ops::Range;
+
+use crate::column::{Number, Part};
+use crate::error::{Error, Result};
+use crate::schema::{Machine, Objects, Order, Registry};
+use crate::tree::{Form, Interpretation, Unsealed};
+use crate::wire::{BYTE_COUNT, Limits, Reader};
+
+/// What decoding needs besides the basket.
+pub(super) struct Decoding<'a> {
+    pub(super) interpretation: &'a Interpretation,
+    pub(super) registry: &'a Registry,
+    pub(super) limits: &'a Limits,
+    /// Counts of another branch: ends of the lists a row, and the counts.
+    pub(super) counts: Option<&'a Counts>,
+}
+
+/// Counts that another branch holds, for the entries of a scan.
+#[derive(Debug)]
+pub(super) struct Counts {
+    /// The tree's entry that comes first.
+    pub(super) first_entry: u64,
+    /// Where the counts of each entry end; one count an entry where there are no lists.
+    pub(super) ends: Option<Vec<u64>>,
+    /// The counts.
+    pub(super) values: Vec<i64>,
+}
+
+impl Counts {
+    fn entry(&self, entry: u64) -> &[i64] {
+        let index = entry.saturating_sub(self.first_entry) as usize;
+        match &self.ends {
+            None => self.values.get(index..=index).unwrap_or(&[]),
+            Some(ends) => {
+                let start = index.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
+                let end = ends.get(index).copied().unwrap_or(start);
+                self.values.get(start as usize..end as usize).unwrap_or(&[])
+            }
+        }
+    }
+}
+
+/// Decodes entries `want` of a basket whose first is the tree's `first_entry`, and appends them to `part`.
+pub(super) fn decode(
+    how: &Decoding<'_>,
+    basket: &Unsealed<'_>,
+    first_entry: u64,
+    want: Range<usize>,
+    starts: &mut Vec<u32>,
+    part: &mut Part,
+    objects: &mut Objects,
+) -> Result<()> {
+    let interpretation = how.interpretation;
+    let program = &interpretation.program;
+    if want.is_empty() {
+        return Ok(());
+    }
+    if want.end > basket.entries {
+        return Err(Error::malformed("a basket has fewer entries than its branch says")
+            .wanted(want.end as u64, basket.entries as u64));
+    }
+    // All entries of one fixed size: one stride over the whole basket.
+    if let (Form::Rows | Form::RowsOrNothing, Some(bytes)) = (interpretation.form, program.fixed_bytes())
+        && basket.data.len() == bytes * basket.entries
+    {
+        let mut reader = Reader::new(&basket.data[want.start * bytes..want.end * bytes]);
+        return machine(how, objects, &[]).decode(program, &mut reader, want.len(), Order::Rows, part);
+    }
+    if basket.lacks_offsets() {
+        left_out(how, basket, first_entry, starts)?;
+    } else {
+        basket.starts(starts)?;
+    }
+    let starts = &starts[want.start..=want.end];
+    match interpretation.form {
+        Form::Jagged { ends, prim, per_item } => {
+            let wide = (prim.bytes() * per_item) as u32;
+            let data = &basket.data[starts[0] as usize..starts[want.len()] as usize];
+            let items = data.len() / prim.bytes();
+            let buffer = match program.root_steps() {
+                [crate::schema::Step::Run { fields, .. }] => fields.first().map(|field| field.buffer),
+                _ => None,
+            };
+            let Some(buffer) = buffer else { return Err(Error::unsupported("a jagged branch has no numbers")) };
+            part.push_numbers(buffer, prim, data, 1, items, data.len());
+            let words = part.words_mut(ends);
+            let base = words.last().copied().unwrap_or(0);
+            words.reserve(want.len());
+            // One division for all: an uneven entry shows in the remainders' sum of bits.
+            let mut uneven = 0;
+            words.extend(starts[1..].iter().map(|end| {
+                let bytes = end - starts[0];
+                uneven |= bytes % wide;
+                base + bytes / wide
+            }));
+            if uneven != 0 {
+                return Err(Error::malformed("an entry holds no whole number of items"));
+            }
+            part.rows += want.len();
+        }
+        Form::Rows | Form::RowsOrNothing if vectors(how, basket, starts, part)? => {}
+        form => {
+            for (index, bounds) in starts.windows(2).enumerate() {
+                let (start, end) = (bounds[0] as usize, bounds[1] as usize);
+                let mut reader = Reader::with_origin(&basket.data[..end], basket.keylen as usize);
+                reader.seek(start)?;
+                objects.next_entry();
+                let entry = first_entry + (want.start + index) as u64;
+                let single = [match form {
+                    Form::Counted { item_bytes } => ((end - start).saturating_sub(1) / item_bytes) as i64,
+                    _ => 0,
+                }];
+                let outside: &[i64] = match form {
+                    Form::CountedBy { .. } => how.counts.map_or(&[], |counts| counts.entry(entry)),
+                    _ => &single,
+                };
+                let mut machine = machine(how, objects, outside);
+                machine.displacement = basket.displacement(want.start + index, bounds[0]);
+                one_entry(&mut machine, how, &mut reader, form, part)
+                    .and_then(|()| {
+                        let stopped = reader.at();
+                        machine.settle(&mut reader)?;
+                        if stopped != end {
+                            return Err(Error::malformed("an entry was not read to its end")
+                                .at((start + basket.keylen as usize) as u64)
+                                .wanted(end as u64, stopped as u64));
+                        }
+                        Ok(())
+                    })
+                    .map_err(|error| error.in_object(&format!("entry {entry}")))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Entries that are each one framed `std::vector` of numbers: a loop of its own, for it is the most common branch that is
+/// no plain array. Gives back whether it did the work: a branch that is something else, or an entry that is framed
+/// otherwise, leaves the part as it was.
+fn vectors(how: &Decoding<'_>, basket: &Unsealed<'_>, starts: &[u32], part: &mut Part) -> Result<bool> {
+    const HEAD: usize = 10;
+    let Some((prim, values, ends)) = how.interpretation.program.vector_of_numbers() else { return Ok(false) };
+    let wide = prim.bytes();
+    let (rows, items, old_bytes) = (part.rows, part.words(ends).len(), part.bytes(values).len());
+    let mut total = part.words(ends).last().copied().unwrap_or(0) as usize;
+    for pair in starts.windows(2) {
+        let entry = &basket.data[pair[0] as usize..pair[1] as usize];
+        let head = entry.first_chunk::<HEAD>();
+        let count = head.map_or(0, |head| u32::from_be_bytes([head[6], head[7], head[8], head[9]]) as usize);
+        let plain = head.is_some_and(|head| {
+            let byte_count = u32::from_be_bytes([head[0], head[1], head[2], head[3]]);
+            byte_count == BYTE_COUNT | (entry.len() - 4) as u32 && head[4] & 0x40 == 0
+        });
+        if !plain || count.checked_mul(wide) != Some(entry.len() - HEAD) || total + count > u32::MAX as usize {
+            part.cut(values, old_bytes);
+            part.cut_words(ends, items);
+            part.rows = rows;
+            return Ok(false);
+        }
+        total += count;
+        part.push_numbers(values, prim, &entry[HEAD..], 1, count, count * wide);
+        part.words_mut(ends).push(total as u32);
+    }
+    part.rows += starts.len() - 1;
+    Ok(true)
+}
+
+fn machine<'a>(how: &Decoding<'a>, objects: &'a mut Objects, outside: &'a [i64]) -> Machine<'a> {
+    Machine { registry: how.registry, objects, limits: how.limits, displacement: 0, outside, depth: 0 }
+}
+
+fn one_entry(
+    machine: &mut Machine<'_>,
+    how: &Decoding<'_>,
+    reader: &mut Reader<'_>,
+    form: Form,
+    part: &mut Part,
+) -> Result<()> {
+    let program = &how.interpretation.program;
+    match form {
+        Form::RowsOrNothing if reader.left() == 0 => empty_row(machine, how, part),
+        Form::Rows | Form::RowsOrNothing | Form::Counted { .. } | Form::CountedBy { ends: None, .. } => {
+            machine.decode(program, reader, 1, Order::Rows, part)
+        }
+        Form::Column { ends } => {
+            let before = part.rows;
+            let mut items = 0;
+            column(machine, how, reader, part, &mut items)?;
+            part.end_list(ends, items)?;
+            part.rows = before + 1;
+            Ok(())
+        }
+        Form::CountedBy { ends: Some(ends), .. } => {
+            let before = part.rows;
+            let items = machine.outside.len();
+            if items > 0 || reader.left() > 0 {
+                machine.decode(program, reader, items, Order::Columns, part)?;
+            }
+            part.end_list(ends, items)?;
+            part.rows = before + 1;
+            Ok(())
+        }
+        Form::Virtual => machine.virtual_object(reader, part),
+        Form::Jagged { .. } => Err(Error::unsupported("jagged numbers are read basket by basket")),
+    }
+}
+
+/// Items of a split collection's member until the entry ends. Where one frame holds the whole column, its own end says
+/// when to stop.
+fn column(
+    machine: &mut Machine<'_>,
+    how: &Decoding<'_>,
+    reader: &mut Reader<'_>,
+    part: &mut Part,
+    items: &mut usize,
+) -> Result<()> {
+    let program = &how.interpretation.program;
+    if reader.left() == 0 {
+        return Ok(());
+    }
+    *items = machine.column_until_end(program, reader, part)?;
+    Ok(())
+}
+
+/// A row for an entry without bytes: zeros and empty lists.
+fn empty_row(machine: &mut Machine<'_>, how: &Decoding<'_>, part: &mut Part) -> Result<()> {
+    machine.empty(&how.interpretation.kind, 1, part)?;
+    part.rows += 1;
+    Ok(())
+}
+
+/// Entry offsets that a writer left out, from the counts: `kGenerateOffsetMap`.
+fn left_out(how: &Decoding<'_>, basket: &Unsealed<'_>, first_entry: u64, starts: &mut Vec<u32>) -> Result<()> {
+    let Some(counts) = how.counts else {
+        return Err(Error::unsupported("entry offsets were left out, and no counter is known"));
+    };
+    let wide = match how.interpretation.form {
+        Form::Jagged { prim, per_item, .. } => prim.bytes() * per_item,
+        _ => return Err(Error::unsupported("entry offsets were left out of a branch that is no list of numbers")),
+    };
+    starts.clear();
+    starts.push(0);
+    let mut at = 0_usize;
+    for entry in 0..basket.entries as u64 {
+        let count = counts.entry(first_entry + entry).first().copied().unwrap_or(0).max(0) as usize;
+        at = at.saturating_add(count.saturating_mul(wide));
+        if at > basket.data.len() {
+            return Err(Error::malformed("counts and bytes of a basket do not agree")
+                .wanted(basket.data.len() as u64, at as u64));
+        }
+        starts.push(at as u32);
+    }
+    Ok(())
+}
+
+/// Whole numbers of any type as counts.
+pub(super) fn widen(bytes: &[u8], number: Number) -> Vec<i64> {
+    macro_rules! each {
+        ($type:ty) => {
+            bytes
+                .as_chunks::<{ size_of::<$type>() }>()
+                .0
+                .iter()
+                .map(|chunk| <$type>::from_ne_bytes(*chunk) as i64)
+                .collect()
+        };
+    }
+    match number {
+        Number::Bool | Number::U8 => each!(u8),
+        Number::I8 => each!(i8),
+        Number::I16 => each!(i16),
+        Number::U16 => each!(u16),
+        Number::I32 => each!(i32),
+        Number::U32 => each!(u32),
+        Number::I64 => each!(i64),
+        Number::U64 => each!(u64),
+        Number::F32 => each!(f32),
+        Number::F64 => each!(f64),
+    }
+}

@@ -1,0 +1,262 @@
+//! One branch of a scan: which baskets, which of their entries, and where the values go.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::BytesMut;
+
+use super::decode::{self, Counts, Decoding};
+use crate::column::{Arena, BufferId, BufferKind, Column, Kind, Part, Prim};
+use crate::error::{Error, Result};
+use crate::memory::Memory;
+use crate::schema::Objects;
+use crate::tree::{BasketBytes, BasketPlace, Branch, BranchId, Form, Interpretation, Tree};
+
+/// What a scan does with one branch.
+pub(super) struct Scan<'t> {
+    pub(super) tree: &'t Tree,
+    pub(super) branch: &'t Branch,
+    pub(super) interpretation: Arc<Interpretation>,
+    /// Basket, and which of its entries.
+    pub(super) segments: Vec<(usize, Range<usize>)>,
+    pub(super) shape: Shape,
+    counts: Option<Counts>,
+}
+
+/// What a basket's header alone tells of the sizes of its values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Shape {
+    /// Entries of one length: sizes are known from the entries.
+    Fixed {
+        /// Type of the numbers.
+        prim: Prim,
+        /// Numbers an entry.
+        count: usize,
+    },
+    /// Lists of numbers with nothing between: sizes are known once the header is.
+    List {
+        /// Type of the numbers.
+        prim: Prim,
+        /// Numbers an item.
+        per_item: usize,
+        /// Buffer of the numbers.
+        values: BufferId,
+        /// Buffer of the ends.
+        ends: BufferId,
+    },
+    /// Sizes are known once it is decoded.
+    Grown,
+    /// As grown; and objects behind pointers go into one table, basket by basket.
+    Pointing,
+}
+
+impl<'t> Scan<'t> {
+    pub(super) fn new(tree: &'t Tree, id: BranchId, entries: &Range<u64>) -> Result<Self> {
+        let branch = tree.branches().get(id).ok_or_else(|| Error::not_found("no such branch"))?;
+        let place = |error: Error| tree.place(error.in_object(&branch.path).in_object(&tree.name));
+        let interpretation = tree.interpretation(id)?;
+        if !branch.file_name.is_empty() {
+            return Err(place(Error::unsupported(format!("its baskets are in another file, {:?}", branch.file_name))));
+        }
+        let has = branch.entry_range();
+        if !entries.is_empty() && (has.start > entries.start || has.end < entries.end) {
+            let message = format!("the branch has entries {} to {}", has.start, has.end);
+            return Err(place(Error::mismatch(message).wanted(entries.end, has.end)));
+        }
+        let baskets = branch.baskets();
+        let first = baskets.partition_point(|basket| basket.entries.end <= entries.start);
+        let last = baskets.partition_point(|basket| basket.entries.start < entries.end).max(first);
+        let segments = (first..last)
+            .map(|index| (index, crate::tree::wanted(&baskets[index].entries, entries)))
+            .filter(|(_, want)| !want.is_empty())
+            .collect();
+        let counts = match (interpretation.form, branch.leaves.first().and_then(|leaf| leaf.count)) {
+            (Form::CountedBy { counter, .. }, _) => Some(read_counts(tree, counter, entries).map_err(place)?),
+            // Only baskets without offsets need it.
+            (Form::Jagged { .. }, Some((counter, _))) if counter != id && branch.io_bits & 1 != 0 => {
+                Some(read_counts(tree, counter, entries).map_err(place)?)
+            }
+            _ => None,
+        };
+        let shape = shape(&interpretation);
+        Ok(Self { tree, branch, interpretation, segments, shape, counts })
+    }
+
+    pub(super) fn place(&self, basket: usize) -> &'t BasketPlace {
+        &self.branch.baskets()[basket]
+    }
+
+    pub(super) fn stored_bytes(&self, basket: usize) -> u64 {
+        match self.place(basket).bytes {
+            BasketBytes::Stored { nbytes, .. } => u64::from(nbytes),
+            BasketBytes::Embedded(_) => 0,
+        }
+    }
+
+    pub(super) fn decoding(&self) -> Decoding<'_> {
+        Decoding {
+            interpretation: &self.interpretation,
+            registry: self.tree.registry(),
+            limits: &self.tree.file().options().limits,
+            counts: self.counts.as_ref(),
+        }
+    }
+
+    /// Adds where an error happened.
+    pub(super) fn error(&self, basket: usize, error: Error) -> Error {
+        self.tree.place(error.in_basket(basket as u32).in_object(&self.branch.path).in_object(&self.tree.name))
+    }
+}
+
+/// Reads the counts that a branch holds.
+fn read_counts(tree: &Tree, counter: BranchId, entries: &Range<u64>) -> Result<Counts> {
+    let column =
+        super::columns(tree, &[counter], entries.clone())?.pop().ok_or_else(|| Error::not_found("no counter"))?;
+    let (ends, kind) = match &column.kind {
+        Kind::List { offsets, item, .. } => {
+            let bytes = column.buffer(*offsets);
+            let ends = bytes.as_chunks::<8>().0.iter().skip(1).map(|chunk| u64::from_ne_bytes(*chunk)).collect();
+            (Some(ends), &**item)
+        }
+        kind => (None, kind),
+    };
+    let Kind::Number { buffer, number } = kind else {
+        return Err(Error::mismatch("the branch that counts holds no numbers"));
+    };
+    Ok(Counts { first_entry: entries.start, ends, values: decode::widen(&column.buffer(*buffer), *number) })
+}
+
+fn shape(interpretation: &Interpretation) -> Shape {
+    if interpretation.kind.has_pointers() {
+        return Shape::Pointing;
+    }
+    match (interpretation.form, interpretation.program.single_run()) {
+        (Form::Rows | Form::RowsOrNothing, Some((prim, count))) => Shape::Fixed { prim, count },
+        (Form::Jagged { ends, prim, per_item }, _) => match &interpretation.buffers[..] {
+            // The numbers, and the ends: nothing else grows.
+            [BufferKind::Numbers(_), BufferKind::Ends] => Shape::List { prim, per_item, values: 0, ends },
+            _ => Shape::Grown,
+        },
+        _ => Shape::Grown,
+    }
+}
+
+/// A piece of each buffer of an answer, with the items in front of it.
+pub(super) type Places = Vec<(BytesMut, i64)>;
+
+/// The column of one branch while it is filled.
+pub(super) struct Answer {
+    arenas: Vec<Arena>,
+    /// Items so far, for each buffer of ends.
+    bases: Vec<i64>,
+    pub(super) rows: usize,
+    pub(super) objects: Objects,
+    /// Parts to be used again, with room for their places.
+    pub(super) spare: Vec<(Part, Places)>,
+}
+
+impl Answer {
+    /// Reserves memory by upper bounds: exact where entries have one length, the branch's uncompressed bytes elsewhere.
+    pub(super) fn new(scan: &Scan<'_>, memory: &Memory, entries: &Range<u64>) -> Result<Self> {
+        let rows = entries.end.saturating_sub(entries.start);
+        let limits = &scan.tree.file().options().limits;
+        let has = scan.branch.entry_range();
+        let all = (has.end - has.start).max(1);
+        // In proportion to the entries, with a margin for baskets that are not all alike.
+        let share = (u128::from(scan.branch.tot_bytes) * u128::from(rows) / u128::from(all)) as u64;
+        let bound = share + share / 4 + 4096;
+        let sizes = scan.interpretation.buffers.iter().map(|kind| match (kind, scan.shape) {
+            (_, Shape::Fixed { prim, count }) => rows.saturating_mul((count * prim.number().bytes()) as u64),
+            (BufferKind::Ends, Shape::List { .. }) => 8 * (rows + 1),
+            (BufferKind::Numbers(_), Shape::List { prim, .. }) => {
+                bound.saturating_mul(prim.number().bytes() as u64) / prim.bytes() as u64
+            }
+            // Most buffers of a record hold a part of the bytes only: they grow where the first bound is too low.
+            (BufferKind::Ends, _) => 8 * (rows + 1),
+            _ => bound / scan.interpretation.buffers.len().max(1) as u64,
+        });
+        let sizes: Vec<u64> = sizes.collect();
+        let total: u64 = sizes.iter().fold(0, |sum, size| sum.saturating_add(*size));
+        if total > limits.answer_bytes {
+            return Err(Error::limit("the answer is larger than the limit", limits.answer_bytes, total));
+        }
+        let mut arenas: Vec<Arena> = sizes.iter().map(|&bytes| Arena::reserve(memory, bytes as usize)).collect();
+        for (arena, kind) in arenas.iter_mut().zip(&scan.interpretation.buffers) {
+            if *kind == BufferKind::Ends {
+                // Offsets begin with 0.
+                let mut zero = arena.slot(8);
+                zero.fill(0);
+                arena.fill(zero);
+            }
+        }
+        let bases = vec![0; arenas.len()];
+        Ok(Self { arenas, bases, rows: 0, objects: Objects::default(), spare: Vec::new() })
+    }
+
+    /// The next piece of a buffer, as wide as `bytes`.
+    pub(super) fn slot(&mut self, buffer: BufferId, bytes: usize) -> BytesMut {
+        self.arenas[buffer as usize].slot(bytes)
+    }
+
+    /// Takes a piece back, filled.
+    pub(super) fn fill(&mut self, buffer: BufferId, slot: BytesMut) {
+        self.arenas[buffer as usize].fill(slot);
+    }
+
+    /// Items in front of the next piece of a buffer of ends, of which `items` more are handed out.
+    pub(super) fn base(&mut self, buffer: BufferId, items: i64) -> i64 {
+        let base = &mut self.bases[buffer as usize];
+        let before = *base;
+        *base += items;
+        before
+    }
+
+    /// A part to decode into.
+    pub(super) fn part(&mut self, kinds: &[BufferKind]) -> (Part, Places) {
+        self.spare.pop().unwrap_or_else(|| (Part::new(kinds), Vec::new()))
+    }
+
+    /// Pieces for all buffers of a part, with the items in front of each.
+    pub(super) fn places(&mut self, kinds: &[BufferKind], part: &Part, slots: &mut Places) {
+        for (id, kind) in kinds.iter().enumerate() {
+            let id = id as BufferId;
+            slots.push(match kind {
+                BufferKind::Numbers(_) | BufferKind::Bytes => (self.slot(id, part.bytes(id).len()), 0),
+                BufferKind::Objects => (self.slot(id, 4 * part.words(id).len()), 0),
+                BufferKind::Ends => {
+                    let words = part.words(id);
+                    let base = self.base(id, i64::from(words.last().copied().unwrap_or(0)));
+                    (self.slot(id, 8 * words.len()), base)
+                }
+            });
+        }
+    }
+
+    /// The whole column.
+    pub(super) fn finish(self, scan: &Scan<'_>) -> Column {
+        let pointing = scan.shape == Shape::Pointing;
+        let objects = pointing.then(|| Arc::new(self.objects));
+        let buffers = self.arenas.into_iter().map(Arena::join).collect();
+        Column::new(scan.interpretation.kind.clone(), self.rows, buffers, objects)
+    }
+}
+
+/// Copies a part to its place, once, while it is in the cache.
+pub(super) fn place(kinds: &[BufferKind], part: &Part, slots: &mut Places) {
+    for ((id, kind), (slot, base)) in kinds.iter().enumerate().zip(slots) {
+        let id = id as BufferId;
+        match kind {
+            BufferKind::Numbers(_) | BufferKind::Bytes => slot.copy_from_slice(part.bytes(id)),
+            BufferKind::Ends => {
+                for (out, end) in slot.as_chunks_mut::<8>().0.iter_mut().zip(part.words(id)) {
+                    *out = (*base + i64::from(*end)).to_ne_bytes();
+                }
+            }
+            BufferKind::Objects => {
+                for (out, object) in slot.as_chunks_mut::<4>().0.iter_mut().zip(part.words(id)) {
+                    *out = object.to_ne_bytes();
+                }
+            }
+        }
+    }
+}

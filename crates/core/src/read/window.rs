@@ -1,0 +1,396 @@
+//! A window of baskets: fetched ahead, decoded by many, placed in order.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+use rayon::prelude::*;
+
+use super::decode;
+use super::embedded::embedded;
+use super::scan::{Answer, Places, Scan, Shape, place};
+use crate::codec::Scratch;
+use crate::column::{Part, decode_numbers};
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::{Arrival, Flow, Ticket, Want, coalesce};
+use crate::schema::Objects;
+use crate::session::Session;
+use crate::tree::{Basket, BasketBytes, Tree};
+
+/// One basket of a scan's branch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    /// Which branch of the scan.
+    pub(super) scan: usize,
+    /// Which of its segments.
+    pub(super) position: usize,
+    /// Which basket of the branch.
+    pub(super) basket: usize,
+}
+
+/// The bytes of windows, asked for before they are needed.
+pub(super) struct Ahead<'s, 't> {
+    tree: &'t Tree,
+    scans: &'s [Scan<'t>],
+    asked: Option<Asked>,
+}
+
+/// A window on its way.
+struct Asked {
+    arrivals: Receiver<Arrival>,
+    /// Dropping one cancels its request.
+    _tickets: Vec<Ticket>,
+    /// What was read at once.
+    here: Vec<Arrival>,
+    missing: usize,
+}
+
+impl<'s, 't> Ahead<'s, 't> {
+    pub(super) fn new(tree: &'t Tree, scans: &'s [Scan<'t>]) -> Self {
+        Self { tree, scans, asked: None }
+    }
+
+    /// Asks for the records of a window. A near store is read by whoever needs the bytes; a far one in advance.
+    pub(super) fn ask(&mut self, window: &[Segment]) -> Result<()> {
+        let (store, len) = (self.tree.file().store(), self.tree.file().identity().len);
+        let mut wants = Vec::with_capacity(window.len());
+        for (id, segment) in window.iter().enumerate() {
+            let scan = &self.scans[segment.scan];
+            let place = scan.place(segment.basket);
+            if let BasketBytes::Stored { seek, nbytes } = place.bytes {
+                let range = seek..seek.saturating_add(u64::from(nbytes));
+                if range.end > len {
+                    let error = Error::malformed("a basket reaches beyond the end of the file");
+                    return Err(scan.error(segment.basket, error.at(seek).wanted(range.end, len)));
+                }
+                wants.push(Want { id: id as u64, range, first_entry: place.entries.start });
+            }
+        }
+        let session = &self.tree.file().options().session;
+        let (to, arrivals): (Sender<Arrival>, _) = channel();
+        let mut asked = Asked { arrivals, _tickets: Vec::new(), here: Vec::new(), missing: wants.len() };
+        for request in coalesce(&wants, &store.profile()) {
+            if session.reads_ahead() {
+                let to = to.clone();
+                let deliver = move |arrival| if to.send(arrival).is_ok() { Flow::Go } else { Flow::Stop };
+                asked._tickets.push(session.fetcher().submit(store, request, deliver));
+            } else {
+                asked
+                    .here
+                    .extend(session.fetcher().read_now(&**store, &request).map_err(|error| self.tree.place(error))?);
+            }
+        }
+        self.asked = Some(asked);
+        Ok(())
+    }
+
+    /// Waits for the window that was asked for last. Embedded baskets have no bytes of their own.
+    pub(super) fn take(&mut self, window: &[Segment]) -> Result<Vec<Bytes>> {
+        let mut records = vec![Bytes::new(); window.len()];
+        let Some(mut asked) = self.asked.take() else { return Ok(records) };
+        let mut settle = |arrival: Arrival| -> Result<()> {
+            let bytes = arrival.bytes.map_err(|error| self.tree.place(error))?;
+            if let Some(record) = records.get_mut(arrival.id as usize) {
+                *record = bytes;
+            }
+            asked.missing = asked.missing.saturating_sub(1);
+            Ok(())
+        };
+        for arrival in std::mem::take(&mut asked.here) {
+            settle(arrival)?;
+        }
+        while asked.missing > 0 {
+            let arrival =
+                asked.arrivals.recv().map_err(|_| Error::new(ErrorKind::Io, "the store stopped delivering"))?;
+            let bytes = arrival.bytes.map_err(|error| self.tree.place(error))?;
+            if let Some(record) = records.get_mut(arrival.id as usize) {
+                *record = bytes;
+            }
+            asked.missing -= 1;
+        }
+        Ok(records)
+    }
+}
+
+/// What a thread keeps from basket to basket.
+#[derive(Default)]
+struct Bench {
+    scratch: Scratch,
+    memory: Vec<u8>,
+    starts: Vec<u32>,
+}
+
+/// Benches of all threads, and the memory of the list of tasks.
+pub(super) struct Workbench<'s> {
+    session: &'s Session,
+    benches: Vec<Mutex<Bench>>,
+    tasks: Vec<Task>,
+}
+
+impl<'s> Workbench<'s> {
+    pub(super) fn new(session: &'s Session) -> Self {
+        let benches = (0..session.threads().max(1)).map(|_| Mutex::default()).collect();
+        Self { session, benches, tasks: Vec::new() }
+    }
+
+    /// The bench of thread `own`.
+    fn bench(&self, own: usize) -> MutexGuard<'_, Bench> {
+        // A bench holds nothing that a panic could leave half done.
+        self.benches[own % self.benches.len()].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first thread's bench, for what is decoded in order.
+    fn first(&self) -> MutexGuard<'_, Bench> {
+        self.bench(0)
+    }
+
+    /// Baskets that are in work together.
+    fn batch(&self) -> usize {
+        match self.session.threads() {
+            1 => 1,
+            threads => 8 * threads,
+        }
+    }
+
+    /// Works on all tasks: here, or on the pool.
+    fn each<T: Send>(&self, tasks: &mut [T], work: impl Fn(&mut T, &mut Bench) + Sync) {
+        let with_bench = |task: &mut T| {
+            work(task, &mut self.bench(rayon::current_thread_index().unwrap_or(0)));
+        };
+        match self.session.pool() {
+            Some(pool) if tasks.len() > 1 => pool.install(|| tasks.par_iter_mut().with_max_len(1).for_each(with_bench)),
+            _ => tasks.iter_mut().for_each(with_bench),
+        }
+    }
+}
+
+/// One basket to decode.
+struct Task {
+    segment: Segment,
+    /// Key and header, where the basket is a record.
+    basket: Option<Basket>,
+    work: Work,
+    outcome: Result<()>,
+}
+
+enum Work {
+    /// Numbers to their final place.
+    Fixed(BytesMut),
+    /// Numbers and ends to their final place; so many items are in front.
+    List { values: BytesMut, ends: BytesMut, base: i64 },
+    /// Rows to a part, which has no places yet.
+    Part(Part, Places),
+    /// A part to its final place.
+    Place(Part, Places),
+}
+
+/// Decodes a window into the answers.
+pub(super) fn decode(
+    scans: &[Scan<'_>],
+    answers: &mut [Answer],
+    window: &[Segment],
+    records: Vec<Bytes>,
+    bench: &mut Workbench<'_>,
+) -> Result<()> {
+    let mut records = records.into_iter();
+    // Few at a time: what was decoded is copied to its place while it is still in the cache, and its memory serves again.
+    for batch in window.chunks(bench.batch()) {
+        let mut tasks = std::mem::take(&mut bench.tasks);
+        for (&segment, record) in batch.iter().zip(records.by_ref()) {
+            let scan = &scans[segment.scan];
+            let prepared = prepare(scan, &mut answers[segment.scan], segment, record, bench);
+            let (basket, work) = prepared.map_err(|error| scan.error(segment.basket, error))?;
+            tasks.push(Task { segment, basket, work, outcome: Ok(()) });
+        }
+        bench.each(&mut tasks, |task, bench| {
+            let scan = &scans[task.segment.scan];
+            task.outcome = run(scan, task, bench).map_err(|error| scan.error(task.segment.basket, error));
+        });
+        settle(scans, answers, &mut tasks, bench)?;
+        bench.tasks = tasks;
+    }
+    Ok(())
+}
+
+/// Hands out places in the order of entries, now that all sizes are known, fills them, and joins what is filled.
+fn settle(scans: &[Scan<'_>], answers: &mut [Answer], tasks: &mut Vec<Task>, bench: &Workbench<'_>) -> Result<()> {
+    let mut grown = false;
+    for task in tasks.iter_mut() {
+        std::mem::replace(&mut task.outcome, Ok(()))?;
+        if let Work::Part(part, places) = &mut task.work {
+            let (part, mut places) = (std::mem::take(part), std::mem::take(places));
+            let kinds = &scans[task.segment.scan].interpretation.buffers;
+            answers[task.segment.scan].places(kinds, &part, &mut places);
+            task.work = Work::Place(part, places);
+        }
+        grown |= matches!(task.work, Work::Place(..));
+    }
+    if grown {
+        bench.each(tasks, |task, _| {
+            if let Work::Place(part, slots) = &mut task.work {
+                place(&scans[task.segment.scan].interpretation.buffers, part, slots);
+            }
+        });
+    }
+    for task in tasks.drain(..) {
+        let answer = &mut answers[task.segment.scan];
+        let (_, want) = &scans[task.segment.scan].segments[task.segment.position];
+        answer.rows += want.len();
+        match task.work {
+            Work::Fixed(slot) => answer.fill(0, slot),
+            Work::List { values, ends, .. } => {
+                answer.fill(0, values);
+                answer.fill(1, ends);
+            }
+            Work::Place(mut part, mut places) => {
+                for (buffer, (slot, _)) in places.drain(..).enumerate() {
+                    answer.fill(buffer as u32, slot);
+                }
+                part.clear();
+                answer.spare.push((part, places));
+            }
+            Work::Part(..) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Reads a basket's header and hands out what can be handed out before it is inflated.
+fn prepare(
+    scan: &Scan<'_>,
+    answer: &mut Answer,
+    segment: Segment,
+    record: Bytes,
+    bench: &Workbench<'_>,
+) -> Result<(Option<Basket>, Work)> {
+    let (_, want) = &scan.segments[segment.position];
+    let basket = match scan.place(segment.basket).bytes {
+        BasketBytes::Stored { .. } => Some(Basket::read(record, &scan.tree.file().options().limits)?),
+        BasketBytes::Embedded(_) => None,
+    };
+    if let Some(basket) = &basket
+        && want.end > basket.entries as usize
+    {
+        return Err(Error::malformed("a basket has fewer entries than its branch says")
+            .wanted(want.end as u64, u64::from(basket.entries)));
+    }
+    let work = match (scan.shape, &basket) {
+        (Shape::Fixed { prim, count }, _) => {
+            let bytes = want.len().checked_mul(count * prim.number().bytes());
+            let entry_bytes = count * prim.bytes();
+            match (bytes, &basket) {
+                (Some(bytes), None) => Work::Fixed(answer.slot(0, bytes)),
+                (Some(bytes), Some(basket)) if basket.data_bytes() == entry_bytes * basket.entries as usize => {
+                    Work::Fixed(answer.slot(0, bytes))
+                }
+                (_, basket) => {
+                    let (entries, found) =
+                        basket.as_ref().map_or((0, 0), |basket| (basket.entries, basket.data_bytes()));
+                    return Err(Error::malformed("a basket's length and its entries do not agree")
+                        .wanted(entry_bytes as u64 * u64::from(entries), found as u64));
+                }
+            }
+        }
+        (Shape::List { prim, per_item, .. }, Some(basket))
+            if want.len() == basket.entries as usize
+                && basket.has_offsets()
+                && basket.data_bytes() % (prim.bytes() * per_item) == 0 =>
+        {
+            let items = basket.data_bytes() / (prim.bytes() * per_item);
+            let base = answer.base(1, items as i64);
+            let values = answer.slot(0, items * per_item * prim.number().bytes());
+            Work::List { values, ends: answer.slot(1, 8 * want.len()), base }
+        }
+        (Shape::List { .. }, _) => {
+            // The header does not tell: decoded here, in order, so that the pieces behind it find their place.
+            return in_order(scan, answer, segment, basket, bench);
+        }
+        // Objects get their numbers in the order of entries.
+        (Shape::Pointing, _) => return in_order(scan, answer, segment, basket, bench),
+        (Shape::Grown, _) => {
+            let (part, places) = answer.part(&scan.interpretation.buffers);
+            Work::Part(part, places)
+        }
+    };
+    Ok((basket, work))
+}
+
+/// Decodes a basket at once, before those behind it are given their places.
+fn in_order(
+    scan: &Scan<'_>,
+    answer: &mut Answer,
+    segment: Segment,
+    basket: Option<Basket>,
+    bench: &Workbench<'_>,
+) -> Result<(Option<Basket>, Work)> {
+    let kinds = &scan.interpretation.buffers;
+    let (mut part, mut places) = answer.part(kinds);
+    grow(scan, segment, basket.as_ref(), &mut bench.first(), &mut part, &mut answer.objects)?;
+    answer.places(kinds, &part, &mut places);
+    Ok((basket, Work::Place(part, places)))
+}
+
+/// Decodes one basket to where its task says.
+fn run(scan: &Scan<'_>, task: &mut Task, bench: &mut Bench) -> Result<()> {
+    let (_, want) = &scan.segments[task.segment.position];
+    match (&mut task.work, scan.shape) {
+        (Work::Fixed(slot), Shape::Fixed { prim, count }) => {
+            let bytes = prim.bytes() * count;
+            if let Some(basket) = &task.basket
+                && !basket.key.is_compressed()
+                && let Some(raw) = basket.sealed().get(want.start * bytes..want.end * bytes)
+            {
+                decode_numbers(prim, raw, slot);
+                return Ok(());
+            }
+            let unsealed = match &task.basket {
+                Some(basket) => basket.unseal(&mut bench.memory, &mut bench.scratch)?,
+                None => stored_in_tree(scan, task.segment)?,
+            };
+            let from = unsealed.data.get(want.start * bytes..want.end * bytes).ok_or_else(|| {
+                Error::malformed("a basket is too short for its entries")
+                    .wanted((want.end * bytes) as u64, unsealed.data.len() as u64)
+            })?;
+            decode_numbers(prim, from, slot);
+            Ok(())
+        }
+        (Work::List { values, ends, base }, Shape::List { prim, per_item, .. }) => {
+            let Some(basket) = &task.basket else { return Ok(()) };
+            let unsealed = basket.unseal(&mut bench.memory, &mut bench.scratch)?;
+            let wide = (prim.bytes() * per_item) as u32;
+            unsealed.list_ends(wide, *base, ends)?;
+            decode_numbers(prim, unsealed.data, values);
+            Ok(())
+        }
+        (Work::Part(part, _), _) => {
+            grow(scan, task.segment, task.basket.as_ref(), bench, part, &mut Objects::default())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn stored_in_tree<'t>(scan: &Scan<'t>, segment: Segment) -> Result<crate::tree::Unsealed<'t>> {
+    match scan.place(segment.basket).bytes {
+        BasketBytes::Embedded(id) => embedded(scan.tree, id),
+        BasketBytes::Stored { .. } => Err(Error::malformed("a basket was not fetched")),
+    }
+}
+
+/// Decodes the wanted entries of one basket into a part.
+fn grow(
+    scan: &Scan<'_>,
+    segment: Segment,
+    basket: Option<&Basket>,
+    bench: &mut Bench,
+    part: &mut Part,
+    objects: &mut Objects,
+) -> Result<()> {
+    let (_, want) = &scan.segments[segment.position];
+    let Bench { scratch, memory, starts } = bench;
+    let unsealed = match basket {
+        Some(basket) => basket.unseal(memory, scratch)?,
+        None => stored_in_tree(scan, segment)?,
+    };
+    let first_entry = scan.place(segment.basket).entries.start;
+    decode::decode(&scan.decoding(), &unsealed, first_entry, want.clone(), starts, part, objects)
+}

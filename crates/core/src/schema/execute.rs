@@ -1,0 +1,693 @@
+//! Runs programs over bytes.
+
+use std::sync::Arc;
+
+use super::objects::Objects;
+use super::program::{Counter, Program, Role, Span, Step, TextForm, Versions};
+use super::registry::Registry;
+use super::{custom, info};
+use crate::column::{BufferId, Number, Part};
+use crate::error::{Error, Result};
+use crate::wire::{Frame, Limits, Reader, Slot};
+
+/// What a run needs besides program, bytes and part.
+pub struct Machine<'a> {
+    /// Classes of the file, for objects whose class stands in the bytes.
+    pub registry: &'a Registry,
+    /// Where objects behind pointers go.
+    pub objects: &'a mut Objects,
+    /// Bounds.
+    pub limits: &'a Limits,
+    /// Correction of tags in entries that a circular tree moved.
+    pub displacement: i64,
+    /// Counts that a sibling branch holds, one for each item.
+    pub outside: &'a [i64],
+    /// How deep the run is.
+    pub depth: u32,
+}
+
+const NO_ROWS: &str = "a column of collections whose items the file does not describe has no rows";
+
+/// Which layout `n` items have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// One item after the other.
+    Rows,
+    /// All items of one member, then all of the next.
+    Columns,
+}
+
+impl Machine<'_> {
+    /// Decodes `n` rows of a program and adds them to `part`.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`](crate::ErrorKind::Malformed) where bytes and program do not fit; `part` is then in no useful state.
+    pub fn decode(
+        &mut self,
+        program: &Program,
+        reader: &mut Reader<'_>,
+        n: usize,
+        order: Order,
+        part: &mut Part,
+    ) -> Result<()> {
+        match order {
+            Order::Rows => self.each(program, program.root, reader, n, part)?,
+            Order::Columns => self.run(program, program.root, reader, n, order, part)?,
+        }
+        part.rows += n;
+        Ok(())
+    }
+
+    /// Runs a body `n` times, item by item.
+    pub(super) fn each(
+        &mut self,
+        program: &Program,
+        span: Span,
+        reader: &mut Reader<'_>,
+        n: usize,
+        part: &mut Part,
+    ) -> Result<()> {
+        if span.end - span.start == 1 {
+            return self.run(program, span, reader, n, Order::Rows, part);
+        }
+        for _ in 0..n {
+            self.run(program, span, reader, 1, Order::Rows, part)?;
+        }
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        program: &Program,
+        span: Span,
+        reader: &mut Reader<'_>,
+        n: usize,
+        order: Order,
+        part: &mut Part,
+    ) -> Result<()> {
+        self.depth += 1;
+        if self.depth > self.limits.depth {
+            return Err(Error::limit("objects nest too deep", u64::from(self.limits.depth), u64::from(self.depth))
+                .at(reader.position() as u64));
+        }
+        for step in &program.steps[span.start as usize..span.end as usize] {
+            self.step(program, step, reader, n, order, part)?;
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn step(
+        &mut self,
+        program: &Program,
+        step: &Step,
+        reader: &mut Reader<'_>,
+        n: usize,
+        order: Order,
+        part: &mut Part,
+    ) -> Result<()> {
+        match step {
+            Step::Run { fields, bytes } => {
+                let stride = *bytes as usize;
+                let Some(total) = n.checked_mul(stride) else { return Err(reader.short(usize::MAX)) };
+                let from = reader.take(total)?;
+                if n == 0 {
+                    return Ok(());
+                }
+                let mut at = 0;
+                for field in fields {
+                    let count = field.count as usize;
+                    let wide = count * field.prim.bytes();
+                    if order == Order::Columns {
+                        part.push_numbers(field.buffer, field.prim, &from[at..], n, count, wide);
+                        at += n * wide;
+                    } else {
+                        part.push_numbers(field.buffer, field.prim, &from[field.at as usize..], n, count, stride);
+                    }
+                }
+            }
+            Step::Counted { prim, flagged, len, counter, ends, values } => {
+                for index in 0..n {
+                    let present = !flagged || reader.u8()? != 0;
+                    let count = self.count(counter, part, n, index)?;
+                    let items = if present { count.saturating_mul(*len as usize) } else { 0 };
+                    let from = reader.take(items.saturating_mul(prim.bytes()))?;
+                    part.push_numbers(*values, *prim, from, 1, items, from.len());
+                    part.end_list(*ends, items)?;
+                }
+            }
+            Step::Text { form, ends, bytes } => {
+                for _ in 0..n {
+                    let text = match form {
+                        TextForm::Counted => reader.string()?,
+                        TextForm::CharStar => {
+                            let length = reader.count()?;
+                            reader.take(length)?
+                        }
+                    };
+                    part.push_text(*ends, *bytes, text)?;
+                }
+            }
+            Step::SharedFrame { body, count } => {
+                let frame = reader.frame()?;
+                self.each(program, *body, reader, times(n, *count, reader)?, part)?;
+                reader.finish(frame, "a column")?;
+            }
+            Step::Repeat { body, count } => self.each(program, *body, reader, times(n, *count, reader)?, part)?,
+            Step::Each { body } => {
+                for _ in 0..n {
+                    self.run(program, *body, reader, 1, Order::Rows, part)?;
+                }
+            }
+            Step::Collection { framed, array, item, columns, value_version_from, ends } => {
+                let lists = times(n, *array, reader)?;
+                if !framed {
+                    return self.lists(program, reader, lists, *item, *ends, part);
+                }
+                // A column of an empty collection may have no bytes at all, not even a frame.
+                if lists == 0 && reader.left() == 0 {
+                    return Ok(());
+                }
+                let frame = reader.frame()?;
+                let body = if frame.is_member_wise() {
+                    Some(self.value_body(frame, columns.as_ref(), *value_version_from, reader)?)
+                } else {
+                    None
+                };
+                for _ in 0..lists {
+                    self.one_list(program, reader, frame, *item, body, *ends, part)?;
+                }
+                reader.finish(frame, "a collection")?;
+            }
+            Step::Class { versions, role } => match (role, order) {
+                (Role::Base, Order::Columns) => {
+                    let body = versions.bodies.first().map_or(program.root, |body| body.span);
+                    self.run(program, body, reader, n, order, part)?;
+                }
+                _ => self.classes(program, versions, reader, n, part)?,
+            },
+            Step::Loop { counter, array, body, ends } => {
+                let frame = reader.frame()?;
+                for index in 0..n {
+                    let count = self.count(counter, part, n, index)?;
+                    let items = times(count, *array, reader)?;
+                    if items > reader.left() {
+                        return Err(reader.short(items));
+                    }
+                    self.each(program, *body, reader, items, part)?;
+                    part.end_list(*ends, items)?;
+                }
+                reader.finish(frame, "a counted array of objects")?;
+            }
+            Step::Pointer { buffer } => {
+                for _ in 0..n {
+                    let id = self.slot(reader)?;
+                    part.words_mut(*buffer).push(id);
+                }
+            }
+            Step::Boxed { buffer, class } => {
+                for _ in 0..n {
+                    let id = self.boxed(class, reader)?;
+                    part.words_mut(*buffer).push(id);
+                }
+            }
+            Step::Object { id, bits } => {
+                for _ in 0..n {
+                    let (unique, flags) = info::object(reader)?;
+                    part.bytes_mut(*id).extend_from_slice(&unique.to_ne_bytes());
+                    part.bytes_mut(*bits).extend_from_slice(&flags.to_ne_bytes());
+                }
+            }
+            Step::Bits { buffer } => {
+                const IS_REFERENCED: u32 = 1 << 4;
+                for _ in 0..n {
+                    let flags = reader.u32()?;
+                    if flags & IS_REFERENCED != 0 {
+                        reader.skip(2)?;
+                    }
+                    part.bytes_mut(*buffer).extend_from_slice(&flags.to_ne_bytes());
+                }
+            }
+            Step::Custom { which, buffers } => {
+                for _ in 0..n {
+                    custom::read(self, *which, buffers, reader, part)?;
+                }
+            }
+            Step::Opaque { shared: true, .. } if order == Order::Columns && n > 1 => {
+                return Err(Error::unsupported(NO_ROWS).at(reader.position() as u64));
+            }
+            Step::Opaque { ends, bytes, .. } => {
+                for _ in 0..n {
+                    let start = reader.at();
+                    let frame = reader.frame()?;
+                    let Some(end) = frame.end else {
+                        return Err(Error::unsupported("bytes that nobody can decode have no length")
+                            .at(reader.position() as u64));
+                    };
+                    reader.seek(start)?;
+                    let raw = reader.take(end - start)?;
+                    part.push_text(*ends, *bytes, raw)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The count for item `index` of `n`.
+    fn count(&self, counter: &Counter, part: &Part, n: usize, index: usize) -> Result<usize> {
+        let count = match *counter {
+            Counter::Member(buffer, number) => {
+                let bytes = part.bytes(buffer);
+                let wide = number.bytes();
+                let at = bytes.len().checked_sub((n - index) * wide);
+                at.and_then(|at| bytes.get(at..at + wide)).map_or(0, |bytes| whole(bytes, number))
+            }
+            Counter::Outside => self.outside.get(index).copied().ok_or_else(|| {
+                Error::malformed("a counted array has no counter").wanted(n as u64, self.outside.len() as u64)
+            })?,
+        };
+        // ROOT takes a negative count as none.
+        Ok(usize::try_from(count).unwrap_or(0))
+    }
+
+    fn lists(
+        &mut self,
+        program: &Program,
+        reader: &mut Reader<'_>,
+        lists: usize,
+        item: Span,
+        ends: BufferId,
+        part: &mut Part,
+    ) -> Result<()> {
+        // Lists of numbers are what most containers are: no step and no recursion for each of them.
+        if let [Step::Run { fields, bytes }] = &program.steps[item.start as usize..item.end as usize]
+            && let [field] = &**fields
+        {
+            for _ in 0..lists {
+                let items = reader.count()?;
+                let from = reader.take(items.saturating_mul(*bytes as usize))?;
+                part.push_numbers(field.buffer, field.prim, from, 1, items * field.count as usize, from.len());
+                part.end_list(ends, items)?;
+            }
+            return Ok(());
+        }
+        for _ in 0..lists {
+            let items = reader.count()?;
+            self.each(program, item, reader, items, part)?;
+            part.end_list(ends, items)?;
+        }
+        Ok(())
+    }
+
+    /// The columns of a member-wise collection, by the version that stands behind its frame.
+    fn value_body(
+        &self,
+        frame: Frame,
+        columns: Option<&Versions>,
+        value_version_from: i16,
+        reader: &mut Reader<'_>,
+    ) -> Result<Span> {
+        let at = reader.position() as u64;
+        let Some(columns) = columns else {
+            return Err(Error::unsupported(
+                "a collection is streamed member by member, but the file does not describe its items",
+            )
+            .at(at));
+        };
+        let body = if frame.class_version() >= value_version_from {
+            let version = reader.i16()?;
+            let checksum = if version <= 0 { Some(reader.u32()?) } else { None };
+            columns.body(version, checksum)
+        } else {
+            columns.bodies.first().copied()
+        };
+        body.map(|body| body.span).ok_or_else(|| {
+            Error::unsupported(format!("the file does not describe this version of class {}", columns.class)).at(at)
+        })
+    }
+
+    /// One collection behind its frame, and behind the version of its value.
+    #[expect(clippy::too_many_arguments, reason = "the fields of one step")]
+    fn one_list(
+        &mut self,
+        program: &Program,
+        reader: &mut Reader<'_>,
+        frame: Frame,
+        item: Span,
+        columns: Option<Span>,
+        ends: BufferId,
+        part: &mut Part,
+    ) -> Result<()> {
+        let items = reader.count()?;
+        match columns {
+            // Before version 7 the columns were written for an empty collection too.
+            Some(body) if items > 0 || frame.class_version() < 7 => {
+                self.run(program, body, reader, items, Order::Columns, part)?;
+            }
+            Some(_) => {}
+            None => self.each(program, item, reader, items, part)?,
+        }
+        part.end_list(ends, items)
+    }
+
+    /// `n` framed objects of a class.
+    fn classes(
+        &mut self,
+        program: &Program,
+        versions: &Versions,
+        reader: &mut Reader<'_>,
+        n: usize,
+        part: &mut Part,
+    ) -> Result<()> {
+        let mut left = n;
+        while left > 0 {
+            let frame = reader.frame()?;
+            let body = self.body(versions, frame.version, reader)?;
+            let done = match &program.steps[body.start as usize..body.end as usize] {
+                [Step::Run { fields, bytes }] if left > 1 && frame.end.is_some() => {
+                    let bytes = *bytes as usize;
+                    let head = frame.end.unwrap_or(0).saturating_sub(reader.at() + bytes);
+                    if head != 0 {
+                        return Err(self.wrong_length(versions, reader, frame, bytes));
+                    }
+                    same_frames(reader, bytes, left, |from, rows, stride| {
+                        for field in fields {
+                            part.push_numbers(
+                                field.buffer,
+                                field.prim,
+                                &from[field.at as usize..],
+                                rows,
+                                field.count as usize,
+                                stride,
+                            );
+                        }
+                    })?
+                }
+                _ => {
+                    self.run(program, body, reader, 1, Order::Rows, part)?;
+                    1
+                }
+            };
+            if done == 1 {
+                reader.finish(frame, &versions.class)?;
+            }
+            left -= done;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn wrong_length(&self, versions: &Versions, reader: &Reader<'_>, frame: Frame, bytes: usize) -> Error {
+        Error::malformed(format!("class {} does not end where its byte count says", versions.class))
+            .at(reader.position() as u64)
+            .wanted((reader.at() + bytes) as u64, frame.end.unwrap_or(0) as u64)
+    }
+
+    /// The body for a version word; reads the checksum of a foreign class.
+    fn body(&self, versions: &Versions, version: i16, reader: &mut Reader<'_>) -> Result<Span> {
+        let checksum =
+            if version <= 0 && !versions.declares_zero() && reader.left() >= 4 { Some(reader.u32()?) } else { None };
+        versions.body(version, checksum).map(|body| body.span).ok_or_else(|| {
+            Error::unsupported(format!("the file does not describe version {version} of class {}", versions.class))
+                .at(reader.position() as u64)
+        })
+    }
+
+    /// The object slot of a pointer: gives the number of the object, 0 for null.
+    pub(super) fn slot(&mut self, reader: &mut Reader<'_>) -> Result<u32> {
+        match reader.slot(self.displacement)? {
+            Slot::Null => Ok(0),
+            Slot::Reference(position) => Ok(self.objects.at_position(position)),
+            Slot::Object { class, position, end } => {
+                let id = self.objects.at_position(position);
+                let class: Arc<str> = crate::wire::text(class).into();
+                match end {
+                    Some(end) => {
+                        self.objects.defer(id, class, reader.at(), end);
+                        reader.seek(end)?;
+                    }
+                    None => self.inline(id, &class, reader)?,
+                }
+                Ok(id)
+            }
+        }
+    }
+
+    /// A framed object by value that is kept in the table of objects.
+    fn boxed(&mut self, class: &Arc<str>, reader: &mut Reader<'_>) -> Result<u32> {
+        let at = reader.at();
+        let frame = reader.frame()?;
+        let id = self.objects.fresh();
+        match frame.end {
+            Some(end) => {
+                self.objects.defer(id, Arc::clone(class), at, end);
+                reader.seek(end)?;
+            }
+            None => {
+                reader.seek(at)?;
+                self.inline(id, class, reader)?;
+            }
+        }
+        Ok(id)
+    }
+
+    /// An object without a byte count: nobody knows where it ends before it is decoded.
+    fn inline(&mut self, id: u32, class: &Arc<str>, reader: &mut Reader<'_>) -> Result<()> {
+        self.depth += 1;
+        if self.depth > self.limits.depth {
+            return Err(Error::limit("objects nest too deep", u64::from(self.limits.depth), u64::from(self.depth)));
+        }
+        self.object(id, class, reader, None)?;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// Decodes one framed object of `class` as object `id`.
+    pub(super) fn object(
+        &mut self,
+        id: u32,
+        class: &Arc<str>,
+        reader: &mut Reader<'_>,
+        end: Option<usize>,
+    ) -> Result<()> {
+        let (target, framed) = self.objects.target(self.registry, class, reader)?;
+        let program = self.registry.program(&target)?;
+        let (table, mut part) = self.objects.open(class, &target, &program);
+        let mut frame = None;
+        if framed {
+            let read = reader.frame()?;
+            if read.version <= 0 && needs_checksum(self.registry, class, reader) {
+                reader.skip(4)?;
+            }
+            frame = Some(read);
+        }
+        let row = part.rows;
+        let outcome = self.decode(&program, reader, 1, Order::Rows, &mut part);
+        self.objects.close(table, part);
+        outcome.map_err(|error| error.in_object(class))?;
+        if let Some(frame) = frame {
+            reader.finish(frame, class)?;
+        }
+        if let Some(end) = end
+            && reader.at() != end
+        {
+            return Err(Error::malformed(format!("class {class} does not end where its byte count says"))
+                .at(reader.position() as u64)
+                .wanted((reader.origin() + end) as u64, reader.position() as u64));
+        }
+        self.objects.set(id, table, row as u32);
+        Ok(())
+    }
+
+    /// Decodes all objects that pointers named so far, and those that they name in turn.
+    pub fn settle(&mut self, reader: &mut Reader<'_>) -> Result<()> {
+        while let Some(pending) = self.objects.next_pending() {
+            reader.seek(pending.at)?;
+            let depth = self.depth;
+            let whole = reader.whole();
+            let mut inner = Reader::with_origin(&whole[..pending.end.min(whole.len())], reader.origin());
+            inner.seek(pending.at)?;
+            if let Err(error) = self.object(pending.id, &pending.class, &mut inner, Some(pending.end)) {
+                self.objects.fail(pending.id, &pending.class, &whole[pending.at..pending.end], error)?;
+            }
+            self.depth = depth;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a checksum follows a version word of 0.
+pub(super) fn needs_checksum(registry: &Registry, class: &str, reader: &Reader<'_>) -> bool {
+    let versions = registry.versions(class);
+    let next = reader.peek_u32().unwrap_or(0);
+    versions.iter().any(|info| info.checksum == next) || !versions.iter().any(|info| info.version == 0)
+}
+
+/// `n * count`, refused where it cannot be.
+fn times(n: usize, count: u32, reader: &Reader<'_>) -> Result<usize> {
+    match n.checked_mul(count as usize) {
+        Some(product) if product <= reader.whole().len().saturating_add(n) => Ok(product),
+        _ => Err(reader.short(usize::MAX)),
+    }
+}
+
+/// Takes as many rows as have the same frame as the one just read, whose `bytes` of members follow.
+///
+/// Objects of fixed size have equal frames, so that all their members can be taken with one stride.
+fn same_frames(
+    reader: &mut Reader<'_>,
+    bytes: usize,
+    most: usize,
+    mut rows: impl FnMut(&[u8], usize, usize),
+) -> Result<usize> {
+    let whole = reader.whole();
+    let first = reader.at();
+    // The frame stands directly before: byte count, version, and perhaps a checksum.
+    let count = |at: usize| {
+        whole.get(at..at + 4).and_then(|word| word.first_chunk::<4>()).map(|word| u32::from_be_bytes(*word))
+    };
+    let head = [6, 10].into_iter().find(|&head| {
+        first >= head && count(first - head) == Some(crate::wire::BYTE_COUNT | (bytes + head - 4) as u32)
+    });
+    let mut taken = 1;
+    let stride = match head {
+        Some(head) => {
+            let stride = bytes + head;
+            let frame = &whole[first - head..first];
+            while taken < most {
+                let at = first - head + taken * stride;
+                if whole.get(at..at + stride).is_none_or(|next| &next[..head] != frame) {
+                    break;
+                }
+                taken += 1;
+            }
+            stride
+        }
+        None => bytes,
+    };
+    let from = reader.take((taken - 1) * stride + bytes)?;
+    rows(from, taken, if taken == 1 { bytes } else { stride });
+    Ok(taken)
+}
+
+/// A whole number of any type.
+fn whole(bytes: &[u8], number: Number) -> i64 {
+    macro_rules! read {
+        ($type:ty) => {
+            bytes.first_chunk().map_or(0, |bytes| <$type>::from_ne_bytes(*bytes) as i64)
+        };
+    }
+    match number {
+        Number::Bool | Number::U8 => read!(u8),
+        Number::I8 => read!(i8),
+        Number::I16 => read!(i16),
+        Number::U16 => read!(u16),
+        Number::I32 => read!(i32),
+        Number::U32 => read!(u32),
+        Number::I64 => read!(i64),
+        Number::U64 => read!(u64),
+        Number::F32 => read!(f32),
+        Number::F64 => read!(f64),
+    }
+}
+
+impl Machine<'_> {
+    /// Decodes the object that a record holds, and all that it points at. Gives its number.
+    pub fn root(&mut self, class: &str, reader: &mut Reader<'_>) -> Result<u32> {
+        let class: Arc<str> = class.into();
+        // Tag 1 and the position of the record's first byte both stand for it.
+        let id = self.objects.at_position(reader.position());
+        self.object(id, &class, reader, None)?;
+        self.settle(reader)?;
+        Ok(id)
+    }
+}
+
+impl Machine<'_> {
+    /// Decodes the items of a split collection's member until the reader's end; gives their number.
+    ///
+    /// A column that has one frame around it ends where that ends; any other ends with the entry.
+    pub fn column_until_end(&mut self, program: &Program, reader: &mut Reader<'_>, part: &mut Part) -> Result<usize> {
+        let mut items = 0;
+        match program.root_steps() {
+            [Step::SharedFrame { body, count }] => {
+                let frame = reader.frame()?;
+                while reader.left() > 0 {
+                    self.each(program, *body, reader, *count as usize, part)?;
+                    items += 1;
+                }
+                reader.finish(frame, "a column")?;
+            }
+            [Step::Collection { framed: true, array, item, columns, value_version_from, ends }] => {
+                let frame = reader.frame()?;
+                let mut body = None;
+                if frame.is_member_wise() {
+                    body = Some(self.value_body(frame, columns.as_ref(), *value_version_from, reader)?);
+                }
+                while reader.left() > 0 {
+                    for _ in 0..*array {
+                        self.one_list(program, reader, frame, *item, body, *ends, part)?;
+                    }
+                    items += 1;
+                }
+                reader.finish(frame, "a column")?;
+            }
+            [Step::Opaque { shared: true, .. }] => {
+                return Err(Error::unsupported(NO_ROWS).at(reader.position() as u64));
+            }
+            _ => {
+                while reader.left() > 0 {
+                    let before = reader.at();
+                    self.run(program, program.root, reader, 1, Order::Columns, part)?;
+                    if reader.at() == before {
+                        return Err(Error::malformed("an item of a column has no bytes").at(reader.position() as u64));
+                    }
+                    items += 1;
+                }
+            }
+        }
+        part.rows += items;
+        Ok(items)
+    }
+
+    /// Appends `n` rows of zeros and empty lists.
+    pub fn empty(&mut self, kind: &crate::column::Kind, n: usize, part: &mut Part) -> Result<()> {
+        use crate::column::Kind;
+        match kind {
+            Kind::Number { buffer, number } => {
+                let bytes = part.bytes_mut(*buffer);
+                bytes.resize(bytes.len() + n * number.bytes(), 0);
+            }
+            Kind::Text { offsets, .. } | Kind::Opaque { offsets, .. } | Kind::List { offsets, .. } => {
+                for _ in 0..n {
+                    part.end_list(*offsets, 0)?;
+                }
+            }
+            Kind::Fixed { len, item } => self.empty(item, n.saturating_mul(*len), part)?,
+            Kind::Record { fields, .. } => {
+                for field in fields {
+                    self.empty(&field.kind, n, part)?;
+                }
+            }
+            Kind::Pointer { buffer, .. } => {
+                for _ in 0..n {
+                    part.words_mut(*buffer).push(0);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An object behind its class name: what a `TLeafObject` of varying class holds.
+    pub fn virtual_object(&mut self, reader: &mut Reader<'_>, part: &mut Part) -> Result<()> {
+        let length = usize::from(reader.u8()?);
+        let name = reader.take(length + 1)?;
+        let class: Arc<str> = crate::wire::text(name.strip_suffix(&[0]).unwrap_or(name)).into();
+        let id = self.objects.fresh();
+        self.object(id, &class, reader, None)?;
+        part.words_mut(0).push(id);
+        part.rows += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,237 @@
+//! StreamerInfo: a class as the file describes it.
+//!
+//! Format page: `docs/format/streamerinfo.md`. Source: `TStreamerInfo::Streamer`, `TStreamerElement::Streamer`.
+
+use std::sync::Arc;
+
+use super::shorthand::BARE;
+use crate::error::{Error, Result};
+use crate::wire::{Limits, Reader, Slot, text};
+
+/// `TStreamerInfo`: one class at one version.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamerInfo {
+    /// Class name.
+    pub name: Arc<str>,
+    /// `fClassVersion`.
+    pub version: i32,
+    /// `fCheckSum`.
+    pub checksum: u32,
+    /// `fElements`: bases first, then members as declared.
+    pub elements: Vec<Element>,
+}
+
+/// `TStreamerElement`: a base or member.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Element {
+    /// Which subclass of `TStreamerElement` it is, with what that adds.
+    pub detail: Detail,
+    /// Member or base name.
+    pub name: Arc<str>,
+    /// Comment, which decides packing and pointers.
+    pub title: Arc<str>,
+    /// `fType`, a code of `TVirtualStreamerInfo::EReadWrite`.
+    pub code: i32,
+    /// `fSize`: the writer's `sizeof`, meaningless on storage.
+    pub size: i32,
+    /// `fArrayLength`: items of a fixed array, 0 where it is none.
+    pub array_length: u32,
+    /// Extents of a fixed array.
+    pub extents: Vec<u32>,
+    /// `fMaxIndex[0]` as stored: a base's checksum.
+    pub max_index: [i32; 5],
+    /// `fTypeName`.
+    pub type_name: Arc<str>,
+}
+
+/// What the subclasses of `TStreamerElement` add.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Detail {
+    /// `TStreamerBase`.
+    Base {
+        /// `fBaseVersion`.
+        version: i32,
+    },
+    /// `TStreamerBasicPointer` and `TStreamerLoop`.
+    Counted {
+        /// Whether it is a `TStreamerLoop`.
+        is_loop: bool,
+        /// `fCountVersion`.
+        count_version: i32,
+        /// `fCountName`: the member that counts.
+        count_name: Arc<str>,
+        /// `fCountClass`: where it is declared.
+        count_class: Arc<str>,
+    },
+    /// `TStreamerSTL`.
+    Stl {
+        /// `fSTLtype`.
+        stl_type: i32,
+        /// `fCtype`: code of the items.
+        item_code: i32,
+    },
+    /// `TStreamerSTLstring`.
+    StlString,
+    /// `TStreamerArtificial`: of a rule, not of the file.
+    Artificial,
+    /// All others add nothing.
+    Plain,
+}
+
+/// Reads the payload of the StreamerInfo record. Entries that are no infos (rules of schema evolution) are left out.
+///
+/// # Errors
+///
+/// [`Malformed`](crate::ErrorKind::Malformed) where the list contradicts the format.
+pub fn read_infos(payload: &[u8], keylen: usize, limits: &Limits) -> Result<Vec<StreamerInfo>> {
+    let mut reader = Reader::with_origin(payload, keylen);
+    let mut infos = Vec::new();
+    let frame = reader.frame()?;
+    if frame.class_version() > 3 {
+        object(&mut reader)?;
+        reader.string()?;
+    } else if frame.class_version() > 1 {
+        object(&mut reader)?;
+    }
+    let count = reader.count()?;
+    for _ in 0..count {
+        if let Slot::Object { class, end, .. } = reader.slot(0)? {
+            match (class, end) {
+                (b"TStreamerInfo", _) => infos.push(read_info(&mut reader, limits)?),
+                (_, Some(end)) => reader.seek(end)?,
+                (_, None) => {
+                    return Err(Error::malformed("an entry of the list has no length").at(reader.position() as u64));
+                }
+            }
+            if let Some(end) = end {
+                reader.seek(end)?;
+            }
+        }
+        if frame.class_version() > 3 {
+            reader.string()?;
+        }
+    }
+    Ok(infos)
+}
+
+fn read_info(reader: &mut Reader<'_>, limits: &Limits) -> Result<StreamerInfo> {
+    let frame = reader.frame()?;
+    let (name, _) = named(reader)?;
+    let checksum = reader.u32()?;
+    let version = reader.i32()?;
+    let mut elements = Vec::new();
+    if let Slot::Object { class: b"TObjArray", end, .. } = reader.slot(0)? {
+        let array = reader.frame()?;
+        if array.class_version() > 2 {
+            object(reader)?;
+        }
+        if array.class_version() > 1 {
+            reader.string()?;
+        }
+        let count = reader.count()?;
+        reader.skip(4)?;
+        for _ in 0..count {
+            if let Slot::Object { class, end, .. } = reader.slot(0)? {
+                elements.push(read_element(reader, class).map_err(|error| error.in_object(&name))?);
+                if let Some(end) = end {
+                    reader.seek(end)?;
+                }
+            }
+        }
+        if let Some(end) = end {
+            reader.seek(end)?;
+        }
+    }
+    if let Some(end) = frame.end {
+        reader.seek(end)?;
+    }
+    if elements.len() as u64 > limits.object_bytes {
+        return Err(Error::limit("too many members", limits.object_bytes, elements.len() as u64));
+    }
+    Ok(StreamerInfo { name: name.into(), version, checksum, elements })
+}
+
+fn read_element(reader: &mut Reader<'_>, class: &[u8]) -> Result<Element> {
+    let outer = reader.frame()?;
+    // TStreamerSTLstring derives from TStreamerSTL: one frame more.
+    let middle = if class == b"TStreamerSTLstring" { Some(reader.frame()?) } else { None };
+    let frame = reader.frame()?;
+    let (name, title) = named(reader)?;
+    // Larger ones have a meaning of their own in layouts that no file describes.
+    let code = Some(reader.i32()?).filter(|&code| code < BARE).unwrap_or(-2);
+    let size = reader.i32()?;
+    let array_length = reader.i32()?;
+    let dimensions = reader.i32()?;
+    let mut max_index = [0; 5];
+    let stored = if frame.class_version() == 1 { reader.count()? } else { 5 };
+    for index in 0..stored {
+        let value = reader.i32()?;
+        if let Some(slot) = max_index.get_mut(index) {
+            *slot = value;
+        }
+    }
+    let type_name = text(reader.string()?);
+    if frame.class_version() == 3 {
+        reader.skip(24)?;
+    }
+    if let Some(end) = frame.end {
+        reader.seek(end)?;
+    }
+    let version = outer.class_version();
+    let detail = match class {
+        b"TStreamerBase" if version > 2 => Detail::Base { version: reader.i32()? },
+        b"TStreamerBase" => Detail::Base { version: -1 },
+        b"TStreamerBasicPointer" | b"TStreamerLoop" => Detail::Counted {
+            is_loop: class == b"TStreamerLoop",
+            count_version: reader.i32()?,
+            count_name: text(reader.string()?).into(),
+            count_class: text(reader.string()?).into(),
+        },
+        b"TStreamerSTL" | b"TStreamerSTLstring" => {
+            let (stl_type, item_code) = (reader.i32()?, reader.i32()?);
+            if class == b"TStreamerSTL" { Detail::Stl { stl_type, item_code } } else { Detail::StlString }
+        }
+        b"TStreamerArtificial" => Detail::Artificial,
+        _ => Detail::Plain,
+    };
+    for frame in [middle, Some(outer)].into_iter().flatten() {
+        if let Some(end) = frame.end {
+            reader.seek(end)?;
+        }
+    }
+    let extents = max_index.iter().take(dimensions.clamp(0, 5) as usize).map(|&extent| extent.max(0) as u32).collect();
+    Ok(Element {
+        detail,
+        name: name.into(),
+        title: title.into(),
+        code,
+        size,
+        array_length: array_length.max(0) as u32,
+        extents,
+        max_index,
+        type_name: type_name.into(),
+    })
+}
+
+/// Reads `TObject`'s bytes: version, unique id, bits, and the ProcessID of a referenced object.
+pub(crate) fn object(reader: &mut Reader<'_>) -> Result<(u32, u32)> {
+    const IS_REFERENCED: u32 = 1 << 4;
+    let frame = reader.frame()?;
+    let id = reader.u32()?;
+    let bits = reader.u32()?;
+    if bits & IS_REFERENCED != 0 {
+        reader.skip(2)?;
+    }
+    reader.finish(frame, "TObject")?;
+    Ok((id, bits))
+}
+
+/// Reads `TNamed`: name and title.
+pub(crate) fn named(reader: &mut Reader<'_>) -> Result<(String, String)> {
+    let frame = reader.frame()?;
+    object(reader)?;
+    let name = reader.text()?;
+    let title = reader.text()?;
+    reader.finish(frame, "TNamed")?;
+    Ok((name, title))
+}

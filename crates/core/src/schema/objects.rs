@@ -1,0 +1,188 @@
+//! Objects behind pointers, and objects by key: rows of a table for each class.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::compile::Target;
+use super::custom;
+use super::program::Program;
+use super::registry::Registry;
+use crate::column::{Kind, Part};
+use crate::error::{Error, ErrorKind, Result};
+use crate::wire::Reader;
+
+/// All objects of one record, or of one part of a branch. Object 0 is null.
+#[derive(Debug, Default)]
+pub struct Objects {
+    tables: Vec<Table>,
+    /// Table and row of each object, from 1 on.
+    rows: Vec<Option<(u32, u32)>>,
+    /// Tables that may take more rows.
+    open: HashMap<(Arc<str>, Target), u32>,
+    positions: HashMap<usize, u32>,
+    pending: VecDeque<Pending>,
+    failures: Vec<(u32, Error)>,
+}
+
+/// The rows of one class at one version.
+#[derive(Debug)]
+struct Table {
+    class: Arc<str>,
+    program: Arc<Program>,
+    part: Part,
+    taken: bool,
+}
+
+/// An object whose place is known and whose bytes are not decoded yet.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) id: u32,
+    pub(super) class: Arc<str>,
+    pub(super) at: usize,
+    pub(super) end: usize,
+}
+
+/// One object: its class, and where its members are.
+#[derive(Clone, Copy, Debug)]
+pub struct ObjectRow<'a> {
+    /// Its class.
+    pub class: &'a Arc<str>,
+    /// Types of its members.
+    pub kind: &'a Kind,
+    /// Values of all objects of the class.
+    pub part: &'a Part,
+    /// Which row.
+    pub row: usize,
+}
+
+impl Objects {
+    /// Object `id`, if it is neither null nor undecodable.
+    pub fn get(&self, id: u32) -> Option<ObjectRow<'_>> {
+        let (table, row) = (*self.rows.get((id as usize).checked_sub(1)?)?)?;
+        let table = self.tables.get(table as usize)?;
+        Some(ObjectRow { class: &table.class, kind: &table.program.kind, part: &table.part, row: row as usize })
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Why an object could not be decoded.
+    pub fn failure(&self, id: u32) -> Option<&Error> {
+        self.failures.iter().find(|(failed, _)| *failed == id).map(|(_, error)| error)
+    }
+
+    /// Forgets positions: references never reach from one entry into another.
+    pub fn next_entry(&mut self) {
+        self.positions.clear();
+    }
+
+    /// Bytes of memory in use.
+    pub fn memory_bytes(&self) -> usize {
+        self.tables.iter().map(|table| table.part.memory_bytes()).sum::<usize>() + 8 * self.rows.len()
+    }
+
+    /// The object at a position, which may come later.
+    pub(super) fn at_position(&mut self, position: usize) -> u32 {
+        if let Some(&id) = self.positions.get(&position) {
+            return id;
+        }
+        let id = self.fresh();
+        self.positions.insert(position, id);
+        id
+    }
+
+    /// A new object that nothing refers to by position.
+    pub(super) fn fresh(&mut self) -> u32 {
+        self.rows.push(None);
+        self.rows.len() as u32
+    }
+
+    pub(super) fn defer(&mut self, id: u32, class: Arc<str>, at: usize, end: usize) {
+        self.pending.push_back(Pending { id, class, at, end });
+    }
+
+    pub(super) fn next_pending(&mut self) -> Option<Pending> {
+        self.pending.pop_front()
+    }
+
+    /// What to compile for an object of `class` whose frame comes next, and whether the frame is not part of that.
+    pub(super) fn target(&self, registry: &Registry, class: &Arc<str>, reader: &Reader<'_>) -> Result<(Target, bool)> {
+        if custom::is_custom(class) || matches!(&**class, "TString" | "TObject" | "string") {
+            return Ok((Target::Value { name: Arc::clone(class) }, false));
+        }
+        if registry.versions(class).is_empty() {
+            return Ok((Target::Value { name: Arc::clone(class) }, false));
+        }
+        if custom::forwards(class) {
+            return Ok((Target::Members { class: Arc::clone(class), version: None, checksum: None }, false));
+        }
+        let mut ahead = reader.clone();
+        let frame = ahead.frame()?;
+        let checksum = if frame.version <= 0 { ahead.peek_u32().ok() } else { None };
+        let known = registry.versions(class);
+        let version = i32::from(frame.class_version());
+        let found = known
+            .iter()
+            .find(|info| Some(info.checksum) == checksum && info.checksum != 0)
+            .or_else(|| known.iter().find(|info| info.version == version));
+        let target = match found {
+            Some(info) => {
+                Target::Members { class: Arc::clone(class), version: Some(info.version), checksum: Some(info.checksum) }
+            }
+            None => Target::Members { class: Arc::clone(class), version: None, checksum: None },
+        };
+        Ok((target, true))
+    }
+
+    /// A table that rows of a target may be added to; one whose row is not yet complete stays out.
+    pub(super) fn open(&mut self, class: &Arc<str>, target: &Target, program: &Arc<Program>) -> (u32, Part) {
+        let key = (Arc::clone(class), target.clone());
+        if let Some(&index) = self.open.get(&key)
+            && let Some(table) = self.tables.get_mut(index as usize)
+            && !table.taken
+        {
+            table.taken = true;
+            return (index, std::mem::take(&mut table.part));
+        }
+        let index = self.tables.len() as u32;
+        self.tables.push(Table {
+            class: Arc::clone(class),
+            program: Arc::clone(program),
+            part: Part::default(),
+            taken: true,
+        });
+        self.open.entry(key).or_insert(index);
+        (index, Part::new(&program.buffers))
+    }
+
+    pub(super) fn close(&mut self, index: u32, part: Part) {
+        if let Some(table) = self.tables.get_mut(index as usize) {
+            table.part = part;
+            table.taken = false;
+        }
+    }
+
+    pub(super) fn set(&mut self, id: u32, table: u32, row: u32) {
+        if let Some(slot) = self.rows.get_mut(id as usize - 1) {
+            *slot = Some((table, row));
+        }
+    }
+
+    /// Notes that an object cannot be decoded: it hides nothing else. Its table is closed, for its last row is broken.
+    pub(super) fn fail(&mut self, id: u32, class: &Arc<str>, raw: &[u8], error: Error) -> Result<()> {
+        if error.kind() == ErrorKind::Limit {
+            return Err(error);
+        }
+        self.open.retain(|(open, _), _| open != class);
+        let _ = raw;
+        self.failures.push((id, error.in_object(class)));
+        Ok(())
+    }
+}

@@ -1,0 +1,309 @@
+//! Programs: a class compiled to a flat list of steps.
+//!
+//! ROOT's compiled streamer actions, in columns: each step consumes `n` items in its own layout and appends them to the
+//! buffers of its columns, so that the same list reads one object, a basket of objects, or the columns of a member-wise
+//! collection.
+
+use std::sync::Arc;
+
+use crate::column::{BufferId, BufferKind, Kind, Number, Prim};
+
+/// A run of steps in a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+/// A compiled class, member or container.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) root: Span,
+    /// Type of the column that it fills.
+    pub kind: Kind,
+    /// The buffers that `kind` names, and those of nobody's columns.
+    pub buffers: Vec<BufferKind>,
+}
+
+/// A field of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunField {
+    /// Bytes from the start of the run.
+    pub(crate) at: u32,
+    /// Items.
+    pub(crate) count: u32,
+    pub(crate) prim: Prim,
+    pub(crate) buffer: BufferId,
+}
+
+impl RunField {
+    pub(crate) fn new(at: u32, count: usize, prim: Prim, buffer: BufferId) -> Self {
+        Self { at, count: u32::try_from(count).unwrap_or(u32::MAX), prim, buffer }
+    }
+}
+
+/// Where the length of a counted array comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counter {
+    /// A member read before, in the same object.
+    Member(BufferId, Number),
+    /// A member of a sibling branch: the caller knows it.
+    Outside,
+}
+
+/// How a string stands in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextForm {
+    /// One length byte, or 255 and four: `TString`, `std::string` in containers.
+    Counted,
+    /// Four bytes of length: `char*`.
+    CharStar,
+}
+
+/// Whether a class stands as a member or as a base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Framed always.
+    Member,
+    /// Framed in objects, bare in columns.
+    Base,
+}
+
+/// One version of a class.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Body {
+    pub(crate) version: i32,
+    pub(crate) checksum: u32,
+    pub(crate) span: Span,
+}
+
+/// The versions of a class that the file describes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Versions {
+    pub(crate) class: Arc<str>,
+    pub(crate) bodies: Box<[Body]>,
+}
+
+impl Versions {
+    /// The body for a version word, and for the checksum that follows a version of 0 or less.
+    pub(crate) fn body(&self, version: i16, checksum: Option<u32>) -> Option<Body> {
+        let found = match checksum {
+            Some(sum) => self.bodies.iter().find(|body| body.checksum == sum),
+            None => self.bodies.iter().find(|body| body.version == i32::from(version)),
+        };
+        // A version the file does not describe: where it describes one only, that one is meant.
+        found.or(if self.bodies.len() == 1 { self.bodies.first() } else { None }).copied()
+    }
+
+    /// Whether a version word of 0 belongs to the class itself, so that no checksum follows.
+    pub(crate) fn declares_zero(&self) -> bool {
+        self.bodies.iter().any(|body| body.version == 0)
+    }
+}
+
+/// Classes that ROOT streams by hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Custom {
+    /// `TArrayC` and its kin: a count and numbers. Buffers: ends, values.
+    Array(Prim2),
+    /// `TList`, `THashList`: buffers name ends/bytes, list ends, objects, option list ends, option ends/bytes.
+    List,
+    /// `TObjArray`: name ends/bytes, lower bound, list ends, objects.
+    ObjArray,
+    /// `TClonesArray`: name ends/bytes, lower bound, list ends, objects.
+    ClonesArray,
+    /// `TMap`: name ends/bytes, list ends, keys, values.
+    Map,
+    /// `TRef`: pid, id, bits.
+    Ref,
+    /// `TRefArray`: name ends/bytes, pid, lower bound, list ends, ids.
+    RefArray,
+    /// `TDatime`: packed date.
+    Datime,
+    /// `TQObject` and other classes without bytes.
+    Nothing,
+    /// `TMatrixTSym<T>`, behind its base: list ends, values; the upper triangle.
+    MatrixSym(Prim2),
+    /// `TExMap`: list ends, hashes, keys, values.
+    ExMap,
+    /// An embedded basket: key fields, header, ends, payload.
+    Basket,
+    /// Basket positions of `TBranch` before version 10: 32 or 64 bits each, as a flag says. Buffers: ends, values.
+    OldSeeks,
+}
+
+/// A plain number, as the element type of a hand-written array.
+pub type Prim2 = Number;
+
+/// One step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Neighbouring numbers of fixed size, regrouped: one check of bounds, strided over `n`.
+    Run {
+        /// Its fields.
+        fields: Box<[RunField]>,
+        /// Bytes of one row.
+        bytes: u32,
+    },
+    /// `T *x; //[n]`: a flag byte, then `counter * len` numbers.
+    Counted {
+        /// Type of the numbers.
+        prim: Prim,
+        /// Whether a byte says if anything follows; counted leaves have none.
+        flagged: bool,
+        /// Items for each count, 1 unless the member is an array of pointers.
+        len: u32,
+        /// Where the count comes from.
+        counter: Counter,
+        /// Ends of the lists.
+        ends: BufferId,
+        /// Values.
+        values: BufferId,
+    },
+    /// Strings.
+    Text {
+        /// How they stand in the file.
+        form: TextForm,
+        /// Ends.
+        ends: BufferId,
+        /// Bytes.
+        bytes: BufferId,
+    },
+    /// One frame around a whole column, whose body runs `n * count` times.
+    SharedFrame {
+        /// What is inside.
+        body: Span,
+        /// Items a row.
+        count: u32,
+    },
+    /// A body that runs `n * count` times, without a frame.
+    Repeat {
+        /// What is repeated.
+        body: Span,
+        /// Times a row.
+        count: u32,
+    },
+    /// A body that runs row by row: pairs of a map in object-wise form.
+    Each {
+        /// What is repeated.
+        body: Span,
+    },
+    /// An STL container.
+    Collection {
+        /// Whether a frame stands in front (once for all `n`).
+        framed: bool,
+        /// Containers a row, 1 unless the member is a fixed array of containers.
+        array: u32,
+        /// Items in object-wise form.
+        item: Span,
+        /// Items in member-wise form, where the value is a class.
+        columns: Option<Versions>,
+        /// From which version of the frame on the value's version stands behind it: 8, or 9 for pointers.
+        value_version_from: i16,
+        /// Ends of the lists.
+        ends: BufferId,
+    },
+    /// A class by value.
+    Class {
+        /// Its versions.
+        versions: Versions,
+        /// As member or base.
+        role: Role,
+    },
+    /// `T *x; //[n]` of classes: one frame, then `counter * array` objects or object slots.
+    Loop {
+        /// Where the count comes from.
+        counter: Counter,
+        /// Blocks of a fixed array of such pointers.
+        array: u32,
+        /// One object or slot.
+        body: Span,
+        /// Ends of the lists.
+        ends: BufferId,
+    },
+    /// A pointer: null, an object, or a reference to one.
+    Pointer {
+        /// Numbers of objects.
+        buffer: BufferId,
+    },
+    /// A framed object that cannot be columns of this program, because its class contains itself.
+    Boxed {
+        /// Numbers of objects.
+        buffer: BufferId,
+        /// Its class.
+        class: Arc<str>,
+    },
+    /// `TObject`'s own bytes.
+    Object {
+        /// `fUniqueID`.
+        id: BufferId,
+        /// `fBits`.
+        bits: BufferId,
+    },
+    /// `TObject::fBits` as a member of its own: a ProcessID follows where the object is referenced.
+    Bits {
+        /// `fBits`.
+        buffer: BufferId,
+    },
+    /// A class that ROOT streams by hand.
+    Custom {
+        /// Which.
+        which: Custom,
+        /// Its buffers, in the order that [`Custom`] gives.
+        buffers: Box<[BufferId]>,
+    },
+    /// Framed bytes that nobody can decode.
+    Opaque {
+        /// Ends.
+        ends: BufferId,
+        /// Bytes, frame included.
+        bytes: BufferId,
+        /// Whether one frame holds a whole column: then its rows cannot be told apart.
+        shared: bool,
+    },
+}
+
+impl Program {
+    /// A program of steps that are known to be right: what leaves mean.
+    pub(crate) fn of(steps: Vec<Step>, kind: Kind, buffers: Vec<BufferKind>) -> Self {
+        let root = Span { start: 0, end: steps.len() as u32 };
+        Self { steps, root, kind, buffers }
+    }
+
+    /// The steps at the root.
+    pub(crate) fn root_steps(&self) -> &[Step] {
+        &self.steps[self.root.start as usize..self.root.end as usize]
+    }
+
+    /// Numbers, buffer of the values and buffer of the ends, if a row is one framed container of numbers.
+    pub(crate) fn vector_of_numbers(&self) -> Option<(Prim, BufferId, BufferId)> {
+        let [Step::Collection { framed: true, array: 1, item, ends, .. }] = self.root_steps() else { return None };
+        match self.steps.get(item.start as usize..item.end as usize)? {
+            [Step::Run { fields, .. }] => match &**fields {
+                [field] if field.count == 1 => Some((field.prim, field.buffer, *ends)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Bytes of one row in the file, where they are the same for all rows.
+    pub fn fixed_bytes(&self) -> Option<usize> {
+        match self.steps.get(self.root.start as usize..self.root.end as usize)? {
+            [Step::Run { bytes, .. }] => Some(*bytes as usize),
+            _ => None,
+        }
+    }
+
+    /// The only number that a row consists of, with its count, if that is all.
+    pub fn single_run(&self) -> Option<(Prim, usize)> {
+        match self.steps.get(self.root.start as usize..self.root.end as usize)? {
+            [Step::Run { fields, .. }] => match &**fields {
+                [field] => Some((field.prim, field.count as usize)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}

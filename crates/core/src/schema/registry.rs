@@ -1,0 +1,94 @@
+//! The classes of a file, by name, version and checksum.
+
+use std::collections::HashMap;
+use std::sync::{Arc, RwLock};
+
+use super::compile::{self, Target};
+use super::handwritten;
+use super::info::StreamerInfo;
+use super::program::Program;
+use super::typename::tidy;
+use crate::error::Result;
+
+/// All StreamerInfos of a file, and the programs compiled from them.
+///
+/// Shared by all readers of a file; infos never change, programs are compiled on first use.
+#[derive(Debug, Default)]
+pub struct Registry {
+    classes: HashMap<Arc<str>, Vec<Arc<StreamerInfo>>>,
+    order: Vec<Arc<StreamerInfo>>,
+    programs: RwLock<HashMap<Target, Arc<Program>>>,
+    file_version: i32,
+}
+
+impl Registry {
+    /// A registry of the infos of a file that ROOT `file_version` wrote. Where a class and version come twice, the first
+    /// counts.
+    pub fn new(infos: Vec<StreamerInfo>, file_version: i32) -> Self {
+        let mut registry = Self { file_version, ..Self::default() };
+        for info in super::legacy::complete(infos, file_version) {
+            let info = Arc::new(info);
+            let versions = registry.classes.entry(tidy(&info.name).into()).or_default();
+            if !versions.iter().any(|known| known.version == info.version && known.checksum == info.checksum) {
+                versions.push(Arc::clone(&info));
+                registry.order.push(info);
+            }
+        }
+        for (class, versions) in &mut registry.classes {
+            let layouts = handwritten::layouts(class);
+            versions.retain(|info| !layouts.iter().any(|layout| layout.version == info.version));
+            versions.extend_from_slice(layouts);
+        }
+        registry
+    }
+
+    /// `fVersion` of the file: a few layouts depend on it.
+    pub fn file_version(&self) -> i32 {
+        self.file_version
+    }
+
+    /// All infos in the order of the file.
+    pub fn infos(&self) -> &[Arc<StreamerInfo>] {
+        &self.order
+    }
+
+    /// All versions of a class: what the file describes, and what is known of classes that are streamed by hand.
+    pub fn versions(&self, class: &str) -> &[Arc<StreamerInfo>] {
+        let found = self.classes.get(class).or_else(|| self.classes.get(tidy(class).as_str()));
+        match found.or_else(|| self.classes.get(tidy(&class.replace("std::", "")).as_str())) {
+            Some(versions) => versions,
+            None => match handwritten::layouts(class) {
+                [] => handwritten::left_out(class),
+                layouts => layouts,
+            },
+        }
+    }
+
+    /// One version of a class: by checksum where one is given, then by version, then the newest.
+    pub fn info(&self, class: &str, version: Option<i32>, checksum: Option<u32>) -> Option<&Arc<StreamerInfo>> {
+        let versions = self.versions(class);
+        let by_checksum = checksum.filter(|&sum| sum != 0);
+        by_checksum
+            .and_then(|sum| versions.iter().find(|info| info.checksum == sum))
+            .or_else(|| version.and_then(|version| versions.iter().find(|info| info.version == version)))
+            .or_else(|| versions.iter().max_by_key(|info| info.version))
+    }
+
+    /// The compiled program of a target; compiled once.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) naming the class that the file does not describe.
+    pub fn program(&self, target: &Target) -> Result<Arc<Program>> {
+        if let Ok(programs) = self.programs.read()
+            && let Some(program) = programs.get(target)
+        {
+            return Ok(Arc::clone(program));
+        }
+        let program = Arc::new(compile::compile(target, self)?);
+        if let Ok(mut programs) = self.programs.write() {
+            programs.insert(target.clone(), Arc::clone(&program));
+        }
+        Ok(program)
+    }
+}

@@ -1,0 +1,90 @@
+//! What files share: threads, memory, caches. Passed in options; nothing is global.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use crate::io::Fetcher;
+use crate::memory::Memory;
+
+/// A pool of decoding threads, threads that read ahead, and a memory of recycled buffers, shared by all files that are
+/// opened with it.
+///
+/// # Example
+///
+/// ```
+/// let session = sapwood::Session::with_threads(2);
+/// assert_eq!(session.threads(), 2);
+/// ```
+#[derive(Clone)]
+pub struct Session(Arc<Parts>);
+
+struct Parts {
+    threads: usize,
+    pool: OnceLock<Option<rayon::ThreadPool>>,
+    memory: Memory,
+    fetcher: Fetcher,
+}
+
+/// Bytes that wait to be used again, and that are read ahead.
+const MEMORY_BYTES: usize = 256 << 20;
+/// Threads that wait for storage.
+const FETCH_THREADS: usize = 4;
+
+impl Session {
+    /// A session that decodes on `threads` threads; 0 stands for all cores, 1 for the caller's own thread, which then
+    /// reads as well.
+    pub fn with_threads(threads: usize) -> Self {
+        let threads = match threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        let memory = Memory::new(MEMORY_BYTES);
+        let fetcher = Fetcher::new(memory.clone(), FETCH_THREADS);
+        Self(Arc::new(Parts { threads, pool: OnceLock::new(), memory, fetcher }))
+    }
+
+    /// Threads that decode.
+    pub fn threads(&self) -> usize {
+        self.0.threads
+    }
+
+    /// Recycled memory.
+    pub fn memory(&self) -> &Memory {
+        &self.0.memory
+    }
+
+    /// What reads ahead.
+    pub(crate) fn fetcher(&self) -> &Fetcher {
+        &self.0.fetcher
+    }
+
+    /// Whether other threads than the caller's may read.
+    pub(crate) fn reads_ahead(&self) -> bool {
+        self.0.threads > 1
+    }
+
+    /// The pool; none where the caller's thread does all the work. Started on first use.
+    pub fn pool(&self) -> Option<&rayon::ThreadPool> {
+        if self.0.threads == 1 {
+            return None;
+        }
+        let start = || {
+            let builder = rayon::ThreadPoolBuilder::new().num_threads(self.0.threads);
+            builder.thread_name(|index| format!("sapwood-decode-{index}")).build().ok()
+        };
+        self.0.pool.get_or_init(start).as_ref()
+    }
+}
+
+impl Default for Session {
+    /// A session on all cores.
+    fn default() -> Self {
+        Self::with_threads(0)
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("threads", &self.0.threads).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,322 @@
+//! Baskets: sealed segments of a branch.
+//!
+//! Format page: `docs/format/basket.md`. Source: `TBasket::Streamer`, `TBasket::ReadBasketBuffers`.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use crate::codec::{self, Scratch};
+use crate::container::Key;
+use crate::error::{Error, Result};
+use crate::wire::{Limits, Reader};
+
+/// A basket as it stands on storage: key, header and sealed payload.
+#[derive(Clone, Debug)]
+pub struct Basket {
+    /// Its key; the names are left out.
+    pub key: Key,
+    /// `fNevBuf`.
+    pub entries: u32,
+    /// `fNevBufSize`: bytes an entry where there are no offsets.
+    pub entry_bytes: u32,
+    /// `fIOBits`.
+    pub io_bits: u8,
+    /// `fLast`: where the entries end, counted from the key's first byte.
+    pub last: u32,
+    /// Whether offsets were left out, to be made again from the counts.
+    pub offsets_left_out: bool,
+    payload: Bytes,
+}
+
+/// The only feature of `fIOBits` that exists: offsets stand as differences, or not at all.
+const GENERATE_OFFSETS: u8 = 1;
+
+impl Basket {
+    /// Reads key and header; the payload stays sealed.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`](crate::ErrorKind::Malformed) where header and record contradict each other,
+    /// [`Limit`](crate::ErrorKind::Limit) for payloads that would be too large,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for features of later versions.
+    pub fn read(record: Bytes, limits: &Limits) -> Result<Self> {
+        let mut reader = Reader::new(&record);
+        let key = Key::parse_nameless(&mut reader)?;
+        let wrong = |what: &'static str, expected: u64, found: u64| {
+            Err(Error::malformed(what).at(key.seek_key).wanted(expected, found))
+        };
+        if key.nbytes as usize > record.len() {
+            return wrong("a basket is longer than its branch says", record.len() as u64, u64::from(key.nbytes));
+        }
+        let _version = reader.i16()?;
+        let _buffer_bytes = reader.i32()?;
+        let mut entry_bytes = reader.i32()?;
+        let mut io_bits = 0;
+        if entry_bytes < 0 {
+            entry_bytes = -entry_bytes;
+            io_bits = reader.u8()?;
+            if io_bits != GENERATE_OFFSETS {
+                return Err(Error::unsupported("a basket has features of a later version")
+                    .at(key.seek_key)
+                    .wanted(u64::from(GENERATE_OFFSETS), u64::from(io_bits)));
+            }
+        }
+        let entries = reader.i32()?;
+        let last = reader.i32()?;
+        let flag = reader.u8()?;
+        if entries < 0 || last < i32::from(key.keylen) || last as u64 > u64::from(key.keylen) + u64::from(key.objlen) {
+            return wrong(
+                "a basket's header contradicts its record",
+                u64::from(key.keylen) + u64::from(key.objlen),
+                last as u32 as u64,
+            );
+        }
+        if u64::from(key.objlen) > limits.object_bytes {
+            return Err(Error::limit("a basket is larger than the limit", limits.object_bytes, u64::from(key.objlen)));
+        }
+        let most = u64::from(key.stored_bytes()).saturating_mul(limits.expansion);
+        if key.is_compressed() && u64::from(key.objlen) > most {
+            return Err(Error::limit("a basket inflates too far", most, u64::from(key.objlen)).at(key.seek_key));
+        }
+        let payload = record.slice(usize::from(key.keylen)..key.nbytes as usize);
+        Ok(Self {
+            entries: entries as u32,
+            entry_bytes: entry_bytes as u32,
+            io_bits,
+            last: last as u32,
+            offsets_left_out: flag >= 80,
+            payload,
+            key,
+        })
+    }
+
+    /// Bytes of entry data once inflated.
+    pub fn data_bytes(&self) -> usize {
+        self.last as usize - usize::from(self.key.keylen)
+    }
+
+    /// Whether an array of entry offsets stands behind the data.
+    pub fn has_offsets(&self) -> bool {
+        self.key.objlen as usize > self.data_bytes() && self.entries > 0
+    }
+
+    /// The sealed payload.
+    pub fn sealed(&self) -> &Bytes {
+        &self.payload
+    }
+
+    /// Inflates the payload into `memory`, which is reused from basket to basket.
+    pub fn unseal<'m>(&self, memory: &'m mut Vec<u8>, scratch: &mut Scratch) -> Result<Unsealed<'m>> {
+        let at = self.key.seek_key + u64::from(self.key.keylen);
+        let bytes = self.key.objlen as usize;
+        if memory.len() < bytes {
+            memory.resize(bytes, 0);
+        }
+        let inflated = &mut memory[..bytes];
+        if self.key.is_compressed() {
+            codec::inflate(&self.payload, inflated, scratch).map_err(|error| error.at(at))?;
+        } else {
+            match self.payload.get(..bytes) {
+                Some(raw) => inflated.copy_from_slice(raw),
+                None => {
+                    return Err(Error::malformed("a raw basket is too short")
+                        .at(at)
+                        .wanted(bytes as u64, self.payload.len() as u64));
+                }
+            }
+        }
+        self.open(inflated).map_err(|error| error.at(at))
+    }
+
+    /// Finds data and offsets in an inflated payload.
+    fn open<'m>(&self, inflated: &'m [u8]) -> Result<Unsealed<'m>> {
+        let keylen = u32::from(self.key.keylen);
+        let (data, rest) = inflated.split_at(self.data_bytes());
+        let mut offsets = Offsets::Fixed(self.entry_bytes as usize);
+        let mut displacements: &[[u8; 4]] = &[];
+        if rest.is_empty() || self.entries == 0 {
+            if self.offsets_left_out {
+                offsets = Offsets::LeftOut;
+            }
+        } else {
+            let mut reader = Reader::new(rest);
+            let table = counted(&mut reader)?;
+            if table.len() < self.entries as usize {
+                return Err(Error::malformed("a basket has fewer offsets than entries")
+                    .wanted(u64::from(self.entries), table.len() as u64));
+            }
+            let table = &table[..self.entries as usize];
+            offsets =
+                if self.io_bits & GENERATE_OFFSETS != 0 { Offsets::Differences(table) } else { Offsets::Table(table) };
+            if reader.left() >= 4 {
+                displacements = counted(&mut reader)?;
+            }
+        }
+        Ok(Unsealed { data, offsets, displacements, keylen, entries: self.entries as usize })
+    }
+}
+
+fn counted<'a>(reader: &mut Reader<'a>) -> Result<&'a [[u8; 4]]> {
+    let count = reader.count()?;
+    Ok(reader.take(count.saturating_mul(4))?.as_chunks().0)
+}
+
+/// Where the entries of a basket begin.
+#[derive(Clone, Copy, Debug)]
+enum Offsets<'m> {
+    /// All entries have this many bytes.
+    Fixed(usize),
+    /// Big-endian, counted from the key's first byte.
+    Table(&'m [[u8; 4]]),
+    /// Big-endian differences from entry to entry; the first is 0.
+    Differences(&'m [[u8; 4]]),
+    /// Native-endian, of an embedded basket.
+    Native(&'m [u8]),
+    /// To be made again from the counts.
+    LeftOut,
+}
+
+/// A basket's entries, inflated.
+#[derive(Clone, Copy, Debug)]
+pub struct Unsealed<'m> {
+    /// Bytes of all entries.
+    pub data: &'m [u8],
+    /// Bytes of the key: positions in tags count from its first byte.
+    pub keylen: u32,
+    /// How many entries there are.
+    pub entries: usize,
+    offsets: Offsets<'m>,
+    displacements: &'m [[u8; 4]],
+}
+
+impl<'m> Unsealed<'m> {
+    /// An embedded basket: `buffer` begins with the room of a key, `offsets` are native-endian.
+    pub fn embedded(
+        buffer: &'m [u8],
+        keylen: u32,
+        entries: usize,
+        entry_bytes: usize,
+        offsets: &'m [u8],
+    ) -> Result<Self> {
+        let data = buffer.get(keylen as usize..).ok_or_else(|| {
+            Error::malformed("an embedded basket is shorter than its key")
+                .wanted(u64::from(keylen), buffer.len() as u64)
+        })?;
+        let offsets = if offsets.is_empty() { Offsets::Fixed(entry_bytes) } else { Offsets::Native(offsets) };
+        Ok(Self { data, keylen, entries, offsets, displacements: &[] })
+    }
+
+    /// Bytes of an entry, where all have the same and no table says so.
+    pub fn fixed_bytes(&self) -> Option<usize> {
+        match self.offsets {
+            Offsets::Fixed(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// Whether offsets must be made again from counts.
+    pub fn lacks_offsets(&self) -> bool {
+        matches!(self.offsets, Offsets::LeftOut)
+    }
+
+    /// Starts of all entries and the end of the last, as positions in `data`, checked to rise and to stay inside.
+    pub fn starts(&self, into: &mut Vec<u32>) -> Result<()> {
+        into.clear();
+        into.reserve(self.entries + 1);
+        let keylen = self.keylen;
+        match self.offsets {
+            Offsets::Fixed(bytes) => {
+                let step = u32::try_from(bytes).unwrap_or(u32::MAX);
+                if bytes.saturating_mul(self.entries) > self.data.len() {
+                    return Err(Error::malformed("a basket is too short for its entries")
+                        .wanted(bytes.saturating_mul(self.entries) as u64, self.data.len() as u64));
+                }
+                into.extend((0..self.entries as u32).map(|entry| entry * step));
+                into.push(self.entries as u32 * step);
+                return Ok(());
+            }
+            Offsets::Table(table) => {
+                into.extend(table.iter().map(|word| u32::from_be_bytes(*word).wrapping_sub(keylen)));
+            }
+            Offsets::Differences(table) => {
+                let mut at = 0_u32;
+                into.extend(table.iter().map(|word| {
+                    at = at.wrapping_add(u32::from_be_bytes(*word));
+                    at
+                }));
+            }
+            Offsets::Native(bytes) => {
+                let words = bytes.as_chunks::<4>().0.iter().take(self.entries);
+                into.extend(words.map(|word| u32::from_ne_bytes(*word).wrapping_sub(keylen)));
+            }
+            Offsets::LeftOut => return Err(Error::unsupported("entry offsets were left out of the basket")),
+        }
+        into.push(self.data.len() as u32);
+        let rising = into.len() == self.entries + 1 && into.windows(2).all(|pair| pair[0] <= pair[1]);
+        if !rising {
+            return Err(Error::malformed("a basket's entry offsets do not rise within its data"));
+        }
+        Ok(())
+    }
+
+    /// Ends of lists whose items take `wide` bytes each, as `i64` behind `base` items: one an entry, into `into`.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`](crate::ErrorKind::Malformed) where offsets do not rise within the data, or an entry holds no whole
+    /// number of items.
+    pub(crate) fn list_ends(&self, wide: u32, base: i64, into: &mut [u8]) -> Result<()> {
+        let wrong = || Error::malformed("a basket's entry offsets do not fit its data");
+        let Offsets::Table(table) = self.offsets else {
+            let mut starts = Vec::new();
+            self.starts(&mut starts)?;
+            for (out, pair) in into.as_chunks_mut::<8>().0.iter_mut().zip(starts.windows(2)) {
+                if pair[1] % wide != 0 {
+                    return Err(wrong());
+                }
+                *out = (base + i64::from(pair[1] / wide)).to_ne_bytes();
+            }
+            return Ok(());
+        };
+        if table.first().is_none_or(|first| u32::from_be_bytes(*first) != self.keylen) {
+            return Err(wrong());
+        }
+        // Checked all at once: bits of remainders and of steps backwards are gathered and looked at in the end.
+        let (mut uneven, mut before, mut backwards) = (0, 0, false);
+        let end = self.data.len() as u32;
+        let next = table[1..].iter().map(|word| u32::from_be_bytes(*word).wrapping_sub(self.keylen)).chain([end]);
+        if wide.is_power_of_two() {
+            let (shift, mask) = (wide.trailing_zeros(), wide - 1);
+            for (out, at) in into.as_chunks_mut::<8>().0.iter_mut().zip(next) {
+                uneven |= at & mask;
+                backwards |= at < before;
+                before = at;
+                *out = (base + i64::from(at >> shift)).to_ne_bytes();
+            }
+        } else {
+            for (out, at) in into.as_chunks_mut::<8>().0.iter_mut().zip(next) {
+                uneven |= at % wide;
+                backwards |= at < before;
+                before = at;
+                *out = (base + i64::from(at / wide)).to_ne_bytes();
+            }
+        }
+        if uneven != 0 || backwards || before != end { Err(wrong()) } else { Ok(()) }
+    }
+
+    /// By how much tags in an entry are off, because a circular tree moved it.
+    pub fn displacement(&self, entry: usize, start: u32) -> i64 {
+        match self.displacements.get(entry) {
+            Some(word) => i64::from(start) + i64::from(self.keylen) - i64::from(i32::from_be_bytes(*word)),
+            None => 0,
+        }
+    }
+}
+
+/// Entries of a basket that are wanted, as indices in it.
+pub fn wanted(basket: &Range<u64>, want: &Range<u64>) -> Range<usize> {
+    let start = want.start.max(basket.start).min(basket.end);
+    let end = want.end.min(basket.end).max(start);
+    (start - basket.start) as usize..(end - basket.start) as usize
+}

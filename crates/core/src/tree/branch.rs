@@ -1,0 +1,264 @@
+//! Branches and leaves, as their records describe them.
+//!
+//! Format page: `docs/format/tree.md`. Source: `TBranch`, `TBranchElement`, `TLeaf`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::view::{Row, View};
+
+/// Number of a branch in its [`Tree`](super::Tree), depth first.
+pub type BranchId = usize;
+
+/// `TBranch` or one of its subclasses.
+#[derive(Clone, Debug, Default)]
+pub struct Branch {
+    /// Its number.
+    pub id: BranchId,
+    /// `fName`.
+    pub name: Arc<str>,
+    /// `fTitle`.
+    pub title: Arc<str>,
+    /// Names from the top-level branch on, joined by `/`.
+    pub path: Arc<str>,
+    /// Class of the record: `TBranch`, `TBranchElement` and so on.
+    pub class: Arc<str>,
+    /// The branch above.
+    pub parent: Option<BranchId>,
+    /// Sub-branches, in order.
+    pub children: Vec<BranchId>,
+    /// Leaves, in order.
+    pub leaves: Vec<Leaf>,
+    /// `fEntries`.
+    pub entries: u64,
+    /// `fFirstEntry`: the tree's entry that is this branch's first.
+    pub first_entry: u64,
+    /// `fEntryNumber`: one past the last entry.
+    pub entry_number: u64,
+    /// `fCompress`.
+    pub compress: i32,
+    /// `fBasketSize`, bytes of a basket before compression as the writer wished it.
+    pub basket_bytes: u32,
+    /// `fEntryOffsetLen`: 0 where all entries have one length.
+    pub entry_offset_len: i32,
+    /// `fIOFeatures`: what new baskets may leave out.
+    pub io_bits: u8,
+    /// `fSplitLevel`.
+    pub split_level: i32,
+    /// `fTotBytes`, before compression.
+    pub tot_bytes: u64,
+    /// `fZipBytes`, after it.
+    pub zip_bytes: u64,
+    /// `fFileName`: the file that holds the baskets, where it is another one.
+    pub file_name: Arc<str>,
+    /// What `TBranchElement` adds.
+    pub element: Option<ElementBranch>,
+    /// Class of a `TBranchObject`.
+    pub object_class: Option<Arc<str>>,
+    /// Baskets in order.
+    pub(super) baskets: Vec<BasketPlace>,
+}
+
+/// What `TBranchElement` adds to a branch.
+#[derive(Clone, Debug)]
+pub struct ElementBranch {
+    /// `fClassName`: the class that declares the member, or the class of the whole object.
+    pub class_name: Arc<str>,
+    /// `fParentName`.
+    pub parent_name: Arc<str>,
+    /// `fClonesName`: class of the items of a split collection.
+    pub clones_name: Arc<str>,
+    /// `fCheckSum`.
+    pub checksum: u32,
+    /// `fClassVersion`.
+    pub class_version: i32,
+    /// `fID`: which element; -1 for an unsplit object, -2 for a node.
+    pub id: i32,
+    /// `fType`.
+    pub kind: i32,
+    /// `fStreamerType`.
+    pub streamer_type: i32,
+    /// `fMaximum`.
+    pub maximum: i32,
+    /// `fBranchCount`.
+    pub count_branch: Option<BranchId>,
+}
+
+/// `TLeaf` or one of its subclasses.
+#[derive(Clone, Debug)]
+pub struct Leaf {
+    /// `fName`.
+    pub name: Arc<str>,
+    /// `fTitle`: dimensions, and the packing of `Float16_t` and `Double32_t`.
+    pub title: Arc<str>,
+    /// Class: `TLeafI`, `TLeafC`, `TLeafElement` and so on.
+    pub class: Arc<str>,
+    /// `fLen`: items of a fixed length, or for each count.
+    pub len: i32,
+    /// `fLenType`: bytes an item.
+    pub len_type: i32,
+    /// `fIsUnsigned`.
+    pub is_unsigned: bool,
+    /// `fIsRange`.
+    pub is_range: bool,
+    /// `fMaximum`, for leaves that count.
+    pub maximum: i64,
+    /// `fVirtual` of a `TLeafObject`: the class name stands before each object.
+    pub is_virtual: bool,
+    /// `fType` of a `TLeafElement`.
+    pub type_code: i32,
+    /// The leaf that counts: branch and index in it.
+    pub count: Option<(BranchId, usize)>,
+}
+
+/// Where a basket is, and which entries it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BasketPlace {
+    /// The tree's entries.
+    pub entries: Range<u64>,
+    /// Where its bytes are.
+    pub bytes: BasketBytes,
+}
+
+/// Where the bytes of a basket are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BasketBytes {
+    /// A record of the file.
+    Stored {
+        /// `fBasketSeek`.
+        seek: u64,
+        /// `fBasketBytes`; 0 where the writer did not say.
+        nbytes: u32,
+    },
+    /// In the tree's own record, as this object.
+    Embedded(u32),
+}
+
+impl Branch {
+    /// Baskets in the order of their entries.
+    pub fn baskets(&self) -> &[BasketPlace] {
+        &self.baskets
+    }
+
+    /// The tree's entries that this branch has.
+    pub fn entry_range(&self) -> Range<u64> {
+        match (self.baskets.first(), self.baskets.last()) {
+            (Some(first), Some(last)) => first.entries.start..last.entries.end,
+            _ => self.first_entry..self.first_entry,
+        }
+    }
+
+    /// Whether the branch holds values of its own.
+    pub fn has_data(&self) -> bool {
+        match &self.element {
+            Some(element) => {
+                matches!(element.kind, 3 | 4) || self.children.is_empty() || !matches!(element.kind, 0..=2)
+            }
+            None => self.children.is_empty() || !self.leaves.is_empty() && &*self.class != "TBranchObject",
+        }
+    }
+
+    pub(super) fn read(row: Row<'_, '_>) -> Self {
+        let text = |name: &str| -> Arc<str> { row.text(name).into() };
+        let whole = |name: &str| row.int(name).max(0) as u64;
+        let element = row.has("fClassName").then(|| ElementBranch {
+            class_name: text("fClassName"),
+            parent_name: text("fParentName"),
+            clones_name: text("fClonesName"),
+            checksum: row.int("fCheckSum") as u32,
+            class_version: row.int("fClassVersion") as i32,
+            id: row.int("fID") as i32,
+            kind: row.int("fType") as i32,
+            streamer_type: row.int("fStreamerType") as i32,
+            maximum: row.int("fMaximum") as i32,
+            count_branch: None,
+        });
+        let is_object = row.class == "TBranchObject";
+        Self {
+            name: text("fName"),
+            title: text("fTitle"),
+            class: row.class.into(),
+            entries: whole("fEntries"),
+            first_entry: whole("fFirstEntry"),
+            entry_number: whole("fEntryNumber"),
+            compress: row.int("fCompress") as i32,
+            basket_bytes: row.int("fBasketSize").max(0) as u32,
+            entry_offset_len: row.int("fEntryOffsetLen") as i32,
+            io_bits: row.int("fIOFeatures.fIOBits") as u8,
+            split_level: row.int("fSplitLevel") as i32,
+            tot_bytes: row.float("fTotBytes").max(0.0) as u64,
+            zip_bytes: row.float("fZipBytes").max(0.0) as u64,
+            file_name: text("fFileName"),
+            object_class: is_object.then(|| text("fClassName")),
+            element: if is_object { None } else { element },
+            ..Self::default()
+        }
+    }
+
+    /// The list of baskets: those of the file, and those in the tree's own record.
+    pub(super) fn read_baskets(&mut self, row: Row<'_, '_>, view: &View<'_>) {
+        let written = row.int("fWriteBasket").max(0) as usize;
+        let (bytes, seeks, firsts) = (row.ints("fBasketBytes"), row.ints("fBasketSeek"), row.ints("fBasketEntry"));
+        let slots = row.objects("fBaskets");
+        let mut places: Vec<BasketPlace> = Vec::new();
+        let most = written.saturating_add(1).min(seeks.len().max(slots.len()));
+        for index in 0..most {
+            let slot = slots.get(index).copied().unwrap_or(0);
+            let embedded = view.get(slot).filter(|basket| basket.class == "TBasket" && basket.int("fNevBuf") > 0);
+            let seek = seeks.get(index).copied().unwrap_or(0);
+            let nbytes = bytes.get(index).copied().unwrap_or(0);
+            let start = firsts.get(index).copied().unwrap_or(0).max(0) as u64;
+            let (place, entries) = match embedded {
+                // A copy of a basket that is also on storage: the record is the original.
+                Some(_) if index < written && seek > 0 && nbytes > 0 => {
+                    (BasketBytes::Stored { seek: seek as u64, nbytes: nbytes as u32 }, None)
+                }
+                Some(basket) => (BasketBytes::Embedded(slot), Some(basket.int("fNevBuf") as u64)),
+                None if index < written && seek > 0 => {
+                    (BasketBytes::Stored { seek: seek as u64, nbytes: nbytes.max(0) as u32 }, None)
+                }
+                None => continue,
+            };
+            let next = if index < written { firsts.get(index + 1).copied() } else { None };
+            let end = match (next, entries) {
+                (Some(next), _) if next as u64 > start => next as u64,
+                (_, Some(count)) => start + count,
+                _ => self.entry_number.max(self.first_entry + self.entries),
+            };
+            places.push(BasketPlace { entries: start..end.max(start), bytes: place });
+        }
+        self.baskets = places;
+    }
+}
+
+impl Leaf {
+    pub(super) fn read(row: Row<'_, '_>) -> Self {
+        Self {
+            name: row.text("fName").into(),
+            title: row.text("fTitle").into(),
+            class: row.class.into(),
+            len: row.int("fLen") as i32,
+            len_type: row.int("fLenType") as i32,
+            is_unsigned: row.int("fIsUnsigned") != 0,
+            is_range: row.int("fIsRange") != 0,
+            maximum: row.int("fMaximum"),
+            is_virtual: row.int("fVirtual") != 0,
+            type_code: row.int("fType") as i32,
+            count: None,
+        }
+    }
+
+    /// The dimensions in its title: fixed ones; the one that counts is left out.
+    pub fn dimensions(&self) -> Vec<usize> {
+        let mut rest = &*self.title;
+        let mut dimensions = Vec::new();
+        while let Some(open) = rest.find('[') {
+            let Some(length) = rest[open..].find(']') else { break };
+            if let Ok(extent) = rest[open + 1..open + length].trim().parse() {
+                dimensions.push(extent);
+            }
+            rest = &rest[open + length + 1..];
+        }
+        dimensions
+    }
+}

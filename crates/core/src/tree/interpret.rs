@@ -1,0 +1,360 @@
+//! What the bytes of a branch mean: branch to program.
+//!
+//! Format page: `docs/format/tree.md`. Source: `TBranchElement::SetReadLeavesPtr`, `TLeaf*::ReadBasket`.
+
+use std::sync::Arc;
+
+use super::Tree;
+use super::branch::{Branch, BranchId, ElementBranch, Leaf};
+use crate::column::{BufferId, BufferKind, Field, Kind, ListOf, Number, Prim};
+use crate::error::{Error, Result};
+use crate::schema::{Counter, Detail, Element, Program, RunField, Step, Target, TextForm, TypeName};
+
+/// How the entries of a basket are to be read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Form {
+    /// One row of the program an entry.
+    Rows,
+    /// One row an entry, and none where the entry has no bytes: strings and whole objects that were never filled.
+    RowsOrNothing,
+    /// Numbers without anything between, as many as the entry's bytes hold: counted leaves, members of split collections.
+    Jagged {
+        /// Ends of the lists.
+        ends: BufferId,
+        /// Type of the numbers.
+        prim: Prim,
+        /// Numbers an item.
+        per_item: usize,
+    },
+    /// As many items as the entry's bytes hold: members of split collections that are no numbers.
+    Column {
+        /// Ends of the lists.
+        ends: BufferId,
+    },
+    /// One row whose counted array fills the rest of the entry behind a flag byte: counted members of split objects.
+    Counted {
+        /// Bytes of a number.
+        item_bytes: usize,
+    },
+    /// One row, or a column of them, whose counted arrays are counted by another branch.
+    CountedBy {
+        /// The branch that counts.
+        counter: BranchId,
+        /// Ends of the items of a split collection; none for a member of a split object.
+        ends: Option<BufferId>,
+    },
+    /// One object an entry, behind its class name: `TBranchObject` of classes that may vary.
+    Virtual,
+}
+
+/// A branch's meaning: a program, how its entries are laid out, and the type of the column.
+#[derive(Clone, Debug)]
+pub struct Interpretation {
+    /// The program for one entry, or one item.
+    pub program: Arc<Program>,
+    /// How entries are read.
+    pub form: Form,
+    /// Type of the column.
+    pub kind: Kind,
+    /// Its buffers.
+    pub buffers: Vec<BufferKind>,
+    /// Type in C++ words.
+    pub type_name: String,
+}
+
+/// Finds out what a branch means.
+pub(super) fn interpret(tree: &Tree, branch: &Branch) -> Result<Interpretation> {
+    if !branch.has_data() {
+        return Err(Error::unsupported("the branch only groups its sub-branches"));
+    }
+    match &branch.element {
+        Some(element) => element_branch(tree, branch, element),
+        None if branch.object_class.is_some() => object_branch(tree, branch),
+        None => leaf_branch(tree, branch),
+    }
+}
+
+fn rows(program: Program, type_name: String) -> Interpretation {
+    let (kind, buffers) = (program.kind.clone(), program.buffers.clone());
+    Interpretation { program: Arc::new(program), form: Form::Rows, kind, buffers, type_name }
+}
+
+/// Wraps a type in dimensions.
+fn dimensioned(kind: Kind, dimensions: &[usize]) -> Kind {
+    dimensions.iter().rev().fold(kind, |item, &len| Kind::Fixed { len, item: Box::new(item) })
+}
+
+/// The number type of a leaf's items.
+fn leaf_prim(leaf: &Leaf) -> Option<Prim> {
+    let plain = |signed, unsigned| Some(Prim::Plain(if leaf.is_unsigned { unsigned } else { signed }));
+    match &*leaf.class {
+        "TLeafO" => Some(Prim::Plain(Number::Bool)),
+        "TLeafB" => plain(Number::I8, Number::U8),
+        "TLeafS" => plain(Number::I16, Number::U16),
+        "TLeafI" => plain(Number::I32, Number::U32),
+        "TLeafL" | "TLeafG" => plain(Number::I64, Number::U64),
+        "TLeafF" => Some(Prim::Plain(Number::F32)),
+        "TLeafD" => Some(Prim::Plain(Number::F64)),
+        "TLeafF16" => Some(Prim::float16(&leaf.title)),
+        "TLeafD32" => Some(Prim::double32(&leaf.title)),
+        _ => None,
+    }
+}
+
+/// Fixed dimensions of a leaf: those of its title where they agree with its length.
+fn leaf_dimensions(leaf: &Leaf) -> Vec<usize> {
+    let len = usize::try_from(leaf.len).unwrap_or(0).max(1);
+    let dimensions = leaf.dimensions();
+    if dimensions.iter().product::<usize>() == len {
+        // `x[1]` is an array of one.
+        dimensions
+    } else if len == 1 {
+        Vec::new()
+    } else {
+        vec![len]
+    }
+}
+
+fn leaf_branch(tree: &Tree, branch: &Branch) -> Result<Interpretation> {
+    match &branch.leaves[..] {
+        [] => Err(Error::unsupported("the branch has no leaves")),
+        [leaf] if &*leaf.class == "TLeafC" => {
+            let kind = Kind::Text { offsets: 0, bytes: 1 };
+            let steps = vec![Step::Text { form: TextForm::Counted, ends: 0, bytes: 1 }];
+            let program = Program::of(steps, kind, vec![BufferKind::Ends, BufferKind::Bytes]);
+            Ok(Interpretation { form: Form::RowsOrNothing, ..rows(program, "char*".into()) })
+        }
+        [leaf] if &*leaf.class == "TLeafElement" => Err(Error::unsupported("a TLeafElement stands in a plain branch")),
+        [leaf] => {
+            let prim = leaf_prim(leaf)
+                .ok_or_else(|| Error::unsupported(format!("leaves of class {} are unknown", leaf.class)))?;
+            let dimensions = leaf_dimensions(leaf);
+            let count: usize = dimensions.iter().product();
+            let spelled: String = dimensions.iter().map(|len| format!("[{len}]")).collect();
+            let item = prim_name(prim);
+            let number = Kind::Number { buffer: 0, number: prim.number() };
+            let buffers = vec![BufferKind::Numbers(prim.number())];
+            let program = run_program(prim, count, buffers.clone());
+            let item_kind = dimensioned(number, &dimensions);
+            if leaf.count.is_none() {
+                return Ok(Interpretation {
+                    kind: item_kind.clone(),
+                    program: Arc::new(Program { kind: item_kind, ..program }),
+                    form: Form::Rows,
+                    buffers,
+                    type_name: format!("{item}{spelled}"),
+                });
+            }
+            Ok(jagged(program, item_kind, prim, count, format!("{item}[]{spelled}")))
+        }
+        leaves => leaf_list(tree, branch, leaves),
+    }
+}
+
+fn prim_name(prim: Prim) -> String {
+    TypeName::Number(prim).to_string()
+}
+
+fn run_program(prim: Prim, count: usize, buffers: Vec<BufferKind>) -> Program {
+    let field = RunField::new(0, count, prim, 0);
+    let bytes = (count * prim.bytes()) as u32;
+    let kind = Kind::Number { buffer: 0, number: prim.number() };
+    Program::of(vec![Step::Run { fields: Box::new([field]), bytes }], kind, buffers)
+}
+
+/// A list of numbers an entry, as many as its bytes hold.
+fn jagged(program: Program, item: Kind, prim: Prim, per_item: usize, type_name: String) -> Interpretation {
+    let mut buffers = program.buffers.clone();
+    let ends = buffers.len() as BufferId;
+    buffers.push(BufferKind::Ends);
+    let kind = Kind::List { offsets: ends, of: ListOf::Sequence, item: Box::new(item) };
+    Interpretation { program: Arc::new(program), form: Form::Jagged { ends, prim, per_item }, kind, buffers, type_name }
+}
+
+/// Several leaves: one record an entry. A leaf may count another one of the same branch.
+fn leaf_list(tree: &Tree, branch: &Branch, leaves: &[Leaf]) -> Result<Interpretation> {
+    let _ = tree;
+    let (mut steps, mut fields, mut buffers) = (Vec::new(), Vec::new(), Vec::new());
+    let mut names = Vec::new();
+    let mut buffer = |kind| {
+        buffers.push(kind);
+        (buffers.len() - 1) as BufferId
+    };
+    let mut counters: Vec<Option<(BufferId, Number)>> = Vec::new();
+    for leaf in leaves {
+        let name = Arc::clone(&leaf.name);
+        let mut counter = None;
+        let kind = if &*leaf.class == "TLeafC" {
+            let (offsets, bytes) = (buffer(BufferKind::Ends), buffer(BufferKind::Bytes));
+            steps.push(Step::Text { form: TextForm::Counted, ends: offsets, bytes });
+            names.push(format!("{name}: char*"));
+            Kind::Text { offsets, bytes }
+        } else {
+            let prim = leaf_prim(leaf)
+                .ok_or_else(|| Error::unsupported(format!("leaves of class {} are unknown", leaf.class)))?;
+            let dimensions = leaf_dimensions(leaf);
+            let count: usize = dimensions.iter().product();
+            let values = buffer(BufferKind::Numbers(prim.number()));
+            let item = dimensioned(Kind::Number { buffer: values, number: prim.number() }, &dimensions);
+            names.push(format!("{name}: {}", prim_name(prim)));
+            match leaf.count {
+                None => {
+                    let field = RunField::new(0, count, prim, values);
+                    steps.push(Step::Run { fields: Box::new([field]), bytes: (count * prim.bytes()) as u32 });
+                    if dimensions.is_empty() {
+                        counter = Some((values, prim.number()));
+                    }
+                    item
+                }
+                Some((owner, index)) => {
+                    let counted_by = if owner == branch.id { counters.get(index).copied().flatten() } else { None };
+                    let Some((id, number)) = counted_by else {
+                        return Err(Error::unsupported("a leaf of several is counted by another branch"));
+                    };
+                    let ends = buffer(BufferKind::Ends);
+                    let counter = Counter::Member(id, number);
+                    steps.push(Step::Counted { prim, flagged: false, len: count as u32, counter, ends, values });
+                    Kind::List { offsets: ends, of: ListOf::Sequence, item: Box::new(item) }
+                }
+            }
+        };
+        counters.push(counter);
+        fields.push(Field { name, kind, base: false });
+    }
+    let kind = Kind::Record { class: "".into(), fields };
+    let type_name = format!("struct {{{}}}", names.join("; "));
+    Ok(rows(Program::of(crate::schema::regroup(steps), kind, buffers), type_name))
+}
+
+fn element_branch(tree: &Tree, branch: &Branch, element: &ElementBranch) -> Result<Interpretation> {
+    let registry = tree.registry();
+    match element.kind {
+        3 | 4 => {
+            let program = run_program(Prim::Plain(Number::I32), 1, vec![BufferKind::Numbers(Number::I32)]);
+            return Ok(rows(program, "int32_t".into()));
+        }
+        _ if element.id >= 0 && element.kind >= 0 => {}
+        kind => {
+            let class = &element.class_name;
+            let custom = kind < 0;
+            let type_name = TypeName::parse(class)?;
+            let is_class = matches!(type_name, TypeName::Class(_));
+            let target =
+                if is_class && !custom && !registry.versions(class).is_empty() && !crate::schema::is_custom(class) {
+                    let version = Some(element.class_version).filter(|&version| version > 0);
+                    Target::Members {
+                        class: Arc::clone(class),
+                        version,
+                        checksum: Some(element.checksum).filter(|&sum| sum != 0),
+                    }
+                } else {
+                    Target::Value { name: Arc::clone(class) }
+                };
+            let program = registry.program(&target)?;
+            let (kind, buffers) = (program.kind.clone(), program.buffers.clone());
+            return Ok(Interpretation {
+                program,
+                form: Form::RowsOrNothing,
+                kind,
+                buffers,
+                type_name: type_name.to_string(),
+            });
+        }
+    }
+    let target = Target::Member {
+        class: Arc::clone(&element.class_name),
+        version: element.class_version,
+        checksum: element.checksum,
+        index: element.id as usize,
+    };
+    let program = registry.program(&target)?;
+    let info = registry.info(&element.class_name, Some(element.class_version), Some(element.checksum));
+    let member = info.and_then(|info| info.elements.get(element.id as usize));
+    let (kind, buffers) = (program.kind.clone(), program.buffers.clone());
+    let spelled = member.map_or_else(String::new, spell);
+    let in_collection = matches!(element.kind, 31 | 41);
+    let outside = member.filter(|_| needs_counter(&program));
+    if in_collection {
+        let mut buffers = buffers;
+        let ends = buffers.len() as BufferId;
+        buffers.push(BufferKind::Ends);
+        let list = Kind::List { offsets: ends, of: ListOf::Sequence, item: Box::new(kind) };
+        let type_name = format!("{spelled}[]");
+        let form = match (outside, program.single_run()) {
+            (Some(member), _) => Form::CountedBy { counter: counter_of(tree, branch, member)?, ends: Some(ends) },
+            (None, Some((prim, per_item))) => Form::Jagged { ends, prim, per_item },
+            (None, None) => Form::Column { ends },
+        };
+        return Ok(Interpretation { program, form, kind: list, buffers, type_name });
+    }
+    let form = match (outside, program.root_steps()) {
+        // The entry's own length gives the count: no other branch is needed.
+        (Some(_), [Step::Counted { prim, .. }]) => Form::Counted { item_bytes: prim.bytes() },
+        (Some(member), _) => Form::CountedBy { counter: counter_of(tree, branch, member)?, ends: None },
+        (None, _) => Form::RowsOrNothing,
+    };
+    Ok(Interpretation { program, form, kind, buffers, type_name: spelled })
+}
+
+/// Type of a member in C++ words.
+fn spell(member: &Element) -> String {
+    let name = match TypeName::parse(member.type_name.trim_end_matches('*')) {
+        Ok(name) => name.to_string(),
+        Err(_) => member.type_name.to_string(),
+    };
+    let extents: String = member.extents.iter().map(|extent| format!("[{extent}]")).collect();
+    let counted = if matches!(member.detail, Detail::Counted { .. }) { "[]" } else { "" };
+    let pointer = if matches!(member.code, 63 | 64 | 68 | 69) { "*" } else { "" };
+    format!("{name}{pointer}{counted}{extents}")
+}
+
+fn needs_counter(program: &Program) -> bool {
+    let by_outside = |counter: &Counter| *counter == Counter::Outside;
+    program.root_steps().iter().any(|step| match step {
+        Step::Counted { counter, .. } | Step::Loop { counter, .. } => by_outside(counter),
+        _ => false,
+    })
+}
+
+/// The sibling branch that counts for a member. Found by name: `fBranchCount` may name another object's counter.
+fn counter_of(tree: &Tree, branch: &Branch, member: &Element) -> Result<BranchId> {
+    let Detail::Counted { count_name, .. } = &member.detail else {
+        return Err(Error::malformed("a counted member names no counter"));
+    };
+    let prefix = branch.name.rfind('.').map_or("", |dot| &branch.name[..=dot]);
+    let wanted = format!("{prefix}{count_name}");
+    let siblings = match branch.parent {
+        Some(parent) => &tree.branches()[parent].children[..],
+        None => tree.top(),
+    };
+    let by_name = |ids: &[BranchId]| ids.iter().copied().find(|&id| *tree.branches()[id].name == *wanted);
+    // A base class may have a group of its own.
+    let everywhere = || {
+        let mut ids: Vec<BranchId> = (0..tree.branches().len()).collect();
+        let at = branch.id as i64;
+        ids.sort_by_key(|&id| (id as i64 - at).abs());
+        by_name(&ids)
+    };
+    by_name(siblings)
+        .or_else(everywhere)
+        .ok_or_else(|| Error::malformed(format!("no branch {wanted:?} counts for {:?}", branch.name)))
+}
+
+fn object_branch(tree: &Tree, branch: &Branch) -> Result<Interpretation> {
+    let class = branch.object_class.clone().unwrap_or_default();
+    let buffers = vec![BufferKind::Objects];
+    let kind = Kind::Pointer { buffer: 0, class: Arc::clone(&class) };
+    if branch.leaves.first().is_some_and(|leaf| leaf.is_virtual) {
+        let program = Program::of(vec![Step::Pointer { buffer: 0 }], kind.clone(), buffers.clone());
+        return Ok(Interpretation {
+            program: Arc::new(program),
+            form: Form::Virtual,
+            kind,
+            buffers,
+            type_name: class.to_string(),
+        });
+    }
+    let program = tree.registry().program(&Target::Value { name: Arc::clone(&class) })?;
+    let (kind, buffers) = (program.kind.clone(), program.buffers.clone());
+    Ok(Interpretation { program, form: Form::RowsOrNothing, kind, buffers, type_name: class.to_string() })
+}

@@ -1,0 +1,263 @@
+//! TTREE: trees, branches, leaves, baskets and clusters, and what the bytes of a branch mean.
+
+mod basket;
+mod branch;
+mod interpret;
+mod view;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+pub(crate) use basket::wanted;
+pub use basket::{Basket, Unsealed};
+pub use branch::{BasketBytes, BasketPlace, Branch, BranchId, ElementBranch, Leaf};
+pub use interpret::{Form, Interpretation};
+
+use crate::container::Key;
+use crate::error::{Error, Result};
+use crate::file::File;
+use crate::object::Object;
+use crate::schema::Registry;
+use view::View;
+
+/// `TTree`: its branches and clusters. Metadata only; values are read by [`read`](crate::read).
+pub struct Tree {
+    /// `fName`.
+    pub name: Arc<str>,
+    /// `fTitle`.
+    pub title: Arc<str>,
+    /// Class of the record: `TTree`, `TNtuple` and so on.
+    pub class: Arc<str>,
+    /// Cycle of its key.
+    pub cycle: u16,
+    /// `fEntries`.
+    pub entries: u64,
+    /// `fTotBytes`, before compression.
+    pub tot_bytes: u64,
+    /// `fZipBytes`, after it.
+    pub zip_bytes: u64,
+    /// `fAutoFlush`: entries a cluster where positive, minus bytes where negative.
+    pub auto_flush: i64,
+    /// Names and expressions of `fAliases`.
+    pub aliases: Vec<(String, String)>,
+    /// The whole record.
+    pub object: Object,
+    branches: Vec<Branch>,
+    top: Vec<BranchId>,
+    cluster_ends: Vec<i64>,
+    cluster_sizes: Vec<i64>,
+    interpretations: Vec<OnceLock<Result<Arc<Interpretation>, Error>>>,
+    file: File,
+    registry: Arc<Registry>,
+}
+
+impl std::fmt::Debug for Tree {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tree").field("name", &self.name).field("entries", &self.entries).finish_non_exhaustive()
+    }
+}
+
+impl Tree {
+    pub(crate) fn new(file: &File, key: &Key, object: Object) -> Result<Self> {
+        let table = Arc::clone(object.table());
+        let view = View::new(&table);
+        let row = view.get(object.id()).ok_or_else(|| Error::malformed("the tree was not decoded"))?;
+        if !row.has("fBranches") || !row.has("fEntries") {
+            return Err(Error::mismatch(format!("an object of class {} is no tree", key.class)));
+        }
+        let mut builder = Builder {
+            view: &view,
+            branches: Vec::new(),
+            ids: HashMap::new(),
+            leaves: HashMap::new(),
+            counts: Vec::new(),
+        };
+        let mut top = Vec::new();
+        for &id in row.objects("fBranches") {
+            top.extend(builder.branch(id, None, 0)?);
+        }
+        builder.connect();
+        let branches = builder.branches;
+        let aliases = view.get(row.pointer("fAliases")).map_or_else(Vec::new, |list| {
+            list.items()
+                .iter()
+                .filter_map(|&id| view.get(id))
+                .map(|alias| (alias.text("fName"), alias.text("fTitle")))
+                .collect()
+        });
+        Ok(Self {
+            name: row.text("fName").into(),
+            title: row.text("fTitle").into(),
+            class: Arc::clone(&key.class),
+            cycle: key.cycle,
+            entries: row.float("fEntries").max(0.0) as u64,
+            tot_bytes: row.float("fTotBytes").max(0.0) as u64,
+            zip_bytes: row.float("fZipBytes").max(0.0) as u64,
+            auto_flush: row.int("fAutoFlush"),
+            aliases,
+            cluster_ends: row.ints("fClusterRangeEnd"),
+            cluster_sizes: row.ints("fClusterSize"),
+            interpretations: branches.iter().map(|_| OnceLock::new()).collect(),
+            branches,
+            top,
+            file: file.clone(),
+            registry: file.registry()?,
+            object,
+        })
+    }
+
+    /// The file it is in.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The classes of its file.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// All branches, depth first.
+    pub fn branches(&self) -> &[Branch] {
+        &self.branches
+    }
+
+    /// Top-level branches.
+    pub fn top(&self) -> &[BranchId] {
+        &self.top
+    }
+
+    /// A branch by path, or by name where no path matches: the first one depth first.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound), naming branches that look alike.
+    pub fn branch(&self, path: &str) -> Result<&Branch> {
+        let path = path.trim_matches('/');
+        let found = self.branches.iter().find(|branch| &*branch.path == path);
+        let found = found.or_else(|| self.branches.iter().find(|branch| &*branch.name == path));
+        let found = found.or_else(|| self.branches.iter().find(|branch| branch.name.trim_end_matches('.') == path));
+        found.ok_or_else(|| {
+            let mut near: Vec<_> =
+                self.branches.iter().map(|branch| (crate::file::distance(path, &branch.name), &branch.path)).collect();
+            near.sort();
+            let names: Vec<_> = near.iter().take(5).map(|(_, path)| format!("{path:?}")).collect();
+            self.place(Error::not_found(format!("no branch {path:?}; nearest: {}", names.join(", "))))
+        })
+    }
+
+    /// What the bytes of a branch mean.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) naming why nobody can decode it.
+    pub fn interpretation(&self, id: BranchId) -> Result<Arc<Interpretation>> {
+        let slot = self.interpretations.get(id).ok_or_else(|| Error::not_found("no such branch"))?;
+        let found = slot.get_or_init(|| interpret::interpret(self, &self.branches[id]).map(Arc::new));
+        match found {
+            Ok(interpretation) => Ok(Arc::clone(interpretation)),
+            Err(error) => Err(self.place(error.duplicate()).in_object(&self.branches[id].path)),
+        }
+    }
+
+    /// Entry ranges of the clusters.
+    ///
+    /// Source: `TTree::TClusterIterator`. Trees before 2009 have none: one cluster for the branch with the fewest
+    /// baskets' borders would be a guess, so the whole tree counts as one.
+    pub fn clusters(&self) -> Vec<Range<u64>> {
+        let mut clusters = Vec::new();
+        let mut start = 0_u64;
+        let mut fill = |until: u64, size: i64| {
+            let size = if size > 0 { size as u64 } else { until.saturating_sub(start).max(1) };
+            while start < until {
+                let end = until.min(start.saturating_add(size));
+                clusters.push(start..end);
+                start = end;
+            }
+        };
+        for (&last, &size) in self.cluster_ends.iter().zip(&self.cluster_sizes) {
+            fill((last.max(-1) + 1) as u64, size);
+        }
+        fill(self.entries, self.auto_flush);
+        clusters
+    }
+
+    pub(crate) fn place(&self, error: Error) -> Error {
+        self.file.name(error)
+    }
+}
+
+/// Makes the list of branches from the objects of the record.
+struct Builder<'v, 'a> {
+    view: &'v View<'a>,
+    branches: Vec<Branch>,
+    /// Branches by object.
+    ids: HashMap<u32, BranchId>,
+    /// Leaves by object.
+    leaves: HashMap<u32, (BranchId, usize)>,
+    /// Leaves, and the objects that count for them.
+    counts: Vec<((BranchId, usize), u32)>,
+}
+
+impl Builder<'_, '_> {
+    fn branch(&mut self, object: u32, parent: Option<BranchId>, depth: u32) -> Result<Option<BranchId>> {
+        const DEEPEST: u32 = 200;
+        let Some(row) = self.view.get(object) else {
+            return match self.view.failure(object) {
+                Some(failure) => Err(failure),
+                None => Ok(None),
+            };
+        };
+        if depth > DEEPEST || self.ids.contains_key(&object) {
+            return Err(Error::malformed("branches contain each other"));
+        }
+        let id = self.branches.len();
+        self.ids.insert(object, id);
+        let mut branch = Branch::read(row);
+        branch.id = id;
+        branch.parent = parent;
+        branch.path = match parent {
+            Some(parent) => format!("{}/{}", self.branches[parent].path, branch.name).into(),
+            None => Arc::clone(&branch.name),
+        };
+        branch.read_baskets(row, self.view);
+        for &leaf in row.objects("fLeaves") {
+            if let Some(leaf_row) = self.view.get(leaf) {
+                let place = (id, branch.leaves.len());
+                self.leaves.insert(leaf, place);
+                let count = leaf_row.pointer("fLeafCount");
+                if count != 0 {
+                    self.counts.push((place, count));
+                }
+                branch.leaves.push(Leaf::read(leaf_row));
+            }
+        }
+        self.branches.push(branch);
+        for &child in row.objects("fBranches") {
+            if let Some(child) = self.branch(child, Some(id), depth + 1)? {
+                self.branches[id].children.push(child);
+            }
+        }
+        Ok(Some(id))
+    }
+
+    /// Resolves references between branches, once all are known.
+    fn connect(&mut self) {
+        for ((branch, leaf), counter) in std::mem::take(&mut self.counts) {
+            self.branches[branch].leaves[leaf].count = self.leaves.get(&counter).copied();
+        }
+        let counts: Vec<_> = self
+            .ids
+            .iter()
+            .filter_map(|(&object, &id)| {
+                let count = self.view.get(object)?.pointer("fBranchCount");
+                Some((id, self.ids.get(&count).copied()?))
+            })
+            .collect();
+        for (id, count) in counts {
+            if let Some(element) = &mut self.branches[id].element {
+                element.count_branch = Some(count);
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Looks into decoded objects by member name, for records that the engine itself needs.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::column::{Kind, Number, Part};
+use crate::object::list_bounds;
+use crate::schema::Objects;
+use crate::wire::text;
+
+/// Objects of a record. Names of members are looked up once for each class.
+pub(super) struct View<'a> {
+    objects: &'a Objects,
+    members: RefCell<HashMap<*const Kind, HashMap<&'a str, &'a Kind>>>,
+}
+
+/// One object.
+#[derive(Clone, Copy)]
+pub(super) struct Row<'v, 'a> {
+    view: &'v View<'a>,
+    pub(super) class: &'a str,
+    part: &'a Part,
+    kind: &'a Kind,
+    row: usize,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(objects: &'a Objects) -> Self {
+        Self { objects, members: RefCell::default() }
+    }
+
+    /// Why an object could not be decoded.
+    pub(super) fn failure(&self, id: u32) -> Option<crate::Error> {
+        self.objects.failure(id).map(crate::Error::duplicate)
+    }
+
+    pub(super) fn get(&self, id: u32) -> Option<Row<'_, 'a>> {
+        let row = self.objects.get(id)?;
+        Some(Row { view: self, class: row.class, part: row.part, kind: row.kind, row: row.row })
+    }
+}
+
+impl<'v, 'a> Row<'v, 'a> {
+    fn kind(&self, name: &str) -> Option<&'a Kind> {
+        let mut cache = self.view.members.borrow_mut();
+        let known = cache.entry(std::ptr::from_ref(self.kind)).or_insert_with(|| {
+            // A member of the class itself wins over one of its bases, which come first.
+            self.kind.members().into_iter().map(|(name, kind)| (&**name, kind)).collect()
+        });
+        if let Some(found) = known.get(name) {
+            return Some(found);
+        }
+        // A member of a member by value.
+        let (outer, inner) = name.split_once('.')?;
+        known.get(outer).and_then(|kind| crate::object::find(kind, inner))
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.kind(name).is_some()
+    }
+
+    /// A whole number; 0 where there is no such member.
+    pub(super) fn int(&self, name: &str) -> i64 {
+        match self.kind(name) {
+            Some(Kind::Number { buffer, number }) => {
+                numbers(self.part.bytes(*buffer), *number, self.row..self.row + 1).next()
+            }
+            _ => None,
+        }
+        .unwrap_or(0)
+    }
+
+    pub(super) fn float(&self, name: &str) -> f64 {
+        match self.kind(name) {
+            Some(Kind::Number { buffer, number: Number::F64 }) => {
+                let bytes = self.part.bytes(*buffer).get(8 * self.row..);
+                bytes.and_then(|bytes| bytes.first_chunk()).map_or(0.0, |chunk| f64::from_ne_bytes(*chunk))
+            }
+            _ => self.int(name) as f64,
+        }
+    }
+
+    pub(super) fn text(&self, name: &str) -> String {
+        self.kind(name).map_or_else(String::new, |kind| match kind {
+            Kind::Text { offsets, bytes } => {
+                text(self.part.bytes(*bytes).get(list_bounds(self.part, *offsets, self.row)).unwrap_or(&[]))
+            }
+            _ => String::new(),
+        })
+    }
+
+    /// A list of whole numbers.
+    pub(super) fn ints(&self, name: &str) -> Vec<i64> {
+        match self.kind(name) {
+            Some(Kind::List { offsets, item, .. }) => match &**item {
+                Kind::Number { buffer, number } => {
+                    numbers(self.part.bytes(*buffer), *number, list_bounds(self.part, *offsets, self.row)).collect()
+                }
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    /// The number of the object behind a pointer, 0 for null.
+    pub(super) fn pointer(&self, name: &str) -> u32 {
+        match self.kind(name) {
+            Some(Kind::Pointer { buffer, .. }) => self.part.words(*buffer).get(self.row).copied().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// The objects of a collection that is a member by value.
+    pub(super) fn objects(&self, name: &str) -> &'a [u32] {
+        match self.kind(name) {
+            Some(collection @ Kind::Record { .. }) => items(self.part, collection, self.row),
+            _ => &[],
+        }
+    }
+
+    /// The objects of a collection that this object is.
+    pub(super) fn items(&self) -> &'a [u32] {
+        items(self.part, self.kind, self.row)
+    }
+}
+
+fn items<'a>(part: &'a Part, collection: &'a Kind, row: usize) -> &'a [u32] {
+    match crate::object::find(collection, "items") {
+        Some(Kind::List { offsets, item, .. }) => match &**item {
+            Kind::Pointer { buffer, .. } => part.words(*buffer).get(list_bounds(part, *offsets, row)).unwrap_or(&[]),
+            _ => &[],
+        },
+        _ => &[],
+    }
+}
+
+/// Whole numbers of a buffer.
+fn numbers(bytes: &[u8], number: Number, rows: Range<usize>) -> Box<dyn Iterator<Item = i64> + '_> {
+    macro_rules! each {
+        ($type:ty) => {{
+            const WIDE: usize = size_of::<$type>();
+            let slice = bytes.get(rows.start * WIDE..rows.end * WIDE).unwrap_or(&[]);
+            Box::new(slice.as_chunks::<WIDE>().0.iter().map(|chunk| <$type>::from_ne_bytes(*chunk) as i64))
+        }};
+    }
+    match number {
+        Number::Bool | Number::U8 => each!(u8),
+        Number::I8 => each!(i8),
+        Number::I16 => each!(i16),
+        Number::U16 => each!(u16),
+        Number::I32 => each!(i32),
+        Number::U32 => each!(u32),
+        Number::I64 => each!(i64),
+        Number::U64 => each!(u64),
+        Number::F32 => each!(f32),
+        Number::F64 => each!(f64),
+    }
+}

@@ -1,0 +1,117 @@
+//! The big-endian counterpart of [`Reader`](super::Reader).
+
+/// Appends big-endian values to a buffer.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::wire::{Reader, Writer};
+/// let mut writer = Writer::default();
+/// writer.i32(-2);
+/// writer.string(b"name");
+/// let bytes = writer.into_bytes();
+/// let mut reader = Reader::new(&bytes);
+/// assert_eq!((reader.i32()?, reader.string()?), (-2, &b"name"[..]));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Writer {
+    bytes: Vec<u8>,
+    origin: usize,
+}
+
+macro_rules! primitives {
+    ($($name:ident $type:ty),* $(,)?) => {$(
+        #[doc = concat!("Appends one big-endian `", stringify!($type), "`.")]
+        #[inline]
+        pub fn $name(&mut self, value: $type) {
+            self.bytes.extend_from_slice(&value.to_be_bytes());
+        }
+    )*};
+}
+
+impl Writer {
+    /// A writer whose first byte has position `origin` (the key's length).
+    pub fn with_origin(origin: usize) -> Self {
+        Self { bytes: Vec::new(), origin }
+    }
+
+    primitives!(u8 u8, i8 i8, u16 u16, i16 i16, u32 u32, i32 i32, u64 u64, i64 i64, f32 f32, f64 f64);
+
+    /// Position counted from the start of the key.
+    pub fn position(&self) -> usize {
+        self.origin + self.bytes.len()
+    }
+
+    /// Appends bytes as they are.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Appends a counted string: one length byte, or 255 and four.
+    pub fn string(&mut self, text: &[u8]) {
+        match u8::try_from(text.len()) {
+            Ok(short) if short < 255 => self.u8(short),
+            _ => {
+                self.u8(255);
+                self.u32(text.len() as u32);
+            }
+        }
+        self.bytes(text);
+    }
+
+    /// Writes what `body` writes inside a byte-counted frame of class version `version`.
+    pub fn framed(&mut self, version: i16, body: impl FnOnce(&mut Self)) {
+        let at = self.bytes.len();
+        self.u32(0);
+        self.i16(version);
+        body(self);
+        let count = (self.bytes.len() - at - 4) as u32 | super::BYTE_COUNT;
+        self.bytes[at..at + 4].copy_from_slice(&count.to_be_bytes());
+    }
+
+    /// What was written.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// What was written, to look at.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Reader;
+
+    #[test]
+    fn strings_of_every_border_length_come_back() {
+        for length in [0, 1, 254, 255, 256, 70_000] {
+            let text = vec![b'a'; length];
+            let mut writer = Writer::default();
+            writer.string(&text);
+            let bytes = writer.into_bytes();
+            let mut reader = Reader::new(&bytes);
+            assert_eq!(reader.string().unwrap(), text);
+            assert_eq!(reader.left(), 0);
+        }
+    }
+
+    #[test]
+    fn frames_nest() {
+        let mut writer = Writer::default();
+        writer.framed(3, |outer| {
+            outer.u8(1);
+            outer.framed(4, |inner| inner.u16(2));
+        });
+        let bytes = writer.into_bytes();
+        let mut reader = Reader::new(&bytes);
+        let outer = reader.frame().unwrap();
+        assert_eq!((outer.version, outer.end), (3, Some(15)));
+        reader.u8().unwrap();
+        let inner = reader.frame().unwrap();
+        assert_eq!((inner.version, inner.end), (4, Some(15)));
+    }
+}

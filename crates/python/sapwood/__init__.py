@@ -1,0 +1,33 @@
+"""Sapwood reads and writes CERN ROOT files at the speed of the hardware, without ROOT."""
+
+from __future__ import annotations
+
+from sapwood import errors
+from sapwood._core import SapwoodError, __version__
+from sapwood.branch import Branch
+from sapwood.compression import Compression
+from sapwood.directory import Directory, Key
+from sapwood.errors import NotFoundError as KeyInFileError
+from sapwood.file import File, open
+from sapwood.iteration import Report
+from sapwood.many import concatenate, iterate
+from sapwood.model import Model
+from sapwood.tree import Tree
+
+__all__ = [
+    "Branch",
+    "Compression",
+    "Directory",
+    "File",
+    "Key",
+    "KeyInFileError",
+    "Model",
+    "Report",
+    "SapwoodError",
+    "Tree",
+    "__version__",
+    "concatenate",
+    "errors",
+    "iterate",
+    "open",
+]

@@ -1,0 +1,244 @@
+"""Branches of a tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sapwood import interpretation, reading
+from sapwood.branches import HasBranches
+from sapwood.compression import Compression
+from sapwood.errors import MismatchError, SapwoodError
+from sapwood.interpretation import Grouped, Interpretation, Unknown
+
+if TYPE_CHECKING:
+    from sapwood.tree import Tree
+
+
+class Branch(HasBranches):
+    """A branch of a tree: a column, or a group of columns; a mapping from names to the branches below it."""
+
+    def __init__(self, tree: Tree, id: int, name: str, parent: Branch | None) -> None:
+        self._tree = tree
+        self._id = id
+        self.name: str = name
+        """Its name (``fName``)."""
+        self._parent = parent
+        self._children: list[Branch] = []
+        self._facts: dict[str, Any] | None = None
+        self._interpretation: Interpretation | None = None
+
+    @property
+    def _row(self) -> dict[str, Any]:
+        if self._facts is None:
+            self._facts = self._tree._core.branch(self._id)
+        return self._facts
+
+    @property
+    def tree(self) -> Tree:
+        """The tree."""
+        return self._tree
+
+    @property
+    def parent(self) -> Any:
+        """The branch above, or the tree."""
+        return self._parent if self._parent is not None else self._tree
+
+    @property
+    def top_level(self) -> bool:
+        """Is it directly below the tree?"""
+        return self._parent is None
+
+    @property
+    def index(self) -> int:
+        """Its place among the branches of its parent."""
+        return next(at for at, one in enumerate(self.parent._children) if one is self)
+
+    @property
+    def path(self) -> str:
+        """Names from the top-level branch down to this one, joined by ``/``."""
+        return str(self._row["path"])
+
+    @property
+    def object_path(self) -> str:
+        """Its path in the file."""
+        return f"{self._tree.object_path}:{self.path}"
+
+    @property
+    def title(self) -> str:
+        """Its title (``fTitle``)."""
+        return str(self._row["title"])
+
+    @property
+    def classname(self) -> str:
+        """Class of its record: ``TBranch``, ``TBranchElement`` and so on."""
+        return str(self._row["class"])
+
+    @property
+    def num_entries(self) -> int:
+        """Its entries (``fEntries``)."""
+        return int(self._row["entries"])
+
+    @property
+    def count_branch(self) -> Branch | None:
+        """The branch that counts its items; ``None`` where there is none."""
+        counter = self._row["count_branch"]
+        return None if counter is None else self._tree._all[counter]
+
+    # ---- type
+
+    @property
+    def interpretation(self) -> Interpretation:
+        """What its bytes mean: an :class:`~sapwood.interpretation.Interpretation`.
+
+        ``Grouped`` for a branch without values of its own, ``Unknown`` for one that nobody can decode.
+        """
+        if self._interpretation is None:
+            self._interpretation = self._interpret()
+        return self._interpretation
+
+    def _interpret(self) -> Interpretation:
+        if self._children:
+            declared = self._declared()
+            if declared != "TClonesArray" or not self._row["has_data"]:
+                return Grouped(declared, {child.name: child.interpretation for child in self._children})
+        try:
+            name, kind = self._tree._core.interpretation(self._id)
+        except SapwoodError as error:
+            return Unknown(error)
+        return Interpretation(interpretation.typename(name, kind), kind)
+
+    def _declared(self) -> str | None:
+        """The class that a branch with branches below it is declared with; ``None`` where nothing says it."""
+        row = self._row
+        if row["class_name"] is None:
+            return None
+        if self._parent is None:
+            return str(row["class_name"])
+        if row["element_id"] is not None and row["element_id"] >= 0:
+            versions = self._tree.file.streamers.get(row["class_name"], {})
+            info = versions.get(row["class_version"]) or next(iter(versions.values()), None)
+            if info is not None and row["element_id"] < len(info.elements):
+                return info.elements[row["element_id"]].typename
+        return str(row["clones_name"] or row["class_name"])
+
+    @property
+    def typename(self) -> str:
+        """Type in C++ words; ``unknown`` where nobody can decode it."""
+        return self.interpretation.typename
+
+    @property
+    def streamer(self) -> Any:
+        """What the file says of its class; ``None`` where it says nothing."""
+        return self._tree.file.streamer_named(self._row["class_name"] or "")
+
+    # ---- baskets
+
+    @property
+    def compression(self) -> Compression:
+        """Setting that its baskets are written with."""
+        return Compression.from_code(self._row["compress"])
+
+    @property
+    def compressed_bytes(self) -> int:
+        """Bytes of all its baskets in the file (``fZipBytes``)."""
+        return int(self._row["zip_bytes"])
+
+    @property
+    def uncompressed_bytes(self) -> int:
+        """Bytes of all its baskets once inflated (``fTotBytes``)."""
+        return int(self._row["tot_bytes"])
+
+    @property
+    def compression_ratio(self) -> float:
+        """Inflated bytes for one byte in the file; not a number for a branch without baskets."""
+        return self.uncompressed_bytes / self.compressed_bytes if self.compressed_bytes else float("nan")
+
+    @property
+    def _baskets(self) -> list[tuple[int, int, int | None, int]]:
+        if "basket_rows" not in self._row:
+            self._row["basket_rows"] = self._tree._core.baskets(self._id)
+        rows: list[tuple[int, int, int | None, int]] = self._row["basket_rows"]
+        return rows
+
+    @property
+    def num_baskets(self) -> int:
+        """Its baskets, those in the tree's own record included."""
+        return len(self._baskets)
+
+    @property
+    def entry_offsets(self) -> list[int]:
+        """First entry of each basket, and the end: one number more than baskets."""
+        rows = self._baskets
+        if not rows:
+            return [0]
+        return [row[0] for row in rows] + [rows[-1][1]]
+
+    def basket_entry_start_stop(self, basket_num: int) -> tuple[int, int]:
+        """First entry of a basket, and one past its last."""
+        start, stop, _, _ = self._basket(basket_num)
+        return start, stop
+
+    def basket_compressed_bytes(self, basket_num: int) -> int:
+        """Bytes of a basket's record in the file, key included; 0 for one in the tree's own record."""
+        return self._basket(basket_num)[3]
+
+    def basket_seek(self, basket_num: int) -> int | None:
+        """Where a basket's record begins in the file; ``None`` for one in the tree's own record."""
+        return self._basket(basket_num)[2]
+
+    def _basket(self, basket_num: int) -> tuple[int, int, int | None, int]:
+        rows = self._baskets
+        if not 0 <= basket_num < len(rows):
+            raise IndexError(f"branch {self.name!r} has {len(rows)} baskets, so there is no basket {basket_num}")
+        return rows[basket_num]
+
+    def entries_to_ranges_or_baskets(self, entry_start: int, entry_stop: int) -> list[int]:
+        """Numbers of the baskets that hold entries of a range."""
+        return [i for i, row in enumerate(self._baskets) if entry_start < row[1] and row[0] < entry_stop]
+
+    # ---- values
+
+    def array(
+        self,
+        interpretation: Any = None,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+        *,
+        entries: Any = None,
+        library: Any = "ak",
+        progress: bool | None = None,
+    ) -> Any:
+        """Reads the branch for all its entries or some of them; of a group, an array of records.
+
+        ``interpretation`` may be a NumPy type to look at the numbers with, of the same size. The rest is as in
+        :meth:`~sapwood.branches.HasBranches.arrays`; ``library="np"`` gives one NumPy array, of objects where entries
+        are no plain numbers.
+
+        Shape: one row an entry. Raises :class:`~sapwood.errors.UnsupportedError` naming why nobody can decode it.
+        """
+        total = self.num_entries if not self._children else self._tree.num_entries
+        selection = reading.select(total, entry_start, entry_stop, entries)
+        if interpretation is not None and not isinstance(interpretation, Interpretation):
+            flat = reading.read_branch(self, selection, "np", progress)
+            dtype = np.dtype(interpretation).newbyteorder("=")
+            if flat.dtype == object or flat.dtype.itemsize != dtype.itemsize:
+                raise MismatchError(f"{self.path!r} holds {self.typename}, which cannot be looked at as {dtype}")
+            return reading.wrap(flat.view(dtype), library, selection)
+        return reading.read_branch(self, selection, library, progress)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        out = self.array(library="np")
+        return out if dtype is None else out.astype(dtype)
+
+    def __repr__(self) -> str:
+        below = f" ({len(self)} subbranches)" if self._children else ""
+        return f"<{self.classname} {self.name!r}{below} in {self._tree.name!r}>"
+
+    def __reduce__(self) -> Any:
+        return _reopened, (self._tree, self._id)
+
+
+def _reopened(tree: Tree, id: int) -> Branch:
+    return tree._all[id]

@@ -1,0 +1,443 @@
+"""What trees and branches have in common: a mapping from names to branches, and reading several of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from sapwood import iteration, reading, sizes
+from sapwood.errors import near, not_found
+from sapwood.filters import Filter, as_match
+
+if TYPE_CHECKING:
+    from sapwood.branch import Branch
+    from sapwood.tree import Tree
+
+BranchFilter = Callable[["Branch"], bool]
+
+
+class HasBranches(Mapping[str, "Branch"]):
+    """A mapping from names of branches to branches.
+
+    ``keys``, ``values``, ``items`` and ``typenames`` go depth first, in the order of the file, and take filters:
+    ``filter_name`` sees a branch's name, its path, and its path with a leading slash; ``filter_typename`` the type in
+    C++ words; ``filter_branch`` is a function of the branch. See :mod:`sapwood.filters`.
+    """
+
+    _children: Sequence[Branch]
+
+    @property
+    def branches(self) -> list[Branch]:
+        """The branches directly below, in the order of the file."""
+        return list(self._children)
+
+    @property
+    def tree(self) -> Tree:
+        """The tree."""
+        raise NotImplementedError
+
+    @property
+    def object_path(self) -> str:
+        """Its path in the file."""
+        raise NotImplementedError
+
+    @property
+    def file_path(self) -> str:
+        """Name of the file."""
+        return self.tree.file.file_path
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Names of expressions that the tree brings along, and the expressions."""
+        return self.tree.aliases
+
+    # ---- names
+
+    def iteritems(
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: BranchFilter | None = None,
+        recursive: bool = True,
+        full_paths: bool = True,
+        ignore_duplicates: bool = False,
+    ) -> Iterator[tuple[str, Branch]]:
+        """Names and branches, as :meth:`items`."""
+        name_passes, type_passes = as_match(filter_name), as_match(filter_typename)
+        if filter_branch is not None and not callable(filter_branch):
+            raise TypeError(f"filter_branch is None or a function of a branch, not {filter_branch!r}")
+        seen: set[str] = set()
+        todo: list[tuple[str, Branch]] = [(child.name, child) for child in reversed(self._children)]
+        while todo:
+            path, branch = todo.pop()
+            if recursive:
+                todo.extend((f"{path}/{child.name}", child) for child in reversed(branch._children))
+            if name_passes is not None:
+                name = branch.name
+                if not (name_passes(name) or (path != name and name_passes(path)) or name_passes("/" + path)):
+                    continue
+            if type_passes is not None and not type_passes(branch.typename):
+                continue
+            if filter_branch is not None and not filter_branch(branch):
+                continue
+            shown = path if full_paths else branch.name
+            if ignore_duplicates:
+                if shown in seen:
+                    continue
+                seen.add(shown)
+            yield shown, branch
+
+    def iterkeys(
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: BranchFilter | None = None,
+        recursive: bool = True,
+        full_paths: bool = True,
+        ignore_duplicates: bool = False,
+    ) -> Iterator[str]:
+        """Names, as :meth:`keys`."""
+        for name, _ in self.iteritems(
+            filter_name=filter_name,
+            filter_typename=filter_typename,
+            filter_branch=filter_branch,
+            recursive=recursive,
+            full_paths=full_paths,
+            ignore_duplicates=ignore_duplicates,
+        ):
+            yield name
+
+    def keys(  # type: ignore[override]
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: BranchFilter | None = None,
+        recursive: bool = True,
+        full_paths: bool = True,
+        ignore_duplicates: bool = False,
+    ) -> list[str]:
+        """Names of the branches; of those below them too if ``recursive``, then as paths if ``full_paths``."""
+        return list(
+            self.iterkeys(
+                filter_name=filter_name,
+                filter_typename=filter_typename,
+                filter_branch=filter_branch,
+                recursive=recursive,
+                full_paths=full_paths,
+                ignore_duplicates=ignore_duplicates,
+            )
+        )
+
+    def itervalues(
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: BranchFilter | None = None,
+        recursive: bool = True,
+    ) -> Iterator[Branch]:
+        """The branches themselves."""
+        for _, branch in self.iteritems(
+            filter_name=filter_name,
+            filter_typename=filter_typename,
+            filter_branch=filter_branch,
+            recursive=recursive,
+            full_paths=False,
+        ):
+            yield branch
+
+    def values(  # type: ignore[override]
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: BranchFilter | None = None,
+        recursive: bool = True,
+    ) -> list[Branch]:
+        """The branches themselves."""
+        return list(
+            self.itervalues(
+                filter_name=filter_name,
+                filter_typename=filter_typename,
+                filter_branch=filter_branch,
+                recursive=recursive,
+            )
+        )
+
+    def items(  # type: ignore[override]
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: BranchFilter | None = None,
+        recursive: bool = True,
+        full_paths: bool = True,
+        ignore_duplicates: bool = False,
+    ) -> list[tuple[str, Branch]]:
+        """Names and branches."""
+        return list(
+            self.iteritems(
+                filter_name=filter_name,
+                filter_typename=filter_typename,
+                filter_branch=filter_branch,
+                recursive=recursive,
+                full_paths=full_paths,
+                ignore_duplicates=ignore_duplicates,
+            )
+        )
+
+    def itertypenames(
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: BranchFilter | None = None,
+        recursive: bool = True,
+        full_paths: bool = True,
+    ) -> Iterator[tuple[str, str]]:
+        """Names and types in C++ words."""
+        for name, branch in self.iteritems(
+            filter_name=filter_name,
+            filter_typename=filter_typename,
+            filter_branch=filter_branch,
+            recursive=recursive,
+            full_paths=full_paths,
+        ):
+            yield name, branch.typename
+
+    def typenames(
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: BranchFilter | None = None,
+        recursive: bool = True,
+        full_paths: bool = True,
+    ) -> dict[str, str]:
+        """Type of each branch in C++ words; ``unknown`` where nobody can decode it."""
+        return dict(
+            self.itertypenames(
+                filter_name=filter_name,
+                filter_typename=filter_typename,
+                filter_branch=filter_branch,
+                recursive=recursive,
+                full_paths=full_paths,
+            )
+        )
+
+    def _find(self, where: str) -> Branch | None:
+        """A branch by name or path; by name the one directly below, else the first one depth first."""
+        recursive = not where.startswith("/")
+        name = where if recursive else where[1:]
+        found = self._direct(name)
+        if found is not None:
+            return found
+        if "/" in name:
+            at: HasBranches | None = self
+            for piece in name.split("/"):
+                if piece and at is not None:
+                    at = at._find(piece)
+            return at if at is not self else None  # type: ignore[return-value]
+        return self._below(name) if recursive else None
+
+    def _direct(self, name: str) -> Branch | None:
+        return next((child for child in self._children if child.name == name), None)
+
+    def _below(self, name: str) -> Branch | None:
+        for child in self._children:
+            found = child._direct(name) or child._below(name)
+            if found is not None:
+                return found
+        return None
+
+    def __getitem__(self, where: Any) -> Branch:
+        if isinstance(where, int) and not isinstance(where, bool):
+            return self._children[where]
+        if not isinstance(where, str):
+            raise TypeError(f"branches are named by a string or counted by a whole number, not {where!r}")
+        found = self._find(where)
+        if found is None:
+            names = [branch.name for branch in self.itervalues()] if "/" not in where else self.keys()
+            message = f"not found: no branch {where!r}{near(where, names)}"
+            raise not_found(message, self.file_path, self.object_path)
+        return found
+
+    def get(self, where: Any, default: Any = None) -> Any:
+        """The branch of a name; ``default`` where there is none."""
+        found = self._find(where) if isinstance(where, str) else None
+        return default if found is None else found
+
+    def __contains__(self, where: object) -> bool:
+        return isinstance(where, str) and self._find(where) is not None
+
+    def __iter__(self) -> Iterator[Any]:
+        # Branches and not names, as in uproot.
+        return iter(self._children)
+
+    def __len__(self) -> int:
+        return len(self._children)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.keys()
+
+    def show(
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: BranchFilter | None = None,
+        recursive: bool = True,
+        full_paths: bool = True,
+        name_width: int = 20,
+        typename_width: int = 24,
+        interpretation_width: int = 30,
+        stream: TextIO | None = None,
+    ) -> None:
+        """Writes a table of branches: name, type in C++ words, how they are read."""
+        widths = (name_width, typename_width, interpretation_width)
+        if min(widths) < 3:
+            raise ValueError("columns of the table must be at least 3 wide")
+
+        def line(*cells: str) -> str:
+            cut = [cell if len(cell) <= wide else cell[: wide - 3] + "..." for cell, wide in zip(cells, widths)]
+            return " | ".join(cell.ljust(wide) for cell, wide in zip(cut, widths))
+
+        out = stream if stream is not None else sys.stdout
+        out.write(line("name", "typename", "interpretation") + "\n")
+        out.write("-+-".join("-" * wide for wide in widths) + "\n")
+        rows = self.iteritems(
+            filter_name=filter_name,
+            filter_typename=filter_typename,
+            filter_branch=filter_branch,
+            recursive=recursive,
+            full_paths=full_paths,
+        )
+        itself = [] if self.tree is self else [(self.name, self)]  # type: ignore[attr-defined]
+        for name, branch in (*itself, *rows):
+            out.write(line(name, branch.typename, repr(branch.interpretation)).rstrip(" ") + "\n")
+
+    # ---- values
+
+    def arrays(
+        self,
+        expressions: Any = None,
+        cut: str | None = None,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: BranchFilter | None = None,
+        aliases: dict[str, str] | None = None,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+        entries: Any = None,
+        library: Any = "ak",
+        how: Any = None,
+        progress: bool | None = None,
+    ) -> Any:
+        """Reads branches, or computes expressions, for all entries or some of them.
+
+        ``expressions`` is a string, a list of strings, or ``None`` for all branches that pass the filters: names of
+        branches and aliases, arithmetic and comparisons over them (see :mod:`sapwood.expressions`). Only branches that
+        are named are read. ``cut`` is an expression, too: entries where it is false are left out, and of the other
+        branches only the baskets are read in which entries survive; a cut on lists leaves out items.
+
+        ``entry_start`` and ``entry_stop`` are entry numbers (negative: from the end); ``entries`` says more exactly
+        which: a slice, a list of ``(start, stop)`` ranges, a mask, or numbers.
+
+        ``library`` is ``"ak"`` (Awkward Array, zero-copy), ``"np"`` (dictionary of NumPy arrays), ``"pd"`` (DataFrame),
+        ``"pl"`` (polars.DataFrame) or ``"arrow"`` (pyarrow.Table). ``how`` is ``None``, ``tuple``, ``list`` or
+        ``dict``; for Awkward Arrays also ``"zip"`` (lists of equal lengths become one array of records) or
+        ``"records"`` (fields of one collection, or counted by the same branch, become one array of records).
+
+        ``progress`` shows a line on long reads; by default only if standard error is a terminal.
+
+        Shape: one row an entry that is wanted. Branches that nobody can decode are left out unless they are named;
+        those that lack some of the entries too, with a warning.
+
+        Raises ``KeyError`` naming near branches, :class:`~sapwood.expressions.ExpressionError`,
+        :class:`~sapwood.errors.UnsupportedError`, :class:`~sapwood.errors.MalformedError`.
+        """
+        plan = reading.Plan(self, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
+        selection = reading.select(self.tree.num_entries, entry_start, entry_stop, entries)
+        return reading.read(plan, selection, library, how, progress)
+
+    def iterate(
+        self,
+        expressions: Any = None,
+        cut: str | None = None,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: BranchFilter | None = None,
+        aliases: dict[str, str] | None = None,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+        step_size: int | str = "100 MB",
+        library: Any = "ak",
+        how: Any = None,
+        report: bool = False,
+        progress: bool | None = None,
+    ) -> Iterator[Any]:
+        """Reads in steps, in the order of entries; the next step is read while you use the last.
+
+        ``step_size`` is a number of entries, or a size like ``"100 MB"`` of the wanted branches once inflated: then
+        steps end where clusters end, if one fits. With ``report``, each item is ``(arrays, report)`` and the
+        :class:`~sapwood.iteration.Report` tells which entries these are. The rest is as in :meth:`arrays`.
+        """
+        plan = reading.Plan(self, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
+        first, last = reading.bounds(self.tree.num_entries, entry_start, entry_stop)
+        steps = iteration.steps(plan, first, last, step_size)
+        return iteration.iterate(plan, steps, library, how, report, progress)
+
+    def num_entries_for(
+        self,
+        memory_size: int | str,
+        expressions: Any = None,
+        cut: str | None = None,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: BranchFilter | None = None,
+        aliases: dict[str, str] | None = None,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+    ) -> int:
+        """Entries whose wanted branches take ``memory_size`` (bytes, or ``"100 MB"``) once inflated; at least 1."""
+        plan = reading.Plan(self, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
+        first, last = reading.bounds(self.tree.num_entries, entry_start, entry_stop)
+        return iteration.entries_for(plan.branches(), sizes.as_bytes(memory_size), first, last)
+
+    def common_entry_offsets(
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: BranchFilter | None = None,
+        recursive: bool = True,
+    ) -> list[int]:
+        """Entry numbers at which a basket begins in every branch, and the end."""
+        common: set[int] | None = None
+        rows = self.itervalues(
+            filter_name=filter_name,
+            filter_typename=filter_typename,
+            filter_branch=filter_branch,
+            recursive=recursive,
+        )
+        itself = () if self.tree is self else (self,)
+        for branch in (*itself, *rows):
+            if branch.num_baskets:  # type: ignore[attr-defined]
+                own = set(branch.entry_offsets)  # type: ignore[attr-defined]
+                common = own if common is None else common & own
+        return [0] if common is None else sorted(common)

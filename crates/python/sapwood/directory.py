@@ -1,0 +1,392 @@
+"""Directories of a file, as mappings, and their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sapwood.errors import NotFoundError, UnsupportedError, not_found, place
+from sapwood.filters import Filter, as_match
+from sapwood.model import Model
+from sapwood.tree import Tree
+
+if TYPE_CHECKING:
+    from sapwood.file import File
+
+TREES = frozenset(("TTree", "TNtuple", "TNtupleD", "TChain", "TTreeSQL", "THbookTree", "TProofChain"))
+DIRECTORIES = frozenset(("TDirectory", "TDirectoryFile"))
+RNTUPLES = frozenset(("ROOT::RNTuple", "ROOT::Experimental::RNTuple"))
+
+
+class Key:
+    """A key of a directory: what is known of an object before it is read. Sizes are in bytes."""
+
+    __slots__ = ("_directory", "_row", "_path")
+
+    def __init__(self, directory: Directory, row: tuple[Any, ...], path: str) -> None:
+        self._directory = directory
+        self._row = row
+        self._path = path
+
+    @property
+    def fName(self) -> str:
+        """Name of the object."""
+        return str(self._row[0])
+
+    @property
+    def fCycle(self) -> int:
+        """Number among objects of the same name; the highest is the latest."""
+        return int(self._row[1])
+
+    @property
+    def fClassName(self) -> str:
+        """Class of the object."""
+        return str(self._row[2])
+
+    @property
+    def fTitle(self) -> str:
+        """Title of the object."""
+        return str(self._row[3])
+
+    @property
+    def fSeekKey(self) -> int:
+        """Where its record begins."""
+        return int(self._row[4])
+
+    @property
+    def fNbytes(self) -> int:
+        """Length of its record, key included."""
+        return int(self._row[5])
+
+    @property
+    def fObjlen(self) -> int:
+        """Length of the object once inflated."""
+        return int(self._row[6])
+
+    @property
+    def fKeylen(self) -> int:
+        """Length of the key itself."""
+        return int(self._row[7])
+
+    @property
+    def date(self) -> str:
+        """When it was written, as ``2024-12-31 23:59:59`` in the writer's time."""
+        return str(self._row[8])
+
+    @property
+    def data_compressed_bytes(self) -> int:
+        """Length of the object in the file."""
+        return self.fNbytes - self.fKeylen
+
+    @property
+    def data_uncompressed_bytes(self) -> int:
+        """Length of the object once inflated."""
+        return self.fObjlen
+
+    def name(self, cycle: bool = False) -> str:
+        """Its name, with ``;cycle`` if wanted."""
+        return f"{self.fName};{self.fCycle}" if cycle else self.fName
+
+    def title(self) -> str:
+        """Title of the object."""
+        return self.fTitle
+
+    def classname(self) -> str:
+        """Class of the object."""
+        return self.fClassName
+
+    @property
+    def object_path(self) -> str:
+        """Its path in the file, with its cycle."""
+        return f"/{self._path};{self.fCycle}"
+
+    def get(self) -> Any:
+        """Reads the object."""
+        return self._directory._object(f"{self._path};{self.fCycle}", self._row)
+
+    def __repr__(self) -> str:
+        return f"<Key {self.name(cycle=True)}: {self.fClassName} (seek {self.fSeekKey})>"
+
+
+class Directory(Mapping[str, Any]):
+    """A directory of a file: a mapping from ``name;cycle`` to objects. Nothing is read before it is asked for.
+
+    Names may leave the cycle out (the highest counts), may be paths like ``folder/name``, and may go on into trees:
+    ``folder/tree/branch`` or ``folder/tree:branch``.
+    """
+
+    def __init__(self, root: File | None, path: str = "") -> None:
+        self._root: File = root if root is not None else self  # type: ignore[assignment]
+        self._path = path
+        self._listed: dict[bool, list[tuple[Any, ...]]] = {}
+
+    @property
+    def _file(self) -> Any:
+        return self._root._engine()
+
+    @property
+    def file(self) -> File:
+        """The file that it is in."""
+        return self._root
+
+    @property
+    def file_path(self) -> str:
+        """Name of the file."""
+        return self._root._name
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Names of the directories from the root down to this one."""
+        return tuple(part for part in self._path.split("/") if part)
+
+    @property
+    def object_path(self) -> str:
+        """Its path in the file, with slashes at both ends."""
+        return f"/{self._path}/" if self._path else "/"
+
+    @property
+    def closed(self) -> bool:
+        """Has the file been closed?"""
+        return self._root._closed
+
+    def close(self) -> None:
+        """Closes the file: nothing more is read through it. Trees and arrays that you hold stay good."""
+        self._root._closed = True
+
+    def __enter__(self) -> Directory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- names
+
+    def _rows(self, recursive: bool) -> list[tuple[Any, ...]]:
+        if recursive not in self._listed:
+            self._listed[recursive] = self._file.keys(self._path, recursive)
+        return self._listed[recursive]
+
+    def _iter(
+        self, recursive: bool, cycle: bool, filter_name: Filter, filter_classname: Filter
+    ) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        name_passes, class_passes = as_match(filter_name), as_match(filter_classname)
+        seen: set[str] = set()
+        for row in self._rows(recursive):
+            if name_passes is not None and not name_passes(row[0]):
+                continue
+            if class_passes is not None and not class_passes(row[2]):
+                continue
+            name = f"{row[0]};{row[1]}" if cycle else row[0]
+            if name not in seen:
+                seen.add(name)
+                yield name, row
+
+    def iterkeys(
+        self,
+        *,
+        recursive: bool = True,
+        cycle: bool = True,
+        filter_name: Filter = None,
+        filter_classname: Filter = None,
+    ) -> Iterator[str]:
+        """Names of keys in the order of the file, as :meth:`keys`."""
+        return (name for name, _ in self._iter(recursive, cycle, filter_name, filter_classname))
+
+    def keys(  # type: ignore[override]
+        self,
+        *,
+        recursive: bool = True,
+        cycle: bool = True,
+        filter_name: Filter = None,
+        filter_classname: Filter = None,
+    ) -> list[str]:
+        """Names of keys in the order of the file; no object is read.
+
+        ``recursive`` goes down into directories, ``cycle`` appends ``;cycle``. ``filter_name`` sees names without
+        cycle, with the directories before them (see :mod:`sapwood.filters`); ``filter_classname`` sees the class.
+        """
+        return list(
+            self.iterkeys(
+                recursive=recursive, cycle=cycle, filter_name=filter_name, filter_classname=filter_classname
+            )
+        )
+
+    def iterclassnames(
+        self,
+        *,
+        recursive: bool = True,
+        cycle: bool = True,
+        filter_name: Filter = None,
+        filter_classname: Filter = None,
+    ) -> Iterator[tuple[str, str]]:
+        """Names and classes, as :meth:`classnames`."""
+        return ((name, row[2]) for name, row in self._iter(recursive, cycle, filter_name, filter_classname))
+
+    def classnames(
+        self,
+        *,
+        recursive: bool = True,
+        cycle: bool = True,
+        filter_name: Filter = None,
+        filter_classname: Filter = None,
+    ) -> dict[str, str]:
+        """Class of each key; no object is read."""
+        return dict(
+            self.iterclassnames(
+                recursive=recursive, cycle=cycle, filter_name=filter_name, filter_classname=filter_classname
+            )
+        )
+
+    def iteritems(
+        self,
+        *,
+        recursive: bool = True,
+        cycle: bool = True,
+        filter_name: Filter = None,
+        filter_classname: Filter = None,
+    ) -> Iterator[tuple[str, Any]]:
+        """Names and objects; an object is read when its turn comes."""
+        for name, row in self._iter(recursive, cycle, filter_name, filter_classname):
+            yield name, self._object(self._full(f"{row[0]};{row[1]}"), row)
+
+    def items(  # type: ignore[override]
+        self,
+        *,
+        recursive: bool = True,
+        cycle: bool = True,
+        filter_name: Filter = None,
+        filter_classname: Filter = None,
+    ) -> list[tuple[str, Any]]:
+        """Names and objects; all objects are read."""
+        return list(
+            self.iteritems(
+                recursive=recursive, cycle=cycle, filter_name=filter_name, filter_classname=filter_classname
+            )
+        )
+
+    def itervalues(
+        self, *, recursive: bool = True, filter_name: Filter = None, filter_classname: Filter = None
+    ) -> Iterator[Any]:
+        """Objects; each is read when its turn comes."""
+        for _, value in self.iteritems(
+            recursive=recursive, cycle=False, filter_name=filter_name, filter_classname=filter_classname
+        ):
+            yield value
+
+    def values(  # type: ignore[override]
+        self, *, recursive: bool = True, filter_name: Filter = None, filter_classname: Filter = None
+    ) -> list[Any]:
+        """Objects; all are read."""
+        return list(
+            self.itervalues(recursive=recursive, filter_name=filter_name, filter_classname=filter_classname)
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return self.iterkeys()
+
+    def __len__(self) -> int:
+        return len(self._rows(True))
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.keys()
+
+    # ---- objects
+
+    def _full(self, name: str) -> str:
+        name = name.strip("/")
+        return f"{self._path}/{name}" if self._path else name
+
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str):
+            return False
+        try:
+            self._file.key(self._full(name))
+        except NotFoundError:
+            return False
+        return True
+
+    def key(self, where: str) -> Key:
+        """The key of a name or path; without a cycle, the highest.
+
+        Raises ``KeyError`` naming keys that look alike.
+        """
+        full = self._full(where)
+        row = self._file.key(full)
+        name, _, cycle = full.rpartition(";")
+        path = name if name and cycle.isdigit() else full
+        return Key(self, row, path)
+
+    def classname_of(self, where: str) -> str:
+        """Class of the object of a name or path; nothing is read."""
+        return str(self._file.key(self._full(where))[2])
+
+    def streamer_of(self, where: str) -> Any:
+        """What the file says of the class of an object; ``None`` where it says nothing."""
+        versions = self._root.streamers.get(self.classname_of(where), {})
+        return versions[max(versions)] if versions else None
+
+    def __getitem__(self, where: str) -> Any:
+        if not isinstance(where, str):
+            raise TypeError(f"names of objects are strings, not {where!r}")
+        full = self._full(where)
+        try:
+            row = self._file.key(full)
+        except NotFoundError as error:
+            found = self._descend(full)
+            if found is None:
+                raise error from None
+            return found[0]
+        return self._object(full, row)
+
+    def _descend(self, full: str) -> tuple[Any] | None:
+        """Where a part of the path is a tree, the rest names a branch of it."""
+        for at, letter in enumerate(full):
+            if letter not in ":/" or at == 0:
+                continue
+            try:
+                row = self._file.key(full[:at])
+            except NotFoundError:
+                continue
+            rest = full[at + 1 :].lstrip("/:")
+            if row[2] in TREES or row[2] not in DIRECTORIES:
+                if row[2] not in TREES and "Tree" not in row[2]:
+                    path, message = full[:at], f"not found: {full!r}, because {full[:at]!r} is a {row[2]}"
+                    raise not_found(message, self.file_path, path)
+                return (self._object(full[:at], row)[rest],)
+            if letter == ":":
+                return (Directory(self._root, full[:at])[rest],)
+        return None
+
+    def _object(self, path: str, row: tuple[Any, ...]) -> Any:
+        classname = row[2]
+        if classname in DIRECTORIES:
+            return Directory(self._root, path)
+        if classname in TREES:
+            return self._root._tree(path, row)
+        if classname in RNTUPLES:
+            message = f"{path!r} is an RNTuple: not yet readable{place(self.file_path, path)}"
+            error = UnsupportedError(message)
+            error.kind, error.file, error.object = "unsupported", self.file_path, path
+            raise error
+        found = self._file.object(path)
+        value = found.value()
+        # Classes that derive from TTree and have a name of their own.
+        if classname.startswith(("TTree", "TNtuple")) or _is_tree(value):
+            return self._root._tree(path, row)
+        return Model.of(found)
+
+    def __repr__(self) -> str:
+        return f"<Directory {self.object_path!r} of {self.file_path!r}>"
+
+
+def _is_tree(value: Any) -> bool:
+    bases = list(getattr(value, "bases", []))
+    while bases:
+        base = bases.pop()
+        if base.classname == "TTree":
+            return True
+        bases.extend(base.bases)
+    return False
+
+
+__all__ = ["Directory", "Key", "Tree"]

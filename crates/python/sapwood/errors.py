@@ -1,0 +1,88 @@
+"""One tree of exceptions: every error of the engine is a :class:`SapwoodError`.
+
+Each also derives from what Python calls its kind, so that ``except KeyError`` works where uproot raises one.
+
+Attributes say where: ``kind``, ``file``, ``object``, ``basket``, ``offset``, ``expected``, ``found``; ``None`` where
+that is not known.
+
+>>> issubclass(NotFoundError, KeyError) and issubclass(MissingFileError, FileNotFoundError)
+True
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from sapwood._core import SapwoodError
+
+__all__ = [
+    "IOError",
+    "LimitError",
+    "MalformedError",
+    "MismatchError",
+    "MissingFileError",
+    "NotFoundError",
+    "SapwoodError",
+    "UnsupportedError",
+]
+
+# What an error does not know is `None`, and never an AttributeError.
+for _name in ("kind", "file", "object", "basket", "offset", "expected", "found"):
+    if not hasattr(SapwoodError, _name):
+        setattr(SapwoodError, _name, None)
+
+
+class NotFoundError(SapwoodError, KeyError):
+    """No such key, branch or member. The message names what looks alike."""
+
+    __str__ = SapwoodError.__str__
+
+
+class MissingFileError(SapwoodError, FileNotFoundError):
+    """No such file. The message names files of the same directory that look alike."""
+
+    __str__ = SapwoodError.__str__
+
+
+class MalformedError(SapwoodError, ValueError):
+    """The bytes contradict the format, or a checksum does not match."""
+
+
+class UnsupportedError(SapwoodError, NotImplementedError):
+    """Well formed, but nothing here can read it; the message says why."""
+
+
+class LimitError(SapwoodError, MemoryError):
+    """A limit against hostile files would be passed."""
+
+
+class MismatchError(SapwoodError, ValueError):
+    """What was asked for does not fit what is there."""
+
+
+class IOError(SapwoodError, OSError):
+    """The operating system or the network refused."""
+
+
+def near(name: str, candidates: Iterable[str], most: int = 5) -> str:
+    """Names that look like ``name``, as the end of an error message."""
+    names = list(dict.fromkeys(candidates))
+    found = difflib.get_close_matches(name, names[:20000], most, 0.4) or names[:most]
+    if not found:
+        return "; there are none"
+    return "; nearest: " + ", ".join(repr(one) for one in found)
+
+
+def not_found(message: str, file: str | None = None, object: str | None = None) -> NotFoundError:
+    """A :class:`NotFoundError` that says where, in its message and in its attributes."""
+    error = NotFoundError(message + place(file, object))
+    error.kind, error.file, error.object = "not found", file, object
+    return error
+
+
+def place(file: str | None, object: str | None) -> str:
+    """File and object path as the end of an error message."""
+    parts = [f"file {file}"] if file else []
+    parts += [f"object {object}"] if object else []
+    return f" ({', '.join(parts)})" if parts else ""

@@ -1,0 +1,282 @@
+"""Expressions over branches: parsed into a small tree of allowed steps, never handed to Python to run.
+
+Allowed are numbers, names of branches and aliases, ``get("any name")``, arithmetic, comparisons (chains, too),
+``& | ~ ^``, indexing and slicing, fields of records (``hit.x``), and calls of the functions in :data:`FUNCTIONS`.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from sapwood.errors import NotFoundError, near, not_found
+
+#: The longest expression, in characters, and the deepest, in steps.
+LONGEST, DEEPEST = 20_000, 100
+
+
+def _erf(x: Any) -> Any:
+    # Abramowitz and Stegun 7.1.26: good to 1.5e-7.
+    t = 1.0 / (1.0 + 0.3275911 * np.absolute(x))
+    series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
+    return np.copysign(1.0 - series * np.exp(-(x * x)), x)
+
+
+def _lgamma(x: Any) -> Any:
+    # Lanczos with six terms: good to 2e-10 for positive arguments.
+    terms = (76.18009172947146, -86.50532032941677, 24.01409824083091)
+    terms += (-1.231739572450155, 0.1208650973866179e-2, -0.5395239384953e-5)
+    shifted = x + 5.5
+    series = 1.000000000190015
+    for number, term in enumerate(terms):
+        series = series + term / (x + 1.0 + number)
+    return (x + 0.5) * np.log(shifted) - shifted + np.log(2.5066282746310005 * series / x)
+
+
+#: Functions that an expression may call: names of NumPy, of C and of ROOT.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(np, name) for name in (
+        "absolute arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt ceil conj conjugate copysign cos cosh "
+        "exp exp2 expm1 fabs floor fmax fmin fmod hypot imag isfinite isinf isnan log log10 log1p log2 logical_and "
+        "logical_not logical_or logical_xor maximum minimum nextafter power real rint round sign signbit sin sinh "
+        "sqrt square tan tanh trunc where"
+    ).split()},
+    "abs": np.absolute,
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "atanh": np.arctanh,
+    "erf": _erf,
+    "erfc": lambda x: 1.0 - _erf(x),
+    "factorial": lambda x: np.round(np.exp(_lgamma(np.round(x) + 1.0))),
+    "gamma": lambda x: np.exp(_lgamma(x)),
+    "lgamma": _lgamma,
+    "max": np.maximum,
+    "min": np.minimum,
+    "neg": np.negative,
+    "pow": np.power,
+    "tgamma": lambda x: np.exp(_lgamma(x)),
+}
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
+_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+    ast.Invert: operator.invert,
+}
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+GETTER = "get"
+
+
+class ExpressionError(SyntaxError, ValueError):
+    """An expression that cannot be understood, or that asks for something that is not allowed."""
+
+
+class Expression:
+    """An expression that was understood.
+
+    >>> e = Expression("sqrt(px**2 + py**2) > 1", {"px", "py"})
+    >>> sorted(e.names)
+    ['px', 'py']
+    >>> e.value({"px": np.array([3.0, 0.0]), "py": np.array([4.0, 0.5])}.__getitem__)
+    array([ True, False])
+    """
+
+    def __init__(self, text: str, known: Collection[str], functions: Mapping[str, Any] | None = None) -> None:
+        self.text = text
+        self.names: list[str] = []
+        """Branches and aliases that it needs."""
+        self.has_index = False
+        """Does it index or slice, so that its value depends on which entries are there?"""
+        self._known = known
+        self._functions = FUNCTIONS if functions is None else functions
+        if len(text) > LONGEST:
+            raise ExpressionError(f"the expression has {len(text)} characters, more than {LONGEST}")
+        try:
+            parsed = ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise ExpressionError(f"cannot understand {text!r}: {error}") from None
+        self._step = self._compile(parsed, 0)
+
+    def value(self, get: Callable[[str], Any]) -> Any:
+        """The expression's value, with arrays from ``get(name)``."""
+        return self._step(get)
+
+    def _compile(self, node: ast.AST, depth: int) -> Callable[[Callable[[str], Any]], Any]:
+        if depth > DEEPEST:
+            raise ExpressionError(f"{self.text!r} nests deeper than {DEEPEST} steps")
+
+        def inner(node: ast.AST) -> Callable[[Callable[[str], Any]], Any]:
+            return self._compile(node, depth + 1)
+
+        if isinstance(node, ast.Constant):
+            if not isinstance(node.value, (bool, int, float, complex)):
+                raise self._refuse(node)
+            constant = _bounded(node.value)
+            return lambda get: constant
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            return self._compile_name(node)
+        if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+            combine, left, right = _guarded(_BINARY[type(node.op)]), inner(node.left), inner(node.right)
+            return lambda get: combine(left(get), right(get))
+        if isinstance(node, ast.UnaryOp) and type(node.op) in _UNARY:
+            change, operand = _UNARY[type(node.op)], inner(node.operand)
+            return lambda get: change(operand(get))
+        if isinstance(node, ast.Compare) and all(type(op) in _COMPARE for op in node.ops):
+            steps = [inner(one) for one in (node.left, *node.comparators)]
+            compare = [_COMPARE[type(op)] for op in node.ops]
+
+            def chain(get: Callable[[str], Any]) -> Any:
+                values = [step(get) for step in steps]
+                result = compare[0](values[0], values[1])
+                for index in range(1, len(compare)):
+                    result = result & compare[index](values[index], values[index + 1])
+                return result
+
+            return chain
+        if isinstance(node, ast.Call):
+            return self._compile_call(node, inner)
+        if isinstance(node, ast.Subscript):
+            self.has_index = True
+            of, index = inner(node.value), self._compile_index(node.slice, inner)
+            return lambda get: of(get)[index(get)]
+        if isinstance(node, ast.BoolOp) or isinstance(getattr(node, "op", None), ast.Not):
+            raise ExpressionError(
+                f"in {self.text!r}: write & for 'and', | for 'or', ~ for 'not', with comparisons in brackets"
+            )
+        raise self._refuse(node)
+
+    def _refuse(self, node: ast.AST) -> ExpressionError:
+        found = ast.get_source_segment(self.text.strip(), node) if hasattr(node, "lineno") else None
+        return ExpressionError(f"in {self.text!r}: {found or type(node).__name__!r} is not allowed here")
+
+    def _no_branch(self, name: str) -> NotFoundError:
+        return not_found(f"not found: no branch {name!r} for the expression {self.text!r}{near(name, self._known)}")
+
+    def _need(self, name: str) -> Callable[[Callable[[str], Any]], Any]:
+        if name not in self.names:
+            self.names.append(name)
+        return lambda get: get(name)
+
+    def _compile_name(self, node: ast.Name | ast.Attribute) -> Callable[[Callable[[str], Any]], Any]:
+        parts: list[str] = []
+        at: ast.expr = node
+        while isinstance(at, ast.Attribute):
+            parts.insert(0, at.attr)
+            at = at.value
+        if any(part.startswith("__") for part in parts):
+            raise self._refuse(node)
+        if isinstance(at, ast.Name):
+            parts.insert(0, at.id)
+            # The longest name that there is; what is left over are fields of records.
+            for length in range(len(parts), 0, -1):
+                name = ".".join(parts[:length])
+                if name in self._known:
+                    return _fields(self._need(name), parts[length:])
+            raise self._no_branch(".".join(parts))
+        return _fields(self._compile(at, 1), parts)
+
+    def _compile_call(
+        self, node: ast.Call, inner: Callable[[ast.AST], Any]
+    ) -> Callable[[Callable[[str], Any]], Any]:
+        if not isinstance(node.func, ast.Name) or node.keywords:
+            raise self._refuse(node)
+        name = node.func.id
+        if name == GETTER and GETTER not in self._functions:
+            argument = node.args[0] if len(node.args) == 1 else None
+            if not isinstance(argument, ast.Constant) or not isinstance(argument.value, str):
+                raise ExpressionError(f"in {self.text!r}: {GETTER}() takes one name in quotes")
+            if argument.value not in self._known:
+                raise self._no_branch(argument.value)
+            return self._need(argument.value)
+        if name not in self._functions:
+            raise ExpressionError(
+                f"in {self.text!r}: there is no function {name!r}{near(name, self._functions)}"
+            )
+        function, arguments = self._functions[name], [inner(one) for one in node.args]
+        return lambda get: function(*(argument(get) for argument in arguments))
+
+    def _compile_index(self, node: ast.AST, inner: Callable[[ast.AST], Any]) -> Any:
+        if isinstance(node, ast.Tuple):
+            several = [self._compile_index(one, inner) for one in node.elts]
+            return lambda get: tuple(one(get) for one in several)
+        if isinstance(node, ast.Slice):
+            parts = [None if one is None else inner(one) for one in (node.lower, node.upper, node.step)]
+            return lambda get: slice(*(None if part is None else part(get) for part in parts))
+        if isinstance(node, ast.Constant) and (node.value is None or node.value is Ellipsis):
+            constant = node.value
+            return lambda get: constant
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and not node.value.startswith("__"):
+            field = node.value
+            return lambda get: field
+        return inner(node)
+
+
+def _fields(step: Callable[[Callable[[str], Any]], Any], fields: list[str]) -> Callable[[Callable[[str], Any]], Any]:
+    if not fields:
+        return step
+
+    def walk(get: Callable[[str], Any]) -> Any:
+        value = step(get)
+        for field in fields:
+            value = value[field]
+        return value
+
+    return walk
+
+
+def _bounded(value: Any) -> Any:
+    if isinstance(value, int) and value.bit_length() > 64:
+        raise ExpressionError(f"the number {value} does not fit into 64 bits")
+    return value
+
+
+def _guarded(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Python's whole numbers have no end: ``9**9**9`` would fill the memory. Past 64 bits these become floats."""
+
+    def run(a: Any, b: Any) -> Any:
+        if not isinstance(a, int) or not isinstance(b, int):
+            return combine(a, b)
+        bits = 0
+        if combine is operator.pow:
+            bits = a.bit_length() * abs(b)
+        elif combine is operator.lshift:
+            bits = a.bit_length() + abs(b)
+        if bits <= 64:
+            result = combine(a, b)
+            if not isinstance(result, int) or result.bit_length() <= 64:
+                return result
+            return float(result)
+        try:
+            return float(a) ** b if combine is operator.pow else float(a) * 2.0**b
+        except OverflowError:
+            return float("inf")
+
+    return run

@@ -1,0 +1,230 @@
+"""Files that are open for reading."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import uuid
+from typing import Any, TextIO
+
+from sapwood import _core, paths, session
+from sapwood.compression import Compression
+from sapwood.directory import Directory
+from sapwood.errors import IOError, NotFoundError, not_found
+from sapwood.streamers import StreamerInfo, gather
+from sapwood.tree import Tree
+
+
+_HEADER = frozenset(
+    "fVersion fBEGIN fEND fSeekFree fNbytesFree nfree fNbytesName fUnits fCompress fSeekInfo fNbytesInfo fUUID".split()
+)
+
+
+class File(Directory):
+    """A file that is open for reading: its root directory, and what is known of the file.
+
+    Header fields have ROOT's names: ``fVersion``, ``fBEGIN``, ``fEND``, ``fSeekFree``, ``fNbytesFree``, ``nfree``,
+    ``fNbytesName``, ``fUnits``, ``fCompress``, ``fSeekInfo``, ``fNbytesInfo``, ``fUUID``.
+    """
+
+    def __init__(self, core: Any, source: Any = None, options: dict[str, Any] | None = None) -> None:
+        self._core = core
+        self._source = source
+        self._options = options or {}
+        self._generation = session.generation()
+        self._lock = threading.Lock()
+        self._trees: dict[int, Tree] = {}
+        self._streamers: dict[str, dict[int, StreamerInfo]] | None = None
+        self._closed = False
+        self._name: str = core.name
+        super().__init__(None, "")
+
+    def _engine(self) -> Any:
+        """The engine's file; after a fork, one with threads of this process."""
+        if self._closed:
+            raise IOError(f"the file {self._name} is closed")
+        if self._generation != session.generation():
+            self._core = self._core.renewed()
+            self._generation = session.generation()
+            self._lock = threading.Lock()
+        return self._core
+
+    def _tree(self, path: str, row: tuple[Any, ...]) -> Tree:
+        engine = self._engine()
+        with self._lock:
+            known = self._trees.get(row[4])
+        if known is not None:
+            return known
+        # Not while the lock is held: a tree with many branches takes its time.
+        made = Tree(engine.tree(path), self, path.rsplit(";", 1)[0] if ";" in path else path)
+        with self._lock:
+            return self._trees.setdefault(row[4], made)
+
+    def __enter__(self) -> File:
+        return self
+
+    @property
+    def is_recovered(self) -> bool:
+        """Was the file never closed, so that it shows what was saved last?"""
+        return bool(self._engine().is_recovered)
+
+    @property
+    def threads(self) -> int:
+        """Threads that decode."""
+        return int(self._engine().threads)
+
+    @property
+    def compression(self) -> Compression:
+        """Setting that new objects of the file are written with; each object may have its own."""
+        return Compression.from_code(self._engine().header["fCompress"])
+
+    @property
+    def root_version_tuple(self) -> tuple[int, int, int]:
+        """Version of ROOT that wrote the file."""
+        version = int(self._engine().header["fVersion"]) % 1000000
+        return version // 10000, version // 100 % 100, version % 100
+
+    @property
+    def root_version(self) -> str:
+        """Version of ROOT that wrote the file, as ``6.32/04``."""
+        return "{}.{:02d}/{:02d}".format(*self.root_version_tuple)
+
+    @property
+    def is_64bit(self) -> bool:
+        """Has its header 64-bit offsets?"""
+        return int(self._engine().header["fVersion"]) >= 1000000
+
+    @property
+    def uuid(self) -> uuid.UUID:
+        """The file's own number."""
+        return uuid.UUID(bytes=_uuid_bytes(self._engine().header["fUUID"]))
+
+    @property
+    def hex_uuid(self) -> str:
+        """The file's own number in hex digits."""
+        return str(self.uuid)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _HEADER:
+            return self._engine().header[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def streamers(self) -> dict[str, dict[int, StreamerInfo]]:
+        """Classes that the file describes, by name and version."""
+        if self._streamers is None:
+            self._streamers = gather(self._engine().infos())
+        return self._streamers
+
+    def streamer_named(self, classname: str, version: int | str = "max") -> StreamerInfo | None:
+        """What the file says of a class: in the version ``"max"``, ``"min"`` or a number."""
+        versions = self.streamers.get(classname)
+        if not versions:
+            return None
+        if version == "max":
+            return versions[max(versions)]
+        if version == "min":
+            return versions[min(versions)]
+        return versions.get(int(version))
+
+    def show_streamers(
+        self, classname: str | None = None, version: int | str = "max", stream: TextIO | None = None
+    ) -> None:
+        """Writes the file's classes and their members; of one class, if it is named."""
+        if classname is None:
+            infos = [info for versions in self.streamers.values() for info in versions.values()]
+        else:
+            found = self.streamer_named(classname, version)
+            if found is None:
+                raise not_found(f"the file describes no class {classname!r} (version {version})", self._name)
+            infos = [found]
+        print("\n\n".join("\n".join(info._lines()) for info in infos), file=stream or sys.stdout)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Every record of the file in its order: ``seek``, ``nbytes`` (negative: a gap), ``objlen``, ``keylen``,
+        ``cycle``, ``date``, ``class``, ``name``, ``title``, and ``path`` where a directory lists it."""
+        engine = self._engine()
+        listed = {row[4]: row[0] for row in engine.keys("", True)}
+        rows: list[dict[str, Any]] = engine.records()
+        for row in rows:
+            row["path"] = listed.get(row["seek"])
+        return rows
+
+    def __reduce__(self) -> Any:
+        if not isinstance(self._source, str):
+            raise TypeError(f"the file {self._name} was opened from memory: it has no path to be pickled by")
+        return _reopened, (os.path.abspath(self._source), self._options)
+
+    def __repr__(self) -> str:
+        return f"<File {self._name!r}>"
+
+
+def _uuid_bytes(value: Any) -> bytes:
+    if isinstance(value, str):
+        return bytes.fromhex(value.replace("-", ""))
+    return bytes(value)
+
+
+def _reopened(path: str, options: dict[str, Any]) -> File:
+    return open_file(path, **options)
+
+
+def open_file(source: Any, *, threads: int = 0, object_limit: int | None = None) -> File:
+    """Opens a path, bytes or a binary file object, without an object in it."""
+    options = {"threads": threads, "object_limit": object_limit}
+    if paths.is_bytes(source):
+        return File(_core.File.from_bytes(bytes(source), "<memory>", threads, object_limit), None, options)
+    if paths.is_open_file(source):
+        name = getattr(source, "name", None)
+        source.seek(0)
+        content = source.read()
+        if isinstance(content, str):
+            raise TypeError("the file object gives text; open it with mode 'rb'")
+        return File(
+            _core.File.from_bytes(content, str(name or "<file object>"), threads, object_limit), None, options
+        )
+    path = os.path.expanduser(os.fspath(source))
+    try:
+        return File(_core.File.open(path, threads, object_limit), path, options)
+    except NotFoundError:
+        if not os.path.exists(path):
+            raise paths.missing_file(path) from None
+        raise
+
+
+def open(source: Any, *, threads: int = 0, object_limit: int | None = None) -> Any:
+    """Opens a file for reading.
+
+    ``source`` is a path, ``"path:object"``, a one-item dictionary ``{path: object}``, the content of a file as
+    ``bytes`` or ``memoryview``, or a binary file object. A glob or list must name one file: for several, see
+    :func:`sapwood.iterate` and :func:`sapwood.concatenate`.
+
+    ``threads`` is the number of decoding threads: 0 for all cores, 1 for the caller's own. ``object_limit`` is the
+    number of bytes that one object may inflate to; larger ones raise :class:`~sapwood.errors.LimitError`.
+
+    Gives a :class:`~sapwood.File`, or the object if one is named. Both can be used in ``with``.
+
+    Raises ``FileNotFoundError``, ``KeyError`` (no such object), :class:`~sapwood.errors.MalformedError` (no ROOT file).
+
+    >>> import sapwood
+    >>> sapwood.open("no-such-file.root")                            # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    sapwood.errors.MissingFileError: not found: no file 'no-such-file.root'
+    """
+    inner: str | None = None
+    if not paths.is_bytes(source) and not paths.is_open_file(source):
+        if not isinstance(source, (str, os.PathLike, dict, list, tuple)):
+            raise TypeError(
+                "a file is opened by a path, {path: object}, bytes, a memoryview or a binary file object, "
+                f"not {source!r}"
+            )
+        found = paths.expand(source)
+        if len(found) > 1:
+            names = ", ".join(str(one.file) for one in found[:5])
+            raise ValueError(
+                f"{len(found)} files match {source!r} ({names}...): use sapwood.iterate or sapwood.concatenate"
+            )
+        source, inner = found[0].file, found[0].object
+    opened = open_file(source, threads=threads, object_limit=object_limit)
+    return opened[inner] if inner else opened

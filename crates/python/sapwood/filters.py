@@ -1,0 +1,51 @@
+"""Filters of names, types and classes, as uproot writes them.
+
+A filter is ``None`` (all), a function, a name, a glob with ``* ? [``, a regular expression between slashes (flags may
+follow: ``"/mu.*/i"``) that must match from the beginning, or several of these, of which one must match.
+
+>>> match = as_match(["Muon_*", "/n(Jet|Tau)/"])
+>>> [name for name in ("Muon_pt", "nJet", "MET_pt") if match(name)]
+['Muon_pt', 'nJet']
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Union
+
+Filter = Union[None, str, Callable[[str], bool], Iterable[Any]]
+Match = Callable[[str], bool]
+
+_REGEX = re.compile("^/(.*)/([iLmsux]*)$", re.DOTALL)
+
+
+def as_match(filter: Filter) -> Match | None:
+    """A function that tells whether a name passes; ``None`` where all do.
+
+    Raises ``TypeError`` for what is no filter.
+    """
+    if filter is None:
+        return None
+    if callable(filter):
+        return filter
+    if isinstance(filter, str):
+        found = _REGEX.match(filter)
+        if found is not None:
+            flags = 0
+            for letter in found.group(2):
+                flags |= getattr(re, letter.upper())
+            pattern = re.compile(found.group(1), flags)
+            return lambda name: pattern.match(name) is not None
+        if any(mark in filter for mark in "*?["):
+            glob = filter
+            return lambda name: fnmatch.fnmatchcase(name, glob)
+        exact = filter
+        return lambda name: name == exact
+    if isinstance(filter, Iterable) and not isinstance(filter, (bytes, bytearray)):
+        several = [as_match(one) for one in filter]
+        return lambda name: any(one is None or one(name) for one in several)
+    raise TypeError(
+        f"a filter is None, a function, a name, a glob, a /regular expression/ or several of these, not {filter!r}"
+    )

@@ -1,0 +1,150 @@
+"""What the bytes of a branch mean: its type in C++ words, and in memory."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sapwood import _layout
+
+_DIMENSIONS_FIRST = re.compile(r"^(.*?)((?:\[\d+\])+)((?:\[\])+)$")
+_NUMPY_TO_CPP = {
+    "bool": "bool",
+    "int8": "int8_t",
+    "uint8": "uint8_t",
+    "int16": "int16_t",
+    "uint16": "uint16_t",
+    "int32": "int32_t",
+    "uint32": "uint32_t",
+    "int64": "int64_t",
+    "uint64": "uint64_t",
+    "float32": "float",
+    "float64": "double",
+}
+
+
+class Interpretation:
+    """How a branch is read. ``kind`` says what it becomes in memory, as nested tuples (see ``sapwood._layout``)."""
+
+    __slots__ = ("typename", "kind")
+
+    def __init__(self, typename: str, kind: tuple[Any, ...]) -> None:
+        self.typename = typename
+        self.kind = kind
+
+    @property
+    def is_jagged(self) -> bool:
+        """Is it a list of numbers, or of fixed arrays or records of numbers, an entry?"""
+        return self.kind[0] == "list" and self.kind[2] == "sequence" and _is_flat(self.kind[3])
+
+    @property
+    def is_awkward(self) -> bool:
+        """Can an Awkward Array, or an Arrow one, hold it? What points to other objects gives Python objects only."""
+        return not _layout.has(self.kind, "pointer")
+
+    @property
+    def numpy_dtype(self) -> Any:
+        """Type of its NumPy array: ``object`` for what is no plain number."""
+        import numpy as np
+
+        kind, shape = self.kind, []
+        while kind[0] == "fixed":
+            shape.append(kind[1])
+            kind = kind[2]
+        if kind[0] == "number":
+            return np.dtype((kind[2], tuple(shape)))
+        return np.dtype(object)
+
+    @property
+    def awkward_form(self) -> Any:
+        """Form of its Awkward Array."""
+        return _layout.form(self.kind)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Interpretation) and (self.typename, self.kind) == (other.typename, other.kind)
+
+    def __hash__(self) -> int:
+        return hash(self.typename)
+
+    def __repr__(self) -> str:
+        if _is_flat(self.kind):
+            return f"AsDtype({_dtype(self.kind)})"
+        if self.is_jagged:
+            header = ", header_bytes=10" if self.typename.startswith(("std::vector<", "vector<")) else ""
+            return f"AsJagged(AsDtype({_dtype(self.kind[3])}){header})"
+        if self.kind[0] == "text":
+            return "AsStrings()"
+        return f"AsObjects({self.typename})"
+
+
+class Grouped(Interpretation):
+    """A branch without values of its own, over others."""
+
+    __slots__ = ("subbranches",)
+
+    def __init__(self, typename: str | None, subbranches: dict[str, Interpretation]) -> None:
+        self.subbranches = subbranches
+        if typename is None:
+            inside = ", ".join(f"{name}:{one.typename}" for name, one in subbranches.items())
+            typename = f"(group of {inside})"
+        super().__init__(typename, ("group",))
+
+    def __repr__(self) -> str:
+        return f"AsGroup({self.typename}, {list(self.subbranches)})"
+
+
+class Unknown(Interpretation):
+    """A branch that nobody can decode; ``reason`` says why."""
+
+    __slots__ = ("reason", "error")
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__("unknown", ("unknown",))
+        self.reason = str(error)
+        self.error = error
+
+    def __repr__(self) -> str:
+        return f"<UnknownInterpretation {self.reason!r}>"
+
+
+def _is_flat(kind: tuple[Any, ...]) -> bool:
+    if kind[0] == "fixed":
+        return _is_flat(kind[2])
+    if kind[0] == "record":
+        return not kind[1] and all(_is_flat(of) for _, _, of in kind[2])
+    return kind[0] == "number"
+
+
+def _dtype(kind: tuple[Any, ...]) -> str:
+    """The type in the file, big-endian, in NumPy's words."""
+    shape = []
+    while kind[0] == "fixed":
+        shape.append(kind[1])
+        kind = kind[2]
+    if kind[0] == "record":
+        fields = ", ".join(f"({name!r}, {_dtype(of)})" for name, _, of in kind[2])
+        return f"[{fields}]"
+    import numpy as np
+
+    dtype = np.dtype(kind[2]).newbyteorder(">")
+    text = repr(dtype.str) if dtype.itemsize > 1 else repr(dtype.name)
+    return f'"({text}, {tuple(shape)})"' if shape else text
+
+
+def typename(engine_name: str, kind: tuple[Any, ...]) -> str:
+    """The engine's name of a type in the order that uproot has: ``float[][3]`` is a list of arrays of three."""
+    if engine_name.startswith("struct {") and kind[0] == "record":
+        fields = [f"{_plain_name(of)} {name};" for name, _, of in kind[2]]
+        return f"struct {{{' '.join(fields)}}}"
+    found = _DIMENSIONS_FIRST.match(engine_name)
+    if found is not None:
+        engine_name = found.group(1) + found.group(3) + found.group(2)
+    return engine_name.replace("ROOT::VecOps::RVec<", "RVec<")
+
+
+def _plain_name(kind: tuple[Any, ...]) -> str:
+    shape = ""
+    while kind[0] in ("fixed", "list"):
+        shape += f"[{kind[1]}]" if kind[0] == "fixed" else "[]"
+        kind = kind[-1]
+    return (_NUMPY_TO_CPP[kind[2]] if kind[0] == "number" else "char*") + shape

@@ -1,0 +1,152 @@
+"""Paths of files, with objects in them: ``"events.root:tree"``, globs, lists, dictionaries."""
+
+from __future__ import annotations
+
+import glob
+import io
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from sapwood.errors import MissingFileError, near
+
+_ROOT_AND_OBJECT = re.compile(r"^(.+\.root(?:\.[0-9]+)?):(?!//)(.*)$", re.IGNORECASE | re.DOTALL)
+_IS_GLOB = re.compile(r"[\*\?\[\]\{\}]")
+_BRACES = re.compile(r"\{[^}]*\}")
+
+
+class Source(NamedTuple):
+    """A file to open, and what of it is wanted."""
+
+    file: Any
+    """A path, bytes, a file object, or a tree that is open already."""
+    object: str | None
+    """Path of the object in the file; ``None`` for its only tree."""
+    steps: list[tuple[int, int]] | None = None
+    """Entry ranges; ``None`` for all entries."""
+
+
+def split_object(source: str) -> tuple[str, str | None]:
+    """Splits ``path:object``. A colon in the name of a file that exists is part of the name.
+
+    >>> split_object("events.root:folder/tree")
+    ('events.root', 'folder/tree')
+    >>> split_object("events.root")
+    ('events.root', None)
+    """
+    source = source.strip() if not os.path.exists(source) else source
+    if ":" not in source or os.path.exists(source):
+        return source, None
+    found = _ROOT_AND_OBJECT.match(source)
+    if found is not None:
+        return found.group(1), found.group(2).strip().strip("/")
+    # Names without `.root`: the longest part that is a file.
+    at = source.rfind(":")
+    while at > 0:
+        if os.path.isfile(source[:at]):
+            return source[:at], source[at + 1 :].strip().strip("/")
+        at = source.rfind(":", 0, at)
+    return source, None
+
+
+def is_open_file(source: Any) -> bool:
+    """Is it a binary file object?"""
+    return isinstance(source, io.IOBase) or (hasattr(source, "read") and hasattr(source, "seek"))
+
+
+def is_bytes(source: Any) -> bool:
+    """Is it the content of a file?"""
+    return isinstance(source, (bytes, bytearray, memoryview))
+
+
+def expand(files: Any, colon: bool = True) -> list[Source]:
+    """All files of a path, glob, list or dictionary ``{path or glob: object}``; each path and object once per item.
+
+    A dictionary's value may be an object path, ``None``, or ``{"object_path": ..., "steps": [[start, stop], ...]}``.
+
+    Raises :class:`~sapwood.errors.MissingFileError` where nothing matches.
+    """
+    found: list[Source] = []
+    seen: set[tuple[int, str, str | None]] = set()
+    for item, source in _expand(files, colon, [0]):
+        if isinstance(source.file, str):
+            mark = (item, source.file, source.object)
+            if mark in seen and source.steps is None:
+                continue
+            seen.add(mark)
+        found.append(source)
+    if not found:
+        raise MissingFileError(f"no file matches {files!r}")
+    return found
+
+
+def _expand(files: Any, colon: bool, count: list[int]) -> Iterator[tuple[int, Source]]:
+    if isinstance(files, str):
+        path, inner = split_object(files) if colon else (files, None)
+        for name in _glob(path):
+            yield count[0], Source(name, inner)
+    elif isinstance(files, os.PathLike):
+        for name in _glob(os.fspath(files)):
+            yield count[0], Source(name, None)
+    elif is_bytes(files) or is_open_file(files) or hasattr(files, "num_entries"):
+        yield count[0], Source(files, None)
+    elif isinstance(files, Mapping):
+        for key, value in files.items():
+            steps = None
+            if isinstance(value, Mapping):
+                steps = _steps(value.get("steps"))
+                value = value.get("object_path")
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"the object of {key!r} is a path in the file or None, not {value!r}")
+            for item, source in _expand(key, False, count):
+                yield item, Source(source.file, value, steps)
+    elif isinstance(files, Iterable):
+        for one in files:
+            count[0] += 1
+            yield from _expand(one, colon, count)
+    else:
+        raise TypeError(
+            "files are given as a path (with ':object', with globs), a list of these, a dictionary "
+            f"{{path: object}}, bytes, file objects or open trees, not as {files!r}"
+        )
+
+
+def _steps(steps: Any) -> list[tuple[int, int]] | None:
+    if steps is None:
+        return None
+    rows = list(steps)
+    if rows and all(isinstance(row, int) for row in rows):
+        # Offsets: borders of steps that touch each other.
+        return list(zip(rows[:-1], rows[1:]))
+    return [(int(start), int(stop)) for start, stop in rows]
+
+
+def _glob(path: str) -> list[str]:
+    expanded = os.path.expanduser(path)
+    if os.path.exists(expanded):
+        return [expanded]
+    if _IS_GLOB.search(expanded) is None:
+        return [expanded]
+    choices = [found.group(0)[1:-1].split(",") for found in _BRACES.finditer(expanded)]
+    pieces = _BRACES.split(expanded)
+    names: list[str] = []
+    for combination in itertools.product(*choices):
+        pattern = pieces[0] + "".join(choice + piece for choice, piece in zip(combination, pieces[1:]))
+        names.extend(sorted(glob.glob(pattern)))
+    return list(dict.fromkeys(names))
+
+
+def missing_file(path: str) -> MissingFileError:
+    """The error for a file that is not there, with files beside it that look alike."""
+    folder, name = os.path.split(path)
+    try:
+        beside = os.listdir(folder or ".")
+    except OSError:
+        hint = f"; there is no directory {folder!r}"
+    else:
+        hint = near(name, beside)
+    error = MissingFileError(f"not found: no file {path!r}{hint}")
+    error.kind, error.file = "not found", path
+    return error

@@ -1,0 +1,146 @@
+"""Which entries are wanted, and the entry ranges that must be read for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+Range = tuple[int, int]
+
+#: Where at least this part of a span is wanted, the whole span is read at once.
+DENSE = 0.5
+
+
+def bounds(entries: int, start: int | None, stop: int | None) -> Range:
+    """``entry_start`` and ``entry_stop`` as whole numbers within ``entries``; negative ones count from the end.
+
+    >>> bounds(100, -10, None)
+    (90, 100)
+    """
+    first = 0 if start is None else int(start) + (entries if start < 0 else 0)
+    last = entries if stop is None else int(stop) + (entries if stop < 0 else 0)
+    first, last = min(entries, max(0, first)), min(entries, max(0, last))
+    return first, max(first, last)
+
+
+class Selection:
+    """Entries in the order in which they are wanted."""
+
+    __slots__ = ("rows", "span")
+
+    def __init__(self, span: Range, rows: np.ndarray[Any, Any] | None = None) -> None:
+        self.span = span
+        """All entries are in this range; all of it is wanted where there are no ``rows``."""
+        self.rows = rows
+        """Numbers of entries, in any order, any number of times."""
+
+    def __len__(self) -> int:
+        return self.span[1] - self.span[0] if self.rows is None else len(self.rows)
+
+    def narrowed(self, mask: np.ndarray[Any, Any]) -> Selection:
+        """Those of the entries whose mask is true."""
+        rows = np.arange(*self.span, dtype="int64") if self.rows is None else self.rows
+        return _of_rows(rows[mask])
+
+    @property
+    def is_ordered(self) -> bool:
+        """Is every entry wanted once at most, in the order of the tree?"""
+        return self.rows is None or bool(np.all(self.rows[1:] > self.rows[:-1]))
+
+
+def _of_rows(rows: np.ndarray[Any, Any]) -> Selection:
+    if len(rows) == 0:
+        return Selection((0, 0))
+    first, last = int(rows.min()), int(rows.max()) + 1
+    if last - first == len(rows) and (len(rows) == 1 or bool(np.all(rows[1:] == rows[:-1] + 1))):
+        return Selection((first, last))
+    return Selection((first, last), rows)
+
+
+def select(total: int, start: int | None, stop: int | None, entries: Any = None) -> Selection:
+    """What ``entry_start``, ``entry_stop`` and ``entries`` ask for.
+
+    ``entries`` is a ``slice``, a list of ``(start, stop)`` ranges, a mask with one boolean for each entry between
+    ``entry_start`` and ``entry_stop``, or entry numbers as an entry list has them. Ranges, slices and numbers count from
+    the tree's first entry, and only what is between ``entry_start`` and ``entry_stop`` is taken.
+
+    Raises ``IndexError`` for numbers that the tree does not have, ``ValueError`` for a mask of another length.
+    """
+    first, last = bounds(total, start, stop)
+    if entries is None:
+        return Selection((first, last))
+    if isinstance(entries, (slice, range)):
+        if isinstance(entries, range):
+            rows = _numbers(np.arange(entries.start, entries.stop, entries.step, dtype="int64"), total)
+        else:
+            a, b, step = entries.indices(total)
+            if step == 1:
+                a, b = max(a, first), min(b, last)
+                return Selection((a, max(a, b)))
+            rows = np.arange(a, b, step, dtype="int64")
+    elif _is_ranges(entries):
+        pieces = []
+        for a, b in entries:
+            a, b = bounds(total, a, b)
+            pieces.append(np.arange(max(a, first), max(min(b, last), max(a, first)), dtype="int64"))
+        rows = np.concatenate(pieces) if pieces else np.zeros(0, "int64")
+    else:
+        array = np.asarray(entries)
+        if array.ndim != 1:
+            raise ValueError(f"entries must be one-dimensional, not of shape {array.shape}")
+        if array.dtype == bool:
+            if len(array) == last - first:
+                return _of_rows(first + np.flatnonzero(array))
+            if len(array) != total:
+                raise ValueError(
+                    f"the mask has {len(array)} items for {last - first} entries (the tree has {total})"
+                )
+            rows = np.flatnonzero(array)
+        elif len(array) == 0:
+            rows = np.zeros(0, "int64")
+        elif np.issubdtype(array.dtype, np.integer):
+            rows = _numbers(array.astype("int64"), total)
+        else:
+            raise TypeError(f"entries are a slice, ranges, a mask or whole numbers, not {array.dtype}")
+    return _of_rows(rows[(rows >= first) & (rows < last)])
+
+
+def _numbers(rows: np.ndarray[Any, Any], total: int) -> np.ndarray[Any, Any]:
+    rows = np.where(rows < 0, rows + total, rows)
+    outside = (rows < 0) | (rows >= total)
+    if outside.any():
+        raise IndexError(f"entry {int(rows[outside][0])} is outside of the tree's {total} entries")
+    return rows
+
+
+def _is_ranges(entries: Any) -> bool:
+    if isinstance(entries, (str, bytes)) or not isinstance(entries, Iterable):
+        return False
+    if isinstance(entries, np.ndarray):
+        return entries.ndim == 2 and entries.shape[1] == 2
+    listed = list(entries)
+    return bool(listed) and all(isinstance(one, (tuple, list)) and len(one) == 2 for one in listed)
+
+
+def covering(rows: np.ndarray[Any, Any], borders: np.ndarray[Any, Any]) -> list[Range]:
+    """Entry ranges to read for sorted ``rows`` of a branch whose baskets begin at ``borders``.
+
+    A basket without a wanted entry is in no range; neighbours are joined.
+    """
+    if len(rows) == 0:
+        return []
+    basket = np.searchsorted(borders, rows, "right")
+    new = np.flatnonzero(np.diff(basket) > 1) + 1
+    starts, stops = np.concatenate(([0], new)), np.concatenate((new, [len(rows)]))
+    return [(int(rows[a]), int(rows[b - 1]) + 1) for a, b in zip(starts, stops)]
+
+
+def positions(rows: np.ndarray[Any, Any], ranges: list[Range]) -> np.ndarray[Any, Any]:
+    """Where ``rows`` stand in the entries of ``ranges`` put one after another."""
+    firsts = np.array([first for first, _ in ranges], "int64")
+    lengths = np.array([last - first for first, last in ranges], "int64")
+    before = np.concatenate(([0], np.cumsum(lengths)[:-1]))
+    which = np.searchsorted(firsts, rows, "right") - 1
+    return rows - firsts[which] + before[which]

@@ -1,0 +1,173 @@
+//! Files: keys, objects, trees.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use sapwood::container::{Key, Record, datime_text};
+use sapwood::io::MemoryStore;
+use sapwood::wire::Limits;
+use sapwood::{OpenOptions, Session};
+
+use crate::errors::raise;
+use crate::object::Object;
+use crate::tree::Tree;
+
+/// A file that is open.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct File(pub(crate) sapwood::File);
+
+type KeyRow = (String, u16, String, String, u64, u32, u32, u16, String);
+
+fn row(path: String, key: &Key) -> KeyRow {
+    let (class, title) = (key.class.to_string(), key.title.to_string());
+    (path, key.cycle, class, title, key.seek_key, key.nbytes, key.objlen, key.keylen, datime_text(key.datime))
+}
+
+#[pymethods]
+impl File {
+    /// Opens a path.
+    #[staticmethod]
+    #[pyo3(signature = (path, threads = 0, object_limit = None))]
+    fn open(py: Python<'_>, path: PathBuf, threads: usize, object_limit: Option<u64>) -> PyResult<Self> {
+        let options = options(threads, object_limit);
+        py.detach(|| sapwood::File::open_with(path, options)).map(Self).map_err(raise)
+    }
+
+    /// Opens bytes in memory; they are copied once, unless they are `bytes`.
+    #[staticmethod]
+    #[pyo3(signature = (content, name, threads = 0, object_limit = None))]
+    fn from_bytes(
+        py: Python<'_>,
+        content: Vec<u8>,
+        name: &str,
+        threads: usize,
+        object_limit: Option<u64>,
+    ) -> PyResult<Self> {
+        let options = options(threads, object_limit);
+        let store = Arc::new(MemoryStore::new(name, Bytes::from(content)));
+        py.detach(|| sapwood::File::from_store(store, options)).map(Self).map_err(raise)
+    }
+
+    /// The same file with threads of its own: a child process has none of its parent's.
+    fn renewed(&self, py: Python<'_>) -> PyResult<Self> {
+        let old = self.0.options();
+        let session = Session::with_threads(old.session.threads());
+        let options = OpenOptions { session, ..old.clone() };
+        let store = Arc::clone(self.0.store());
+        py.detach(|| sapwood::File::from_store(store, options)).map(Self).map_err(raise)
+    }
+
+    /// Keys as (path, cycle, class, title, seek, nbytes, objlen, keylen, date), of one directory or of all below it.
+    fn keys(&self, py: Python<'_>, directory: &str, recursive: bool) -> PyResult<Vec<KeyRow>> {
+        let keys = py.detach(|| self.0.keys_in(directory, recursive)).map_err(raise)?;
+        Ok(keys.into_iter().map(|found| row(found.path, &found.key)).collect())
+    }
+
+    /// The key of a path.
+    fn key(&self, py: Python<'_>, path: &str) -> PyResult<KeyRow> {
+        let key = py.detach(|| self.0.key(path)).map_err(raise)?;
+        Ok(row(key.name.to_string(), &key))
+    }
+
+    /// The object of a path.
+    fn object(&self, py: Python<'_>, path: &str) -> PyResult<Object> {
+        py.detach(|| self.0.object(path)).map(Object).map_err(raise)
+    }
+
+    /// The tree of a path.
+    fn tree(&self, py: Python<'_>, path: &str) -> PyResult<Tree> {
+        py.detach(|| self.0.tree(path)).map(Tree).map_err(raise)
+    }
+
+    /// Infos of the file's classes: (name, version, checksum, [(name, type name, code, title, array length, base)]).
+    fn infos<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let registry = self.0.registry().map_err(raise)?;
+        let list = PyList::empty(py);
+        for info in registry.infos() {
+            let elements: Vec<_> = info
+                .elements
+                .iter()
+                .map(|element| {
+                    let base = matches!(element.detail, sapwood::schema::Detail::Base { .. });
+                    (&*element.name, &*element.type_name, element.code, &*element.title, element.array_length, base)
+                })
+                .collect();
+            list.append((&*info.name, info.version, info.checksum, elements))?;
+        }
+        Ok(list)
+    }
+
+    /// Every record: dictionaries with ROOT's names; gaps have only `fNbytes`, negative.
+    fn records<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let records = py.detach(|| self.0.records()).map_err(raise)?;
+        let list = PyList::empty(py);
+        for (at, record) in records {
+            let row = PyDict::new(py);
+            row.set_item("seek", at)?;
+            match record {
+                Record::Gap(bytes) => row.set_item("nbytes", -(bytes as i64))?,
+                Record::Key(key) => {
+                    row.set_item("nbytes", key.nbytes)?;
+                    row.set_item("objlen", key.objlen)?;
+                    row.set_item("keylen", key.keylen)?;
+                    row.set_item("cycle", key.cycle)?;
+                    row.set_item("date", datime_text(key.datime))?;
+                    row.set_item("class", &*key.class)?;
+                    row.set_item("name", &*key.name)?;
+                    row.set_item("title", &*key.title)?;
+                }
+            }
+            list.append(row)?;
+        }
+        Ok(list)
+    }
+
+    /// Header fields by ROOT's names.
+    #[getter]
+    fn header<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let header = self.0.header();
+        let fields = PyDict::new(py);
+        fields.set_item("fVersion", header.version)?;
+        fields.set_item("fBEGIN", header.begin)?;
+        fields.set_item("fEND", header.end)?;
+        fields.set_item("fSeekFree", header.seek_free)?;
+        fields.set_item("fNbytesFree", header.nbytes_free)?;
+        fields.set_item("nfree", header.free_segments)?;
+        fields.set_item("fNbytesName", header.nbytes_name)?;
+        fields.set_item("fUnits", header.units)?;
+        fields.set_item("fCompress", header.compress)?;
+        fields.set_item("fSeekInfo", header.seek_info)?;
+        fields.set_item("fNbytesInfo", header.nbytes_info)?;
+        fields.set_item("fUUID", header.uuid)?;
+        Ok(fields)
+    }
+
+    /// Name of the file.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.identity().name
+    }
+
+    /// Whether its keys had to be found by walking the records.
+    #[getter]
+    fn is_recovered(&self) -> bool {
+        self.0.is_recovered()
+    }
+
+    /// Threads that decode.
+    #[getter]
+    fn threads(&self) -> usize {
+        self.0.options().session.threads()
+    }
+}
+
+fn options(threads: usize, object_limit: Option<u64>) -> OpenOptions {
+    let mut limits = Limits::default();
+    if let Some(bytes) = object_limit {
+        limits.object_bytes = bytes;
+    }
+    OpenOptions { limits, session: Session::with_threads(threads) }
+}

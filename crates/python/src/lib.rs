@@ -1,0 +1,49 @@
+//! `sapwood._core`: the engine as Python sees it. The package beside it gives this the words of uproot.
+
+#![forbid(unsafe_code)]
+
+mod arrow;
+mod buffer;
+mod column;
+mod errors;
+mod file;
+mod object;
+mod tree;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use super::buffer::Buffer;
+    #[pymodule_export]
+    use super::column::Column;
+    #[pymodule_export]
+    use super::errors::SapwoodError;
+    #[pymodule_export]
+    use super::file::File;
+    #[pymodule_export]
+    use super::object::{Object, Struct};
+    #[pymodule_export]
+    use super::tree::Tree;
+
+    use super::*;
+
+    /// Runs the `sapwood` command with these arguments, the command's name first; gives its exit code.
+    #[pyfunction]
+    fn command(py: Python<'_>, arguments: Vec<String>) -> i32 {
+        use std::io::Write;
+        py.detach(|| {
+            let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+            let code = sapwood_cli::run(arguments, &mut out, &mut std::io::stderr().lock());
+            // A closed pipe is no reason to complain.
+            let _ = out.flush();
+            code
+        })
+    }
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,163 @@
+//! Trees: branches and columns.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+
+use crate::arrow;
+use crate::column::{Column, kind};
+use crate::errors::raise;
+use crate::object::Object;
+
+/// A tree.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct Tree(pub(crate) Arc<sapwood::tree::Tree>);
+
+#[pymethods]
+impl Tree {
+    /// `fName`.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// `fTitle`.
+    #[getter]
+    fn title(&self) -> &str {
+        &self.0.title
+    }
+
+    /// `fEntries`.
+    #[getter]
+    fn num_entries(&self) -> u64 {
+        self.0.entries
+    }
+
+    /// `fAliases`.
+    #[getter]
+    fn aliases(&self) -> Vec<(String, String)> {
+        self.0.aliases.clone()
+    }
+
+    /// Class of the record.
+    #[getter]
+    fn classname(&self) -> &str {
+        &self.0.class
+    }
+
+    /// Cycle of the key.
+    #[getter]
+    fn cycle(&self) -> u16 {
+        self.0.cycle
+    }
+
+    /// Entry ranges of the clusters.
+    #[getter]
+    fn clusters(&self) -> Vec<(u64, u64)> {
+        self.0.clusters().into_iter().map(|range| (range.start, range.end)).collect()
+    }
+
+    /// The record as an object.
+    #[getter]
+    fn object(&self) -> Object {
+        Object(self.0.object.clone())
+    }
+
+    /// Top-level branches.
+    #[getter]
+    fn top(&self) -> Vec<usize> {
+        self.0.top().to_vec()
+    }
+
+    /// All branches, depth first: (name, parent).
+    fn outline(&self) -> Vec<(&str, Option<usize>)> {
+        self.0.branches().iter().map(|branch| (&*branch.name, branch.parent)).collect()
+    }
+
+    /// What a branch's record says, as a dictionary.
+    fn branch<'py>(&self, py: Python<'py>, id: usize) -> PyResult<Bound<'py, PyDict>> {
+        let row = PyDict::new(py);
+        let Some(branch) = self.0.branches().get(id) else { return Ok(row) };
+        row.set_item("path", &*branch.path)?;
+        row.set_item("title", &*branch.title)?;
+        row.set_item("class", &*branch.class)?;
+        row.set_item("children", branch.children.clone())?;
+        row.set_item("entries", branch.entries)?;
+        row.set_item("has_data", branch.has_data())?;
+        row.set_item("tot_bytes", branch.tot_bytes)?;
+        row.set_item("zip_bytes", branch.zip_bytes)?;
+        row.set_item("compress", branch.compress)?;
+        row.set_item("file_name", &*branch.file_name)?;
+        let element = branch.element.as_ref();
+        row.set_item("class_name", element.map(|element| &*element.class_name).or(branch.object_class.as_deref()))?;
+        row.set_item("parent_name", element.map(|element| &*element.parent_name))?;
+        row.set_item("clones_name", element.map(|element| &*element.clones_name))?;
+        row.set_item("element_kind", element.map(|element| element.kind))?;
+        row.set_item("element_id", element.map(|element| element.id))?;
+        row.set_item("class_version", element.map(|element| element.class_version))?;
+        let of_leaf = branch.leaves.first().and_then(|leaf| leaf.count).map(|(counter, _)| counter);
+        let counter = element.and_then(|element| element.count_branch).or(of_leaf);
+        row.set_item("count_branch", counter.filter(|&counter| counter != id))?;
+        let leaves: Vec<_> = branch
+            .leaves
+            .iter()
+            .map(|leaf| (&*leaf.name, &*leaf.class, &*leaf.title, leaf.len, leaf.is_unsigned, leaf.count.is_some()))
+            .collect();
+        row.set_item("leaves", leaves)?;
+        Ok(row)
+    }
+
+    /// Type of a branch: (type in C++ words, type as nested tuples). Raises why nobody can decode it.
+    fn interpretation(&self, py: Python<'_>, id: usize) -> PyResult<(String, Py<PyAny>)> {
+        let found = self.0.interpretation(id).map_err(raise)?;
+        Ok((found.type_name.clone(), kind(py, &found.kind)?))
+    }
+
+    /// Entries that a branch has.
+    fn entry_range(&self, id: usize) -> Option<(u64, u64)> {
+        let range = self.0.branches().get(id)?.entry_range();
+        Some((range.start, range.end))
+    }
+
+    /// Baskets of a branch: (first entry, one past the last, seek, nbytes); seek is `None` for embedded ones.
+    fn baskets(&self, id: usize) -> Vec<(u64, u64, Option<u64>, u32)> {
+        let Some(branch) = self.0.branches().get(id) else { return Vec::new() };
+        let rows = branch.baskets().iter().map(|basket| match basket.bytes {
+            sapwood::tree::BasketBytes::Stored { seek, nbytes } => {
+                (basket.entries.start, basket.entries.end, Some(seek), nbytes)
+            }
+            sapwood::tree::BasketBytes::Embedded(_) => (basket.entries.start, basket.entries.end, None, 0),
+        });
+        rows.collect()
+    }
+
+    /// Reads branches for entries `start..stop`.
+    fn columns(&self, py: Python<'_>, ids: Vec<usize>, start: u64, stop: u64) -> PyResult<Vec<Column>> {
+        let columns = py.detach(|| sapwood::read::columns(&self.0, &ids, start..stop)).map_err(raise)?;
+        Ok(columns.into_iter().map(Column).collect())
+    }
+
+    /// Schema of branches under names, for Arrow.
+    fn arrow_schema<'py>(
+        &self,
+        py: Python<'py>,
+        ids: Vec<usize>,
+        names: Vec<String>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        arrow::schema_capsule(py, &arrow::schema(&self.0, &ids, &names).map_err(raise)?)
+    }
+
+    /// Stream of branches under names, for Arrow: a batch for each entry range.
+    fn arrow_stream<'py>(
+        &self,
+        py: Python<'py>,
+        ids: Vec<usize>,
+        names: Vec<String>,
+        steps: Vec<(u64, u64)>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = Arc::new(arrow::schema(&self.0, &ids, &names).map_err(raise)?);
+        let steps: Vec<_> = steps.into_iter().map(|(start, stop)| start..stop).collect();
+        arrow::stream_capsule(py, arrow::Batches { tree: Arc::clone(&self.0), ids, schema, steps: steps.into_iter() })
+    }
+}
