@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 
+use super::Column;
 use super::decode::{self, Counts, Decoding};
-use crate::column::{Arena, BufferId, BufferKind, Column, Kind, Part, Prim};
+use crate::column::{Arena, BufferId, BufferKind, Kind, Part, Prim};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 use crate::schema::Objects;

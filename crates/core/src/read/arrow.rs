@@ -18,7 +18,8 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, OffsetBuffer, ScalarB
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use bytes::Bytes;
 
-use super::{BufferId, Column, Kind, ListOf, Number};
+use super::Column;
+use crate::column::{BufferId, Kind, ListOf, Number};
 use crate::error::{Error, Result};
 
 /// Metadata of a field that holds records: their C++ class.
