@@ -440,7 +440,7 @@ impl Machine<'_> {
             Slot::Reference(position) => Ok(self.objects.at_position(position)),
             Slot::Object { class, position, end } => {
                 let id = self.objects.at_position(position);
-                let class: Arc<str> = crate::wire::text(class).into();
+                let class = self.objects.class(class);
                 match end {
                     Some(end) => {
                         self.objects.defer(id, class, reader.at(), end);
@@ -490,11 +490,11 @@ impl Machine<'_> {
         reader: &mut Reader<'_>,
         end: Option<usize>,
     ) -> Result<()> {
-        let (target, framed) = self.objects.target(self.registry, class, reader)?;
-        let program = self.registry.program(&target)?;
-        let (table, mut part) = self.objects.open(class, &target, &program);
+        let resolved = self.objects.resolve(self.registry, class, reader)?;
+        let (table, mut part) = self.objects.open_resolved(&resolved);
+        let program = &resolved.program;
         let mut frame = None;
-        if framed {
+        if resolved.framed {
             let read = reader.frame()?;
             if read.version <= 0 && needs_checksum(self.registry, class, reader) {
                 reader.skip(4)?;
@@ -502,7 +502,7 @@ impl Machine<'_> {
             frame = Some(read);
         }
         let row = part.rows;
-        let outcome = self.decode(&program, reader, 1, Order::Rows, &mut part);
+        let outcome = self.decode(program, reader, 1, Order::Rows, &mut part);
         self.objects.close(table, part);
         outcome.map_err(|error| error.in_object(class))?;
         if let Some(frame) = frame {
