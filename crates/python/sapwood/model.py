@@ -189,7 +189,10 @@ def _plain(value: Any, above: tuple[Any, ...]) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, dict):
-        return {(name if isinstance(name, str) else _plain(name, above)): _plain(item, above) for name, item in value.items()}
+        return {
+            (name if isinstance(name, str) else _plain(name, above)): _plain(item, above)
+            for name, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [_plain(item, above) for item in value]
     return value
