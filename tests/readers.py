@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from parts import array_parts
+
 
 class Reader:
     name = "?"
     reads_rntuple = False
+    ranges = True
+    """Check ranges of entries too."""
 
     def open(self, path: str) -> Any:
         raise NotImplementedError
@@ -28,9 +32,11 @@ class Reader:
         """Seek, nbytes and objlen of each key, where the reader tells them."""
         return None
 
-    def values(self, branch: Any) -> Any:
-        """The whole branch as an Awkward Array."""
-        return branch.array(library="ak")
+    def values(self, branch: Any, start: int | None = None, stop: int | None = None) -> Any:
+        """The branch, or a range of its entries, as an Awkward Array."""
+        if start is None:
+            return branch.array(library="ak")
+        return branch.array(library="ak", entry_start=start, entry_stop=stop)
 
     def objects(self, branch: Any) -> Any | None:
         """The branch as Python objects where no Awkward Array can hold it (None: this reader has no such fallback)."""
@@ -65,6 +71,7 @@ class Sapwood(Reader):
 class Uproot(Reader):
     name = "uproot"
     reads_rntuple = True
+    ranges = False
 
     def __init__(self) -> None:
         import uproot
@@ -82,6 +89,30 @@ class Uproot(Reader):
         return (
             told in ("error", "absent", "crash", "timeout", "uninterpretable") or truth.get("trust") == "root"
         )
+
+
+def wrong_range(reader: Reader, branch: Any, whole: Any) -> str:
+    """Two ranges of entries must be slices of the whole; one of them usually begins and ends inside a basket."""
+    n = len(whole)
+    for start, stop in ((n // 3, n - n // 4), (n - 1, n)):
+        if not 0 <= start < stop or n < 2:
+            continue
+        try:
+            ours = reader.values(branch, start, stop)
+        except Exception as e:
+            return f"entries {start}:{stop}: {type(e).__name__}: {e}"[:300]
+        told = whole[start:stop]
+        if ours.layout.form != told.layout.form:
+            # of objects behind pointers, only those of the range give the array its type
+            if ours.to_list() != told.to_list():
+                return f"entries {start}:{stop} are not those of the whole"
+            continue
+        for a, b in zip(array_parts(ours), array_parts(told)):
+            if (a.path, a.kind, a.dtype, a.n, a.sha256) != (b.path, b.kind, b.dtype, b.n, b.sha256):
+                return (
+                    f"entries {start}:{stop}: {a.kind} {a.path}: {a.n} {a.head}, the whole has {b.n} {b.head}"
+                )
+    return ""
 
 
 READERS = {"sapwood": Sapwood, "uproot": Uproot}

@@ -143,8 +143,19 @@ impl<'a> Members<'a> {
     /// The bases, each with its own members.
     pub fn bases(&self) -> Vec<Members<'a>> {
         let Kind::Record { fields, .. } = self.kind else { return Vec::new() };
-        let bases = fields.iter().filter(|field| field.base);
+        let bases = fields.iter().filter(|field| field.base && matches!(field.kind, Kind::Record { .. }));
         bases.map(|field| Members { kind: &field.kind, ..self.clone() }).collect()
+    }
+
+    /// Bases that are lists and no records: the `TArrayD` of a histogram.
+    pub fn array_bases(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> + use<'a> {
+        let this = self.clone();
+        let fields: &'a [_] = match this.kind {
+            Kind::Record { fields, .. } => fields,
+            _ => &[],
+        };
+        let arrays = fields.iter().filter(|field| field.base && !matches!(field.kind, Kind::Record { .. }));
+        arrays.map(move |field| (&*field.name, value(this.objects, this.part, &field.kind, this.row)))
     }
 
     /// Members of this very class, without those of its bases.

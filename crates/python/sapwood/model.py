@@ -107,8 +107,9 @@ class Model:
         return found[0] if found is not None and isinstance(found[0], str) else ""
 
     def tolist(self) -> Any:
-        """As plain dictionaries and lists. A pointer back to an object that is being shown gives its class name."""
-        return _plain(self, ())
+        """As plain dictionaries and lists. Each object is shown once: where another pointer leads to it again stands its
+        class name in angle brackets."""
+        return _plain(self, set())
 
     def tojson(self) -> Any:
         """As :meth:`tolist`, with what JSON has no word for as text: bytes, and numbers that are none."""
@@ -174,33 +175,33 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _plain(value: Any, above: tuple[Any, ...]) -> Any:
+def _plain(value: Any, shown: set[int]) -> Any:
     if isinstance(value, Model):
-        mark = value._identity.id if value._identity is not None else None
-        if mark is not None and mark in above:
-            return f"<{value.classname}>"
-        inner = (*above, mark) if mark is not None else above
         if isinstance(value, str):
             return str(value)
+        if value._identity is not None:
+            if value._identity.id in shown:
+                return f"<{value.classname}>"
+            shown.add(value._identity.id)
         items = getattr(value, "_collected", None)
         if items is not None:
-            return [_plain(item, inner) for item in items()]
-        return {name: _plain(item, inner) for name, item in value.all_members.items()}
+            return [_plain(item, shown) for item in items()]
+        return {name: _plain(item, shown) for name, item in value.all_members.items()}
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, dict):
         return {
-            (name if isinstance(name, str) else _plain(name, above)): _plain(item, above)
+            (name if isinstance(name, str) else _plain(name, shown)): _plain(item, shown)
             for name, item in value.items()
         }
     if isinstance(value, (list, tuple)):
-        return [_plain(item, above) for item in value]
+        return [_plain(item, shown) for item in value]
     return value
 
 
 def as_plain(value: Any) -> Any:
     """Anything the engine or a model gives, as plain dictionaries and lists."""
-    return _plain(value, ())
+    return _plain(value, set())
 
 
 def _for_json(value: Any) -> Any:

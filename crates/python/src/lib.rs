@@ -29,6 +29,19 @@ mod _core {
 
     use super::*;
 
+    /// Runs the `sapwood` command with these arguments, the command's name first; gives its exit code.
+    #[pyfunction]
+    fn command(py: Python<'_>, arguments: Vec<String>) -> i32 {
+        use std::io::Write;
+        py.detach(|| {
+            let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+            let code = sapwood_cli::run(arguments, &mut out, &mut std::io::stderr().lock());
+            // A closed pipe is no reason to complain.
+            let _ = out.flush();
+            code
+        })
+    }
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))

@@ -68,6 +68,10 @@ fn structure(py: Python<'_>, members: &Members<'_>) -> PyResult<Struct> {
     for (name, value) in members.own() {
         own.set_item(name, convert(py, value)?)?;
     }
+    for (_, value) in members.array_bases() {
+        // The bins of a histogram: ROOT's name for them.
+        own.set_item("fArray", convert(py, value)?)?;
+    }
     Ok(Struct { classname: members.class().to_owned(), bases: bases.unbind(), members: own.unbind() })
 }
 

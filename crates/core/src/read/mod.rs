@@ -4,6 +4,8 @@
 //! next are on their way. In a window, sizes come first (from entries, from headers, or from decoding), then each piece
 //! of the answer is filled in its final place by whichever thread is free.
 
+pub mod arrow;
+mod column;
 mod decode;
 mod embedded;
 mod scan;
@@ -11,9 +13,9 @@ mod window;
 
 use std::ops::Range;
 
-use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::tree::{BranchId, Tree};
+pub use column::{Column, Native};
 use scan::{Answer, Scan};
 use window::{Ahead, Segment, Workbench};
 

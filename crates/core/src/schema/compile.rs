@@ -7,6 +7,7 @@ use super::custom;
 use super::info::{Detail, Element, StreamerInfo};
 use super::program::{Body, Counter, Custom, Program, Role, RunField, Span, Step, TextForm, Versions};
 use super::registry::Registry;
+use super::shorthand::BARE;
 use super::typename::{Mapping, Sequence, TypeName};
 use crate::column::{BufferId, BufferKind, Field, Kind, ListOf, Number, Packing, Prim};
 use crate::error::{Error, Result};
@@ -130,7 +131,7 @@ impl Compiler<'_> {
     fn opaque(&mut self, class: &str) -> (Step, Kind) {
         let offsets = self.buffer(BufferKind::Ends);
         let bytes = self.buffer(BufferKind::Bytes);
-        (Step::Opaque { ends: offsets, bytes }, Kind::Opaque { offsets, bytes, class: class.into() })
+        (Step::Opaque { ends: offsets, bytes, shared: false }, Kind::Opaque { offsets, bytes, class: class.into() })
     }
 
     fn pointer(&mut self, class: &str) -> (Step, Kind) {
@@ -169,6 +170,7 @@ impl Compiler<'_> {
             -1 => return Ok((Vec::new(), None)),
             0 | 66 | 67 if matches!(element.detail, Detail::Base { .. }) => return self.base(element, scope),
             _ if matches!(element.detail, Detail::Artificial) => return Ok((Vec::new(), None)),
+            code if code >= BARE => self.without_frame(element, scope)?,
             code if is_number(code) => {
                 let prim = prim_of(code, element)?;
                 let (step, kind) = self.run(prim, 1);
@@ -239,6 +241,20 @@ impl Compiler<'_> {
         Ok((steps, Some(Field { name: Arc::clone(&element.name), kind, base: false })))
     }
 
+    /// What only hand-written streamers write: a container without a frame, a counted array without its flag byte.
+    fn without_frame(&mut self, element: &Element, scope: &Scope) -> Result<Compiled> {
+        let element = Element { code: element.code - BARE, ..element.clone() };
+        if element.code == 500 {
+            let (step, kind) = self.container(&TypeName::parse(&element.type_name)?, 0)?;
+            return Ok((vec![step], kind));
+        }
+        let (mut steps, kind) = self.counted(&element, scope)?;
+        if let Some(Step::Counted { flagged, .. }) = steps.first_mut() {
+            *flagged = false;
+        }
+        Ok((steps, kind))
+    }
+
     fn std_string(&mut self, element: &Element) -> Compiled {
         let (step, kind) = self.text(TextForm::Counted);
         let body = self.seal(vec![step]);
@@ -289,6 +305,21 @@ impl Compiler<'_> {
         (vec![Step::Object { id, bits }], Kind::Record { class: "TObject".into(), fields })
     }
 
+    /// The spelling by which the file describes a class: a streamer info may leave out the namespace of its own class.
+    fn spelled(&self, class: &str) -> Arc<str> {
+        if self.registry.versions(class).is_empty() {
+            for outer in self.stack.iter().rev() {
+                for (at, _) in outer.rmatch_indices("::") {
+                    let name = format!("{}::{class}", &outer[..at]);
+                    if !self.registry.versions(&name).is_empty() {
+                        return name.into();
+                    }
+                }
+            }
+        }
+        class.into()
+    }
+
     fn counted(&mut self, element: &Element, scope: &Scope) -> Result<Compiled> {
         let prim = prim_of(element.code - 40, element)?;
         let counter = self.counter(element, scope)?;
@@ -333,8 +364,17 @@ impl Compiler<'_> {
         } else {
             self.class_value(name, Role::Member)?
         };
+        let mut item = item;
+        let mut raw = None;
+        if matches!(&item, Kind::Record { fields, .. } if fields.is_empty()) && !slots {
+            let (_, bytes) = self.opaque(name);
+            if let Kind::Opaque { offsets, bytes, .. } = bytes {
+                raw = Some((offsets, bytes));
+            }
+            item = bytes;
+        }
         let body = self.seal(steps);
-        let step = Step::Loop { counter, array: element.array_length.max(1), body, ends };
+        let step = Step::Loop { counter, array: element.array_length.max(1), body, ends, raw };
         Ok((vec![step], Kind::List { offsets: ends, of: ListOf::Sequence, item: Box::new(item) }))
     }
 
@@ -366,13 +406,38 @@ impl Compiler<'_> {
         if name == TypeName::StdString {
             return Ok(self.std_string(element));
         }
-        let (mut step, kind) = self.container(&name, item_code)?;
-        if let Step::Collection { framed, array, value_version_from, .. } = &mut step {
-            *framed = true;
+        let (mut step, kind) = self.framed_container(&name, item_code)?;
+        if let Step::Collection { array, value_version_from, .. } = &mut step {
             *array = element.array_length.max(1);
             *value_version_from = if pointer { 9 } else { 8 };
         }
-        Ok((vec![step], fixed(kind, element)))
+        let kind = if let Step::Opaque { .. } = step { kind } else { fixed(kind, element) };
+        Ok((vec![step], kind))
+    }
+
+    /// A container with a frame of its own. Where the file does not describe its items, it is bytes: streamed member by
+    /// member, not even their number would say where one ends.
+    fn framed_container(&mut self, name: &TypeName, item_code: i32) -> Result<(Step, Kind)> {
+        let (mut step, kind) = self.container(name, item_code)?;
+        let is_opaque = match &kind {
+            Kind::List { item, .. } => match &**item {
+                Kind::Opaque { .. } => true,
+                Kind::Record { fields, .. } if matches!(name, TypeName::Mapping(..)) => {
+                    fields.iter().any(|field| matches!(field.kind, Kind::Opaque { .. }))
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        if is_opaque {
+            let (offsets, bytes) = (self.buffer(BufferKind::Ends), self.buffer(BufferKind::Bytes));
+            let step = Step::Opaque { ends: offsets, bytes, shared: true };
+            return Ok((step, Kind::Opaque { offsets, bytes, class: name.to_string().into() }));
+        }
+        if let Step::Collection { framed, .. } = &mut step {
+            *framed = true;
+        }
+        Ok((step, kind))
     }
 
     /// A container without a frame of its own.
@@ -418,6 +483,7 @@ impl Compiler<'_> {
     fn items(&mut self, item: &TypeName, item_code: i32) -> Result<(Vec<Step>, Kind, Option<Versions>)> {
         match item {
             TypeName::Class(name) if !custom::is_custom(name) => {
+                let name = &self.spelled(name);
                 if self.registry.versions(name).is_empty() && !matches!(item_code, 61 | 63) && item_code < 60 {
                     // A plain name that the file does not describe is an enum.
                     let number = plain_number(item_code).unwrap_or(Number::I32);
@@ -519,10 +585,7 @@ impl Compiler<'_> {
                 Ok((vec![step], kind))
             }
             TypeName::Sequence(..) | TypeName::Mapping(..) | TypeName::Bitset(_) => {
-                let (mut step, kind) = self.container(name, item_code)?;
-                if let Step::Collection { framed, .. } = &mut step {
-                    *framed = true;
-                }
+                let (step, kind) = self.framed_container(name, item_code)?;
                 Ok((vec![step], kind))
             }
             TypeName::Pair(first, second) => {
@@ -565,6 +628,10 @@ impl Compiler<'_> {
             let buffer = self.buffer(BufferKind::Objects);
             let step = Step::Boxed { buffer, class: class.into() };
             return Ok((vec![step], Kind::Pointer { buffer, class: class.into() }));
+        }
+        let spelled = self.spelled(class);
+        if *spelled != *class {
+            return self.class_value(&spelled, role);
         }
         let Some(info) = self.registry.info(class, None, None).cloned() else {
             return match TypeName::parse(class)? {
@@ -791,14 +858,18 @@ impl Step {
                 swap(ends);
                 swap(values);
             }
-            Self::Text { ends, bytes, .. } | Self::Opaque { ends, bytes } => {
+            Self::Text { ends, bytes, .. } | Self::Opaque { ends, bytes, .. } => {
                 swap(ends);
                 swap(bytes);
             }
             Self::Collection { ends, .. } => swap(ends),
-            Self::Loop { counter, ends, .. } => {
+            Self::Loop { counter, ends, raw, .. } => {
                 swap_counter(counter);
                 swap(ends);
+                if let Some((offsets, bytes)) = raw {
+                    swap(offsets);
+                    swap(bytes);
+                }
             }
             Self::Pointer { buffer } | Self::Boxed { buffer, .. } | Self::Bits { buffer } => swap(buffer),
             Self::Object { id, bits } => {

@@ -45,6 +45,12 @@ pub(super) fn forwards(class: &str) -> bool {
     matches!(
         class,
         "TSeqCollection"
+            | "TOrdCollection"
+            | "THashTable"
+            | "TPair"
+            | "RooWorkspace::CodeRepo::ClassFiles"
+            | "RooWorkspace::CodeRepo::ClassRelInfo"
+            | "RooWorkspace::CodeRepo::ExtraHeader"
             | "TAbsArgCache"
             | "TVirtualPerfStats"
             | "TVirtualIndex"

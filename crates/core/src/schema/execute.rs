@@ -26,6 +26,8 @@ pub struct Machine<'a> {
     pub depth: u32,
 }
 
+const NO_ROWS: &str = "a column of collections whose items the file does not describe has no rows";
+
 /// Which layout `n` items have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Order {
@@ -185,7 +187,26 @@ impl Machine<'_> {
                 }
                 _ => self.classes(program, versions, reader, n, part)?,
             },
-            Step::Loop { counter, array, body, ends } => {
+            Step::Loop { counter, array, ends, raw: Some((offsets, bytes)), .. } => {
+                let frame = reader.frame()?;
+                let mut total = 0;
+                for index in 0..n {
+                    let items = times(self.count(counter, part, n, index)?, *array, reader)?;
+                    part.end_list(*ends, items)?;
+                    total += items;
+                }
+                let left = frame.end.unwrap_or(reader.at()).saturating_sub(reader.at());
+                if total > 0 && (left == 0 || left % total != 0) {
+                    return Err(Error::unsupported("objects that nobody can decode have no common size")
+                        .at(reader.position() as u64)
+                        .wanted(total as u64, left as u64));
+                }
+                for _ in 0..total {
+                    part.push_text(*offsets, *bytes, reader.take(left / total)?)?;
+                }
+                reader.finish(frame, "a counted array of objects")?;
+            }
+            Step::Loop { counter, array, body, ends, raw: None } => {
                 let frame = reader.frame()?;
                 for index in 0..n {
                     let count = self.count(counter, part, n, index)?;
@@ -232,7 +253,10 @@ impl Machine<'_> {
                     custom::read(self, *which, buffers, reader, part)?;
                 }
             }
-            Step::Opaque { ends, bytes } => {
+            Step::Opaque { shared: true, .. } if order == Order::Columns && n > 1 => {
+                return Err(Error::unsupported(NO_ROWS).at(reader.position() as u64));
+            }
+            Step::Opaque { ends, bytes, .. } => {
                 for _ in 0..n {
                     let start = reader.at();
                     let frame = reader.frame()?;
@@ -275,6 +299,18 @@ impl Machine<'_> {
         ends: BufferId,
         part: &mut Part,
     ) -> Result<()> {
+        // Lists of numbers are what most containers are: no step and no recursion for each of them.
+        if let [Step::Run { fields, bytes }] = &program.steps[item.start as usize..item.end as usize]
+            && let [field] = &**fields
+        {
+            for _ in 0..lists {
+                let items = reader.count()?;
+                let from = reader.take(items.saturating_mul(*bytes as usize))?;
+                part.push_numbers(field.buffer, field.prim, from, 1, items * field.count as usize, from.len());
+                part.end_list(ends, items)?;
+            }
+            return Ok(());
+        }
         for _ in 0..lists {
             let items = reader.count()?;
             self.each(program, item, reader, items, part)?;
@@ -615,6 +651,9 @@ impl Machine<'_> {
                     items += 1;
                 }
                 reader.finish(frame, "a column")?;
+            }
+            [Step::Opaque { shared: true, .. }] => {
+                return Err(Error::unsupported(NO_ROWS).at(reader.position() as u64));
             }
             _ => {
                 while reader.left() > 0 {

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use super::shorthand::BARE;
 use crate::error::{Error, Result};
 use crate::wire::{Limits, Reader, Slot, text};
 
@@ -156,7 +157,8 @@ fn read_element(reader: &mut Reader<'_>, class: &[u8]) -> Result<Element> {
     let middle = if class == b"TStreamerSTLstring" { Some(reader.frame()?) } else { None };
     let frame = reader.frame()?;
     let (name, title) = named(reader)?;
-    let code = reader.i32()?;
+    // Larger ones have a meaning of their own in layouts that no file describes.
+    let code = Some(reader.i32()?).filter(|&code| code < BARE).unwrap_or(-2);
     let size = reader.i32()?;
     let array_length = reader.i32()?;
     let dimensions = reader.i32()?;

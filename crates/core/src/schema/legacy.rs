@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use super::info::{Detail, Element, StreamerInfo};
+use super::info::StreamerInfo;
+use super::shorthand::describe;
 
 /// Adds what a file of ROOT `file_version` does not describe itself.
 pub(super) fn complete(mut infos: Vec<StreamerInfo>, file_version: i32) -> Vec<StreamerInfo> {
@@ -23,45 +24,6 @@ pub(super) fn complete(mut infos: Vec<StreamerInfo>, file_version: i32) -> Vec<S
         }
     }
     infos
-}
-
-/// A member in short: `name:code` or `name:code:type`, `base:Class`, `name*code:counter` for counted arrays.
-fn describe(name: &str, version: i32, members: &str) -> StreamerInfo {
-    let elements = members.split_whitespace().filter_map(|text| element(name, text)).collect();
-    StreamerInfo { name: name.into(), version, checksum: 0, elements }
-}
-
-fn element(class: &str, text: &str) -> Option<Element> {
-    let plain = |name: &str, code: i32, type_name: &str, detail: Detail| Element {
-        detail,
-        name: name.into(),
-        title: "".into(),
-        code,
-        size: 0,
-        array_length: 0,
-        extents: Vec::new(),
-        max_index: [0; 5],
-        type_name: type_name.into(),
-    };
-    if let Some(base) = text.strip_prefix("base:") {
-        let (base, version) = base.split_once('@')?;
-        let code = match base {
-            "TNamed" => 67,
-            "TObject" => 66,
-            _ => 0,
-        };
-        return Some(plain(base, code, "BASE", Detail::Base { version: version.parse().ok()? }));
-    }
-    if let Some((name, (code, counter))) =
-        text.split_once('*').and_then(|(name, rest)| Some((name, rest.split_once(':')?)))
-    {
-        let detail =
-            Detail::Counted { is_loop: false, count_version: 1, count_name: counter.into(), count_class: class.into() };
-        return Some(plain(name, 40 + code.parse::<i32>().ok()?, "", detail));
-    }
-    let mut parts = text.split(':');
-    let (name, code) = (parts.next()?, parts.next()?.parse().ok()?);
-    Some(plain(name, code, parts.next().unwrap_or(""), Detail::Plain))
 }
 
 /// Layouts of ROOT 6, for files whose writers left them out.
@@ -147,8 +109,5 @@ mod tests {
             let info = describe(name, *version, members);
             assert_eq!(info.elements.len(), members.split_whitespace().count(), "{name}");
         }
-        let tree = describe("TTree", 19, "fAliases:64:TList* fClusterSize*16:fNClusterRange");
-        assert_eq!((tree.elements[0].code, &*tree.elements[0].type_name), (64, "TList*"));
-        assert_eq!((tree.elements[1].code, &*tree.elements[1].name), (56, "fClusterSize"));
     }
 }

@@ -3,11 +3,13 @@
 mod compile;
 mod custom;
 mod execute;
+mod handwritten;
 mod info;
 mod legacy;
 mod objects;
 mod program;
 mod registry;
+mod shorthand;
 mod typename;
 
 pub use compile::Target;

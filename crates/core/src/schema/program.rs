@@ -221,6 +221,9 @@ pub enum Step {
         body: Span,
         /// Ends of the lists.
         ends: BufferId,
+        /// Ends and bytes, where nothing is known of the objects but that all have one size: what a class without
+        /// described members writes by hand.
+        raw: Option<(BufferId, BufferId)>,
     },
     /// A pointer: null, an object, or a reference to one.
     Pointer {
@@ -259,6 +262,8 @@ pub enum Step {
         ends: BufferId,
         /// Bytes, frame included.
         bytes: BufferId,
+        /// Whether one frame holds a whole column: then its rows cannot be told apart.
+        shared: bool,
     },
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
 
 use super::compile::{self, Target};
+use super::handwritten;
 use super::info::StreamerInfo;
 use super::program::Program;
 use super::typename::tidy;
@@ -33,6 +34,11 @@ impl Registry {
                 registry.order.push(info);
             }
         }
+        for (class, versions) in &mut registry.classes {
+            let layouts = handwritten::layouts(class);
+            versions.retain(|info| !layouts.iter().any(|layout| layout.version == info.version));
+            versions.extend_from_slice(layouts);
+        }
         registry
     }
 
@@ -46,10 +52,16 @@ impl Registry {
         &self.order
     }
 
-    /// All versions of a class that the file describes.
+    /// All versions of a class: what the file describes, and what is known of classes that are streamed by hand.
     pub fn versions(&self, class: &str) -> &[Arc<StreamerInfo>] {
         let found = self.classes.get(class).or_else(|| self.classes.get(tidy(class).as_str()));
-        found.or_else(|| self.classes.get(tidy(&class.replace("std::", "")).as_str())).map_or(&[], Vec::as_slice)
+        match found.or_else(|| self.classes.get(tidy(&class.replace("std::", "")).as_str())) {
+            Some(versions) => versions,
+            None => match handwritten::layouts(class) {
+                [] => handwritten::left_out(class),
+                layouts => layouts,
+            },
+        }
     }
 
     /// One version of a class: by checksum where one is given, then by version, then the newest.

@@ -1,0 +1,57 @@
+# Two commands do it all: `make demo` and `make test`. Both make what they need: a virtual environment in `.venv`,
+# packages by name, a release build of the wheel.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+RUST_SOURCES := $(shell git ls-files 'crates/*' Cargo.toml Cargo.lock pyproject.toml)
+CARGO_TEST := cargo test --workspace --exclude sapwood-python
+
+.PHONY: demo test test-rust test-python bench check torture clean
+
+demo: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet awkward
+	$(BIN)/python examples/demo.py
+
+test: test-rust test-python
+
+test-rust:
+	$(CARGO_TEST)
+
+test-python: $(VENV)/.tests
+	$(BIN)/python -m pytest tests
+
+# Side by side with ROOT, uproot and the limit; rewrites docs/benchmarks.md.
+bench: $(VENV)/.tests
+	$(BIN)/python bench/run.py
+
+check: $(VENV)/.tests
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	$(BIN)/python tools/layers.py
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --exclude sapwood-python
+	$(BIN)/python -m ruff check crates/python tests examples tools
+	$(BIN)/python -m mypy
+
+# What takes long: each fuzz target for ten minutes.
+torture:
+	fuzz/run.sh 600
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+# The package as a user gets it, with the `sapwood` command.
+$(VENV)/.installed: $(VENV)/bin/python $(RUST_SOURCES)
+	$(BIN)/python -m pip install .
+	touch $@
+
+# Peers and oracles. Where ROOT has no wheel for this machine, its tests are skipped by name; in CI it is required.
+$(VENV)/.tests: $(VENV)/.installed tests/requirements.txt tests/requirements-root.txt
+	$(BIN)/python -m pip install --quiet -r tests/requirements.txt
+	$(BIN)/python -m pip install --quiet -r tests/requirements-root.txt || test "$(CI)" != true
+	touch $@
+
+clean:
+	cargo clean
+	rm -rf $(VENV)

@@ -1,0 +1,92 @@
+//! `sapwood ls`: what a file holds.
+
+use std::io::Write;
+
+use sapwood::container::datime_text;
+use serde_json::json;
+
+use crate::output::{self, Outcome};
+
+/// List the keys of a file or of a directory in it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// FILE or FILE:DIRECTORY, one or more.
+    #[arg(required = true)]
+    files: Vec<String>,
+    /// Also show title, date, lengths, and entries of trees.
+    #[arg(short, long)]
+    long: bool,
+    /// Also list the directories below.
+    #[arg(short, long)]
+    recursive: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
+    let mut documents = Vec::new();
+    for (index, target) in arguments.files.iter().enumerate() {
+        let (path, inside) = output::split(target);
+        let file = output::open(path, 1)?;
+        let keys = file.keys_in(inside.unwrap_or(""), arguments.recursive)?;
+        let entries = |found: &sapwood::KeyPath| {
+            let is_tree = matches!(&*found.key.class, "TTree" | "TNtuple" | "TNtupleD");
+            is_tree.then(|| file.tree_at(&found.key).ok().map(|tree| tree.entries)).flatten()
+        };
+        if arguments.json {
+            let keys: Vec<_> = keys
+                .iter()
+                .map(|found| {
+                    let key = &found.key;
+                    let mut row = json!({
+                        "name": found.path, "cycle": key.cycle, "class": &*key.class, "title": &*key.title,
+                    });
+                    if arguments.long {
+                        row["date"] = datime_text(key.datime).into();
+                        row["nbytes"] = key.nbytes.into();
+                        row["objlen"] = key.objlen.into();
+                        row["seek"] = key.seek_key.into();
+                        row["entries"] = entries(found).into();
+                    }
+                    row
+                })
+                .collect();
+            documents.push(json!({ "file": path, "recovered": file.is_recovered(), "keys": keys }));
+            continue;
+        }
+        if arguments.files.len() > 1 {
+            writeln!(out, "{}{target}:", if index > 0 { "\n" } else { "" })?;
+        }
+        if file.is_recovered() {
+            writeln!(out, "(never closed: shows what was saved last)")?;
+        }
+        let name = |found: &sapwood::KeyPath| format!("{};{}", found.path, found.key.cycle);
+        if arguments.long {
+            let rows: Vec<Vec<String>> = keys
+                .iter()
+                .map(|found| {
+                    let key = &found.key;
+                    vec![
+                        key.class.to_string(),
+                        name(found),
+                        entries(found).map_or_else(String::new, |count| count.to_string()),
+                        key.nbytes.to_string(),
+                        key.objlen.to_string(),
+                        datime_text(key.datime),
+                        key.title.to_string(),
+                    ]
+                })
+                .collect();
+            output::table(out, &["class", "name", "entries", "nbytes", "objlen", "date", "title"], &rows)?;
+        } else {
+            let rows: Vec<Vec<String>> =
+                keys.iter().map(|found| vec![found.key.class.to_string(), name(found)]).collect();
+            output::table(out, &["class", "name"], &rows)?;
+        }
+    }
+    if arguments.json {
+        output::json(out, &documents.into())?;
+    }
+    Ok(())
+}

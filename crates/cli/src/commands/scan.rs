@@ -1,0 +1,156 @@
+//! `sapwood scan`: rows of a tree as a table.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use sapwood::column::{Kind, Number};
+use sapwood::read::Column;
+use sapwood::tree::{BranchId, Tree};
+use sapwood::{Error, File};
+
+use crate::output::{self, Outcome};
+
+/// Print rows of a tree as a table.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// FILE:TREE, or FILE for its only tree.
+    target: String,
+    /// Branches, by name or path; all that can be decoded where none is named.
+    branches: Vec<String>,
+    /// First entry.
+    #[arg(long, default_value_t = 0)]
+    start: u64,
+    /// How many entries.
+    #[arg(short = 'n', long, default_value_t = 25)]
+    entries: u64,
+    /// Threads that decode; 0 for all cores.
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// Print one JSON object a row.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The tree of that name, or the only one.
+pub(crate) fn tree(file: &File, name: Option<&str>) -> Outcome<Arc<Tree>> {
+    if let Some(name) = name {
+        return Ok(file.tree(name)?);
+    }
+    let keys = file.keys(true)?;
+    let mut trees: Vec<_> =
+        keys.iter().filter(|found| matches!(&*found.key.class, "TTree" | "TNtuple" | "TNtupleD")).collect();
+    trees.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
+    trees.dedup_by(|a, b| a.path == b.path);
+    match &trees[..] {
+        [one] => Ok(file.tree_at(&one.key)?),
+        [] => Err(Error::not_found("the file has no tree").into()),
+        many => {
+            let names: Vec<_> = many.iter().map(|found| found.path.as_str()).collect();
+            Err(Error::mismatch(format!("which tree? FILE:TREE with one of {}", names.join(", "))).into())
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
+    let (path, name) = output::split(&arguments.target);
+    let file = output::open(path, arguments.threads)?;
+    let tree = tree(&file, name)?;
+    let ids: Vec<BranchId> = if arguments.branches.is_empty() {
+        let readable = tree.branches().iter().filter(|branch| {
+            let in_tables = |kind: &Kind| !kind.has_pointers();
+            branch.entry_range().end >= tree.entries
+                && tree.interpretation(branch.id).is_ok_and(|found| in_tables(&found.kind))
+        });
+        readable.map(|branch| branch.id).collect()
+    } else {
+        arguments.branches.iter().map(|name| tree.branch(name).map(|branch| branch.id)).collect::<Result<_, _>>()?
+    };
+    let start = arguments.start.min(tree.entries);
+    let stop = start.saturating_add(arguments.entries).min(tree.entries);
+    let columns = sapwood::read::columns(&tree, &ids, start..stop)?;
+    let names: Vec<&str> = ids.iter().map(|&id| &*tree.branches()[id].name).collect();
+    if arguments.json {
+        for row in 0..(stop - start) as usize {
+            let mut document = serde_json::Map::new();
+            document.insert("entry".into(), (start + row as u64).into());
+            for (name, column) in names.iter().zip(&columns) {
+                document.insert((*name).into(), cell(column, &column.kind, row));
+            }
+            serde_json::to_writer(&mut *out, &document)?;
+            writeln!(out)?;
+        }
+        return Ok(());
+    }
+    let rows: Vec<Vec<String>> = (0..(stop - start) as usize)
+        .map(|row| {
+            let mut cells = vec![(start + row as u64).to_string()];
+            cells.extend(columns.iter().map(|column| shown(&cell(column, &column.kind, row))));
+            cells
+        })
+        .collect();
+    let head: Vec<&str> = std::iter::once("entry").chain(names).collect();
+    output::table(out, &head, &rows)
+}
+
+/// One value as JSON.
+fn cell(column: &Column, kind: &Kind, row: usize) -> serde_json::Value {
+    let bounds = |offsets: u32| {
+        let bytes = column.buffer(offsets);
+        let at = |index: usize| {
+            let chunk = bytes.get(8 * index..).and_then(|rest| rest.first_chunk());
+            chunk.map_or(0, |chunk| i64::from_ne_bytes(*chunk).max(0)) as usize
+        };
+        at(row)..at(row + 1)
+    };
+    match kind {
+        Kind::Number { buffer, number } => number_at(&column.buffer(*buffer), *number, row),
+        Kind::Text { offsets, bytes } => {
+            let bytes = column.buffer(*bytes);
+            sapwood::wire::text(bytes.get(bounds(*offsets)).unwrap_or(&[])).into()
+        }
+        Kind::Opaque { offsets, .. } => format!("({} bytes)", bounds(*offsets).len()).into(),
+        Kind::List { offsets, item, .. } => bounds(*offsets).map(|row| cell(column, item, row)).collect(),
+        Kind::Fixed { len, item } => (row * len..(row + 1) * len).map(|row| cell(column, item, row)).collect(),
+        Kind::Record { .. } => {
+            kind.members().into_iter().map(|(name, kind)| (name.to_string(), cell(column, kind, row))).collect()
+        }
+        Kind::Pointer { class, .. } => format!("({class})").into(),
+    }
+}
+
+fn number_at(bytes: &[u8], number: Number, row: usize) -> serde_json::Value {
+    macro_rules! read {
+        ($type:ty) => {
+            match bytes.get(row * size_of::<$type>()..).and_then(|rest| rest.first_chunk()) {
+                Some(chunk) => <$type>::from_ne_bytes(*chunk),
+                None => return serde_json::Value::Null,
+            }
+        };
+    }
+    match number {
+        Number::Bool => (read!(u8) != 0).into(),
+        Number::I8 => read!(i8).into(),
+        Number::U8 => read!(u8).into(),
+        Number::I16 => read!(i16).into(),
+        Number::U16 => read!(u16).into(),
+        Number::I32 => read!(i32).into(),
+        Number::U32 => read!(u32).into(),
+        Number::I64 => read!(i64).into(),
+        Number::U64 => read!(u64).into(),
+        Number::F32 => output::number(read!(f32).to_string().parse().unwrap_or(f64::NAN)),
+        Number::F64 => output::number(read!(f64)),
+    }
+}
+
+/// A value in a cell: long ones are cut, control characters never reach the terminal.
+fn shown(value: &serde_json::Value) -> String {
+    const LONGEST: usize = 60;
+    let text = match value {
+        serde_json::Value::String(text) => text.escape_debug().to_string(),
+        other => other.to_string(),
+    };
+    match text.char_indices().nth(LONGEST) {
+        Some((cut, _)) => format!("{}...", &text[..cut]),
+        None => text,
+    }
+}

@@ -1,0 +1,70 @@
+//! The `sapwood` command: one file a sub-command, each of them glue around a library function.
+
+#![forbid(unsafe_code)]
+
+mod commands;
+mod output;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::{Parser, Subcommand};
+
+use commands::{dump, ls, map, scan, show};
+
+/// Reads CERN ROOT files, without ROOT.
+#[derive(Debug, Parser)]
+#[command(name = "sapwood", version, about, disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Ls(ls::Arguments),
+    Map(map::Arguments),
+    Show(show::Arguments),
+    Scan(scan::Arguments),
+    Dump(dump::Arguments),
+}
+
+/// What went well and what did not, for the caller's exit code: 0, 1 for a file that cannot be read as asked, 2 for a
+/// command line that makes no sense.
+///
+/// # Example
+///
+/// ```
+/// let mut output = Vec::new();
+/// let code = sapwood_cli::run(["sapwood", "ls", "no-such-file.root"], &mut output, &mut Vec::new());
+/// assert_eq!(code, 1);
+/// ```
+pub fn run<I, T>(arguments: I, out: &mut dyn Write, err: &mut dyn Write) -> i32
+where
+    I: IntoIterator<Item = T>,
+    T: Into<OsString> + Clone,
+{
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // A closed pipe is no reason to complain.
+            let _ = if error.use_stderr() { write!(err, "{error}") } else { write!(out, "{error}") };
+            return error.exit_code();
+        }
+    };
+    let outcome = match &arguments.command {
+        Command::Ls(arguments) => ls::run(arguments, out),
+        Command::Map(arguments) => map::run(arguments, out),
+        Command::Show(arguments) => show::run(arguments, out),
+        Command::Scan(arguments) => scan::run(arguments, out),
+        Command::Dump(arguments) => dump::run(arguments, out),
+    };
+    match outcome {
+        Ok(()) => 0,
+        Err(output::Failure::Pipe) => 0,
+        Err(output::Failure::Read(error)) => {
+            let _ = writeln!(err, "sapwood: {error}");
+            1
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Tables, JSON, and what can go wrong while they are written.
+
+use std::io::Write;
+use std::path::Path;
+
+use sapwood::{Error, File, OpenOptions, Session, Value};
+
+/// Why a command ended early.
+pub(crate) enum Failure {
+    /// Nobody reads our output any more.
+    Pipe,
+    /// The file cannot be read as asked.
+    Read(Error),
+}
+
+/// Result of a command.
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe { Self::Pipe } else { Self::Read(error.into()) }
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        std::io::Error::from(error).into()
+    }
+}
+
+/// Splits `FILE:OBJECT`; a colon in the name of a file that exists is part of it.
+pub(crate) fn split(target: &str) -> (&str, Option<&str>) {
+    if Path::new(target).exists() {
+        return (target, None);
+    }
+    match target.rsplit_once(':') {
+        Some((file, object)) if !file.is_empty() && !object.is_empty() && !object.starts_with("//") => {
+            (file, Some(object))
+        }
+        _ => (target, None),
+    }
+}
+
+/// Opens a file with so many decoding threads.
+pub(crate) fn open(path: &str, threads: usize) -> Outcome<File> {
+    let options = OpenOptions { session: Session::with_threads(threads), ..OpenOptions::default() };
+    Ok(File::open_with(path, options)?)
+}
+
+/// A table: columns as wide as they need to be, numbers to the right.
+pub(crate) fn table(out: &mut dyn Write, head: &[&str], rows: &[Vec<String>]) -> Outcome {
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+        cells.chain(head.get(column).map(|name| name.chars().count())).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let number = |column: usize| {
+        let is_number = |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit() || c == '-') || cell.is_empty();
+        !rows.is_empty() && rows.iter().filter_map(|row| row.get(column)).all(is_number)
+    };
+    let right: Vec<bool> = (0..head.len()).map(number).collect();
+    let mut line = |cells: &mut dyn Iterator<Item = &str>| -> Outcome {
+        let mut text = String::new();
+        for (column, cell) in cells.enumerate() {
+            let (width, right) = (widths.get(column).copied().unwrap_or(0), right.get(column) == Some(&true));
+            if column > 0 {
+                text.push_str("  ");
+            }
+            let blanks = " ".repeat(width.saturating_sub(cell.chars().count()));
+            if right {
+                text.push_str(&blanks);
+                text.push_str(cell);
+            } else {
+                text.push_str(cell);
+                text.push_str(&blanks);
+            }
+        }
+        Ok(writeln!(out, "{}", text.trim_end())?)
+    };
+    line(&mut head.iter().copied())?;
+    for row in rows {
+        line(&mut row.iter().map(String::as_str))?;
+    }
+    Ok(())
+}
+
+/// One JSON document, with line breaks.
+pub(crate) fn json(out: &mut dyn Write, value: &serde_json::Value) -> Outcome {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    Ok(writeln!(out)?)
+}
+
+/// A value as JSON. Numbers that JSON cannot hold become text, as jsroot does.
+pub(crate) fn number(value: f64) -> serde_json::Value {
+    match serde_json::Number::from_f64(value) {
+        Some(number) => number.into(),
+        None if value.is_nan() => "NaN".into(),
+        None if value > 0.0 => "Infinity".into(),
+        None => "-Infinity".into(),
+    }
+}
+
+/// Consecutive numbers as JSON.
+pub(crate) fn numbers(value: &Value<'_>) -> Vec<serde_json::Value> {
+    use sapwood::column::Number;
+    use sapwood::read::Native;
+    let Value::Numbers(of, bytes) = value else { return Vec::new() };
+    fn each<T: Native>(bytes: &[u8], into: impl Fn(T) -> serde_json::Value) -> Vec<serde_json::Value> {
+        T::read(bytes).into_iter().map(into).collect()
+    }
+    match of {
+        Number::Bool => each::<u8>(bytes, |value| (value != 0).into()),
+        Number::I8 => each::<i8>(bytes, Into::into),
+        Number::U8 => each::<u8>(bytes, Into::into),
+        Number::I16 => each::<i16>(bytes, Into::into),
+        Number::U16 => each::<u16>(bytes, Into::into),
+        Number::I32 => each::<i32>(bytes, Into::into),
+        Number::U32 => each::<u32>(bytes, Into::into),
+        Number::I64 => each::<i64>(bytes, Into::into),
+        Number::U64 => each::<u64>(bytes, Into::into),
+        Number::F32 => each::<f32>(bytes, |value| number(shortest(value))),
+        Number::F64 => each::<f64>(bytes, number),
+    }
+}
+
+/// The `f64` that prints as the `f32` does.
+fn shortest(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or(f64::from(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stand_to_the_right() {
+        let mut out = Vec::new();
+        let rows = [vec!["a".into(), "7".into()], vec!["long".into(), "1234".into()]];
+        assert!(table(&mut out, &["name", "n"], &rows).is_ok());
+        assert_eq!(String::from_utf8_lossy(&out), "name     n\na        7\nlong  1234\n");
+    }
+
+    #[test]
+    fn a_target_is_a_file_and_perhaps_an_object() {
+        assert_eq!(split("a.root:dir/tree;2"), ("a.root", Some("dir/tree;2")));
+        assert_eq!(split("a.root"), ("a.root", None));
+        assert_eq!(split("http://x"), ("http://x", None));
+    }
+}

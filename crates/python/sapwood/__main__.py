@@ -1,0 +1,19 @@
+"""The ``sapwood`` command, also as ``python -m sapwood``."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+from sapwood import _core
+
+
+def main() -> int:
+    """Runs the command line; gives its exit code."""
+    # The engine does not look at Python's signals: let Ctrl-C end it as it ends any command.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return _core.command(["sapwood", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""The main job on a real file: open, look, read columns, cut, and draw a histogram in the terminal.
+
+Run with ``make demo``.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import awkward as ak
+import numpy as np
+
+import sapwood
+
+DATA = Path(__file__).parent / "data"
+
+
+def bars(values: np.ndarray, edges: np.ndarray, width: int = 50) -> None:
+    """Draws bin contents as bars."""
+    top = values.max() or 1
+    for low, high, value in zip(edges, edges[1:], values):
+        print(f"  {low:8.2f} to {high:8.2f} | {'#' * round(width * value / top)} {value:g}")
+
+
+def main() -> None:
+    """Shows each step and what it gave."""
+    start = time.perf_counter()
+    file = sapwood.open(DATA / "nano.root")
+    events = file["Events"]
+    print(f"{file.file_path}\n  keys: {file.keys()}\n  {events.num_entries} events, {len(events.keys())} branches")
+
+    muons = events.arrays(["nMuon", "Muon_pt", "Muon_eta"])
+    print("\nColumns of any length, as Awkward Arrays:")
+    print(f"  type: {muons.type}\n  Muon_pt: {muons['Muon_pt'].to_list()[:4]} ...")
+
+    fast = events.arrays(["GenJetAK8_pt"], cut="nGenJetAK8 > 1")
+    print(f"\nOnly events with more than one AK8 jet: {len(fast)} of {events.num_entries}")
+    print(f"  hardest: {ak.max(fast['GenJetAK8_pt']):.1f} GeV")
+
+    histogram = sapwood.open(DATA / "histograms.root")["h1d"]
+    print(f"\nObjects by key: {histogram.classname} {histogram.member('fName')!r}, {histogram.member('fEntries'):g} entries")
+    bars(histogram.values(), histogram.axis(0).edges())
+
+    print(f"\nAll in {1000 * (time.perf_counter() - start):.0f} ms, without ROOT. The same from the shell:")
+    print(f"  sapwood ls -l {DATA / 'nano.root'}\n  sapwood scan {DATA / 'nano.root'}:Events nMuon Muon_pt")
+
+
+if __name__ == "__main__":
+    main()
