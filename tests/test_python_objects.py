@@ -81,7 +81,8 @@ def test_histograms_are_those_of_uproot(name: str) -> None:
                         warnings.simplefilter("ignore")
                         expected = other.errors(flow, mode)
                     assert np.allclose(mine.errors(flow, mode), expected, equal_nan=True), mode
-        assert all(same(a, b) for a, b in zip(mine.to_numpy(), other.to_numpy()))
+        if hasattr(other, "to_numpy"):
+            assert all(same(a, b) for a, b in zip(mine.to_numpy(), other.to_numpy()))
         if classname.startswith("TH"):
             try:
                 expected = other.to_boost()
@@ -89,7 +90,7 @@ def test_histograms_are_those_of_uproot(name: str) -> None:
                 expected = None  # uproot fails where not every bin has a label
             made = mine.to_boost()
             assert expected is None or made == expected
-            assert same(made.values(flow=False), mine.values()) or mine.axes[0].labels()
+            assert np.array_equal(made.values(flow=False), mine.values()) or mine.axes[0].labels()
             assert isinstance(mine.to_hist(), hist_package.Hist)
 
 
@@ -118,7 +119,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> str:
     with uproot.recreate(place) as file:
         file["double"] = hist_package.Hist.new.Reg(20, -3, 3, name="x").Double().fill(x)
         file["weight"] = hist_package.Hist.new.Var([-3, -1, 0, 2, 5]).Weight().fill(x, weight=y)
-        file["int"] = hist_package.Hist.new.Reg(10, 0, 5).Int64().fill(y)
         file["two"] = hist_package.Hist.new.Reg(7, -3, 3).Reg(5, 0, 5).Weight().fill(x, y, weight=y)
         file["three"] = (
             hist_package.Hist.new.Reg(3, -3, 3).Reg(4, 0, 5).Reg(5, -1, 1).Double().fill(x, y, x * y)

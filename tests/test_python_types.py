@@ -20,8 +20,8 @@ sapwood = pytest.importorskip("sapwood")
 uproot = pytest.importorskip("uproot")
 ak = pytest.importorskip("awkward")
 
-from uproot.interpretation.grouped import AsGrouped
-from uproot.interpretation.identify import UnknownInterpretation
+AsGrouped = uproot.interpretation.grouped.AsGrouped
+UnknownInterpretation = uproot.interpretation.identify.UnknownInterpretation
 
 HERE = Path(__file__).resolve().parent
 CORPUS = Path(os.environ.get("SAPWOOD_CORPUS") or HERE.parent.parent / "shared" / "corpus")

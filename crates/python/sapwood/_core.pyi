@@ -10,6 +10,9 @@ Kind: TypeAlias = tuple[Any, ...]
 Capsule: TypeAlias = Any
 KeyRow: TypeAlias = tuple[str, int, str, str, int, int, int, int, str]
 
+def command(args: Sequence[str]) -> int:
+    """Runs the command line; gives its exit code."""
+
 class SapwoodError(Exception):
     """Any error of the engine. What is not known is ``None``."""
 

@@ -29,6 +29,7 @@ class HasBranches:
     """
 
     _children: Sequence[Branch]
+    _first: dict[str, Branch] | None = None
 
     @property
     def branches(self) -> list[Branch]:
@@ -251,11 +252,20 @@ class HasBranches:
         return next((child for child in self._children if child.name == name), None)
 
     def _below(self, name: str) -> Branch | None:
+        if self._first is None:
+            self._first = self._index()
+        return self._first.get(name)
+
+    def _index(self) -> dict[str, Branch]:
+        """For each name the branch that has it: one directly below before all others, else the first depth first."""
+        found: dict[str, Branch] = {}
         for child in self._children:
-            found = child._direct(name) or child._below(name)
-            if found is not None:
-                return found
-        return None
+            found.setdefault(child.name, child)
+        for child in self._children:
+            if child._children:
+                for name, branch in child._index().items():
+                    found.setdefault(name, branch)
+        return found
 
     def __getitem__(self, where: Any) -> Branch:
         if isinstance(where, int) and not isinstance(where, bool):
