@@ -21,7 +21,7 @@ pub struct Objects {
     open: HashMap<(Arc<str>, Target), u32>,
     positions: HashMap<usize, u32>,
     pending: VecDeque<Pending>,
-    failures: Vec<(u32, Error)>,
+    failures: HashMap<u32, Error>,
 }
 
 /// The rows of one class at one version.
@@ -75,7 +75,7 @@ impl Objects {
 
     /// Why an object could not be decoded.
     pub fn failure(&self, id: u32) -> Option<&Error> {
-        self.failures.iter().find(|(failed, _)| *failed == id).map(|(_, error)| error)
+        self.failures.get(&id)
     }
 
     /// Forgets positions: references never reach from one entry into another.
@@ -182,7 +182,7 @@ impl Objects {
         }
         self.open.retain(|(open, _), _| open != class);
         let _ = raw;
-        self.failures.push((id, error.in_object(class)));
+        self.failures.insert(id, error.in_object(class));
         Ok(())
     }
 }
