@@ -253,6 +253,13 @@ impl Machine<'_> {
                     custom::read(self, *which, buffers, reader, part)?;
                 }
             }
+            Step::Missing { kind, count } => self.empty(kind, times(n, *count, reader)?, part)?,
+            Step::Convert { from: (from, a), to: (to, b), count } => {
+                let bytes = part.bytes(*from);
+                let start = bytes.len().saturating_sub(n.saturating_mul(*count as usize).saturating_mul(a.bytes()));
+                let decoded = bytes.get(start..).unwrap_or(&[]).to_vec();
+                super::versions::convert(&decoded, *a, *b, part.bytes_mut(*to));
+            }
             Step::Opaque { shared: true, .. } if order == Order::Columns && n > 1 => {
                 return Err(Error::unsupported(NO_ROWS).at(reader.position() as u64));
             }
@@ -675,8 +682,16 @@ impl Machine<'_> {
         use crate::column::Kind;
         match kind {
             Kind::Number { buffer, number } => {
+                // Nothing in the bytes bounds a fixed array that is not there.
+                let wanted = n.saturating_mul(number.bytes()) as u64;
+                if wanted > self.limits.object_bytes {
+                    return Err(Error::limit("an absent member is too large", self.limits.object_bytes, wanted));
+                }
                 let bytes = part.bytes_mut(*buffer);
                 bytes.resize(bytes.len() + n * number.bytes(), 0);
+            }
+            _ if n as u64 > self.limits.object_bytes => {
+                return Err(Error::limit("an absent member is too large", self.limits.object_bytes, n as u64));
             }
             Kind::Text { offsets, .. } | Kind::Opaque { offsets, .. } | Kind::List { offsets, .. } => {
                 for _ in 0..n {

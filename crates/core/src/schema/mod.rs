@@ -12,6 +12,7 @@ mod program;
 mod registry;
 mod shorthand;
 mod typename;
+mod versions;
 
 pub use compile::Target;
 pub(crate) use compile::regroup;

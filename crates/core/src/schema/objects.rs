@@ -28,7 +28,7 @@ pub struct Objects {
     /// Table of the last row.
     last_table: u32,
     pending: VecDeque<Pending>,
-    failures: Vec<(u32, Error)>,
+    failures: HashMap<u32, Error>,
 }
 
 /// The rows of one class at one version.
@@ -99,7 +99,7 @@ impl Objects {
 
     /// Why an object could not be decoded.
     pub fn failure(&self, id: u32) -> Option<&Error> {
-        self.failures.iter().find(|(failed, _)| *failed == id).map(|(_, error)| error)
+        self.failures.get(&id)
     }
 
     /// Forgets positions: references never reach from one entry into another.
@@ -263,7 +263,7 @@ impl Objects {
         self.open.retain(|(open, _), _| open != class);
         self.tables.iter_mut().filter(|table| table.class == *class).for_each(|table| table.closed = true);
         let _ = raw;
-        self.failures.push((id, error.in_object(class)));
+        self.failures.insert(id, error.in_object(class));
         Ok(())
     }
 }
