@@ -8,11 +8,14 @@ use crate::object::{find, list_bounds};
 use crate::schema::{NumberMap, Objects};
 use crate::wire::text;
 
+/// Class, place and length of a name.
+type Place = (usize, usize, usize);
+
 /// Objects of a record. Names of members are looked up once for each class.
 pub(super) struct View<'a> {
     objects: &'a Objects,
     /// By class and by the place of the name in this program: names are literals here.
-    members: RefCell<NumberMap<(usize, usize, usize), Option<&'a Kind>>>,
+    members: RefCell<NumberMap<Place, Option<&'a Kind>>>,
 }
 
 /// One object.
