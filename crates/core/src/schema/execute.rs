@@ -127,14 +127,21 @@ impl Machine<'_> {
                     }
                 }
             }
-            Step::Counted { prim, flagged, len, counter, ends, values } => {
+            Step::Counted { prim, flagged, lists, len, counter, ends, values } => {
+                // Null pointers have no bytes, so only their number bounds the lists.
+                if n.saturating_mul(*lists as usize) > reader.whole().len().saturating_mul(64).max(1 << 12) {
+                    return Err(reader.short(usize::MAX));
+                }
                 for index in 0..n {
                     let present = !flagged || reader.u8()? != 0;
-                    let count = self.count(counter, part, n, index)?;
-                    let items = if present { count.saturating_mul(*len as usize) } else { 0 };
-                    let from = reader.take(items.saturating_mul(prim.bytes()))?;
-                    part.push_numbers(*values, *prim, from, 1, items, from.len());
-                    part.end_list(*ends, items)?;
+                    let count = if present { self.count(counter, part, n, index)? } else { 0 };
+                    let items = times(count, *lists, reader)?;
+                    let numbers = items.saturating_mul(*len as usize);
+                    let from = reader.take(numbers.saturating_mul(prim.bytes()))?;
+                    part.push_numbers(*values, *prim, from, 1, numbers, from.len());
+                    for _ in 0..*lists {
+                        part.end_list(*ends, count)?;
+                    }
                 }
             }
             Step::Text { form, ends, bytes } => {
