@@ -318,7 +318,8 @@ def _length(path: str, ours: dict[str, dict[str, Any]]) -> dict[str, Any] | None
         found = ours.get(place.lstrip("."))
         if found and "lists" in found:
             return {"n": found["lists"], "sum": found["items"]}
-    arrays = [ours.get(f"{above}.TArray{letter}[]".lstrip("."), {}) for letter in "CSILFD"]
+    bases = ["fArray", *(f"TArray{letter}" for letter in "CSILFD")]
+    arrays = [ours.get(f"{above}.{base}[]".lstrip("."), {}) for base in bases]
     lists = sum(found.get("lists", 0) for found in arrays)
     return {"n": lists, "sum": sum(found.get("items", 0) for found in arrays)} if lists else None
 

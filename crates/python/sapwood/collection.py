@@ -95,7 +95,9 @@ class Map(Model, Mapping[Any, Any]):
     def tolist(self) -> Any:
         """As a dictionary of plain values; keys are shown as text."""
         return {
-            str(key) if isinstance(key, str) else repr(key): value.tolist() if isinstance(value, Model) else value
+            str(key) if isinstance(key, str) else repr(key): value.tolist()
+            if isinstance(value, Model)
+            else value
             for key, value in self._pairs()
         }
 

@@ -12,7 +12,16 @@ from sapwood.libraries import need
 from sapwood.model import Model
 
 #: Names of `TEfficiency::EStatOption`.
-_OPTIONS = ("clopper-pearson", "normal", "wilson", "agresti-coull", "feldman-cousins", "jeffreys", "uniform", "bayesian")
+_OPTIONS = (
+    "clopper-pearson",
+    "normal",
+    "wilson",
+    "agresti-coull",
+    "feldman-cousins",
+    "jeffreys",
+    "uniform",
+    "bayesian",
+)
 
 
 class Efficiency(Model):

@@ -44,7 +44,11 @@ class Formula(Model):
         if isinstance(found, dict):
             return [str(name) for name, _ in sorted(found.items(), key=lambda pair: pair[1])]
         names = self.member("fNames", none_if_missing=True)
-        return [str(name) for name in names] if names is not None else [f"p{i}" for i in range(len(self.parameters))]
+        return (
+            [str(name) for name in names]
+            if names is not None
+            else [f"p{i}" for i in range(len(self.parameters))]
+        )
 
     def __call__(self, x: Any, *more: Any) -> Any:
         return evaluate(self.expression, self.parameters, self.parameter_names, (x, *more))
@@ -82,7 +86,9 @@ class Function(Model):
     def parameter_names(self) -> list[str]:
         """Names of the parameters."""
         formula = self.formula
-        return formula.parameter_names if formula is not None else [f"p{i}" for i in range(len(self.parameters))]
+        return (
+            formula.parameter_names if formula is not None else [f"p{i}" for i in range(len(self.parameters))]
+        )
 
     @property
     def errors(self) -> list[float]:
@@ -103,7 +109,9 @@ class Function(Model):
     def __call__(self, x: Any, *more: Any) -> Any:
         formula = self.formula
         if formula is None or not formula.expression:
-            raise UnsupportedError(f"the {self.classname} {self.name!r} was compiled code: only saved values are left")
+            raise UnsupportedError(
+                f"the {self.classname} {self.name!r} was compiled code: only saved values are left"
+            )
         return evaluate(formula.expression, self.parameters, self.parameter_names, (x, *more))
 
 
@@ -131,11 +139,19 @@ def evaluate(text: str, parameters: list[float], names: list[str], at: tuple[Any
 
     def parameter(found: re.Match[str]) -> str:
         inside = found.group(1)
-        return f"p{inside}" if inside.isdigit() else inside if inside in known else f"p_{re.sub(r'[^A-Za-z0-9]', '_', inside)}"
+        return (
+            f"p{inside}"
+            if inside.isdigit()
+            else inside
+            if inside in known
+            else f"p_{re.sub(r'[^A-Za-z0-9]', '_', inside)}"
+        )
 
     python = _SHAPES.sub(shape, text)
     python = _PARAMETER.sub(parameter, python)
-    python = _MATH.sub(lambda found: {"Pi": "pi", "Power": "pow"}.get(found.group(1), found.group(1).lower()), python)
+    python = _MATH.sub(
+        lambda found: {"Pi": "pi", "Power": "pow"}.get(found.group(1), found.group(1).lower()), python
+    )
     python = python.replace("pi()", "pi").replace("^", "**").replace("&&", "&").replace("||", "|")
     try:
         expression = Expression(python, known, FUNCTIONS)

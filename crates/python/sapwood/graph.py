@@ -33,7 +33,9 @@ class Graph(Model):
             return axis
         if isinstance(axis, int) and -len(letters) <= axis < len(letters):
             return letters[axis]
-        raise ValueError(f"a {self.classname} has the axes {', '.join(map(repr, letters))} and 'both', not {axis!r}")
+        raise ValueError(
+            f"a {self.classname} has the axes {', '.join(map(repr, letters))} and 'both', not {axis!r}"
+        )
 
     def values(self, axis: int | str = "both") -> Any:
         """Coordinates along an axis (``0``, ``1``, ``"x"``, ``"y"``), or of all as a tuple of arrays (``"both"``)."""
@@ -98,7 +100,7 @@ class GraphMultiErrors(_WithErrors):
     def _low_high(self, letter: str) -> tuple[Floats, Floats]:
         if letter == "x":
             return self._points("fExL"), self._points("fExH")
-        return tuple(np.sqrt((self._sets(name) ** 2).sum(axis=0)) for name in ("fEyL", "fEyH"))  # type: ignore[return-value]
+        return tuple(np.sqrt((self._sets(name) ** 2).sum(axis=0)) for name in ("fEyL", "fEyH"))
 
 
 class Graph2D(Graph):

@@ -95,7 +95,9 @@ class Hist(Model):
         edges = tuple(axis.edges(flow) for axis in self.axes)
         return (self.values(flow), edges) if dd else (self.values(flow), *edges)
 
-    def to_boost(self, metadata: dict[str, str] | None = None, axis_metadata: dict[str, str] | None = None) -> Any:
+    def to_boost(
+        self, metadata: dict[str, str] | None = None, axis_metadata: dict[str, str] | None = None
+    ) -> Any:
         """As a histogram of boost-histogram.
 
         Raises ``ModuleNotFoundError`` where boost-histogram is not installed.
@@ -119,7 +121,9 @@ class Hist(Model):
             view[...] = values[where]
         return out
 
-    def to_hist(self, metadata: dict[str, str] | None = None, axis_metadata: dict[str, str] | None = None) -> Any:
+    def to_hist(
+        self, metadata: dict[str, str] | None = None, axis_metadata: dict[str, str] | None = None
+    ) -> Any:
         """As a histogram of hist.
 
         Raises ``ModuleNotFoundError`` where hist is not installed.
@@ -147,7 +151,9 @@ class Hist(Model):
 
 def without_underflow(axes: list[Any]) -> tuple[slice, ...]:
     """Axes of boost-histogram that have labels know no underflow bin."""
-    return tuple(slice(1, None) if hasattr(axis, "bin") and not axis.traits.underflow else slice(None) for axis in axes)
+    return tuple(
+        slice(1, None) if hasattr(axis, "bin") and not axis.traits.underflow else slice(None) for axis in axes
+    )
 
 
 class Hist1D(Hist):
@@ -193,7 +199,9 @@ class PolyHist(Hist):
     def to_numpy(self, flow: bool = False, dd: bool = False) -> tuple[Any, ...]:
         raise UnsupportedError("the bins of a TH2Poly are polygons: NumPy has no form for them")
 
-    def to_boost(self, metadata: dict[str, str] | None = None, axis_metadata: dict[str, str] | None = None) -> Any:
+    def to_boost(
+        self, metadata: dict[str, str] | None = None, axis_metadata: dict[str, str] | None = None
+    ) -> Any:
         raise UnsupportedError("the bins of a TH2Poly are polygons: boost-histogram has no form for them")
 
     def __repr__(self) -> str:

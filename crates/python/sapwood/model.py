@@ -177,12 +177,12 @@ def plain(value: Any) -> Any:
 
 def _plain(value: Any, shown: set[int]) -> Any:
     if isinstance(value, Model):
+        if isinstance(value, str):
+            return str(value)
         if value._identity is not None:
             if value._identity.id in shown:
                 return f"<{value.classname}>"
             shown.add(value._identity.id)
-        if isinstance(value, str):
-            return str(value)
         items = getattr(value, "_collected", None)
         if items is not None:
             return [_plain(item, shown) for item in items()]
@@ -190,7 +190,10 @@ def _plain(value: Any, shown: set[int]) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, dict):
-        return {(name if isinstance(name, str) else _plain(name, shown)): _plain(item, shown) for name, item in value.items()}
+        return {
+            (name if isinstance(name, str) else _plain(name, shown)): _plain(item, shown)
+            for name, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [_plain(item, shown) for item in value]
     return value

@@ -67,7 +67,9 @@ class Profile(Hist):
             squares = self._sums("fSumw2")
             if len(squares) != len(mean):
                 squares = np.zeros_like(mean)
-            spread = np.sqrt(np.abs(np.divide(squares, weights, out=np.zeros_like(mean), where=filled) - mean**2))
+            spread = np.sqrt(
+                np.abs(np.divide(squares, weights, out=np.zeros_like(mean), where=filled) - mean**2)
+            )
             if chosen == "s":
                 out[filled] = spread[filled]
             elif chosen == "i":
@@ -94,7 +96,9 @@ class Profile(Hist):
         """Squares of :meth:`errors`."""
         return np.square(self.errors(flow, error_mode))
 
-    def to_boost(self, metadata: dict[str, str] | None = None, axis_metadata: dict[str, str] | None = None) -> Any:
+    def to_boost(
+        self, metadata: dict[str, str] | None = None, axis_metadata: dict[str, str] | None = None
+    ) -> Any:
         """As a histogram of boost-histogram that holds means.
 
         Raises ``ModuleNotFoundError`` where boost-histogram is not installed.
@@ -141,6 +145,3 @@ class Profile3D(Profile):
     """TProfile3D."""
 
     _ndim = 3
-
-
-

@@ -32,6 +32,7 @@ class ObjString(Model, str):
         return str.__ne__(self, other)
 
     __hash__ = str.__hash__
+    title = str.title  # type: ignore[assignment]
 
     def __reduce__(self) -> Any:
         return str, (str.__str__(self),)

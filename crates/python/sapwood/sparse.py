@@ -116,7 +116,8 @@ class SparseHist(Model):
         bh = need("boost_histogram", "to_boost()", "boost-histogram")
         weighted = self.squares is not None
         out = bh.Histogram(
-            *(axis.to_boost() for axis in self.axes), storage=bh.storage.Weight() if weighted else bh.storage.Double()
+            *(axis.to_boost() for axis in self.axes),
+            storage=bh.storage.Weight() if weighted else bh.storage.Double(),
         )
         view = out.view(flow=True)
         if weighted:

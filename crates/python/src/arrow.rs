@@ -38,7 +38,7 @@ fn capsule_of<'py>(py: Python<'py>, field: &Field) -> PyResult<Bound<'py, PyCaps
 /// A column as a schema capsule and an array capsule.
 pub(crate) fn array_of<'py>(
     py: Python<'py>,
-    column: &sapwood::column::Column,
+    column: &sapwood::read::Column,
 ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
     let array = py.detach(|| column.to_arrow()).map_err(raise)?;
     let named = column.kind.arrow_field("").map_err(raise)?;
@@ -77,7 +77,9 @@ impl Batches {
         for (array, field) in arrays.iter().zip(self.schema.fields()) {
             if array.data_type() != field.data_type() {
                 let name = field.name();
-                return Err(ArrowError::SchemaError(format!("text of {name:?} is no UTF-8: leave it out of the stream")));
+                return Err(ArrowError::SchemaError(format!(
+                    "text of {name:?} is no UTF-8: leave it out of the stream"
+                )));
             }
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));

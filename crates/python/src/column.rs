@@ -11,7 +11,7 @@ use crate::object::Object;
 
 /// A column of a tree.
 #[pyclass(frozen, module = "sapwood._core")]
-pub(crate) struct Column(pub(crate) sapwood::column::Column);
+pub(crate) struct Column(pub(crate) sapwood::read::Column);
 
 #[pymethods]
 impl Column {

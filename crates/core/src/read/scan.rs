@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 
+use super::Column;
 use super::decode::{self, Counts, Decoding};
-use crate::column::{Arena, BufferId, BufferKind, Column, Kind, Part, Prim};
+use crate::column::{Arena, BufferId, BufferKind, Kind, Part, Prim};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 use crate::schema::Objects;
@@ -66,15 +67,21 @@ impl<'t> Scan<'t> {
         let baskets = branch.baskets();
         let first = baskets.partition_point(|basket| basket.entries.end <= entries.start);
         let last = baskets.partition_point(|basket| basket.entries.start < entries.end).max(first);
-        let segments = (first..last)
+        let touched = first..last;
+        let segments = touched
+            .clone()
             .map(|index| (index, crate::tree::wanted(&baskets[index].entries, entries)))
             .filter(|(_, want)| !want.is_empty())
             .collect();
         let counts = match (interpretation.form, branch.leaves.first().and_then(|leaf| leaf.count)) {
             (Form::CountedBy { counter, .. }, _) => Some(read_counts(tree, counter, entries).map_err(place)?),
-            // Only baskets without offsets need it.
+            // Where a basket has no offsets, the counts of all its entries give them.
             (Form::Jagged { .. }, Some((counter, _))) if counter != id && branch.io_bits & 1 != 0 => {
-                Some(read_counts(tree, counter, entries).map_err(place)?)
+                let whole = match (baskets.get(touched.start), baskets[..touched.end].last()) {
+                    (Some(first), Some(last)) if !touched.is_empty() => first.entries.start..last.entries.end,
+                    _ => entries.clone(),
+                };
+                Some(read_counts(tree, counter, &whole).map_err(place)?)
             }
             _ => None,
         };

@@ -44,11 +44,7 @@ fn by_class(layouts: &[Layout]) -> Known {
 
 const LAYOUTS: &[Layout] = &[
     // `RooRealVar::Streamer`: the shared properties stand within its byte count, whatever its StreamerInfo says.
-    (
-        "RooRealVar",
-        1..=1,
-        "base:RooAbsRealLValue@1 fitMin:8 fitMax:8 fitBins:3 _error:8 _asymErrLo:8 _asymErrHi:8",
-    ),
+    ("RooRealVar", 1..=1, "base:RooAbsRealLValue@1 fitMin:8 fitMax:8 fitBins:3 _error:8 _asymErrLo:8 _asymErrHi:8"),
     ("RooRealVar", 2..=2, "base:RooAbsRealLValue@1 _error:8 _asymErrLo:8 _asymErrHi:8 _binning:64:RooAbsBinning*"),
     (
         "RooRealVar",
@@ -169,6 +165,24 @@ const LEFT_OUT: &[Layout] = &[
     ("TAttLine", 2..=2, "fLineColor:2 fLineStyle:2 fLineWidth:2"),
     ("TAttFill", 2..=2, "fFillColor:2 fFillStyle:2"),
     ("TAttMarker", 2..=2, "fMarkerColor:2 fMarkerStyle:2 fMarkerSize:5"),
+    ("TAttLine", 1..=1, "fLineColor:2 fLineStyle:2 fLineWidth:2"),
+    ("TAttFill", 1..=1, "fFillColor:2 fFillStyle:2"),
+    ("TAttMarker", 1..=1, "fMarkerColor:2 fMarkerStyle:2 fMarkerSize:5"),
+    ("TTime", 1..=2, "fMilliSec:16"),
+    (
+        "TFormula",
+        8..=8,
+        "base:TNamed@1 fNdim:3 fNpar:6 fNoper:6 fNconst:6 fNumber:3 fNval:3 fNstring:3 fExpr*461:fNoper:TString* \
+         fOper*3:fNoper fConst*8:fNconst fParams*8:fNpar fNames*461:fNpar:TString* fFunctions:61:TObjArray \
+         fLinearParts:61:TObjArray",
+    ),
+    (
+        "TF1",
+        7..=7,
+        "base:TFormula@8 base:TAttLine@1 base:TAttFill@1 base:TAttMarker@2 fXmin:8 fXmax:8 fNpx:3 fType:3 fNpfits:3 \
+         fNDF:3 fNsave:6 fChisquare:8 fParErrors*8:fNpar fParMin*8:fNpar fParMax*8:fNpar fSave*8:fNsave fMaximum:8 \
+         fMinimum:8",
+    ),
     ("TVirtualIndex", 1..=1, "base:TNamed@1"),
     ("RooPrintable", 1..=1, ""),
     ("RooSharedProperties", 1..=1, "base:TObject@1 _uuid:62:TUUID"),

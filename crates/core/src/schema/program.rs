@@ -221,6 +221,9 @@ pub enum Step {
         body: Span,
         /// Ends of the lists.
         ends: BufferId,
+        /// Ends and bytes, where nothing is known of the objects but that all have one size: what a class without
+        /// described members writes by hand.
+        raw: Option<(BufferId, BufferId)>,
     },
     /// A pointer: null, an object, or a reference to one.
     Pointer {
@@ -252,6 +255,22 @@ pub enum Step {
         which: Custom,
         /// Its buffers, in the order that [`Custom`] gives.
         buffers: Box<[BufferId]>,
+    },
+    /// A member that this version of a class does not have: zero or empty.
+    Missing {
+        /// Its type.
+        kind: Box<Kind>,
+        /// Values a row.
+        count: u32,
+    },
+    /// A member that has another type in this version of a class: its values go from a buffer of nobody to their column.
+    Convert {
+        /// What was decoded.
+        from: (BufferId, Number),
+        /// Where it goes.
+        to: (BufferId, Number),
+        /// Values a row.
+        count: u32,
     },
     /// Framed bytes that nobody can decode.
     Opaque {

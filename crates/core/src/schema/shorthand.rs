@@ -7,7 +7,8 @@ use super::info::{Detail, Element, StreamerInfo};
 pub(super) const BARE: i32 = 1 << 16;
 
 /// A class as a list of members parted by blanks: `name:code` or `name:code:type`, `base:Class@version`, and
-/// `name*code:counter` for counted arrays, with `3x` in front of the counter for so many items each. A code with `!`
+/// `name*code:counter` or `name*code:counter:type` for counted arrays of what has the code, with `3x` in front of the
+/// counter for so many items each. A code with `!`
 /// behind it is [`BARE`].
 pub(super) fn describe(name: &str, version: i32, members: &str) -> StreamerInfo {
     let elements = members.split_whitespace().filter_map(|text| element(name, text)).collect();
@@ -45,13 +46,15 @@ fn element(class: &str, text: &str) -> Option<Element> {
     let (name, rest) = text.split_once([':', '*'])?;
     if text.as_bytes().get(name.len()) == Some(&b'*') {
         let (number, counter) = rest.split_once(':')?;
-        let (each, counter) = counter.split_once('x').map_or((0, counter), |(each, counter)| match each.parse() {
-            Ok(each) => (each, counter),
-            Err(_) => (0, rest.split_once(':').map_or("", |(_, counter)| counter)),
+        let (counter, type_name) = counter.split_once(':').unwrap_or((counter, ""));
+        let (each, counter) = counter.split_once('x').map_or((0, counter), |(each, name)| match each.parse() {
+            Ok(each) => (each, name),
+            // A name with an x in it.
+            Err(_) => (0, counter),
         });
         let detail =
             Detail::Counted { is_loop: false, count_version: 1, count_name: counter.into(), count_class: class.into() };
-        return Some(Element { array_length: each, ..plain(name, 40 + code(number)?, "", detail) });
+        return Some(Element { array_length: each, ..plain(name, 40 + code(number)?, type_name, detail) });
     }
     let (number, type_name) = rest.split_once(':').unwrap_or((rest, ""));
     let code = code(number)?;

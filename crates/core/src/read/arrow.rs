@@ -18,7 +18,8 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, OffsetBuffer, ScalarB
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use bytes::Bytes;
 
-use super::{BufferId, Column, Kind, ListOf, Number};
+use super::Column;
+use crate::column::{BufferId, Kind, ListOf, Number};
 use crate::error::{Error, Result};
 
 /// Metadata of a field that holds records: their C++ class.
@@ -283,12 +284,8 @@ mod tests {
 
         let text = |bytes: &'static [u8]| {
             let offsets = bytes_of(&[0_i64, bytes.len() as i64], i64::to_ne_bytes);
-            let column = Column::new(
-                Kind::Text { offsets: 0, bytes: 1 },
-                1,
-                vec![offsets, Bytes::from_static(bytes)],
-                None,
-            );
+            let column =
+                Column::new(Kind::Text { offsets: 0, bytes: 1 }, 1, vec![offsets, Bytes::from_static(bytes)], None);
             column.to_arrow().unwrap().data_type().clone()
         };
         assert_eq!(text("größer".as_bytes()), DataType::LargeUtf8);
@@ -302,7 +299,8 @@ mod tests {
             class: "pair".into(),
             fields: vec![member("first", number(1, Number::I32)), member("second", number(2, Number::F64))],
         };
-        let kind = Kind::Fixed { len: 2, item: Box::new(Kind::List { offsets: 0, of: ListOf::Map, item: Box::new(pair) }) };
+        let kind =
+            Kind::Fixed { len: 2, item: Box::new(Kind::List { offsets: 0, of: ListOf::Map, item: Box::new(pair) }) };
         let buffers = vec![
             bytes_of(&[0_i64, 1, 2], i64::to_ne_bytes),
             bytes_of(&[7_i32, 8], i32::to_ne_bytes),
