@@ -59,8 +59,10 @@ def bars(title: str, unit: str, values: list[tuple[str, str, float]]) -> str:
     height = top + row * len(values) + 12
     most = max(v for _, _, v in values)
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'font-family="system-ui, sans-serif" font-size="13" role="img" aria-label="{escape(title)}">',
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+            f'font-family="system-ui, sans-serif" font-size="13" role="img" aria-label="{escape(title)}">'
+        ),
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         f'<text x="12" y="24" font-size="15" font-weight="600" fill="#222">{escape(title)}</text>',
     ]
@@ -133,7 +135,10 @@ def opening(rows: Rows, names: list[str]) -> str:
         body.append(
             [
                 label(name),
-                *(f"{1e3 * m:.1f}" if m is not None else shown(None, c) for m, c in zip(ms, cells, strict=True)),
+                *(
+                    f"{1e3 * m:.1f}" if m is not None else shown(None, c)
+                    for m, c in zip(ms, cells, strict=True)
+                ),
                 ratio(ms[1], ms[0]),
             ]
         )
@@ -187,19 +192,25 @@ def draw(results: dict[str, Any], docs: Path) -> None:
     others = max((r.get("others", 0) for r in results["rows"]), default=0)
     text = [
         "# Benchmarks\n",
-        "Written by `make bench` (`python bench/run.py`); do not edit by hand. "
-        "The numbers behind it are in `bench/results.json`.\n",
-        f"Machine: {m['cpu']}, {m['cores']} cores; Python {m['python']}; {versions}. Files are in the page cache. "
-        "Every number is a median over several runs after one that is not counted, CPU time that of all threads. "
-        f"Other processes used at most {100 * others:.0f} % of the machine during a measurement.\n",
+        (
+            "Written by `make bench` (`python bench/run.py`); do not edit by hand. "
+            "The numbers behind it are in `bench/results.json`.\n"
+        ),
+        (
+            f"Machine: {m['cpu']}, {m['cores']} cores; Python {m['python']}; {versions}. Files are in the page cache. "
+            "Every number is a median over several runs after one that is not counted, CPU time that of all threads. "
+            f"Other processes used at most {100 * others:.0f} % of the machine during a measurement.\n"
+        ),
     ]
     if results["quick"]:
         text.append("**These are smoke-test inputs, ten times smaller: the ratios mean little.**\n")
     text += [
-        "The *limit* is a program (`bench/limit`) that only inflates each basket with the fastest library and swaps its "
-        "bytes straight into the answer, from a work list made beforehand. It fills fresh memory, whose pages have to come "
-        "from the kernel, or memory that it has used before. ROOT's loops also add up what they read; the array readers "
-        "only build their arrays. *cannot*: the reader has no way to read this file, or fails.\n",
+        (
+            "The *limit* is a program (`bench/limit`) that only inflates each basket with the fastest library and swaps its "
+            "bytes straight into the answer, from a work list made beforehand. It fills fresh memory, whose pages have to come "
+            "from the kernel, or memory that it has used before. ROOT's loops also add up what they read; the array readers "
+            "only build their arrays. *cannot*: the reader has no way to read this file, or fails.\n"
+        ),
         "## All columns, one thread\n",
         all_columns(rows, "all", having("all")),
         *(f"![{label(n)}](benchmarks/{n}.svg)\n" for n in drawn),
