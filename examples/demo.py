@@ -10,7 +10,6 @@ from pathlib import Path
 
 import awkward as ak
 import numpy as np
-
 import sapwood
 
 DATA = Path(__file__).parent / "data"

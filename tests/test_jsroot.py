@@ -9,7 +9,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 import sapwood
 
 DATA = Path(__file__).resolve().parent.parent / "examples/data"

@@ -1,6 +1,7 @@
 //! Decoding allocates nothing once it has started: twice the baskets take no more allocations.
 
 #![allow(unsafe_code, reason = "a counting allocator is one")]
+#![allow(clippy::unwrap_used, reason = "tests may")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

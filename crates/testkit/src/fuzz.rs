@@ -3,13 +3,32 @@
 //! To add a target: a function here, a row in [`TARGETS`], a folder `fuzz/seeds/<name>/` with at least one seed, and in
 //! `fuzz/` a file of three lines with its `[[bin]]`. Seeds are replayed by the plain tests; each crash becomes one.
 
+use std::sync::{Arc, OnceLock};
+
 use sapwood::codec::{self, Algorithm, BlockTable, Compression, Scratch};
+use sapwood::container::{Header, Key, read_key_list};
+use sapwood::io::MemoryStore;
+use sapwood::schema::{Registry, Target as Compiled, TypeName, read_infos};
+use sapwood::tree::Basket;
+use sapwood::wire::{Limits, Reader};
+use sapwood::{File, Object, OpenOptions, Value};
 
 /// A fuzz target: it must accept any bytes.
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: &[(&str, Target)] = &[("chain", chain), ("deflate", deflate)];
+pub const TARGETS: &[(&str, Target)] = &[
+    ("chain", chain),
+    ("deflate", deflate),
+    ("header", header),
+    ("key", key),
+    ("keys", keys),
+    ("infos", infos),
+    ("typename", typename),
+    ("object", object),
+    ("basket", basket),
+    ("file", file),
+];
 
 /// Reads a chain of blocks. The first 3 bytes are its unsealed size, little-endian, cut to 1 MiB.
 pub fn chain(data: &[u8]) {
@@ -47,3 +66,112 @@ pub fn deflate(data: &[u8]) {
         }
     }
 }
+
+/// Reads a file's header, and again what it writes of it.
+pub fn header(data: &[u8]) {
+    if let Ok(header) = Header::read(data) {
+        let again = Header::read(&header.to_bytes()).expect("a written header can be read");
+        assert_eq!(again.is_big(), header.is_big());
+    }
+}
+
+/// Reads the key of a record.
+pub fn key(data: &[u8]) {
+    if let Ok(key) = Key::read(data) {
+        let _ = (key.stored_bytes(), key.is_compressed(), key.to_bytes());
+    }
+    let _ = Key::parse_record(data);
+}
+
+/// Reads a directory's list of keys.
+pub fn keys(data: &[u8]) {
+    let _ = read_key_list(&mut Reader::new(data), &LIMITS);
+}
+
+/// Reads StreamerInfos and compiles every class and member of them.
+pub fn infos(data: &[u8]) {
+    let Ok(infos) = read_infos(data, 64, &LIMITS) else { return };
+    let registry = Registry::new(infos, 63000);
+    for info in registry.infos().iter().take(64) {
+        let (class, version, checksum) = (info.name.clone(), info.version, info.checksum);
+        for index in 0..info.elements.len().min(64) {
+            let _ = registry.program(&Compiled::Member { class: class.clone(), version, checksum, index });
+        }
+        let whole = Compiled::Members { class, version: Some(version), checksum: Some(checksum) };
+        let _ = registry.program(&whole);
+    }
+}
+
+/// Parses the name of a type, and again what it prints of it.
+pub fn typename(data: &[u8]) {
+    let Ok(name) = std::str::from_utf8(data) else { return };
+    if let Ok(parsed) = TypeName::parse(name) {
+        let printed = parsed.to_string();
+        let _ = TypeName::parse(&printed);
+    }
+}
+
+/// Decodes an object. In front of it stand the length of the StreamerInfos as two bytes, big-endian, these infos, the
+/// length of the class name as one byte, and the name.
+pub fn object(data: &[u8]) {
+    let Some((&[a, b], rest)) = data.split_first_chunk::<2>() else { return };
+    let Some((infos, rest)) = rest.split_at_checked(usize::from(u16::from_be_bytes([a, b]))) else { return };
+    let Some((&length, rest)) = rest.split_first() else { return };
+    let Some((class, payload)) = rest.split_at_checked(usize::from(length)) else { return };
+    let (Ok(infos), Ok(class)) = (read_infos(infos, 64, &LIMITS), std::str::from_utf8(class)) else { return };
+    if let Ok(object) = Object::read(&Registry::new(infos, 63000), class, payload, 64, &LIMITS) {
+        look(&object.value(), 0, &mut 10_000);
+    }
+}
+
+/// Reads a basket: key, header, offsets.
+pub fn basket(data: &[u8]) {
+    let Ok(basket) = Basket::read(bytes::Bytes::copy_from_slice(data), &LIMITS) else { return };
+    let (mut memory, mut starts) = (Vec::new(), Vec::new());
+    if let Ok(unsealed) = basket.unseal(&mut memory, &mut Scratch::default()) {
+        let _ = (unsealed.fixed_bytes(), unsealed.lacks_offsets(), unsealed.starts(&mut starts));
+    }
+}
+
+/// Opens a whole file, lists it and reads everything in it.
+pub fn file(data: &[u8]) {
+    let store = Arc::new(MemoryStore::new("fuzzed", data.to_vec()));
+    let session = SESSION.get_or_init(|| sapwood::Session::with_threads(1)).clone();
+    let Ok(file) = File::from_store(store, OpenOptions { limits: LIMITS, session }) else { return };
+    let _ = (file.free_segments(), file.infos());
+    for found in file.keys(true).unwrap_or_default().iter().take(32) {
+        if let Ok(tree) = file.tree_at(&found.key) {
+            let _ = tree.clusters();
+            for branch in tree.branches().iter().take(64) {
+                let Ok(meaning) = tree.interpretation(branch.id) else { continue };
+                let range = branch.entry_range();
+                let end = range.end.min(range.start.saturating_add(1000));
+                if let Ok(columns) = sapwood::read::columns(&tree, &[branch.id], range.start..end) {
+                    assert!(columns.len() == 1, "{} {}", branch.path, meaning.type_name);
+                }
+            }
+        } else if let Ok(object) = file.object_at(&found.key) {
+            look(&object.value(), 0, &mut 10_000);
+        }
+    }
+}
+
+/// Looks at a value and at what is in it, up to a depth and a number.
+fn look(value: &Value<'_>, depth: u32, left: &mut u32) {
+    if depth > 30 || *left == 0 {
+        return;
+    }
+    *left -= 1;
+    match value {
+        Value::List(items) => items.iter().take(100).for_each(|item| look(&item, depth + 1, left)),
+        Value::Record(members) => members.iter().for_each(|(_, member)| look(&member, depth + 1, left)),
+        Value::Object(object) => look(&object.value(), depth + 1, left),
+        _ => {}
+    }
+}
+
+static SESSION: OnceLock<sapwood::Session> = OnceLock::new();
+
+/// Far less than any real file needs: what is larger is refused, and not only slow.
+const LIMITS: Limits =
+    Limits { object_bytes: 1 << 24, expansion: 2_000, depth: 64, keys: 10_000, answer_bytes: 1 << 26 };

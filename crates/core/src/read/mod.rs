@@ -81,7 +81,7 @@ pub fn columns(tree: &Tree, ids: &[BranchId], entries: Range<u64>) -> Result<Vec
 }
 
 /// Cuts segments into windows of at most `most` stored bytes, or one basket.
-fn cut<'s>(segments: &'s [Segment], most: u64, bytes: impl Fn(&Segment) -> u64) -> Vec<&'s [Segment]> {
+fn cut(segments: &[Segment], most: u64, bytes: impl Fn(&Segment) -> u64) -> Vec<&[Segment]> {
     let mut windows = Vec::new();
     let (mut start, mut sum) = (0, 0_u64);
     for (index, segment) in segments.iter().enumerate() {

@@ -9,6 +9,7 @@ use super::program::{Body, Counter, Custom, Program, Role, RunField, Span, Step,
 use super::registry::Registry;
 use super::shorthand::BARE;
 use super::typename::{Mapping, Sequence, TypeName};
+use super::versions::Fit;
 use crate::column::{BufferId, BufferKind, Field, Kind, ListOf, Number, Packing, Prim};
 use crate::error::{Error, Result};
 
@@ -44,8 +45,15 @@ pub enum Target {
 
 /// Compiles a target.
 pub(super) fn compile(target: &Target, registry: &Registry) -> Result<Program> {
-    let mut compiler =
-        Compiler { registry, steps: Vec::new(), buffers: Vec::new(), stack: Vec::new(), old_branch: false };
+    let mut compiler = Compiler {
+        registry,
+        steps: Vec::new(),
+        buffers: Vec::new(),
+        stack: Vec::new(),
+        old_branch: false,
+        depth: 0,
+        classes: 0,
+    };
     let (steps, kind) = match target {
         Target::Members { class, version, checksum } => {
             let info = registry
@@ -99,10 +107,15 @@ struct Compiler<'r> {
     stack: Vec<Arc<str>>,
     /// Whether the members are those of a `TBranch` that was still streamed by hand.
     old_branch: bool,
+    /// Classes and containers around what is being compiled.
+    depth: usize,
+    /// Classes compiled so far, also those that were thrown away.
+    classes: usize,
 }
 
-const DEEPEST: usize = 48;
-const MOST_STEPS: usize = 1 << 20;
+const DEEPEST: usize = 96;
+const MOST_STEPS: usize = 1 << 18;
+const MOST_CLASSES: usize = 1 << 16;
 
 impl Compiler<'_> {
     fn buffer(&mut self, kind: BufferKind) -> BufferId {
@@ -146,9 +159,11 @@ impl Compiler<'_> {
     }
 
     fn members_in(&mut self, info: &Arc<StreamerInfo>, scope: &mut Scope) -> Result<Compiled> {
-        if self.stack.len() >= DEEPEST || self.steps.len() >= MOST_STEPS {
-            return Err(Error::limit("a class nests too deep", DEEPEST as u64, self.stack.len() as u64));
+        self.classes += 1;
+        if self.steps.len() >= MOST_STEPS || self.classes >= MOST_CLASSES {
+            return Err(Error::limit("a class has too many parts", MOST_CLASSES as u64, self.classes as u64));
         }
+        self.enter()?;
         self.stack.push(Arc::clone(&info.name));
         self.old_branch = &*info.name == "TBranch" && info.version < 10;
         let (mut steps, mut fields) = (Vec::new(), Vec::new());
@@ -160,7 +175,17 @@ impl Compiler<'_> {
             fields.extend(field);
         }
         self.stack.pop();
+        self.depth -= 1;
         Ok((steps, Kind::Record { class: Arc::clone(&info.name), fields }))
+    }
+
+    /// Counts one level of nesting.
+    fn enter(&mut self) -> Result<()> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(Error::limit("a class nests too deep", DEEPEST as u64, self.depth as u64));
+        }
+        Ok(())
     }
 
     /// One base or member.
@@ -442,6 +467,13 @@ impl Compiler<'_> {
 
     /// A container without a frame of its own.
     fn container(&mut self, name: &TypeName, item_code: i32) -> Result<(Step, Kind)> {
+        self.enter()?;
+        let made = self.container_of(name, item_code)?;
+        self.depth -= 1;
+        Ok(made)
+    }
+
+    fn container_of(&mut self, name: &TypeName, item_code: i32) -> Result<(Step, Kind)> {
         let ends = self.buffer(BufferKind::Ends);
         let collection =
             |item, columns| Step::Collection { framed: false, array: 1, item, columns, value_version_from: 8, ends };
@@ -657,24 +689,22 @@ impl Compiler<'_> {
         Ok((vec![Step::Class { versions, role }], kind))
     }
 
-    /// A further version of a class whose columns stand already, if it has just the same members.
+    /// A further version of a class whose columns stand already. Members that it has not become zero or empty; members
+    /// that only it has are decoded into buffers of nobody; numbers of another type are converted.
     fn other_version(&mut self, info: &Arc<StreamerInfo>, kind: &Kind) -> Result<Option<Body>> {
-        let (steps, mark) = (self.steps.len(), self.buffers.len());
-        let compiled = self.members(info)?;
-        let mut same = HashMap::new();
-        if pair_up(&compiled.1, kind, &mut same) {
-            let from = self.steps.len();
-            let span = self.seal(compiled.0);
-            let _ = from;
-            for step in &mut self.steps[steps..] {
-                step.rename(&same);
-            }
+        let (from, mark) = (self.steps.len(), self.buffers.len());
+        let (mut steps, theirs) = self.members(info)?;
+        let Some(fit) = Fit::new(&theirs, kind) else {
+            self.steps.truncate(from);
             self.buffers.truncate(mark);
-            return Ok(Some(Body { version: info.version, checksum: info.checksum, span }));
+            return Ok(None);
+        };
+        steps.extend(fit.steps);
+        let span = self.seal(steps);
+        for step in &mut self.steps[from..] {
+            step.rename(&fit.same);
         }
-        self.steps.truncate(steps);
-        self.buffers.truncate(mark);
-        Ok(None)
+        Ok(Some(Body { version: info.version, checksum: info.checksum, span }))
     }
 
     fn custom(&mut self, which: Custom, class: &str) -> Result<Compiled> {
@@ -808,76 +838,4 @@ pub(crate) fn regroup(steps: Vec<Step>) -> Vec<Step> {
         }
     }
     out
-}
-
-/// Whether two types are the same but for the numbers of their buffers, which are noted.
-fn pair_up(new: &Kind, old: &Kind, same: &mut HashMap<BufferId, BufferId>) -> bool {
-    match (new, old) {
-        (Kind::Number { buffer: a, number: x }, Kind::Number { buffer: b, number: y }) if x == y => {
-            same.insert(*a, *b);
-            true
-        }
-        (Kind::Pointer { buffer: a, .. }, Kind::Pointer { buffer: b, .. }) => {
-            same.insert(*a, *b);
-            true
-        }
-        (Kind::Text { offsets: a, bytes: c }, Kind::Text { offsets: b, bytes: d })
-        | (Kind::Opaque { offsets: a, bytes: c, .. }, Kind::Opaque { offsets: b, bytes: d, .. }) => {
-            same.extend([(*a, *b), (*c, *d)]);
-            true
-        }
-        (Kind::List { offsets: a, item: x, .. }, Kind::List { offsets: b, item: y, .. }) => {
-            same.insert(*a, *b);
-            pair_up(x, y, same)
-        }
-        (Kind::Fixed { len: a, item: x }, Kind::Fixed { len: b, item: y }) => a == b && pair_up(x, y, same),
-        (Kind::Record { fields: a, .. }, Kind::Record { fields: b, .. }) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.name == y.name && pair_up(&x.kind, &y.kind, same))
-        }
-        _ => false,
-    }
-}
-
-impl Step {
-    /// Replaces buffers.
-    fn rename(&mut self, same: &HashMap<BufferId, BufferId>) {
-        let swap = |id: &mut BufferId| {
-            if let Some(other) = same.get(id) {
-                *id = *other;
-            }
-        };
-        let swap_counter = |counter: &mut Counter| {
-            if let Counter::Member(id, _) = counter {
-                swap(id);
-            }
-        };
-        match self {
-            Self::Run { fields, .. } => fields.iter_mut().for_each(|field| swap(&mut field.buffer)),
-            Self::Counted { counter, ends, values, .. } => {
-                swap_counter(counter);
-                swap(ends);
-                swap(values);
-            }
-            Self::Text { ends, bytes, .. } | Self::Opaque { ends, bytes, .. } => {
-                swap(ends);
-                swap(bytes);
-            }
-            Self::Collection { ends, .. } => swap(ends),
-            Self::Loop { counter, ends, raw, .. } => {
-                swap_counter(counter);
-                swap(ends);
-                if let Some((offsets, bytes)) = raw {
-                    swap(offsets);
-                    swap(bytes);
-                }
-            }
-            Self::Pointer { buffer } | Self::Boxed { buffer, .. } | Self::Bits { buffer } => swap(buffer),
-            Self::Object { id, bits } => {
-                swap(id);
-                swap(bits);
-            }
-            Self::Custom { buffers, .. } => buffers.iter_mut().for_each(swap),
-            Self::SharedFrame { .. } | Self::Repeat { .. } | Self::Each { .. } | Self::Class { .. } => {}
-        }
-    }
 }

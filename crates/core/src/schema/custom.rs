@@ -120,8 +120,9 @@ pub(super) fn kind(which: Custom, class: &str, buffer: &mut dyn FnMut(BufferKind
             add("fName", text(buffer));
             add("pidf", number(buffer, Number::U16));
             add("fLowerBound", number(buffer, Number::I32));
+            // Unsigned in ROOT; uproot's users know them as they are here.
             let ends = buffer(Ends);
-            add("refs", list(ends, number(buffer, Number::U32)));
+            add("refs", list(ends, number(buffer, Number::I32)));
         }
         Custom::Datime => add("fDatime", number(buffer, Number::U32)),
         Custom::Nothing => {}
@@ -251,7 +252,7 @@ pub(super) fn read(
             let items = reader.count()?;
             push(part, id(3), reader.i32()?);
             push_u16(part, id(2), reader.u16()?);
-            numbers(reader, part, Number::U32, items, id(4), id(5))?;
+            numbers(reader, part, Number::I32, items, id(4), id(5))?;
             reader.finish(frame, "TRefArray")
         }
         Custom::Datime => {

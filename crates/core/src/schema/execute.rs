@@ -253,6 +253,13 @@ impl Machine<'_> {
                     custom::read(self, *which, buffers, reader, part)?;
                 }
             }
+            Step::Missing { kind, count } => self.empty(kind, times(n, *count, reader)?, part)?,
+            Step::Convert { from: (from, a), to: (to, b), count } => {
+                let bytes = part.bytes(*from);
+                let start = bytes.len().saturating_sub(n.saturating_mul(*count as usize).saturating_mul(a.bytes()));
+                let decoded = bytes.get(start..).unwrap_or(&[]).to_vec();
+                super::versions::convert(&decoded, *a, *b, part.bytes_mut(*to));
+            }
             Step::Opaque { shared: true, .. } if order == Order::Columns && n > 1 => {
                 return Err(Error::unsupported(NO_ROWS).at(reader.position() as u64));
             }
@@ -440,7 +447,7 @@ impl Machine<'_> {
             Slot::Reference(position) => Ok(self.objects.at_position(position)),
             Slot::Object { class, position, end } => {
                 let id = self.objects.at_position(position);
-                let class: Arc<str> = crate::wire::text(class).into();
+                let class = self.objects.class(class);
                 match end {
                     Some(end) => {
                         self.objects.defer(id, class, reader.at(), end);
@@ -490,11 +497,11 @@ impl Machine<'_> {
         reader: &mut Reader<'_>,
         end: Option<usize>,
     ) -> Result<()> {
-        let (target, framed) = self.objects.target(self.registry, class, reader)?;
-        let program = self.registry.program(&target)?;
-        let (table, mut part) = self.objects.open(class, &target, &program);
+        let resolved = self.objects.resolve(self.registry, class, reader)?;
+        let (table, mut part) = self.objects.open_resolved(&resolved);
+        let program = &resolved.program;
         let mut frame = None;
-        if framed {
+        if resolved.framed {
             let read = reader.frame()?;
             if read.version <= 0 && needs_checksum(self.registry, class, reader) {
                 reader.skip(4)?;
@@ -502,7 +509,7 @@ impl Machine<'_> {
             frame = Some(read);
         }
         let row = part.rows;
-        let outcome = self.decode(&program, reader, 1, Order::Rows, &mut part);
+        let outcome = self.decode(program, reader, 1, Order::Rows, &mut part);
         self.objects.close(table, part);
         outcome.map_err(|error| error.in_object(class))?;
         if let Some(frame) = frame {
@@ -675,8 +682,16 @@ impl Machine<'_> {
         use crate::column::Kind;
         match kind {
             Kind::Number { buffer, number } => {
+                // Nothing in the bytes bounds a fixed array that is not there.
+                let wanted = n.saturating_mul(number.bytes()) as u64;
+                if wanted > self.limits.object_bytes {
+                    return Err(Error::limit("an absent member is too large", self.limits.object_bytes, wanted));
+                }
                 let bytes = part.bytes_mut(*buffer);
                 bytes.resize(bytes.len() + n * number.bytes(), 0);
+            }
+            _ if n as u64 > self.limits.object_bytes => {
+                return Err(Error::limit("an absent member is too large", self.limits.object_bytes, n as u64));
             }
             Kind::Text { offsets, .. } | Kind::Opaque { offsets, .. } | Kind::List { offsets, .. } => {
                 for _ in 0..n {

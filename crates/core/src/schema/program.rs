@@ -256,6 +256,22 @@ pub enum Step {
         /// Its buffers, in the order that [`Custom`] gives.
         buffers: Box<[BufferId]>,
     },
+    /// A member that this version of a class does not have: zero or empty.
+    Missing {
+        /// Its type.
+        kind: Box<Kind>,
+        /// Values a row.
+        count: u32,
+    },
+    /// A member that has another type in this version of a class: its values go from a buffer of nobody to their column.
+    Convert {
+        /// What was decoded.
+        from: (BufferId, Number),
+        /// Where it goes.
+        to: (BufferId, Number),
+        /// Values a row.
+        count: u32,
+    },
     /// Framed bytes that nobody can decode.
     Opaque {
         /// Ends.
