@@ -53,9 +53,7 @@ def _start(work: Work, job: str, skip: frozenset[str]) -> Child:
             work(job, skip, send, lambda item: send({"begin": item}))
             send({"done": True})
             code = 0
-        except (
-            BaseException
-        ) as e:  # whatever happens here must not unwind into the parent's copy of the stack
+        except BaseException as e:  # nothing may unwind into the parent's copy of the stack
             try:
                 send({"failed": f"{type(e).__name__}: {e}"[:500]})
             except OSError:

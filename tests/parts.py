@@ -170,6 +170,8 @@ def pair(item: tuple[Any, Any]) -> dict[str, Any]:
 def _plain(o: Any, depth: int, nodes: list[int], seen: set[Any] | None) -> Any:
     if o is None or isinstance(o, (bool, int, float, str)) and type(o) in (bool, int, float, str):
         return o
+    if isinstance(o, type):
+        return o.__name__
     if isinstance(o, np.ndarray):
         return o.tolist() if o.dtype.kind != "O" else [_plain(x, depth + 1, nodes, seen) for x in o]
     if isinstance(o, np.generic):
@@ -207,7 +209,8 @@ def _plain(o: Any, depth: int, nodes: list[int], seen: set[Any] | None) -> Any:
     if type(o).__name__ == "STLMap" or (isinstance(o, Mapping) and not isinstance(o, dict)):
         pairs = zip(o.keys(), o.values())
         return [
-            {"first": _plain(k, depth + 1, nodes, seen), "second": _plain(v, depth + 1, nodes, seen)} for k, v in pairs
+            {"first": _plain(k, depth + 1, nodes, seen), "second": _plain(v, depth + 1, nodes, seen)}
+            for k, v in pairs
         ]
     if isinstance(o, dict):
         return {str(k): _plain(v, depth + 1, nodes, seen) for k, v in o.items()}

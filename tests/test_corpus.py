@@ -33,10 +33,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from guard import run_guarded  # noqa: E402
-from known import load_listed  # noqa: E402
-from parts import Part, array_parts, number_part, pair, plain, sums, sums_differ  # noqa: E402
-from readers import READERS, Reader, wrong_range  # noqa: E402
+from guard import run_guarded
+from known import load_listed
+from parts import Part, array_parts, number_part, pair, plain, sums, sums_differ
+from readers import READERS, Reader, wrong_range
 
 HERE = Path(__file__).resolve().parent
 CORPUS = Path(os.environ.get("SAPWOOD_CORPUS") or HERE.parent.parent / "shared" / "corpus")
@@ -277,7 +277,9 @@ def judge_object(reader: Reader, t: dict[str, Any], f: Any, key: str) -> tuple[s
     told = (up.get("status") == "ok" and bool(up.get("paths"))) or root.get("status") == "ok"
     try:
         o = f[key]
-        ours = sums(plain(list(map(pair, o.items())) if type(o) is dict else o, once=up.get("status") != "ok"))
+        ours = sums(
+            plain(list(map(pair, o.items())) if type(o) is dict else o, once=up.get("status") != "ok")
+        )
     except Exception as e:
         return ("error" if told else "refused"), brief(e)
     if "values" in up:

@@ -29,17 +29,22 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "oracle")]
 
-import generate  # noqa: E402
-from guard import run_guarded  # noqa: E402
-from known import load_listed  # noqa: E402
-from parts import array_parts, plain  # noqa: E402
-from readers import READERS, Reader, wrong_range  # noqa: E402
-from rootjson import Comparison, NoOracle, column, resolve_references, unordered  # noqa: E402
+import generate
+
+from guard import run_guarded
+from known import load_listed
+from parts import array_parts, plain
+from readers import READERS, Reader, wrong_range
+from rootjson import Comparison, NoOracle, column, resolve_references, unordered
 
 KNOWN = HERE / "oracle_known.toml"
 CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
 BAD = {"mismatch", "error", "panic", "crash", "hang"}
 ORDER = ["ok", "by uproot", "untold", "group", "mismatch", "error", "panic", "crash", "hang"]
+
+SAME_AS = {"leaves_offset_map": "leaves_zlib", "leaves_offset_map_raw": "leaves_zlib"}
+"""ROOT 6.40 leaves out the offsets of arrays that it cannot count again (`x[n][2]`, packed ones) and then misreads its
+own file; the values are those of the other case."""
 
 BASES = frozenset({"Base1", "Base2", "TObject", "TNamed", "Track", "Plain", "Hit"})
 UNORDERED = re.compile(r"fUset|fUmap")
@@ -61,6 +66,7 @@ def ensure_cases() -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         done = subprocess.run(
             [sys.executable, str(HERE / "oracle" / "generate.py"), str(folder)],
+            check=False,
             capture_output=True,
             text=True,
             timeout=1800,
@@ -132,7 +138,7 @@ def judge_values(reader: Reader, branch: Any, top: dict[str, Any], top_name: str
     if len(ours) != len(expected):
         return "mismatch", f"{len(ours)} entries, ROOT has {len(expected)}", array
     if "unordered" in top["class"] or UNORDERED.search(branch.name):
-        expected, ours = unordered(expected), unordered(ours)
+        expected, ours = [unordered(x) for x in expected], [unordered(x) for x in ours]
     c = Comparison(partial=more).values(expected, ours)
     if not c.compared and not c.wrong and expected:
         return "untold", "ROOT shows nothing that can be compared", array
@@ -152,7 +158,10 @@ def judge_branch(
     if other is None:
         return status, note
     # uproot is only asked where it agrees with ROOT, or where ROOT tells nothing
-    his_status, _, his_array = judge_values(other[0], other[1], top, top_name)
+    try:
+        his_status, _, his_array = judge_values(other[0], other[1](), top, top_name)
+    except Exception:  # a tree that he cannot open
+        return status, note
     if his_array is None or his_status not in ("ok", "untold"):
         return status, note
     mine = [(p.path, p.kind, p.dtype, p.n, p.sha256) for p in array_parts(array)]
@@ -204,9 +213,11 @@ def judge_graph(o: Any, e: dict[str, Any]) -> list[str]:
 def judge_object(f: Any, key: str, e: dict[str, Any]) -> tuple[str, str]:
     try:
         o = f[key]
-        ours = plain(o)
+        ours = plain(o, once=True)
     except Exception as err:
         return "error", brief(err)
+    if hasattr(o, "num_entries") and hasattr(o, "branches"):
+        return "untold", "the record of a tree or a chain: its branches are what counts"
     wrong = []
     if "histogram" in e:
         wrong += judge_histogram(o, e["histogram"])
@@ -214,13 +225,17 @@ def judge_object(f: Any, key: str, e: dict[str, Any]) -> tuple[str, str]:
         wrong += judge_graph(o, e["graph"])
     if e["json"] is not None:
         c = Comparison(lenient=True)
-        c.value(resolve_references(e["json"]), ours)
+        c.value(e["json"], ours)
         wrong += c.wrong
         if not c.compared and not wrong and len(e) == 2:
             return "untold", "ROOT shows nothing that can be compared"
     elif not wrong:
         return "untold", "ROOT gives no JSON of this"
     return ("mismatch" if wrong else "ok"), "; ".join(wrong[:3])[:400]
+
+
+def names_below(branch: Any) -> list[Any]:
+    return [[b.name, names_below(b)] for b in branch.branches]
 
 
 def walk_branches(branches: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -234,6 +249,13 @@ def check_case(
 ) -> Iterator[Any]:
     """Yields the name of an item before work on it starts, and (status, note) when it ended."""
     dump = json.loads((folder / f"{case}.json").read_text())
+    for t in (
+        json.loads((folder / f"{SAME_AS[case]}.json").read_text())["trees"].items() if case in SAME_AS else ()
+    ):
+        dump["trees"][t[0]]["branches"] = t[1]["branches"]
+    for t in dump["trees"].values():
+        for top in t["branches"].values():
+            top["values"] = [resolve_references(v) for v in top["values"]]
     path = str(folder / f"{case}.root")
 
     def judged(item: str, work: Any) -> Iterator[Any]:
@@ -281,11 +303,15 @@ def check_case(
             )
             if int(trees[0].num_entries) != t["entries"]:
                 return "mismatch", f"{trees[0].num_entries} entries, ROOT has {t['entries']}"
-            return (
-                ("ok", "")
-                if names == list(t["branches"])
-                else ("mismatch", f"branches {names}, ROOT has {list(t['branches'])}"[:300])
-            )
+            if names != list(t["branches"]):
+                return "mismatch", f"branches {names}, ROOT has {list(t['branches'])}"[:300]
+            for b in trees[0].branches:
+                if b.name in t["branches"] and names_below(b) != t["branches"][b.name]["sub"]:
+                    return (
+                        "mismatch",
+                        f"below {b.name}: {names_below(b)}, ROOT has {t['branches'][b.name]['sub']}"[:400],
+                    )
+            return "ok", ""
 
         yield from judged(key, open_tree)
         if not trees:
@@ -309,12 +335,13 @@ def check_case(
                     top: Any = top,
                     top_name: str = top_branch.name,
                 ) -> tuple[str, str]:
-                    pair = None
-                    if other is not None:
+                    def at_his() -> Any:
                         b = his[key]
                         for place in _place(trees[0], name):
                             b = b.branches[place]
-                        pair = (other, b)
+                        return b
+
+                    pair = (other, at_his) if other is not None else None
                     return judge_branch(reader, branch, pair, top, top_name)
 
                 yield from judged(f"{key}|{name}", read)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-SOURCES = ["cases.h", "cases.C", "packed.C", "objects.py", "generate.py"]
+SOURCES = ["cases.h", "dump.h", "cases.C", "packed.C", "objects.py", "generate.py"]
 CODECS = {"none": 0, "zlib": 101, "lzma": 207, "lz4": 404, "zstd": 505}
 SPLITS = [0, 1, 99]
 LIBRARIES = ["cases", "packed"]
@@ -36,7 +36,7 @@ def fingerprint() -> str:
     return h.hexdigest()[:16]
 
 
-def load_root(build: Path, compile_now: bool = False) -> Any:
+def load_root(build: Path, libraries: list[str], compile_now: bool = False) -> Any:
     warnings.simplefilter("ignore")  # the wheel calls itself an alpha
     import ROOT
 
@@ -45,10 +45,11 @@ def load_root(build: Path, compile_now: bool = False) -> Any:
     ROOT.TH1.AddDirectory(False)
     ROOT.gEnv.SetValue("Root.Stacktrace", "0")
     ROOT.gErrorIgnoreLevel = ROOT.kError
-    for name in LIBRARIES:
+    for name in libraries:
         if compile_now:
             shutil.copy(HERE / f"{name}.C", build)
-            shutil.copy(HERE / "cases.h", build)
+            for header in ("cases.h", "dump.h"):
+                shutil.copy(HERE / header, build)
             ROOT.gSystem.SetFlagsOpt("-O0")  # the dictionary is large, the work is small
             if not ROOT.gSystem.CompileMacro(str(build / f"{name}.C"), "kOs"):
                 raise SystemExit(f"ACLiC cannot compile {name}.C")
@@ -106,11 +107,16 @@ def _dump(R: Any, name: str, path: str) -> None:
             json.load(f)  # a dump that is no JSON must fail here, where the reason is known
 
 
+def library_of(name: str) -> str:
+    """Never both: to ROOT, a vector of Double32_t and one of double are then the same class."""
+    return "packed" if name.startswith("packed") else "cases"
+
+
 def _child(
     work: Callable[[Any, str, str], None], build: Path, jobs: list[tuple[str, str]], pipe: Any
 ) -> None:
     sys.path.insert(0, str(HERE))
-    R = load_root(build)
+    R = load_root(build, [library_of(jobs[0][0])])
     for name, path in jobs:
         pipe.send((name, "began"))
         try:
@@ -164,11 +170,12 @@ def compile_classes(build: Path) -> None:
     if all((build / f"{n}_C.so").exists() for n in LIBRARIES):
         return
     build.mkdir(parents=True, exist_ok=True)
-    process = multiprocessing.get_context("spawn").Process(target=load_root, args=(build, True))
-    process.start()
-    process.join()
-    if process.exitcode != 0:
-        raise RuntimeError("ACLiC cannot compile the classes of the cases")
+    for name in LIBRARIES:
+        process = multiprocessing.get_context("spawn").Process(target=load_root, args=(build, [name], True))
+        process.start()
+        process.join()
+        if process.exitcode != 0:
+            raise RuntimeError(f"ACLiC cannot compile {name}.C")
 
 
 def generate(directory: Path, only: str = "") -> list[str]:
@@ -176,9 +183,13 @@ def generate(directory: Path, only: str = "") -> list[str]:
     build = directory / "build"
     compile_classes(build)
     jobs = [(n, str(directory / f"{n}.root")) for n in cases() if only in n]
-    failed = run(_write, build, jobs, "writing")
-    lost = {f.split(":")[0] for f in failed}
-    return failed + run(_dump, build, [j for j in jobs if j[0] not in lost], "reading back")
+    failed: list[str] = []
+    for library in LIBRARIES:
+        mine = [j for j in jobs if library_of(j[0]) == library]
+        failed += run(_write, build, mine, "writing")
+        lost = {f.split(":")[0] for f in failed}
+        failed += run(_dump, build, [j for j in mine if j[0] not in lost], "reading back")
+    return failed
 
 
 def main() -> int:

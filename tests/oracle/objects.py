@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import array
 import json
+import math
 from typing import Any
 
 CODECS = {"none": 0, "zlib": 101, "lzma": 207, "lz4": 404, "zstd": 505}
@@ -98,7 +99,7 @@ def histograms(R: Any, path: str, compression: int = 101) -> None:
 def graphs(R: Any, path: str) -> None:
     f = R.TFile(path, "RECREATE", "", 101)
     n = 6
-    d = lambda k: array.array("d", [k + i * i / 3 for i in range(n)])  # noqa: E731
+    d = lambda k: array.array("d", [k + i * i / 3 for i in range(n)])
     R.TGraph(n, d(0), d(1)).Write("graph")
     R.TGraph().Write("graph_empty")
     R.TGraphErrors(n, d(0), d(1), d(2), d(3)).Write("errors")
@@ -305,7 +306,7 @@ CASES = {
 
 
 def _numbers(values: Any) -> list[Any]:
-    return [v if v == v and abs(v) != float("inf") else str(v) for v in map(float, values)]
+    return [v if math.isfinite(v) else str(v) for v in map(float, values)]
 
 
 def _axis(axis: Any) -> list[float]:

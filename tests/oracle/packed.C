@@ -3,6 +3,8 @@
 #include <map>
 #include <vector>
 
+#include "dump.h"
+
 #include "TFile.h"
 #include "TTree.h"
 #include "TVirtualStreamerInfo.h"

@@ -16,12 +16,14 @@ from typing import Any
 
 import numpy as np
 
+Members = list[tuple[str, tuple[Any, ...]]]
 
-def members(kind: tuple) -> list[tuple[str, tuple]]:
+
+def members(kind: tuple[Any, ...]) -> Members:
     """Fields of a record with those of its bases in place of the bases, the way uproot shows them."""
     if kind[1] == "TRef":
         return [(name, of) for name, _, of in kind[2] if name == "ref"]
-    out: list[tuple[str, tuple]] = []
+    out: Members = []
     for name, is_base, of in kind[2]:
         if is_base and of[0] == "record":
             # TObject's own two members are shown nowhere: uproot leaves them out of its records, too.
@@ -29,13 +31,13 @@ def members(kind: tuple) -> list[tuple[str, tuple]]:
                 out.extend(members(of))
         else:
             out.append((name, of))
-    seen: dict[str, tuple] = {}
+    seen: dict[str, tuple[Any, ...]] = {}
     for name, of in out:
         seen[name] = of
     return list(seen.items())
 
 
-def has(kind: tuple, what: str) -> bool:
+def has(kind: tuple[Any, ...], what: str) -> bool:
     """Is a node of this sort anywhere in the type?"""
     if kind[0] == what:
         return True
@@ -51,16 +53,19 @@ def numbers(column: Any, buffer: int, dtype: str) -> np.ndarray:
     return np.asarray(column.buffer(buffer)).view(dtype)
 
 
-def to_awkward(column: Any) -> Any:
-    """The column as an Awkward Array. Buffers are shared."""
+def to_awkward(column: Any, mark: str | None = None) -> Any:
+    """The column as an Awkward Array. Buffers are shared. Its outermost lists may get a mark (``__array__``)."""
     import awkward as ak
 
     if has(column.kind, "pointer"):
         return ak.from_iter(to_objects(column))
-    return ak.Array(_content(column, column.kind, len(column), ak.contents, ak.index))
+    content = _content(column, column.kind, len(column), ak.contents, ak.index)
+    if mark is not None and column.kind[0] == "list":
+        content = content.copy(parameters={"__array__": mark})
+    return ak.Array(content)
 
 
-def _content(column: Any, kind: tuple, length: int, contents: Any, index: Any) -> Any:
+def _content(column: Any, kind: tuple[Any, ...], length: int, contents: Any, index: Any) -> Any:
     sort = kind[0]
     if sort == "number":
         return contents.NumpyArray(numbers(column, kind[1], kind[2])[:length])
@@ -69,7 +74,9 @@ def _content(column: Any, kind: tuple, length: int, contents: Any, index: Any) -
         char = "char" if sort == "text" else "byte"
         data = contents.NumpyArray(np.asarray(column.buffer(kind[2])), parameters={"__array__": char})
         name = "string" if sort == "text" else "bytestring"
-        return contents.ListOffsetArray(index.Index64(offsets[: length + 1]), data, parameters={"__array__": name})
+        return contents.ListOffsetArray(
+            index.Index64(offsets[: length + 1]), data, parameters={"__array__": name}
+        )
     if sort == "list":
         offsets = numbers(column, kind[1], "int64")[: length + 1]
         total = int(offsets[-1]) if len(offsets) else 0
@@ -104,13 +111,13 @@ def to_numpy(column: Any) -> np.ndarray:
     if kind[0] == "record" and not kind[1] and len(shape) == 1:
         fields = []
         for name, of in members(kind):
-            inner: list[int] = []
+            dims: list[int] = []
             while of[0] == "fixed":
-                inner.append(of[1])
+                dims.append(of[1])
                 of = of[2]
             if of[0] != "number":
                 break
-            fields.append((name, of, tuple(inner)))
+            fields.append((name, of, tuple(dims)))
         else:
             out = np.empty(len(column), [(name, of[2], inner) for name, of, inner in fields])
             for name, of, inner in fields:
@@ -121,7 +128,7 @@ def to_numpy(column: Any) -> np.ndarray:
     return out
 
 
-def form(kind: tuple) -> Any:
+def form(kind: tuple[Any, ...]) -> Any:
     """The form of the Awkward Array of a type."""
     import awkward as ak
 
@@ -151,9 +158,9 @@ def awkward_to_numpy(array: Any) -> np.ndarray:
 
 def to_objects(column: Any) -> list[Any]:
     """The rows as Python objects."""
-    from sapwood.model import Model
+    from sapwood.model import Model, as_plain
 
-    def walk(kind: tuple, rows: range) -> list[Any]:
+    def walk(kind: tuple[Any, ...], rows: range) -> list[Any]:
         sort = kind[0]
         if sort == "number":
             return numbers(column, kind[1], kind[2])[rows.start : rows.stop].tolist()
@@ -183,10 +190,6 @@ def to_objects(column: Any) -> list[Any]:
                 return [{} for _ in rows]
             return [dict(zip(names, row)) for row in zip(*columns)]
         ids = numbers(column, kind[1], "uint32")[rows.start : rows.stop].tolist()
-        return [shown(column.object(i)) for i in ids]
-
-    def shown(found: Any) -> Any:
-        value = None if found is None else Model.of(found)
-        return value.tolist() if isinstance(value, (Model, np.ndarray)) else value
+        return [None if (found := column.object(i)) is None else as_plain(Model.of(found)) for i in ids]
 
     return walk(column.kind, range(len(column)))

@@ -1,14 +1,85 @@
-"""What classes can do beyond showing their members: histograms, graphs, collections."""
+"""Which Python class stands for which C++ class."""
 
 from __future__ import annotations
 
-from sapwood.model import Collection, Model
+from typing import Any
 
-_COLLECTIONS = {"TList", "THashList", "TSortedList", "TObjArray", "TClonesArray", "TMap", "TRefArray"}
+from sapwood.axis import Axis
+from sapwood.collection import Collection, Map, RefArray
+from sapwood.efficiency import Efficiency
+from sapwood.function import Formula, Function
+from sapwood.graph import Graph, Graph2D, GraphAsymmErrors, GraphErrors, GraphMultiErrors, MultiGraph
+from sapwood.hist import Hist, Hist1D, Hist2D, Hist3D, PolyHist
+from sapwood.model import Model
+from sapwood.profile import Profile1D, Profile2D, Profile3D
+from sapwood.scalar import Datime, Named, ObjString, Parameter
+from sapwood.sparse import SparseHist
+
+#: The class nearest to the object's own wins; of a class that is not here, its bases are looked up.
+_CLASSES: dict[str, type[Model]] = {
+    "TAxis": Axis,
+    "TClonesArray": Collection,
+    "TCollection": Collection,
+    "TDatime": Datime,
+    "TEfficiency": Efficiency,
+    "TF1": Function,
+    "TFormula": Formula,
+    "TGraph": Graph,
+    "TGraph2D": Graph2D,
+    "TGraphAsymmErrors": GraphAsymmErrors,
+    "TGraphBentErrors": GraphAsymmErrors,
+    "TGraphErrors": GraphErrors,
+    "TGraphMultiErrors": GraphMultiErrors,
+    "TH1": Hist1D,
+    "TH2": Hist2D,
+    "TH2Poly": PolyHist,
+    "TH3": Hist3D,
+    "THashList": Collection,
+    "THnBase": SparseHist,
+    "THnSparse": SparseHist,
+    "TList": Collection,
+    "TMap": Map,
+    "TMultiGraph": MultiGraph,
+    "TNamed": Named,
+    "TObjArray": Collection,
+    "TObjString": ObjString,
+    "TProfile": Profile1D,
+    "TProfile2D": Profile2D,
+    "TProfile3D": Profile3D,
+    "TRefArray": RefArray,
+    "TSortedList": Collection,
+}
+_KNOWN: dict[str, type[Model]] = {}
 
 
-def behaviors(classname: str) -> type[Model]:
-    """The Python class for a C++ class."""
-    if classname in _COLLECTIONS:
-        return Collection
-    return Model
+def behaviors(value: Any, classname: str) -> type[Model]:
+    """The Python class for a record of a C++ class."""
+    known = _KNOWN.get(classname)
+    if known is None:
+        found = _nearest(value, classname)
+        # What only has a name is a plain model with all its members.
+        known = Model if found is None or (found is Named and classname != "TNamed") else found
+        if len(_KNOWN) < 10_000:
+            _KNOWN[classname] = known
+    return known
+
+
+def _nearest(value: Any, classname: str) -> type[Model] | None:
+    if classname in _CLASSES:
+        return _CLASSES[classname]
+    if classname.startswith("TParameter<"):
+        return Parameter
+    for base in value.bases:
+        found = _nearest(base, base.classname)
+        if found is not None:
+            return found
+    return None
+
+
+def made(value: Any, identity: Any) -> Any:
+    """A model for a record."""
+    classname = identity.classname if identity is not None else value.classname
+    return behaviors(value, classname)(value, identity)
+
+
+__all__ = ["Hist", "behaviors", "made"]

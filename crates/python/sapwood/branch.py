@@ -191,7 +191,9 @@ class Branch(HasBranches):
     def _basket(self, basket_num: int) -> tuple[int, int, int | None, int]:
         rows = self._baskets
         if not 0 <= basket_num < len(rows):
-            raise IndexError(f"branch {self.name!r} has {len(rows)} baskets, so there is no basket {basket_num}")
+            raise IndexError(
+                f"branch {self.name!r} has {len(rows)} baskets, so there is no basket {basket_num}"
+            )
         return rows[basket_num]
 
     def entries_to_ranges_or_baskets(self, entry_start: int, entry_stop: int) -> list[int]:
@@ -224,7 +226,9 @@ class Branch(HasBranches):
             flat = reading.read_branch(self, selection, "np", progress)
             dtype = np.dtype(interpretation).newbyteorder("=")
             if flat.dtype == object or flat.dtype.itemsize != dtype.itemsize:
-                raise MismatchError(f"{self.path!r} holds {self.typename}, which cannot be looked at as {dtype}")
+                raise MismatchError(
+                    f"{self.path!r} holds {self.typename}, which cannot be looked at as {dtype}"
+                )
             return reading.wrap(flat.view(dtype), library, selection)
         return reading.read_branch(self, selection, library, progress)
 

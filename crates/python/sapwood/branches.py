@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from sapwood import iteration, reading, sizes
+from sapwood import iteration, reading, sizes, stream
 from sapwood.errors import near, not_found
 from sapwood.filters import Filter, as_match
 
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 BranchFilter = Callable[["Branch"], bool]
 
 
-class HasBranches(Mapping[str, "Branch"]):
+class HasBranches:
     """A mapping from names of branches to branches.
+
+    It has the methods of a mapping and is none by type: libraries would take it for a dictionary of columns before they
+    see that it speaks Arrow.
 
     ``keys``, ``values``, ``items`` and ``typenames`` go depth first, in the order of the file, and take filters:
     ``filter_name`` sees a branch's name, its path, and its path with a leading slash; ``filter_typename`` the type in
@@ -26,6 +29,7 @@ class HasBranches(Mapping[str, "Branch"]):
     """
 
     _children: Sequence[Branch]
+    _first: dict[str, Branch] | None = None
 
     @property
     def branches(self) -> list[Branch]:
@@ -110,7 +114,7 @@ class HasBranches(Mapping[str, "Branch"]):
         ):
             yield name
 
-    def keys(  # type: ignore[override]
+    def keys(
         self,
         *,
         filter_name: Filter = None,
@@ -150,7 +154,7 @@ class HasBranches(Mapping[str, "Branch"]):
         ):
             yield branch
 
-    def values(  # type: ignore[override]
+    def values(
         self,
         *,
         filter_name: Filter = None,
@@ -168,7 +172,7 @@ class HasBranches(Mapping[str, "Branch"]):
             )
         )
 
-    def items(  # type: ignore[override]
+    def items(
         self,
         *,
         filter_name: Filter = None,
@@ -248,11 +252,20 @@ class HasBranches(Mapping[str, "Branch"]):
         return next((child for child in self._children if child.name == name), None)
 
     def _below(self, name: str) -> Branch | None:
+        if self._first is None:
+            self._first = self._index()
+        return self._first.get(name)
+
+    def _index(self) -> dict[str, Branch]:
+        """For each name the branch that has it: one directly below before all others, else the first depth first."""
+        found: dict[str, Branch] = {}
         for child in self._children:
-            found = child._direct(name) or child._below(name)
-            if found is not None:
-                return found
-        return None
+            found.setdefault(child.name, child)
+        for child in self._children:
+            if child._children:
+                for name, branch in child._index().items():
+                    found.setdefault(name, branch)
+        return found
 
     def __getitem__(self, where: Any) -> Branch:
         if isinstance(where, int) and not isinstance(where, bool):
@@ -311,7 +324,9 @@ class HasBranches(Mapping[str, "Branch"]):
             raise ValueError("columns of the table must be at least 3 wide")
 
         def line(*cells: str) -> str:
-            cut = [cell if len(cell) <= wide else cell[: wide - 3] + "..." for cell, wide in zip(cells, widths)]
+            cut = [
+                cell if len(cell) <= wide else cell[: wide - 3] + "..." for cell, wide in zip(cells, widths)
+            ]
             return " | ".join(cell.ljust(wide) for cell, wide in zip(cut, widths))
 
         out = stream if stream is not None else sys.stdout
@@ -324,7 +339,7 @@ class HasBranches(Mapping[str, "Branch"]):
             recursive=recursive,
             full_paths=full_paths,
         )
-        itself = [] if self.tree is self else [(self.name, self)]  # type: ignore[attr-defined]
+        itself: list[tuple[str, Any]] = [] if self.tree is self else [(self.name, self)]  # type: ignore[attr-defined]
         for name, branch in (*itself, *rows):
             out.write(line(name, branch.typename, repr(branch.interpretation)).rstrip(" ") + "\n")
 
@@ -435,9 +450,21 @@ class HasBranches(Mapping[str, "Branch"]):
             filter_branch=filter_branch,
             recursive=recursive,
         )
-        itself = () if self.tree is self else (self,)
+        itself: tuple[Any, ...] = () if self.tree is self else (self,)
         for branch in (*itself, *rows):
-            if branch.num_baskets:  # type: ignore[attr-defined]
-                own = set(branch.entry_offsets)  # type: ignore[attr-defined]
+            if branch.num_baskets:
+                own = set(branch.entry_offsets)
                 common = own if common is None else common & own
         return [0] if common is None else sorted(common)
+
+    def __arrow_c_schema__(self) -> Any:
+        """Schema of the columns, for libraries that speak Arrow."""
+        return stream.schema(self)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Columns in batches, for libraries that speak Arrow: ``polars.DataFrame(tree)``, ``pyarrow.table(tree)``.
+
+        All branches that Arrow has a type for, under their own names. Lists and strings have 64-bit offsets; a batch
+        is read when it is asked for. ``requested_schema`` is not heard.
+        """
+        return stream.stream(self)

@@ -53,7 +53,9 @@ class Joined:
             for _, _, of in kind[2]:
                 self._join(of, rows)
         elif sort == "pointer":
-            ids = [self._view(column, kind[1], "uint32")[:count] for column, count in zip(self._columns, rows)]
+            ids = [
+                self._view(column, kind[1], "uint32")[:count] for column, count in zip(self._columns, rows)
+            ]
             if not self._object_bases:
                 base = 0
                 for column in self._columns:

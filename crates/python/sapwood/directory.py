@@ -21,7 +21,7 @@ RNTUPLES = frozenset(("ROOT::RNTuple", "ROOT::Experimental::RNTuple"))
 class Key:
     """A key of a directory: what is known of an object before it is read. Sizes are in bytes."""
 
-    __slots__ = ("_directory", "_row", "_path")
+    __slots__ = ("_directory", "_path", "_row")
 
     def __init__(self, directory: Directory, row: tuple[Any, ...], path: str) -> None:
         self._directory = directory

@@ -28,7 +28,7 @@ def _erf(x: Any) -> Any:
 
 def _lgamma(x: Any) -> Any:
     # Lanczos with six terms: good to 2e-10 for positive arguments.
-    terms = (76.18009172947146, -86.50532032941677, 24.01409824083091)
+    terms: tuple[float, ...] = (76.18009172947146, -86.50532032941677, 24.01409824083091)
     terms += (-1.231739572450155, 0.1208650973866179e-2, -0.5395239384953e-5)
     shifted = x + 5.5
     series = 1.000000000190015
@@ -39,12 +39,64 @@ def _lgamma(x: Any) -> Any:
 
 #: Functions that an expression may call: names of NumPy, of C and of ROOT.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{name: getattr(np, name) for name in (
-        "absolute arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt ceil conj conjugate copysign cos cosh "
-        "exp exp2 expm1 fabs floor fmax fmin fmod hypot imag isfinite isinf isnan log log10 log1p log2 logical_and "
-        "logical_not logical_or logical_xor maximum minimum nextafter power real rint round sign signbit sin sinh "
-        "sqrt square tan tanh trunc where"
-    ).split()},
+    **{
+        name: getattr(np, name)
+        for name in [
+            "absolute",
+            "arccos",
+            "arccosh",
+            "arcsin",
+            "arcsinh",
+            "arctan",
+            "arctan2",
+            "arctanh",
+            "cbrt",
+            "ceil",
+            "conj",
+            "conjugate",
+            "copysign",
+            "cos",
+            "cosh",
+            "exp",
+            "exp2",
+            "expm1",
+            "fabs",
+            "floor",
+            "fmax",
+            "fmin",
+            "fmod",
+            "hypot",
+            "imag",
+            "isfinite",
+            "isinf",
+            "isnan",
+            "log",
+            "log10",
+            "log1p",
+            "log2",
+            "logical_and",
+            "logical_not",
+            "logical_or",
+            "logical_xor",
+            "maximum",
+            "minimum",
+            "nextafter",
+            "power",
+            "real",
+            "rint",
+            "round",
+            "sign",
+            "signbit",
+            "sin",
+            "sinh",
+            "sqrt",
+            "square",
+            "tan",
+            "tanh",
+            "trunc",
+            "where",
+        ]
+    },
     "abs": np.absolute,
     "acos": np.arccos,
     "acosh": np.arccosh,
@@ -178,7 +230,9 @@ class Expression:
         return ExpressionError(f"in {self.text!r}: {found or type(node).__name__!r} is not allowed here")
 
     def _no_branch(self, name: str) -> NotFoundError:
-        return not_found(f"not found: no branch {name!r} for the expression {self.text!r}{near(name, self._known)}")
+        return not_found(
+            f"not found: no branch {name!r} for the expression {self.text!r}{near(name, self._known)}"
+        )
 
     def _need(self, name: str) -> Callable[[Callable[[str], Any]], Any]:
         if name not in self.names:
@@ -239,7 +293,9 @@ class Expression:
         return inner(node)
 
 
-def _fields(step: Callable[[Callable[[str], Any]], Any], fields: list[str]) -> Callable[[Callable[[str], Any]], Any]:
+def _fields(
+    step: Callable[[Callable[[str], Any]], Any], fields: list[str]
+) -> Callable[[Callable[[str], Any]], Any]:
     if not fields:
         return step
 

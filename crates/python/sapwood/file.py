@@ -15,9 +15,21 @@ from sapwood.errors import IOError, NotFoundError, not_found
 from sapwood.streamers import StreamerInfo, gather
 from sapwood.tree import Tree
 
-
 _HEADER = frozenset(
-    "fVersion fBEGIN fEND fSeekFree fNbytesFree nfree fNbytesName fUnits fCompress fSeekInfo fNbytesInfo fUUID".split()
+    [
+        "fVersion",
+        "fBEGIN",
+        "fEND",
+        "fSeekFree",
+        "fNbytesFree",
+        "nfree",
+        "fNbytesName",
+        "fUnits",
+        "fCompress",
+        "fSeekInfo",
+        "fNbytesInfo",
+        "fUUID",
+    ]
 )
 
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, Union
+from typing import Any
 
-Filter = Union[None, str, Callable[[str], bool], Iterable[Any]]
+Filter = str | Callable[[str], bool] | Iterable[Any] | None
 Match = Callable[[str], bool]
 
 _REGEX = re.compile("^/(.*)/([iLmsux]*)$", re.DOTALL)

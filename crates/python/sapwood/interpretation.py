@@ -26,7 +26,7 @@ _NUMPY_TO_CPP = {
 class Interpretation:
     """How a branch is read. ``kind`` says what it becomes in memory, as nested tuples (see ``sapwood._layout``)."""
 
-    __slots__ = ("typename", "kind")
+    __slots__ = ("kind", "typename")
 
     def __init__(self, typename: str, kind: tuple[Any, ...]) -> None:
         self.typename = typename
@@ -61,7 +61,10 @@ class Interpretation:
         return _layout.form(self.kind)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Interpretation) and (self.typename, self.kind) == (other.typename, other.kind)
+        return isinstance(other, Interpretation) and (self.typename, self.kind) == (
+            other.typename,
+            other.kind,
+        )
 
     def __hash__(self) -> int:
         return hash(self.typename)
@@ -96,7 +99,7 @@ class Grouped(Interpretation):
 class Unknown(Interpretation):
     """A branch that nobody can decode; ``reason`` says why."""
 
-    __slots__ = ("reason", "error")
+    __slots__ = ("error", "reason")
 
     def __init__(self, error: Exception) -> None:
         super().__init__("unknown", ("unknown",))

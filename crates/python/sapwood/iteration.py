@@ -21,9 +21,11 @@ Item = TypeVar("Item")
 class Report:
     """Which entries a step holds: in its tree, and counted from the first entry of the first file."""
 
-    __slots__ = ("source", "tree_entry_start", "tree_entry_stop", "global_offset")
+    __slots__ = ("global_offset", "source", "tree_entry_start", "tree_entry_stop")
 
-    def __init__(self, source: Any, tree_entry_start: int, tree_entry_stop: int, global_offset: int = 0) -> None:
+    def __init__(
+        self, source: Any, tree_entry_start: int, tree_entry_stop: int, global_offset: int = 0
+    ) -> None:
         self.source = source
         """The tree or branch that the step is read from."""
         self.tree_entry_start = tree_entry_start

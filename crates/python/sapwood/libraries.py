@@ -17,10 +17,12 @@ from sapwood.selection import Selection
 class Loaded:
     """A branch that was read: columns to put one after another, and which rows of these are wanted."""
 
-    __slots__ = ("parts", "index", "_joined")
+    __slots__ = ("_joined", "index", "mark", "parts")
 
-    def __init__(self, parts: list[Any], index: np.ndarray[Any, Any] | None) -> None:
+    def __init__(self, parts: list[Any], index: np.ndarray[Any, Any] | None, mark: str | None = None) -> None:
         self.parts, self.index = parts, index
+        self.mark = mark
+        """What Awkward calls its lists, where that is not said by their type."""
         self._joined: Any = None
 
     @property
@@ -32,7 +34,7 @@ class Loaded:
 
     def taken(self, index: np.ndarray[Any, Any]) -> Loaded:
         """Only some of the rows."""
-        return Loaded(self.parts, index if self.index is None else self.index[index])
+        return Loaded(self.parts, index if self.index is None else self.index[index], self.mark)
 
 
 def need(module: str, what: str, package: str | None = None) -> Any:
@@ -115,7 +117,7 @@ class Awkward(Library):
 
     def column(self, loaded: Loaded, selection: Selection) -> Any:
         need("awkward", 'library="ak"')
-        array = _layout.to_awkward(loaded.column)
+        array = _layout.to_awkward(loaded.column, loaded.mark)
         return array if loaded.index is None else array[loaded.index]
 
     def computed(self, value: Any, selection: Selection) -> Any:
@@ -185,7 +187,9 @@ class Calculation(Library):
         return library.column(loaded, selection)
 
     def record(self, below: dict[str, Any], length: int) -> Any:
-        return AWKWARD.record({name: AWKWARD.computed(one, Selection((0, length))) for name, one in below.items()}, length)
+        return AWKWARD.record(
+            {name: AWKWARD.computed(one, Selection((0, length))) for name, one in below.items()}, length
+        )
 
 
 class Pandas(Library):
@@ -290,7 +294,10 @@ class Arrow(Library):
 
     def record(self, below: dict[str, Any], length: int) -> Any:
         pa = need("pyarrow", 'library="arrow"')
-        arrays = [array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array for array in below.values()]
+        arrays = [
+            array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+            for array in below.values()
+        ]
         return pa.chunked_array([pa.StructArray.from_arrays(arrays, list(below))])
 
     def masked(self, array: Any, mask: Any) -> Any:

@@ -82,7 +82,9 @@ def iterate(
                 continue
             total = tree.tree.num_entries
             try:
-                plan = reading.Plan(tree, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
+                plan = reading.Plan(
+                    tree, expressions, cut, filter_name, filter_typename, filter_branch, aliases
+                )
             except NotFoundError:
                 if allow_missing:
                     continue
@@ -138,7 +140,9 @@ def concatenate(
         if tree is not None:
             parts.append((tree, _ranges(source, tree.tree.num_entries)))
     # Entries that a file's own ranges leave out do not count.
-    first, last = bounds(sum(stop - start for _, ranges in parts for start, stop in ranges), entry_start, entry_stop)
+    first, last = bounds(
+        sum(stop - start for _, ranges in parts for start, stop in ranges), entry_start, entry_stop
+    )
     answers: list[Any] = []
     offset = done = 0
     for tree, ranges in parts:
@@ -148,7 +152,9 @@ def concatenate(
             if a >= b:
                 continue
             try:
-                plan = reading.Plan(tree, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
+                plan = reading.Plan(
+                    tree, expressions, cut, filter_name, filter_typename, filter_branch, aliases
+                )
             except NotFoundError:
                 if allow_missing:
                     break

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
 from typing import Any
 
 import numpy as np
 
 from sapwood import _core
+from sapwood.errors import near, not_found
 
 
 class Model:
     """An object of a file.
 
     ``classname`` is its C++ class; :meth:`member` gives one member, :attr:`all_members` all of them with those of its
-    bases, :attr:`members` only its own.
+    bases, :attr:`members` only its own. Classes that can do more (histograms, graphs, collections) have a Python class
+    of their own that derives from this one.
     """
 
     def __init__(self, value: Any, identity: Any = None) -> None:
@@ -24,27 +26,35 @@ class Model:
     @staticmethod
     def of(found: Any) -> Any:
         """Wraps what the engine gives: objects and records become models, all else stays plain."""
-        from sapwood.behavior import behaviors
+        from sapwood.behavior import made
 
         if isinstance(found, _core.Object):
             value = found.value()
             if isinstance(value, _core.Struct):
-                cls = behaviors(found.classname)
-                return cls(value, found)
+                return made(value, found)
             return plain(value)
         if isinstance(found, _core.Struct):
-            return behaviors(found.classname)(found)
+            return made(found, None)
         return plain(found)
 
     @property
     def classname(self) -> str:
         """Name of the C++ class."""
-        return self._identity.classname if self._identity is not None else self._value.classname
+        return str(self._identity.classname if self._identity is not None else self._value.classname)
 
     @property
-    def bases(self) -> list[Model]:
+    def bases(self) -> list[Any]:
         """The base classes, each with its own members."""
         return [Model(base) for base in self._value.bases]
+
+    def base(self, classname: str) -> Any:
+        """The base class of that name, however far up; ``None`` where there is none."""
+        found = _base(self._value, classname)
+        return None if found is None else Model(found)
+
+    def is_instance(self, classname: str) -> bool:
+        """Is it of that class, or of one that derives from it?"""
+        return classname == self.classname or _base(self._value, classname) is not None
 
     @property
     def members(self) -> dict[str, Any]:
@@ -60,74 +70,94 @@ class Model:
         out.update(self.members)
         return out
 
+    @property
+    def member_names(self) -> list[str]:
+        """Names of all members, those of bases first."""
+        return list(dict.fromkeys(_names(self._value)))
+
     def has_member(self, name: str) -> bool:
         """Is there a member of that name, here or in a base?"""
         return self._find(name) is not None
 
-    def member(self, name: str) -> Any:
+    def member(self, name: str, none_if_missing: bool = False) -> Any:
         """One member, of the class or of a base.
 
-        Raises ``KeyError`` naming the members that there are.
+        Raises ``KeyError`` naming members that look alike, or gives ``None`` if that is wanted.
         """
         found = self._find(name)
         if found is None:
-            raise KeyError(f"class {self.classname} has no member {name!r}; it has {sorted(self.all_members)}")
+            if none_if_missing:
+                return None
+            raise not_found(f"class {self.classname} has no member {name!r}{near(name, self.member_names)}")
         return Model.of(found[0])
 
     def _find(self, name: str) -> tuple[Any] | None:
-        def search(value: Any) -> tuple[Any] | None:
-            if name in value.members:
-                return (value.members[name],)
-            for base in value.bases:
-                found = search(base)
-                if found is not None:
-                    return found
-            return None
+        return _member(self._value, name)
 
-        return search(self._value)
+    @property
+    def name(self) -> str:
+        """Its name (``fName``); empty where its class has none."""
+        found = self._find("fName")
+        return found[0] if found is not None and isinstance(found[0], str) else ""
+
+    @property
+    def title(self) -> str:
+        """Its title (``fTitle``); empty where its class has none."""
+        found = self._find("fTitle")
+        return found[0] if found is not None and isinstance(found[0], str) else ""
 
     def tolist(self) -> Any:
         """As plain dictionaries and lists. Each object is shown once: where another pointer leads to it again stands its
         class name in angle brackets."""
         return _plain(self, set())
 
-    def __repr__(self) -> str:
-        name = self._find("fName")
-        shown = f" {name[0]!r}" if name is not None and isinstance(name[0], str) else ""
-        return f"<{self.classname}{shown}>"
+    def tojson(self) -> Any:
+        """As :meth:`tolist`, with what JSON has no word for as text: bytes, and numbers that are none."""
+        return _for_json(self.tolist())
 
-    def __str__(self) -> str:
-        if self.classname == "TObjString":
-            return str(self._find("fString")[0])
-        return repr(self)
+    def _repr_json_(self) -> Any:
+        return json.loads(json.dumps(self.tojson(), default=str))
+
+    def __repr__(self) -> str:
+        name = self.name
+        return f"<{self.classname} {name!r}>" if name else f"<{self.classname}>"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Model) or self._identity is None or other._identity is None:
-            return self is other
-        return self._identity is other._identity
+        if self is other:
+            return True
+        if not isinstance(other, Model) or type(self) is not type(other):
+            return NotImplemented
+        return self.classname == other.classname and _same(self.tolist(), other.tolist())
 
     __hash__ = object.__hash__
 
 
-class Collection(Model):
-    """TList, TObjArray, TClonesArray and their kin: a sequence of objects."""
+def _base(value: Any, classname: str) -> Any:
+    for base in value.bases:
+        if base.classname == classname:
+            return base
+        found = _base(base, classname)
+        if found is not None:
+            return found
+    return None
 
-    def _items(self) -> list[Any]:
-        found = self._find("items")
-        items = found[0] if found is not None else []
-        return items[1] if isinstance(items, tuple) and items and items[0] == "map" else items
 
-    def __len__(self) -> int:
-        return len(self._items())
+def _member(value: Any, name: str) -> tuple[Any] | None:
+    if name in value.members:
+        return (value.members[name],)
+    for base in value.bases:
+        found = _member(base, name)
+        if found is not None:
+            return found
+    return None
 
-    def __getitem__(self, index: int) -> Any:
-        return Model.of(self._items()[index])
 
-    def __iter__(self) -> Iterator[Any]:
-        return (Model.of(item) for item in self._items())
-
-    def tolist(self) -> Any:
-        return _plain(self, set())
+def _names(value: Any) -> list[str]:
+    names: list[str] = []
+    for base in value.bases:
+        names.extend(_names(base))
+    names.extend(value.members)
+    return names
 
 
 def plain(value: Any) -> Any:
@@ -147,19 +177,48 @@ def plain(value: Any) -> Any:
 
 def _plain(value: Any, shown: set[int]) -> Any:
     if isinstance(value, Model):
+        if isinstance(value, str):
+            return str(value)
         if value._identity is not None:
             if value._identity.id in shown:
                 return f"<{value.classname}>"
             shown.add(value._identity.id)
-        if value.classname == "TObjString":
-            return str(value)
-        if isinstance(value, Collection):
-            return [_plain(item, shown) for item in value]
+        items = getattr(value, "_collected", None)
+        if items is not None:
+            return [_plain(item, shown) for item in items()]
         return {name: _plain(item, shown) for name, item in value.all_members.items()}
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, dict):
-        return {name: _plain(item, shown) for name, item in value.items()}
+        return {
+            (name if isinstance(name, str) else _plain(name, shown)): _plain(item, shown)
+            for name, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [_plain(item, shown) for item in value]
     return value
+
+
+def as_plain(value: Any) -> Any:
+    """Anything the engine or a model gives, as plain dictionaries and lists."""
+    return _plain(value, set())
+
+
+def _for_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(name): _for_json(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_for_json(item) for item in value]
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return str(value)
+    return value
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_same(a[name], b[name]) for name in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return bool(a == b) or (a != a and b != b)

@@ -26,7 +26,9 @@ class Bar:
         except ImportError:
             self._tqdm: Any = None
         else:
-            self._tqdm = tqdm(total=total, unit=unit, unit_scale=True, desc=label, leave=False, file=sys.stderr)
+            self._tqdm = tqdm(
+                total=total, unit=unit, unit_scale=True, desc=label, leave=False, file=sys.stderr
+            )
 
     def add(self, done: int) -> None:
         """So much more is done."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sapwood import libraries, progress as progress_bar
+from sapwood import libraries
+from sapwood import progress as progress_bar
 from sapwood.errors import MismatchError, UnsupportedError, place
 from sapwood.expressions import Expression, ExpressionError
 from sapwood.filters import Filter
@@ -43,7 +44,7 @@ class Names(Collection[str]):
 class Output:
     """A field of the answer: a branch, or an expression."""
 
-    __slots__ = ("name", "branch", "expression")
+    __slots__ = ("branch", "expression", "name")
 
     def __init__(self, name: str, branch: Branch | None, expression: Expression | None) -> None:
         self.name, self.branch, self.expression = name, branch, expression
@@ -187,7 +188,9 @@ class Plan:
         kept: list[Output] = []
         for output in self.outputs:
             assert output.branch is not None
-            (kept if all(_has(leaf, selection.span) for leaf in values_below(output.branch)) else short).append(
+            (
+                kept if all(_has(leaf, selection.span) for leaf in values_below(output.branch)) else short
+            ).append(
                 output  # type: ignore[arg-type]
             )
         if short:
@@ -234,7 +237,13 @@ def _check(branches: Iterable[Branch]) -> None:
         if isinstance(found, Unknown):
             raise found.error
         if not branch._row["has_data"]:
-            raise UnsupportedError(f"{branch.path!r} holds no values{place(branch.file_path, branch.object_path)}")
+            raise UnsupportedError(
+                f"{branch.path!r} holds no values{place(branch.file_path, branch.object_path)}"
+            )
+
+
+def _mark(branch: Branch) -> str | None:
+    return "bitset" if branch.typename.startswith(("std::bitset<", "bitset<")) else None
 
 
 def load(branches: list[Branch], selection: Selection, show: Any = None) -> dict[int, Loaded]:
@@ -249,7 +258,8 @@ def load(branches: list[Branch], selection: Selection, show: Any = None) -> dict
         found = {}
         for group in progress_bar.groups(branches, selection.span, show):
             columns = core.columns([branch._id for branch in group], *selection.span)
-            found.update({branch._id: Loaded([column], index) for branch, column in zip(group, columns)})
+            for branch, column in zip(group, columns):
+                found[branch._id] = Loaded([column], index, _mark(branch))
         return found
     wanted = rows if selection.is_ordered else np.unique(rows)
     # Branches with the same ranges are read together.
@@ -263,7 +273,7 @@ def load(branches: list[Branch], selection: Selection, show: Any = None) -> dict
         parts = [core.columns(ids, start, stop) for start, stop in ranges]
         index = positions(rows, list(ranges))
         for number, branch in enumerate(group):
-            found[branch._id] = Loaded([part[number] for part in parts], index)
+            found[branch._id] = Loaded([part[number] for part in parts], index, _mark(branch))
     return found
 
 
@@ -287,13 +297,20 @@ def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> 
         flat = libraries.flat_mask(mask)
         if flat is not None:
             survivors = selection.narrowed(flat)
-            if not any(output.expression is not None and output.expression.has_index for output in plan.outputs):
+            if not any(
+                output.expression is not None and output.expression.has_index for output in plan.outputs
+            ):
                 # What the cut itself needed is there already; all else is read for the survivors only.
                 for id, one in loaded.items():
                     loaded[id] = one.taken(np.flatnonzero(flat))
                 selection, mask = survivors, None
     rest = [branch for branch in plan.branches(plan.outputs) if branch._id not in loaded]
-    loaded.update(load(rest, selection, bar))
+    try:
+        loaded.update(load(rest, selection, bar))
+    except UnsupportedError:
+        if not plan.is_everything:
+            raise
+        loaded.update(_load_what_can_be(plan, rest, selection, bar))
     arrays: dict[str, Any] = {}
     for output in plan.outputs:
         if output.branch is not None:
@@ -304,6 +321,24 @@ def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> 
     if mask is not None:
         arrays = {name: to.masked(array, mask) for name, array in arrays.items()}
     return to.group(arrays, plan.outputs, how, loaded)
+
+
+def _load_what_can_be(
+    plan: Plan, branches: list[Branch], selection: Selection, bar: Any
+) -> dict[int, Loaded]:
+    """Some branch turned out to hold what nobody can decode: it is left out, and all others are read."""
+    loaded: dict[int, Loaded] = {}
+    for branch in branches:
+        try:
+            loaded.update(load([branch], selection, bar))
+        except UnsupportedError as error:
+            warnings.warn(f"left out: {error}", stacklevel=5)
+            plan.outputs = [
+                output
+                for output in plan.outputs
+                if output.branch is None or branch not in values_below(output.branch)
+            ]
+    return loaded
 
 
 def _values(plan: Plan, output: Output, loaded: dict[int, Loaded], selection: Selection) -> Any:
@@ -337,7 +372,9 @@ def read_branch(branch: Branch, selection: Selection, library: Any, show: bool |
     to = as_library(library)
     leaves = values_below(branch)
     if not leaves:
-        raise MismatchError(f"nothing below {branch.path!r} can be decoded{place(branch.file_path, branch.object_path)}")
+        raise MismatchError(
+            f"nothing below {branch.path!r} can be decoded{place(branch.file_path, branch.object_path)}"
+        )
     if selection.rows is not None and len(selection.rows) == 0:
         selection = Selection((0, 0))
     loaded = load(leaves, selection)

@@ -31,7 +31,11 @@ def zipped(arrays: dict[str, Any], outputs: Any) -> Any:
     jagged = {
         output.name: arrays[output.name]
         for output in outputs
-        if (output.branch.interpretation.is_jagged if output.branch is not None else _is_list(arrays[output.name]))
+        if (
+            output.branch.interpretation.is_jagged
+            if output.branch is not None
+            else _is_list(arrays[output.name])
+        )
     }
     fields = {name: array for name, array in arrays.items() if name not in jagged}
     groups: list[tuple[Any, list[str]]] = []
@@ -101,7 +105,7 @@ def _named(outputs: list[Any], key: int, taken: set[str]) -> tuple[str, dict[str
     if owner._children:
         name = owner.name.rstrip(".")
         prefix = owner.name.rstrip(".") + "."
-        inner = {one[len(prefix) :] if one.startswith(prefix) else one: output for one, output in zip(names, outputs)}
+        inner = {one.removeprefix(prefix): output for one, output in zip(names, outputs)}
     else:
         prefix = common_prefix(names)
         counter = owner.name
@@ -137,4 +141,6 @@ def _table(fields: dict[str, Any]) -> Any:
     import awkward as ak
 
     length = len(next(iter(fields.values()))) if fields else 0
-    return ak.Array(ak.contents.RecordArray([array.layout for array in fields.values()], list(fields), length=length))
+    return ak.Array(
+        ak.contents.RecordArray([array.layout for array in fields.values()], list(fields), length=length)
+    )

@@ -2,15 +2,16 @@
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyCapsule, PyList};
 use sapwood::column::{Kind, ListOf};
 
+use crate::arrow;
 use crate::buffer::Buffer;
 use crate::object::Object;
 
 /// A column of a tree.
 #[pyclass(frozen, module = "sapwood._core")]
-pub(crate) struct Column(pub(crate) sapwood::column::Column);
+pub(crate) struct Column(pub(crate) sapwood::read::Column);
 
 #[pymethods]
 impl Column {
@@ -33,6 +34,28 @@ impl Column {
     fn object(&self, id: u32) -> Option<Object> {
         let objects = self.0.objects.as_ref()?;
         sapwood::Object::of(objects, id).map(Object)
+    }
+
+    /// Its type, for Arrow.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        arrow::schema_of(py, &self.0.kind)
+    }
+
+    /// Its values, for Arrow; a wish for another type is not heard.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        drop(requested_schema);
+        arrow::array_of(py, &self.0)
+    }
+
+    /// Number of objects that its pointers point to.
+    #[getter]
+    fn objects(&self) -> usize {
+        self.0.objects.as_ref().map_or(0, |objects| objects.len())
     }
 
     /// Bytes of memory.

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arrow;
 mod buffer;
 mod column;
 mod errors;

@@ -1,5 +1,7 @@
 //! Objects: a class name, bases and members, converted when they are looked at.
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -46,8 +48,21 @@ impl Object {
 
 fn structure(py: Python<'_>, members: &Members<'_>) -> PyResult<Struct> {
     let bases = PyList::empty(py);
-    for base in members.bases() {
-        bases.append(structure(py, &base)?)?;
+    let mut known: HashSet<&str> = members.own().map(|(name, _)| name).collect();
+    for base in members.bases().iter().filter(|base| !base.class().is_empty()) {
+        known.extend(base.iter().map(|(name, _)| name));
+        bases.append(structure(py, base)?)?;
+    }
+    // A base that is a list (`TArrayD`, a vector) has no members: it gets ROOT's names for them.
+    for (name, value) in members.iter().filter(|(name, _)| !known.contains(name)) {
+        let inside = PyDict::new(py);
+        let items = convert(py, value)?;
+        if let Ok(count) = items.bind(py).len() {
+            inside.set_item("fN", count)?;
+        }
+        inside.set_item("fArray", items)?;
+        let empty = PyList::empty(py).unbind();
+        bases.append(Struct { classname: name.to_owned(), bases: empty, members: inside.unbind() })?;
     }
     let own = PyDict::new(py);
     for (name, value) in members.own() {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyCapsule, PyDict};
 
+use crate::arrow;
 use crate::column::{Column, kind};
 use crate::errors::raise;
 use crate::object::Object;
@@ -135,5 +136,28 @@ impl Tree {
     fn columns(&self, py: Python<'_>, ids: Vec<usize>, start: u64, stop: u64) -> PyResult<Vec<Column>> {
         let columns = py.detach(|| sapwood::read::columns(&self.0, &ids, start..stop)).map_err(raise)?;
         Ok(columns.into_iter().map(Column).collect())
+    }
+
+    /// Schema of branches under names, for Arrow.
+    fn arrow_schema<'py>(
+        &self,
+        py: Python<'py>,
+        ids: Vec<usize>,
+        names: Vec<String>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        arrow::schema_capsule(py, &arrow::schema(&self.0, &ids, &names).map_err(raise)?)
+    }
+
+    /// Stream of branches under names, for Arrow: a batch for each entry range.
+    fn arrow_stream<'py>(
+        &self,
+        py: Python<'py>,
+        ids: Vec<usize>,
+        names: Vec<String>,
+        steps: Vec<(u64, u64)>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = Arc::new(arrow::schema(&self.0, &ids, &names).map_err(raise)?);
+        let steps: Vec<_> = steps.into_iter().map(|(start, stop)| start..stop).collect();
+        arrow::stream_capsule(py, arrow::Batches { tree: Arc::clone(&self.0), ids, schema, steps: steps.into_iter() })
     }
 }

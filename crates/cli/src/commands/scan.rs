@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use sapwood::column::{Column, Kind, Number};
+use sapwood::column::{Kind, Number};
+use sapwood::read::Column;
 use sapwood::tree::{BranchId, Tree};
 use sapwood::{Error, File};
 

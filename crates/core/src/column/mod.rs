@@ -4,11 +4,9 @@ mod arena;
 mod kind;
 mod number;
 mod part;
-mod whole;
 
 pub(crate) use arena::Arena;
 pub use kind::{BufferId, Field, Kind, ListOf};
 pub use number::{Number, Packing, Prim};
+pub(crate) use part::decode_numbers;
 pub use part::{BufferKind, Growing, Part};
-pub(crate) use part::{decode_numbers, swap_in_place};
-pub use whole::{Column, Native};

@@ -248,23 +248,6 @@ pub(crate) fn swap<const W: usize>(from: &[u8], into: &mut [u8]) {
     });
 }
 
-/// Big-endian to native where the bytes stand.
-pub(crate) fn swap_in_place(number: Number, bytes: &mut [u8]) {
-    match number.bytes() {
-        1 if number == Number::Bool => bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0)),
-        1 => {}
-        2 => reverse::<2>(bytes),
-        4 => reverse::<4>(bytes),
-        _ => reverse::<8>(bytes),
-    }
-}
-
-fn reverse<const W: usize>(bytes: &mut [u8]) {
-    if cfg!(target_endian = "little") {
-        bytes.as_chunks_mut::<W>().0.iter_mut().for_each(|value| value.reverse());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -87,6 +87,15 @@ impl Key {
     /// Reads one key and leaves the reader behind its title: in lists of keys of ROOT 5.32 and earlier that is not where
     /// `keylen` says.
     pub fn parse(reader: &mut Reader<'_>) -> Result<Self> {
+        Self::parse_with(reader, |name| text(name).into())
+    }
+
+    /// Reads one key and leaves its names empty: allocates nothing. For baskets, whose branch knows them.
+    pub(crate) fn parse_nameless(reader: &mut Reader<'_>) -> Result<Self> {
+        Self::parse_with(reader, |_| Arc::default())
+    }
+
+    fn parse_with(reader: &mut Reader<'_>, name: fn(&[u8]) -> Arc<str>) -> Result<Self> {
         let at = reader.position() as u64;
         let nbytes = reader.i32()?;
         let version = reader.i16()?;
@@ -109,9 +118,9 @@ impl Key {
             seek_key,
             seek_pdir: if version > BIG_KEY { seek_pdir & ((1 << PID_SHIFT) - 1) } else { seek_pdir },
             pid_offset: if version > BIG_KEY { (seek_pdir >> PID_SHIFT) as u16 } else { 0 },
-            class: text(reader.string()?).into(),
-            name: text(reader.string()?).into(),
-            title: text(reader.string()?).into(),
+            class: name(reader.string()?),
+            name: name(reader.string()?),
+            title: name(reader.string()?),
         };
         // A basket that stands in its tree's record was never written: its key has no length.
         if (key.nbytes != 0 && key.nbytes < u32::from(keylen)) || version < 0 {

@@ -4,6 +4,8 @@
 //! next are on their way. In a window, sizes come first (from entries, from headers, or from decoding), then each piece
 //! of the answer is filled in its final place by whichever thread is free.
 
+pub mod arrow;
+mod column;
 mod decode;
 mod embedded;
 mod scan;
@@ -11,9 +13,9 @@ mod window;
 
 use std::ops::Range;
 
-use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::tree::{BranchId, Tree};
+pub use column::{Column, Native};
 use scan::{Answer, Scan};
 use window::{Ahead, Segment, Workbench};
 
@@ -79,7 +81,7 @@ pub fn columns(tree: &Tree, ids: &[BranchId], entries: Range<u64>) -> Result<Vec
 }
 
 /// Cuts segments into windows of at most `most` stored bytes, or one basket.
-fn cut<'s>(segments: &'s [Segment], most: u64, bytes: impl Fn(&Segment) -> u64) -> Vec<&'s [Segment]> {
+fn cut(segments: &[Segment], most: u64, bytes: impl Fn(&Segment) -> u64) -> Vec<&[Segment]> {
     let mut windows = Vec::new();
     let (mut start, mut sum) = (0, 0_u64);
     for (index, segment) in segments.iter().enumerate() {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 
-use super::decode::{self, Counts, Decoding};
-use crate::column::{Arena, BufferId, BufferKind, Column, Kind, Part, Prim};
+use super::Column;
+use super::decode::{Counts, Decoding};
+use crate::column::{Arena, BufferId, BufferKind, Kind, Part, Prim};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 use crate::schema::Objects;
@@ -66,15 +67,21 @@ impl<'t> Scan<'t> {
         let baskets = branch.baskets();
         let first = baskets.partition_point(|basket| basket.entries.end <= entries.start);
         let last = baskets.partition_point(|basket| basket.entries.start < entries.end).max(first);
-        let segments = (first..last)
+        let touched = first..last;
+        let segments = touched
+            .clone()
             .map(|index| (index, crate::tree::wanted(&baskets[index].entries, entries)))
             .filter(|(_, want)| !want.is_empty())
             .collect();
         let counts = match (interpretation.form, branch.leaves.first().and_then(|leaf| leaf.count)) {
             (Form::CountedBy { counter, .. }, _) => Some(read_counts(tree, counter, entries).map_err(place)?),
-            // Only baskets without offsets need it.
+            // Where a basket has no offsets, the counts of all its entries give them.
             (Form::Jagged { .. }, Some((counter, _))) if counter != id && branch.io_bits & 1 != 0 => {
-                Some(read_counts(tree, counter, entries).map_err(place)?)
+                let whole = match (baskets.get(touched.start), baskets[..touched.end].last()) {
+                    (Some(first), Some(last)) if !touched.is_empty() => first.entries.start..last.entries.end,
+                    _ => entries.clone(),
+                };
+                Some(read_counts(tree, counter, &whole).map_err(place)?)
             }
             _ => None,
         };
@@ -123,7 +130,7 @@ fn read_counts(tree: &Tree, counter: BranchId, entries: &Range<u64>) -> Result<C
     let Kind::Number { buffer, number } = kind else {
         return Err(Error::mismatch("the branch that counts holds no numbers"));
     };
-    Ok(Counts { first_entry: entries.start, ends, values: decode::widen(&column.buffer(*buffer), *number) })
+    Ok(Counts { first_entry: entries.start, ends, values: number.wholes(&column.buffer(*buffer)).collect() })
 }
 
 fn shape(interpretation: &Interpretation) -> Shape {
@@ -141,6 +148,9 @@ fn shape(interpretation: &Interpretation) -> Shape {
     }
 }
 
+/// A piece of each buffer of an answer, with the items in front of it.
+pub(super) type Places = Vec<(BytesMut, i64)>;
+
 /// The column of one branch while it is filled.
 pub(super) struct Answer {
     arenas: Vec<Arena>,
@@ -148,8 +158,8 @@ pub(super) struct Answer {
     bases: Vec<i64>,
     pub(super) rows: usize,
     pub(super) objects: Objects,
-    /// Parts to be used again.
-    pub(super) spare: Vec<Part>,
+    /// Parts to be used again, with room for their places.
+    pub(super) spare: Vec<(Part, Places)>,
 }
 
 impl Answer {
@@ -208,9 +218,13 @@ impl Answer {
         before
     }
 
+    /// A part to decode into.
+    pub(super) fn part(&mut self, kinds: &[BufferKind]) -> (Part, Places) {
+        self.spare.pop().unwrap_or_else(|| (Part::new(kinds), Vec::new()))
+    }
+
     /// Pieces for all buffers of a part, with the items in front of each.
-    pub(super) fn slots_for(&mut self, kinds: &[BufferKind], part: &Part) -> Vec<(BytesMut, i64)> {
-        let mut slots = Vec::with_capacity(kinds.len());
+    pub(super) fn places(&mut self, kinds: &[BufferKind], part: &Part, slots: &mut Places) {
         for (id, kind) in kinds.iter().enumerate() {
             let id = id as BufferId;
             slots.push(match kind {
@@ -223,7 +237,6 @@ impl Answer {
                 }
             });
         }
-        slots
     }
 
     /// The whole column.
@@ -236,7 +249,7 @@ impl Answer {
 }
 
 /// Copies a part to its place, once, while it is in the cache.
-pub(super) fn place(kinds: &[BufferKind], part: &Part, slots: &mut [(BytesMut, i64)]) {
+pub(super) fn place(kinds: &[BufferKind], part: &Part, slots: &mut Places) {
     for ((id, kind), (slot, base)) in kinds.iter().enumerate().zip(slots) {
         let id = id as BufferId;
         match kind {

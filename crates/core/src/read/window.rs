@@ -1,16 +1,16 @@
 //! A window of baskets: fetched ahead, decoded by many, placed in order.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 use rayon::prelude::*;
 
 use super::decode;
 use super::embedded::embedded;
-use super::scan::{Answer, Scan, Shape, place};
+use super::scan::{Answer, Places, Scan, Shape, place};
 use crate::codec::Scratch;
-use crate::column::{Part, Prim, decode_numbers, swap_in_place};
+use crate::column::{Part, decode_numbers};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Arrival, Flow, Ticket, Want, coalesce};
 use crate::schema::Objects;
@@ -120,15 +120,28 @@ struct Bench {
     starts: Vec<u32>,
 }
 
-/// Benches of all threads.
+/// Benches of all threads, and the memory of the list of tasks.
 pub(super) struct Workbench<'s> {
     session: &'s Session,
     benches: Vec<Mutex<Bench>>,
+    tasks: Vec<Task>,
 }
 
 impl<'s> Workbench<'s> {
     pub(super) fn new(session: &'s Session) -> Self {
-        Self { session, benches: (0..session.threads()).map(|_| Mutex::default()).collect() }
+        let benches = (0..session.threads().max(1)).map(|_| Mutex::default()).collect();
+        Self { session, benches, tasks: Vec::new() }
+    }
+
+    /// The bench of thread `own`.
+    fn bench(&self, own: usize) -> MutexGuard<'_, Bench> {
+        // A bench holds nothing that a panic could leave half done.
+        self.benches[own % self.benches.len()].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first thread's bench, for what is decoded in order.
+    fn first(&self) -> MutexGuard<'_, Bench> {
+        self.bench(0)
     }
 
     /// Baskets that are in work together.
@@ -142,11 +155,7 @@ impl<'s> Workbench<'s> {
     /// Works on all tasks: here, or on the pool.
     fn each<T: Send>(&self, tasks: &mut [T], work: impl Fn(&mut T, &mut Bench) + Sync) {
         let with_bench = |task: &mut T| {
-            let own = rayon::current_thread_index().unwrap_or(0) % self.benches.len().max(1);
-            if let Some(bench) = self.benches.get(own) {
-                // A bench holds nothing that a panic could leave half done.
-                work(task, &mut bench.lock().unwrap_or_else(PoisonError::into_inner));
-            }
+            work(task, &mut self.bench(rayon::current_thread_index().unwrap_or(0)));
         };
         match self.session.pool() {
             Some(pool) if tasks.len() > 1 => pool.install(|| tasks.par_iter_mut().with_max_len(1).for_each(with_bench)),
@@ -169,10 +178,10 @@ enum Work {
     Fixed(BytesMut),
     /// Numbers and ends to their final place; so many items are in front.
     List { values: BytesMut, ends: BytesMut, base: i64 },
-    /// Rows to a part.
-    Part(Part),
+    /// Rows to a part, which has no places yet.
+    Part(Part, Places),
     /// A part to its final place.
-    Place(Part, Vec<(BytesMut, i64)>),
+    Place(Part, Places),
 }
 
 /// Decodes a window into the answers.
@@ -186,7 +195,7 @@ pub(super) fn decode(
     let mut records = records.into_iter();
     // Few at a time: what was decoded is copied to its place while it is still in the cache, and its memory serves again.
     for batch in window.chunks(bench.batch()) {
-        let mut tasks = Vec::with_capacity(batch.len());
+        let mut tasks = std::mem::take(&mut bench.tasks);
         for (&segment, record) in batch.iter().zip(records.by_ref()) {
             let scan = &scans[segment.scan];
             let prepared = prepare(scan, &mut answers[segment.scan], segment, record, bench);
@@ -197,31 +206,33 @@ pub(super) fn decode(
             let scan = &scans[task.segment.scan];
             task.outcome = run(scan, task, bench).map_err(|error| scan.error(task.segment.basket, error));
         });
-        settle(scans, answers, tasks, bench)?;
+        settle(scans, answers, &mut tasks, bench)?;
+        bench.tasks = tasks;
     }
     Ok(())
 }
 
 /// Hands out places in the order of entries, now that all sizes are known, fills them, and joins what is filled.
-fn settle(scans: &[Scan<'_>], answers: &mut [Answer], mut tasks: Vec<Task>, bench: &Workbench<'_>) -> Result<()> {
+fn settle(scans: &[Scan<'_>], answers: &mut [Answer], tasks: &mut Vec<Task>, bench: &Workbench<'_>) -> Result<()> {
     let mut grown = false;
-    for task in &mut tasks {
+    for task in tasks.iter_mut() {
         std::mem::replace(&mut task.outcome, Ok(()))?;
-        if let Work::Part(part) = &mut task.work {
-            let part = std::mem::take(part);
-            let slots = answers[task.segment.scan].slots_for(&scans[task.segment.scan].interpretation.buffers, &part);
-            task.work = Work::Place(part, slots);
+        if let Work::Part(part, places) = &mut task.work {
+            let (part, mut places) = (std::mem::take(part), std::mem::take(places));
+            let kinds = &scans[task.segment.scan].interpretation.buffers;
+            answers[task.segment.scan].places(kinds, &part, &mut places);
+            task.work = Work::Place(part, places);
         }
         grown |= matches!(task.work, Work::Place(..));
     }
     if grown {
-        bench.each(&mut tasks, |task, _| {
+        bench.each(tasks, |task, _| {
             if let Work::Place(part, slots) = &mut task.work {
                 place(&scans[task.segment.scan].interpretation.buffers, part, slots);
             }
         });
     }
-    for task in tasks {
+    for task in tasks.drain(..) {
         let answer = &mut answers[task.segment.scan];
         let (_, want) = &scans[task.segment.scan].segments[task.segment.position];
         answer.rows += want.len();
@@ -231,14 +242,14 @@ fn settle(scans: &[Scan<'_>], answers: &mut [Answer], mut tasks: Vec<Task>, benc
                 answer.fill(0, values);
                 answer.fill(1, ends);
             }
-            Work::Place(mut part, slots) => {
-                for (buffer, (slot, _)) in slots.into_iter().enumerate() {
+            Work::Place(mut part, mut places) => {
+                for (buffer, (slot, _)) in places.drain(..).enumerate() {
                     answer.fill(buffer as u32, slot);
                 }
                 part.clear();
-                answer.spare.push(part);
+                answer.spare.push((part, places));
             }
-            Work::Part(_) => {}
+            Work::Part(..) => {}
         }
     }
     Ok(())
@@ -292,27 +303,32 @@ fn prepare(
         }
         (Shape::List { .. }, _) => {
             // The header does not tell: decoded here, in order, so that the pieces behind it find their place.
-            let mut part = Part::new(&scan.interpretation.buffers);
-            grow(scan, segment, basket.as_ref(), &mut Bench::default(), &mut part, &mut Objects::default())?;
-            let kinds = &scan.interpretation.buffers;
-            let slots = answer.slots_for(kinds, &part);
-            return Ok((basket, Work::Place(part, slots)));
+            return in_order(scan, answer, segment, basket, bench);
         }
-        (Shape::Pointing, _) => {
-            let mut part = answer.spare.pop().unwrap_or_else(|| Part::new(&scan.interpretation.buffers));
-            let own = bench.benches.first().ok_or_else(|| Error::unsupported("no thread decodes"))?;
-            let mut own = own.lock().unwrap_or_else(PoisonError::into_inner);
-            grow(scan, segment, basket.as_ref(), &mut own, &mut part, &mut answer.objects)?;
-            let slots = answer.slots_for(&scan.interpretation.buffers, &part);
-            return Ok((basket, Work::Place(part, slots)));
+        // Objects get their numbers in the order of entries.
+        (Shape::Pointing, _) => return in_order(scan, answer, segment, basket, bench),
+        (Shape::Grown, _) => {
+            let (part, places) = answer.part(&scan.interpretation.buffers);
+            Work::Part(part, places)
         }
-        (Shape::Grown, _) => Work::Part(answer.spare.pop().unwrap_or_else(|| Part::new(&scan.interpretation.buffers))),
     };
     Ok((basket, work))
 }
 
-/// Up to here a basket is inflated into the answer and swapped there; a larger one would leave the cache in between.
-const IN_PLACE_BYTES: usize = 0;
+/// Decodes a basket at once, before those behind it are given their places.
+fn in_order(
+    scan: &Scan<'_>,
+    answer: &mut Answer,
+    segment: Segment,
+    basket: Option<Basket>,
+    bench: &Workbench<'_>,
+) -> Result<(Option<Basket>, Work)> {
+    let kinds = &scan.interpretation.buffers;
+    let (mut part, mut places) = answer.part(kinds);
+    grow(scan, segment, basket.as_ref(), &mut bench.first(), &mut part, &mut answer.objects)?;
+    answer.places(kinds, &part, &mut places);
+    Ok((basket, Work::Place(part, places)))
+}
 
 /// Decodes one basket to where its task says.
 fn run(scan: &Scan<'_>, task: &mut Task, bench: &mut Bench) -> Result<()> {
@@ -325,14 +341,6 @@ fn run(scan: &Scan<'_>, task: &mut Task, bench: &mut Bench) -> Result<()> {
                 && let Some(raw) = basket.sealed().get(want.start * bytes..want.end * bytes)
             {
                 decode_numbers(prim, raw, slot);
-                return Ok(());
-            }
-            if let (Some(basket), Prim::Plain(number)) = (&task.basket, prim)
-                && want.len() == basket.entries as usize
-                && slot.len() <= IN_PLACE_BYTES
-            {
-                basket.unseal_data(slot, &mut bench.scratch)?;
-                swap_in_place(number, slot);
                 return Ok(());
             }
             let unsealed = match &task.basket {
@@ -354,7 +362,9 @@ fn run(scan: &Scan<'_>, task: &mut Task, bench: &mut Bench) -> Result<()> {
             decode_numbers(prim, unsealed.data, values);
             Ok(())
         }
-        (Work::Part(part), _) => grow(scan, task.segment, task.basket.as_ref(), bench, part, &mut Objects::default()),
+        (Work::Part(part, _), _) => {
+            grow(scan, task.segment, task.basket.as_ref(), bench, part, &mut Objects::default())
+        }
         _ => Ok(()),
     }
 }

@@ -6,7 +6,7 @@ use super::objects::Objects;
 use super::program::{Counter, Program, Role, Span, Step, TextForm, Versions};
 use super::registry::Registry;
 use super::{custom, info};
-use crate::column::{BufferId, Number, Part};
+use crate::column::{BufferId, Part};
 use crate::error::{Error, Result};
 use crate::wire::{Frame, Limits, Reader, Slot};
 
@@ -294,7 +294,7 @@ impl Machine<'_> {
                 let bytes = part.bytes(buffer);
                 let wide = number.bytes();
                 let at = bytes.len().checked_sub((n - index) * wide);
-                at.and_then(|at| bytes.get(at..at + wide)).map_or(0, |bytes| whole(bytes, number))
+                at.and_then(|at| bytes.get(at..at + wide)).map_or(0, |bytes| number.whole(bytes))
             }
             Counter::Outside => self.outside.get(index).copied().ok_or_else(|| {
                 Error::malformed("a counted array has no counter").wanted(n as u64, self.outside.len() as u64)
@@ -454,7 +454,7 @@ impl Machine<'_> {
             Slot::Reference(position) => Ok(self.objects.at_position(position)),
             Slot::Object { class, position, end } => {
                 let id = self.objects.at_position(position);
-                let class: Arc<str> = crate::wire::text(class).into();
+                let class = self.objects.class(class);
                 match end {
                     Some(end) => {
                         self.objects.defer(id, class, reader.at(), end);
@@ -504,11 +504,11 @@ impl Machine<'_> {
         reader: &mut Reader<'_>,
         end: Option<usize>,
     ) -> Result<()> {
-        let (target, framed) = self.objects.target(self.registry, class, reader)?;
-        let program = self.registry.program(&target)?;
-        let (table, mut part) = self.objects.open(class, &target, &program);
+        let resolved = self.objects.resolve(self.registry, class, reader)?;
+        let (table, mut part) = self.objects.open_resolved(&resolved);
+        let program = &resolved.program;
         let mut frame = None;
-        if framed {
+        if resolved.framed {
             let read = reader.frame()?;
             if read.version <= 0 && needs_checksum(self.registry, class, reader) {
                 reader.skip(4)?;
@@ -516,7 +516,7 @@ impl Machine<'_> {
             frame = Some(read);
         }
         let row = part.rows;
-        let outcome = self.decode(&program, reader, 1, Order::Rows, &mut part);
+        let outcome = self.decode(program, reader, 1, Order::Rows, &mut part);
         self.objects.close(table, part);
         outcome.map_err(|error| error.in_object(class))?;
         if let Some(frame) = frame {
@@ -602,27 +602,6 @@ fn same_frames(
     let from = reader.take((taken - 1) * stride + bytes)?;
     rows(from, taken, if taken == 1 { bytes } else { stride });
     Ok(taken)
-}
-
-/// A whole number of any type.
-fn whole(bytes: &[u8], number: Number) -> i64 {
-    macro_rules! read {
-        ($type:ty) => {
-            bytes.first_chunk().map_or(0, |bytes| <$type>::from_ne_bytes(*bytes) as i64)
-        };
-    }
-    match number {
-        Number::Bool | Number::U8 => read!(u8),
-        Number::I8 => read!(i8),
-        Number::I16 => read!(i16),
-        Number::U16 => read!(u16),
-        Number::I32 => read!(i32),
-        Number::U32 => read!(u32),
-        Number::I64 => read!(i64),
-        Number::U64 => read!(u64),
-        Number::F32 => read!(f32),
-        Number::F64 => read!(f64),
-    }
 }
 
 impl Machine<'_> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::compile::Target;
 use super::custom;
+use super::numbers::NumberMap;
 use super::program::Program;
 use super::registry::Registry;
 use crate::column::{Kind, Part};
@@ -19,7 +20,13 @@ pub struct Objects {
     rows: Vec<Option<(u32, u32)>>,
     /// Tables that may take more rows.
     open: HashMap<(Arc<str>, Target), u32>,
-    positions: HashMap<usize, u32>,
+    positions: NumberMap<usize, u32>,
+    /// Names of classes that were met, so that equal names share one string.
+    names: Vec<Arc<str>>,
+    /// What was found out about classes that were met.
+    resolved: Vec<Resolved>,
+    /// Table of the last row.
+    last_table: u32,
     pending: VecDeque<Pending>,
     failures: HashMap<u32, Error>,
 }
@@ -31,7 +38,24 @@ struct Table {
     program: Arc<Program>,
     part: Part,
     taken: bool,
+    /// No more rows: its last one is broken.
+    closed: bool,
 }
+
+/// What to do with objects of a class, found out once for each version.
+#[derive(Clone, Debug)]
+pub(super) struct Resolved {
+    class: Arc<str>,
+    /// Version and checksum as they stand in front of the object; none for classes without a frame of the usual kind.
+    stamp: Option<(i16, u32)>,
+    pub(super) program: Arc<Program>,
+    /// Whether the frame is not part of the program.
+    pub(super) framed: bool,
+    target: Target,
+}
+
+/// Classes and versions that a record usually has: more are looked up each time.
+const MOST_REMEMBERED: usize = 64;
 
 /// An object whose place is known and whose bytes are not decoded yet.
 #[derive(Debug)]
@@ -104,6 +128,61 @@ impl Objects {
         self.rows.len() as u32
     }
 
+    /// The name of a class, shared by all objects of it.
+    pub(super) fn class(&mut self, name: &[u8]) -> Arc<str> {
+        if let Some(known) = self.names.iter().find(|known| known.as_bytes() == name) {
+            return Arc::clone(known);
+        }
+        let class: Arc<str> = crate::wire::text(name).into();
+        if self.names.len() < MOST_REMEMBERED {
+            self.names.push(Arc::clone(&class));
+        }
+        class
+    }
+
+    /// What to do with an object of `class` whose frame comes next.
+    pub(super) fn resolve(&mut self, registry: &Registry, class: &Arc<str>, reader: &Reader<'_>) -> Result<Resolved> {
+        let mut ahead = reader.clone();
+        let stamp = match ahead.frame() {
+            Ok(frame) if frame.version <= 0 => (frame.version, ahead.peek_u32().unwrap_or(0)),
+            Ok(frame) => (frame.version, 0),
+            Err(_) => (0, 0),
+        };
+        let known = self
+            .resolved
+            .iter()
+            .find(|known| Arc::ptr_eq(&known.class, class) && known.stamp.is_none_or(|of| of == stamp));
+        if let Some(known) = known {
+            return Ok(known.clone());
+        }
+        let (target, framed) = self.target(registry, class, reader)?;
+        let program = registry.program(&target)?;
+        let stamp = framed.then_some(stamp);
+        let resolved = Resolved { class: Arc::clone(class), stamp, program, framed, target };
+        if self.resolved.len() < MOST_REMEMBERED {
+            self.resolved.push(resolved.clone());
+        }
+        Ok(resolved)
+    }
+
+    /// A table for rows of what was resolved.
+    pub(super) fn open_resolved(&mut self, resolved: &Resolved) -> (u32, Part) {
+        // Most often it is the table of the row before.
+        let last = self.last_table as usize;
+        if let Some(table) = self.tables.get_mut(last)
+            && !table.taken
+            && Arc::ptr_eq(&table.program, &resolved.program)
+            && Arc::ptr_eq(&table.class, &resolved.class)
+            && !table.closed
+        {
+            table.taken = true;
+            return (last as u32, std::mem::take(&mut table.part));
+        }
+        let (index, part) = self.open(&resolved.class, &resolved.target, &resolved.program);
+        self.last_table = index;
+        (index, part)
+    }
+
     pub(super) fn defer(&mut self, id: u32, class: Arc<str>, at: usize, end: usize) {
         self.pending.push_back(Pending { id, class, at, end });
     }
@@ -161,6 +240,7 @@ impl Objects {
             program: Arc::clone(program),
             part: Part::default(),
             taken: true,
+            closed: false,
         });
         self.open.entry(key).or_insert(index);
         (index, Part::new(&program.buffers))
@@ -185,6 +265,7 @@ impl Objects {
             return Err(error);
         }
         self.open.retain(|(open, _), _| open != class);
+        self.tables.iter_mut().filter(|table| table.class == *class).for_each(|table| table.closed = true);
         let _ = raw;
         self.failures.insert(id, error.in_object(class));
         Ok(())

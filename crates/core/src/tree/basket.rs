@@ -14,7 +14,7 @@ use crate::wire::{Limits, Reader};
 /// A basket as it stands on storage: key, header and sealed payload.
 #[derive(Clone, Debug)]
 pub struct Basket {
-    /// Its key.
+    /// Its key; the names are left out.
     pub key: Key,
     /// `fNevBuf`.
     pub entries: u32,
@@ -42,7 +42,7 @@ impl Basket {
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for features of later versions.
     pub fn read(record: Bytes, limits: &Limits) -> Result<Self> {
         let mut reader = Reader::new(&record);
-        let key = Key::parse(&mut reader)?;
+        let key = Key::parse_nameless(&mut reader)?;
         let wrong = |what: &'static str, expected: u64, found: u64| {
             Err(Error::malformed(what).at(key.seek_key).wanted(expected, found))
         };
@@ -127,29 +127,6 @@ impl Basket {
             }
         }
         self.open(inflated).map_err(|error| error.at(at))
-    }
-
-    /// Inflates only the entries, straight into `into`, which has just their length: for entries of fixed length.
-    pub fn unseal_data(&self, into: &mut [u8], scratch: &mut Scratch) -> Result<()> {
-        let at = self.key.seek_key + u64::from(self.key.keylen);
-        if !self.key.is_compressed() {
-            return match self.payload.get(..into.len()) {
-                Some(raw) => {
-                    into.copy_from_slice(raw);
-                    Ok(())
-                }
-                None => Err(Error::malformed("a raw basket is too short")
-                    .at(at)
-                    .wanted(into.len() as u64, self.payload.len() as u64)),
-            };
-        }
-        if into.len() == self.key.objlen as usize {
-            codec::inflate(&self.payload, into, scratch).map_err(|error| error.at(at))
-        } else {
-            let whole = self.key.objlen as usize;
-            let want = 0..into.len();
-            codec::inflate_range(&self.payload, whole, want, into, scratch).map_err(|error| error.at(at))
-        }
     }
 
     /// Finds data and offsets in an inflated payload.

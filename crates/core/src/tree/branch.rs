@@ -3,9 +3,10 @@
 //! Format page: `docs/format/tree.md`. Source: `TBranch`, `TBranchElement`, `TLeaf`.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::view::{Row, View};
+use crate::object::Object;
 
 /// Number of a branch in its [`Tree`](super::Tree), depth first.
 pub type BranchId = usize;
@@ -55,8 +56,9 @@ pub struct Branch {
     pub element: Option<ElementBranch>,
     /// Class of a `TBranchObject`.
     pub object_class: Option<Arc<str>>,
-    /// Baskets in order.
-    pub(super) baskets: Vec<BasketPlace>,
+    /// The record, whose lists of baskets are read on first use.
+    pub(super) record: Option<Object>,
+    pub(super) baskets: OnceLock<Vec<BasketPlace>>,
 }
 
 /// What `TBranchElement` adds to a branch.
@@ -137,12 +139,17 @@ pub enum BasketBytes {
 impl Branch {
     /// Baskets in the order of their entries.
     pub fn baskets(&self) -> &[BasketPlace] {
-        &self.baskets
+        self.baskets.get_or_init(|| {
+            let Some(record) = &self.record else { return Vec::new() };
+            let view = View::new(record.table());
+            view.get(record.id()).map_or_else(Vec::new, |row| self.read_baskets(row, &view))
+        })
     }
 
     /// The tree's entries that this branch has.
     pub fn entry_range(&self) -> Range<u64> {
-        match (self.baskets.first(), self.baskets.last()) {
+        let baskets = self.baskets();
+        match (baskets.first(), baskets.last()) {
             (Some(first), Some(last)) => first.entries.start..last.entries.end,
             _ => self.first_entry..self.first_entry,
         }
@@ -159,8 +166,14 @@ impl Branch {
     }
 
     pub(super) fn read(row: Row<'_, '_>) -> Self {
-        let text = |name: &str| -> Arc<str> { row.text(name).into() };
-        let whole = |name: &str| row.int(name).max(0) as u64;
+        let text = |name: &'static str| -> Arc<str> {
+            // Most branches have no file name, no parent class and so on.
+            match row.text(name) {
+                empty if empty.is_empty() => Arc::default(),
+                text => text.into(),
+            }
+        };
+        let whole = |name: &'static str| row.int(name).max(0) as u64;
         let element = row.has("fClassName").then(|| ElementBranch {
             class_name: text("fClassName"),
             parent_name: text("fParentName"),
@@ -196,7 +209,7 @@ impl Branch {
     }
 
     /// The list of baskets: those of the file, and those in the tree's own record.
-    pub(super) fn read_baskets(&mut self, row: Row<'_, '_>, view: &View<'_>) {
+    fn read_baskets(&self, row: Row<'_, '_>, view: &View<'_>) -> Vec<BasketPlace> {
         let written = row.int("fWriteBasket").max(0) as usize;
         let (bytes, seeks, firsts) = (row.ints("fBasketBytes"), row.ints("fBasketSeek"), row.ints("fBasketEntry"));
         let slots = row.objects("fBaskets");
@@ -227,7 +240,7 @@ impl Branch {
             };
             places.push(BasketPlace { entries: start..end.max(start), bytes: place });
         }
-        self.baskets = places;
+        places
     }
 }
 

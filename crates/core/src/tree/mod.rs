@@ -5,7 +5,6 @@ mod branch;
 mod interpret;
 mod view;
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -18,7 +17,7 @@ use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::object::Object;
-use crate::schema::Registry;
+use crate::schema::{NumberMap, Objects, Registry};
 use view::View;
 
 /// `TTree`: its branches and clusters. Metadata only; values are read by [`read`](crate::read).
@@ -68,9 +67,10 @@ impl Tree {
         }
         let mut builder = Builder {
             view: &view,
+            table: &table,
             branches: Vec::new(),
-            ids: HashMap::new(),
-            leaves: HashMap::new(),
+            ids: NumberMap::default(),
+            leaves: NumberMap::default(),
             counts: Vec::new(),
         };
         let mut top = Vec::new();
@@ -190,11 +190,12 @@ impl Tree {
 /// Makes the list of branches from the objects of the record.
 struct Builder<'v, 'a> {
     view: &'v View<'a>,
+    table: &'v Arc<Objects>,
     branches: Vec<Branch>,
     /// Branches by object.
-    ids: HashMap<u32, BranchId>,
+    ids: NumberMap<u32, BranchId>,
     /// Leaves by object.
-    leaves: HashMap<u32, (BranchId, usize)>,
+    leaves: NumberMap<u32, (BranchId, usize)>,
     /// Leaves, and the objects that count for them.
     counts: Vec<((BranchId, usize), u32)>,
 }
@@ -220,7 +221,7 @@ impl Builder<'_, '_> {
             Some(parent) => format!("{}/{}", self.branches[parent].path, branch.name).into(),
             None => Arc::clone(&branch.name),
         };
-        branch.read_baskets(row, self.view);
+        branch.record = Object::of(self.table, object);
         for &leaf in row.objects("fLeaves") {
             if let Some(leaf_row) = self.view.get(leaf) {
                 let place = (id, branch.leaves.len());

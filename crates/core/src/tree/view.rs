@@ -1,18 +1,21 @@
 //! Looks into decoded objects by member name, for records that the engine itself needs.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::column::{Kind, Number, Part};
-use crate::object::list_bounds;
-use crate::schema::Objects;
+use crate::column::{BufferId, Kind, Number, Part};
+use crate::object::{find, list_bounds};
+use crate::schema::{NumberMap, Objects};
 use crate::wire::text;
+
+/// Class, place and length of a name.
+type Place = (usize, usize, usize);
 
 /// Objects of a record. Names of members are looked up once for each class.
 pub(super) struct View<'a> {
     objects: &'a Objects,
-    members: RefCell<HashMap<*const Kind, HashMap<&'a str, &'a Kind>>>,
+    /// By class and by the place of the name in this program: names are literals here.
+    members: RefCell<NumberMap<Place, Option<&'a Kind>>>,
 }
 
 /// One object.
@@ -42,36 +45,40 @@ impl<'a> View<'a> {
 }
 
 impl<'v, 'a> Row<'v, 'a> {
-    fn kind(&self, name: &str) -> Option<&'a Kind> {
-        let mut cache = self.view.members.borrow_mut();
-        let known = cache.entry(std::ptr::from_ref(self.kind)).or_insert_with(|| {
-            // A member of the class itself wins over one of its bases, which come first.
-            self.kind.members().into_iter().map(|(name, kind)| (&**name, kind)).collect()
-        });
-        if let Some(found) = known.get(name) {
-            return Some(found);
+    fn kind(&self, name: &'static str) -> Option<&'a Kind> {
+        // Literals stay where they are.
+        let key = (std::ptr::from_ref(self.kind) as usize, name.as_ptr() as usize, name.len());
+        if let Some(found) = self.view.members.borrow().get(&key) {
+            return *found;
         }
-        // A member of a member by value.
-        let (outer, inner) = name.split_once('.')?;
-        known.get(outer).and_then(|kind| crate::object::find(kind, inner))
+        let found = find(self.kind, name).or_else(|| {
+            // A member of a member by value.
+            let (outer, inner) = name.split_once('.')?;
+            find(self.kind, outer).and_then(|kind| find(kind, inner))
+        });
+        self.view.members.borrow_mut().insert(key, found);
+        found
     }
 
-    pub(super) fn has(&self, name: &str) -> bool {
+    fn numbers(&self, buffer: BufferId, number: Number, rows: Range<usize>) -> impl Iterator<Item = i64> + use<'a> {
+        let wide = number.bytes();
+        number.wholes(self.part.bytes(buffer).get(rows.start * wide..rows.end * wide).unwrap_or(&[]))
+    }
+
+    pub(super) fn has(&self, name: &'static str) -> bool {
         self.kind(name).is_some()
     }
 
     /// A whole number; 0 where there is no such member.
-    pub(super) fn int(&self, name: &str) -> i64 {
+    pub(super) fn int(&self, name: &'static str) -> i64 {
         match self.kind(name) {
-            Some(Kind::Number { buffer, number }) => {
-                numbers(self.part.bytes(*buffer), *number, self.row..self.row + 1).next()
-            }
+            Some(Kind::Number { buffer, number }) => self.numbers(*buffer, *number, self.row..self.row + 1).next(),
             _ => None,
         }
         .unwrap_or(0)
     }
 
-    pub(super) fn float(&self, name: &str) -> f64 {
+    pub(super) fn float(&self, name: &'static str) -> f64 {
         match self.kind(name) {
             Some(Kind::Number { buffer, number: Number::F64 }) => {
                 let bytes = self.part.bytes(*buffer).get(8 * self.row..);
@@ -81,7 +88,7 @@ impl<'v, 'a> Row<'v, 'a> {
         }
     }
 
-    pub(super) fn text(&self, name: &str) -> String {
+    pub(super) fn text(&self, name: &'static str) -> String {
         self.kind(name).map_or_else(String::new, |kind| match kind {
             Kind::Text { offsets, bytes } => {
                 text(self.part.bytes(*bytes).get(list_bounds(self.part, *offsets, self.row)).unwrap_or(&[]))
@@ -91,11 +98,11 @@ impl<'v, 'a> Row<'v, 'a> {
     }
 
     /// A list of whole numbers.
-    pub(super) fn ints(&self, name: &str) -> Vec<i64> {
+    pub(super) fn ints(&self, name: &'static str) -> Vec<i64> {
         match self.kind(name) {
             Some(Kind::List { offsets, item, .. }) => match &**item {
                 Kind::Number { buffer, number } => {
-                    numbers(self.part.bytes(*buffer), *number, list_bounds(self.part, *offsets, self.row)).collect()
+                    self.numbers(*buffer, *number, list_bounds(self.part, *offsets, self.row)).collect()
                 }
                 _ => Vec::new(),
             },
@@ -104,7 +111,7 @@ impl<'v, 'a> Row<'v, 'a> {
     }
 
     /// The number of the object behind a pointer, 0 for null.
-    pub(super) fn pointer(&self, name: &str) -> u32 {
+    pub(super) fn pointer(&self, name: &'static str) -> u32 {
         match self.kind(name) {
             Some(Kind::Pointer { buffer, .. }) => self.part.words(*buffer).get(self.row).copied().unwrap_or(0),
             _ => 0,
@@ -112,7 +119,7 @@ impl<'v, 'a> Row<'v, 'a> {
     }
 
     /// The objects of a collection that is a member by value.
-    pub(super) fn objects(&self, name: &str) -> &'a [u32] {
+    pub(super) fn objects(&self, name: &'static str) -> &'a [u32] {
         match self.kind(name) {
             Some(collection @ Kind::Record { .. }) => items(self.part, collection, self.row),
             _ => &[],
@@ -126,34 +133,11 @@ impl<'v, 'a> Row<'v, 'a> {
 }
 
 fn items<'a>(part: &'a Part, collection: &'a Kind, row: usize) -> &'a [u32] {
-    match crate::object::find(collection, "items") {
+    match find(collection, "items") {
         Some(Kind::List { offsets, item, .. }) => match &**item {
             Kind::Pointer { buffer, .. } => part.words(*buffer).get(list_bounds(part, *offsets, row)).unwrap_or(&[]),
             _ => &[],
         },
         _ => &[],
-    }
-}
-
-/// Whole numbers of a buffer.
-fn numbers(bytes: &[u8], number: Number, rows: Range<usize>) -> Box<dyn Iterator<Item = i64> + '_> {
-    macro_rules! each {
-        ($type:ty) => {{
-            const WIDE: usize = size_of::<$type>();
-            let slice = bytes.get(rows.start * WIDE..rows.end * WIDE).unwrap_or(&[]);
-            Box::new(slice.as_chunks::<WIDE>().0.iter().map(|chunk| <$type>::from_ne_bytes(*chunk) as i64))
-        }};
-    }
-    match number {
-        Number::Bool | Number::U8 => each!(u8),
-        Number::I8 => each!(i8),
-        Number::I16 => each!(i16),
-        Number::U16 => each!(u16),
-        Number::I32 => each!(i32),
-        Number::U32 => each!(u32),
-        Number::I64 => each!(i64),
-        Number::U64 => each!(u64),
-        Number::F32 => each!(f32),
-        Number::F64 => each!(f64),
     }
 }

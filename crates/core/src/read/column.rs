@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{BufferId, Kind, Number};
+use crate::column::{BufferId, Kind, Number};
 use crate::error::{Error, Result};
 use crate::schema::Objects;
 

@@ -1,0 +1,136 @@
+//! Reading a real file: what is read, how often, and that threads change nothing.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sapwood::io::{LocalFile, MemoryStore, Recorded};
+use sapwood::{ErrorKind, File, OpenOptions, Session, read};
+
+fn data(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/data").join(name)
+}
+
+fn options(threads: usize) -> OpenOptions {
+    OpenOptions { session: Session::with_threads(threads), ..OpenOptions::default() }
+}
+
+#[test]
+fn a_file_opens_in_one_trip_and_a_tree_in_two_more() {
+    let store = Arc::new(Recorded::new(LocalFile::open(data("histograms.root")).unwrap()));
+    let file = File::from_store(store.clone(), options(1)).unwrap();
+    assert_eq!(store.take_calls().len(), 1, "head and tail come together, and hold all that opening needs");
+    assert_eq!(file.keys(true).unwrap().len(), 4);
+    file.object("h1d").unwrap();
+    assert_eq!(store.take_calls().len(), 0, "a small file is there already");
+    let store = Arc::new(Recorded::new(LocalFile::open(data("nano.root")).unwrap()));
+    let file = File::from_store(store.clone(), options(1)).unwrap();
+    assert_eq!(store.take_calls().len(), 1);
+    file.tree("Events").unwrap();
+    assert!(store.take_calls().len() <= 2, "one for the tree's record, one for the classes");
+}
+
+#[test]
+fn only_wanted_baskets_are_read_and_neighbours_come_in_one_request() {
+    let store = Arc::new(Recorded::new(LocalFile::open(data("nano.root")).unwrap()));
+    let file = File::from_store(store.clone(), options(1)).unwrap();
+    let tree = file.tree("Events").unwrap();
+    let ids: Vec<_> = ["nMuon", "Muon_pt"].iter().map(|name| tree.branch(name).unwrap().id).collect();
+    store.take_calls();
+    read::columns(&tree, &ids, 0..0).unwrap();
+    assert_eq!(store.take_calls().len(), 0, "no entries, no bytes");
+    read::columns(&tree, &ids, 0..tree.entries).unwrap();
+    let calls = store.take_calls();
+    let wanted: u64 = ids
+        .iter()
+        .flat_map(|&id| tree.branches()[id].baskets())
+        .map(|basket| match basket.bytes {
+            sapwood::tree::BasketBytes::Stored { nbytes, .. } => u64::from(nbytes),
+            sapwood::tree::BasketBytes::Embedded(_) => 0,
+        })
+        .sum();
+    let read: u64 = calls.iter().map(sapwood::io::Call::bytes).sum();
+    assert_eq!(calls.len(), 1, "baskets of one window are one request");
+    assert!(read >= wanted && read < wanted + (256 << 10), "read {read} for {wanted}");
+}
+
+#[test]
+fn threads_and_ranges_change_nothing() {
+    let all = |threads: usize| {
+        let file = File::open_with(data("nano.root"), options(threads)).unwrap();
+        let tree = file.tree("Events").unwrap();
+        let ids: Vec<_> = tree.branches().iter().map(|branch| branch.id).collect();
+        (tree.clone(), read::columns(&tree, &ids, 0..tree.entries).unwrap())
+    };
+    let ((tree, alone), (_, together)) = (all(1), all(4));
+    assert_eq!(alone.len(), tree.branches().len());
+    for (a, b) in alone.iter().zip(&together) {
+        assert_eq!((a.len, a.buffers()), (b.len, b.buffers()));
+    }
+    let id = tree.branch("Jet_pt").unwrap().id;
+    let whole: Vec<f32> = alone[id].numbers().unwrap();
+    let offsets = alone[id].offsets();
+    for (start, stop) in [(0, 1), (3, 7), (9, 10), (10, 10)] {
+        let part = &read::columns(&tree, &[id], start..stop).unwrap()[0];
+        let expected = &whole[offsets[start as usize] as usize..offsets[stop as usize] as usize];
+        assert_eq!(part.numbers::<f32>().unwrap(), expected);
+        assert_eq!(part.len as u64, stop - start);
+    }
+}
+
+#[test]
+fn what_is_not_there_is_named_with_what_looks_alike() {
+    let file = File::open(data("nano.root")).unwrap();
+    let error = file.tree("Event").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(error.to_string().contains("\"Events\""), "{error}");
+    let tree = file.tree("Events").unwrap();
+    let error = tree.branch("Muon_ptt").unwrap_err();
+    assert!(error.to_string().contains("\"Muon_pt\""), "{error}");
+    let id = tree.branch("Muon_pt").unwrap().id;
+    let error = read::columns(&tree, &[id], 0..11).unwrap_err();
+    assert_eq!((error.kind(), error.place().expected, error.place().found), (ErrorKind::Mismatch, Some(11), Some(10)));
+}
+
+/// Opens, lists and reads everything; errors are fine, anything else is not.
+fn try_all(bytes: Vec<u8>) {
+    let mut limited = options(1);
+    limited.limits.object_bytes = 16 << 20;
+    limited.limits.answer_bytes = 64 << 20;
+    let Ok(file) = File::from_store(Arc::new(MemoryStore::new("broken", bytes)), limited) else { return };
+    let _ = file.records();
+    let _ = file.free_segments();
+    for found in file.keys(true).unwrap_or_default() {
+        let _ = file.object_at(&found.key);
+        if let Ok(tree) = file.tree_at(&found.key) {
+            for branch in tree.branches() {
+                let _ = read::columns(&tree, &[branch.id], 0..tree.entries.min(100));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_cut_anywhere_gives_an_error_or_what_is_left() {
+    let whole = std::fs::read(data("histograms.root")).unwrap();
+    for length in 0..whole.len() {
+        if length < 300 || length % 7 == 0 {
+            try_all(whole[..length].to_vec());
+        }
+    }
+}
+
+#[test]
+fn no_flipped_bit_does_harm() {
+    let whole = std::fs::read(data("histograms.root")).unwrap();
+    for position in 0..whole.len() {
+        let mut broken = whole.clone();
+        broken[position] ^= 1 << (position % 8);
+        try_all(broken);
+    }
+    let whole = std::fs::read(data("nano.root")).unwrap();
+    for position in (0..whole.len()).step_by(4001) {
+        let mut broken = whole.clone();
+        broken[position] ^= 0x40;
+        try_all(broken);
+    }
+}

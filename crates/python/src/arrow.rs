@@ -1,0 +1,108 @@
+//! Arrow's C interface: columns as arrays, trees as streams of batches. Whoever takes the capsules shares the memory.
+
+use std::ffi::CStr;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::ffi::FFI_ArrowArray;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
+use arrow_schema::ffi::FFI_ArrowSchema;
+use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use sapwood::Error;
+use sapwood::column::Kind;
+
+use crate::errors::raise;
+
+const SCHEMA: &CStr = c"arrow_schema";
+const ARRAY: &CStr = c"arrow_array";
+const STREAM: &CStr = c"arrow_array_stream";
+
+fn refused(error: &ArrowError) -> PyErr {
+    raise(Error::unsupported(error.to_string()))
+}
+
+/// A type as a schema capsule.
+pub(crate) fn schema_of<'py>(py: Python<'py>, kind: &Kind) -> PyResult<Bound<'py, PyCapsule>> {
+    let field = kind.arrow_field("").map_err(raise)?;
+    capsule_of(py, &field)
+}
+
+fn capsule_of<'py>(py: Python<'py>, field: &Field) -> PyResult<Bound<'py, PyCapsule>> {
+    let schema = FFI_ArrowSchema::try_from(field).map_err(|error| refused(&error))?;
+    PyCapsule::new_with_value(py, schema, SCHEMA)
+}
+
+/// A column as a schema capsule and an array capsule.
+pub(crate) fn array_of<'py>(
+    py: Python<'py>,
+    column: &sapwood::read::Column,
+) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+    let array = py.detach(|| column.to_arrow()).map_err(raise)?;
+    let named = column.kind.arrow_field("").map_err(raise)?;
+    let field = Field::new("", array.data_type().clone(), false).with_metadata(named.metadata().clone());
+    let data = FFI_ArrowArray::new(&array.to_data());
+    Ok((capsule_of(py, &field)?, PyCapsule::new_with_value(py, data, ARRAY)?))
+}
+
+/// The schema of a tree's branches.
+pub(crate) fn schema(tree: &sapwood::tree::Tree, ids: &[usize], names: &[String]) -> sapwood::Result<Schema> {
+    let fields = ids.iter().zip(names).map(|(&id, name)| tree.interpretation(id)?.kind.arrow_field(name));
+    Ok(Schema::new(fields.collect::<sapwood::Result<Vec<_>>>()?))
+}
+
+/// A schema as a capsule.
+pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
+    let schema = FFI_ArrowSchema::try_from(schema).map_err(|error| refused(&error))?;
+    PyCapsule::new_with_value(py, schema, SCHEMA)
+}
+
+/// Batches of a tree, each read when it is asked for.
+pub(crate) struct Batches {
+    pub(crate) tree: Arc<sapwood::tree::Tree>,
+    pub(crate) ids: Vec<usize>,
+    pub(crate) schema: SchemaRef,
+    pub(crate) steps: std::vec::IntoIter<Range<u64>>,
+}
+
+impl Batches {
+    fn batch(&self, step: Range<u64>) -> Result<RecordBatch, ArrowError> {
+        let rows = (step.end - step.start) as usize;
+        let external = |error: Error| ArrowError::ExternalError(Box::new(error));
+        let columns = sapwood::read::columns(&self.tree, &self.ids, step).map_err(external)?;
+        let arrays: Vec<ArrayRef> =
+            columns.iter().map(|column| column.to_arrow().map_err(external)).collect::<Result<_, _>>()?;
+        for (array, field) in arrays.iter().zip(self.schema.fields()) {
+            if array.data_type() != field.data_type() {
+                let name = field.name();
+                return Err(ArrowError::SchemaError(format!(
+                    "text of {name:?} is no UTF-8: leave it out of the stream"
+                )));
+            }
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let step = self.steps.next()?;
+        Some(self.batch(step))
+    }
+}
+
+impl RecordBatchReader for Batches {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+/// Batches as a stream capsule.
+pub(crate) fn stream_capsule(py: Python<'_>, batches: Batches) -> PyResult<Bound<'_, PyCapsule>> {
+    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), STREAM)
+}

@@ -1,0 +1,687 @@
+"""The Python package on files that uproot wrote for it: mappings, values, steps, several files, processes, threads."""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sapwood = pytest.importorskip("sapwood")
+uproot = pytest.importorskip("uproot")
+ak = pytest.importorskip("awkward")
+
+ENTRIES, BASKET = 1000, 100
+
+
+def content(entries: int = ENTRIES, seed: int = 1) -> dict[str, Any]:
+    random = np.random.default_rng(seed)
+    counts = random.integers(0, 5, entries)
+    total = int(counts.sum())
+    return {
+        "i": np.arange(entries, dtype="int32"),
+        "x": random.normal(size=entries),
+        "flag": random.integers(0, 2, entries).astype(bool),
+        "xyz": random.normal(size=(entries, 3)).astype("float32"),
+        "Muon": ak.zip(
+            {
+                "pt": ak.unflatten(random.exponential(20, total).astype("float32"), counts),
+                "charge": ak.unflatten(random.choice([-1, 1], total).astype("int32"), counts),
+            }
+        ),
+    }
+
+
+def write(file: Any, name: str, data: dict[str, Any], step: int | None = None) -> None:
+    """A TTree (plain assignment would be an RNTuple), in baskets of `step` entries."""
+    types = {
+        key: np.dtype((array.dtype, array.shape[1:])) if isinstance(array, np.ndarray) else array.type.content
+        for key, array in data.items()
+    }
+    made = file.mktree(name, types)
+    entries = len(next(iter(data.values())))
+    for start in range(0, entries, step or entries):
+        made.extend({key: array[start : start + (step or entries)] for key, array in data.items()})
+
+
+@pytest.fixture(scope="session")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    place = tmp_path_factory.mktemp("python") / "events.root"
+    data = content()
+    with uproot.recreate(place) as file:
+        file.mkdir("folder")
+        file["folder/text"] = "hello"
+        file["h"] = np.histogram(data["x"], bins=20)
+        write(file, "folder/tree", data, BASKET)
+        write(file, "other", {"a": np.arange(5)})
+    return str(place)
+
+
+@pytest.fixture
+def tree(path: str) -> Any:
+    return sapwood.open(path)["folder/tree"]
+
+
+@pytest.fixture
+def theirs(path: str) -> Any:
+    return uproot.open(path)["folder/tree"]
+
+
+# ---- opening
+
+
+def test_a_file_opens_from_everything_that_holds_one(path: str) -> None:
+    raw = Path(path).read_bytes()
+    names = sapwood.open(path).keys()
+    for source in (
+        Path(path),
+        raw,
+        bytearray(raw),
+        memoryview(raw),
+        io.BytesIO(raw),
+        [path],
+        path.replace("events", "ev*"),
+    ):
+        assert sapwood.open(source).keys() == names
+    with open(path, "rb") as handle:
+        assert sapwood.open(handle).keys() == names
+    for source in (f"{path}:folder/tree", {path: "folder/tree"}, {Path(path): "folder/tree;1"}):
+        assert sapwood.open(source).num_entries == ENTRIES
+
+
+def test_what_is_missing_says_what_is_near(path: str) -> None:
+    with pytest.raises(FileNotFoundError, match="events.root"):
+        sapwood.open(path.replace("events.root", "event.root"))
+    file = sapwood.open(path)
+    with pytest.raises(KeyError, match="folder") as caught:
+        file["foldr"]
+    assert caught.value.file == path
+    with pytest.raises(KeyError, match="Muon_pt"):
+        file["folder/tree"]["Muon_p"]
+    with pytest.raises(KeyError, match="Muon_pt"):
+        file["folder/tree"].arrays("Muon_p + 1")
+    with pytest.raises(KeyError, match="fTitle"):
+        file["h"].member("fTitel")
+    with pytest.raises(sapwood.errors.MalformedError):
+        sapwood.open(b"this is no ROOT file" * 100)
+    for error in (caught.value,):
+        assert isinstance(error, sapwood.SapwoodError)
+
+
+def test_with_closes_and_trees_stay_good(path: str) -> None:
+    with sapwood.open(path) as file:
+        tree = file["folder/tree"]
+        assert not file.closed
+    assert file.closed
+    with pytest.raises(OSError):
+        file["h"]
+    assert len(tree["x"].array()) == ENTRIES
+
+
+# ---- mappings
+
+
+def test_directories_are_mappings_as_in_uproot(path: str) -> None:
+    ours, theirs = sapwood.open(path), uproot.open(path)
+    for options in (
+        {},
+        {"recursive": False},
+        {"cycle": False},
+        {"filter_name": "*t*"},
+        {"filter_name": "/fold.*/"},
+        {"filter_classname": "TTree"},
+        {"filter_classname": ["TH1D", "TTree"]},
+        {"filter_name": lambda name: "a" in name},
+    ):
+        assert ours.keys(**options) == theirs.keys(**options)
+        assert ours.classnames(**options) == theirs.classnames(**options)
+        assert list(ours.iterkeys(**options)) == ours.keys(**options)
+    assert len(ours) == len(theirs) and list(ours) == list(theirs)
+    assert "folder/tree" in ours and "h;1" in ours and "h;7" not in ours and 3 not in ours
+    assert ours.classname_of("folder/tree") == "TTree" and ours.get("nothing") is None
+    assert ours["folder"].keys() == theirs["folder"].keys() and ours["folder/tree:x"].name == "x"
+    assert ours["folder/tree/x"].name == "x" and ours["folder"]["text"] == "hello"
+    assert [key for key, _ in ours.items(recursive=False)] == ours.keys(recursive=False)
+    key, other = ours.key("folder/tree"), theirs.key("folder/tree")
+    for name in ("fName", "fCycle", "fClassName", "fSeekKey", "fNbytes", "fObjlen", "fKeylen", "object_path"):
+        assert getattr(key, name) == getattr(other, name)
+    assert key.get() is ours["folder/tree"]
+
+
+def test_files_tell_what_they_are(path: str) -> None:
+    ours, theirs = sapwood.open(path), uproot.open(path).file
+    assert ours.file_path == path and ours.root_version == theirs.root_version
+    assert ours.hex_uuid == theirs.hex_uuid and ours.uuid == theirs.uuid
+    for name in ("fVersion", "fBEGIN", "fEND", "fCompress", "fSeekInfo", "nfree"):
+        assert getattr(ours, name) == getattr(theirs, name)
+    assert (ours.compression.name, ours.compression.level) == (
+        theirs.compression.name,
+        theirs.compression.level,
+    )
+    assert set(ours.streamers) == set(theirs.streamers)
+    assert ours.streamer_named("TAxis").member_names == [
+        e.name for e in theirs.streamer_named("TAxis").elements if not e.typename == "BASE"
+    ]
+    out = io.StringIO()
+    ours.show_streamers("TAxis", stream=out)
+    assert "fNbins: int" in out.getvalue()
+    rows = ours._file.records()
+    assert {"seek", "nbytes", "objlen", "keylen", "cycle", "class", "name"} <= set(rows[0])
+
+
+def test_trees_are_mappings_as_in_uproot(tree: Any, theirs: Any) -> None:
+    for options in (
+        {},
+        {"recursive": False},
+        {"full_paths": False},
+        {"filter_name": "Muon_*"},
+        {"filter_name": ["x", "/.*pt/"]},
+        {"filter_typename": "float[]"},
+        {"filter_branch": lambda branch: branch.num_entries > 0},
+    ):
+        assert tree.keys(**options) == theirs.keys(**options)
+        assert tree.typenames(**options) == theirs.typenames(**options)
+        assert [name for name, _ in tree.iteritems(**options)] == tree.keys(**options)
+    assert len(tree) == len(theirs) and "Muon_pt" in tree and "Muon_xy" not in tree
+    assert (tree.name, tree.title, tree.num_entries) == (theirs.name, theirs.title, theirs.num_entries)
+    assert tree[0].name == theirs[0].name and tree["/x"].name == "x" and tree.get("nothing", 3) == 3
+    out, expected = io.StringIO(), io.StringIO()
+    tree.show(stream=out)
+    theirs.show(stream=expected)
+    assert out.getvalue() == expected.getvalue()
+
+
+def test_branches_tell_what_uproot_tells(tree: Any, theirs: Any) -> None:
+    for name in tree.keys():
+        ours, other = tree[name], theirs[name]
+        assert ours.typename == other.typename and repr(ours.interpretation) == repr(other.interpretation)
+        for fact in ("num_entries", "num_baskets", "compressed_bytes", "uncompressed_bytes", "title"):
+            assert getattr(ours, fact) == getattr(other, fact), fact
+        assert ours.entry_offsets == list(other.entry_offsets)
+        assert ours.basket_entry_start_stop(1) == tuple(other.basket_entry_start_stop(1))
+        assert ours.basket_compressed_bytes(1) == other.basket_compressed_bytes(1)
+    assert tree["Muon_pt"].count_branch.name == "nMuon" and tree["x"].count_branch is None
+    assert tree.common_entry_offsets() == list(theirs.common_entry_offsets())
+    with pytest.raises(IndexError):
+        tree["x"].basket_entry_start_stop(99)
+
+
+# ---- values
+
+
+@pytest.mark.parametrize("library", ["ak", "np", "pd"])
+def test_values_are_those_of_uproot(tree: Any, theirs: Any, library: str) -> None:
+    pytest.importorskip({"ak": "awkward", "np": "numpy", "pd": "pandas"}[library])
+    names = ["i", "x", "flag"] + (["xyz", "Muon_pt"] if library != "pd" else [])
+    for start, stop in ((None, None), (5, 7), (150, -100), (-3, None), (7, 7), (2000, None)):
+        ours = tree.arrays(names, entry_start=start, entry_stop=stop, library=library)
+        other = theirs.arrays(names, entry_start=start, entry_stop=stop, library=library)
+        if library == "ak":
+            assert ours.type == other.type and ak.array_equal(ours, other)
+        elif library == "np":
+            assert list(ours) == list(other)
+            for name in names:
+                assert ours[name].dtype == other[name].dtype and len(ours[name]) == len(other[name])
+                assert all(np.array_equal(a, b) for a, b in zip(ours[name], other[name]))
+        else:
+            assert ours.equals(other) and ours.index.equals(other.index)
+
+
+def test_how_to_put_fields_together(tree: Any, theirs: Any) -> None:
+    names = ["x", "nMuon", "Muon_pt", "Muon_charge"]
+    for how in (tuple, list, dict):
+        ours, other = tree.arrays(names, how=how), theirs.arrays(names, how=how)
+        assert type(ours) is how and len(ours) == len(other)
+    zipped, expected = tree.arrays(names, how="zip"), theirs.arrays(names, how="zip")
+    assert zipped.type == expected.type and ak.array_equal(zipped, expected)
+    records = tree.arrays(names, how="records")
+    assert records.fields == ["x", "nMuon", "Muon"] and records.Muon.fields == ["pt", "charge"]
+    assert ak.array_equal(records.Muon.pt, tree["Muon_pt"].array())
+    with pytest.raises(TypeError):
+        tree.arrays(names, how="heap")
+    with pytest.raises(ValueError, match="'ak'"):
+        tree.arrays(names, library="abacus")
+
+
+def test_entries_as_slices_ranges_masks_and_numbers(tree: Any) -> None:
+    x = np.asarray(tree["x"].array())
+    mask = np.zeros(ENTRIES, bool)
+    mask[[3, 4, 555, 998]] = True
+    for entries, expected in (
+        (slice(10, 20), x[10:20]),
+        (slice(None, None, 300), x[::300]),
+        ([(0, 3), (990, 2000)], np.concatenate((x[:3], x[990:]))),
+        (mask, x[mask]),
+        ([7, 3, 3, -1], x[[7, 3, 3, -1]]),
+        (range(0, 10, 3), x[0:10:3]),
+        ([], x[:0]),
+        (np.zeros(ENTRIES, bool), x[:0]),
+    ):
+        assert np.array_equal(tree["x"].array(entries=entries, library="np"), expected)
+        assert np.array_equal(tree.arrays("x", entries=entries).x, expected)
+    assert np.array_equal(tree["x"].array(entries=mask[100:], entry_start=100, library="np"), x[mask][2:])
+    pt = tree["Muon_pt"].array()
+    assert tree["Muon_pt"].array(entries=mask).to_list() == pt[mask].to_list()
+    with pytest.raises(IndexError):
+        tree["x"].array(entries=[ENTRIES])
+    with pytest.raises(ValueError, match="mask"):
+        tree["x"].array(entries=[True, False])
+
+
+def test_only_baskets_with_wanted_entries_are_read(tree: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[list[str], int, int]] = []
+    core = tree._core
+
+    class Spy:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(core, name)
+
+        def columns(self, ids: list[int], start: int, stop: int) -> Any:
+            asked.append(([tree._all[id].name for id in ids], start, stop))
+            return core.columns(ids, start, stop)
+
+    tree._engine = Spy()
+    try:
+        found = tree.arrays(["Muon_pt"], cut="(i == 5) | (i == 777) | (i == 778)")
+        assert asked == [(["i"], 0, 1000), (["Muon_pt"], 5, 6), (["Muon_pt"], 777, 779)]
+        assert len(found) == 3
+        asked.clear()
+        tree.arrays("x", entries=[3, 850])
+        assert asked == [(["x"], 3, 4), (["x"], 850, 851)]
+        asked.clear()
+        tree.arrays("sqrt(x*x)")
+        assert asked == [(["x"], 0, 1000)]
+    finally:
+        tree._engine = core
+
+
+# ---- expressions
+
+
+def test_expressions_and_cuts_are_those_of_uproot(tree: Any, theirs: Any) -> None:
+    for expression, cut in (
+        ("x + i", None),
+        (["x", "sqrt(abs(x)) * 2", "i % 7"], "x > 0"),
+        (["Muon_pt * Muon_charge"], "nMuon >= 2"),
+        (["Muon_pt"], "Muon_pt > 20"),
+        (["where(x > 0, x, -x)"], "(x > -1) & ~(i < 10)"),
+        (["xyz[:, 0]"], None),
+        (["i"], "i == -1"),
+    ):
+        ours, other = tree.arrays(expression, cut), theirs.arrays(expression, cut)
+        assert ours.fields == other.fields and ours.type == other.type
+        assert ours.to_list() == other.to_list()
+    aliases = {"r": "sqrt(s)", "s": "x**2"}
+    ours, other = tree.arrays(["r"], "s > 1", aliases=aliases), theirs.arrays(["r"], "s > 1", aliases=aliases)
+    assert ak.array_equal(ours, other)
+    assert np.array_equal(
+        tree.arrays("0 < x < 1").to_numpy().view(bool).ravel(),
+        (tree["x"].array(library="np") > 0) & (tree["x"].array(library="np") < 1),
+    )
+    assert ak.array_equal(
+        tree.arrays('get("Muon_pt") + 1')['get("Muon_pt") + 1'], tree["Muon_pt"].array() + 1
+    )
+    with pytest.raises(ValueError, match="needs itself"):
+        tree.arrays("a", aliases={"a": "b", "b": "a"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os').system('true')",
+        "x.__class__",
+        "x.__class__.__mro__[1].__subclasses__()",
+        "(lambda: 1)()",
+        "[y for y in x]",
+        "{x: 1}",
+        "f'{x}'",
+        "x if x else x",
+        "open('/etc/passwd')",
+        "eval('1')",
+        "getattr(x, 'real')",
+        "sqrt.__globals__",
+        "x['__class__']",
+        "get('x', 'y')",
+        "get(x)",
+        "sqrt(*x)",
+        "sqrt(x=x)",
+        "x := 1",
+        "'text' * 1000000000",
+        "x and x",
+        "not x",
+        "x; x",
+        "import os",
+        "(" * 500 + "x" + ")" * 500,
+        "-" * 5000 + "x",
+        "1" + "0" * 100,
+        "",
+    ],
+)
+def test_expressions_can_do_nothing_else(tree: Any, text: str) -> None:
+    with pytest.raises((SyntaxError, KeyError)):
+        tree.arrays(text)
+
+
+def test_huge_powers_end() -> None:
+    from sapwood.expressions import Expression
+
+    began = time.monotonic()
+    for text in ("9**9**9", "9**9**9**9", "1 << 9999999999", "2**64 * 2**64", "(0-9)**9**9"):
+        assert isinstance(Expression(text, ()).value(dict().__getitem__), float)
+    assert Expression("2**10 + 1", ()).value(dict().__getitem__) == 1025
+    assert time.monotonic() - began < 1
+
+
+# ---- steps and several files
+
+
+def test_steps(tree: Any, theirs: Any) -> None:
+    steps = list(tree.iterate(["x", "Muon_pt"], step_size=130, report=True))
+    expected = list(theirs.iterate(["x", "Muon_pt"], step_size=130, report=True))
+    assert [(report.start, report.stop) for _, report in steps] == [(r.start, r.stop) for _, r in expected]
+    assert all(ak.array_equal(a, b) for (a, _), (b, _) in zip(steps, expected))
+    whole = tree.arrays(["x"], "x > 0")
+    assert ak.array_equal(ak.concatenate(list(tree.iterate(["x"], "x > 0", step_size="10 kB"))), whole)
+    # Steps of bytes end where clusters end, where one fits.
+    steps = [report for _, report in tree.iterate(["x"], step_size="3 kB", report=True)]
+    borders = {stop for _, stop in tree.clusters} | {ENTRIES}
+    assert len(tree.clusters) == 1 or all(report.stop in borders for report in steps)
+    assert list(tree.iterate("x", entry_start=5, entry_stop=5)) == []
+    assert tree.num_entries_for("1 kB", ["x"]) == pytest.approx(
+        theirs.num_entries_for("1 kB", ["x"]), rel=0.2
+    )
+    with pytest.raises(TypeError):
+        list(tree.iterate(step_size="100 parsecs"))
+
+
+def test_a_step_is_read_ahead_and_no_more(tree: Any) -> None:
+    from sapwood.iteration import ahead
+
+    made: list[int] = []
+
+    def items() -> Any:
+        for number in range(10):
+            made.append(number)
+            yield number
+
+    for number in ahead(items()):
+        time.sleep(0.02)
+        assert len(made) <= number + 2
+        if number == 3:
+            break
+    time.sleep(0.05)
+    assert len(made) <= 6 and threading.active_count() < 20
+    with pytest.raises(ZeroDivisionError):
+        list(ahead(1 // zero for zero in (1, 0)))
+
+
+@pytest.fixture(scope="session")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("several")
+    for number in range(3):
+        with uproot.recreate(folder / f"part{number}.root") as file:
+            write(
+                file,
+                "t",
+                {"n": np.arange(10) + 10 * number, "v": ak.Array([[1.0] * (i % 3) for i in range(10)])},
+            )
+    with uproot.recreate(folder / "empty.root") as file:
+        file["nothing"] = "here"
+    return folder
+
+
+def test_several_files(several: Path) -> None:
+    parts = [f"{several}/part{number}.root:t" for number in range(3)]
+    for files in (
+        f"{several}/part*.root:t",
+        parts,
+        {f"{several}/part*.root": "t"},
+        {Path(several) / "part*.root": "t"},
+        f"{several}/part{{0,1,2}}.root:t",
+        [f"{several}/part*.root"],
+        [sapwood.open(part) for part in parts],
+    ):
+        assert sapwood.concatenate(files, "n").n.to_list() == list(range(30))
+    assert sapwood.concatenate(parts, "n", entry_start=8, entry_stop=-8).n.to_list() == list(range(8, 22))
+    assert (
+        sapwood.concatenate(parts, ["v"], "n > 27").to_list()
+        == uproot.concatenate(parts, ["v"], "n > 27").to_list()
+    )
+    assert sapwood.concatenate(parts, "n", library="np")["n"].tolist() == list(range(30))
+    assert sapwood.concatenate(parts, "n", how=tuple)[0].to_list() == list(range(30))
+    rows = list(sapwood.iterate(parts, "n", step_size=7, report=True))
+    expected = list(uproot.iterate(parts, "n", step_size=7, report=True))
+    assert [(r.start, r.stop, r.tree_entry_start) for _, r in rows] == [
+        (r.start, r.stop, r.tree_entry_start) for _, r in expected
+    ]
+    ranges = {parts[0][:-2]: {"object_path": "t", "steps": [[2, 4], [8, 9]]}, parts[1][:-2]: "t"}
+    assert sapwood.concatenate(ranges, "n").n.to_list() == [2, 3, 8, *range(10, 20)]
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.concat(sapwood.iterate(parts, "n", step_size=7, library="pd"))
+    assert frame.index.tolist() == frame.n.tolist() == list(range(30))
+
+
+def test_missing_trees_and_files(several: Path) -> None:
+    files = {f"{several}/*.root": "t"}
+    with pytest.raises(KeyError):
+        sapwood.concatenate(files, "n")
+    assert len(sapwood.concatenate(files, "n", allow_missing=True)) == 30
+    assert sum(len(part) for part in sapwood.iterate(files, "n", allow_missing=True)) == 30
+    with pytest.raises(FileNotFoundError):
+        sapwood.concatenate(f"{several}/nothing*.root:t")
+    with pytest.raises(FileNotFoundError):
+        list(sapwood.iterate(f"{several}/part7.root:t"))
+
+
+# ---- memory, processes, threads
+
+
+def test_arrays_share_memory_with_the_engine(tree: Any) -> None:
+    column = tree._core.columns([tree["Muon_pt"]._id], 0, ENTRIES)[0]
+    from sapwood import _layout
+
+    array = _layout.to_awkward(column)
+    numbers = np.asarray(column.buffer(column.kind[3][1]))
+    assert array.layout.content.data.ctypes.data == numbers.ctypes.data
+    assert array.layout.offsets.data.ctypes.data == np.asarray(column.buffer(column.kind[1])).ctypes.data
+    column = tree._core.columns([tree["x"]._id], 0, ENTRIES)[0]
+    flat = _layout.to_numpy(column)
+    assert (
+        flat.ctypes.data == np.asarray(column.buffer(column.kind[1])).ctypes.data and not flat.flags.writeable
+    )
+    pyarrow = pytest.importorskip("pyarrow")
+    assert pyarrow.array(column).buffers()[1].address == flat.ctypes.data
+    kept = flat.copy()
+    del column
+    assert np.array_equal(flat, kept)
+
+
+def test_arrow(tree: Any) -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table(tree)
+    assert table.num_rows == ENTRIES and table.column_names == tree.arrays().fields
+    assert table["Muon_pt"].to_pylist() == tree["Muon_pt"].array().to_list()
+    assert table["flag"].to_pylist() == tree["flag"].array().to_list()
+    assert table["xyz"].type == pa.list_(pa.field("item", pa.float32(), False), 3)
+    assert pa.schema(tree) == table.schema
+    arrow = tree.arrays(["i", "Muon_pt", "x*2"], "i > 990", library="arrow")
+    assert arrow["i"].to_pylist() == list(range(991, 1000))
+    assert sapwood.concatenate([tree, tree], "i", library="arrow").num_rows == 2 * ENTRIES
+
+
+def test_polars(tree: Any) -> None:
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame(tree)
+    assert frame.shape == (ENTRIES, len(tree.arrays().fields))
+    assert frame["Muon_pt"].to_list() == tree["Muon_pt"].array().to_list()
+    few = tree.arrays(["i", "Muon_pt", "x*2"], "i > 990", library="pl")
+    assert few["i"].to_list() == list(range(991, 1000)) and few["Muon_pt"].dtype == pl.List(pl.Float32)
+
+
+def test_trees_can_be_pickled(path: str) -> None:
+    tree = sapwood.open(path, threads=1)["folder/tree"]
+    again = pickle.loads(pickle.dumps(tree))
+    assert again.object_path == tree.object_path and again.file.threads == 1
+    assert ak.array_equal(again["x"].array(), tree["x"].array())
+    branch = pickle.loads(pickle.dumps(tree["Muon_pt"]))
+    assert branch.path == "Muon_pt" and len(branch.array()) == ENTRIES
+    with pytest.raises(TypeError, match="memory"):
+        pickle.dumps(sapwood.open(Path(path).read_bytes()))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_reads_with_threads_of_its_own(path: str) -> None:
+    tree = sapwood.open(path, threads=2)["folder/tree"]
+    memory = sapwood.open(Path(path).read_bytes(), threads=2)["folder/tree"]
+    total = float(ak.sum(tree["x"].array())) + float(ak.sum(memory["x"].array()))
+    ends, begins = multiprocessing.Pipe(False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        child = os.fork()
+    if child == 0:
+        try:
+            begins.send(float(ak.sum(tree["x"].array())) + float(ak.sum(memory["x"].array())))
+        finally:
+            os._exit(0)
+    assert ends.poll(30), "the child hangs"
+    assert ends.recv() == total
+    os.waitpid(child, 0)
+
+
+def test_any_number_of_threads_reads_the_same(path: str) -> None:
+    arrays = [sapwood.open(path, threads=threads)["folder/tree"].arrays() for threads in (0, 1, 2, 5)]
+    assert all(ak.array_equal(array, arrays[0]) for array in arrays)
+    assert sapwood.open(path, threads=3).threads == 3
+
+
+def test_several_python_threads_read_at_once(path: str) -> None:
+    tree = sapwood.open(path, threads=1)["folder/tree"]
+    expected = tree.arrays()
+    wrong: list[Any] = []
+
+    def work() -> None:
+        for _ in range(10):
+            if not ak.array_equal(tree.arrays(), expected):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join(60) for thread in threads]
+    assert not wrong and not any(thread.is_alive() for thread in threads)
+
+
+def test_python_goes_on_while_the_engine_reads(tmp_path: Path) -> None:
+    place = tmp_path / "large.root"
+    with uproot.recreate(place, compression=uproot.ZLIB(1)) as file:
+        write(file, "t", {f"x{i}": np.random.default_rng(i).normal(size=400_000) for i in range(6)})
+    tree = sapwood.open(place, threads=1)["t"]
+    ticks, done = [0], threading.Event()
+
+    def count() -> None:
+        while not done.is_set():
+            ticks[0] += 1
+            time.sleep(0.0005)
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    core = tree._core
+    before = ticks[0]
+    began = time.monotonic()
+    core.columns([branch._id for branch in tree.values()], 0, tree.num_entries)
+    took = time.monotonic() - began
+    seen = ticks[0] - before
+    done.set()
+    counter.join()
+    # One call into the engine: if it held the lock, the other thread would have stood still.
+    assert seen > 2, f"{seen} ticks in {took:.3f} s"
+
+
+def test_limits_hold(path: str) -> None:
+    with pytest.raises(MemoryError):
+        sapwood.open(path, object_limit=10)["folder/tree"]
+
+
+def test_branches_that_lack_entries_are_left_out_with_a_warning(
+    tree: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = tree._core
+
+    class Short:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(core, name)
+
+        def entry_range(self, id: int) -> tuple[int, int]:
+            return (0, 10) if id == tree["x"]._id else core.entry_range(id)
+
+    tree._engine = Short()
+    try:
+        with pytest.warns(UserWarning, match="left out.*'x'"):
+            assert "x" not in tree.arrays().fields
+        assert "x" in tree.arrays(entry_stop=10).fields
+    finally:
+        tree._engine = core
+
+
+def test_progress_is_shown_only_where_somebody_looks(tree: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    tree.arrays()
+    list(tree.iterate(step_size=100))
+    assert capsys.readouterr().err == ""
+    tree.arrays(progress=True)
+    assert "tree" in capsys.readouterr().err
+
+
+def test_the_package_needs_numpy_only() -> None:
+    code = (
+        "import sys\n"
+        "for name in ('awkward', 'pandas', 'polars', 'pyarrow', 'hist', 'boost_histogram', 'tqdm'): sys.modules[name] = None\n"
+        "import sapwood, numpy\n"
+        "tree = sapwood.open(sys.argv[1])['folder/tree']\n"
+        "assert len(tree.arrays(['x', 'Muon_pt'], 'x > 0', library='np')['x']) > 0\n"
+        "try: tree.arrays('x')\n"
+        "except ModuleNotFoundError as error: assert 'pip install awkward' in str(error)\n"
+        "else: raise SystemExit(1)\n"
+    )
+    import sapwood as found
+
+    place = str(Path(found.__file__).resolve().parent.parent)
+    env = {**os.environ, "PYTHONPATH": place}
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "f.root")
+        with uproot.recreate(file) as out:
+            out.mkdir("folder")
+            write(
+                out,
+                "folder/tree",
+                {"x": np.arange(5.0), "Muon": ak.zip({"pt": ak.Array([[1.0], [], [2.0], [], []])})},
+            )
+        done = subprocess.run([sys.executable, "-c", code, file], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_example_in_the_docstrings_runs() -> None:
+    import doctest
+    import importlib
+    import pkgutil
+
+    import sapwood as package
+
+    failed = {}
+    for module in pkgutil.iter_modules(package.__path__, "sapwood."):
+        if module.name.rsplit(".", 1)[-1].startswith("_"):
+            continue
+        result = doctest.testmod(importlib.import_module(module.name))
+        if result.failed:
+            failed[module.name] = result.failed
+    assert not failed

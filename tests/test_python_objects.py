@@ -1,0 +1,228 @@
+"""Objects by key: histograms, profiles and graphs against uproot and hist, small classes, collections."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sapwood = pytest.importorskip("sapwood")
+uproot = pytest.importorskip("uproot")
+pytest.importorskip("hist")
+
+import boost_histogram as bh  # noqa: E402
+import hist as hist_package  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+CORPUS = Path(os.environ.get("SAPWOOD_CORPUS") or HERE.parent.parent / "shared" / "corpus")
+HAVE = CORPUS.is_dir()
+needs_corpus = pytest.mark.skipif(not HAVE, reason=f"no corpus of real files in {CORPUS}")
+HISTOGRAMS = ("TH1", "TH2", "TH3", "TProfile")
+
+
+def index() -> list[tuple[str, str, str]]:
+    """Objects of the corpus: file, key, class; from its index, so that nothing is opened to collect tests."""
+    rows = []
+    for entry in json.loads((CORPUS / "index.json").read_text())["files"] if HAVE else []:
+        truth = json.loads((CORPUS / entry["truth"]).read_text())
+        for key in truth["keys"]:
+            rows.append((entry["name"], f"{key['path']};{key['cycle']}", key["class"]))
+    return rows
+
+
+ROWS = index()
+HISTOGRAM_FILES = sorted({file for file, _, classname in ROWS if classname.startswith(HISTOGRAMS)})
+GRAPHS = [(file, key) for file, key, classname in ROWS if classname.startswith("TGraph")]
+
+
+def same(a: Any, b: Any) -> bool:
+    a, b = np.asarray(a), np.asarray(b)
+    return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=True)
+
+
+@needs_corpus
+@pytest.mark.parametrize("name", HISTOGRAM_FILES)
+def test_histograms_are_those_of_uproot(name: str) -> None:
+    ours, theirs = sapwood.open(CORPUS / name), uproot.open(str(CORPUS / name))
+    for file, key, classname in ROWS:
+        if file != name or not classname.startswith(HISTOGRAMS):
+            continue
+        mine = ours[key]
+        try:
+            other = theirs[key]
+        except Exception:
+            # Files of ROOT before 4 are too old for uproot.
+            assert mine.values().size > 0
+            continue
+        assert (mine.name, mine.title, mine.kind, mine.weighted) == (
+            other.name,
+            other.title,
+            other.kind,
+            other.weighted,
+        )
+        for flow in (False, True):
+            for what in ("values", "variances", "counts"):
+                assert same(getattr(mine, what)(flow=flow), getattr(other, what)(flow=flow)), (key, what)
+            assert np.allclose(mine.errors(flow=flow), other.errors(flow=flow), equal_nan=True)
+            for number in range(len(other.axes)):
+                for what in ("edges", "centers", "intervals", "widths"):
+                    assert np.allclose(
+                        getattr(mine.axis(number), what)(flow), getattr(other.axis(number), what)(flow)
+                    )
+                assert mine.axis(number).labels(flow) == other.axis(number).labels(flow)
+            if classname.startswith("TProfile"):
+                for mode in ("", "s", "i", "g"):
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        expected = other.errors(flow, mode)
+                    assert np.allclose(mine.errors(flow, mode), expected, equal_nan=True), mode
+        if hasattr(other, "to_numpy"):
+            assert all(same(a, b) for a, b in zip(mine.to_numpy(), other.to_numpy()))
+        if classname.startswith("TH"):
+            try:
+                expected = other.to_boost()
+            except ValueError:
+                expected = None  # uproot fails where not every bin has a label
+            made = mine.to_boost()
+            assert expected is None or made == expected
+            assert np.array_equal(made.values(flow=False), mine.values()) or mine.axes[0].labels()
+            assert isinstance(mine.to_hist(), hist_package.Hist)
+
+
+@needs_corpus
+@pytest.mark.parametrize("name, key", GRAPHS)
+def test_graphs_are_those_of_uproot(name: str, key: str) -> None:
+    mine = sapwood.open(CORPUS / name)[key]
+    assert len(mine) == len(mine.values("x")) == len(mine.values("y"))
+    try:
+        other = uproot.open(str(CORPUS / name))[key]
+        expected = other.values("both")
+    except Exception:
+        return
+    assert all(same(a, b) for a, b in zip(mine.values("both"), expected))
+    if mine.classname == "TGraphAsymmErrors":
+        for which in ("low", "high", "mean", "diff"):
+            assert all(same(a, b) for a, b in zip(mine.errors(which), other.errors(which)))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Histograms of all storages, written by uproot."""
+    random = np.random.default_rng(1)
+    x, y = random.normal(size=2000), random.exponential(size=2000)
+    place = tmp_path_factory.mktemp("objects") / "objects.root"
+    with uproot.recreate(place) as file:
+        file["double"] = hist_package.Hist.new.Reg(20, -3, 3, name="x").Double().fill(x)
+        file["weight"] = hist_package.Hist.new.Var([-3, -1, 0, 2, 5]).Weight().fill(x, weight=y)
+        file["two"] = hist_package.Hist.new.Reg(7, -3, 3).Reg(5, 0, 5).Weight().fill(x, y, weight=y)
+        file["three"] = (
+            hist_package.Hist.new.Reg(3, -3, 3).Reg(4, 0, 5).Reg(5, -1, 1).Double().fill(x, y, x * y)
+        )
+        file["label"] = (
+            hist_package.Hist.new.StrCat(["one", "two", "three"]).Double().fill(["two"] * 5 + ["one"] * 2)
+        )
+        file["text"] = "hello"
+    return str(place)
+
+
+@pytest.mark.parametrize("name", ["double", "weight", "two", "three", "label"])
+def test_what_hist_wrote_comes_back(made: str, name: str) -> None:
+    ours, other = sapwood.open(made)[name], uproot.open(made)[name]
+    back, expected = ours.to_hist(), other.to_hist()
+    assert back == expected
+    assert np.array_equal(np.asarray(back.values(flow=True)), np.asarray(expected.values(flow=True)))
+    assert bh.Histogram(ours) == ours.to_boost()
+    assert ours == sapwood.open(made)[name] and ours != 3
+
+
+def test_the_protocol_of_plottable_histograms(made: str) -> None:
+    uhi = pytest.importorskip("uhi.typing.plottable")
+    for name in ("double", "weight", "two", "label"):
+        ours = sapwood.open(made)[name]
+        assert isinstance(ours, uhi.PlottableHistogram)
+        for axis in ours.axes:
+            assert len(axis) == len(list(axis)) and axis == axis
+            assert axis.traits.circular is False and isinstance(axis.traits.discrete, bool)
+            assert axis[0] == list(axis)[0]
+        with pytest.raises(ValueError):
+            ours.axis(3)
+    assert sapwood.open(made)["label"].axis("x").labels() == ["one", "two", "three"]
+    two = sapwood.open(made)["two"]
+    assert (
+        two.axis(-1) == two.axis("y") == two.axes[1]
+        and two.values().shape == (7, 5)
+        and two.values(True).shape == (9, 7)
+    )
+    values, (x, y) = two.to_numpy(dd=True)
+    assert values.shape == (len(x) - 1, len(y) - 1)
+
+
+def test_members_bases_and_plain_forms(made: str) -> None:
+    h = sapwood.open(made)["double"]
+    assert h.classname == "TH1D" and [base.classname for base in h.bases] == ["TH1", "TArrayD"]
+    assert h.is_instance("TNamed") and h.base("TNamed").member("fName") == h.name == "double"
+    assert (
+        h.member("fXaxis").member("fNbins") == 20 and h.has_member("fNcells") and not h.has_member("fZcells")
+    )
+    assert h.member("fZcells", none_if_missing=True) is None
+    assert set(h.members) <= set(h.all_members) and "fEntries" in h.all_members
+    assert json.loads(json.dumps(h.tojson()))["fXaxis"]["fNbins"] == 20
+    assert h.tolist()["fTitle"] == h.title
+    text = sapwood.open(made)["text"]
+    assert (
+        text == "hello"
+        and isinstance(text, str)
+        and text.classname == "TObjString"
+        and text.upper() == "HELLO"
+    )
+
+
+@needs_corpus
+def test_small_classes_and_collections() -> None:
+    def find(classname: str, number: int = 0) -> Any:
+        found = [(file, key) for file, key, one in ROWS if one == classname]
+        file, key = found[number]
+        return sapwood.open(CORPUS / file)[key]
+
+    parameter = find("TParameter<double>")
+    assert isinstance(parameter.value, float) and float(parameter) == parameter.value
+    assert isinstance(find("TParameter<int>").value, int)
+    date = find("TDatime").to_datetime()
+    assert (date.year, date.month, date.day, date.hour, date.minute, date.second) == (2006, 1, 2, 15, 4, 5)
+    items = find("TList")
+    assert (
+        len(items) == len(list(items)) > 0
+        and items[items[0].name] == items[0]
+        and items[-1] == list(items)[-1]
+    )
+    with pytest.raises(KeyError):
+        items["no such object"]
+    sparse = find("THnSparseT<TArrayD>")
+    coordinates = sparse.coordinates()
+    assert coordinates.shape == (len(sparse), len(sparse.axes)) and len(sparse.contents) == len(sparse)
+    assert (coordinates >= 0).all() and (coordinates <= [len(axis) + 1 for axis in sparse.axes]).all()
+    assert len(np.unique(coordinates, axis=0)) == len(sparse)
+    with pytest.raises(MemoryError):
+        sparse.values()
+    efficiency = find("TEfficiency")
+    assert ((efficiency.values() >= 0) & (efficiency.values() <= 1)).all()
+    function = find("TF1")
+    x = np.linspace(*function.range, len(function.values()) - 2)
+    saved = function.values()
+    # The last two saved numbers are the range itself.
+    assert np.allclose(function(np.linspace(saved[-2], saved[-1], len(saved) - 2)), saved[:-2]) and len(x) > 0
+
+
+@needs_corpus
+def test_rntuples_say_not_yet_and_disturb_nothing() -> None:
+    for file, key, classname in ROWS:
+        if classname.endswith("RNTuple"):
+            opened = sapwood.open(CORPUS / file)
+            assert key in opened
+            with pytest.raises(NotImplementedError, match="RNTuple: not yet"):
+                opened[key]
