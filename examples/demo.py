@@ -29,20 +29,21 @@ def main() -> None:
     events = file["Events"]
     print(f"{file.file_path}\n  keys: {file.keys()}\n  {events.num_entries} events, {len(events.keys())} branches")
 
-    muons = events.arrays(["nMuon", "Muon_pt", "Muon_eta"])
+    jets = events.arrays(["nJet", "Jet_pt", "Jet_eta"])
     print("\nColumns of any length, as Awkward Arrays:")
-    print(f"  type: {muons.type}\n  Muon_pt: {muons['Muon_pt'].to_list()[:4]} ...")
+    print(f"  type: {jets.type}\n  first events: {ak.to_list(ak.round(jets['Jet_pt'][:3], 1))} GeV")
 
-    fast = events.arrays(["GenJetAK8_pt"], cut="nGenJetAK8 > 1")
-    print(f"\nOnly events with more than one AK8 jet: {len(fast)} of {events.num_entries}")
-    print(f"  hardest: {ak.max(fast['GenJetAK8_pt']):.1f} GeV")
+    cut = "(nJet > 2) & (MET_pt > 20)"
+    busy = events.arrays(["Jet_pt", "MET_pt"], cut=cut)
+    print(f"\nOnly where {cut}: {len(busy)} of {events.num_entries} events")
+    print(f"  hardest jet: {ak.max(busy['Jet_pt']):.1f} GeV")
 
     histogram = sapwood.open(DATA / "histograms.root")["h1d"]
     print(f"\nObjects by key: {histogram.classname} {histogram.member('fName')!r}, {histogram.member('fEntries'):g} entries")
     bars(histogram.values(), histogram.axis(0).edges())
 
     print(f"\nAll in {1000 * (time.perf_counter() - start):.0f} ms, without ROOT. The same from the shell:")
-    print(f"  sapwood ls -l {DATA / 'nano.root'}\n  sapwood scan {DATA / 'nano.root'}:Events nMuon Muon_pt")
+    print(f"  sapwood ls -l {DATA / 'nano.root'}\n  sapwood scan {DATA / 'nano.root'}:Events nJet Jet_pt")
 
 
 if __name__ == "__main__":

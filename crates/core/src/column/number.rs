@@ -37,6 +37,33 @@ impl Number {
         }
     }
 
+    /// Native-endian values as whole numbers: fractions are cut off.
+    pub(crate) fn wholes(self, bytes: &[u8]) -> impl Iterator<Item = i64> + use<'_> {
+        bytes.chunks_exact(self.bytes()).map(move |value| self.whole(value))
+    }
+
+    /// The first native-endian value as a whole number; 0 where the bytes are too few.
+    #[inline]
+    pub(crate) fn whole(self, bytes: &[u8]) -> i64 {
+        macro_rules! read {
+            ($type:ty) => {
+                bytes.first_chunk().map_or(0, |bytes| <$type>::from_ne_bytes(*bytes) as i64)
+            };
+        }
+        match self {
+            Self::Bool | Self::U8 => read!(u8),
+            Self::I8 => read!(i8),
+            Self::I16 => read!(i16),
+            Self::U16 => read!(u16),
+            Self::I32 => read!(i32),
+            Self::U32 => read!(u32),
+            Self::I64 => read!(i64),
+            Self::U64 => read!(u64),
+            Self::F32 => read!(f32),
+            Self::F64 => read!(f64),
+        }
+    }
+
     /// NumPy's name.
     pub fn numpy_name(self) -> &'static str {
         match self {

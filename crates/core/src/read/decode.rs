@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::column::{Number, Part};
+use crate::column::Part;
 use crate::error::{Error, Result};
 use crate::schema::{Machine, Objects, Order, Registry};
 use crate::tree::{Form, Interpretation, Unsealed};
@@ -253,30 +253,4 @@ fn left_out(how: &Decoding<'_>, basket: &Unsealed<'_>, first_entry: u64, starts:
         starts.push(at as u32);
     }
     Ok(())
-}
-
-/// Whole numbers of any type as counts.
-pub(super) fn widen(bytes: &[u8], number: Number) -> Vec<i64> {
-    macro_rules! each {
-        ($type:ty) => {
-            bytes
-                .as_chunks::<{ size_of::<$type>() }>()
-                .0
-                .iter()
-                .map(|chunk| <$type>::from_ne_bytes(*chunk) as i64)
-                .collect()
-        };
-    }
-    match number {
-        Number::Bool | Number::U8 => each!(u8),
-        Number::I8 => each!(i8),
-        Number::I16 => each!(i16),
-        Number::U16 => each!(u16),
-        Number::I32 => each!(i32),
-        Number::U32 => each!(u32),
-        Number::I64 => each!(i64),
-        Number::U64 => each!(u64),
-        Number::F32 => each!(f32),
-        Number::F64 => each!(f64),
-    }
 }

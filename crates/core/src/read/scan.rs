@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 
 use super::Column;
-use super::decode::{self, Counts, Decoding};
+use super::decode::{Counts, Decoding};
 use crate::column::{Arena, BufferId, BufferKind, Kind, Part, Prim};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
@@ -130,7 +130,7 @@ fn read_counts(tree: &Tree, counter: BranchId, entries: &Range<u64>) -> Result<C
     let Kind::Number { buffer, number } = kind else {
         return Err(Error::mismatch("the branch that counts holds no numbers"));
     };
-    Ok(Counts { first_entry: entries.start, ends, values: decode::widen(&column.buffer(*buffer), *number) })
+    Ok(Counts { first_entry: entries.start, ends, values: number.wholes(&column.buffer(*buffer)).collect() })
 }
 
 fn shape(interpretation: &Interpretation) -> Shape {

@@ -41,6 +41,11 @@ pub enum Target {
         /// Type name.
         name: Arc<str>,
     },
+    /// A container or pair without a frame: whole objects of such a type.
+    Bare {
+        /// Type name.
+        name: Arc<str>,
+    },
 }
 
 /// Compiles a target.
@@ -73,6 +78,10 @@ pub(super) fn compile(target: &Target, registry: &Registry) -> Result<Program> {
             let (steps, field) = compiler.element(element, &mut Scope::outside())?;
             (steps, field.map_or_else(|| Kind::Record { class: "".into(), fields: Vec::new() }, |field| field.kind))
         }
+        Target::Bare { name } => match TypeName::parse(name)? {
+            TypeName::Pair(first, second) => compiler.pair_members(&first, &second)?,
+            other => compiler.bare(&other, 0)?,
+        },
         Target::Value { name } => match TypeName::parse(name)? {
             // A string that is a whole object has no frame.
             TypeName::StdString => compiler.bare(&TypeName::StdString, 0)?,
@@ -113,6 +122,8 @@ struct Compiler<'r> {
     classes: usize,
 }
 
+/// Version of a class without a dictionary of its own: the file gives 0 and a checksum.
+const FOREIGN: i32 = -1;
 const DEEPEST: usize = 96;
 const MOST_STEPS: usize = 1 << 18;
 const MOST_CLASSES: usize = 1 << 16;
@@ -273,9 +284,14 @@ impl Compiler<'_> {
             let (step, kind) = self.container(&TypeName::parse(&element.type_name)?, 0)?;
             return Ok((vec![step], kind));
         }
-        let (mut steps, kind) = self.counted(&element, scope)?;
-        if let Some(Step::Counted { flagged, .. }) = steps.first_mut() {
+        let each = element.array_length;
+        let (mut steps, mut kind) = self.counted(&Element { array_length: 0, ..element }, scope)?;
+        if let (Some(Step::Counted { flagged, len, .. }), Kind::List { item, .. }) = (steps.first_mut(), &mut kind) {
             *flagged = false;
+            *len = each.max(1);
+            if each > 0 {
+                *item = Box::new(Kind::Fixed { len: each as usize, item: item.clone() });
+            }
         }
         Ok((steps, kind))
     }
@@ -350,9 +366,11 @@ impl Compiler<'_> {
         let counter = self.counter(element, scope)?;
         let ends = self.buffer(BufferKind::Ends);
         let values = self.buffer(BufferKind::Numbers(prim.number()));
-        let step = Step::Counted { prim, flagged: true, len: element.array_length.max(1), counter, ends, values };
+        let lists = element.array_length.max(1);
+        let step = Step::Counted { prim, flagged: true, lists, len: 1, counter, ends, values };
         let item = Box::new(Kind::Number { buffer: values, number: prim.number() });
-        Ok((vec![step], Kind::List { offsets: ends, of: ListOf::Sequence, item }))
+        let list = Kind::List { offsets: ends, of: ListOf::Sequence, item };
+        Ok((vec![step], fixed(list, element)))
     }
 
     fn old_seeks(&mut self, element: &Element, scope: &Scope) -> Result<Compiled> {
@@ -531,7 +549,7 @@ impl Compiler<'_> {
             }
             TypeName::Pair(first, second) => {
                 let (span, kind) = self.pair(first, second)?;
-                let body = Body { version: 0, checksum: 0, span };
+                let body = Body { version: FOREIGN, checksum: 0, span };
                 let versions = Versions { class: "pair".into(), bodies: Box::new([body]) };
                 Ok((vec![Step::Class { versions: versions.clone(), role: Role::Member }], kind, Some(versions)))
             }
@@ -566,10 +584,15 @@ impl Compiler<'_> {
 
     /// A pair as a class: its members as members.
     fn pair(&mut self, first: &TypeName, second: &TypeName) -> Result<(Span, Kind)> {
+        let (steps, kind) = self.pair_members(first, second)?;
+        Ok((self.seal(steps), kind))
+    }
+
+    fn pair_members(&mut self, first: &TypeName, second: &TypeName) -> Result<Compiled> {
         let (mut steps, first) = self.member(first, 0)?;
         let (more, second) = self.member(second, 0)?;
         steps.extend(more);
-        Ok((self.seal(steps), pair_record(first, second)))
+        Ok((steps, pair_record(first, second)))
     }
 
     /// A type as an item of a container: strings and containers have no frame there.
@@ -622,7 +645,7 @@ impl Compiler<'_> {
             }
             TypeName::Pair(first, second) => {
                 let (span, kind) = self.pair(first, second)?;
-                let body = Body { version: 0, checksum: 0, span };
+                let body = Body { version: FOREIGN, checksum: 0, span };
                 let versions = Versions { class: "pair".into(), bodies: Box::new([body]) };
                 Ok((vec![Step::Class { versions, role: Role::Member }], kind))
             }

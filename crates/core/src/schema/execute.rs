@@ -6,7 +6,7 @@ use super::objects::Objects;
 use super::program::{Counter, Program, Role, Span, Step, TextForm, Versions};
 use super::registry::Registry;
 use super::{custom, info};
-use crate::column::{BufferId, Number, Part};
+use crate::column::{BufferId, Part};
 use crate::error::{Error, Result};
 use crate::wire::{Frame, Limits, Reader, Slot};
 
@@ -127,14 +127,21 @@ impl Machine<'_> {
                     }
                 }
             }
-            Step::Counted { prim, flagged, len, counter, ends, values } => {
+            Step::Counted { prim, flagged, lists, len, counter, ends, values } => {
+                // Null pointers have no bytes, so only their number bounds the lists.
+                if n.saturating_mul(*lists as usize) > reader.whole().len().saturating_mul(64).max(1 << 12) {
+                    return Err(reader.short(usize::MAX));
+                }
                 for index in 0..n {
                     let present = !flagged || reader.u8()? != 0;
-                    let count = self.count(counter, part, n, index)?;
-                    let items = if present { count.saturating_mul(*len as usize) } else { 0 };
-                    let from = reader.take(items.saturating_mul(prim.bytes()))?;
-                    part.push_numbers(*values, *prim, from, 1, items, from.len());
-                    part.end_list(*ends, items)?;
+                    let count = if present { self.count(counter, part, n, index)? } else { 0 };
+                    let items = times(count, *lists, reader)?;
+                    let numbers = items.saturating_mul(*len as usize);
+                    let from = reader.take(numbers.saturating_mul(prim.bytes()))?;
+                    part.push_numbers(*values, *prim, from, 1, numbers, from.len());
+                    for _ in 0..*lists {
+                        part.end_list(*ends, count)?;
+                    }
                 }
             }
             Step::Text { form, ends, bytes } => {
@@ -287,7 +294,7 @@ impl Machine<'_> {
                 let bytes = part.bytes(buffer);
                 let wide = number.bytes();
                 let at = bytes.len().checked_sub((n - index) * wide);
-                at.and_then(|at| bytes.get(at..at + wide)).map_or(0, |bytes| whole(bytes, number))
+                at.and_then(|at| bytes.get(at..at + wide)).map_or(0, |bytes| number.whole(bytes))
             }
             Counter::Outside => self.outside.get(index).copied().ok_or_else(|| {
                 Error::malformed("a counted array has no counter").wanted(n as u64, self.outside.len() as u64)
@@ -595,27 +602,6 @@ fn same_frames(
     let from = reader.take((taken - 1) * stride + bytes)?;
     rows(from, taken, if taken == 1 { bytes } else { stride });
     Ok(taken)
-}
-
-/// A whole number of any type.
-fn whole(bytes: &[u8], number: Number) -> i64 {
-    macro_rules! read {
-        ($type:ty) => {
-            bytes.first_chunk().map_or(0, |bytes| <$type>::from_ne_bytes(*bytes) as i64)
-        };
-    }
-    match number {
-        Number::Bool | Number::U8 => read!(u8),
-        Number::I8 => read!(i8),
-        Number::I16 => read!(i16),
-        Number::U16 => read!(u16),
-        Number::I32 => read!(i32),
-        Number::U32 => read!(u32),
-        Number::I64 => read!(i64),
-        Number::U64 => read!(u64),
-        Number::F32 => read!(f32),
-        Number::F64 => read!(f64),
-    }
 }
 
 impl Machine<'_> {

@@ -196,6 +196,10 @@ impl Objects {
         if custom::is_custom(class) || matches!(&**class, "TString" | "TObject" | "string") {
             return Ok((Target::Value { name: Arc::clone(class) }, false));
         }
+        let next = reader.peek_u32().unwrap_or(0);
+        if class.contains('<') && next & crate::wire::BYTE_COUNT == 0 && is_container(class) {
+            return Ok((Target::Bare { name: Arc::clone(class) }, false));
+        }
         if registry.versions(class).is_empty() {
             return Ok((Target::Value { name: Arc::clone(class) }, false));
         }
@@ -266,4 +270,10 @@ impl Objects {
         self.failures.insert(id, error.in_object(class));
         Ok(())
     }
+}
+
+/// Whether whole objects of the class may stand without a frame: what is no class of ROOT's own dictionary.
+fn is_container(class: &str) -> bool {
+    use super::TypeName::{Bitset, Mapping, Pair, Sequence};
+    matches!(super::TypeName::parse(class), Ok(Sequence(..) | Mapping(..) | Pair(..) | Bitset(_)))
 }

@@ -152,7 +152,9 @@ pub enum Step {
         prim: Prim,
         /// Whether a byte says if anything follows; counted leaves have none.
         flagged: bool,
-        /// Items for each count, 1 unless the member is an array of pointers.
+        /// Lists, 1 unless the member is a fixed array of pointers: each has as many items as the counter says.
+        lists: u32,
+        /// Numbers an item, 1 unless the items are fixed arrays.
         len: u32,
         /// Where the count comes from.
         counter: Counter,

@@ -213,7 +213,15 @@ fn leaf_list(tree: &Tree, branch: &Branch, leaves: &[Leaf]) -> Result<Interpreta
                     };
                     let ends = buffer(BufferKind::Ends);
                     let counter = Counter::Member(id, number);
-                    steps.push(Step::Counted { prim, flagged: false, len: count as u32, counter, ends, values });
+                    steps.push(Step::Counted {
+                        prim,
+                        flagged: false,
+                        lists: 1,
+                        len: count as u32,
+                        counter,
+                        ends,
+                        values,
+                    });
                     Kind::List { offsets: ends, of: ListOf::Sequence, item: Box::new(item) }
                 }
             }
@@ -238,7 +246,7 @@ fn element_branch(tree: &Tree, branch: &Branch, element: &ElementBranch) -> Resu
             let class = &element.class_name;
             let custom = kind < 0;
             let type_name = TypeName::parse(class)?;
-            let is_class = matches!(type_name, TypeName::Class(_));
+            let is_class = matches!(type_name, TypeName::Class(_) | TypeName::Pair(..));
             let target =
                 if is_class && !custom && !registry.versions(class).is_empty() && !crate::schema::is_custom(class) {
                     let version = Some(element.class_version).filter(|&version| version > 0);
@@ -247,6 +255,8 @@ fn element_branch(tree: &Tree, branch: &Branch, element: &ElementBranch) -> Resu
                         version,
                         checksum: Some(element.checksum).filter(|&sum| sum != 0),
                     }
+                } else if matches!(type_name, TypeName::Pair(..)) {
+                    Target::Bare { name: Arc::clone(class) }
                 } else {
                     Target::Value { name: Arc::clone(class) }
                 };
@@ -289,7 +299,9 @@ fn element_branch(tree: &Tree, branch: &Branch, element: &ElementBranch) -> Resu
     }
     let form = match (outside, program.root_steps()) {
         // The entry's own length gives the count: no other branch is needed.
-        (Some(_), [Step::Counted { prim, .. }]) => Form::Counted { item_bytes: prim.bytes() },
+        (Some(_), [Step::Counted { prim, lists, .. }]) => {
+            Form::Counted { item_bytes: prim.bytes().saturating_mul(*lists as usize) }
+        }
         (Some(member), _) => Form::CountedBy { counter: counter_of(tree, branch, member)?, ends: None },
         (None, _) => Form::RowsOrNothing,
     };

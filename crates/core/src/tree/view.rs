@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use crate::column::{Kind, Number, Part};
+use crate::column::{BufferId, Kind, Number, Part};
 use crate::object::{find, list_bounds};
 use crate::schema::{NumberMap, Objects};
 use crate::wire::text;
@@ -60,6 +60,11 @@ impl<'v, 'a> Row<'v, 'a> {
         found
     }
 
+    fn numbers(&self, buffer: BufferId, number: Number, rows: Range<usize>) -> impl Iterator<Item = i64> + use<'a> {
+        let wide = number.bytes();
+        number.wholes(self.part.bytes(buffer).get(rows.start * wide..rows.end * wide).unwrap_or(&[]))
+    }
+
     pub(super) fn has(&self, name: &'static str) -> bool {
         self.kind(name).is_some()
     }
@@ -67,9 +72,7 @@ impl<'v, 'a> Row<'v, 'a> {
     /// A whole number; 0 where there is no such member.
     pub(super) fn int(&self, name: &'static str) -> i64 {
         match self.kind(name) {
-            Some(Kind::Number { buffer, number }) => {
-                numbers(self.part.bytes(*buffer), *number, self.row..self.row + 1).next()
-            }
+            Some(Kind::Number { buffer, number }) => self.numbers(*buffer, *number, self.row..self.row + 1).next(),
             _ => None,
         }
         .unwrap_or(0)
@@ -99,7 +102,7 @@ impl<'v, 'a> Row<'v, 'a> {
         match self.kind(name) {
             Some(Kind::List { offsets, item, .. }) => match &**item {
                 Kind::Number { buffer, number } => {
-                    numbers(self.part.bytes(*buffer), *number, list_bounds(self.part, *offsets, self.row)).collect()
+                    self.numbers(*buffer, *number, list_bounds(self.part, *offsets, self.row)).collect()
                 }
                 _ => Vec::new(),
             },
@@ -136,28 +139,5 @@ fn items<'a>(part: &'a Part, collection: &'a Kind, row: usize) -> &'a [u32] {
             _ => &[],
         },
         _ => &[],
-    }
-}
-
-/// Whole numbers of a buffer.
-fn numbers(bytes: &[u8], number: Number, rows: Range<usize>) -> Box<dyn Iterator<Item = i64> + '_> {
-    macro_rules! each {
-        ($type:ty) => {{
-            const WIDE: usize = size_of::<$type>();
-            let slice = bytes.get(rows.start * WIDE..rows.end * WIDE).unwrap_or(&[]);
-            Box::new(slice.as_chunks::<WIDE>().0.iter().map(|chunk| <$type>::from_ne_bytes(*chunk) as i64))
-        }};
-    }
-    match number {
-        Number::Bool | Number::U8 => each!(u8),
-        Number::I8 => each!(i8),
-        Number::I16 => each!(i16),
-        Number::U16 => each!(u16),
-        Number::I32 => each!(i32),
-        Number::U32 => each!(u32),
-        Number::I64 => each!(i64),
-        Number::U64 => each!(u64),
-        Number::F32 => each!(f32),
-        Number::F64 => each!(f64),
     }
 }
