@@ -29,17 +29,20 @@ class Input:
     def name(self) -> str:
         return f"{self.family}_{self.codec}"
 
-    def path(self, quick: bool) -> Path:
-        return DATA / ("quick" if quick else "full") / f"{self.name}.root"
+    def path(self, scale: str) -> Path:
+        return DATA / scale / f"{self.name}.root"
 
-    def size(self, quick: bool) -> int:
-        return max(self.entries // 10, 20) if quick and not self.flush else self.entries
+    def size(self, scale: str) -> int:
+        """Number of entries: `full`, `quick` (a tenth), or `tiny` (to load libraries and nothing else)."""
+        if self.flush or scale == "full":
+            return self.entries
+        return 20 if scale == "tiny" else max(self.entries // 10, 20)
 
-    def count(self, quick: bool) -> int:
-        return self.branches // 10 if quick else self.branches
+    def count(self, scale: str) -> int:
+        return self.branches if scale == "full" else self.branches // 10
 
-    def write(self, R: Any, quick: bool, path: str) -> None:
-        codec, n = CODECS[self.codec], self.size(quick)
+    def write(self, R: Any, scale: str, path: str) -> None:
+        codec, n = CODECS[self.codec], self.size(scale)
         if self.family == "flat":
             R.gen_flat(path, codec, n)
         elif self.family == "jagged":
@@ -49,7 +52,7 @@ class Input:
         elif self.family.startswith("event"):
             R.gen_event(path, codec, n, self.split)
         else:
-            R.gen_wide(path, codec, n, self.count(quick), self.flush)
+            R.gen_wide(path, codec, n, self.count(scale), self.flush)
 
 
 INPUTS = [

@@ -12,21 +12,21 @@ import time
 from files import DATA, INPUTS, load_root
 
 
-def generate(quick: bool, only: str = "", force: bool = False) -> None:
+def generate(scale: str, only: str = "", force: bool = False) -> None:
     R = None
     for i in INPUTS:
-        path = i.path(quick)
-        if only not in i.name or (path.exists() and not force):
+        path = i.path(scale)
+        if only not in i.name or (path.exists() and not force) or (scale == "tiny" and i.flush):
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         R = R or load_root(DATA, ["gen"])
         began = time.perf_counter()
         part = path.with_suffix(".part")
-        i.write(R, quick, str(part))
+        i.write(R, scale, str(part))
         part.rename(path)  # a file that is there is whole
         mb = path.stat().st_size / 1e6
         print(
-            f"{i.name:20} {i.size(quick):>10,} entries {mb:9.1f} MB {time.perf_counter() - began:7.1f} s",
+            f"{i.name:20} {i.size(scale):>10,} entries {mb:9.1f} MB {time.perf_counter() - began:7.1f} s",
             flush=True,
         )
 
@@ -37,7 +37,7 @@ def main() -> None:
     ap.add_argument("--only", default="", help="only inputs whose name contains this")
     ap.add_argument("--force", action="store_true", help="write again what is there")
     args = ap.parse_args()
-    generate(args.quick, args.only, args.force)
+    generate("quick" if args.quick else "full", args.only, args.force)
 
 
 if __name__ == "__main__":

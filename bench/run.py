@@ -104,7 +104,7 @@ def measure(
     limit: Path, i: Input, reader: str, workload: str, columns: list[str], threads: int, args: Any
 ) -> Iterator[dict[str, Any]]:
     """One result for each way of a reader."""
-    path, ways = i.path(args.quick), ways_of(reader, i, workload)
+    path, ways = i.path(args.scale), ways_of(reader, i, workload)
     if reader == "limit":
         index = str(path.with_suffix(".index"))
         for way in ways:
@@ -118,7 +118,7 @@ def measure(
         return
     job = {
         "reader": reader, "ways": ways, "path": str(path), "family": i.family, "columns": columns, "threads": threads,
-        "memory": workload == "memory", "repeat": 1 if workload == "memory" else args.repeat,
+        "tiny": str(i.path("tiny")), "memory": workload == "memory", "repeat": 1 if workload == "memory" else args.repeat,
     }  # fmt: skip
     worker = [sys.executable, "-W", "ignore", str(HERE / "worker.py")]
     # peaks of memory need a fresh process each; times do not, and ROOT takes long to start
@@ -192,13 +192,15 @@ def main() -> int:
     ap.add_argument("--no-draw", action="store_true", help="leave docs/benchmarks.md as it is")
     args = ap.parse_args()
     args.repeat = args.repeat or (2 if args.quick else 5)
-    generate(args.quick, args.only)
+    args.scale = "quick" if args.quick else "full"
+    generate(args.scale, args.only)
+    generate("tiny", args.only)
     limit = build_limit()
     rows: list[dict[str, Any]] = []
     for i in INPUTS:
         if args.only not in i.name:
             continue
-        index = write_index(i.path(args.quick))
+        index = write_index(i.path(args.scale))
         assert index.exists()
         for workload, columns, threads in workloads(i):
             if workload not in args.workloads.split(","):
