@@ -149,6 +149,14 @@ const LAYOUTS: &[Layout] = &[
         "base:TVirtualIndex@1 fMajorName:65:TString fMinorName:65:TString fN:16 fIndexValues*16!:fN \
          fIndexValuesMinor*16!:fN fIndex*16!:fN",
     ),
+    // `TBranchClones::Streamer`, with the types that TBranch's members have since ROOT 5.
+    (
+        "TBranchClones",
+        1..=4,
+        "base:TNamed@1 fCompress:3 fBasketSize:3 fEntryOffsetLen:3 fMaxBaskets:3 fWriteBasket:3 fEntryNumber:16 \
+         fEntries:16 fTotBytes:16 fZipBytes:16 fOffset:3 fBranchCount:64:TBranch* fClassName:65:TString \
+         fBranches:61:TObjArray",
+    ),
     // `TMaterial::Streamer`, `TMixture::Streamer`: the geometry before TGeo.
     ("TMaterial", 1..=2, "base:TNamed@1 fNumber:3 fA:5 fZ:5 fDensity:5"),
     ("TMaterial", 3..=5, "base:TNamed@1 fNumber:3 fA:5 fZ:5 fDensity:5 base:TAttFill@1 fRadLength:5 fInterLength:5"),

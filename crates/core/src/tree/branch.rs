@@ -174,7 +174,8 @@ impl Branch {
             }
         };
         let whole = |name: &'static str| row.int(name).max(0) as u64;
-        let element = row.has("fClassName").then(|| ElementBranch {
+        let is_plain = row.class == "TBranchClones";
+        let element = (row.has("fClassName") && !is_plain).then(|| ElementBranch {
             class_name: text("fClassName"),
             parent_name: text("fParentName"),
             clones_name: text("fClonesName"),

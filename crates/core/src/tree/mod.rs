@@ -234,6 +234,12 @@ impl Builder<'_, '_> {
             }
         }
         self.branches.push(branch);
+        if row.class == "TBranchClones" {
+            // ROOT hides the branch that counts for the others; here it stands before them.
+            if let Some(count) = self.branch(row.pointer("fBranchCount"), Some(id), depth + 1)? {
+                self.branches[id].children.push(count);
+            }
+        }
         for &child in row.objects("fBranches") {
             if let Some(child) = self.branch(child, Some(id), depth + 1)? {
                 self.branches[id].children.push(child);
