@@ -314,7 +314,8 @@ def _length(path: str, ours: dict[str, dict[str, Any]]) -> dict[str, Any] | None
     above, _, last = path.rpartition(".")
     if last not in ("fN", "fSize"):
         return None
-    for place in (f"{above}.items[]", f"{above}[]", f"{above}.refs[]"):
+    places = (f"{above}[]",) if last == "fN" else (f"{above}.items[]", f"{above}[]", f"{above}.refs[]")
+    for place in places:
         found = ours.get(place.lstrip("."))
         if found and "lists" in found:
             return {"n": found["lists"], "sum": found["items"]}

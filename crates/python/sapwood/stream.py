@@ -1,4 +1,4 @@
-"""Trees for whoever speaks Arrow: pyarrow, Polars, DuckDB, pandas and others, without a copy and without pyarrow."""
+"""Trees for whoever speaks Arrow: pyarrow, Polars, pandas and others, without a copy and without pyarrow."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 //! Runs programs over bytes.
 
-use std::sync::Arc;
+mod columns;
+mod pointers;
 
 use super::objects::Objects;
 use super::program::{Counter, Program, Role, Span, Step, TextForm, Versions};
@@ -8,7 +9,7 @@ use super::registry::Registry;
 use super::{custom, info};
 use crate::column::{BufferId, Part};
 use crate::error::{Error, Result};
-use crate::wire::{Frame, Limits, Reader, Slot};
+use crate::wire::{Frame, Limits, Reader};
 
 /// What a run needs besides program, bytes and part.
 pub struct Machine<'a> {
@@ -446,115 +447,6 @@ impl Machine<'_> {
                 .at(reader.position() as u64)
         })
     }
-
-    /// The object slot of a pointer: gives the number of the object, 0 for null.
-    pub(super) fn slot(&mut self, reader: &mut Reader<'_>) -> Result<u32> {
-        match reader.slot(self.displacement)? {
-            Slot::Null => Ok(0),
-            Slot::Reference(position) => Ok(self.objects.at_position(position)),
-            Slot::Object { class, position, end } => {
-                let id = self.objects.at_position(position);
-                let class = self.objects.class(class);
-                match end {
-                    Some(end) => {
-                        self.objects.defer(id, class, reader.at(), end);
-                        reader.seek(end)?;
-                    }
-                    None => self.inline(id, &class, reader)?,
-                }
-                Ok(id)
-            }
-        }
-    }
-
-    /// A framed object by value that is kept in the table of objects.
-    fn boxed(&mut self, class: &Arc<str>, reader: &mut Reader<'_>) -> Result<u32> {
-        let at = reader.at();
-        let frame = reader.frame()?;
-        let id = self.objects.fresh();
-        match frame.end {
-            Some(end) => {
-                self.objects.defer(id, Arc::clone(class), at, end);
-                reader.seek(end)?;
-            }
-            None => {
-                reader.seek(at)?;
-                self.inline(id, class, reader)?;
-            }
-        }
-        Ok(id)
-    }
-
-    /// An object without a byte count: nobody knows where it ends before it is decoded.
-    fn inline(&mut self, id: u32, class: &Arc<str>, reader: &mut Reader<'_>) -> Result<()> {
-        self.depth += 1;
-        if self.depth > self.limits.depth {
-            return Err(Error::limit("objects nest too deep", u64::from(self.limits.depth), u64::from(self.depth)));
-        }
-        self.object(id, class, reader, None)?;
-        self.depth -= 1;
-        Ok(())
-    }
-
-    /// Decodes one framed object of `class` as object `id`.
-    pub(super) fn object(
-        &mut self,
-        id: u32,
-        class: &Arc<str>,
-        reader: &mut Reader<'_>,
-        end: Option<usize>,
-    ) -> Result<()> {
-        let resolved = self.objects.resolve(self.registry, class, reader)?;
-        let (table, mut part) = self.objects.open_resolved(&resolved);
-        let program = &resolved.program;
-        let mut frame = None;
-        if resolved.framed {
-            let read = reader.frame()?;
-            if read.version <= 0 && needs_checksum(self.registry, class, reader) {
-                reader.skip(4)?;
-            }
-            frame = Some(read);
-        }
-        let row = part.rows;
-        let outcome = self.decode(program, reader, 1, Order::Rows, &mut part);
-        self.objects.close(table, part);
-        outcome.map_err(|error| error.in_object(class))?;
-        if let Some(frame) = frame {
-            reader.finish(frame, class)?;
-        }
-        if let Some(end) = end
-            && reader.at() != end
-        {
-            return Err(Error::malformed(format!("class {class} does not end where its byte count says"))
-                .at(reader.position() as u64)
-                .wanted((reader.origin() + end) as u64, reader.position() as u64));
-        }
-        self.objects.set(id, table, row as u32);
-        Ok(())
-    }
-
-    /// Decodes all objects that pointers named so far, and those that they name in turn.
-    pub fn settle(&mut self, reader: &mut Reader<'_>) -> Result<()> {
-        while let Some(pending) = self.objects.next_pending() {
-            reader.seek(pending.at)?;
-            let depth = self.depth;
-            let whole = reader.whole();
-            let mut inner = Reader::with_origin(&whole[..pending.end.min(whole.len())], reader.origin());
-            inner.seek(pending.at)?;
-            if let Err(error) = self.object(pending.id, &pending.class, &mut inner, Some(pending.end)) {
-                self.objects.fail(pending.id, &pending.class, &whole[pending.at..pending.end], error)?;
-            }
-            self.depth = depth;
-        }
-        Ok(())
-    }
-}
-
-/// Whether a checksum follows a version word of 0.
-pub(super) fn needs_checksum(registry: &Registry, class: &str, reader: &Reader<'_>) -> bool {
-    let versions = registry.versions(class);
-    let next = reader.peek_u32().unwrap_or(0);
-    versions.iter().any(|info| info.checksum == next) || !versions.iter().any(|info| info.version == 0)
 }
 
 /// `n * count`, refused where it cannot be.
@@ -602,112 +494,4 @@ fn same_frames(
     let from = reader.take((taken - 1) * stride + bytes)?;
     rows(from, taken, if taken == 1 { bytes } else { stride });
     Ok(taken)
-}
-
-impl Machine<'_> {
-    /// Decodes the object that a record holds, and all that it points at. Gives its number.
-    pub fn root(&mut self, class: &str, reader: &mut Reader<'_>) -> Result<u32> {
-        let class: Arc<str> = class.into();
-        // Tag 1 and the position of the record's first byte both stand for it.
-        let id = self.objects.at_position(reader.position());
-        self.object(id, &class, reader, None)?;
-        self.settle(reader)?;
-        Ok(id)
-    }
-}
-
-impl Machine<'_> {
-    /// Decodes the items of a split collection's member until the reader's end; gives their number.
-    ///
-    /// A column that has one frame around it ends where that ends; any other ends with the entry.
-    pub fn column_until_end(&mut self, program: &Program, reader: &mut Reader<'_>, part: &mut Part) -> Result<usize> {
-        let mut items = 0;
-        match program.root_steps() {
-            [Step::SharedFrame { body, count }] => {
-                let frame = reader.frame()?;
-                while reader.left() > 0 {
-                    self.each(program, *body, reader, *count as usize, part)?;
-                    items += 1;
-                }
-                reader.finish(frame, "a column")?;
-            }
-            [Step::Collection { framed: true, array, item, columns, value_version_from, ends }] => {
-                let frame = reader.frame()?;
-                let mut body = None;
-                if frame.is_member_wise() {
-                    body = Some(self.value_body(frame, columns.as_ref(), *value_version_from, reader)?);
-                }
-                while reader.left() > 0 {
-                    for _ in 0..*array {
-                        self.one_list(program, reader, frame, *item, body, *ends, part)?;
-                    }
-                    items += 1;
-                }
-                reader.finish(frame, "a column")?;
-            }
-            [Step::Opaque { shared: true, .. }] => {
-                return Err(Error::unsupported(NO_ROWS).at(reader.position() as u64));
-            }
-            _ => {
-                while reader.left() > 0 {
-                    let before = reader.at();
-                    self.run(program, program.root, reader, 1, Order::Columns, part)?;
-                    if reader.at() == before {
-                        return Err(Error::malformed("an item of a column has no bytes").at(reader.position() as u64));
-                    }
-                    items += 1;
-                }
-            }
-        }
-        part.rows += items;
-        Ok(items)
-    }
-
-    /// Appends `n` rows of zeros and empty lists.
-    pub fn empty(&mut self, kind: &crate::column::Kind, n: usize, part: &mut Part) -> Result<()> {
-        use crate::column::Kind;
-        match kind {
-            Kind::Number { buffer, number } => {
-                // Nothing in the bytes bounds a fixed array that is not there.
-                let wanted = n.saturating_mul(number.bytes()) as u64;
-                if wanted > self.limits.object_bytes {
-                    return Err(Error::limit("an absent member is too large", self.limits.object_bytes, wanted));
-                }
-                let bytes = part.bytes_mut(*buffer);
-                bytes.resize(bytes.len() + n * number.bytes(), 0);
-            }
-            _ if n as u64 > self.limits.object_bytes => {
-                return Err(Error::limit("an absent member is too large", self.limits.object_bytes, n as u64));
-            }
-            Kind::Text { offsets, .. } | Kind::Opaque { offsets, .. } | Kind::List { offsets, .. } => {
-                for _ in 0..n {
-                    part.end_list(*offsets, 0)?;
-                }
-            }
-            Kind::Fixed { len, item } => self.empty(item, n.saturating_mul(*len), part)?,
-            Kind::Record { fields, .. } => {
-                for field in fields {
-                    self.empty(&field.kind, n, part)?;
-                }
-            }
-            Kind::Pointer { buffer, .. } => {
-                for _ in 0..n {
-                    part.words_mut(*buffer).push(0);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// An object behind its class name: what a `TLeafObject` of varying class holds.
-    pub fn virtual_object(&mut self, reader: &mut Reader<'_>, part: &mut Part) -> Result<()> {
-        let length = usize::from(reader.u8()?);
-        let name = reader.take(length + 1)?;
-        let class: Arc<str> = crate::wire::text(name.strip_suffix(&[0]).unwrap_or(name)).into();
-        let id = self.objects.fresh();
-        self.object(id, &class, reader, None)?;
-        part.words_mut(0).push(id);
-        part.rows += 1;
-        Ok(())
-    }
 }
