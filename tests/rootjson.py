@@ -18,6 +18,10 @@ SHOWN_RAW = {"TDatime"}
 """Classes that stream themselves, and whose fields ROOT shows as they are."""
 
 
+HASHED = {"fUset", "fUmap"}
+"""Members of the cases that are hash containers: they have no order."""
+
+
 class NoOracle(Exception):
     """ROOT's JSON does not hold this."""
 
@@ -170,6 +174,8 @@ class Comparison:
                 self.compared += 1
                 return
             g = next((g[k] for k in ("items", "fArray", "_M_elems") if k in g), g)
+        if isinstance(g, dict) and e and all(isinstance(x, dict) and "$pair" in x for x in e):
+            g = [{"first": k, "second": v} for k, v in g.items()]  # a map that was read by key
         if not isinstance(g, list):
             self.wrong.append(f"{path}: {str(g)[:80]}, expected a list of {len(e)}")
             return
@@ -236,7 +242,9 @@ class Comparison:
         if e.get("_typename") == "TColor" and not mine.get("fTitle"):
             members.pop("fTitle", None)  # ROOT makes up titles of colours that have none
         for k, v in members.items():
-            if k in mine:
+            if k in mine and k in HASHED:
+                self.value(unordered(v), unordered(mine[k]), f"{path}.{k}")
+            elif k in mine:
                 self.value(v, mine[k], f"{path}.{k}")
             elif not self.lenient and not self.partial:
                 self.wrong.append(f"{path}.{k}: missing, there are {list(mine)[:12]}")

@@ -99,7 +99,10 @@ def histograms(R: Any, path: str, compression: int = 101) -> None:
 def graphs(R: Any, path: str) -> None:
     f = R.TFile(path, "RECREATE", "", 101)
     n = 6
-    d = lambda k: array.array("d", [k + i * i / 3 for i in range(n)])
+
+    def d(k: int) -> Any:
+        return array.array("d", [k + i * i / 3 for i in range(n)])
+
     R.TGraph(n, d(0), d(1)).Write("graph")
     R.TGraph().Write("graph_empty")
     R.TGraphErrors(n, d(0), d(1), d(2), d(3)).Write("errors")
