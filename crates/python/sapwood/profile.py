@@ -15,7 +15,7 @@ from sapwood.model import Model
 Floats = NDArray[np.float64]
 
 #: Names of `EErrorType`: error of the mean, spread, spread of whole numbers, Gaussian with error 1.
-_MODES = {None: "", 0: "", "": "", 1: "s", "s": "s", 2: "i", "i": "i", 3: "g", "g": "g"}
+_MODES = {0: "", "": "", 1: "s", "s": "s", 2: "i", "i": "i", 3: "g", "g": "g"}
 
 
 class Profile(Hist):
@@ -49,6 +49,8 @@ class Profile(Hist):
         return np.divide(sums, weights, out=np.zeros_like(sums), where=weights != 0)
 
     def _error(self, mode: int | str | None) -> Floats:
+        if mode is None:
+            mode = self.member("fErrorMode", none_if_missing=True) or 0
         # `TProfileHelper::GetBinError`, without its approximation for bins of few entries, which ROOT leaves off, too.
         try:
             chosen = _MODES[mode]
@@ -87,12 +89,12 @@ class Profile(Hist):
         """Effective entries of each bin: the square of the summed weights over the sum of their squares."""
         return self._shaped(self._effective(), flow)
 
-    def errors(self, flow: bool = False, error_mode: int | str | None = "") -> Array:
+    def errors(self, flow: bool = False, error_mode: int | str | None = None) -> Array:
         """Error of each mean: ``""`` error of the mean, ``"s"`` spread, ``"i"`` spread of whole numbers, ``"g"``
-        Gaussian. The histogram's own choice is in its member ``fErrorMode``."""
+        Gaussian; ``None`` as the histogram itself says in ``fErrorMode``, which is what ROOT shows."""
         return self._shaped(self._error(error_mode), flow)
 
-    def variances(self, flow: bool = False, error_mode: int | str | None = "") -> Array:
+    def variances(self, flow: bool = False, error_mode: int | str | None = None) -> Array:
         """Squares of :meth:`errors`."""
         return np.square(self.errors(flow, error_mode))
 
