@@ -12,9 +12,6 @@ use bytes::{Bytes, BytesMut};
 /// Below this the allocator is as good as we are.
 const LEAST_RECYCLED_BYTES: usize = 64 << 10;
 
-/// From here on fresh memory is advised to be backed by huge pages.
-const LEAST_ADVISED_BYTES: usize = 4 << 20;
-
 /// Recycled buffers under a budget, shared by all files of a session. Clones are the same memory.
 ///
 /// # Example
@@ -67,7 +64,7 @@ impl Memory {
 
     /// A buffer of exactly `bytes`, initialised, with arbitrary content: whoever takes it writes all of it.
     ///
-    /// It is a used one if there is one of fitting size, else fresh, in huge pages where that pays. Fresh pages cost
+    /// It is a used one if there is one of fitting size, else fresh. Fresh pages cost
     /// nothing until they are touched, so an upper bound may be taken and cut down later.
     ///
     /// Aborts, as all allocation does, if the system has no such memory: callers compare `bytes` with their limits.
@@ -160,11 +157,8 @@ fn fresh(bytes: usize) -> BytesMut {
         return BytesMut::zeroed(bytes);
     }
     let step = (bytes / 8 + 1).checked_next_power_of_two().unwrap_or(1) / 2;
-    let mut buffer = BytesMut::zeroed(bytes.checked_next_multiple_of(step.max(1)).unwrap_or(bytes));
-    if bytes >= LEAST_ADVISED_BYTES {
-        sapwood_fence::advise_huge_pages(&mut buffer);
-    }
-    buffer
+    // Pages are left as the system gives them: see docs/decisions/no-advice-for-huge-pages.md.
+    BytesMut::zeroed(bytes.checked_next_multiple_of(step.max(1)).unwrap_or(bytes))
 }
 
 /// What stands behind lent bytes: their memory, and where it goes.
