@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use crate::column::{BufferId, BufferKind, Kind, Number, Prim};
+use crate::error::{Error, Result};
 
 /// A run of steps in a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +38,24 @@ pub struct RunField {
     pub(crate) buffer: BufferId,
 }
 
-impl RunField {
-    pub(crate) fn new(at: u32, count: usize, prim: Prim, buffer: BufferId) -> Self {
-        Self { at, count: u32::try_from(count).unwrap_or(u32::MAX), prim, buffer }
+/// Bytes that a run may have: no record of ROOT is larger. Lengths of arrays come from files, and products of them must
+/// not wrap.
+pub(crate) const MOST_RUN_BYTES: u32 = 1 << 30;
+
+impl Step {
+    /// `count` consecutive numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`Limit`](crate::ErrorKind::Limit) for arrays that no record could hold.
+    pub(crate) fn numbers(prim: Prim, count: usize, buffer: BufferId) -> Result<Self> {
+        let wide = (count as u64).saturating_mul(prim.bytes() as u64);
+        match (u32::try_from(wide), u32::try_from(count)) {
+            (Ok(bytes), Ok(count)) if bytes <= MOST_RUN_BYTES => {
+                Ok(Self::Run { fields: Box::new([RunField { at: 0, count, prim, buffer }]), bytes })
+            }
+            _ => Err(Error::limit("a fixed array is larger than any record", u64::from(MOST_RUN_BYTES), wide)),
+        }
     }
 }
 
@@ -326,5 +342,23 @@ impl Program {
             },
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn arrays_that_no_record_holds_are_refused_before_their_length_wraps() {
+        let prim = Prim::Plain(Number::F64);
+        for count in [1 << 29, u32::MAX as usize, usize::MAX] {
+            assert_eq!(Step::numbers(prim, count, 0).unwrap_err().kind(), ErrorKind::Limit);
+        }
+        let half = Step::numbers(prim, 1 << 26, 0).unwrap();
+        assert!(matches!(half, Step::Run { bytes, .. } if bytes == MOST_RUN_BYTES / 2));
+        let grouped = crate::schema::regroup(vec![half.clone(), half.clone(), half]);
+        assert_eq!(grouped.len(), 2, "runs are joined up to the limit and not beyond");
     }
 }

@@ -8,7 +8,7 @@ use super::Tree;
 use super::branch::{Branch, BranchId, ElementBranch, Leaf};
 use crate::column::{BufferId, BufferKind, Field, Kind, ListOf, Number, Prim};
 use crate::error::{Error, Result};
-use crate::schema::{Counter, Detail, Element, Program, RunField, Step, Target, TextForm, TypeName};
+use crate::schema::{Counter, Detail, Element, Program, Step, Target, TextForm, TypeName};
 
 /// How the entries of a basket are to be read.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,7 +105,8 @@ fn leaf_prim(leaf: &Leaf) -> Option<Prim> {
 fn leaf_dimensions(leaf: &Leaf) -> Vec<usize> {
     let len = usize::try_from(leaf.len).unwrap_or(0).max(1);
     let dimensions = leaf.dimensions();
-    if dimensions.iter().product::<usize>() == len {
+    let product = dimensions.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
+    if product == Some(len) {
         // `x[1]` is an array of one.
         dimensions
     } else if len == 1 {
@@ -134,7 +135,7 @@ fn leaf_branch(tree: &Tree, branch: &Branch) -> Result<Interpretation> {
             let item = prim_name(prim);
             let number = Kind::Number { buffer: 0, number: prim.number() };
             let buffers = vec![BufferKind::Numbers(prim.number())];
-            let program = run_program(prim, count, buffers.clone());
+            let program = run_program(prim, count, buffers.clone())?;
             let item_kind = dimensioned(number, &dimensions);
             if leaf.count.is_none() {
                 return Ok(Interpretation {
@@ -155,11 +156,10 @@ fn prim_name(prim: Prim) -> String {
     TypeName::Number(prim).to_string()
 }
 
-fn run_program(prim: Prim, count: usize, buffers: Vec<BufferKind>) -> Program {
-    let field = RunField::new(0, count, prim, 0);
-    let bytes = (count * prim.bytes()) as u32;
+fn run_program(prim: Prim, count: usize, buffers: Vec<BufferKind>) -> Result<Program> {
+    let step = Step::numbers(prim, count, 0)?;
     let kind = Kind::Number { buffer: 0, number: prim.number() };
-    Program::of(vec![Step::Run { fields: Box::new([field]), bytes }], kind, buffers)
+    Ok(Program::of(vec![step], kind, buffers))
 }
 
 /// A list of numbers an entry, as many as its bytes hold.
@@ -199,8 +199,7 @@ fn leaf_list(tree: &Tree, branch: &Branch, leaves: &[Leaf]) -> Result<Interpreta
             names.push(format!("{name}: {}", prim_name(prim)));
             match leaf.count {
                 None => {
-                    let field = RunField::new(0, count, prim, values);
-                    steps.push(Step::Run { fields: Box::new([field]), bytes: (count * prim.bytes()) as u32 });
+                    steps.push(Step::numbers(prim, count, values)?);
                     if dimensions.is_empty() {
                         counter = Some((values, prim.number()));
                     }
@@ -217,7 +216,7 @@ fn leaf_list(tree: &Tree, branch: &Branch, leaves: &[Leaf]) -> Result<Interpreta
                         prim,
                         flagged: false,
                         lists: 1,
-                        len: count as u32,
+                        len: u32::try_from(count).unwrap_or(u32::MAX),
                         counter,
                         ends,
                         values,
@@ -238,7 +237,7 @@ fn element_branch(tree: &Tree, branch: &Branch, element: &ElementBranch) -> Resu
     let registry = tree.registry();
     match element.kind {
         3 | 4 => {
-            let program = run_program(Prim::Plain(Number::I32), 1, vec![BufferKind::Numbers(Number::I32)]);
+            let program = run_program(Prim::Plain(Number::I32), 1, vec![BufferKind::Numbers(Number::I32)])?;
             return Ok(rows(program, "int32_t".into()));
         }
         _ if element.id >= 0 && element.kind >= 0 => {}

@@ -100,7 +100,7 @@ impl Compiler<'_> {
                 Ok((collection(item, Some(columns)), list(ListOf::Map, record)))
             }
             TypeName::Bitset(_) => {
-                let (step, kind) = self.run(Prim::Plain(Number::Bool), 1);
+                let (step, kind) = self.run(Prim::Plain(Number::Bool), 1)?;
                 let span = self.seal(vec![step]);
                 Ok((collection(span, None), list(ListOf::Sequence, kind)))
             }
@@ -116,7 +116,7 @@ impl Compiler<'_> {
                 if self.registry.versions(name).is_empty() && !matches!(item_code, 61 | 63) && item_code < 60 {
                     // A plain name that the file does not describe is an enum.
                     let number = plain_number(item_code).unwrap_or(Number::I32);
-                    let (step, kind) = self.run(Prim::Plain(number), 1);
+                    let (step, kind) = self.run(Prim::Plain(number), 1)?;
                     return Ok((vec![step], kind, None));
                 }
                 let (steps, kind) = self.class_value(name, Role::Member)?;
@@ -206,7 +206,7 @@ impl Compiler<'_> {
                     Prim::Double32(_) => Prim::Double32(Packing::Float),
                     other => *other,
                 };
-                let (step, kind) = self.run(prim, 1);
+                let (step, kind) = self.run(prim, 1)?;
                 Ok((vec![step], kind))
             }
             TypeName::StdString => {

@@ -21,14 +21,14 @@ impl Compiler<'_> {
             code if code >= BARE => self.without_frame(element, scope)?,
             code if is_number(code) => {
                 let prim = prim_of(code, element)?;
-                let (step, kind) = self.run(prim, 1);
+                let (step, kind) = self.run(prim, 1)?;
                 if let Kind::Number { buffer, number } = kind {
                     scope.counters.insert(Arc::clone(&element.name), (buffer, number));
                 }
                 (vec![step], kind)
             }
             code if (20..40).contains(&code) && is_number(code - 20) => {
-                let (step, kind) = self.run(prim_of(code - 20, element)?, len);
+                let (step, kind) = self.run(prim_of(code - 20, element)?, len)?;
                 (vec![step], fixed(kind, element))
             }
             // Before version 10, a flag of 2 marks positions of 64 bits.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::custom;
 use super::info::StreamerInfo;
-use super::program::{Body, Custom, Program, Role, RunField, Span, Step, TextForm};
+use super::program::{Body, Custom, MOST_RUN_BYTES, Program, Role, RunField, Span, Step, TextForm};
 use super::registry::Registry;
 use super::shorthand::BARE;
 use super::typename::TypeName;
@@ -143,10 +143,9 @@ impl Compiler<'_> {
         Span { start, end: self.steps.len() as u32 }
     }
 
-    fn run(&mut self, prim: Prim, count: u32) -> (Step, Kind) {
+    fn run(&mut self, prim: Prim, count: u32) -> Result<(Step, Kind)> {
         let buffer = self.buffer(BufferKind::Numbers(prim.number()));
-        let fields = Box::new([RunField { at: 0, count, prim, buffer }]);
-        (Step::Run { fields, bytes: count * prim.bytes() as u32 }, Kind::Number { buffer, number: prim.number() })
+        Ok((Step::numbers(prim, count as usize, buffer)?, Kind::Number { buffer, number: prim.number() }))
     }
 
     fn text(&mut self, form: TextForm) -> (Step, Kind) {
@@ -326,6 +325,7 @@ pub(crate) fn regroup(steps: Vec<Step>) -> Vec<Step> {
     for step in steps {
         if let Step::Run { fields: more, bytes: more_bytes } = &step
             && let Some(Step::Run { fields, bytes }) = out.last_mut()
+            && *bytes <= MOST_RUN_BYTES - *more_bytes
         {
             let shifted = more.iter().map(|field| RunField { at: field.at + *bytes, ..*field });
             *fields = fields.iter().copied().chain(shifted).collect();
