@@ -40,10 +40,6 @@ pub(super) enum Shape {
         prim: Prim,
         /// Numbers an item.
         per_item: usize,
-        /// Buffer of the numbers.
-        values: BufferId,
-        /// Buffer of the ends.
-        ends: BufferId,
     },
     /// Sizes are known once it is decoded.
     Grown,
@@ -139,9 +135,9 @@ fn shape(interpretation: &Interpretation) -> Shape {
     }
     match (interpretation.form, interpretation.program.single_run()) {
         (Form::Rows | Form::RowsOrNothing, Some((prim, count))) => Shape::Fixed { prim, count },
-        (Form::Jagged { ends, prim, per_item }, _) => match &interpretation.buffers[..] {
-            // The numbers, and the ends: nothing else grows.
-            [BufferKind::Numbers(_), BufferKind::Ends] => Shape::List { prim, per_item, values: 0, ends },
+        (Form::Jagged { prim, per_item, .. }, _) => match &interpretation.buffers[..] {
+            // Buffer 0 has the numbers, buffer 1 the ends: nothing else grows.
+            [BufferKind::Numbers(_), BufferKind::Ends] => Shape::List { prim, per_item },
             _ => Shape::Grown,
         },
         _ => Shape::Grown,

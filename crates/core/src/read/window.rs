@@ -87,26 +87,17 @@ impl<'s, 't> Ahead<'s, 't> {
     /// Waits for the window that was asked for last. Embedded baskets have no bytes of their own.
     pub(super) fn take(&mut self, window: &[Segment]) -> Result<Vec<Bytes>> {
         let mut records = vec![Bytes::new(); window.len()];
-        let Some(mut asked) = self.asked.take() else { return Ok(records) };
-        let mut settle = |arrival: Arrival| -> Result<()> {
+        let Some(asked) = self.asked.take() else { return Ok(records) };
+        let mut here = asked.here.into_iter();
+        for _ in 0..asked.missing {
+            let arrival = match here.next() {
+                Some(arrival) => arrival,
+                None => asked.arrivals.recv().map_err(|_| Error::new(ErrorKind::Io, "the store stopped delivering"))?,
+            };
             let bytes = arrival.bytes.map_err(|error| self.tree.place(error))?;
             if let Some(record) = records.get_mut(arrival.id as usize) {
                 *record = bytes;
             }
-            asked.missing = asked.missing.saturating_sub(1);
-            Ok(())
-        };
-        for arrival in std::mem::take(&mut asked.here) {
-            settle(arrival)?;
-        }
-        while asked.missing > 0 {
-            let arrival =
-                asked.arrivals.recv().map_err(|_| Error::new(ErrorKind::Io, "the store stopped delivering"))?;
-            let bytes = arrival.bytes.map_err(|error| self.tree.place(error))?;
-            if let Some(record) = records.get_mut(arrival.id as usize) {
-                *record = bytes;
-            }
-            asked.missing -= 1;
         }
         Ok(records)
     }
@@ -291,7 +282,7 @@ fn prepare(
                 }
             }
         }
-        (Shape::List { prim, per_item, .. }, Some(basket))
+        (Shape::List { prim, per_item }, Some(basket))
             if want.len() == basket.entries as usize
                 && basket.has_offsets()
                 && basket.data_bytes() % (prim.bytes() * per_item) == 0 =>
@@ -354,7 +345,7 @@ fn run(scan: &Scan<'_>, task: &mut Task, bench: &mut Bench) -> Result<()> {
             decode_numbers(prim, from, slot);
             Ok(())
         }
-        (Work::List { values, ends, base }, Shape::List { prim, per_item, .. }) => {
+        (Work::List { values, ends, base }, Shape::List { prim, per_item }) => {
             let Some(basket) = &task.basket else { return Ok(()) };
             let unsealed = basket.unseal(&mut bench.memory, &mut bench.scratch)?;
             let wide = (prim.bytes() * per_item) as u32;
