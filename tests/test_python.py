@@ -564,6 +564,21 @@ def test_any_number_of_threads_reads_the_same(path: str) -> None:
     assert sapwood.open(path, threads=3).threads == 3
 
 
+def test_files_share_the_threads_of_their_process(path: str) -> None:
+    def threads() -> int:
+        return len(os.listdir("/proc/self/task"))
+
+    if not os.path.isdir("/proc/self/task"):
+        pytest.skip("this system does not list its threads")
+    files = [sapwood.open(path, threads=3)]
+    files[0]["folder/tree"].arrays()
+    before = threads()
+    for _ in range(20):
+        files.append(sapwood.open(path, threads=3))
+        files[-1]["folder/tree"].arrays()
+    assert threads() <= before
+
+
 def test_several_python_threads_read_at_once(path: str) -> None:
     tree = sapwood.open(path, threads=1)["folder/tree"]
     expected = tree.arrays()

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use sapwood::OpenOptions;
 use sapwood::container::{Key, Record, datime_text};
 use sapwood::io::MemoryStore;
 use sapwood::wire::Limits;
-use sapwood::{OpenOptions, Session};
 
 use crate::errors::raise;
 use crate::object::Object;
+use crate::sessions;
 use crate::tree::Tree;
 
 /// A file that is open.
@@ -54,7 +55,7 @@ impl File {
     /// The same file with threads of its own: a child process has none of its parent's.
     fn renewed(&self, py: Python<'_>) -> PyResult<Self> {
         let old = self.0.options();
-        let session = Session::with_threads(old.session.threads());
+        let session = sessions::shared(old.session.threads());
         let options = OpenOptions { session, ..old.clone() };
         let store = Arc::clone(self.0.store());
         py.detach(|| sapwood::File::from_store(store, options)).map(Self).map_err(raise)
@@ -169,5 +170,5 @@ fn options(threads: usize, object_limit: Option<u64>) -> OpenOptions {
     if let Some(bytes) = object_limit {
         limits.object_bytes = bytes;
     }
-    OpenOptions { limits, session: Session::with_threads(threads) }
+    OpenOptions { limits, session: sessions::shared(threads) }
 }

@@ -8,6 +8,7 @@ mod column;
 mod errors;
 mod file;
 mod object;
+mod sessions;
 mod tree;
 
 use pyo3::prelude::*;
