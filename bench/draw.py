@@ -127,6 +127,16 @@ def two_threads(rows: Rows, names: list[str]) -> str:
     return table([*head, "Sapwood's gain / limit's"], body)
 
 
+def compiled(rows: Rows, names: list[str]) -> str:
+    body = []
+    for name in names:
+        plain = seconds(rows.get((name, "all", "limit", "plain")), "cpu")
+        ours = seconds(rows.get((name, "all", "sapwood", "iterate")), "cpu")
+        if plain and ours:
+            body.append([label(name), shown(plain), shown(ours), f"{100 * (1 - ours / plain):.0f} %"])
+    return table(["CPU seconds", "value by value", "Sapwood iterate", "saved"], body) if body else ""
+
+
 def opening(rows: Rows, names: list[str]) -> str:
     body = []
     for name in names:
@@ -229,6 +239,16 @@ def draw(results: dict[str, Any], docs: Path) -> None:
         ]
     if having("threads"):
         text += ["## Two threads\n", two_threads(rows, having("threads"))]
+    programs = compiled(rows, having("all"))
+    if programs:
+        text += [
+            "## Compiled programs\n",
+            (
+                "Whole objects, decoded by the engine's compiled programs and by a loop that inflates as the limit does and looks "
+                "up the type of each value when it comes to it (`bench/limit/src/plain.rs`); memory reused in both.\n"
+            ),
+            programs,
+        ]
     if having("open"):
         text += ["## Opening a tree of 10,000 branches\n", opening(rows, having("open"))]
     if having("memory"):

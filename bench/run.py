@@ -51,6 +51,13 @@ def busy_seconds() -> tuple[float, float]:
     return spent, t.user + t.system + t.children_user + t.children_system
 
 
+def without_paths(text: str) -> str:
+    """An error's words without the folders of this machine."""
+    for folder in (DATA, HERE.parent, sys.prefix, Path.home()):
+        text = text.replace(f"{folder}/", "")
+    return text
+
+
 def run(command: list[str]) -> list[dict[str, Any]]:
     """The JSON lines that a command prints. `others`: the share of the machine that other processes used."""
     (machine, own), began = busy_seconds(), time.perf_counter()
@@ -61,9 +68,13 @@ def run(command: list[str]) -> list[dict[str, Any]]:
     (machine2, own2), seconds = busy_seconds(), time.perf_counter() - began
     lines = [x for x in done.stdout.splitlines() if x.startswith("{")]
     if not lines:
-        return [{"error": f"exit code {done.returncode}: {done.stderr.strip()[-200:]}"}]
+        return [{"error": f"exit code {done.returncode}: {without_paths(done.stderr.strip()[-200:])}"}]
     share = (machine2 - machine - (own2 - own)) / max(seconds * (os.cpu_count() or 1), 1e-3)
-    return [{**json.loads(x), "others": round(max(share, 0.0), 3)} for x in lines]
+    answers = [json.loads(x) for x in lines]
+    for answer in answers:
+        if "error" in answer:
+            answer["error"] = without_paths(answer["error"])
+    return [{**x, "others": round(max(share, 0.0), 3)} for x in answers]
 
 
 def ways_of(reader: str, i: Input, workload: str) -> list[str]:
@@ -80,7 +91,9 @@ def ways_of(reader: str, i: Input, workload: str) -> list[str]:
     if workload == "open":
         return ["open"]
     if reader == "limit":
-        return [] if workload == "memory" else ["fresh", "reused"]
+        if workload == "memory":
+            return []
+        return ["fresh", "reused", *(["plain"] if i.family == "event_whole" and workload == "all" else [])]
     if reader == "sapwood":
         return ["arrays", "iterate"]
     return ["arrays"]
@@ -109,7 +122,9 @@ def measure(
         index = str(path.with_suffix(".index"))
         for way in ways:
             command = [str(limit), index, "--repeat", str(args.repeat), "--threads", str(threads)]
-            command += ["--record"] if way == "open" else ["--memory", way, "--sums"]
+            command += ["--record"] if way == "open" else ["--sums"]
+            command += ["--plain", "--memory", "reused"] if way == "plain" else []
+            command += ["--memory", way] if way in ("fresh", "reused") else []
             command += ["--columns", ",".join(columns)] if columns else []
             r = run(command)[0]
             if "sums" in r:

@@ -3,15 +3,16 @@
 //! (`bench/index.py`). No reader can be faster than this by more than the noise.
 //!
 //! ```text
-//! limit INDEX [--threads N] [--memory fresh|reused] [--repeat N] [--columns a,b,c] [--sums] [--record]
+//! limit INDEX [--threads N] [--memory fresh|reused] [--repeat N] [--columns a,b,c] [--sums] [--record] [--plain]
 //! ```
 //!
 //! Prints one JSON line: CPU and wall seconds of each run, bytes of the answer, and with `--sums` the sum of each column.
 //! `fresh` allocates the answer anew in each run (its pages have to come from the kernel), `reused` only once.
-//! `--record` only inflates the tree's own record: the limit of opening it.
+//! `--record` only inflates the tree's own record: the limit of opening it. `--plain` decodes whole objects value by value.
 
 mod index;
 mod inflate;
+mod plain;
 mod swap;
 
 use std::fs::File;
@@ -244,6 +245,20 @@ fn run(file: &[u8], index: &Index, wanted: &[usize], answer: &mut [Vec<Column>],
     }
 }
 
+/// The same in one thread, with whole objects decoded value by value.
+fn run_plain(file: &[u8], index: &Index, wanted: &[usize], answer: &mut [Vec<Column>]) {
+    let mut inflater = Inflater::new();
+    let mut scratch = vec![0u8; index.largest + 16];
+    for (columns, &b) in answer.iter_mut().zip(wanted) {
+        let b = &index.branches[b];
+        assert!(b.kind == Kind::Rows, "only whole objects are decoded value by value");
+        for k in &b.baskets {
+            let d = inflater.payload(&file[k.seek..k.seek + k.nbytes], k.keylen, k.objlen, &mut scratch);
+            plain::place_rows(d, b, k, columns);
+        }
+    }
+}
+
 /// Seconds of all threads of this process, in the program and in the kernel.
 fn cpu_seconds() -> f64 {
     // SAFETY: getrusage fills the struct that it is given
@@ -282,7 +297,7 @@ fn main() {
     let mut args = std::env::args().skip(1);
     let path = args.next().expect("limit INDEX [options]");
     let (mut threads, mut fresh, mut repeat, mut columns) = (1, true, 1, Vec::new());
-    let (mut sums, mut record) = (false, false);
+    let (mut sums, mut record, mut plain) = (false, false, false);
     while let Some(a) = args.next() {
         let mut value = || args.next().expect("an option lacks its value");
         match a.as_str() {
@@ -292,6 +307,7 @@ fn main() {
             "--columns" => columns = value().split(',').map(String::from).collect(),
             "--sums" => sums = true,
             "--record" => record = true,
+            "--plain" => plain = true,
             other => panic!("no option {other}"),
         }
     }
@@ -320,7 +336,11 @@ fn main() {
             if fresh {
                 answer = make();
             }
-            run(&map, &index, &wanted, &mut answer, threads);
+            if plain {
+                run_plain(&map, &index, &wanted, &mut answer);
+            } else {
+                run(&map, &index, &wanted, &mut answer, threads);
+            }
         }
         cpu.push(cpu_seconds() - c);
         wall.push(w.elapsed().as_secs_f64());
