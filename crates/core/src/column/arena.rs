@@ -6,9 +6,8 @@ use crate::memory::Memory;
 
 /// One buffer of an answer while it is filled.
 ///
-/// A reservation is an upper bound: pages that nobody touches cost nothing. Pieces are handed out in the order of
-/// entries and may be filled by any thread; they lie side by side, so that joining them is free. Where the bound proves
-/// too low, a further reservation is made, and joining copies what is in it.
+/// Pieces are handed out in the order of entries and may be filled by any thread; they lie side by side, so that joining
+/// them is free. Where a reservation proves too low, a further one is made, and joining copies what is in it.
 #[derive(Debug)]
 pub(crate) struct Arena {
     memory: Memory,
@@ -17,17 +16,16 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// A reservation of `bytes`.
-    pub(crate) fn reserve(memory: &Memory, bytes: usize) -> Self {
-        Self { memory: memory.clone(), free: memory.take(bytes), filled: BytesMut::new() }
+    /// No memory yet: the first piece reserves.
+    pub(crate) fn new(memory: &Memory) -> Self {
+        Self { memory: memory.clone(), free: BytesMut::new(), filled: BytesMut::new() }
     }
 
-    /// The next piece. Its content is arbitrary.
-    pub(crate) fn slot(&mut self, bytes: usize) -> BytesMut {
+    /// The next piece. Its content is arbitrary. Where it does not fit, `expected` bytes are reserved, for this piece and
+    /// those to come.
+    pub(crate) fn slot(&mut self, bytes: usize, expected: impl FnOnce() -> usize) -> BytesMut {
         if bytes > self.free.len() {
-            // Grows by half of what there is, so that a bad bound costs few copies.
-            let more = bytes.max(self.filled.len() / 2);
-            self.free = self.memory.take(more);
+            self.free = self.memory.take(bytes.max(expected()));
         }
         self.free.split_to(bytes)
     }
@@ -62,9 +60,9 @@ mod tests {
     #[test]
     fn pieces_of_one_reservation_are_joined_where_they_lie() {
         let memory = Memory::new(1 << 30);
-        let mut arena = Arena::reserve(&memory, 1 << 20);
-        let mut first = arena.slot(10);
-        let mut second = arena.slot(20);
+        let mut arena = Arena::new(&memory);
+        let mut first = arena.slot(10, || 1 << 20);
+        let mut second = arena.slot(20, || 0);
         second.fill(2);
         first.fill(1);
         let place = first.as_ptr();
@@ -78,9 +76,9 @@ mod tests {
     #[test]
     fn a_bound_that_is_too_low_costs_a_copy_and_nothing_else() {
         let memory = Memory::new(1 << 30);
-        let mut arena = Arena::reserve(&memory, 8);
+        let mut arena = Arena::new(&memory);
         for value in 0..50_u8 {
-            let mut slot = arena.slot(3);
+            let mut slot = arena.slot(3, || 8);
             slot.fill(value);
             arena.fill(slot);
         }

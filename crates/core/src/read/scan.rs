@@ -149,17 +149,58 @@ pub(super) type Places = Vec<(BytesMut, i64)>;
 
 /// The column of one branch while it is filled.
 pub(super) struct Answer {
-    arenas: Vec<Arena>,
-    /// Items so far, for each buffer of ends.
-    bases: Vec<i64>,
+    buffers: Vec<Growing>,
+    /// Rows of the whole column.
+    wanted: usize,
     pub(super) rows: usize,
     pub(super) objects: Objects,
     /// Parts to be used again, with room for their places.
     pub(super) spare: Vec<(Part, Places)>,
 }
 
+/// One buffer of the column.
+struct Growing {
+    arena: Arena,
+    kind: BufferKind,
+    /// The most that is reserved at once: exact where entries have one length, else from the branch's uncompressed bytes.
+    most_bytes: usize,
+    is_exact: bool,
+    /// Rows whose pieces were handed out.
+    handed: usize,
+    /// Items so far, for a buffer of ends.
+    items: i64,
+}
+
+impl Growing {
+    /// The next piece, for `rows` of `wanted` rows. What is reserved for those to come follows from it, for baskets of a
+    /// branch are much alike.
+    fn slot(&mut self, bytes: usize, rows: usize, wanted: usize) -> BytesMut {
+        let (most, exact) = (self.most_bytes, self.is_exact);
+        let left = wanted.saturating_sub(self.handed) as u128;
+        let expected = move || {
+            if exact {
+                return most;
+            }
+            let alike = bytes as u128 * left / (rows as u128).max(1);
+            usize::try_from(alike + alike / 8 + 64).map_or(most, |alike| alike.min(most))
+        };
+        let piece = match (self.kind, self.handed) {
+            (BufferKind::Ends, 0) => {
+                // Offsets begin with 0.
+                let mut zero = self.arena.slot(8, || expected().max(bytes + 8));
+                zero.fill(0);
+                self.arena.fill(zero);
+                self.arena.slot(bytes, || bytes)
+            }
+            _ => self.arena.slot(bytes, expected),
+        };
+        self.handed += rows;
+        piece
+    }
+}
+
 impl Answer {
-    /// Reserves memory by upper bounds: exact where entries have one length, the branch's uncompressed bytes elsewhere.
+    /// An empty column of `entries`.
     pub(super) fn new(scan: &Scan<'_>, memory: &Memory, entries: &Range<u64>) -> Result<Self> {
         let rows = entries.end.saturating_sub(entries.start);
         let limits = &scan.tree.file().options().limits;
@@ -168,47 +209,44 @@ impl Answer {
         // In proportion to the entries, with a margin for baskets that are not all alike.
         let share = (u128::from(scan.branch.tot_bytes) * u128::from(rows) / u128::from(all)) as u64;
         let bound = share + share / 4 + 4096;
-        let sizes = scan.interpretation.buffers.iter().map(|kind| match (kind, scan.shape) {
-            (_, Shape::Fixed { prim, count }) => rows.saturating_mul((count * prim.number().bytes()) as u64),
-            (BufferKind::Ends, Shape::List { .. }) => 8 * (rows + 1),
-            (BufferKind::Numbers(_), Shape::List { prim, .. }) => {
-                bound.saturating_mul(prim.number().bytes() as u64) / prim.bytes() as u64
-            }
-            // Most buffers of a record hold a part of the bytes only: they grow where the first bound is too low.
-            (BufferKind::Ends, _) => 8 * (rows + 1),
-            _ => bound / scan.interpretation.buffers.len().max(1) as u64,
+        let mut total = share;
+        let buffers = scan.interpretation.buffers.iter().map(|&kind| {
+            let (most, is_exact) = match (kind, scan.shape) {
+                (_, Shape::Fixed { prim, count }) => {
+                    (rows.saturating_mul((count * prim.number().bytes()) as u64), true)
+                }
+                (BufferKind::Ends, Shape::List { .. }) => (8 * (rows + 1), true),
+                (BufferKind::Numbers(_), Shape::List { prim, .. }) => {
+                    (bound.saturating_mul(prim.number().bytes() as u64) / prim.bytes() as u64, false)
+                }
+                (BufferKind::Ends, _) => (8 * (rows + 1) + bound, false),
+                // Double32_t may take twice the room.
+                _ => (bound.saturating_mul(2), false),
+            };
+            total = total.max(if is_exact { most } else { 0 });
+            let (arena, most_bytes) = (Arena::new(memory), most as usize);
+            Growing { arena, kind, most_bytes, is_exact, handed: 0, items: 0 }
         });
-        let sizes: Vec<u64> = sizes.collect();
-        let total: u64 = sizes.iter().fold(0, |sum, size| sum.saturating_add(*size));
+        let buffers: Vec<Growing> = buffers.collect();
         if total > limits.answer_bytes {
             return Err(Error::limit("the answer is larger than the limit", limits.answer_bytes, total));
         }
-        let mut arenas: Vec<Arena> = sizes.iter().map(|&bytes| Arena::reserve(memory, bytes as usize)).collect();
-        for (arena, kind) in arenas.iter_mut().zip(&scan.interpretation.buffers) {
-            if *kind == BufferKind::Ends {
-                // Offsets begin with 0.
-                let mut zero = arena.slot(8);
-                zero.fill(0);
-                arena.fill(zero);
-            }
-        }
-        let bases = vec![0; arenas.len()];
-        Ok(Self { arenas, bases, rows: 0, objects: Objects::default(), spare: Vec::new() })
+        Ok(Self { buffers, wanted: rows as usize, rows: 0, objects: Objects::default(), spare: Vec::new() })
     }
 
-    /// The next piece of a buffer, as wide as `bytes`.
-    pub(super) fn slot(&mut self, buffer: BufferId, bytes: usize) -> BytesMut {
-        self.arenas[buffer as usize].slot(bytes)
+    /// The next piece of a buffer, as wide as `bytes`, for `rows` rows.
+    pub(super) fn slot(&mut self, buffer: BufferId, bytes: usize, rows: usize) -> BytesMut {
+        self.buffers[buffer as usize].slot(bytes, rows, self.wanted)
     }
 
     /// Takes a piece back, filled.
     pub(super) fn fill(&mut self, buffer: BufferId, slot: BytesMut) {
-        self.arenas[buffer as usize].fill(slot);
+        self.buffers[buffer as usize].arena.fill(slot);
     }
 
     /// Items in front of the next piece of a buffer of ends, of which `items` more are handed out.
     pub(super) fn base(&mut self, buffer: BufferId, items: i64) -> i64 {
-        let base = &mut self.bases[buffer as usize];
+        let base = &mut self.buffers[buffer as usize].items;
         let before = *base;
         *base += items;
         before
@@ -222,14 +260,14 @@ impl Answer {
     /// Pieces for all buffers of a part, with the items in front of each.
     pub(super) fn places(&mut self, kinds: &[BufferKind], part: &Part, slots: &mut Places) {
         for (id, kind) in kinds.iter().enumerate() {
-            let id = id as BufferId;
+            let (id, rows) = (id as BufferId, part.rows);
             slots.push(match kind {
-                BufferKind::Numbers(_) | BufferKind::Bytes => (self.slot(id, part.bytes(id).len()), 0),
-                BufferKind::Objects => (self.slot(id, 4 * part.words(id).len()), 0),
+                BufferKind::Numbers(_) | BufferKind::Bytes => (self.slot(id, part.bytes(id).len(), rows), 0),
+                BufferKind::Objects => (self.slot(id, 4 * part.words(id).len(), rows), 0),
                 BufferKind::Ends => {
                     let words = part.words(id);
                     let base = self.base(id, i64::from(words.last().copied().unwrap_or(0)));
-                    (self.slot(id, 8 * words.len()), base)
+                    (self.slot(id, 8 * words.len(), rows), base)
                 }
             });
         }
@@ -239,7 +277,14 @@ impl Answer {
     pub(super) fn finish(self, scan: &Scan<'_>) -> Column {
         let pointing = scan.shape == Shape::Pointing;
         let objects = pointing.then(|| Arc::new(self.objects));
-        let buffers = self.arenas.into_iter().map(Arena::join).collect();
+        let whole = |mut buffer: Growing| {
+            if buffer.handed == 0 && buffer.kind == BufferKind::Ends {
+                let nothing = buffer.slot(0, 0, 0);
+                buffer.arena.fill(nothing);
+            }
+            buffer.arena.join()
+        };
+        let buffers = self.buffers.into_iter().map(whole).collect();
         Column::new(scan.interpretation.kind.clone(), self.rows, buffers, objects)
     }
 }

@@ -270,9 +270,9 @@ fn prepare(
             let bytes = want.len().checked_mul(count * prim.number().bytes());
             let entry_bytes = count * prim.bytes();
             match (bytes, &basket) {
-                (Some(bytes), None) => Work::Fixed(answer.slot(0, bytes)),
+                (Some(bytes), None) => Work::Fixed(answer.slot(0, bytes, want.len())),
                 (Some(bytes), Some(basket)) if basket.data_bytes() == entry_bytes * basket.entries as usize => {
-                    Work::Fixed(answer.slot(0, bytes))
+                    Work::Fixed(answer.slot(0, bytes, want.len()))
                 }
                 (_, basket) => {
                     let (entries, found) =
@@ -289,8 +289,8 @@ fn prepare(
         {
             let items = basket.data_bytes() / (prim.bytes() * per_item);
             let base = answer.base(1, items as i64);
-            let values = answer.slot(0, items * per_item * prim.number().bytes());
-            Work::List { values, ends: answer.slot(1, 8 * want.len()), base }
+            let values = answer.slot(0, items * per_item * prim.number().bytes(), want.len());
+            Work::List { values, ends: answer.slot(1, 8 * want.len(), want.len()), base }
         }
         (Shape::List { .. }, _) => {
             // The header does not tell: decoded here, in order, so that the pieces behind it find their place.
