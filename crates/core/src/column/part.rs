@@ -3,6 +3,7 @@
 use super::number::{unpack_mantissa, unpack_range};
 use super::{BufferId, Number, Packing, Prim};
 use crate::error::{Error, Result};
+use crate::wire::Reader;
 
 /// What a buffer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +124,7 @@ impl Part {
                 words.push(end);
                 Ok(())
             }
-            None => Err(Error::limit("more than 4 G items in one basket", u64::from(u32::MAX), items as u64)),
+            None => Err(too_many(items)),
         }
     }
 
@@ -132,6 +133,39 @@ impl Part {
     pub(crate) fn push_text(&mut self, offsets: BufferId, bytes: BufferId, text: &[u8]) -> Result<()> {
         self.bytes_mut(bytes).extend_from_slice(text);
         self.end_list(offsets, text.len())
+    }
+
+    /// Appends lists of numbers: each a count, and so many times `per_item` numbers.
+    ///
+    /// Lists are short: their bytes are gathered first, and swapped all at once.
+    pub(crate) fn push_lists(
+        &mut self,
+        (values, prim, per_item): (BufferId, Prim, usize),
+        ends: BufferId,
+        lists: usize,
+        reader: &mut Reader<'_>,
+    ) -> Result<()> {
+        let wide = prim.bytes() * per_item;
+        let pair = self.buffers.get_disjoint_mut([values as usize, ends as usize]);
+        let (Prim::Plain(number), Ok([Growing::Bytes(into), Growing::Words(words)])) = (prim, pair) else {
+            for _ in 0..lists {
+                let items = reader.count()?;
+                let from = reader.take(items.saturating_mul(wide))?;
+                self.push_numbers(values, prim, from, 1, items * per_item, from.len());
+                self.end_list(ends, items)?;
+            }
+            return Ok(());
+        };
+        let old = into.len();
+        let mut end = words.last().copied().unwrap_or(0);
+        for _ in 0..lists {
+            let items = reader.count()?;
+            into.extend_from_slice(reader.take(items.saturating_mul(wide))?);
+            end = u32::try_from(items).ok().and_then(|items| end.checked_add(items)).ok_or_else(|| too_many(items))?;
+            words.push(end);
+        }
+        swap_in_place(number, &mut into[old..]);
+        Ok(())
     }
 
     /// Appends `rows` times `count` numbers: row `i` begins at byte `i * stride` of `from`.
@@ -164,6 +198,11 @@ impl Part {
             append(into, prim, &from[row * stride..row * stride + count * width]);
         }
     }
+}
+
+#[cold]
+fn too_many(items: usize) -> Error {
+    Error::limit("more than 4 G items in one basket", u64::from(u32::MAX), items as u64)
 }
 
 fn append_strided<const W: usize>(into: &mut Vec<u8>, from: &[u8], rows: usize, stride: usize, prim: Prim) {
@@ -248,6 +287,22 @@ pub(crate) fn swap<const W: usize>(from: &[u8], into: &mut [u8]) {
     });
 }
 
+/// Big-endian numbers that are where they should be, to native ones.
+fn swap_in_place(number: Number, numbers: &mut [u8]) {
+    fn reverse<const W: usize>(numbers: &mut [u8]) {
+        if cfg!(target_endian = "little") {
+            numbers.as_chunks_mut::<W>().0.iter_mut().for_each(|value| value.reverse());
+        }
+    }
+    match number.bytes() {
+        1 if number == Number::Bool => numbers.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0)),
+        1 => {}
+        2 => reverse::<2>(numbers),
+        4 => reverse::<4>(numbers),
+        _ => reverse::<8>(numbers),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -268,6 +323,18 @@ mod tests {
         let mut out = [9; 3];
         decode_numbers(Prim::Plain(Number::Bool), &[0, 1, 0x99], &mut out);
         assert_eq!(out, [0, 1, 1]);
+    }
+
+    #[test]
+    fn gathered_lists_equal_lists_one_by_one() {
+        let kinds = [BufferKind::Numbers(Number::U16), BufferKind::Ends];
+        let bytes = [0, 0, 0, 2, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 1, 5, 6];
+        let mut part = Part::new(&kinds);
+        let mut reader = Reader::new(&bytes);
+        part.push_lists((0, Prim::Plain(Number::U16), 1), 1, 3, &mut reader).unwrap();
+        let expected: Vec<u8> = [0x0102_u16, 0x0304, 0x0506].iter().flat_map(|value| value.to_ne_bytes()).collect();
+        assert_eq!((part.bytes(0), part.words(1)), (&expected[..], &[2, 2, 3][..]));
+        assert!(part.push_lists((0, Prim::Plain(Number::U16), 1), 1, 1, &mut reader).is_err(), "no count follows");
     }
 
     #[test]

@@ -318,13 +318,8 @@ impl Machine<'_> {
         if let [Step::Run { fields, bytes }] = &program.steps[item.start as usize..item.end as usize]
             && let [field] = &**fields
         {
-            for _ in 0..lists {
-                let items = reader.count()?;
-                let from = reader.take(items.saturating_mul(*bytes as usize))?;
-                part.push_numbers(field.buffer, field.prim, from, 1, items * field.count as usize, from.len());
-                part.end_list(ends, items)?;
-            }
-            return Ok(());
+            debug_assert_eq!(*bytes as usize, field.prim.bytes() * field.count as usize);
+            return part.push_lists((field.buffer, field.prim, field.count as usize), ends, lists, reader);
         }
         for _ in 0..lists {
             let items = reader.count()?;
