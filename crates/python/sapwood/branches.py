@@ -28,8 +28,11 @@ class HasBranches:
     C++ words; ``filter_branch`` is a function of the branch. See :mod:`sapwood.filters`.
     """
 
-    _children: Sequence[Branch]
     _first: dict[str, Branch] | None = None
+
+    @property
+    def _children(self) -> Sequence[Branch]:
+        raise NotImplementedError
 
     @property
     def branches(self) -> list[Branch]:

@@ -24,15 +24,30 @@ class Tree(HasBranches):
         self._root = file
         self._path = path
         self._generation = session.generation()
-        self._all: list[Branch] = []
-        self._children: list[Branch] = []
-        for id, (name, above) in enumerate(core.outline()):
-            parent = None if above is None else self._all[above]
-            branch = Branch(self, id, name, parent)
-            self._all.append(branch)
-            (self if parent is None else parent)._children.append(branch)
+        self._outline: tuple[list[Branch], list[Branch]] | None = None
         self._names: dict[str, Branch] | None = None
         self._aliases: dict[str, str] | None = None
+
+    def _branches(self) -> tuple[list[Branch], list[Branch]]:
+        """All branches, and those at the top: made on first use, for a wide tree has many."""
+        if self._outline is None:
+            branches: list[Branch] = []
+            top: list[Branch] = []
+            for id, (name, above) in enumerate(self._core.outline()):
+                parent = None if above is None else branches[above]
+                branch = Branch(self, id, name, parent)
+                branches.append(branch)
+                (top if parent is None else parent._below).append(branch)
+            self._outline = branches, top
+        return self._outline
+
+    @property
+    def _all(self) -> list[Branch]:
+        return self._branches()[0]
+
+    @property
+    def _children(self) -> list[Branch]:
+        return self._branches()[1]
 
     @property
     def _core(self) -> Any:

@@ -38,9 +38,24 @@ pub struct Part {
 impl Part {
     /// An empty part with these buffers.
     pub fn new(kinds: &[BufferKind]) -> Self {
+        Self::with_room(kinds, 0, &mut 0)
+    }
+
+    /// An empty part with room for so many rows, or for as many as `room_bytes` hold, from which it takes its share:
+    /// growing step by step would touch twice the memory.
+    pub(crate) fn with_room(kinds: &[BufferKind], rows: usize, room_bytes: &mut usize) -> Self {
+        const TEXT_BYTES: usize = 16;
+        let width = |kind: &BufferKind| match kind {
+            BufferKind::Numbers(number) => number.bytes(),
+            BufferKind::Bytes => TEXT_BYTES,
+            BufferKind::Ends | BufferKind::Objects => 4,
+        };
+        let row_bytes = kinds.iter().map(width).sum::<usize>().max(1);
+        let rows = rows.min(*room_bytes / row_bytes);
+        *room_bytes -= rows * row_bytes;
         let buffers = kinds.iter().map(|kind| match kind {
-            BufferKind::Numbers(_) | BufferKind::Bytes => Growing::Bytes(Vec::new()),
-            BufferKind::Ends | BufferKind::Objects => Growing::Words(Vec::new()),
+            BufferKind::Numbers(_) | BufferKind::Bytes => Growing::Bytes(Vec::with_capacity(rows * width(kind))),
+            BufferKind::Ends | BufferKind::Objects => Growing::Words(Vec::with_capacity(rows)),
         });
         Self { buffers: buffers.collect(), rows: 0 }
     }

@@ -28,6 +28,8 @@ pub struct Objects {
     /// Table of the last row.
     last_table: u32,
     pending: VecDeque<Pending>,
+    /// Bytes of objects that waited, as far as no memory is set aside for them: what bounds setting aside.
+    room_bytes: usize,
     failures: HashMap<u32, Error>,
 }
 
@@ -184,6 +186,7 @@ impl Objects {
     }
 
     pub(super) fn defer(&mut self, id: u32, class: Arc<str>, at: usize, end: usize) {
+        self.room_bytes = self.room_bytes.saturating_add(end.saturating_sub(at));
         self.pending.push_back(Pending { id, class, at, end });
     }
 
@@ -243,7 +246,8 @@ impl Objects {
             closed: false,
         });
         self.open.entry(key).or_insert(index);
-        (index, Part::new(&program.buffers))
+        // Objects that wait are most often of the class that comes first among them.
+        (index, Part::with_room(&program.buffers, self.pending.len() + 1, &mut self.room_bytes))
     }
 
     pub(super) fn close(&mut self, index: u32, part: Part) {
