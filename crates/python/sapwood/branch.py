@@ -25,13 +25,13 @@ class Branch(HasBranches):
         self.name: str = name
         """Its name (``fName``)."""
         self._parent = parent
-        self._below: list[Branch] = []
+        self._subbranches: list[Branch] = []
         self._facts: dict[str, Any] | None = None
         self._interpretation: Interpretation | None = None
 
     @property
     def _children(self) -> list[Branch]:
-        return self._below
+        return self._subbranches
 
     @property
     def _row(self) -> dict[str, Any]:

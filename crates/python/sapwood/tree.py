@@ -37,7 +37,7 @@ class Tree(HasBranches):
                 parent = None if above is None else branches[above]
                 branch = Branch(self, id, name, parent)
                 branches.append(branch)
-                (top if parent is None else parent._below).append(branch)
+                (top if parent is None else parent._subbranches).append(branch)
             self._outline = branches, top
         return self._outline
 
