@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::shorthand::BARE;
 use crate::error::{Error, Result};
-use crate::wire::{Limits, Reader, Slot, text};
+use crate::wire::{Limits, Reader, Slot, Writer, text};
 
 /// `TStreamerInfo`: one class at one version.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,9 @@ pub struct StreamerInfo {
 /// `TStreamerElement`: a base or member.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Element {
-    /// Which subclass of `TStreamerElement` it is, with what that adds.
+    /// Which subclass of `TStreamerElement` it is.
+    pub class: &'static str,
+    /// What that class adds.
     pub detail: Detail,
     /// Member or base name.
     pub name: Arc<str>,
@@ -43,6 +45,23 @@ pub struct Element {
     /// `fTypeName`.
     pub type_name: Arc<str>,
 }
+
+/// Subclasses of `TStreamerElement`.
+const ELEMENTS: [&str; 13] = [
+    "TStreamerBase",
+    "TStreamerBasicType",
+    "TStreamerBasicPointer",
+    "TStreamerLoop",
+    "TStreamerString",
+    "TStreamerObject",
+    "TStreamerObjectAny",
+    "TStreamerObjectPointer",
+    "TStreamerObjectAnyPointer",
+    "TStreamerSTL",
+    "TStreamerSTLstring",
+    "TStreamerArtificial",
+    "TStreamerElement",
+];
 
 /// What the subclasses of `TStreamerElement` add.
 #[derive(Clone, Debug, PartialEq)]
@@ -201,6 +220,7 @@ fn read_element(reader: &mut Reader<'_>, class: &[u8]) -> Result<Element> {
     }
     let extents = max_index.iter().take(dimensions.clamp(0, 5) as usize).map(|&extent| extent.max(0) as u32).collect();
     Ok(Element {
+        class: ELEMENTS.iter().find(|known| known.as_bytes() == class).unwrap_or(&"TStreamerElement"),
         detail,
         name: name.into(),
         title: title.into(),
@@ -234,4 +254,110 @@ pub(crate) fn named(reader: &mut Reader<'_>) -> Result<(String, String)> {
     let title = reader.text()?;
     reader.finish(frame, "TNamed")?;
     Ok((name, title))
+}
+
+/// Writes the payload of the StreamerInfo record.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::schema::{StreamerInfo, read_infos, write_infos};
+/// let named = StreamerInfo::of_root("TNamed").unwrap();
+/// let payload = write_infos([&**named], 64);
+/// assert_eq!(read_infos(&payload, 64, &sapwood::wire::Limits::default())?, [(**named).clone()]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn write_infos<'a>(infos: impl IntoIterator<Item = &'a StreamerInfo>, keylen: usize) -> Vec<u8> {
+    let infos: Vec<_> = infos.into_iter().collect();
+    let mut writer = Writer::with_origin(keylen);
+    writer.framed(5, |list| {
+        write_object(list, 0);
+        list.string(b"");
+        list.u32(infos.len() as u32);
+        for info in &infos {
+            list.object("TStreamerInfo", |writer| write_info(writer, info));
+            list.string(b"");
+        }
+    });
+    writer.into_bytes()
+}
+
+fn write_info(writer: &mut Writer, info: &StreamerInfo) {
+    /// Set in every `TStreamerInfo` that ROOT writes.
+    const BITS: u32 = 1 << 16;
+    writer.framed(9, |writer| {
+        write_named(writer, BITS, &info.name, "");
+        writer.u32(info.checksum);
+        writer.i32(info.version);
+        writer.object("TObjArray", |writer| {
+            writer.framed(3, |array| {
+                write_object(array, 0);
+                array.string(b"");
+                array.u32(info.elements.len() as u32);
+                array.u32(0);
+                for element in &info.elements {
+                    array.object(element.class, |writer| write_element(writer, element));
+                }
+            });
+        });
+    });
+}
+
+fn write_element(writer: &mut Writer, element: &Element) {
+    let body = |writer: &mut Writer| {
+        writer.framed(4, |writer| {
+            write_named(writer, 0, &element.name, &element.title);
+            writer.i32(element.code);
+            writer.i32(element.size);
+            writer.u32(element.array_length);
+            writer.u32(element.extents.len() as u32);
+            element.max_index.iter().for_each(|&extent| writer.i32(extent));
+            writer.string(element.type_name.as_bytes());
+        });
+    };
+    let version = match element.detail {
+        Detail::Base { .. } => 3,
+        _ => 2,
+    };
+    writer.framed(version, |writer| match &element.detail {
+        Detail::Base { version } => {
+            body(writer);
+            writer.i32(*version);
+        }
+        Detail::Counted { count_version, count_name, count_class, .. } => {
+            body(writer);
+            writer.i32(*count_version);
+            writer.string(count_name.as_bytes());
+            writer.string(count_class.as_bytes());
+        }
+        Detail::Stl { stl_type, item_code } => {
+            body(writer);
+            writer.i32(*stl_type);
+            writer.i32(*item_code);
+        }
+        // A string derives from the class of the collections.
+        Detail::StlString => writer.framed(3, |writer| {
+            const STRING: i32 = 365;
+            body(writer);
+            writer.i32(STRING);
+            writer.i32(STRING);
+        }),
+        Detail::Artificial | Detail::Plain => body(writer),
+    });
+}
+
+/// Writes `TObject`'s bytes.
+pub(crate) fn write_object(writer: &mut Writer, bits: u32) {
+    writer.i16(1);
+    writer.u32(0);
+    writer.u32(bits);
+}
+
+/// Writes `TNamed`.
+pub(crate) fn write_named(writer: &mut Writer, bits: u32, name: &str, title: &str) {
+    writer.framed(1, |writer| {
+        write_object(writer, bits);
+        writer.string(name.as_bytes());
+        writer.string(title.as_bytes());
+    });
 }

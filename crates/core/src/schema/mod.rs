@@ -1,7 +1,10 @@
 //! CLASSES: C++ type names, StreamerInfo, and their compilation to programs.
 
+mod builtin;
 mod compile;
 mod custom;
+mod draft;
+mod encode;
 mod execute;
 mod handwritten;
 mod info;
@@ -17,8 +20,10 @@ mod versions;
 pub use compile::Target;
 pub(crate) use compile::regroup;
 pub(crate) use custom::is_custom;
+pub use draft::{Datum, Draft};
+pub use encode::Encoder;
 pub use execute::{Machine, Order};
-pub use info::{Detail, Element, StreamerInfo, read_infos};
+pub use info::{Detail, Element, StreamerInfo, read_infos, write_infos};
 pub(crate) use numbers::NumberMap;
 pub use objects::{ObjectRow, Objects};
 pub use program::{Counter, Custom, Program, RunField, Step, TextForm};

@@ -24,6 +24,7 @@ fn code(text: &str) -> Option<i32> {
 
 fn element(class: &str, text: &str) -> Option<Element> {
     let plain = |name: &str, code: i32, type_name: &str, detail: Detail| Element {
+        class: "TStreamerElement",
         detail,
         name: name.into(),
         title: "".into(),

@@ -2,7 +2,7 @@
 //!
 //! Format page: `docs/format/framing.md`. Source: `TBufferFile::ReadVersion`, `ReadClass`, `ReadObjectAny`.
 
-use super::Reader;
+use super::{Reader, Writer};
 use crate::error::{Error, Result};
 
 /// Marks a word as a byte count.
@@ -149,6 +149,44 @@ impl<'a> Reader<'a> {
     }
 }
 
+impl Writer {
+    /// Writes an object slot: a byte count, the class's name or a reference to where it stands already, and what `body`
+    /// writes. Gives the position that later references name.
+    pub fn object(&mut self, class: &str, body: impl FnOnce(&mut Self)) -> usize {
+        let (position, slot) = self.open_object(class);
+        body(self);
+        self.close(slot);
+        position
+    }
+
+    /// Begins an object slot; gives the position that later references name, and what [`close`](Self::close) takes.
+    pub(crate) fn open_object(&mut self, class: &str) -> (usize, usize) {
+        let position = self.position();
+        let slot = self.open();
+        let place = self.position() as u32;
+        match self.classes.get(class) {
+            Some(first) => self.u32(CLASS_REFERENCE | first.saturating_add(MAP_OFFSET)),
+            None => {
+                self.classes.insert(class.into(), place);
+                self.u32(NEW_CLASS);
+                self.bytes(class.as_bytes());
+                self.u8(0);
+            }
+        }
+        (position, slot)
+    }
+
+    /// Writes an object slot that names an object written before, by what [`object`](Self::object) gave.
+    pub fn reference(&mut self, position: usize) {
+        self.u32(position as u32 + MAP_OFFSET);
+    }
+
+    /// Writes a null pointer.
+    pub fn null(&mut self) {
+        self.u32(0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,6 +208,26 @@ mod tests {
         reader.seek(24).unwrap();
         assert_eq!(reader.slot(0).unwrap(), Slot::Reference(50));
         assert_eq!(reader.slot(0).unwrap(), Slot::Null);
+    }
+
+    #[test]
+    fn slots_come_back() {
+        let mut writer = Writer::with_origin(50);
+        let first = writer.object("Ab", |writer| writer.framed(1, |writer| writer.u8(7)));
+        writer.object("Ab", |writer| writer.framed(1, |writer| writer.u8(8)));
+        writer.object("C", |writer| writer.framed(2, |_| ()));
+        writer.reference(first);
+        writer.null();
+        let bytes = writer.into_bytes();
+        let mut reader = Reader::with_origin(&bytes, 50);
+        for (class, version) in [(&b"Ab"[..], 1), (b"Ab", 1), (b"C", 2)] {
+            let Slot::Object { class: found, end: Some(end), .. } = reader.slot(0).unwrap() else {
+                panic!("no object")
+            };
+            assert_eq!((found, reader.frame().unwrap()), (class, Frame { version, end: Some(end) }));
+            reader.seek(end).unwrap();
+        }
+        assert_eq!((reader.slot(0).unwrap(), reader.slot(0).unwrap()), (Slot::Reference(50), Slot::Null));
     }
 
     #[test]

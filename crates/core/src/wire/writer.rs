@@ -1,5 +1,7 @@
 //! The big-endian counterpart of [`Reader`](super::Reader).
 
+use std::collections::HashMap;
+
 /// Appends big-endian values to a buffer.
 ///
 /// # Example
@@ -18,6 +20,8 @@
 pub struct Writer {
     bytes: Vec<u8>,
     origin: usize,
+    /// Where the names of classes stand that were written with an object.
+    pub(super) classes: HashMap<Box<str>, u32>,
 }
 
 macro_rules! primitives {
@@ -33,7 +37,7 @@ macro_rules! primitives {
 impl Writer {
     /// A writer whose first byte has position `origin` (the key's length).
     pub fn with_origin(origin: usize) -> Self {
-        Self { bytes: Vec::new(), origin }
+        Self { origin, ..Self::default() }
     }
 
     primitives!(u8 u8, i8 i8, u16 u16, i16 i16, u32 u32, i32 i32, u64 u64, i64 i64, f32 f32, f64 f64);
@@ -62,12 +66,22 @@ impl Writer {
 
     /// Writes what `body` writes inside a byte-counted frame of class version `version`.
     pub fn framed(&mut self, version: i16, body: impl FnOnce(&mut Self)) {
-        let at = self.bytes.len();
-        self.u32(0);
+        let frame = self.open();
         self.i16(version);
         body(self);
-        let count = (self.bytes.len() - at - 4) as u32 | super::BYTE_COUNT;
-        self.bytes[at..at + 4].copy_from_slice(&count.to_be_bytes());
+        self.close(frame);
+    }
+
+    /// Begins what has a byte count in front.
+    pub(crate) fn open(&mut self) -> usize {
+        self.u32(0);
+        self.bytes.len()
+    }
+
+    /// Ends what was begun with [`open`](Self::open).
+    pub(crate) fn close(&mut self, opened: usize) {
+        let count = (self.bytes.len() - opened) as u32 | super::BYTE_COUNT;
+        self.bytes[opened - 4..opened].copy_from_slice(&count.to_be_bytes());
     }
 
     /// What was written.

@@ -3,6 +3,8 @@
 mod containers;
 mod elements;
 
+pub(super) use elements::plain_number;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
