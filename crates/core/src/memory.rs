@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 
+use crate::error::{Error, Result};
+
 /// Below this the allocator is as good as we are.
 const LEAST_RECYCLED_BYTES: usize = 64 << 10;
 
@@ -73,6 +75,21 @@ impl Memory {
         let mut buffer = used.unwrap_or_else(|| fresh(bytes));
         buffer.truncate(bytes);
         buffer
+    }
+
+    /// The same, where nobody has compared `bytes` with what there is.
+    ///
+    /// # Errors
+    ///
+    /// [`Limit`](crate::ErrorKind::Limit) if the system has no such memory.
+    pub fn try_take(&self, bytes: usize) -> Result<BytesMut> {
+        const LARGE: usize = 64 << 20;
+        // Fresh zeros cannot be asked for without the risk of an abort, so that a reservation tries first. It costs nothing:
+        // its pages are never touched.
+        if bytes >= LARGE && Vec::<u8>::new().try_reserve_exact(bytes.saturating_add(bytes / 4)).is_err() {
+            return Err(Error::limit("the system has no memory for an answer of so many bytes", 0, bytes as u64));
+        }
+        Ok(self.take(bytes))
     }
 
     /// Makes a full buffer readable by many. When the last of them drops it, it is there to be taken again.

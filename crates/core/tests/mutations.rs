@@ -32,11 +32,13 @@ fn mutate(name: &str) {
             }
             run("cut", at, &bytes[..at]);
         }
-        // Whole words: counts and lengths that are far too large.
+        // Whole words: counts and lengths that are far too large, none, and the one that has no positive counterpart.
         for at in (0..bytes.len().saturating_sub(4)).step_by(step) {
-            let mut changed = bytes.clone();
-            changed[at..at + 4].copy_from_slice(&[0x7f, 0xff, 0xff, 0xf0]);
-            run("large", at, &changed);
+            for word in [[0x7f, 0xff, 0xff, 0xf0], [0; 4], [0x80, 0, 0, 0]] {
+                let mut changed = bytes.clone();
+                changed[at..at + 4].copy_from_slice(&word);
+                run("another word", at, &changed);
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
+use crate::error::Result;
 use crate::memory::Memory;
 
 /// One buffer of an answer while it is filled.
@@ -23,11 +24,15 @@ impl Arena {
 
     /// The next piece. Its content is arbitrary. Where it does not fit, `expected` bytes are reserved, for this piece and
     /// those to come.
-    pub(crate) fn slot(&mut self, bytes: usize, expected: impl FnOnce() -> usize) -> BytesMut {
+    ///
+    /// # Errors
+    ///
+    /// [`Limit`](crate::ErrorKind::Limit) where the system has no such memory.
+    pub(crate) fn slot(&mut self, bytes: usize, expected: impl FnOnce() -> usize) -> Result<BytesMut> {
         if bytes > self.free.len() {
-            self.free = self.memory.take(bytes.max(expected()));
+            self.free = self.memory.try_take(bytes.max(expected()))?;
         }
-        self.free.split_to(bytes)
+        Ok(self.free.split_to(bytes))
     }
 
     /// Takes the next piece back, filled. Pieces come back in the order in which they were handed out.
@@ -61,8 +66,8 @@ mod tests {
     fn pieces_of_one_reservation_are_joined_where_they_lie() {
         let memory = Memory::new(1 << 30);
         let mut arena = Arena::new(&memory);
-        let mut first = arena.slot(10, || 1 << 20);
-        let mut second = arena.slot(20, || 0);
+        let mut first = arena.slot(10, || 1 << 20).unwrap();
+        let mut second = arena.slot(20, || 0).unwrap();
         second.fill(2);
         first.fill(1);
         let place = first.as_ptr();
@@ -78,7 +83,7 @@ mod tests {
         let memory = Memory::new(1 << 30);
         let mut arena = Arena::new(&memory);
         for value in 0..50_u8 {
-            let mut slot = arena.slot(3, || 8);
+            let mut slot = arena.slot(3, || 8).unwrap();
             slot.fill(value);
             arena.fill(slot);
         }

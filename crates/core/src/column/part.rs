@@ -33,6 +33,8 @@ pub struct Part {
     buffers: Vec<Growing>,
     /// Rows at the root.
     pub rows: usize,
+    /// Bytes of members that are not in the file: nothing else bounds them.
+    pub(crate) absent_bytes: usize,
 }
 
 impl Part {
@@ -57,12 +59,13 @@ impl Part {
             BufferKind::Numbers(_) | BufferKind::Bytes => Growing::Bytes(Vec::with_capacity(rows * width(kind))),
             BufferKind::Ends | BufferKind::Objects => Growing::Words(Vec::with_capacity(rows)),
         });
-        Self { buffers: buffers.collect(), rows: 0 }
+        Self { buffers: buffers.collect(), rows: 0, absent_bytes: 0 }
     }
 
     /// Forgets all rows and keeps the memory.
     pub fn clear(&mut self) {
         self.rows = 0;
+        self.absent_bytes = 0;
         for buffer in &mut self.buffers {
             match buffer {
                 Growing::Bytes(bytes) => bytes.clear(),

@@ -49,8 +49,8 @@ pub fn columns(tree: &Tree, ids: &[BranchId], entries: Range<u64>) -> Result<Vec
     }
     let session = &tree.file().options().session;
     let scans = ids.iter().map(|&id| Scan::new(tree, id, &entries)).collect::<Result<Vec<_>>>()?;
-    let mut answers =
-        scans.iter().map(|scan| Answer::new(scan, session.memory(), &entries)).collect::<Result<Vec<_>>>()?;
+    let start = |scan| Answer::new(scan, session.memory(), &entries).map_err(|error| scan.name(error));
+    let mut answers = scans.iter().map(start).collect::<Result<Vec<_>>>()?;
     let mut segments: Vec<Segment> = Vec::new();
     for (index, scan) in scans.iter().enumerate() {
         let of_scan = scan.segments.iter().enumerate();
@@ -77,7 +77,7 @@ pub fn columns(tree: &Tree, ids: &[BranchId], entries: Range<u64>) -> Result<Vec
         };
         window::decode(&scans, &mut answers, window, records, &mut bench)?;
     }
-    Ok(answers.into_iter().zip(&scans).map(|(answer, scan)| answer.finish(scan)).collect())
+    answers.into_iter().zip(&scans).map(|(answer, scan)| answer.finish(scan)).collect()
 }
 
 /// Cuts segments into windows of at most `most` stored bytes, or one basket.

@@ -64,11 +64,24 @@ impl<'t> Scan<'t> {
         let first = baskets.partition_point(|basket| basket.entries.end <= entries.start);
         let last = baskets.partition_point(|basket| basket.entries.start < entries.end).max(first);
         let touched = first..last;
-        let segments = touched
+        let segments: Vec<_> = touched
             .clone()
             .map(|index| (index, crate::tree::wanted(&baskets[index].entries, entries)))
             .filter(|(_, want)| !want.is_empty())
             .collect();
+        let mut covered = entries.start;
+        for (index, want) in &segments {
+            let start = baskets[*index].entries.start;
+            if start + want.start as u64 != covered {
+                let message = "a branch's baskets do not follow one another: one is missing, or stands twice";
+                let error = Error::malformed(message).in_basket(*index as u32);
+                return Err(place(error.wanted(covered, start + want.start as u64)));
+            }
+            covered = start + want.end as u64;
+        }
+        if covered < entries.end {
+            return Err(place(Error::malformed("a branch lacks baskets").wanted(entries.end, covered)));
+        }
         let counts = match (interpretation.form, branch.leaves.first().and_then(|leaf| leaf.count)) {
             (Form::CountedBy { counter, .. }, _) => Some(read_counts(tree, counter, entries).map_err(place)?),
             // Where a basket has no offsets, the counts of all its entries give them.
@@ -96,6 +109,16 @@ impl<'t> Scan<'t> {
         }
     }
 
+    /// The most bytes that a basket can hold once inflated.
+    fn most_bytes(&self, basket: usize) -> u64 {
+        let limits = &self.tree.file().options().limits;
+        match self.place(basket).bytes {
+            BasketBytes::Stored { nbytes, .. } => u64::from(nbytes).saturating_mul(limits.expansion),
+            BasketBytes::Embedded(_) => limits.object_bytes,
+        }
+        .min(limits.object_bytes)
+    }
+
     pub(super) fn decoding(&self) -> Decoding<'_> {
         Decoding {
             interpretation: &self.interpretation,
@@ -107,7 +130,12 @@ impl<'t> Scan<'t> {
 
     /// Adds where an error happened.
     pub(super) fn error(&self, basket: usize, error: Error) -> Error {
-        self.tree.place(error.in_basket(basket as u32).in_object(&self.branch.path).in_object(&self.tree.name))
+        self.name(error.in_basket(basket as u32))
+    }
+
+    /// Adds which branch it is.
+    pub(super) fn name(&self, error: Error) -> Error {
+        self.tree.place(error.in_object(&self.branch.path).in_object(&self.tree.name))
     }
 }
 
@@ -152,6 +180,8 @@ pub(super) struct Answer {
     buffers: Vec<Growing>,
     /// Rows of the whole column.
     wanted: usize,
+    /// Bytes that it may still take.
+    left_bytes: u64,
     pub(super) rows: usize,
     pub(super) objects: Objects,
     /// Parts to be used again, with room for their places.
@@ -174,7 +204,7 @@ struct Growing {
 impl Growing {
     /// The next piece, for `rows` of `wanted` rows. What is reserved for those to come follows from it, for baskets of a
     /// branch are much alike.
-    fn slot(&mut self, bytes: usize, rows: usize, wanted: usize) -> BytesMut {
+    fn slot(&mut self, bytes: usize, rows: usize, wanted: usize) -> Result<BytesMut> {
         let (most, exact) = (self.most_bytes, self.is_exact);
         let left = wanted.saturating_sub(self.handed) as u128;
         let expected = move || {
@@ -187,15 +217,15 @@ impl Growing {
         let piece = match (self.kind, self.handed) {
             (BufferKind::Ends, 0) => {
                 // Offsets begin with 0.
-                let mut zero = self.arena.slot(8, || expected().max(bytes + 8));
+                let mut zero = self.arena.slot(8, || expected().max(bytes + 8))?;
                 zero.fill(0);
                 self.arena.fill(zero);
-                self.arena.slot(bytes, || bytes)
+                self.arena.slot(bytes, || bytes)?
             }
-            _ => self.arena.slot(bytes, expected),
+            _ => self.arena.slot(bytes, expected)?,
         };
         self.handed += rows;
-        piece
+        Ok(piece)
     }
 }
 
@@ -206,36 +236,48 @@ impl Answer {
         let limits = &scan.tree.file().options().limits;
         let has = scan.branch.entry_range();
         let all = (has.end - has.start).max(1);
-        // In proportion to the entries, with a margin for baskets that are not all alike.
-        let share = (u128::from(scan.branch.tot_bytes) * u128::from(rows) / u128::from(all)) as u64;
-        let bound = share + share / 4 + 4096;
+        // In proportion to the entries, with a margin for baskets that are not all alike; and no more than the baskets
+        // can hold, whatever the tree's record says.
+        let share = u128::from(scan.branch.tot_bytes) * u128::from(rows) / u128::from(all);
+        let held = scan.segments.iter().map(|&(basket, _)| scan.most_bytes(basket));
+        let held = held.fold(0_u64, u64::saturating_add);
+        let share = u64::try_from(share).unwrap_or(u64::MAX).min(held);
+        let bound = share.saturating_add(share / 4).saturating_add(4096);
         let mut total = share;
         let buffers = scan.interpretation.buffers.iter().map(|&kind| {
             let (most, is_exact) = match (kind, scan.shape) {
                 (_, Shape::Fixed { prim, count }) => {
                     (rows.saturating_mul((count * prim.number().bytes()) as u64), true)
                 }
-                (BufferKind::Ends, Shape::List { .. }) => (8 * (rows + 1), true),
+                (BufferKind::Ends, Shape::List { .. }) => (rows.saturating_add(1).saturating_mul(8), true),
                 (BufferKind::Numbers(_), Shape::List { prim, .. }) => {
                     (bound.saturating_mul(prim.number().bytes() as u64) / prim.bytes() as u64, false)
                 }
-                (BufferKind::Ends, _) => (8 * (rows + 1) + bound, false),
+                (BufferKind::Ends, _) => (rows.saturating_add(1).saturating_mul(8).saturating_add(bound), false),
                 // Double32_t may take twice the room.
                 _ => (bound.saturating_mul(2), false),
             };
             total = total.max(if is_exact { most } else { 0 });
-            let (arena, most_bytes) = (Arena::new(memory), most as usize);
+            let (arena, most_bytes) = (Arena::new(memory), usize::try_from(most).unwrap_or(usize::MAX));
             Growing { arena, kind, most_bytes, is_exact, handed: 0, items: 0 }
         });
         let buffers: Vec<Growing> = buffers.collect();
         if total > limits.answer_bytes {
             return Err(Error::limit("the answer is larger than the limit", limits.answer_bytes, total));
         }
-        Ok(Self { buffers, wanted: rows as usize, rows: 0, objects: Objects::default(), spare: Vec::new() })
+        let (wanted, left_bytes) = (rows as usize, limits.answer_bytes);
+        Ok(Self { buffers, wanted, left_bytes, rows: 0, objects: Objects::default(), spare: Vec::new() })
     }
 
     /// The next piece of a buffer, as wide as `bytes`, for `rows` rows.
-    pub(super) fn slot(&mut self, buffer: BufferId, bytes: usize, rows: usize) -> BytesMut {
+    /// # Errors
+    ///
+    /// [`Limit`](crate::ErrorKind::Limit) where the answer becomes too large.
+    pub(super) fn slot(&mut self, buffer: BufferId, bytes: usize, rows: usize) -> Result<BytesMut> {
+        self.left_bytes = self
+            .left_bytes
+            .checked_sub(bytes as u64)
+            .ok_or_else(|| Error::limit("the answer is larger than the limit", self.left_bytes, bytes as u64))?;
         self.buffers[buffer as usize].slot(bytes, rows, self.wanted)
     }
 
@@ -258,34 +300,35 @@ impl Answer {
     }
 
     /// Pieces for all buffers of a part, with the items in front of each.
-    pub(super) fn places(&mut self, kinds: &[BufferKind], part: &Part, slots: &mut Places) {
+    pub(super) fn places(&mut self, kinds: &[BufferKind], part: &Part, slots: &mut Places) -> Result<()> {
         for (id, kind) in kinds.iter().enumerate() {
             let (id, rows) = (id as BufferId, part.rows);
             slots.push(match kind {
-                BufferKind::Numbers(_) | BufferKind::Bytes => (self.slot(id, part.bytes(id).len(), rows), 0),
-                BufferKind::Objects => (self.slot(id, 4 * part.words(id).len(), rows), 0),
+                BufferKind::Numbers(_) | BufferKind::Bytes => (self.slot(id, part.bytes(id).len(), rows)?, 0),
+                BufferKind::Objects => (self.slot(id, 4 * part.words(id).len(), rows)?, 0),
                 BufferKind::Ends => {
                     let words = part.words(id);
                     let base = self.base(id, i64::from(words.last().copied().unwrap_or(0)));
-                    (self.slot(id, 8 * words.len(), rows), base)
+                    (self.slot(id, 8 * words.len(), rows)?, base)
                 }
             });
         }
+        Ok(())
     }
 
     /// The whole column.
-    pub(super) fn finish(self, scan: &Scan<'_>) -> Column {
+    pub(super) fn finish(self, scan: &Scan<'_>) -> Result<Column> {
         let pointing = scan.shape == Shape::Pointing;
         let objects = pointing.then(|| Arc::new(self.objects));
         let whole = |mut buffer: Growing| {
             if buffer.handed == 0 && buffer.kind == BufferKind::Ends {
-                let nothing = buffer.slot(0, 0, 0);
+                let nothing = buffer.slot(0, 0, 0)?;
                 buffer.arena.fill(nothing);
             }
-            buffer.arena.join()
+            Ok(buffer.arena.join())
         };
-        let buffers = self.buffers.into_iter().map(whole).collect();
-        Column::new(scan.interpretation.kind.clone(), self.rows, buffers, objects)
+        let buffers = self.buffers.into_iter().map(whole).collect::<Result<_>>()?;
+        Ok(Column::new(scan.interpretation.kind.clone(), self.rows, buffers, objects))
     }
 }
 

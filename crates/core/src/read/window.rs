@@ -211,7 +211,9 @@ fn settle(scans: &[Scan<'_>], answers: &mut [Answer], tasks: &mut Vec<Task>, ben
         if let Work::Part(part, places) = &mut task.work {
             let (part, mut places) = (std::mem::take(part), std::mem::take(places));
             let kinds = &scans[task.segment.scan].interpretation.buffers;
-            answers[task.segment.scan].places(kinds, &part, &mut places);
+            let scan = &scans[task.segment.scan];
+            let placed = answers[task.segment.scan].places(kinds, &part, &mut places);
+            placed.map_err(|error| scan.error(task.segment.basket, error))?;
             task.work = Work::Place(part, places);
         }
         grown |= matches!(task.work, Work::Place(..));
@@ -256,7 +258,16 @@ fn prepare(
 ) -> Result<(Option<Basket>, Work)> {
     let (_, want) = &scan.segments[segment.position];
     let basket = match scan.place(segment.basket).bytes {
-        BasketBytes::Stored { .. } => Some(Basket::read(record, &scan.tree.file().options().limits)?),
+        BasketBytes::Stored { seek, .. } => {
+            let basket = Basket::read(record, &scan.tree.file().options().limits)?;
+            // ROOT looks at this word, too: what stands there may be something else.
+            if basket.key.seek_key != seek {
+                return Err(Error::malformed("a basket's key says that it stands elsewhere")
+                    .at(seek)
+                    .wanted(seek, basket.key.seek_key));
+            }
+            Some(basket)
+        }
         BasketBytes::Embedded(_) => None,
     };
     if let Some(basket) = &basket
@@ -270,9 +281,9 @@ fn prepare(
             let bytes = want.len().checked_mul(count * prim.number().bytes());
             let entry_bytes = count * prim.bytes();
             match (bytes, &basket) {
-                (Some(bytes), None) => Work::Fixed(answer.slot(0, bytes, want.len())),
+                (Some(bytes), None) => Work::Fixed(answer.slot(0, bytes, want.len())?),
                 (Some(bytes), Some(basket)) if basket.data_bytes() == entry_bytes * basket.entries as usize => {
-                    Work::Fixed(answer.slot(0, bytes, want.len()))
+                    Work::Fixed(answer.slot(0, bytes, want.len())?)
                 }
                 (_, basket) => {
                     let (entries, found) =
@@ -289,8 +300,8 @@ fn prepare(
         {
             let items = basket.data_bytes() / (prim.bytes() * per_item);
             let base = answer.base(1, items as i64);
-            let values = answer.slot(0, items * per_item * prim.number().bytes(), want.len());
-            Work::List { values, ends: answer.slot(1, 8 * want.len(), want.len()), base }
+            let values = answer.slot(0, items * per_item * prim.number().bytes(), want.len())?;
+            Work::List { values, ends: answer.slot(1, 8 * want.len(), want.len())?, base }
         }
         (Shape::List { .. }, _) => {
             // The header does not tell: decoded here, in order, so that the pieces behind it find their place.
@@ -317,7 +328,7 @@ fn in_order(
     let kinds = &scan.interpretation.buffers;
     let (mut part, mut places) = answer.part(kinds);
     grow(scan, segment, basket.as_ref(), &mut bench.first(), &mut part, &mut answer.objects)?;
-    answer.places(kinds, &part, &mut places);
+    answer.places(kinds, &part, &mut places)?;
     Ok((basket, Work::Place(part, places)))
 }
 

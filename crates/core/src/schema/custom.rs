@@ -394,7 +394,9 @@ fn basket(buffers: &[BufferId], reader: &mut Reader<'_>, part: &mut Part) -> Res
     let mut entries_size = reader.i32()?;
     let mut io_bits = 0;
     if entries_size < 0 {
-        entries_size = -entries_size;
+        entries_size = entries_size.checked_neg().ok_or_else(|| {
+            Error::malformed("a basket's entries have an impossible length").at(reader.position() as u64)
+        })?;
         io_bits = reader.u8()?;
     }
     let entries = reader.i32()?;

@@ -53,7 +53,7 @@ pub(super) struct Resolved {
     pub(super) program: Arc<Program>,
     /// Whether the frame is not part of the program.
     pub(super) framed: bool,
-    target: Target,
+    pub(super) target: Target,
 }
 
 /// Classes and versions that a record usually has: more are looked up each time.
@@ -263,14 +263,22 @@ impl Objects {
         }
     }
 
-    /// Notes that an object cannot be decoded: it hides nothing else. Its table is closed, for its last row is broken.
-    pub(super) fn fail(&mut self, id: u32, class: &Arc<str>, raw: &[u8], error: Error) -> Result<()> {
+    /// Takes no more rows into a table whose last row is broken.
+    pub(super) fn spoil(&mut self, index: u32, class: &Arc<str>, target: &Target) {
+        if let Some(table) = self.tables.get_mut(index as usize) {
+            table.closed = true;
+        }
+        let key = (Arc::clone(class), target.clone());
+        if self.open.get(&key) == Some(&index) {
+            self.open.remove(&key);
+        }
+    }
+
+    /// Notes that an object cannot be decoded: it hides nothing else.
+    pub(super) fn fail(&mut self, id: u32, class: &Arc<str>, error: Error) -> Result<()> {
         if error.kind() == ErrorKind::Limit {
             return Err(error);
         }
-        self.open.retain(|(open, _), _| open != class);
-        self.tables.iter_mut().filter(|table| table.class == *class).for_each(|table| table.closed = true);
-        let _ = raw;
         self.failures.insert(id, error.in_object(class));
         Ok(())
     }

@@ -49,12 +49,19 @@ impl Basket {
         if key.nbytes as usize > record.len() {
             return wrong("a basket is longer than its branch says", record.len() as u64, u64::from(key.nbytes));
         }
+        // Only a basket inside of a tree's record has a key without length.
+        if key.nbytes < u32::from(key.keylen) {
+            return wrong("a basket is shorter than its key", u64::from(key.keylen), u64::from(key.nbytes));
+        }
         let _version = reader.i16()?;
         let _buffer_bytes = reader.i32()?;
         let mut entry_bytes = reader.i32()?;
         let mut io_bits = 0;
         if entry_bytes < 0 {
-            entry_bytes = -entry_bytes;
+            let Some(positive) = entry_bytes.checked_neg() else {
+                return wrong("a basket's entries have an impossible length", 0, u64::from(entry_bytes as u32));
+            };
+            entry_bytes = positive;
             io_bits = reader.u8()?;
             if io_bits != GENERATE_OFFSETS {
                 return Err(Error::unsupported("a basket has features of a later version")

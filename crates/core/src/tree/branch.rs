@@ -235,7 +235,9 @@ impl Branch {
             };
             let next = if index < written { firsts.get(index + 1).copied() } else { None };
             let end = match (next, entries) {
-                (Some(next), _) if next as u64 > start => next as u64,
+                (Some(next), _) if next > 0 && next as u64 > start => next as u64,
+                // A basket without entries, before others.
+                (Some(next), None) if index + 1 < written && next >= 0 && next as u64 == start => start,
                 (_, Some(count)) => start + count,
                 _ => self.entry_number.max(self.first_entry + self.entries),
             };

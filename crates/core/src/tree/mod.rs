@@ -165,12 +165,15 @@ impl Tree {
     /// Source: `TTree::TClusterIterator`. Trees before 2009 have none: one cluster for the branch with the fewest
     /// baskets' borders would be a guess, so the whole tree counts as one.
     pub fn clusters(&self) -> Vec<Range<u64>> {
+        /// More than that are no clusters that anybody wrote: the rest counts as one.
+        const MOST: usize = 10_000_000;
         let mut clusters = Vec::new();
         let mut start = 0_u64;
         let mut fill = |until: u64, size: i64| {
             let size = if size > 0 { size as u64 } else { until.saturating_sub(start).max(1) };
             while start < until {
-                let end = until.min(start.saturating_add(size));
+                let more = if clusters.len() < MOST { size } else { until };
+                let end = until.min(start.saturating_add(more));
                 clusters.push(start..end);
                 start = end;
             }

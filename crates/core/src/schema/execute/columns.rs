@@ -59,9 +59,11 @@ impl Machine<'_> {
         match kind {
             Kind::Number { buffer, number } => {
                 // Nothing in the bytes bounds a fixed array that is not there.
-                let wanted = n.saturating_mul(number.bytes()) as u64;
-                if wanted > self.limits.object_bytes {
-                    return Err(Error::limit("an absent member is too large", self.limits.object_bytes, wanted));
+                let wanted = n.saturating_mul(number.bytes());
+                part.absent_bytes = part.absent_bytes.saturating_add(wanted);
+                if part.absent_bytes as u64 > self.limits.object_bytes {
+                    let limit = self.limits.object_bytes;
+                    return Err(Error::limit("absent members are too large", limit, part.absent_bytes as u64));
                 }
                 let bytes = part.bytes_mut(*buffer);
                 bytes.resize(bytes.len() + n * number.bytes(), 0);

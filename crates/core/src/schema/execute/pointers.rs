@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::objects::Resolved;
 use super::super::registry::Registry;
 use super::{Machine, Order};
 use crate::column::Part;
@@ -78,7 +79,24 @@ impl Machine<'_> {
     ) -> Result<()> {
         let resolved = self.objects.resolve(self.registry, class, reader)?;
         let (table, mut part) = self.objects.open_resolved(&resolved);
-        let program = &resolved.program;
+        let row = part.rows;
+        let outcome = self.framed_row(&resolved, class, reader, end, &mut part);
+        self.objects.close(table, part);
+        match &outcome {
+            Ok(()) => self.objects.set(id, table, row as u32),
+            Err(_) => self.objects.spoil(table, class, &resolved.target),
+        }
+        outcome
+    }
+
+    fn framed_row(
+        &mut self,
+        resolved: &Resolved,
+        class: &Arc<str>,
+        reader: &mut Reader<'_>,
+        end: Option<usize>,
+        part: &mut Part,
+    ) -> Result<()> {
         let mut frame = None;
         if resolved.framed {
             let read = reader.frame()?;
@@ -87,22 +105,18 @@ impl Machine<'_> {
             }
             frame = Some(read);
         }
-        let row = part.rows;
-        let outcome = self.decode(program, reader, 1, Order::Rows, &mut part);
-        self.objects.close(table, part);
-        outcome.map_err(|error| error.in_object(class))?;
+        self.decode(&resolved.program, reader, 1, Order::Rows, part).map_err(|error| error.in_object(class))?;
         if let Some(frame) = frame {
             reader.finish(frame, class)?;
         }
-        if let Some(end) = end
-            && reader.at() != end
-        {
-            return Err(Error::malformed(format!("class {class} does not end where its byte count says"))
-                .at(reader.position() as u64)
-                .wanted((reader.origin() + end) as u64, reader.position() as u64));
+        match end {
+            Some(end) if reader.at() != end => {
+                Err(Error::malformed(format!("class {class} does not end where its byte count says"))
+                    .at(reader.position() as u64)
+                    .wanted((reader.origin() + end) as u64, reader.position() as u64))
+            }
+            _ => Ok(()),
         }
-        self.objects.set(id, table, row as u32);
-        Ok(())
     }
 
     /// Decodes all objects that pointers named so far, and those that they name in turn.
@@ -114,7 +128,7 @@ impl Machine<'_> {
             let mut inner = Reader::with_origin(&whole[..pending.end.min(whole.len())], reader.origin());
             inner.seek(pending.at)?;
             if let Err(error) = self.object(pending.id, &pending.class, &mut inner, Some(pending.end)) {
-                self.objects.fail(pending.id, &pending.class, &whole[pending.at..pending.end], error)?;
+                self.objects.fail(pending.id, &pending.class, error)?;
             }
             self.depth = depth;
         }

@@ -1,0 +1,71 @@
+//! The keys of a directory, and how they are found by name.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::container::Key;
+
+/// The keys of one directory, in the order of the file.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) keys: Vec<Key>,
+    /// Places of the keys of a name.
+    places: HashMap<Arc<str>, Vec<usize>>,
+}
+
+impl Listing {
+    pub(crate) fn new(keys: Vec<Key>) -> Self {
+        let mut places: HashMap<Arc<str>, Vec<usize>> = HashMap::new();
+        for (place, key) in keys.iter().enumerate() {
+            places.entry(Arc::clone(&key.name)).or_default().push(place);
+        }
+        Self { keys, places }
+    }
+
+    /// The keys of a name.
+    pub(crate) fn named(&self, name: &str) -> impl Iterator<Item = &Key> {
+        self.places.get(name).into_iter().flatten().filter_map(|&place| self.keys.get(place))
+    }
+
+    /// The key of a name and cycle; without a cycle the highest, of several the last.
+    pub(crate) fn best(&self, name: &str, cycle: Option<u16>) -> Option<&Key> {
+        self.named(name).filter(|key| cycle.is_none_or(|cycle| key.cycle == cycle)).max_by_key(|key| key.cycle)
+    }
+
+    /// The key that a text names, which may end in a cycle; a name may itself look as if it did.
+    pub(crate) fn find(&self, text: &str) -> Option<&Key> {
+        let (name, cycle) = split_cycle(text);
+        self.best(name, cycle).or_else(|| self.best(text, None))
+    }
+}
+
+/// Whether a class is a directory: subclasses of `TFile` are, too.
+pub(crate) fn is_directory(class: &str) -> bool {
+    matches!(class, "TDirectory" | "TDirectoryFile" | "TFile") || (class.starts_with('T') && class.ends_with("File"))
+}
+
+pub(super) fn split_cycle(path: &str) -> (&str, Option<u16>) {
+    match path.rsplit_once(';') {
+        Some((name, cycle)) => match cycle.parse() {
+            Ok(cycle) => (name, Some(cycle)),
+            Err(_) => (path, None),
+        },
+        None => (path, None),
+    }
+}
+
+/// Edit distance, for names that look alike.
+pub(crate) fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(64).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = diagonal + usize::from(!x.eq_ignore_ascii_case(y));
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,216 @@
+//! What is read from the store: the root directory, lists of keys, payloads, infos, and all records one by one.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{Inner, Listing};
+use crate::codec::{self, Scratch};
+use crate::container::{Directory, Key, Record, read_key_list};
+use crate::error::{Error, ErrorKind, Result};
+use crate::io::{ByteRange, load};
+use crate::schema::{Registry, StreamerInfo, read_infos};
+use crate::wire::Reader;
+
+impl Inner {
+    /// Finds the root directory and its keys; walks the records where the list was never written.
+    pub(super) fn load_root(&mut self) -> Result<()> {
+        let begin = u64::from(self.header.begin);
+        self.root_key = self.key_at(begin)?;
+        let at = begin + u64::from(self.header.nbytes_name);
+        let bytes = self.read_up_to(at, 80)?;
+        self.root = Directory::read(&mut Reader::new(&bytes)).map_err(|error| error.at(at))?;
+        // A file that is shorter than its header says may have lost its list of keys, or only what came behind.
+        let listed = if (1..self.identity.len).contains(&self.root.seek_keys) {
+            self.load_keys(self.root.seek_keys, self.root.nbytes_keys)
+        } else {
+            Err(Error::malformed("the list of keys was never written"))
+        };
+        match listed {
+            Ok(keys) => self.keys = Arc::new(Listing::new(keys)),
+            Err(error) => {
+                let found = self.recover();
+                if found.is_empty() && self.root.seek_keys != 0 {
+                    return Err(error);
+                }
+                self.keys = Arc::new(Listing::new(found));
+                self.recovered = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn load_keys(&self, seek: u64, nbytes: u32) -> Result<Vec<Key>> {
+        let key = self.key_at(seek)?;
+        let payload = if nbytes == key.nbytes || key.nbytes > 0 {
+            self.payload(&key)?
+        } else {
+            return Err(Error::malformed("the list of keys is empty").at(seek));
+        };
+        let mut reader = Reader::with_origin(&payload, usize::from(key.keylen));
+        read_key_list(&mut reader, &self.options.limits).map_err(|error| error.in_object("list of keys"))
+    }
+
+    /// The keys below a directory's key.
+    pub(super) fn directory_keys(&self, key: &Key) -> Result<Arc<Listing>> {
+        if let Ok(known) = self.directories.read()
+            && let Some(listing) = known.get(&key.seek_key)
+        {
+            return Ok(Arc::clone(listing));
+        }
+        let payload = self.payload(key)?;
+        let directory = Directory::read(&mut Reader::with_origin(&payload, usize::from(key.keylen)))?;
+        let keys = match directory.seek_keys {
+            0 => Vec::new(),
+            seek => self.load_keys(seek, directory.nbytes_keys)?,
+        };
+        let listing = Arc::new(Listing::new(keys));
+        if let Ok(mut known) = self.directories.write() {
+            known.insert(key.seek_key, Arc::clone(&listing));
+        }
+        Ok(listing)
+    }
+
+    /// The key at an offset.
+    pub(super) fn key_at(&self, at: u64) -> Result<Key> {
+        const USUAL_BYTES: u64 = 512;
+        let first = self.read_up_to(at, USUAL_BYTES)?;
+        match Key::read(&first) {
+            Ok(key) => Ok(key),
+            // Three long strings: at most 64 KiB, since `fKeylen` is a 16-bit number.
+            Err(_) => {
+                let more = self.read_up_to(at, 1 << 16)?;
+                Key::read(&more).map_err(|error| error.at(at))
+            }
+        }
+    }
+
+    pub(super) fn payload(&self, key: &Key) -> Result<Bytes> {
+        let start = key.seek_key.saturating_add(u64::from(key.keylen));
+        let stored = u64::from(key.stored_bytes());
+        let limits = &self.options.limits;
+        if u64::from(key.objlen) > limits.object_bytes {
+            return Err(Error::limit("an object is larger than the limit", limits.object_bytes, u64::from(key.objlen)));
+        }
+        let bytes = self.read(start..start.saturating_add(stored))?;
+        if !key.is_compressed() {
+            return Ok(bytes);
+        }
+        if u64::from(key.objlen) > stored.saturating_mul(limits.expansion) {
+            return Err(Error::limit(
+                "an object inflates too far",
+                stored.saturating_mul(limits.expansion),
+                u64::from(key.objlen),
+            )
+            .at(start));
+        }
+        let mut inflated = vec![0; key.objlen as usize];
+        codec::inflate(&bytes, &mut inflated, &mut Scratch::default()).map_err(|error| error.at(start))?;
+        Ok(inflated.into())
+    }
+
+    fn read(&self, range: ByteRange) -> Result<Bytes> {
+        if range.start > range.end || range.end > self.identity.len {
+            return Err(Error::malformed("a record reaches beyond the end of the file")
+                .at(range.start)
+                .wanted(range.end, self.identity.len));
+        }
+        let slice = |bytes: &Bytes, start: u64| {
+            let from = range.start.checked_sub(start)? as usize;
+            let to = (range.end - start) as usize;
+            (to <= bytes.len()).then(|| bytes.slice(from..to))
+        };
+        let tail_start = self.identity.len - self.tail.len() as u64;
+        if let Some(known) = slice(&self.head, 0).or_else(|| slice(&self.tail, tail_start)) {
+            return Ok(known);
+        }
+        let mut read = load(&*self.store, std::slice::from_ref(&range))?;
+        read.pop().ok_or_else(|| Error::new(ErrorKind::Io, "the store delivered nothing").at(range.start))
+    }
+
+    /// At most `bytes` bytes: fewer at the end of the file.
+    fn read_up_to(&self, at: u64, bytes: u64) -> Result<Bytes> {
+        let end = at.saturating_add(bytes).min(self.identity.len);
+        self.read(at.min(end)..end)
+    }
+
+    pub(super) fn load_infos(&self) -> Result<Vec<StreamerInfo>> {
+        let header = &self.header;
+        let mut seek = header.seek_info;
+        if self.recovered {
+            // The newest info record found by the walk counts.
+            let found = self.walk()?.into_iter().rev().find_map(|(at, record)| match record {
+                Record::Key(key) if &*key.name == "StreamerInfo" && &*key.class == "TList" => Some(at),
+                _ => None,
+            });
+            seek = found.unwrap_or(seek);
+        }
+        if seek == 0 || seek >= self.identity.len {
+            return Ok(Vec::new());
+        }
+        let key = self.key_at(seek)?;
+        let payload = self.payload(&key)?;
+        read_infos(&payload, usize::from(key.keylen), &self.options.limits)
+            .map_err(|error| error.in_object("StreamerInfo"))
+    }
+
+    pub(super) fn load_registry(&self) -> Result<Registry> {
+        Ok(Registry::new(self.load_infos()?, self.header.version))
+    }
+
+    pub(super) fn walk(&self) -> Result<Vec<(u64, Record)>> {
+        let mut records = Vec::new();
+        let mut at = u64::from(self.header.begin);
+        let end = if self.recovered { self.identity.len } else { self.header.end.min(self.identity.len) };
+        while at + 4 <= end {
+            let first = self.read_up_to(at, 512)?;
+            let parsed = Key::parse_record(&first)
+                .or_else(|_| self.read_up_to(at, 1 << 16).and_then(|more| Key::parse_record(&more)));
+            let record = match parsed {
+                Ok(record) => record,
+                Err(_) if self.recovered => break,
+                Err(error) => return Err(error.at(at)),
+            };
+            let nbytes = match &record {
+                Record::Key(key) => u64::from(key.nbytes),
+                Record::Gap(bytes) => *bytes,
+            };
+            if nbytes == 0 {
+                break;
+            }
+            records.push((at, record));
+            at += nbytes;
+        }
+        Ok(records)
+    }
+
+    /// The keys of the root directory, by walking the records as `TFile::Recover` does.
+    fn recover(&mut self) -> Vec<Key> {
+        self.recovered = true;
+        let root = self.root.seek_dir.max(u64::from(self.header.begin));
+        let walked = self.walk().unwrap_or_default();
+        let mut keys: Vec<Key> = Vec::new();
+        let mut places: HashMap<(Arc<str>, u16), usize> = HashMap::new();
+        for (at, record) in walked {
+            if let Record::Key(mut key) = record
+                && key.seek_pdir == root
+                && !matches!(&*key.class, "TFile" | "TBasket" | "")
+                && !(&*key.name == "StreamerInfo" && &*key.class == "TList")
+                && at != root
+            {
+                key.seek_key = at;
+                // The later record of a name and cycle counts.
+                match places.entry((Arc::clone(&key.name), key.cycle)) {
+                    Entry::Occupied(place) => keys[*place.get()] = key,
+                    Entry::Vacant(place) => {
+                        place.insert(keys.len());
+                        keys.push(key);
+                    }
+                }
+            }
+        }
+        keys
+    }
+}

@@ -1,0 +1,358 @@
+//! The file: container, classes and objects joined.
+
+mod listing;
+mod load;
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::{Arc, OnceLock, RwLock, Weak};
+
+use bytes::Bytes;
+
+use crate::container::{Directory, Free, Header, Key, Record};
+use crate::error::{Error, Result};
+use crate::io::{ByteRange, Identity, LocalFile, Store, load};
+use crate::object::Object;
+use crate::schema::{Registry, StreamerInfo};
+use crate::session::Session;
+use crate::tree::Tree;
+use crate::wire::Limits;
+use listing::{Listing, split_cycle};
+pub(crate) use listing::{distance, is_directory};
+
+/// How a file is opened.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::{OpenOptions, Session};
+/// let options = OpenOptions { session: Session::with_threads(1), ..OpenOptions::default() };
+/// assert_eq!(options.session.threads(), 1);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// Bounds against hostile or broken files.
+    pub limits: Limits,
+    /// Threads and memory, shared with other files.
+    pub session: Session,
+}
+
+/// A ROOT file, open for reading. Cheap to clone; metadata never changes once it is open.
+///
+/// # Example
+///
+/// ```no_run
+/// let file = sapwood::File::open("events.root")?;
+/// for key in file.keys(true)? {
+///     println!("{};{} {}", key.path, key.key.cycle, key.key.class);
+/// }
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct File(Arc<Inner>);
+
+struct Inner {
+    store: Arc<dyn Store>,
+    identity: Identity,
+    options: OpenOptions,
+    header: Header,
+    head: Bytes,
+    tail: Bytes,
+    root: Directory,
+    root_key: Key,
+    keys: Arc<Listing>,
+    recovered: bool,
+    registry: OnceLock<Arc<Registry>>,
+    /// Directories below the root that were read, by the place of their record.
+    directories: RwLock<HashMap<u64, Arc<Listing>>>,
+    /// Trees in use, by the place of their record. They hold the file, so that it does not hold them.
+    trees: RwLock<HashMap<u64, Weak<Tree>>>,
+}
+
+/// A key and where it stands.
+#[derive(Clone, Debug)]
+pub struct KeyPath {
+    /// Directories and name, joined by `/`.
+    pub path: String,
+    /// The key.
+    pub key: Key,
+}
+
+/// Bytes that are read from both ends when a file is opened.
+const HEAD_BYTES: usize = 4 << 10;
+const TAIL_BYTES: usize = 64 << 10;
+
+impl File {
+    /// Opens a local file with default options.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound), [`Denied`](crate::ErrorKind::Denied), and [`Malformed`](crate::ErrorKind::Malformed) for what
+    /// is no ROOT file.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, OpenOptions::default())
+    }
+
+    /// Opens a local file.
+    pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self> {
+        Self::from_store(Arc::new(LocalFile::open(path)?), options)
+    }
+
+    /// Opens a file in any store: two round trips at most, where the tail holds what is usually there.
+    pub fn from_store(store: Arc<dyn Store>, options: OpenOptions) -> Result<Self> {
+        let ends = store.ends(HEAD_BYTES, TAIL_BYTES)?;
+        let name = Arc::clone(&ends.identity.name);
+        let within = |error: Error| error.in_file(Arc::clone(&name));
+        let header = Header::read(&ends.head).map_err(within)?;
+        let mut inner = Inner {
+            store,
+            identity: ends.identity,
+            options,
+            header,
+            head: ends.head,
+            tail: ends.tail,
+            root: Directory::default(),
+            root_key: Key::default(),
+            keys: Arc::default(),
+            recovered: false,
+            registry: OnceLock::new(),
+            directories: RwLock::default(),
+            trees: RwLock::default(),
+        };
+        inner.load_root().map_err(within)?;
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// The header.
+    pub fn header(&self) -> &Header {
+        &self.0.header
+    }
+
+    /// Name, length and validator of what is open.
+    pub fn identity(&self) -> &Identity {
+        &self.0.identity
+    }
+
+    /// How it was opened.
+    pub fn options(&self) -> &OpenOptions {
+        &self.0.options
+    }
+
+    /// Where its bytes come from.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.0.store
+    }
+
+    /// Whether the list of keys had to be found by walking the records: the file was never closed, and shows what was
+    /// saved last.
+    pub fn is_recovered(&self) -> bool {
+        self.0.recovered
+    }
+
+    /// The key of the root directory: its name and title are the file's.
+    pub fn root_key(&self) -> &Key {
+        &self.0.root_key
+    }
+
+    /// The root directory.
+    pub fn root(&self) -> &Directory {
+        &self.0.root
+    }
+
+    /// The keys of the root directory, or of all directories below it too, in the order of the file.
+    pub fn keys(&self, recursive: bool) -> Result<Vec<KeyPath>> {
+        self.below(&self.0.keys, recursive)
+    }
+
+    /// The keys of one directory; the empty path is the root.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound) where no directory has that path.
+    pub fn keys_in(&self, path: &str, recursive: bool) -> Result<Vec<KeyPath>> {
+        let path = path.trim_matches('/');
+        if path.is_empty() {
+            return self.keys(recursive);
+        }
+        let key = self.key(path)?;
+        let listing = self.0.directory_keys(&key).map_err(|error| self.name(error).in_object(path))?;
+        self.below(&listing, recursive)
+    }
+
+    fn below(&self, listing: &Listing, recursive: bool) -> Result<Vec<KeyPath>> {
+        let mut found = Vec::new();
+        self.gather("", listing, recursive, (&mut HashSet::new(), 0), &mut found).map_err(|error| self.name(error))?;
+        Ok(found)
+    }
+
+    /// `seen` are the places of directories that were gone through: one that holds itself would never end, and one that
+    /// stands below many would come again and again.
+    fn gather(
+        &self,
+        prefix: &str,
+        listing: &Listing,
+        recursive: bool,
+        (seen, depth): (&mut HashSet<u64>, u32),
+        into: &mut Vec<KeyPath>,
+    ) -> Result<()> {
+        let limits = &self.0.options.limits;
+        for key in &listing.keys {
+            if into.len() >= limits.keys as usize {
+                return Err(Error::limit("too many keys", u64::from(limits.keys), into.len() as u64 + 1));
+            }
+            let path = format!("{prefix}{}", key.name);
+            into.push(KeyPath { path: path.clone(), key: key.clone() });
+            // One directory that cannot be read, or that lies too deep, never hides the rest.
+            if recursive
+                && is_directory(&key.class)
+                && depth < limits.depth
+                && seen.insert(key.seek_key)
+                && let Ok(inside) = self.0.directory_keys(key)
+            {
+                self.gather(&format!("{path}/"), &inside, recursive, (seen, depth + 1), into)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The key of `path`, which may end in `;cycle`: without one, the highest.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound), naming keys that look alike.
+    pub fn key(&self, path: &str) -> Result<Key> {
+        let mut listing = Arc::clone(&self.0.keys);
+        let mut rest = path.trim_start_matches('/');
+        for _ in 0..=self.0.options.limits.depth {
+            // A name may hold a slash itself: the whole rest is tried first.
+            if let Some(key) = listing.find(rest) {
+                return Ok(key.clone());
+            }
+            let step = rest.match_indices('/').find_map(|(at, _)| {
+                listing.find(&rest[..at]).filter(|key| is_directory(&key.class)).map(|key| (key.clone(), at))
+            });
+            let Some((folder, at)) = step else { break };
+            listing = self.0.directory_keys(&folder).map_err(|error| self.name(error).in_object(&folder.name))?;
+            rest = rest[at + 1..].trim_start_matches('/');
+        }
+        Err(self.missing(path, rest, &listing))
+    }
+
+    fn missing(&self, path: &str, rest: &str, listing: &Listing) -> Error {
+        let cycles: Vec<_> = listing.named(split_cycle(rest).0).map(|key| key.cycle.to_string()).collect();
+        let hint = if cycles.is_empty() {
+            let wanted = path.rsplit('/').next().unwrap_or(path);
+            let mut near: Vec<_> = listing.keys.iter().map(|key| (distance(wanted, &key.name), &key.name)).collect();
+            near.sort();
+            near.dedup();
+            let names: Vec<_> = near.iter().take(5).map(|(_, name)| format!("{name:?}")).collect();
+            if names.is_empty() { String::new() } else { format!("; nearest: {}", names.join(", ")) }
+        } else {
+            format!("; it has cycles {}", cycles.join(", "))
+        };
+        self.name(Error::not_found(format!("no key {path:?}{hint}")))
+    }
+
+    /// The inflated payload of a record.
+    pub fn payload(&self, key: &Key) -> Result<Bytes> {
+        self.0.payload(key).map_err(|error| self.name(error).in_object(&key.name))
+    }
+
+    /// Bytes of the file as they are.
+    pub fn read_raw(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
+        load(&*self.0.store, ranges).map_err(|error| self.name(error))
+    }
+
+    /// The classes that the file describes; read on first use.
+    pub fn registry(&self) -> Result<Arc<Registry>> {
+        if let Some(known) = self.0.registry.get() {
+            return Ok(Arc::clone(known));
+        }
+        // What fails is tried again: the next time the store may answer.
+        let loaded = self.0.load_registry().map_err(|error| self.name(error))?;
+        Ok(Arc::clone(self.0.registry.get_or_init(|| Arc::new(loaded))))
+    }
+
+    /// The infos in the file's StreamerInfo record, in its order.
+    pub fn infos(&self) -> Result<Vec<StreamerInfo>> {
+        self.0.load_infos().map_err(|error| self.name(error))
+    }
+
+    /// Reads an object by `path;cycle`, as named members.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) for classes that nothing describes, and
+    /// for RNTuples.
+    pub fn object(&self, path: &str) -> Result<Object> {
+        let key = self.key(path)?;
+        self.object_at(&key)
+    }
+
+    /// Reads the object of a key.
+    pub fn object_at(&self, key: &Key) -> Result<Object> {
+        refuse_rntuple(key).map_err(|error| self.name(error))?;
+        let payload = self.payload(key)?;
+        let registry = self.registry()?;
+        Object::read(&registry, &key.class, &payload, usize::from(key.keylen), &self.0.options.limits)
+            .map_err(|error| self.name(error).in_object(&key.name))
+    }
+
+    /// Opens a tree by `path;cycle`. A tree is read once and shared for as long as it is in use.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Mismatch`](crate::ErrorKind::Mismatch) for what is no tree.
+    pub fn tree(&self, path: &str) -> Result<Arc<Tree>> {
+        let key = self.key(path)?;
+        self.tree_at(&key)
+    }
+
+    /// Opens the tree of a key.
+    pub fn tree_at(&self, key: &Key) -> Result<Arc<Tree>> {
+        if let Ok(trees) = self.0.trees.read()
+            && let Some(tree) = trees.get(&key.seek_key).and_then(Weak::upgrade)
+        {
+            return Ok(tree);
+        }
+        let object = self.object_at(key)?;
+        let tree = Tree::new(self, key, object).map_err(|error| self.name(error).in_object(&key.name))?;
+        let tree = Arc::new(tree);
+        if let Ok(mut trees) = self.0.trees.write() {
+            trees.insert(key.seek_key, Arc::downgrade(&tree));
+        }
+        Ok(tree)
+    }
+
+    /// The free segments.
+    pub fn free_segments(&self) -> Result<Vec<Free>> {
+        let header = &self.0.header;
+        if header.seek_free == 0 || header.nbytes_free == 0 {
+            return Ok(Vec::new());
+        }
+        let key = self.0.key_at(header.seek_free).map_err(|error| self.name(error))?;
+        Free::read_list(&self.payload(&key)?).map_err(|error| self.name(error))
+    }
+
+    /// Every record from the first to the end: keys, and gaps with their length.
+    pub fn records(&self) -> Result<Vec<(u64, Record)>> {
+        self.0.walk().map_err(|error| self.name(error))
+    }
+
+    pub(crate) fn name(&self, error: Error) -> Error {
+        error.in_file(Arc::clone(&self.0.identity.name))
+    }
+}
+
+impl std::fmt::Debug for File {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("File").field("name", &self.0.identity.name).finish_non_exhaustive()
+    }
+}
+
+fn refuse_rntuple(key: &Key) -> Result<()> {
+    if matches!(&*key.class, "ROOT::RNTuple" | "ROOT::Experimental::RNTuple") {
+        return Err(Error::unsupported(format!("{:?} is an RNTuple: not yet readable", key.name)).in_object(&key.name));
+    }
+    Ok(())
+}

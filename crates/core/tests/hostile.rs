@@ -1,0 +1,134 @@
+//! A file whose words were changed one by one, with the limits that everybody has: errors that say where, and never
+//! numbers that are not there.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sapwood::io::MemoryStore;
+use sapwood::tree::{BasketBytes, Tree};
+use sapwood::{Error, ErrorKind, File, OpenOptions, Session, read};
+
+fn plain() -> Vec<u8> {
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/plain.root")).unwrap()
+}
+
+fn open(bytes: Vec<u8>) -> File {
+    let options = OpenOptions { session: Session::with_threads(1), ..OpenOptions::default() };
+    File::from_store(Arc::new(MemoryStore::new("changed.root", bytes)), options).unwrap()
+}
+
+/// Where basket `index` of a branch stands.
+fn seek(tree: &Tree, branch: &str, index: usize) -> u64 {
+    match tree.branch(branch).unwrap().baskets()[index].bytes {
+        BasketBytes::Stored { seek, .. } => seek,
+        BasketBytes::Embedded(_) => panic!("an embedded basket"),
+    }
+}
+
+/// The first place behind `from` where a word stands.
+fn place<const N: usize>(bytes: &[u8], from: usize, word: [u8; N]) -> usize {
+    from + bytes[from..].windows(N).position(|found| found == word).expect("the word")
+}
+
+/// The file with another word in the tree's record where `old` stood.
+fn with_word<const N: usize>(old: [u8; N], new: [u8; N]) -> File {
+    let mut bytes = plain();
+    let record = open(plain()).key("t").unwrap().seek_key as usize;
+    let at = place(&bytes, record, old);
+    bytes[at..at + N].copy_from_slice(&new);
+    open(bytes)
+}
+
+fn halves(file: &File, entries: std::ops::Range<u64>) -> Result<Vec<f64>, Error> {
+    let tree = file.tree("t")?;
+    let id = tree.branch("d")?.id;
+    read::columns(&tree, &[id], entries)?[0].numbers()
+}
+
+#[test]
+fn a_missing_basket_is_an_error_where_its_entries_are_wanted() {
+    let tree = open(plain()).tree("t").unwrap();
+    let file = with_word(seek(&tree, "d", 1).to_be_bytes(), [0; 8]);
+    let error = halves(&file, 0..60).unwrap_err();
+    assert_eq!((error.kind(), error.place().basket), (ErrorKind::Malformed, Some(1)), "{error}");
+    assert!(error.place().object.as_deref().is_some_and(|path| path.ends_with("t/d")), "{error}");
+    assert_eq!(halves(&file, 0..20).unwrap().len(), 20, "other baskets are there");
+    assert_eq!(halves(&file, 45..50).unwrap(), [22.5, 23.0, 23.5, 24.0, 24.5]);
+    let tree = file.tree("t").unwrap();
+    let id = tree.branch("x").unwrap().id;
+    assert_eq!(read::columns(&tree, &[id], 0..60).unwrap()[0].len, 60, "other branches are there");
+}
+
+#[test]
+fn a_basket_that_says_it_stands_elsewhere_is_an_error() {
+    let tree = open(plain()).tree("t").unwrap();
+    let at = seek(&tree, "d", 1) as usize;
+    let mut bytes = plain();
+    // fSeekKey stands behind fNbytes, fVersion, fObjlen, fDatime, fKeylen and fCycle.
+    let word = place(&bytes[..at + 26], at + 18, (at as u64).to_be_bytes());
+    bytes[word + 7] ^= 1;
+    let error = halves(&open(bytes), 0..60).unwrap_err();
+    assert_eq!(error.place().expected, Some(at as u64), "{error}");
+    assert_eq!(
+        (error.kind(), error.place().basket, error.place().offset),
+        (ErrorKind::Malformed, Some(1), Some(at as u64))
+    );
+}
+
+#[test]
+fn a_basket_without_length_is_an_error() {
+    let tree = open(plain()).tree("t").unwrap();
+    for (branch, index) in [("n", 0), ("x", 1), ("d", 2)] {
+        let mut bytes = plain();
+        let at = seek(&tree, branch, index) as usize;
+        bytes[at..at + 4].fill(0);
+        let file = open(bytes);
+        let tree = file.tree("t").unwrap();
+        let error = read::columns(&tree, &[tree.branch(branch).unwrap().id], 0..60).unwrap_err();
+        assert_eq!(error.place().basket, Some(index as u32), "{error}");
+    }
+}
+
+#[test]
+fn sums_that_are_too_large_are_not_believed() {
+    let tree = open(plain()).tree("t").unwrap();
+    for branch in ["n", "x", "d"] {
+        let branch = tree.branch(branch).unwrap();
+        let file = with_word(branch.tot_bytes.to_be_bytes(), (1_u64 << 39).to_be_bytes());
+        let tree = file.tree("t").unwrap();
+        let id = tree.branch(&branch.name).unwrap().id;
+        assert_eq!(tree.branches()[id].tot_bytes, 1 << 39);
+        assert_eq!(read::columns(&tree, &[id], 0..60).unwrap()[0].len, 60);
+    }
+}
+
+#[test]
+fn any_word_of_the_trees_record_may_be_zero_or_the_smallest_number() {
+    let whole = plain();
+    let file = open(plain());
+    let key = file.key("t").unwrap();
+    let (start, end) = (key.seek_key as usize, (key.seek_key + u64::from(key.nbytes)) as usize);
+    let expected = halves(&file, 0..60).unwrap();
+    for at in (start..end - 4).step_by(3) {
+        for word in [[0; 4], [0x80, 0, 0, 0], [0x7f, 0xff, 0xff, 0xff], [0, 0, 0x10, 0]] {
+            let mut bytes = whole.clone();
+            bytes[at..at + 4].copy_from_slice(&word);
+            let options = OpenOptions { session: Session::with_threads(1), ..OpenOptions::default() };
+            let Ok(file) = File::from_store(Arc::new(MemoryStore::new("changed.root", bytes)), options) else {
+                continue;
+            };
+            let Ok(tree) = file.tree("t") else { continue };
+            for branch in tree.branches() {
+                if let Ok(columns) = read::columns(&tree, &[branch.id], 0..60) {
+                    assert_eq!(columns[0].len, 60, "an answer is whole, word {word:?} at {at}");
+                }
+            }
+            tree.clusters();
+            if let Ok(found) = halves(&file, 20..40) {
+                let known = found == expected[20..40];
+                // Where another number type or another basket is named, the numbers are others, and as many.
+                assert!(known || found.len() == 20, "word {word:?} at {at}");
+            }
+        }
+    }
+}
