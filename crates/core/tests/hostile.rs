@@ -9,17 +9,17 @@ use sapwood::tree::{BasketBytes, Tree};
 use sapwood::{Error, ErrorKind, File, OpenOptions, Session, read};
 
 fn plain() -> Vec<u8> {
-    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/plain.root")).unwrap()
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/plain.root")).expect("the file")
 }
 
 fn open(bytes: Vec<u8>) -> File {
     let options = OpenOptions { session: Session::with_threads(1), ..OpenOptions::default() };
-    File::from_store(Arc::new(MemoryStore::new("changed.root", bytes)), options).unwrap()
+    File::from_store(Arc::new(MemoryStore::new("changed.root", bytes)), options).expect("a file")
 }
 
 /// Where basket `index` of a branch stands.
 fn seek(tree: &Tree, branch: &str, index: usize) -> u64 {
-    match tree.branch(branch).unwrap().baskets()[index].bytes {
+    match tree.branch(branch).expect("a branch").baskets()[index].bytes {
         BasketBytes::Stored { seek, .. } => seek,
         BasketBytes::Embedded(_) => panic!("an embedded basket"),
     }
@@ -33,7 +33,7 @@ fn place<const N: usize>(bytes: &[u8], from: usize, word: [u8; N]) -> usize {
 /// The file with another word in the tree's record where `old` stood.
 fn with_word<const N: usize>(old: [u8; N], new: [u8; N]) -> File {
     let mut bytes = plain();
-    let record = open(plain()).key("t").unwrap().seek_key as usize;
+    let record = open(plain()).key("t").expect("a key").seek_key as usize;
     let at = place(&bytes, record, old);
     bytes[at..at + N].copy_from_slice(&new);
     open(bytes)

@@ -1,11 +1,12 @@
 //! `sapwood scan`: rows of a tree as a table.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
 
 use sapwood::column::{Kind, Number};
 use sapwood::read::Column;
-use sapwood::tree::{BranchId, Tree};
+use sapwood::tree::{Branch, BranchId, Tree};
 use sapwood::{Error, File};
 
 use crate::output::{self, Outcome};
@@ -55,32 +56,39 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (path, name) = output::split(&arguments.target);
     let file = output::open(path, arguments.threads)?;
     let tree = tree(&file, name)?;
+    let mut left_out: Vec<&str> = Vec::new();
     let ids: Vec<BranchId> = if arguments.branches.is_empty() {
-        let readable = tree.branches().iter().filter(|branch| {
-            let in_tables = |kind: &Kind| !kind.has_pointers();
+        let readable = |branch: &Branch| {
             branch.entry_range().end >= tree.entries
-                && tree.interpretation(branch.id).is_ok_and(|found| in_tables(&found.kind))
-        });
-        readable.map(|branch| branch.id).collect()
+                && tree.interpretation(branch.id).is_ok_and(|found| !found.kind.has_pointers())
+        };
+        let (shown, others): (Vec<_>, Vec<_>) = tree.branches().iter().partition(|branch| readable(branch));
+        left_out.extend(others.iter().filter(|branch| branch.has_data()).map(|branch| &*branch.path));
+        shown.iter().map(|branch| branch.id).collect()
     } else {
         arguments.branches.iter().map(|name| tree.branch(name).map(|branch| branch.id)).collect::<Result<_, _>>()?
     };
     let start = arguments.start.min(tree.entries);
     let stop = start.saturating_add(arguments.entries).min(tree.entries);
-    let columns = sapwood::read::columns(&tree, &ids, start..stop)?;
-    let names: Vec<&str> = ids.iter().map(|&id| &*tree.branches()[id].name).collect();
+    let names = names(&tree, &ids);
     if arguments.json {
-        for row in 0..(stop - start) as usize {
-            let mut document = serde_json::Map::new();
-            document.insert("entry".into(), (start + row as u64).into());
-            for (name, column) in names.iter().zip(&columns) {
-                document.insert((*name).into(), cell(column, &column.kind, row));
+        // A few at a time: there may be more rows than memory.
+        const STEP: u64 = 1 << 14;
+        for start in (start..stop).step_by(STEP as usize) {
+            let columns = sapwood::read::columns(&tree, &ids, start..stop.min(start + STEP))?;
+            for row in 0..(stop - start).min(STEP) as usize {
+                let mut document = serde_json::Map::new();
+                document.insert("entry".into(), (start + row as u64).into());
+                for (name, column) in names.iter().zip(&columns) {
+                    document.insert((*name).into(), cell(column, &column.kind, row));
+                }
+                serde_json::to_writer(&mut *out, &document)?;
+                writeln!(out)?;
             }
-            serde_json::to_writer(&mut *out, &document)?;
-            writeln!(out)?;
         }
         return Ok(());
     }
+    let columns = sapwood::read::columns(&tree, &ids, start..stop)?;
     let rows: Vec<Vec<String>> = (0..(stop - start) as usize)
         .map(|row| {
             let mut cells = vec![(start + row as u64).to_string()];
@@ -89,7 +97,19 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         })
         .collect();
     let head: Vec<&str> = std::iter::once("entry").chain(names).collect();
-    output::table(out, &head, &rows)
+    output::table(out, &head, &rows)?;
+    if !left_out.is_empty() {
+        writeln!(out, "left out, for a table cannot show them: {}", left_out.join(", "))?;
+    }
+    Ok(())
+}
+
+/// Names of branches; paths where a name stands twice.
+fn names<'t>(tree: &'t Tree, ids: &[BranchId]) -> Vec<&'t str> {
+    let branches: Vec<&Branch> = ids.iter().map(|&id| &tree.branches()[id]).collect();
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    branches.iter().for_each(|branch| *times.entry(&branch.name).or_default() += 1);
+    branches.iter().map(|branch| if times[&*branch.name] > 1 { &*branch.path } else { &*branch.name }).collect()
 }
 
 /// One value as JSON.
