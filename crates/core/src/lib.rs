@@ -15,6 +15,7 @@ pub mod schema;
 mod session;
 pub mod tree;
 pub mod wire;
+pub mod write;
 
 pub use error::{Error, ErrorKind, Place, Result};
 pub use file::{File, KeyPath, OpenOptions};

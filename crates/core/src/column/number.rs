@@ -37,6 +37,11 @@ impl Number {
         }
     }
 
+    /// Whether it has no negative values.
+    pub fn is_unsigned(self) -> bool {
+        matches!(self, Self::U8 | Self::U16 | Self::U32 | Self::U64)
+    }
+
     /// Native-endian values as whole numbers: fractions are cut off.
     pub(crate) fn wholes(self, bytes: &[u8]) -> impl Iterator<Item = i64> + use<'_> {
         bytes.chunks_exact(self.bytes()).map(move |value| self.whole(value))

@@ -187,6 +187,32 @@ impl Key {
     }
 }
 
+/// Packs seconds since 1970 as `TDatime` does: UTC, from 1995 on.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::container::{datime, datime_text};
+/// assert_eq!(datime_text(datime(1_763_756_580)), "2025-11-21 20:23:00");
+/// assert_eq!(datime_text(datime(0)), "1995-01-01 00:00:00");
+/// ```
+pub fn datime(seconds: u64) -> u32 {
+    /// 1995-01-01.
+    const FIRST: u64 = 788_918_400;
+    let seconds = seconds.max(FIRST);
+    let (days, second) = (seconds / 86_400, (seconds % 86_400) as u32);
+    // Days since 0000-03-01: years begin in March, so that leap days come last.
+    let day = days + 719_468;
+    let (era, of_era) = (day / 146_097, day % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let (month, day) = ((shifted + 2) % 12 + 1, of_year - (153 * shifted + 2) / 5 + 1);
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let date = (year.saturating_sub(1995).min(63) as u32) << 26 | (month as u32) << 22 | (day as u32) << 17;
+    date | (second / 3600) << 12 | (second / 60 % 60) << 6 | second % 60
+}
+
 /// A packed `TDatime` as `2026-11-21 20:23:00`.
 ///
 /// # Example

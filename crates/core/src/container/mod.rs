@@ -8,4 +8,4 @@ mod key;
 pub use directory::{Directory, read_key_list, write_key_list};
 pub use free::Free;
 pub use header::{BIG_FILE, HEADER_BYTES, Header};
-pub use key::{Key, Record, datime_text};
+pub use key::{Key, Record, datime, datime_text};

@@ -1,0 +1,203 @@
+//! What a branch holds, and the values that are given to it.
+
+use std::sync::Arc;
+
+use crate::column::Number;
+use crate::error::{Error, Result};
+
+/// A branch to be written.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::column::Number;
+/// use sapwood::write::BranchSpec;
+/// let jets = BranchSpec::jagged("jet_pt", Number::F32, "njet");
+/// assert_eq!(jets.title(), "jet_pt[njet]/F");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct BranchSpec {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it holds.
+    pub kind: BranchKind,
+    /// Extents of an array that each entry, or each item of a list, is.
+    pub dimensions: Vec<u32>,
+}
+
+/// What a branch holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BranchKind {
+    /// Numbers: one an entry, or an array of fixed extents.
+    Numbers(Number),
+    /// A list of numbers an entry, whose length another branch holds.
+    Jagged(Number, Arc<str>),
+    /// Lengths of lists. The branch is filled from the first list that it counts.
+    Counter,
+    /// A string an entry.
+    Text,
+}
+
+/// Values of consecutive entries of one branch.
+#[derive(Clone, Copy, Debug)]
+pub enum Values<'a> {
+    /// Native-endian numbers.
+    Numbers(&'a [u8]),
+    /// Lists: where each ends, counted in items from 0, and the native-endian numbers of all.
+    Lists(&'a [i64], &'a [u8]),
+    /// Strings: where each ends, counted in bytes from 0, and the bytes of all.
+    Texts(&'a [i64], &'a [u8]),
+}
+
+impl BranchSpec {
+    /// One number an entry.
+    pub fn number(name: impl Into<Arc<str>>, number: Number) -> Self {
+        Self { name: name.into(), kind: BranchKind::Numbers(number), dimensions: Vec::new() }
+    }
+
+    /// A list of numbers an entry, counted by branch `counter`.
+    pub fn jagged(name: impl Into<Arc<str>>, number: Number, counter: impl Into<Arc<str>>) -> Self {
+        Self { name: name.into(), kind: BranchKind::Jagged(number, counter.into()), dimensions: Vec::new() }
+    }
+
+    /// The lengths of lists.
+    pub fn counter(name: impl Into<Arc<str>>) -> Self {
+        Self { name: name.into(), kind: BranchKind::Counter, dimensions: Vec::new() }
+    }
+
+    /// A string an entry.
+    pub fn text(name: impl Into<Arc<str>>) -> Self {
+        Self { name: name.into(), kind: BranchKind::Text, dimensions: Vec::new() }
+    }
+
+    /// The same, each entry or item an array of these extents.
+    #[must_use]
+    pub fn with_dimensions(mut self, dimensions: impl Into<Vec<u32>>) -> Self {
+        self.dimensions = dimensions.into();
+        self
+    }
+
+    /// Type of its numbers; none for strings.
+    pub fn number_type(&self) -> Option<Number> {
+        match self.kind {
+            BranchKind::Numbers(number) | BranchKind::Jagged(number, _) => Some(number),
+            BranchKind::Counter => Some(Number::I32),
+            BranchKind::Text => None,
+        }
+    }
+
+    /// Numbers an entry, or an item of a list.
+    pub(super) fn each(&self) -> usize {
+        self.dimensions.iter().map(|&extent| extent as usize).product()
+    }
+
+    /// Bytes of an entry, or of an item of a list.
+    pub(super) fn width(&self) -> usize {
+        self.each() * self.number_type().map_or(1, Number::bytes)
+    }
+
+    /// `name[counter][extent]`, the title of its leaf.
+    pub fn leaf_title(&self) -> String {
+        let mut title = self.name.to_string();
+        if let BranchKind::Jagged(_, counter) = &self.kind {
+            title += &format!("[{counter}]");
+        }
+        self.dimensions.iter().for_each(|extent| title += &format!("[{extent}]"));
+        title
+    }
+
+    /// Its title, as `TTree::Branch` takes it: `jet_pt[njet]/F`.
+    pub fn title(&self) -> String {
+        let letter = match self.number_type() {
+            None => 'C',
+            Some(Number::Bool) => 'O',
+            Some(Number::I8) => 'B',
+            Some(Number::U8) => 'b',
+            Some(Number::I16) => 'S',
+            Some(Number::U16) => 's',
+            Some(Number::I32) => 'I',
+            Some(Number::U32) => 'i',
+            Some(Number::I64) => 'L',
+            Some(Number::U64) => 'l',
+            Some(Number::F32) => 'F',
+            Some(Number::F64) => 'D',
+        };
+        format!("{}/{letter}", self.leaf_title())
+    }
+
+    /// Class of its leaf.
+    pub(super) fn leaf_class(&self) -> &'static str {
+        match self.number_type() {
+            None => "TLeafC",
+            Some(Number::Bool) => "TLeafO",
+            Some(Number::I8 | Number::U8) => "TLeafB",
+            Some(Number::I16 | Number::U16) => "TLeafS",
+            Some(Number::I32 | Number::U32) => "TLeafI",
+            Some(Number::I64 | Number::U64) => "TLeafL",
+            Some(Number::F32) => "TLeafF",
+            Some(Number::F64) => "TLeafD",
+        }
+    }
+
+    /// Refuses what ROOT cannot hold.
+    pub(super) fn check(&self) -> Result<()> {
+        let wrong = |what: &str| Err(Error::mismatch(format!("branch {:?} {what}", self.name)));
+        if self.name.is_empty() || self.name.contains(['\0', '[', ']', '/', ':']) {
+            return wrong("has a name that ROOT cannot hold: it is empty, or has one of [ ] / : in it");
+        }
+        if self.dimensions.contains(&0) {
+            return wrong("has an extent of 0");
+        }
+        let numbers = self.dimensions.iter().try_fold(1_u32, |product, &extent| product.checked_mul(extent));
+        if numbers.is_none_or(|numbers| numbers > i32::MAX as u32 / 8) {
+            return wrong("has too many numbers an entry");
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Values<'a> {
+    /// Entries in it; checked against the branch that takes them.
+    pub(super) fn entries(&self, spec: &BranchSpec) -> Result<usize> {
+        let error = |what: &str| Error::mismatch(format!("branch {:?} {what}", spec.name));
+        let wrong = |what: String| Err(error(&what));
+        let width = spec.width();
+        match (self, &spec.kind) {
+            (Self::Numbers(bytes), BranchKind::Numbers(_) | BranchKind::Counter) => {
+                if bytes.len() % width != 0 {
+                    return wrong(format!("was given {} bytes, and an entry has {width}", bytes.len()));
+                }
+                Ok(bytes.len() / width)
+            }
+            (Self::Lists(ends, bytes), BranchKind::Jagged(..)) => {
+                check_ends(ends, bytes.len() / width).map_err(error)?;
+                if bytes.len() % width != 0 {
+                    return wrong(format!("was given {} bytes, and an item has {width}", bytes.len()));
+                }
+                Ok(ends.len())
+            }
+            (Self::Texts(ends, bytes), BranchKind::Text) => {
+                check_ends(ends, bytes.len()).map_err(error)?;
+                if bytes.contains(&0) {
+                    return wrong("was given a string with a zero in it, where C strings end".to_owned());
+                }
+                Ok(ends.len())
+            }
+            _ => wrong("was given values of another kind".to_owned()),
+        }
+    }
+}
+
+fn check_ends(ends: &[i64], items: usize) -> Result<(), &'static str> {
+    let mut before = 0;
+    for &end in ends {
+        if end < before {
+            return Err("was given lists that end before they begin");
+        }
+        before = end;
+    }
+    if before as u64 != items as u64 {
+        return Err("was given lists that do not end with their items");
+    }
+    Ok(())
+}

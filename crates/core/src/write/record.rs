@@ -1,0 +1,161 @@
+//! The tree's record: `TTree`, its branches and leaves.
+//!
+//! Format page: `docs/format/tree.md`. Source: `TTree::TTree`, `TBranch::TBranch`, `TLeaf`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::branch::{BranchKind, BranchSpec};
+use super::tree::{BranchState, TreeState};
+use crate::schema::{Datum, Draft};
+
+/// The object that stands for a tree as far as it was published.
+pub(super) fn draft(tree: &TreeState) -> Draft {
+    let mut leaves: HashMap<&str, Arc<Draft>> = HashMap::new();
+    let mut branches: Vec<Datum> = Vec::with_capacity(tree.branches.len());
+    let mut all_leaves: Vec<Datum> = Vec::with_capacity(tree.branches.len());
+    for branch in &tree.branches {
+        let leaf = Arc::new(leaf(branch, &leaves));
+        leaves.insert(&branch.spec.name, Arc::clone(&leaf));
+        all_leaves.push(Datum::Object(Arc::clone(&leaf)));
+        branches.push(Datum::Object(Arc::new(self::branch(tree, branch, leaf))));
+    }
+    let sum = |of: fn(&BranchState) -> u64| tree.branches.iter().map(of).sum::<u64>() as i64;
+    let (total, zipped) = (sum(|branch| branch.tot_bytes), sum(|branch| branch.zip_bytes));
+    let (range_ends, range_sizes, auto_flush) = clusters(&tree.clusters);
+    Draft::new("TTree")
+        .with("fName", Arc::clone(&tree.name))
+        .with("fTitle", Arc::clone(&tree.title))
+        .with("fBits", 8)
+        .with("fLineColor", 602)
+        .with("fLineStyle", 1)
+        .with("fLineWidth", 1)
+        .with("fFillColor", 0)
+        .with("fFillStyle", 1001)
+        .with("fMarkerColor", 1)
+        .with("fMarkerStyle", 1)
+        .with("fMarkerSize", 1.0)
+        .with("fEntries", tree.entries as i64)
+        .with("fTotBytes", total)
+        .with("fZipBytes", zipped)
+        .with("fSavedBytes", zipped)
+        .with("fFlushedBytes", zipped)
+        .with("fWeight", 1.0)
+        .with("fScanField", 25)
+        .with("fDefaultEntryOffsetLen", 1000)
+        .with("fNClusterRange", range_ends.len() as i64)
+        .with("fMaxEntries", 1_000_000_000_000_i64)
+        .with("fMaxEntryLoop", 1_000_000_000_000_i64)
+        .with("fAutoSave", -300_000_000_i64)
+        .with("fAutoFlush", auto_flush)
+        .with("fEstimate", 1_000_000_i64)
+        .with("fClusterRangeEnd", range_ends)
+        .with("fClusterSize", range_sizes)
+        .with("fBranches", list(branches))
+        .with("fLeaves", list(all_leaves))
+}
+
+fn list(items: Vec<Datum>) -> Draft {
+    Draft::new("TObjArray").with("items", items)
+}
+
+/// Ranges of clusters of one size: the last entry of each and its size, and the size of those behind the last range.
+///
+/// Source: `TTree::MarkEventCluster`, `TTree::TClusterIterator`.
+fn clusters(sizes: &[u64]) -> (Vec<i64>, Vec<i64>, i64) {
+    /// What ROOT writes for a tree that has not been flushed.
+    const DEFAULT: i64 = -30_000_000;
+    let (mut ends, mut range_sizes) = (Vec::new(), Vec::new());
+    let Some((&last, before)) = sizes.split_last() else { return (ends, range_sizes, DEFAULT) };
+    let mut entries = 0;
+    for (index, &size) in before.iter().enumerate() {
+        entries += size;
+        // The last cluster may be shorter than those before it and still be of their range.
+        let next = sizes.get(index + 1).copied().unwrap_or(size);
+        let goes_on = next == size || index + 2 == sizes.len() && next < size;
+        if !goes_on {
+            ends.push(entries as i64 - 1);
+            range_sizes.push(size as i64);
+        }
+    }
+    let size = before.last().copied().filter(|&size| last <= size).unwrap_or(last);
+    (ends, range_sizes, size as i64)
+}
+
+fn branch(tree: &TreeState, branch: &BranchState, leaf: Arc<Draft>) -> Draft {
+    /// What ROOT has for a new branch.
+    const LEAST_BASKETS: usize = 10;
+    const LEAST_BYTES: u64 = 32_000;
+    let written = branch.baskets.len();
+    let slots = (written + 1).max(LEAST_BASKETS);
+    let mut bytes: Vec<i32> = branch.baskets.iter().map(|basket| basket.nbytes as i32).collect();
+    let mut seeks: Vec<i64> = branch.baskets.iter().map(|basket| basket.seek as i64).collect();
+    let mut firsts: Vec<i64> = branch.baskets.iter().map(|basket| basket.first_entry as i64).collect();
+    bytes.resize(slots, 0);
+    seeks.resize(slots, 0);
+    firsts.push(tree.entries as i64);
+    firsts.resize(slots, 0);
+    let varies = !matches!(branch.spec.kind, BranchKind::Numbers(_) | BranchKind::Counter);
+    Draft::new("TBranch")
+        .with("fName", Arc::clone(&branch.spec.name))
+        .with("fTitle", &*branch.spec.title())
+        .with("fFillColor", 0)
+        .with("fFillStyle", 1001)
+        .with("fCompress", branch.compression.to_root())
+        .with("fBasketSize", branch.largest_bytes.max(LEAST_BYTES) as i64)
+        .with("fEntryOffsetLen", if varies { 1000 } else { 0 })
+        .with("fWriteBasket", written as i64)
+        .with("fEntryNumber", tree.entries as i64)
+        .with("fMaxBaskets", slots as i64)
+        .with("fEntries", tree.entries as i64)
+        .with("fTotBytes", branch.tot_bytes as i64)
+        .with("fZipBytes", branch.zip_bytes as i64)
+        .with("fBranches", list(Vec::new()))
+        .with("fLeaves", list(vec![Datum::Object(leaf)]))
+        .with("fBaskets", list(Vec::new()))
+        .with("fBasketBytes", bytes)
+        .with("fBasketEntry", firsts)
+        .with("fBasketSeek", seeks)
+}
+
+fn leaf(branch: &BranchState, leaves: &HashMap<&str, Arc<Draft>>) -> Draft {
+    let BranchSpec { name, kind, .. } = &branch.spec;
+    let number = branch.spec.number_type();
+    let (len, len_type) = match number {
+        Some(number) => (branch.spec.each() as i64, number.bytes() as i64),
+        // Characters of the longest string, and the zero behind them.
+        None => (branch.most as i64 + 1, 1),
+    };
+    let draft = Draft::new(branch.spec.leaf_class())
+        .with("fName", Arc::clone(name))
+        .with("fTitle", &*branch.spec.leaf_title())
+        .with("fLen", len)
+        .with("fLenType", len_type)
+        .with("fIsRange", *kind == BranchKind::Counter)
+        .with("fIsUnsigned", number.is_some_and(|number| number.is_unsigned()));
+    match kind {
+        BranchKind::Counter => draft.with("fMaximum", branch.most as i64),
+        BranchKind::Text => draft.with("fMinimum", 0).with("fMaximum", branch.most as i64 + 1),
+        BranchKind::Jagged(_, counter) => match leaves.get(&**counter) {
+            Some(counter) => draft.with("fLeafCount", Arc::clone(counter)),
+            None => draft,
+        },
+        BranchKind::Numbers(_) => draft,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clusters;
+
+    #[test]
+    fn clusters_of_one_size_are_one_range() {
+        assert_eq!(clusters(&[]), (vec![], vec![], -30_000_000));
+        assert_eq!(clusters(&[7]), (vec![], vec![], 7));
+        assert_eq!(clusters(&[10, 10, 10, 4]), (vec![], vec![], 10));
+        assert_eq!(clusters(&[10, 10, 20, 20, 5]), (vec![19], vec![10], 20));
+        assert_eq!(clusters(&[10, 20]), (vec![9], vec![10], 20));
+        assert_eq!(clusters(&[20, 10, 10]), (vec![19], vec![20], 10));
+        assert_eq!(clusters(&[5, 3, 9, 2]), (vec![4, 7], vec![5, 3], 9));
+    }
+}

@@ -1,0 +1,216 @@
+//! What is written, read back by the reader of this crate. What real ROOT and uproot make of it is tested in `tests/`.
+
+use std::sync::Arc;
+
+use sapwood::column::Number;
+use sapwood::io::{MemorySink, MemoryStore};
+use sapwood::schema::Draft;
+use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+use sapwood::{ErrorKind, File, OpenOptions, Session, read};
+
+fn options(compression: &str, threads: usize) -> WriteOptions {
+    WriteOptions {
+        compression: compression.parse().expect("a codec"),
+        session: Session::with_threads(threads),
+        reproducible: true,
+        ..WriteOptions::default()
+    }
+}
+
+fn open(sink: &MemorySink) -> File {
+    let store = Arc::new(MemoryStore::new("written.root", sink.to_bytes()));
+    File::from_store(store, OpenOptions::default()).expect("a file")
+}
+
+fn floats(values: impl IntoIterator<Item = f32>) -> Vec<u8> {
+    values.into_iter().flat_map(f32::to_ne_bytes).collect()
+}
+
+/// Entry `e` has `e % 4` items of `e + k / 8`, and the text `entry e`.
+fn write(sink: &Arc<MemorySink>, how: WriteOptions, entries: usize, step: usize, tree: TreeOptions) {
+    let mut file = FileWriter::to_sink(Arc::clone(sink), "written.root", how).expect("a file");
+    let specs = vec![
+        BranchSpec::number("x", Number::F32),
+        BranchSpec::number("m", Number::F32).with_dimensions([2, 2]),
+        BranchSpec::counter("n"),
+        BranchSpec::jagged("v", Number::F32, "n"),
+        BranchSpec::jagged("w", Number::F32, "n"),
+        BranchSpec::text("text"),
+    ];
+    let mut tree = file.tree("folder/tree", specs, tree).expect("a tree");
+    for start in (0..entries).step_by(step) {
+        let rows = start..entries.min(start + step);
+        let x = floats(rows.clone().map(|e| e as f32));
+        let m = floats(rows.clone().flat_map(|e| (0..4).map(move |k| (4 * e + k) as f32)));
+        let v = floats(rows.clone().flat_map(|e| (0..e % 4).map(move |k| e as f32 + k as f32 / 8.0)));
+        let texts: Vec<String> = rows.clone().map(|e| format!("entry {e}")).collect();
+        let ends = |lengths: &mut dyn Iterator<Item = usize>| -> Vec<i64> {
+            lengths
+                .scan(0, |end, length| {
+                    *end += length as i64;
+                    Some(*end)
+                })
+                .collect()
+        };
+        let counts = ends(&mut rows.clone().map(|e| e % 4));
+        let text_ends = ends(&mut texts.iter().map(String::len));
+        tree.extend(&[
+            ("x", Values::Numbers(&x)),
+            ("m", Values::Numbers(&m)),
+            ("v", Values::Lists(&counts, &v)),
+            ("w", Values::Lists(&counts, &v)),
+            ("text", Values::Texts(&text_ends, texts.concat().as_bytes())),
+        ])
+        .expect("rows");
+    }
+    tree.close().expect("a tree");
+    file.close().expect("a file");
+}
+
+fn check(file: &File, entries: usize) {
+    let tree = file.tree("folder/tree").unwrap();
+    assert_eq!(tree.entries, entries as u64);
+    let column = |name: &str| {
+        let id = tree.branch(name).unwrap().id;
+        read::columns(&tree, &[id], 0..tree.entries).unwrap().remove(0)
+    };
+    let x: Vec<f32> = column("x").numbers().unwrap();
+    assert!(x.iter().enumerate().all(|(e, &x)| x == e as f32) && x.len() == entries);
+    let m: Vec<f32> = column("m").numbers().unwrap();
+    assert!(m.iter().enumerate().all(|(k, &m)| m == k as f32) && m.len() == 4 * entries);
+    let v = column("v");
+    assert_eq!(v.buffers(), column("w").buffers());
+    let offsets = v.offsets();
+    let numbers: Vec<f32> = v.numbers().unwrap();
+    for e in 0..entries {
+        let list = &numbers[offsets[e] as usize..offsets[e + 1] as usize];
+        assert!(list.len() == e % 4 && list.iter().enumerate().all(|(k, &v)| v == e as f32 + k as f32 / 8.0));
+    }
+    assert_eq!(column("text").len, entries);
+}
+
+#[test]
+fn trees_come_back_with_every_codec() {
+    for compression in ["zlib:0", "zlib:1", "zstd:5", "lz4:4", "lzma:3"] {
+        let sink = Arc::new(MemorySink::default());
+        write(&sink, options(compression, 1), 10_000, 3_000, TreeOptions::default());
+        check(&open(&sink), 10_000);
+    }
+}
+
+#[test]
+fn clusters_and_baskets_are_as_wished() {
+    let sink = Arc::new(MemorySink::default());
+    let wish = TreeOptions { cluster_entries: 1_000, basket_bytes: 2_000, ..TreeOptions::default() };
+    write(&sink, options("zstd:1", 1), 5_500, 500, wish);
+    let file = open(&sink);
+    check(&file, 5_500);
+    let tree = file.tree("folder/tree").unwrap();
+    let clusters = tree.clusters();
+    assert_eq!((clusters.len(), &clusters[0], &clusters[5]), (6, &(0..1_000), &(5_000..5_500)));
+    for branch in tree.branches() {
+        let baskets = branch.baskets();
+        assert!(clusters.iter().all(|cluster| baskets.iter().any(|basket| basket.entries.start == cluster.start)));
+        let seeks: Vec<u64> = baskets
+            .iter()
+            .map(|basket| match basket.bytes {
+                sapwood::tree::BasketBytes::Stored { seek, .. } => seek,
+                sapwood::tree::BasketBytes::Embedded(_) => panic!("an embedded basket"),
+            })
+            .collect();
+        assert!(seeks.is_sorted(), "a full read never goes back");
+    }
+    assert_eq!(tree.branch("x").unwrap().baskets().len(), 5 * 2 + 1, "4,000 bytes in baskets of 2,000");
+}
+
+#[test]
+fn the_same_rows_give_the_same_bytes() {
+    let written = |threads: usize| {
+        let sink = Arc::new(MemorySink::default());
+        let tree = TreeOptions { cluster_entries: 2_100, ..TreeOptions::default() };
+        write(&sink, options("zstd:5", threads), 5_000, 700, tree);
+        sink.to_bytes()
+    };
+    assert!(written(1) == written(4));
+}
+
+#[test]
+fn records_fill_a_file_without_holes_that_nobody_knows() {
+    let sink = Arc::new(MemorySink::default());
+    write(&sink, options("zlib:1", 1), 3_000, 1_000, TreeOptions { cluster_entries: 1_000, ..TreeOptions::default() });
+    let file = open(&sink);
+    let records = file.records().unwrap();
+    let mut at = 100;
+    let mut gaps = Vec::new();
+    for (place, record) in records {
+        assert_eq!(place, at);
+        at += match record {
+            sapwood::container::Record::Key(key) => u64::from(key.nbytes),
+            sapwood::container::Record::Gap(bytes) => {
+                gaps.push((place, bytes));
+                bytes
+            }
+        };
+    }
+    assert_eq!(at, file.header().end);
+    let free = file.free_segments().unwrap();
+    let known: Vec<_> = free[..free.len() - 1].iter().map(|free| (free.first, free.last + 1 - free.first)).collect();
+    assert_eq!(gaps, known);
+}
+
+#[test]
+fn objects_of_one_name_get_cycles() {
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "written.root", options("zlib:1", 1)).unwrap();
+    for text in ["first", "second"] {
+        file.write("a/b/text", Draft::new("TObjString").with("fString", text)).unwrap();
+    }
+    file.close().unwrap();
+    let file = open(&sink);
+    let text = |path: &str| file.object(path).unwrap().member("fString").unwrap().as_text().unwrap();
+    assert_eq!((text("a/b/text;1").as_str(), text("a/b/text").as_str()), ("first", "second"));
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_nothing_is_added() {
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "written.root", options("zlib:1", 1)).unwrap();
+    let specs = vec![
+        BranchSpec::number("x", Number::F64),
+        BranchSpec::counter("n"),
+        BranchSpec::jagged("v", Number::I16, "n"),
+        BranchSpec::jagged("w", Number::I16, "n"),
+    ];
+    let mut tree = file.tree("t", specs.clone(), TreeOptions::default()).unwrap();
+    let (eight, four) = ([0; 8], [0; 4]);
+    let good = [("x", Values::Numbers(&eight)), ("v", Values::Lists(&[2], &four)), ("w", Values::Lists(&[2], &four))];
+    for bad in [
+        vec![good[0], good[1]],
+        vec![("x", Values::Numbers(&four)), good[1], good[2]],
+        vec![("x", Values::Numbers(&[])), good[1], good[2]],
+        vec![good[0], good[1], ("w", Values::Lists(&[1], &four))],
+        vec![good[0], good[1], ("w", Values::Lists(&[3, 2], &four))],
+        vec![good[0], good[1], ("w", Values::Lists(&[1], &four[..2]))],
+        vec![good[0], good[1], ("w", Values::Numbers(&four))],
+        vec![good[0], good[1], good[2], ("z", Values::Numbers(&eight))],
+        vec![good[0], good[1], good[2], ("n", Values::Numbers(&four))],
+    ] {
+        let error = tree.extend(&bad).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Mismatch | ErrorKind::NotFound), "{error}");
+    }
+    tree.extend(&good).unwrap();
+    tree.close().unwrap();
+    for bad in [
+        vec![specs[0].clone(), specs[0].clone()],
+        vec![specs[2].clone()],
+        vec![BranchSpec::number("a/b", Number::F32)],
+        vec![BranchSpec::number("", Number::F32)],
+        vec![BranchSpec::number("a", Number::F32).with_dimensions([0])],
+    ] {
+        assert!(file.tree("u", bad, TreeOptions::default()).is_err());
+    }
+    file.close().unwrap();
+    let read = open(&sink);
+    assert_eq!(read.tree("t").unwrap().entries, 1);
+    assert!(read.tree("u").is_err());
+}
