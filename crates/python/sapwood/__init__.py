@@ -13,6 +13,7 @@ from sapwood.iteration import Report
 from sapwood.many import concatenate, iterate
 from sapwood.model import Model
 from sapwood.tree import Tree
+from sapwood.writing import WritableFile, WritableTree, create, recreate
 
 __all__ = [
     "Branch",
@@ -25,9 +26,13 @@ __all__ = [
     "Report",
     "SapwoodError",
     "Tree",
+    "WritableFile",
+    "WritableTree",
     "__version__",
     "concatenate",
+    "create",
     "errors",
     "iterate",
     "open",
+    "recreate",
 ]

@@ -10,6 +10,7 @@ mod file;
 mod object;
 mod sessions;
 mod tree;
+mod writer;
 
 use pyo3::prelude::*;
 
@@ -27,6 +28,8 @@ mod _core {
     use super::object::{Object, Struct};
     #[pymodule_export]
     use super::tree::Tree;
+    #[pymodule_export]
+    use super::writer::{FileWriter, TreeWriter};
 
     use super::*;
 

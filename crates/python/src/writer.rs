@@ -1,0 +1,205 @@
+//! Files that are written.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::PyBytes;
+use sapwood::codec::Compression;
+use sapwood::column::Number;
+use sapwood::io::MemorySink;
+use sapwood::schema::Draft;
+use sapwood::write::{BranchKind, BranchSpec, TreeOptions, Values, WriteOptions};
+use sapwood::{Error, ErrorKind};
+
+use crate::errors::raise;
+use crate::sessions;
+
+/// A file that is being written.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct FileWriter {
+    writer: Mutex<Option<sapwood::write::FileWriter>>,
+    /// Where the bytes are, when they go to memory.
+    memory: Option<Arc<MemorySink>>,
+}
+
+/// Takes rows of a tree.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct TreeWriter(Mutex<Option<sapwood::write::TreeWriter>>);
+
+/// Name, kind (`numbers`, `jagged`, `counter`, `text`), type of the numbers, counter, extents.
+type Spec = (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Vec<u32>);
+
+/// Name, where lists end, values.
+type Given = (PyBackedStr, Option<PyBackedBytes>, PyBackedBytes);
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn closed() -> PyErr {
+    raise(Error::new(ErrorKind::Mismatch, "it is closed"))
+}
+
+#[pymethods]
+impl FileWriter {
+    /// A new file at a path, or in memory where there is none.
+    #[staticmethod]
+    #[pyo3(signature = (path, compression, threads = 0, reproducible = false, sync = false))]
+    fn recreate(
+        py: Python<'_>,
+        path: Option<PathBuf>,
+        compression: &str,
+        threads: usize,
+        reproducible: bool,
+        sync: bool,
+    ) -> PyResult<Self> {
+        let compression: Compression = compression.parse().map_err(raise)?;
+        let options = WriteOptions { compression, session: sessions::shared(threads), reproducible, sync };
+        py.detach(|| match path {
+            Some(path) => {
+                let writer = sapwood::write::FileWriter::recreate(path, options)?;
+                Ok(Self { writer: Mutex::new(Some(writer)), memory: None })
+            }
+            None => {
+                let sink = Arc::new(MemorySink::default());
+                let writer = sapwood::write::FileWriter::to_sink(Arc::clone(&sink), "memory.root", options)?;
+                Ok(Self { writer: Mutex::new(Some(writer)), memory: Some(sink) })
+            }
+        })
+        .map_err(raise)
+    }
+
+    /// Makes a directory.
+    fn mkdir(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        self.with(py, |writer| writer.mkdir(path))
+    }
+
+    /// Writes a string as `TObjString`.
+    fn write_text(&self, py: Python<'_>, path: &str, text: &str) -> PyResult<()> {
+        self.with(py, |writer| writer.write(path, Draft::new("TObjString").with("fString", text)))
+    }
+
+    /// Begins a tree.
+    #[pyo3(signature = (path, branches, title, compression = None, cluster_bytes = None, cluster_entries = 0, basket_bytes = None))]
+    #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
+    fn tree(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        branches: Vec<Spec>,
+        title: &str,
+        compression: Option<&str>,
+        cluster_bytes: Option<usize>,
+        cluster_entries: u64,
+        basket_bytes: Option<usize>,
+    ) -> PyResult<TreeWriter> {
+        let branches = branches.iter().map(spec).collect::<Result<Vec<_>, _>>().map_err(raise)?;
+        let usual = TreeOptions::default();
+        let options = TreeOptions {
+            title: title.into(),
+            compression: compression.map(str::parse).transpose().map_err(raise)?,
+            cluster_bytes: cluster_bytes.unwrap_or(usual.cluster_bytes),
+            cluster_entries,
+            basket_bytes: basket_bytes.unwrap_or(usual.basket_bytes),
+        };
+        let tree = self.with(py, |writer| writer.tree(path, branches, options))?;
+        Ok(TreeWriter(Mutex::new(Some(tree))))
+    }
+
+    /// Makes all that was written visible to every reader.
+    fn save(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |writer| writer.save())
+    }
+
+    /// Saves and ends.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| locked(&self.writer).take().map_or(Ok(()), sapwood::write::FileWriter::close)).map_err(raise)
+    }
+
+    /// The bytes of a file in memory.
+    fn content<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.memory.as_ref().map(|sink| PyBytes::new(py, &sink.to_bytes()))
+    }
+}
+
+impl FileWriter {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut sapwood::write::FileWriter) -> sapwood::Result<T> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| locked(&self.writer).as_mut().map(work)).ok_or_else(closed)?.map_err(raise)
+    }
+}
+
+#[pymethods]
+impl TreeWriter {
+    /// Adds rows.
+    fn extend(&self, py: Python<'_>, values: Vec<Given>) -> PyResult<()> {
+        let work = |writer: &mut sapwood::write::TreeWriter| {
+            let ends: Vec<Vec<i64>> = values.iter().map(|(_, ends, _)| ends.as_deref().map_or(Vec::new(), whole)).collect();
+            let given: Vec<(&str, Values<'_>)> = values
+                .iter()
+                .zip(&ends)
+                .map(|((name, listed, bytes), ends)| {
+                    let is_text = || {
+                        let spec = writer.branches().iter().find(|spec| *spec.name == **name);
+                        spec.is_some_and(|spec| spec.kind == BranchKind::Text)
+                    };
+                    let values = match listed {
+                        None => Values::Numbers(bytes),
+                        Some(_) if is_text() => Values::Texts(ends, bytes),
+                        Some(_) => Values::Lists(ends, bytes),
+                    };
+                    (&**name, values)
+                })
+                .collect();
+            writer.extend(&given)
+        };
+        py.detach(|| locked(&self.0).as_mut().map(work)).ok_or_else(closed)?.map_err(raise)
+    }
+
+    /// Writes the rows that are kept as a cluster of their own.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| locked(&self.0).as_mut().map(|writer| writer.flush())).ok_or_else(closed)?.map_err(raise)
+    }
+
+    /// Writes the rows that are kept, and ends.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| locked(&self.0).take().map_or(Ok(()), sapwood::write::TreeWriter::close)).map_err(raise)
+    }
+}
+
+/// Native-endian 64-bit numbers.
+fn whole(bytes: &[u8]) -> Vec<i64> {
+    bytes.as_chunks::<8>().0.iter().map(|chunk| i64::from_ne_bytes(*chunk)).collect()
+}
+
+fn spec((name, kind, number, counter, dimensions): &Spec) -> sapwood::Result<BranchSpec> {
+    let number = || {
+        let known = [
+            Number::Bool,
+            Number::I8,
+            Number::U8,
+            Number::I16,
+            Number::U16,
+            Number::I32,
+            Number::U32,
+            Number::I64,
+            Number::U64,
+            Number::F32,
+            Number::F64,
+        ];
+        let found = known.into_iter().find(|known| known.numpy_name() == &**number);
+        found.ok_or_else(|| Error::unsupported(format!("branch {:?}: no leaf holds {:?}", &**name, &**number)))
+    };
+    let spec = match &**kind {
+        "numbers" => BranchSpec::number(&**name, number()?),
+        "jagged" => BranchSpec::jagged(&**name, number()?, &**counter),
+        "counter" => BranchSpec::counter(&**name),
+        _ => BranchSpec::text(&**name),
+    };
+    Ok(spec.with_dimensions(dimensions.clone()))
+}
