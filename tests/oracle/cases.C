@@ -46,6 +46,7 @@
 #pragma link C++ class Collections+;
 #pragma link C++ class Pointers+;
 #pragma link C++ class Parts+;
+#pragma link C++ class Strung+;
 #pragma link C++ class Clones+;
 #pragma link C++ class OldTrack+;
 #pragma link C++ class OldEvent+;
@@ -103,6 +104,10 @@
 #pragma link C++ class std::pair<int, double>+;
 #pragma link C++ class std::pair<int, Hit>+;
 #pragma link C++ class std::pair<std::string, std::vector<int>>+;
+#pragma link C++ class std::vector<std::array<int, 2>>+;
+#pragma link C++ class std::vector<std::array<Plain, 2>>+;
+#pragma link C++ class std::map<int, std::array<float, 2>>+;
+#pragma link C++ class std::map<Small, float>+;
 #pragma link C++ class std::bitset<19>+;
 #pragma link C++ class std::bitset<17>+;
 #endif
@@ -202,12 +207,13 @@ void Pointers::clear()
    fTracks.clear(), fHits.clear(), fArray.Delete(), fList.Delete(), fRefs.Clear(), fN = 0;
 }
 
-Clones::Clones() : fTracks(new TClonesArray("Track", 4)), fInside("Track", 2) {}
+Clones::Clones() : fTracks(new TClonesArray("Track", 4)), fInside("Track", 2), fStrung("Strung", 2) {}
 Clones::~Clones()
 {
    fTracks->Delete();
    delete fTracks;
    fInside.Delete();
+   fStrung.Delete();
 }
 
 OldEvent::OldEvent() : fTracks(new TClonesArray("OldTrack", 4)) {}
@@ -393,6 +399,11 @@ static void fill(Collections &o, Gen &g)
       x = plain(g);
    for (auto &v : o.fVtwo)
       some(g, v, 3, [&](int) { return g.below(9); });
+   for (auto &v : o.fArrv)
+      some(g, v, 3, [&](int) { return g.below(9); });
+   some(g, o.fVarr, 3, [&](int i) { return std::array<int, 2>{i, g.below(9)}; });
+   some(g, o.fVarrPlain, 3, [&](int) { return std::array<Plain, 2>{plain(g), plain(g)}; });
+   some(g, o.fMarr, 3, [&](int i) { return std::make_pair(i, std::array<float, 2>{float(i), float(g.real(0, 1))}); });
 }
 
 static void fill(Pointers &o, Gen &g, int i)
@@ -877,6 +888,8 @@ void collections(const char *path, int split, bool memberwise, int compression)
    add(std::unordered_set<int>(), "unordered_set", each([](Gen &g, int) { return g.below(99); }));
    add(std::unordered_multiset<int>(), "unordered_multiset", each([](Gen &g, int) { return g.below(4); }));
    add(std::map<int, double>(), "map_id", each([](Gen &g, int) { return std::make_pair(g.below(99), g.real(0, 1)); }));
+   add(std::map<Small, float>(), "map_small",
+       each([](Gen &g, int i) { return std::make_pair(i % 2 ? Small::kA : Small::kB, float(g.real(0, 1))); }));
    add(std::map<std::string, int>(), "map_si", each([](Gen &g, int) { return std::make_pair(g.word(5), g.below(9)); }));
    add(std::map<std::string, std::string>(), "map_ss",
        each([](Gen &g, int i) { return std::make_pair(g.word(5), text(g, i + 7)); }));
@@ -994,8 +1007,14 @@ void classes(const char *path, int split, bool memberwise, bool bypass, int comp
    });
    write("clones", [&](TTree *t) {
       one_class<Clones>(t, "clones.", split, fillers, [bypass](Clones &o, Gen &g, int i) {
-         o.fTracks->BypassStreamer(bypass), o.fInside.BypassStreamer(bypass);
+         o.fTracks->BypassStreamer(bypass), o.fInside.BypassStreamer(bypass), o.fStrung.BypassStreamer(bypass);
          o.fId = i, fill(*o.fTracks, g), fill(o.fInside, g);
+         o.fStrung.Clear("C");
+         for (int n = g.below(3), j = 0; j < n; ++j) {
+            auto s = (Strung *)o.fStrung.ConstructedAt(j);
+            s->fWord = g.word(6);
+            some(g, s->fValues, 3, [&](int) { return float(g.real(0, 1)); });
+         }
       });
       auto c = new Column<TClonesArray *>();
       c->value = new TClonesArray("Track", 5);

@@ -211,6 +211,10 @@ public:
    std::array<int, 4> fArr;
    std::array<Plain, 2> fArrPlain;
    std::vector<int> fVtwo[2];
+   std::array<std::vector<int>, 2> fArrv;
+   std::vector<std::array<int, 2>> fVarr;          //|| ROOT 6.40 writes nothing of an array that it splits
+   std::vector<std::array<Plain, 2>> fVarrPlain;   //||
+   std::map<int, std::array<float, 2>> fMarr;      //||
    virtual ~Collections() {}
    ClassDef(Collections, 1)
 };
@@ -252,11 +256,20 @@ public:
    ClassDef(Parts, 1)
 };
 
+// Its columns have frames even where there is no object.
+class Strung : public TObject {
+public:
+   std::string fWord;
+   std::vector<float> fValues;
+   ClassDef(Strung, 1)
+};
+
 class Clones : public TObject {
 public:
    Int_t fId = 0;
    TClonesArray *fTracks = nullptr;
    TClonesArray fInside;
+   TClonesArray fStrung;
    Clones();
    virtual ~Clones();
    ClassDef(Clones, 1)

@@ -288,6 +288,10 @@ fn prepare(
                 (_, basket) => {
                     let (entries, found) =
                         basket.as_ref().map_or((0, 0), |basket| (basket.entries, basket.data_bytes()));
+                    if found == 0 && entries > 0 {
+                        // Of split `std::array` and arrays of enums, ROOT 6.40 writes nothing.
+                        return Err(Error::unsupported("ROOT wrote entries without a byte: their values are lost"));
+                    }
                     return Err(Error::malformed("a basket's length and its entries do not agree")
                         .wanted(entry_bytes as u64 * u64::from(entries), found as u64));
                 }

@@ -370,6 +370,9 @@ fn clones(machine: &mut Machine<'_>, buffers: &[BufferId], reader: &mut Reader<'
                 machine.objects.set(object, table, row as u32);
                 part.words_mut(id(4)).push(object);
             }
+        } else if let Some(end) = frame.end {
+            // The columns of members that are collections have frames even without an object.
+            reader.seek(end)?;
         }
     } else {
         for _ in 0..items {

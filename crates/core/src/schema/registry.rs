@@ -7,7 +7,7 @@ use super::compile::{self, Target};
 use super::handwritten;
 use super::info::StreamerInfo;
 use super::program::Program;
-use super::typename::tidy;
+use super::typename::{TypeName, tidy};
 use crate::error::Result;
 
 /// All StreamerInfos of a file, and the programs compiled from them.
@@ -17,6 +17,8 @@ use crate::error::Result;
 pub struct Registry {
     classes: HashMap<Arc<str>, Vec<Arc<StreamerInfo>>>,
     order: Vec<Arc<StreamerInfo>>,
+    /// Names of described pairs and arrays, by their type in the spelling of [`TypeName`].
+    templates: HashMap<String, Arc<str>>,
     programs: RwLock<HashMap<Target, Arc<Program>>>,
     file_version: i32,
 }
@@ -28,6 +30,9 @@ impl Registry {
         let mut registry = Self { file_version, ..Self::default() };
         for info in super::legacy::complete(infos, file_version) {
             let info = Arc::new(info);
+            if let Ok(name @ (TypeName::Pair(..) | TypeName::Array(..))) = TypeName::parse(&info.name) {
+                registry.templates.insert(name.to_string(), tidy(&info.name).into());
+            }
             let versions = registry.classes.entry(tidy(&info.name).into()).or_default();
             if !versions.iter().any(|known| known.version == info.version && known.checksum == info.checksum) {
                 versions.push(Arc::clone(&info));
@@ -62,6 +67,11 @@ impl Registry {
                 layouts => layouts,
             },
         }
+    }
+
+    /// The name by which the file describes a pair or an array, if it does.
+    pub(super) fn template(&self, name: &TypeName) -> Option<&Arc<str>> {
+        if self.templates.is_empty() { None } else { self.templates.get(&name.to_string()) }
     }
 
     /// One version of a class: by checksum where one is given, then by version, then the newest.

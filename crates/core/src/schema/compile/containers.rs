@@ -77,6 +77,11 @@ impl Compiler<'_> {
         let list = |of, item| Kind::List { offsets: ends, of, item: Box::new(item) };
         match name {
             TypeName::Sequence(kind, item) => {
+                // ROOT writes items that are enums as `int`, whatever type it says is theirs.
+                let item_code = match plain_number(item_code) {
+                    Some(Number::F32 | Number::F64) | None => item_code,
+                    Some(_) => 3,
+                };
                 let (steps, kind_of_item, columns) = self.items(item, item_code)?;
                 let span = self.seal(steps);
                 let of = match kind {
@@ -89,8 +94,9 @@ impl Compiler<'_> {
             }
             TypeName::Mapping(kind, key, value) => {
                 let _: &Mapping = kind;
-                let (first, kind_of_first, first_column) = self.items_and_column(key)?;
-                let (second, kind_of_second, second_column) = self.items_and_column(value)?;
+                let codes = self.codes_of_pair(key, value);
+                let (first, kind_of_first, first_column) = self.items_and_column(key, codes[0])?;
+                let (second, kind_of_second, second_column) = self.items_and_column(value, codes[1])?;
                 let pair = self.seal([first, second].concat());
                 let item = self.seal(vec![Step::Each { body: pair }]);
                 let columns = self.seal([first_column, second_column].concat());
@@ -133,6 +139,11 @@ impl Compiler<'_> {
                 Ok((vec![Step::Class { versions: versions.clone(), role: Role::Member }], kind, Some(versions)))
             }
             other => {
+                if let TypeName::Array(..) = other
+                    && let Some((steps, kind, versions)) = self.array_class(other)?
+                {
+                    return Ok((steps, kind, Some(versions)));
+                }
                 let (steps, kind) = self.bare(other, item_code)?;
                 Ok((steps, kind, None))
             }
@@ -140,8 +151,8 @@ impl Compiler<'_> {
     }
 
     /// One half of a map's pair, in both forms that the same columns have in the file.
-    pub(super) fn items_and_column(&mut self, name: &TypeName) -> Result<(Vec<Step>, Kind, Vec<Step>)> {
-        let (steps, kind, _) = self.items(name, 0)?;
+    pub(super) fn items_and_column(&mut self, name: &TypeName, item_code: i32) -> Result<(Vec<Step>, Kind, Vec<Step>)> {
+        let (steps, kind, _) = self.items(name, item_code)?;
         let column = match (name, steps.first()) {
             (TypeName::StdString, _) => {
                 let body = self.seal(steps.clone());
@@ -168,10 +179,32 @@ impl Compiler<'_> {
     }
 
     pub(super) fn pair_members(&mut self, first: &TypeName, second: &TypeName) -> Result<Compiled> {
-        let (mut steps, first) = self.member(first, 0)?;
-        let (more, second) = self.member(second, 0)?;
+        let codes = self.codes_of_pair(first, second);
+        let (mut steps, first) = self.member(first, codes[0])?;
+        let (more, second) = self.member(second, codes[1])?;
         steps.extend(more);
         Ok((steps, pair_record(first, second)))
+    }
+
+    /// The codes of a pair's members where the file describes it: of enums, only these tell the size.
+    fn codes_of_pair(&self, first: &TypeName, second: &TypeName) -> [i32; 2] {
+        let is_class = |name: &TypeName| matches!(name, TypeName::Class(_));
+        if !is_class(first) && !is_class(second) {
+            return [0; 2];
+        }
+        let pair = TypeName::Pair(Box::new(first.clone()), Box::new(second.clone()));
+        let info = self.registry.template(&pair).and_then(|name| self.registry.info(name, None, None));
+        let code = |index: usize| info.and_then(|info| info.elements.get(index)).map_or(0, |element| element.code);
+        [code(0), code(1)]
+    }
+
+    /// An array that the file describes as a class: within containers and pairs, ROOT streams it as one.
+    fn array_class(&mut self, name: &TypeName) -> Result<Option<(Vec<Step>, Kind, Versions)>> {
+        let Some(class) = self.registry.template(name).cloned() else { return Ok(None) };
+        let (steps, kind) = self.class_value(&class, Role::Member)?;
+        let Some(Step::Class { versions, .. }) = steps.first() else { return Ok(None) };
+        let versions = versions.clone();
+        Ok(Some((steps, kind, versions)))
     }
 
     /// A type as an item of a container: strings and containers have no frame there.
@@ -229,6 +262,9 @@ impl Compiler<'_> {
                 Ok((vec![Step::Class { versions, role: Role::Member }], kind))
             }
             TypeName::Array(item, len) => {
+                if let Some((steps, kind, _)) = self.array_class(name)? {
+                    return Ok((steps, kind));
+                }
                 let (steps, kind) = self.member(item, item_code)?;
                 Ok(self.array_of(steps, kind, *len))
             }
@@ -236,7 +272,13 @@ impl Compiler<'_> {
                 let (step, kind) = self.pointer(&inner.to_string());
                 Ok((vec![step], kind))
             }
-            TypeName::Class(class) => self.class_value(class, Role::Member),
+            TypeName::Class(class) => match plain_number(item_code) {
+                Some(number) if self.registry.versions(&self.spelled(class)).is_empty() => {
+                    let (step, kind) = self.run(Prim::Plain(number), 1)?;
+                    Ok((vec![step], kind))
+                }
+                _ => self.class_value(class, Role::Member),
+            },
         }
     }
 }

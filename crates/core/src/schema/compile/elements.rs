@@ -42,6 +42,15 @@ impl Compiler<'_> {
                 let buffer = self.buffer(BufferKind::Numbers(Number::U32));
                 (vec![Step::Bits { buffer }], Kind::Number { buffer, number: Number::U32 })
             }
+            82 if matches!(
+                TypeName::parse(&element.type_name),
+                Ok(TypeName::Sequence(..) | TypeName::Mapping(..) | TypeName::Bitset(_))
+            ) =>
+            {
+                // `std::array` of containers: they have no frames.
+                let (step, kind) = self.container(&TypeName::parse(&element.type_name)?, 0)?;
+                self.repeat(vec![step], kind, element)
+            }
             61 | 62 | 63 | 68 | 81 | 82 => {
                 let (steps, kind) = self.class_value(element.type_name.trim_end_matches(['*', ' ']), Role::Member)?;
                 self.repeat(steps, kind, element)
