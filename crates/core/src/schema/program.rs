@@ -287,8 +287,8 @@ pub enum Step {
         from: (BufferId, Number),
         /// Where it goes.
         to: (BufferId, Number),
-        /// Values a row.
-        count: u32,
+        /// Values a row; `None` for all that were decoded, as many as lists hold.
+        count: Option<u32>,
     },
     /// Framed bytes that nobody can decode.
     Opaque {

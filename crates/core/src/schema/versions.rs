@@ -11,23 +11,27 @@ pub(super) struct Fit {
     pub(super) same: HashMap<BufferId, BufferId>,
     /// What is to be done behind the members.
     pub(super) steps: Vec<Step>,
+    tie: bool,
 }
 
 impl Fit {
     /// Fits `theirs` into `ours`; `None` where a member changed to another kind of thing.
-    pub(super) fn new(theirs: &Kind, ours: &Kind) -> Option<Self> {
-        let mut fit = Self { same: HashMap::new(), steps: Vec::new() };
+    ///
+    /// Numbers become those of our version as they do in ROOT; where nothing says which version is the newer one (`tie`),
+    /// only if none of them is lost.
+    pub(super) fn new(theirs: &Kind, ours: &Kind, tie: bool) -> Option<Self> {
+        let mut fit = Self { same: HashMap::new(), steps: Vec::new(), tie };
         fit.pair(theirs, ours, Some(1)).then_some(fit)
     }
 
-    /// `times` is how many values a row has, as long as that is fixed: inside lists nothing can be filled in.
+    /// `times` is how many values a row has, as long as that is fixed: inside lists nothing can be filled in, but converted.
     fn pair(&mut self, theirs: &Kind, ours: &Kind, times: Option<u32>) -> bool {
         match (theirs, ours) {
             (Kind::Number { buffer: from, number: a }, Kind::Number { buffer: to, number: b }) => {
                 if a == b {
                     self.same.insert(*from, *to);
-                } else if let Some(count) = times {
-                    self.steps.push(Step::Convert { from: (*from, *a), to: (*to, *b), count });
+                } else if !self.tie || keeps(*a, *b) {
+                    self.steps.push(Step::Convert { from: (*from, *a), to: (*to, *b), count: times });
                 } else {
                     return false;
                 }
@@ -63,6 +67,30 @@ impl Fit {
             }
             _ => false,
         }
+    }
+}
+
+/// Whether every number of the one type is one of the other.
+fn keeps(from: Number, to: Number) -> bool {
+    // Bits of the whole numbers that a type holds, and whether negative ones are among them.
+    let whole = |number| match number {
+        Number::Bool => (1, false),
+        Number::U8 => (8, false),
+        Number::I8 => (7, true),
+        Number::U16 => (16, false),
+        Number::I16 => (15, true),
+        Number::U32 => (32, false),
+        Number::I32 => (31, true),
+        Number::U64 => (64, false),
+        Number::I64 => (63, true),
+        Number::F32 => (24, true),
+        Number::F64 => (53, true),
+    };
+    let ((bits, signed), (room, takes_signed)) = (whole(from), whole(to));
+    match (from, to) {
+        (Number::F32, Number::F64) => true,
+        (Number::F32 | Number::F64, _) => false,
+        _ => bits <= room && (takes_signed || !signed),
     }
 }
 
@@ -171,13 +199,26 @@ mod tests {
     fn members_are_paired_by_name() {
         let new = record(&[("a", 0, Number::I32), ("b", 1, Number::F64), ("c", 2, Number::I8)]);
         let old = record(&[("b", 3, Number::F32), ("x", 4, Number::I8), ("a", 5, Number::I32)]);
-        let fit = Fit::new(&old, &new).unwrap();
+        let fit = Fit::new(&old, &new, false).unwrap();
         assert_eq!(fit.same, HashMap::from([(5, 0)]));
         assert_eq!(fit.steps.len(), 2);
-        assert_eq!(fit.steps[0], Step::Convert { from: (3, Number::F32), to: (1, Number::F64), count: 1 });
+        assert_eq!(fit.steps[0], Step::Convert { from: (3, Number::F32), to: (1, Number::F64), count: Some(1) });
         assert!(matches!(&fit.steps[1], Step::Missing { count: 1, .. }));
         let list = |item| Kind::List { offsets: 9, of: crate::column::ListOf::Sequence, item: Box::new(item) };
-        assert!(Fit::new(&list(old), &list(new)).is_none());
+        assert!(Fit::new(&list(old), &list(new), false).is_none());
+    }
+
+    #[test]
+    fn lists_convert_and_between_equals_without_loss() {
+        let list = |buffer, number| Kind::List {
+            offsets: 9,
+            of: crate::column::ListOf::Sequence,
+            item: Box::new(Kind::Number { buffer, number }),
+        };
+        let fit = Fit::new(&list(1, Number::F32), &list(0, Number::F64), true).unwrap();
+        assert_eq!(fit.steps, [Step::Convert { from: (1, Number::F32), to: (0, Number::F64), count: None }]);
+        assert!(Fit::new(&list(1, Number::F64), &list(0, Number::F32), true).is_none());
+        assert!(Fit::new(&list(1, Number::F32), &list(0, Number::I32), false).is_some());
     }
 
     #[test]

@@ -129,6 +129,8 @@ struct Compiler<'r> {
 
 /// Version of a class without a dictionary of its own: the file gives 0 and a checksum.
 const FOREIGN: i32 = -1;
+/// Version of no object.
+const NOBODY: i32 = i32::MIN;
 const DEEPEST: usize = 96;
 const MOST_STEPS: usize = 1 << 18;
 const MOST_CLASSES: usize = 1 << 16;
@@ -247,19 +249,24 @@ impl Compiler<'_> {
         let mut versions = self.versions(&info, span);
         let others: Vec<_> = self.registry.versions(class).iter().filter(|other| ***other != *info).cloned().collect();
         for other in others {
-            if let Some(body) = self.other_version(&other, &kind)? {
-                versions.bodies = [&*versions.bodies, &[body]].concat().into();
-            }
+            // Where its columns cannot be these: a body that no object names, so that the one that is left is not taken
+            // for all versions.
+            let body = self.other_version(&other, &kind, other.version == info.version)?.unwrap_or(Body {
+                version: NOBODY,
+                checksum: 0,
+                span,
+            });
+            versions.bodies = [&*versions.bodies, &[body]].concat().into();
         }
         Ok((vec![Step::Class { versions, role }], kind))
     }
 
     /// A further version of a class whose columns stand already. Members that it has not become zero or empty; members
     /// that only it has are decoded into buffers of nobody; numbers of another type are converted.
-    fn other_version(&mut self, info: &Arc<StreamerInfo>, kind: &Kind) -> Result<Option<Body>> {
+    fn other_version(&mut self, info: &Arc<StreamerInfo>, kind: &Kind, tie: bool) -> Result<Option<Body>> {
         let (from, mark) = (self.steps.len(), self.buffers.len());
         let (mut steps, theirs) = self.members(info)?;
-        let Some(fit) = Fit::new(&theirs, kind) else {
+        let Some(fit) = Fit::new(&theirs, kind, tie) else {
             self.steps.truncate(from);
             self.buffers.truncate(mark);
             return Ok(None);

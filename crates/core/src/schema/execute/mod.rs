@@ -264,8 +264,13 @@ impl Machine<'_> {
             Step::Missing { kind, count } => self.empty(kind, times(n, *count, reader)?, part)?,
             Step::Convert { from: (from, a), to: (to, b), count } => {
                 let bytes = part.bytes(*from);
-                let start = bytes.len().saturating_sub(n.saturating_mul(*count as usize).saturating_mul(a.bytes()));
+                let start = count.map_or(0, |count| {
+                    bytes.len().saturating_sub(n.saturating_mul(count as usize).saturating_mul(a.bytes()))
+                });
                 let decoded = bytes.get(start..).unwrap_or(&[]).to_vec();
+                if count.is_none() {
+                    part.bytes_mut(*from).clear();
+                }
                 super::versions::convert(&decoded, *a, *b, part.bytes_mut(*to));
             }
             Step::Opaque { shared: true, .. } if order == Order::Columns && n > 1 => {
