@@ -1,10 +1,11 @@
-"""The main job on a real file: open, look, read columns, cut, and draw a histogram in the terminal.
+"""The main job on a real file: open, look, read columns, cut, write, and draw a histogram in the terminal.
 
 Run with ``make demo``.
 """
 
 from __future__ import annotations
 
+import tempfile
 import time
 from pathlib import Path
 
@@ -37,6 +38,13 @@ def main() -> None:
     busy = events.arrays(["Jet_pt", "MET_pt"], cut=cut)
     print(f"\nOnly where {cut}: {len(busy)} of {events.num_entries} events")
     print(f"  hardest jet: {ak.max(busy['Jet_pt']):.1f} GeV")
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "busy.root"
+        with sapwood.recreate(path, compression="zstd:5") as out:
+            out["busy"] = busy
+        again = sapwood.open(path)["busy"]
+        print(f"\nWritten as a tree of {path.stat().st_size} bytes that ROOT reads, and read back: {again.typenames()}")
 
     histogram = sapwood.open(DATA / "histograms.root")["h1d"]
     print(f"\nObjects by key: {histogram.classname} {histogram.member('fName')!r}, {histogram.member('fEntries'):g} entries")
