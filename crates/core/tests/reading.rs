@@ -78,6 +78,27 @@ fn threads_and_ranges_change_nothing() {
 }
 
 #[test]
+fn steps_and_rows_hold_what_the_whole_columns_hold() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/plain.root");
+    let tree = File::open_with(path, options(1)).unwrap().tree("t").unwrap();
+    let whole = tree.scan(&["n", "x", "d"]).unwrap().next().unwrap().unwrap();
+    assert_eq!((whole.entries.clone(), whole.to_arrow().unwrap().num_rows()), (0..60, 60));
+    let steps: Vec<_> = tree.scan(&["x", "d"]).unwrap().step_bytes(600).collect::<Result<_, _>>().unwrap();
+    assert_eq!(steps.iter().map(|step| step.entries.clone()).collect::<Vec<_>>(), [0..20, 20..40, 40..60]);
+    let joined: Vec<f32> = steps.iter().flat_map(|step| step.column("x").unwrap().numbers::<f32>().unwrap()).collect();
+    assert_eq!(joined, whole.column("x").unwrap().numbers::<f32>().unwrap());
+    let mut rows = tree.scan(&["n", "x", "d"]).unwrap().step_bytes(1).entries(17..50).rows();
+    let first = rows.next().unwrap().unwrap();
+    assert_eq!((first.entry(), first.number::<i32>("n").unwrap()), (17, 1));
+    assert_eq!((first.numbers::<f32>("x").unwrap(), first.number::<f64>("d").unwrap()), (vec![17.0], 8.5));
+    assert_eq!(first.number::<f32>("d").unwrap_err().kind(), ErrorKind::Mismatch, "another type");
+    assert_eq!(first.text("d").unwrap_err().kind(), ErrorKind::Mismatch);
+    assert_eq!(first.number::<f32>("y").unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(rows.map(|row| row.unwrap().entry()).collect::<Vec<_>>(), (18..50).collect::<Vec<_>>());
+    assert_eq!(tree.scan(&["z"]).unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+#[test]
 fn what_is_not_there_is_named_with_what_looks_alike() {
     let file = File::open(data("nano.root")).unwrap();
     let error = file.tree("Event").unwrap_err();

@@ -139,7 +139,8 @@ impl TreeWriter {
     /// Adds rows.
     fn extend(&self, py: Python<'_>, values: Vec<Given>) -> PyResult<()> {
         let work = |writer: &mut sapwood::write::TreeWriter| {
-            let ends: Vec<Vec<i64>> = values.iter().map(|(_, ends, _)| ends.as_deref().map_or(Vec::new(), whole)).collect();
+            let ends: Vec<Vec<i64>> =
+                values.iter().map(|(_, ends, _)| ends.as_deref().map_or(Vec::new(), whole)).collect();
             let given: Vec<(&str, Values<'_>)> = values
                 .iter()
                 .zip(&ends)

@@ -114,14 +114,7 @@ fn names<'t>(tree: &'t Tree, ids: &[BranchId]) -> Vec<&'t str> {
 
 /// One value as JSON.
 fn cell(column: &Column, kind: &Kind, row: usize) -> serde_json::Value {
-    let bounds = |offsets: u32| {
-        let bytes = column.buffer(offsets);
-        let at = |index: usize| {
-            let chunk = bytes.get(8 * index..).and_then(|rest| rest.first_chunk());
-            chunk.map_or(0, |chunk| i64::from_ne_bytes(*chunk).max(0)) as usize
-        };
-        at(row)..at(row + 1)
-    };
+    let bounds = |offsets: u32| column.bounds(offsets, row);
     match kind {
         Kind::Number { buffer, number } => number_at(&column.buffer(*buffer), *number, row),
         Kind::Text { offsets, bytes } => {

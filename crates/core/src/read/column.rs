@@ -1,5 +1,6 @@
 //! Whole columns: what a user gets.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -66,6 +67,38 @@ impl Column {
                 i64::read(&self.buffer(*offsets))
             }
             _ => Vec::new(),
+        }
+    }
+
+    /// Where list or string `row` of a buffer of offsets begins and ends.
+    pub fn bounds(&self, offsets: BufferId, row: usize) -> Range<usize> {
+        let bytes = self.buffers.get(offsets as usize).map_or(&[][..], |bytes| bytes);
+        let at = |index: usize| {
+            let chunk = bytes.get(8 * index..).and_then(|rest| rest.first_chunk());
+            chunk.map_or(0, |chunk| i64::from_ne_bytes(*chunk).max(0)) as usize
+        };
+        at(row)..at(row + 1)
+    }
+
+    /// The numbers of one row.
+    pub(super) fn row_numbers<T: Native>(&self, row: usize) -> Result<Vec<T>> {
+        let (mut kind, mut rows) = (&self.kind, row..row + 1);
+        loop {
+            match kind {
+                Kind::Number { buffer, number } if *number == T::NUMBER => {
+                    let (bytes, wide) = (self.buffer(*buffer), number.bytes());
+                    return Ok(T::read(bytes.get(rows.start * wide..rows.end * wide).unwrap_or(&[])));
+                }
+                Kind::Fixed { len, item } => {
+                    rows = rows.start * len..rows.end * len;
+                    kind = item;
+                }
+                Kind::List { offsets, item, .. } if rows.len() == 1 => {
+                    rows = self.bounds(*offsets, rows.start);
+                    kind = item;
+                }
+                other => return Err(Error::mismatch(format!("the column holds {other}, not {}", T::NUMBER))),
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 //! of the answer is filled in its final place by whichever thread is free.
 
 pub mod arrow;
+mod batch;
 mod column;
 mod decode;
 mod embedded;
@@ -15,6 +16,7 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::tree::{BranchId, Tree};
+pub use batch::{Batch, Batches, Row, Rows};
 pub use column::{Column, Native};
 use scan::{Answer, Scan};
 use window::{Ahead, Segment, Workbench};

@@ -1,0 +1,244 @@
+//! Columns of a tree in steps, and rows.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::Schema;
+
+use super::{Column, Native, columns};
+use crate::error::{Error, Result};
+use crate::tree::{BranchId, Tree};
+
+/// Bytes that a step's branches take once inflated, unless told otherwise.
+const STEP_BYTES: u64 = 100_000_000;
+
+/// Columns of consecutive entries.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// The tree's entries that it holds.
+    pub entries: Range<u64>,
+    names: Arc<[Arc<str>]>,
+    columns: Vec<Column>,
+}
+
+/// Reads branches step by step, each of bounded memory: an iterator of [`Batch`]es. Made by [`Tree::scan`].
+#[derive(Clone, Debug)]
+pub struct Batches {
+    tree: Arc<Tree>,
+    names: Arc<[Arc<str>]>,
+    ids: Vec<BranchId>,
+    entries: Range<u64>,
+    step_bytes: u64,
+    borders: Vec<u64>,
+}
+
+/// The rows of [`Batches`], one after the other.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    batches: Batches,
+    batch: Option<Arc<Batch>>,
+    next: usize,
+}
+
+/// One entry. It keeps its batch alive.
+#[derive(Clone, Debug)]
+pub struct Row {
+    batch: Arc<Batch>,
+    index: usize,
+}
+
+impl Tree {
+    /// Reads branches by name, step by step.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound) for names that are no branch, and what
+    /// [`interpretation`](Self::interpretation) says of branches that nobody can decode.
+    ///
+    /// # Example
+    ///
+    /// ```no_run
+    /// let tree = sapwood::File::open("events.root")?.tree("events")?;
+    /// for batch in tree.scan(&["nJet", "Jet_pt"])?.step_bytes(10 << 20) {
+    ///     let batch = batch?;
+    ///     let pt: Vec<f32> = batch.column("Jet_pt")?.numbers()?;
+    ///     println!("{:?}: {} jets", batch.entries, pt.len());
+    /// }
+    /// for row in tree.scan(&["nJet", "Jet_pt"])?.rows() {
+    ///     let row = row?;
+    ///     let (count, pt): (u32, Vec<f32>) = (row.number("nJet")?, row.numbers("Jet_pt")?);
+    ///     assert_eq!(count as usize, pt.len());
+    /// }
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn scan(self: &Arc<Self>, names: &[&str]) -> Result<Batches> {
+        let ids = names.iter().map(|name| self.branch(name).map(|branch| branch.id)).collect::<Result<Vec<_>>>()?;
+        ids.iter().try_for_each(|&id| self.interpretation(id).map(drop))?;
+        Ok(Batches {
+            tree: Arc::clone(self),
+            names: names.iter().map(|&name| name.into()).collect(),
+            ids,
+            entries: 0..self.entries,
+            step_bytes: STEP_BYTES,
+            borders: self.clusters().iter().map(|cluster| cluster.end).collect(),
+        })
+    }
+}
+
+impl Batches {
+    /// Only these entries.
+    #[must_use]
+    pub fn entries(mut self, entries: Range<u64>) -> Self {
+        self.entries = entries;
+        self
+    }
+
+    /// Steps whose branches take about so many bytes once inflated; they end with clusters where one fits, so that no
+    /// basket is read twice. At least one entry.
+    #[must_use]
+    pub fn step_bytes(mut self, bytes: u64) -> Self {
+        self.step_bytes = bytes.max(1);
+        self
+    }
+
+    /// One row after the other.
+    pub fn rows(self) -> Rows {
+        Rows { batches: self, batch: None, next: 0 }
+    }
+
+    /// Where the step that begins with the next entry ends.
+    fn step_end(&self) -> u64 {
+        let entry_bytes: u64 = self
+            .ids
+            .iter()
+            .filter_map(|&id| self.tree.branches().get(id))
+            .map(|branch| branch.tot_bytes / branch.entries.max(1) + 1)
+            .sum();
+        let end = self.entries.start.saturating_add((self.step_bytes / entry_bytes.max(1)).max(1));
+        if end >= self.entries.end {
+            return self.entries.end;
+        }
+        let border = self.borders.partition_point(|&border| border <= end).checked_sub(1);
+        let border = border.and_then(|at| self.borders.get(at)).copied();
+        border.filter(|&border| border > self.entries.start).unwrap_or(end)
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<Batch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.entries.start >= self.entries.end {
+            return None;
+        }
+        let step = self.entries.start..self.step_end();
+        self.entries.start = step.end;
+        let read = columns(&self.tree, &self.ids, step.clone());
+        if read.is_err() {
+            self.entries.start = self.entries.end;
+        }
+        Some(read.map(|columns| Batch { entries: step, names: Arc::clone(&self.names), columns }))
+    }
+}
+
+impl Batch {
+    /// A column by the name that was asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound).
+    pub fn column(&self, name: &str) -> Result<&Column> {
+        let at = self.names.iter().position(|known| &**known == name);
+        at.and_then(|at| self.columns.get(at))
+            .ok_or_else(|| Error::not_found(format!("no column {name:?} was asked for")))
+    }
+
+    /// All columns, in the order in which they were asked for.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The same memory as an Arrow record batch.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for columns that point to other objects.
+    pub fn to_arrow(&self) -> Result<RecordBatch> {
+        let arrays = self.columns.iter().map(Column::to_arrow).collect::<Result<Vec<_>>>()?;
+        let fields = self.names.iter().zip(&self.columns).zip(&arrays).map(|((name, column), array)| {
+            Ok(column.kind.arrow_field(name)?.with_data_type(array.data_type().clone()))
+        });
+        let schema = Schema::new(fields.collect::<Result<Vec<_>>>()?);
+        RecordBatch::try_new(Arc::new(schema), arrays)
+            .map_err(|error| Error::mismatch("columns are of different lengths").because(error))
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<Row>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(batch) = &self.batch
+                && (self.next as u64) < batch.entries.end - batch.entries.start
+            {
+                self.next += 1;
+                return Some(Ok(Row { batch: Arc::clone(batch), index: self.next - 1 }));
+            }
+            self.next = 0;
+            match self.batches.next()? {
+                Ok(batch) => self.batch = Some(Arc::new(batch)),
+                Err(error) => {
+                    self.batch = None;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}
+
+impl Row {
+    /// The tree's entry.
+    pub fn entry(&self) -> u64 {
+        self.batch.entries.start + self.index as u64
+    }
+
+    /// The one number of a branch.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where it holds another type, or not one number.
+    pub fn number<T: Native>(&self, name: &str) -> Result<T> {
+        match self.numbers(name)?[..] {
+            [number] => Ok(number),
+            ref others => {
+                let message = format!("column {name:?} has no single number an entry");
+                Err(Error::mismatch(message).wanted(1, others.len() as u64))
+            }
+        }
+    }
+
+    /// The numbers of a branch: one, an array's, or those of a list.
+    ///
+    /// # Errors
+    ///
+    /// As [`number`](Self::number); lists of lists are no rows of numbers.
+    pub fn numbers<T: Native>(&self, name: &str) -> Result<Vec<T>> {
+        self.batch.column(name)?.row_numbers(self.index)
+    }
+
+    /// The text of a branch.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where it holds no strings.
+    pub fn text(&self, name: &str) -> Result<String> {
+        let column = self.batch.column(name)?;
+        let crate::column::Kind::Text { offsets, bytes } = &column.kind else {
+            return Err(Error::mismatch(format!("column {name:?} holds {}, not strings", column.kind)));
+        };
+        let bounds = column.bounds(*offsets, self.index);
+        Ok(crate::wire::text(column.buffer(*bytes).get(bounds).unwrap_or(&[])))
+    }
+}
