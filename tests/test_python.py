@@ -206,12 +206,18 @@ def test_entries_as_slices_ranges_masks_and_numbers(tree: Any) -> None:
         (range(0, 10, 3), x[0:10:3]),
         ([], x[:0]),
         (np.zeros(ENTRIES, bool), x[:0]),
+        ([[5, 8], [2, 3]], x[[5, 6, 7, 2]]),
+        (np.array([[5, 8], [950, 952]]), x[[5, 6, 7, 950, 951]]),
     ):
         assert np.array_equal(tree["x"].array(entries=entries, library="np"), expected)
         assert np.array_equal(tree.arrays("x", entries=entries).x, expected)
     assert np.array_equal(tree["x"].array(entries=mask[100:], entry_start=100, library="np"), x[mask][2:])
     pt = tree["Muon_pt"].array()
     assert tree["Muon_pt"].array(entries=mask).to_list() == pt[mask].to_list()
+    # What can be walked only once is walked once.
+    assert np.array_equal(tree.arrays("x", entries=zip((0, 990), (3, 2000))).x, np.concatenate((x[:3], x[990:])))
+    assert np.array_equal(tree.arrays("x", entries=(number for number in (7, 3))).x, x[[7, 3]])
+    assert len(tree.arrays("x", entries=iter(()))) == 0
     with pytest.raises(IndexError):
         tree["x"].array(entries=[ENTRIES])
     with pytest.raises(ValueError, match="mask"):
@@ -241,6 +247,16 @@ def test_only_baskets_with_wanted_entries_are_read(tree: Any, monkeypatch: pytes
         asked.clear()
         tree.arrays("sqrt(x*x)")
         assert asked == [(["x"], 0, 1000)]
+        asked.clear()
+        # Nearly all entries are wanted, and still not the baskets between.
+        kept = [(0, 300), (400, 650), (700, 1000)]
+        found = tree["x"].array(entries=kept, library="np")
+        assert asked == [(["x"], 0, 300), (["x"], 400, 1000)]
+        asked.clear()
+        mask = np.ones(ENTRIES, bool)
+        mask[300:400] = False
+        assert np.array_equal(found[300:550], tree["x"].array(entries=mask, library="np")[300:550])
+        assert asked == [(["x"], 0, 300), (["x"], 400, 1000)]
     finally:
         tree._engine = core
 

@@ -15,7 +15,7 @@ from sapwood.expressions import Expression, ExpressionError
 from sapwood.filters import Filter
 from sapwood.interpretation import Grouped, Unknown
 from sapwood.libraries import Library, Loaded, as_library
-from sapwood.selection import DENSE, Range, Selection, bounds, covering, positions, select
+from sapwood.selection import Range, Selection, bounds, covering, positions, select
 
 if TYPE_CHECKING:
     from sapwood.branch import Branch
@@ -253,27 +253,23 @@ def load(branches: list[Branch], selection: Selection, show: Any = None) -> dict
         return {}
     core = branches[0]._tree._core
     rows = selection.rows
-    if rows is None or len(rows) >= DENSE * (selection.span[1] - selection.span[0]):
-        index = None if rows is None else rows - selection.span[0]
-        found = {}
-        for group in progress_bar.groups(branches, selection.span, show):
-            columns = core.columns([branch._id for branch in group], *selection.span)
-            for branch, column in zip(group, columns):
-                found[branch._id] = Loaded([column], index, _mark(branch))
-        return found
-    wanted = rows if selection.is_ordered else np.unique(rows)
     # Branches with the same ranges are read together.
     together: dict[tuple[Range, ...], list[Branch]] = {}
-    for branch in branches:
-        borders = np.array([row[0] for row in branch._baskets], "int64")
-        together.setdefault(tuple(covering(wanted, borders)), []).append(branch)
+    if rows is None:
+        together[(selection.span,)] = branches
+    else:
+        wanted = rows if selection.is_ordered else np.unique(rows)
+        for branch in branches:
+            borders = np.array([row[0] for row in branch._baskets], "int64")
+            together.setdefault(tuple(covering(wanted, borders)), []).append(branch)
     found = {}
-    for ranges, group in together.items():
-        ids = [branch._id for branch in group]
-        parts = [core.columns(ids, start, stop) for start, stop in ranges]
-        index = positions(rows, list(ranges))
-        for number, branch in enumerate(group):
-            found[branch._id] = Loaded([part[number] for part in parts], index, _mark(branch))
+    for ranges, alike in together.items():
+        index = None if rows is None else positions(rows, list(ranges))
+        for group in progress_bar.groups(alike, selection.span, show):
+            ids = [branch._id for branch in group]
+            parts = [core.columns(ids, start, stop) for start, stop in ranges]
+            for branch, *columns in zip(group, *parts):
+                found[branch._id] = Loaded(columns, index, _mark(branch))
     return found
 
 

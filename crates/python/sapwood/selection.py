@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 Range = tuple[int, int]
-
-#: Where at least this part of a span is wanted, the whole span is read at once.
-DENSE = 0.5
 
 
 def bounds(entries: int, start: int | None, stop: int | None) -> Range:
@@ -71,6 +68,8 @@ def select(total: int, start: int | None, stop: int | None, entries: Any = None)
     first, last = bounds(total, start, stop)
     if entries is None:
         return Selection((first, last))
+    if isinstance(entries, Iterator):
+        entries = list(entries)
     if isinstance(entries, (slice, range)):
         if isinstance(entries, range):
             rows = _numbers(np.arange(entries.start, entries.stop, entries.step, dtype="int64"), total)
@@ -120,8 +119,8 @@ def _is_ranges(entries: Any) -> bool:
         return False
     if isinstance(entries, np.ndarray):
         return entries.ndim == 2 and entries.shape[1] == 2
-    listed = list(entries)
-    return bool(listed) and all(isinstance(one, (tuple, list)) and len(one) == 2 for one in listed)
+    pairs = [isinstance(one, (tuple, list)) and len(one) == 2 for one in entries]
+    return bool(pairs) and all(pairs)
 
 
 def covering(rows: np.ndarray[Any, Any], borders: np.ndarray[Any, Any]) -> list[Range]:
@@ -131,10 +130,11 @@ def covering(rows: np.ndarray[Any, Any], borders: np.ndarray[Any, Any]) -> list[
     """
     if len(rows) == 0:
         return []
-    basket = np.searchsorted(borders, rows, "right")
-    new = np.flatnonzero(np.diff(basket) > 1) + 1
-    starts, stops = np.concatenate(([0], new)), np.concatenate((new, [len(rows)]))
-    return [(int(rows[a]), int(rows[b - 1]) + 1) for a, b in zip(starts, stops)]
+    # Basket `i` has `rows[cuts[i] : cuts[i + 1]]`: looked up by borders, which are fewer than rows.
+    cuts = np.concatenate(([0], np.searchsorted(rows, np.unique(borders)[1:]), [len(rows)]))
+    wanted = np.diff(cuts) > 0
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], wanted, [False]))))
+    return [(int(rows[cuts[a]]), int(rows[cuts[b] - 1]) + 1) for a, b in zip(edges[::2], edges[1::2])]
 
 
 def positions(rows: np.ndarray[Any, Any], ranges: list[Range]) -> np.ndarray[Any, Any]:
