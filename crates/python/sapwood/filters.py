@@ -24,7 +24,7 @@ _REGEX = re.compile("^/(.*)/([iLmsux]*)$", re.DOTALL)
 def as_match(filter: Filter) -> Match | None:
     """A function that tells whether a name passes; ``None`` where all do.
 
-    Raises ``TypeError`` for what is no filter.
+    Raises ``TypeError`` for what is no filter, ``ValueError`` for a regular expression that is none.
     """
     if filter is None:
         return None
@@ -36,7 +36,10 @@ def as_match(filter: Filter) -> Match | None:
             flags = 0
             for letter in found.group(2):
                 flags |= getattr(re, letter.upper())
-            pattern = re.compile(found.group(1), flags)
+            try:
+                pattern = re.compile(found.group(1), flags)
+            except (re.error, ValueError) as error:
+                raise ValueError(f"the filter {filter!r} is no regular expression: {error}") from None
             return lambda name: pattern.match(name) is not None
         if any(mark in filter for mark in "*?["):
             glob = filter
