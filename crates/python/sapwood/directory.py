@@ -21,57 +21,57 @@ RNTUPLES = frozenset(("ROOT::RNTuple", "ROOT::Experimental::RNTuple"))
 class Key:
     """A key of a directory: what is known of an object before it is read. Sizes are in bytes."""
 
-    __slots__ = ("_directory", "_path", "_row")
+    __slots__ = ("_core", "_directory", "_path")
 
-    def __init__(self, directory: Directory, row: tuple[Any, ...], path: str) -> None:
+    def __init__(self, directory: Directory, core: Any, path: str) -> None:
         self._directory = directory
-        self._row = row
+        self._core = core
         self._path = path
 
     @property
     def fName(self) -> str:
         """Name of the object."""
-        return str(self._row[0])
+        return str(self._core.name)
 
     @property
     def fCycle(self) -> int:
         """Number among objects of the same name; the highest is the latest."""
-        return int(self._row[1])
+        return int(self._core.cycle)
 
     @property
     def fClassName(self) -> str:
         """Class of the object."""
-        return str(self._row[2])
+        return str(self._core.classname)
 
     @property
     def fTitle(self) -> str:
         """Title of the object."""
-        return str(self._row[3])
+        return str(self._core.title)
 
     @property
     def fSeekKey(self) -> int:
         """Where its record begins."""
-        return int(self._row[4])
+        return int(self._core.seek)
 
     @property
     def fNbytes(self) -> int:
         """Length of its record, key included."""
-        return int(self._row[5])
+        return int(self._core.nbytes)
 
     @property
     def fObjlen(self) -> int:
         """Length of the object once inflated."""
-        return int(self._row[6])
+        return int(self._core.objlen)
 
     @property
     def fKeylen(self) -> int:
         """Length of the key itself."""
-        return int(self._row[7])
+        return int(self._core.keylen)
 
     @property
     def date(self) -> str:
         """When it was written, as ``2024-12-31 23:59:59`` in the writer's time."""
-        return str(self._row[8])
+        return str(self._core.date)
 
     @property
     def data_compressed_bytes(self) -> int:
@@ -102,7 +102,7 @@ class Key:
 
     def get(self) -> Any:
         """Reads the object."""
-        return self._directory._object(f"{self._path};{self.fCycle}", self._row)
+        return self._directory._object(f"{self._path};{self.fCycle}", self._core)
 
     def __repr__(self) -> str:
         return f"<Key {self.name(cycle=True)}: {self.fClassName} (seek {self.fSeekKey})>"
@@ -118,7 +118,7 @@ class Directory(Mapping[str, Any]):
     def __init__(self, root: File | None, path: str = "") -> None:
         self._root: File = root if root is not None else self  # type: ignore[assignment]
         self._path = path
-        self._listed: dict[bool, list[tuple[Any, ...]]] = {}
+        self._listed: dict[bool, list[Any]] = {}
 
     @property
     def _file(self) -> Any:
@@ -161,25 +161,26 @@ class Directory(Mapping[str, Any]):
 
     # ---- names
 
-    def _rows(self, recursive: bool) -> list[tuple[Any, ...]]:
+    def _keys(self, recursive: bool) -> list[Any]:
         if recursive not in self._listed:
             self._listed[recursive] = self._file.keys(self._path, recursive)
         return self._listed[recursive]
 
     def _iter(
         self, recursive: bool, cycle: bool, filter_name: Filter, filter_classname: Filter
-    ) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    ) -> Iterator[tuple[str, Any]]:
         name_passes, class_passes = as_match(filter_name), as_match(filter_classname)
         seen: set[str] = set()
-        for row in self._rows(recursive):
-            if name_passes is not None and not name_passes(row[0]):
+        for key in self._keys(recursive):
+            path = key.path
+            if name_passes is not None and not name_passes(path):
                 continue
-            if class_passes is not None and not class_passes(row[2]):
+            if class_passes is not None and not class_passes(key.classname):
                 continue
-            name = f"{row[0]};{row[1]}" if cycle else row[0]
+            name = f"{path};{key.cycle}" if cycle else path
             if name not in seen:
                 seen.add(name)
-                yield name, row
+                yield name, key
 
     def iterkeys(
         self,
@@ -220,7 +221,9 @@ class Directory(Mapping[str, Any]):
         filter_classname: Filter = None,
     ) -> Iterator[tuple[str, str]]:
         """Names and classes, as :meth:`classnames`."""
-        return ((name, row[2]) for name, row in self._iter(recursive, cycle, filter_name, filter_classname))
+        return (
+            (name, key.classname) for name, key in self._iter(recursive, cycle, filter_name, filter_classname)
+        )
 
     def classnames(
         self,
@@ -246,8 +249,8 @@ class Directory(Mapping[str, Any]):
         filter_classname: Filter = None,
     ) -> Iterator[tuple[str, Any]]:
         """Names and objects; an object is read when its turn comes."""
-        for name, row in self._iter(recursive, cycle, filter_name, filter_classname):
-            yield name, self._object(self._full(f"{row[0]};{row[1]}"), row)
+        for name, key in self._iter(recursive, cycle, filter_name, filter_classname):
+            yield name, self._object(self._full(f"{key.path};{key.cycle}"), key)
 
     def items(  # type: ignore[override]
         self,
@@ -285,7 +288,7 @@ class Directory(Mapping[str, Any]):
         return self.iterkeys()
 
     def __len__(self) -> int:
-        return len(self._rows(True))
+        return len(self._keys(True))
 
     def _ipython_key_completions_(self) -> list[str]:
         return self.keys()
@@ -311,14 +314,12 @@ class Directory(Mapping[str, Any]):
         Raises ``KeyError`` naming keys that look alike.
         """
         full = self._full(where)
-        row = self._file.key(full)
-        name, _, cycle = full.rpartition(";")
-        path = name if name and cycle.isdigit() else full
-        return Key(self, row, path)
+        found = self._file.key(full)
+        return Key(self, found, _without_cycle(full, found))
 
     def classname_of(self, where: str) -> str:
         """Class of the object of a name or path; nothing is read."""
-        return str(self._file.key(self._full(where))[2])
+        return str(self._file.key(self._full(where)).classname)
 
     def streamer_of(self, where: str) -> Any:
         """What the file says of the class of an object; ``None`` where it says nothing."""
@@ -330,13 +331,13 @@ class Directory(Mapping[str, Any]):
             raise TypeError(f"names of objects are strings, not {where!r}")
         full = self._full(where)
         try:
-            row = self._file.key(full)
+            key = self._file.key(full)
         except NotFoundError as error:
             found = self._descend(full)
             if found is None:
                 raise error from None
             return found[0]
-        return self._object(full, row)
+        return self._object(full, key)
 
     def _descend(self, full: str) -> tuple[Any] | None:
         """Where a part of the path is a tree, the rest names a branch of it."""
@@ -344,39 +345,44 @@ class Directory(Mapping[str, Any]):
             if letter not in ":/" or at == 0:
                 continue
             try:
-                row = self._file.key(full[:at])
+                key = self._file.key(full[:at])
             except NotFoundError:
                 continue
-            rest = full[at + 1 :].lstrip("/:")
-            if row[2] in TREES or row[2] not in DIRECTORIES:
-                if row[2] not in TREES and "Tree" not in row[2]:
-                    path, message = full[:at], f"not found: {full!r}, because {full[:at]!r} is a {row[2]}"
+            path, rest = full[:at], full[at + 1 :].lstrip("/:")
+            if key.classname not in DIRECTORIES:
+                if key.classname not in TREES and "Tree" not in key.classname:
+                    message = f"not found: {full!r}, because {path!r} is a {key.classname}"
                     raise not_found(message, self.file_path, path)
-                return (self._object(full[:at], row)[rest],)
+                return (self._object(path, key)[rest],)
             if letter == ":":
-                return (Directory(self._root, full[:at])[rest],)
+                return (self._object(path, key)[rest],)
         return None
 
-    def _object(self, path: str, row: tuple[Any, ...]) -> Any:
-        classname = row[2]
+    def _object(self, path: str, key: Any) -> Any:
+        classname = key.classname
         if classname in DIRECTORIES:
             return Directory(self._root, path)
         if classname in TREES:
-            return self._root._tree(path, row)
+            return self._root._tree(_without_cycle(path, key), key)
         if classname in RNTUPLES:
             message = f"{path!r} is an RNTuple: not yet readable{place(self.file_path, path)}"
             error = UnsupportedError(message)
             error.kind, error.file, error.object = "unsupported", self.file_path, path
             raise error
-        found = self._file.object(path)
+        found = self._file.object(key)
         value = found.value()
         # Classes that derive from TTree and have a name of their own.
         if classname.startswith(("TTree", "TNtuple")) or _is_tree(value):
-            return self._root._tree(path, row)
-        return Model.of(found)
+            return self._root._tree(_without_cycle(path, key), key)
+        return Model.of_value(value, found)
 
     def __repr__(self) -> str:
         return f"<Directory {self.object_path!r} of {self.file_path!r}>"
+
+
+def _without_cycle(path: str, key: Any) -> str:
+    """A path that led to a key, without the cycle behind it: a name may end like one itself."""
+    return path if path == key.name or path.endswith(f"/{key.name}") else path.removesuffix(f";{key.cycle}")
 
 
 def _is_tree(value: Any) -> bool:

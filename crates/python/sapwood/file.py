@@ -62,16 +62,16 @@ class File(Directory):
             self._lock = threading.Lock()
         return self._core
 
-    def _tree(self, path: str, row: tuple[Any, ...]) -> Tree:
+    def _tree(self, path: str, key: Any) -> Tree:
         engine = self._engine()
         with self._lock:
-            known = self._trees.get(row[4])
+            known = self._trees.get(key.seek)
         if known is not None:
             return known
         # Not while the lock is held: a tree with many branches takes its time.
-        made = Tree(engine.tree(path), self, path.rsplit(";", 1)[0] if ";" in path else path)
+        made = Tree(engine.tree(key), self, path, key)
         with self._lock:
-            return self._trees.setdefault(row[4], made)
+            return self._trees.setdefault(key.seek, made)
 
     def __enter__(self) -> File:
         return self
@@ -157,7 +157,7 @@ class File(Directory):
         """Every record of the file in its order: ``seek``, ``nbytes`` (negative: a gap), ``objlen``, ``keylen``,
         ``cycle``, ``date``, ``class``, ``name``, ``title``, and ``path`` where a directory lists it."""
         engine = self._engine()
-        listed = {row[4]: row[0] for row in engine.keys("", True)}
+        listed = {key.seek: key.path for key in engine.keys("", True)}
         rows: list[dict[str, Any]] = engine.records()
         for row in rows:
             row["path"] = listed.get(row["seek"])

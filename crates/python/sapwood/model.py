@@ -26,16 +26,16 @@ class Model:
     @staticmethod
     def of(found: Any) -> Any:
         """Wraps what the engine gives: objects and records become models, all else stays plain."""
+        if isinstance(found, _core.Object):
+            return Model.of_value(found.value(), found)
+        return Model.of_value(found, None)
+
+    @staticmethod
+    def of_value(value: Any, identity: Any) -> Any:
+        """Wraps a value; ``identity`` is the object that it is of, where it is one."""
         from sapwood.behavior import made
 
-        if isinstance(found, _core.Object):
-            value = found.value()
-            if isinstance(value, _core.Struct):
-                return made(value, found)
-            return plain(value)
-        if isinstance(found, _core.Struct):
-            return made(found, None)
-        return plain(found)
+        return made(value, identity) if isinstance(value, _core.Struct) else plain(value)
 
     @property
     def classname(self) -> str:

@@ -19,10 +19,11 @@ class Tree(HasBranches):
     Names of branches below others are found by their own name, or by a path like ``event/tracks``.
     """
 
-    def __init__(self, core: Any, file: File, path: str) -> None:
+    def __init__(self, core: Any, file: File, path: str, key: Any) -> None:
         self._engine = core
         self._root = file
         self._path = path
+        self._key = key
         self._generation = session.generation()
         self._outline: tuple[list[Branch], list[Branch]] | None = None
         self._names: dict[str, Branch] | None = None
@@ -53,7 +54,7 @@ class Tree(HasBranches):
     def _core(self) -> Any:
         if self._generation != session.generation():
             # A child process has none of its parent's threads.
-            self._engine = self._root._engine().tree(f"{self._path};{self._engine.cycle}")
+            self._engine = self._root._engine().tree(self._key)
             self._generation = session.generation()
         return self._engine
 
@@ -90,7 +91,7 @@ class Tree(HasBranches):
     @property
     def object_path(self) -> str:
         """Its path in the file, with its cycle."""
-        return f"/{self._path};{self._core.cycle}"
+        return f"/{self._path};{self._key.cycle}"
 
     @property
     def num_entries(self) -> int:
@@ -133,7 +134,7 @@ class Tree(HasBranches):
         return f"<{self.classname} {self.name!r} ({len(self)} branches, {self.num_entries} entries) of {self.file_path!r}>"
 
     def __reduce__(self) -> Any:
-        return _reopened, (self._root, f"{self._path};{self._core.cycle}")
+        return _reopened, (self._root, f"{self._path};{self._key.cycle}")
 
 
 def _reopened(file: File, path: str) -> Tree:

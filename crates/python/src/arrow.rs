@@ -14,7 +14,8 @@ use pyo3::types::PyCapsule;
 use sapwood::Error;
 use sapwood::column::Kind;
 
-use crate::errors::raise;
+use crate::errors::{caught, raise, run};
+use crate::steps::Steps;
 
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
@@ -40,7 +41,7 @@ pub(crate) fn array_of<'py>(
     py: Python<'py>,
     column: &sapwood::read::Column,
 ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-    let array = py.detach(|| column.to_arrow()).map_err(raise)?;
+    let array = run(py, || column.to_arrow())?;
     let named = column.kind.arrow_field("").map_err(raise)?;
     let field = Field::new("", array.data_type().clone(), false).with_metadata(named.metadata().clone());
     let data = FFI_ArrowArray::new(&array.to_data());
@@ -64,7 +65,7 @@ pub(crate) struct Batches {
     pub(crate) tree: Arc<sapwood::tree::Tree>,
     pub(crate) ids: Vec<usize>,
     pub(crate) schema: SchemaRef,
-    pub(crate) steps: std::vec::IntoIter<Range<u64>>,
+    pub(crate) steps: Steps,
 }
 
 impl Batches {
@@ -92,7 +93,8 @@ impl Iterator for Batches {
 
     fn next(&mut self) -> Option<Self::Item> {
         let step = self.steps.next()?;
-        Some(self.batch(step))
+        // The caller is C: no panic may cross it.
+        Some(caught(|| Ok(self.batch(step))).unwrap_or_else(|fault| Err(ArrowError::ExternalError(Box::new(fault)))))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Memory of an answer, for NumPy: no copy, read-only.
+//! Memory of an answer, for NumPy: no copy.
 
 use bytes::Bytes;
 use pyo3::prelude::*;
@@ -6,22 +6,37 @@ use pyo3::types::PyDict;
 
 /// Bytes that NumPy can look at: `numpy.asarray(buffer)` gives `uint8` without a copy.
 #[pyclass(frozen, module = "sapwood._core")]
-pub(crate) struct Buffer(pub(crate) Bytes);
+pub(crate) struct Buffer {
+    bytes: Bytes,
+    read_only: bool,
+}
+
+impl Buffer {
+    /// Memory of a column: made for one answer, so that whoever has the answer may write into it.
+    pub(crate) fn of_answer(bytes: Bytes) -> Self {
+        Self { bytes, read_only: false }
+    }
+
+    /// Memory of an object, which all who have the object see.
+    pub(crate) fn of_object(bytes: Bytes) -> Self {
+        Self { bytes, read_only: true }
+    }
+}
 
 #[pymethods]
 impl Buffer {
     fn __len__(&self) -> usize {
-        self.0.len()
+        self.bytes.len()
     }
 
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let about = PyDict::new(py);
         about.set_item("version", 3)?;
-        about.set_item("shape", (self.0.len(),))?;
+        about.set_item("shape", (self.bytes.len(),))?;
         about.set_item("typestr", "|u1")?;
         // Address and read-only mark: NumPy keeps this object alive as long as it looks.
-        about.set_item("data", (self.0.as_ptr() as usize, true))?;
+        about.set_item("data", (self.bytes.as_ptr() as usize, self.read_only))?;
         Ok(about)
     }
 }

@@ -7,7 +7,7 @@ use sapwood::column::{Kind, ListOf};
 
 use crate::arrow;
 use crate::buffer::Buffer;
-use crate::object::Object;
+use crate::object::{Object, Place};
 
 /// A column of a tree.
 #[pyclass(frozen, module = "sapwood._core")]
@@ -27,13 +27,13 @@ impl Column {
 
     /// A buffer by its number.
     fn buffer(&self, id: u32) -> Buffer {
-        Buffer(self.0.buffer(id))
+        Buffer::of_answer(self.0.buffer(id))
     }
 
     /// Object `id` of the column's pointers; `None` for null.
     fn object(&self, id: u32) -> Option<Object> {
         let objects = self.0.objects.as_ref()?;
-        sapwood::Object::of(objects, id).map(Object)
+        sapwood::Object::of(objects, id).map(|object| Object { object, place: Place::default() })
     }
 
     /// Its type, for Arrow.

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyList};
 use sapwood::OpenOptions;
-use sapwood::container::{Key, Record, datime_text};
+use sapwood::container::{Record, datime_text};
 use sapwood::io::MemoryStore;
 use sapwood::wire::Limits;
 
-use crate::errors::raise;
+use crate::errors::{caught, raise, run};
+use crate::key::Key;
 use crate::object::Object;
 use crate::sessions;
 use crate::tree::Tree;
@@ -20,36 +22,36 @@ use crate::tree::Tree;
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct File(pub(crate) sapwood::File);
 
-type KeyRow = (String, u16, String, String, u64, u32, u32, u16, String);
-
-fn row(path: String, key: &Key) -> KeyRow {
-    let (class, title) = (key.class.to_string(), key.title.to_string());
-    (path, key.cycle, class, title, key.seek_key, key.nbytes, key.objlen, key.keylen, datime_text(key.datime))
-}
-
 #[pymethods]
 impl File {
     /// Opens a path.
     #[staticmethod]
-    #[pyo3(signature = (path, threads = 0, object_limit = None))]
-    fn open(py: Python<'_>, path: PathBuf, threads: usize, object_limit: Option<u64>) -> PyResult<Self> {
-        let options = options(threads, object_limit);
-        py.detach(|| sapwood::File::open_with(path, options)).map(Self).map_err(raise)
+    #[pyo3(signature = (path, threads = 0, object_limit = None, answer_limit = None))]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        threads: usize,
+        object_limit: Option<u64>,
+        answer_limit: Option<u64>,
+    ) -> PyResult<Self> {
+        let options = options(threads, object_limit, answer_limit);
+        run(py, || sapwood::File::open_with(path, options)).map(Self)
     }
 
-    /// Opens bytes in memory; they are copied once, unless they are `bytes`.
+    /// Opens `bytes` in memory, without a copy.
     #[staticmethod]
-    #[pyo3(signature = (content, name, threads = 0, object_limit = None))]
+    #[pyo3(signature = (content, name, threads = 0, object_limit = None, answer_limit = None))]
     fn from_bytes(
         py: Python<'_>,
-        content: Vec<u8>,
+        content: PyBackedBytes,
         name: &str,
         threads: usize,
         object_limit: Option<u64>,
+        answer_limit: Option<u64>,
     ) -> PyResult<Self> {
-        let options = options(threads, object_limit);
-        let store = Arc::new(MemoryStore::new(name, Bytes::from(content)));
-        py.detach(|| sapwood::File::from_store(store, options)).map(Self).map_err(raise)
+        let options = options(threads, object_limit, answer_limit);
+        let store = Arc::new(MemoryStore::new(name, Bytes::from_owner(content)));
+        run(py, || sapwood::File::from_store(store, options)).map(Self)
     }
 
     /// The same file with threads of its own: a child process has none of its parent's.
@@ -58,34 +60,36 @@ impl File {
         let session = sessions::shared(old.session.threads());
         let options = OpenOptions { session, ..old.clone() };
         let store = Arc::clone(self.0.store());
-        py.detach(|| sapwood::File::from_store(store, options)).map(Self).map_err(raise)
+        run(py, || sapwood::File::from_store(store, options)).map(Self)
     }
 
-    /// Keys as (path, cycle, class, title, seek, nbytes, objlen, keylen, date), of one directory or of all below it.
-    fn keys(&self, py: Python<'_>, directory: &str, recursive: bool) -> PyResult<Vec<KeyRow>> {
-        let keys = py.detach(|| self.0.keys_in(directory, recursive)).map_err(raise)?;
-        Ok(keys.into_iter().map(|found| row(found.path, &found.key)).collect())
+    /// Keys of one directory, or of all below it too.
+    fn keys(&self, py: Python<'_>, directory: &str, recursive: bool) -> PyResult<Vec<Key>> {
+        let keys = run(py, || self.0.keys_in(directory, recursive))?;
+        Ok(keys.into_iter().map(|found| Key { path: found.path, key: found.key }).collect())
     }
 
     /// The key of a path.
-    fn key(&self, py: Python<'_>, path: &str) -> PyResult<KeyRow> {
-        let key = py.detach(|| self.0.key(path)).map_err(raise)?;
-        Ok(row(key.name.to_string(), &key))
+    fn key(&self, py: Python<'_>, path: &str) -> PyResult<Key> {
+        let key = run(py, || self.0.key(path))?;
+        Ok(Key { path: key.name.to_string(), key })
     }
 
-    /// The object of a path.
-    fn object(&self, py: Python<'_>, path: &str) -> PyResult<Object> {
-        py.detach(|| self.0.object(path)).map(Object).map_err(raise)
+    /// The object of a key.
+    fn object(&self, py: Python<'_>, key: &Key) -> PyResult<Object> {
+        let object = run(py, || self.0.object_at(&key.key))?;
+        let place = (Arc::clone(&self.0.identity().name), Arc::from(&*key.key.name));
+        Ok(Object { object, place: Some(Arc::new(place)) })
     }
 
-    /// The tree of a path.
-    fn tree(&self, py: Python<'_>, path: &str) -> PyResult<Tree> {
-        py.detach(|| self.0.tree(path)).map(Tree).map_err(raise)
+    /// The tree of a key.
+    fn tree(&self, py: Python<'_>, key: &Key) -> PyResult<Tree> {
+        run(py, || self.0.tree_at(&key.key)).map(Tree)
     }
 
     /// Infos of the file's classes: (name, version, checksum, [(name, type name, code, title, array length, base)]).
     fn infos<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let registry = self.0.registry().map_err(raise)?;
+        let registry = caught(|| self.0.registry()).map_err(raise)?;
         let list = PyList::empty(py);
         for info in registry.infos() {
             let elements: Vec<_> = info
@@ -103,7 +107,7 @@ impl File {
 
     /// Every record: dictionaries with ROOT's names; gaps have only `fNbytes`, negative.
     fn records<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let records = py.detach(|| self.0.records()).map_err(raise)?;
+        let records = run(py, || self.0.records())?;
         let list = PyList::empty(py);
         for (at, record) in records {
             let row = PyDict::new(py);
@@ -165,10 +169,12 @@ impl File {
     }
 }
 
-fn options(threads: usize, object_limit: Option<u64>) -> OpenOptions {
-    let mut limits = Limits::default();
-    if let Some(bytes) = object_limit {
-        limits.object_bytes = bytes;
-    }
+fn options(threads: usize, object_limit: Option<u64>, answer_limit: Option<u64>) -> OpenOptions {
+    let usual = Limits::default();
+    let limits = Limits {
+        object_bytes: object_limit.unwrap_or(usual.object_bytes),
+        answer_bytes: answer_limit.unwrap_or(usual.answer_bytes),
+        ..usual
+    };
     OpenOptions { limits, session: sessions::shared(threads) }
 }

@@ -7,8 +7,10 @@ mod buffer;
 mod column;
 mod errors;
 mod file;
+mod key;
 mod object;
 mod sessions;
+mod steps;
 mod tree;
 mod writer;
 
@@ -25,7 +27,11 @@ mod _core {
     #[pymodule_export]
     use super::file::File;
     #[pymodule_export]
+    use super::key::Key;
+    #[pymodule_export]
     use super::object::{Object, Struct};
+    #[pymodule_export]
+    use super::steps::Steps;
     #[pymodule_export]
     use super::tree::Tree;
     #[pymodule_export]

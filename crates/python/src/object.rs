@@ -1,19 +1,26 @@
 //! Objects: a class name, bases and members, converted when they are looked at.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
-use sapwood::{Members, Value};
+use sapwood::{Error, Members, Value};
 
 use crate::buffer::Buffer;
-use crate::errors::raise;
+use crate::errors::{caught, raise};
 
 /// An object of a file.
 #[pyclass(frozen, module = "sapwood._core")]
-pub(crate) struct Object(pub(crate) sapwood::Object);
+pub(crate) struct Object {
+    pub(crate) object: sapwood::Object,
+    pub(crate) place: Place,
+}
+
+/// Where an object is from, for errors: the file and the key's name, where they are known.
+pub(crate) type Place = Option<Arc<(Arc<str>, Arc<str>)>>;
 
 /// A record by value: class name, bases, members.
 #[pyclass(frozen, module = "sapwood._core")]
@@ -27,36 +34,70 @@ pub(crate) struct Struct {
 }
 
 #[pymethods]
+impl Struct {
+    #[new]
+    fn new(classname: String, bases: Py<PyList>, members: Py<PyDict>) -> Self {
+        Self { classname, bases, members }
+    }
+}
+
+#[pymethods]
 impl Object {
     /// Its class.
     #[getter]
     fn classname(&self) -> &str {
-        self.0.class()
+        self.object.class()
     }
 
     /// Its number among the objects of its record: equal for the same object.
     #[getter]
     fn id(&self) -> u32 {
-        self.0.id()
+        self.object.id()
     }
 
-    /// Its value: a `Struct` for records, something plain for strings and arrays.
+    /// Its value: a `Struct` for records, something plain for strings and arrays. Objects behind its pointers wait until
+    /// they are asked in turn: one that is damaged raises its own error then, and hides no other.
     fn value(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        convert(py, self.0.value())
+        if let Some(failure) = self.object.failure() {
+            return Err(raise(self.placed(failure)));
+        }
+        let value = caught(|| Ok(self.object.value())).map_err(raise)?;
+        convert(py, value, &self.place)
     }
 }
 
-fn structure(py: Python<'_>, members: &Members<'_>) -> PyResult<Struct> {
+impl Object {
+    /// What is known of a failure, and which object it is in.
+    fn placed(&self, failure: &Error) -> Error {
+        let inner = failure.place();
+        let mut error = Error::new(failure.kind(), failure.message().to_owned());
+        if let Some(offset) = inner.offset {
+            error = error.at(offset);
+        }
+        if let (Some(expected), Some(found)) = (inner.expected, inner.found) {
+            error = error.wanted(expected, found);
+        }
+        if let Some(object) = &inner.object {
+            error = error.in_object(object);
+        }
+        match self.place.as_deref() {
+            Some((file, object)) => error.in_file(Arc::clone(file)).in_object(object),
+            None => error,
+        }
+    }
+}
+
+fn structure(py: Python<'_>, members: &Members<'_>, place: &Place) -> PyResult<Struct> {
     let bases = PyList::empty(py);
     let mut known: HashSet<&str> = members.own().map(|(name, _)| name).collect();
     for base in members.bases().iter().filter(|base| !base.class().is_empty()) {
         known.extend(base.iter().map(|(name, _)| name));
-        bases.append(structure(py, base)?)?;
+        bases.append(structure(py, base, place)?)?;
     }
     // A base that is a list (`TArrayD`, a vector) has no members: it gets ROOT's names for them.
     for (name, value) in members.iter().filter(|(name, _)| !known.contains(name)) {
         let inside = PyDict::new(py);
-        let items = convert(py, value)?;
+        let items = convert(py, value, place)?;
         if let Ok(count) = items.bind(py).len() {
             inside.set_item("fN", count)?;
         }
@@ -66,11 +107,11 @@ fn structure(py: Python<'_>, members: &Members<'_>) -> PyResult<Struct> {
     }
     let own = PyDict::new(py);
     for (name, value) in members.own() {
-        own.set_item(name, convert(py, value)?)?;
+        own.set_item(name, convert(py, value, place)?)?;
     }
     for (_, value) in members.array_bases() {
         // The bins of a histogram: ROOT's name for them.
-        own.set_item("fArray", convert(py, value)?)?;
+        own.set_item("fArray", convert(py, value, place)?)?;
     }
     Ok(Struct { classname: members.class().to_owned(), bases: bases.unbind(), members: own.unbind() })
 }
@@ -80,7 +121,7 @@ fn text<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyString>> {
     PyString::from_encoded_object(&PyBytes::new(py, bytes), Some(c"utf-8"), Some(c"surrogateescape"))
 }
 
-fn convert(py: Python<'_>, value: Value<'_>) -> PyResult<Py<PyAny>> {
+fn convert(py: Python<'_>, value: Value<'_>, place: &Place) -> PyResult<Py<PyAny>> {
     match value {
         Value::Null => Ok(py.None()),
         Value::Bool(value) => value.into_py_any(py),
@@ -90,7 +131,7 @@ fn convert(py: Python<'_>, value: Value<'_>) -> PyResult<Py<PyAny>> {
         Value::Text(bytes) => text(py, bytes)?.into_py_any(py),
         Value::Opaque(bytes, class) => ("opaque", &**class, PyBytes::new(py, bytes)).into_py_any(py),
         Value::Numbers(number, bytes) => {
-            let buffer = Buffer(Bytes::copy_from_slice(bytes)).into_py_any(py)?;
+            let buffer = Buffer::of_object(Bytes::copy_from_slice(bytes)).into_py_any(py)?;
             let array = py.import("numpy")?.call_method1("asarray", (buffer,))?;
             array.call_method1("view", (number.numpy_name(),))?.into_py_any(py)
         }
@@ -100,18 +141,16 @@ fn convert(py: Python<'_>, value: Value<'_>) -> PyResult<Py<PyAny>> {
             for item in items.iter() {
                 match item {
                     Value::Record(pair) if is_map => {
-                        let both = pair.own().map(|(_, value)| convert(py, value)).collect::<PyResult<Vec<_>>>()?;
+                        let both =
+                            pair.own().map(|(_, value)| convert(py, value, place)).collect::<PyResult<Vec<_>>>()?;
                         list.append(pyo3::types::PyTuple::new(py, both)?)?;
                     }
-                    item => list.append(convert(py, item)?)?,
+                    item => list.append(convert(py, item, place)?)?,
                 }
             }
             if is_map { ("map", list).into_py_any(py) } else { list.into_py_any(py) }
         }
-        Value::Record(members) => structure(py, &members)?.into_py_any(py),
-        Value::Object(object) => match object.failure() {
-            Some(failure) => Err(raise(sapwood::Error::unsupported(failure.to_string()))),
-            None => Object(object).into_py_any(py),
-        },
+        Value::Record(members) => structure(py, &members, place)?.into_py_any(py),
+        Value::Object(object) => Object { object, place: place.clone() }.into_py_any(py),
     }
 }

@@ -7,8 +7,9 @@ use pyo3::types::{PyCapsule, PyDict};
 
 use crate::arrow;
 use crate::column::{Column, kind};
-use crate::errors::raise;
+use crate::errors::{caught, raise, run};
 use crate::object::Object;
+use crate::steps::Steps;
 
 /// A tree.
 #[pyclass(frozen, module = "sapwood._core")]
@@ -54,14 +55,22 @@ impl Tree {
 
     /// Entry ranges of the clusters.
     #[getter]
-    fn clusters(&self) -> Vec<(u64, u64)> {
-        self.0.clusters().into_iter().map(|range| (range.start, range.end)).collect()
+    fn clusters(&self) -> PyResult<Vec<(u64, u64)>> {
+        let clusters = caught(|| Ok(self.0.clusters())).map_err(raise)?;
+        Ok(clusters.into_iter().map(|range| (range.start, range.end)).collect())
+    }
+
+    /// Entry ranges of steps of `size` entries, which end where clusters end if that is wanted and one fits.
+    fn steps(&self, start: u64, stop: u64, size: u64, by_clusters: bool) -> PyResult<Steps> {
+        let clusters = if by_clusters { caught(|| Ok(self.0.clusters())).map_err(raise)? } else { Vec::new() };
+        Ok(Steps::new(start..stop, size, clusters.into_iter().map(|range| range.end).collect()))
     }
 
     /// The record as an object.
     #[getter]
     fn object(&self) -> Object {
-        Object(self.0.object.clone())
+        let place = (Arc::clone(&self.0.file().identity().name), Arc::from(&*self.0.name));
+        Object { object: self.0.object.clone(), place: Some(Arc::new(place)) }
     }
 
     /// Top-level branches.
@@ -110,7 +119,7 @@ impl Tree {
 
     /// Type of a branch: (type in C++ words, type as nested tuples). Raises why nobody can decode it.
     fn interpretation(&self, py: Python<'_>, id: usize) -> PyResult<(String, Py<PyAny>)> {
-        let found = self.0.interpretation(id).map_err(raise)?;
+        let found = caught(|| self.0.interpretation(id)).map_err(raise)?;
         Ok((found.type_name.clone(), kind(py, &found.kind)?))
     }
 
@@ -134,7 +143,7 @@ impl Tree {
 
     /// Reads branches for entries `start..stop`.
     fn columns(&self, py: Python<'_>, ids: Vec<usize>, start: u64, stop: u64) -> PyResult<Vec<Column>> {
-        let columns = py.detach(|| sapwood::read::columns(&self.0, &ids, start..stop)).map_err(raise)?;
+        let columns = run(py, || sapwood::read::columns(&self.0, &ids, start..stop))?;
         Ok(columns.into_iter().map(Column).collect())
     }
 
@@ -145,19 +154,18 @@ impl Tree {
         ids: Vec<usize>,
         names: Vec<String>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        arrow::schema_capsule(py, &arrow::schema(&self.0, &ids, &names).map_err(raise)?)
+        arrow::schema_capsule(py, &caught(|| arrow::schema(&self.0, &ids, &names)).map_err(raise)?)
     }
 
-    /// Stream of branches under names, for Arrow: a batch for each entry range.
+    /// Stream of branches under names, for Arrow: a batch for each step.
     fn arrow_stream<'py>(
         &self,
         py: Python<'py>,
         ids: Vec<usize>,
         names: Vec<String>,
-        steps: Vec<(u64, u64)>,
+        steps: PyRef<'_, Steps>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = Arc::new(arrow::schema(&self.0, &ids, &names).map_err(raise)?);
-        let steps: Vec<_> = steps.into_iter().map(|(start, stop)| start..stop).collect();
-        arrow::stream_capsule(py, arrow::Batches { tree: Arc::clone(&self.0), ids, schema, steps: steps.into_iter() })
+        let schema = Arc::new(caught(|| arrow::schema(&self.0, &ids, &names)).map_err(raise)?);
+        arrow::stream_capsule(py, arrow::Batches { tree: Arc::clone(&self.0), ids, schema, steps: steps.clone() })
     }
 }
