@@ -141,6 +141,13 @@ def test_trees_are_mappings_as_in_uproot(tree: Any, theirs: Any) -> None:
     assert out.getvalue() == expected.getvalue()
 
 
+@pytest.mark.parametrize("filter", ["/(/", "/x/L", "/x(?au)/", "/[/i"])
+def test_a_bad_regular_expression_is_named(tree: Any, filter: str) -> None:
+    with pytest.raises(ValueError, match="filter") as caught:
+        tree.keys(filter_name=filter)
+    assert filter in str(caught.value)
+
+
 def test_branches_tell_what_uproot_tells(tree: Any, theirs: Any) -> None:
     for name in tree.keys():
         ours, other = tree[name], theirs[name]
@@ -215,7 +222,9 @@ def test_entries_as_slices_ranges_masks_and_numbers(tree: Any) -> None:
     pt = tree["Muon_pt"].array()
     assert tree["Muon_pt"].array(entries=mask).to_list() == pt[mask].to_list()
     # What can be walked only once is walked once.
-    assert np.array_equal(tree.arrays("x", entries=zip((0, 990), (3, 2000))).x, np.concatenate((x[:3], x[990:])))
+    assert np.array_equal(
+        tree.arrays("x", entries=zip((0, 990), (3, 2000))).x, np.concatenate((x[:3], x[990:]))
+    )
     assert np.array_equal(tree.arrays("x", entries=(number for number in (7, 3))).x, x[[7, 3]])
     assert len(tree.arrays("x", entries=iter(()))) == 0
     with pytest.raises(IndexError):
@@ -365,12 +374,11 @@ def test_a_step_is_read_ahead_and_no_more(tree: Any) -> None:
 
     made: list[int] = []
 
-    def items() -> Any:
-        for number in range(10):
-            made.append(number)
-            yield number
+    def read(number: int) -> int:
+        made.append(number)
+        return number
 
-    for number in ahead(items()):
+    for number in ahead(iter(range(10)), read):
         time.sleep(0.02)
         assert len(made) <= number + 2
         if number == 3:
@@ -378,7 +386,33 @@ def test_a_step_is_read_ahead_and_no_more(tree: Any) -> None:
     time.sleep(0.05)
     assert len(made) <= 6 and threading.active_count() < 20
     with pytest.raises(ZeroDivisionError):
-        list(ahead(1 // zero for zero in (1, 0)))
+        list(ahead(iter((1, 0)), lambda number: 1 // number))
+    # What was read before a step that cannot be made still comes first.
+    seen = []
+    with pytest.raises(ZeroDivisionError):
+        seen.extend(ahead((1 // number for number in (1, 0)), lambda number: number))
+    assert seen == [1]
+
+
+def test_steps_are_made_when_they_are_asked_for(tree: Any) -> None:
+    from sapwood import iteration, reading
+
+    plan = reading.Plan(tree, "x")
+    # A file may claim any number of entries.
+    steps = iteration.steps(plan, 0, 2**62, 3)
+    assert [next(steps), next(steps)] == [(0, 3), (3, 6)]
+    assert list(iteration.steps(plan, 5, 5, 3)) == []
+
+
+@pytest.mark.parametrize("size", [0, -3, "0 MB", "0.2 B"])
+def test_bad_steps_are_refused_at_the_call(path: str, tree: Any, size: Any) -> None:
+    with pytest.raises(ValueError, match="step_size"):
+        tree.iterate("x", step_size=size)
+    with pytest.raises(ValueError, match="step_size"):
+        sapwood.iterate({path: "folder/tree"}, "x", step_size=size)
+    for options in ({"library": "abacus"}, {"filter_name": "/(/"}):
+        with pytest.raises(ValueError):
+            sapwood.iterate({path: "folder/tree"}, **options)
 
 
 @pytest.fixture(scope="session")

@@ -35,14 +35,24 @@ def test_arrays_share_memory_with_the_engine(tree: Any) -> None:
     assert array.layout.offsets.data.ctypes.data == np.asarray(column.buffer(column.kind[1])).ctypes.data
     column = tree._core.columns([tree["x"]._id], 0, ENTRIES)[0]
     flat = _layout.to_numpy(column)
-    assert (
-        flat.ctypes.data == np.asarray(column.buffer(column.kind[1])).ctypes.data and not flat.flags.writeable
-    )
+    assert flat.ctypes.data == np.asarray(column.buffer(column.kind[1])).ctypes.data
     pyarrow = pytest.importorskip("pyarrow")
     assert pyarrow.array(column).buffers()[1].address == flat.ctypes.data
     kept = flat.copy()
     del column
     assert np.array_equal(flat, kept)
+
+
+@pytest.mark.parametrize("library", ["np", "pd"])
+def test_arrays_can_be_written(tree: Any, library: str) -> None:
+    pytest.importorskip({"np": "numpy", "pd": "pandas"}[library])
+    array = tree["x"].array(library=library)
+    array += 1.0
+    array[0] = 7.0
+    again = tree["x"].array(library=library)
+    assert array[0] == 7.0 and np.allclose(np.asarray(array)[1:], np.asarray(again)[1:] + 1.0)
+    whole = tree.arrays(["x", "xyz"], entries=[(3, 5), (900, 950)], library="np")
+    whole["x"][0] = whole["xyz"][0, 0] = 7.0
 
 
 def test_arrow(tree: Any) -> None:
@@ -190,8 +200,19 @@ def test_progress_is_shown_only_where_somebody_looks(tree: Any, capsys: pytest.C
     tree.arrays()
     list(tree.iterate(step_size=100))
     assert capsys.readouterr().err == ""
-    tree.arrays(progress=True)
-    assert "tree" in capsys.readouterr().err
+    for read in (
+        lambda: tree.arrays(progress=True),
+        lambda: tree["x"].array(progress=True),
+        lambda: list(tree.iterate(step_size=100, progress=True)),
+    ):
+        read()
+        assert "tree" in capsys.readouterr().err
+    for read in (
+        lambda: sapwood.concatenate([tree, tree], progress=True),
+        lambda: list(sapwood.iterate([tree, tree], progress=True)),
+    ):
+        read()
+        assert "files" in capsys.readouterr().err
 
 
 def test_the_package_needs_numpy_only() -> None:

@@ -415,9 +415,8 @@ class HasBranches:
         :class:`~sapwood.iteration.Report` tells which entries these are. The rest is as in :meth:`arrays`.
         """
         plan = reading.Plan(self, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
-        first, last = reading.bounds(self.tree.num_entries, entry_start, entry_stop)
-        steps = iteration.steps(plan, first, last, step_size)
-        return iteration.iterate(plan, steps, library, how, report, progress)
+        entries = reading.bounds(self.tree.num_entries, entry_start, entry_stop)
+        return iteration.iterate(plan, entries, step_size, library, how, report, progress)
 
     def num_entries_for(
         self,

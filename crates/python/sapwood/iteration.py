@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sapwood import progress as progress_bar
-from sapwood import reading, sizes
+from sapwood import reading, session, sizes
 from sapwood.libraries import as_library
 from sapwood.selection import Range, Selection
 
@@ -16,6 +15,10 @@ if TYPE_CHECKING:
     from sapwood.branch import Branch
 
 Item = TypeVar("Item")
+Step = TypeVar("Step")
+
+#: More entries than any tree has.
+MOST = 2**63 - 1
 
 
 class Report:
@@ -79,71 +82,88 @@ def entries_for(branches: list[Branch], target_bytes: int, start: int, stop: int
     return max(int(target_bytes * (stop - start) / total), 1)
 
 
+def step_entries(step_size: int | str) -> int:
+    """Entries, or bytes, of a step.
+
+    Raises ``ValueError`` for none, ``TypeError`` for what is no size.
+    """
+    size = sizes.as_bytes(step_size)
+    if size <= 0:
+        raise ValueError(f"step_size must be positive, not {step_size!r}")
+    return size
+
+
 def steps(plan: reading.Plan, start: int, stop: int, step_size: int | str) -> Iterator[Range]:
     """Entry ranges of steps: of so many entries, or of so many bytes and then ending with clusters where one fits."""
-    if not isinstance(step_size, str):
-        size = sizes.as_bytes(step_size)
-        if size <= 0:
-            raise ValueError(f"step_size must be positive, not {step_size!r}")
-        borders: list[int] = []
-    else:
-        size = entries_for(plan.branches(), sizes.as_bytes(step_size), start, stop)
-        borders = [last for _, last in plan.tree.clusters]
-    while start < stop:
-        end = min(start + size, stop)
-        at = bisect_right(borders, end) - 1
-        if end < stop and at >= 0 and borders[at] > start:
-            end = borders[at]
-        yield start, end
-        start = end
+    size = step_entries(step_size)
+    by_bytes = isinstance(step_size, str)
+    if by_bytes:
+        size = entries_for(plan.branches(), size, start, stop)
+    found: Iterator[Range] = plan.tree._core.steps(start, stop, min(size, MOST), by_bytes)
+    return found
 
 
-def ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """The same items, each made while the one before is in use."""
+def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Iterator[Item]:
+    """What is read for each step, the next one while the one before is in use.
+
+    Steps are made in the caller's thread: when the one after the next is asked for, the last is done with.
+    """
+    born = session.generation()
     pool = ThreadPoolExecutor(1, "sapwood-ahead")
-    end = object()
-    coming: Future[Any] = pool.submit(next, items, end)
+    coming: Future[Item] | None = None
+    fault: Exception | None = None
+    step = next(steps, None)
     try:
-        while True:
-            item = coming.result()
-            if item is end:
-                return
-            coming = pool.submit(next, items, end)
+        while step is not None:
+            if born != session.generation():
+                # A child process has none of its parent's threads, and nobody to finish what they began.
+                item = read(step)
+            else:
+                item = (coming or pool.submit(read, step)).result()
+            step, coming = None, None
+            try:
+                step = next(steps, None)
+            except Exception as error:
+                # What was read before comes first.
+                fault = error
+            if step is not None and born == session.generation():
+                coming = pool.submit(read, step)
             # The caller's reference is the only one that stays: at most this item, the next, and the one being made.
             holder = [item]
             del item
             yield holder.pop()
+        if fault is not None:
+            raise fault
     finally:
-        coming.cancel()
-        pool.shutdown(wait=True)
-        close = getattr(items, "close", None)
+        fault = None
+        if born == session.generation():
+            if coming is not None:
+                coming.cancel()
+            pool.shutdown(wait=True)
+        close = getattr(steps, "close", None)
         if close is not None:
             close()
 
 
 def iterate(
-    plan: reading.Plan, over: Iterable[Range], library: Any, how: Any, report: bool, show: bool | None
+    plan: reading.Plan,
+    entries: Range,
+    step_size: int | str,
+    library: Any,
+    how: Any,
+    report: bool,
+    show: bool | None,
 ) -> Iterator[Any]:
     """Reads the steps of a plan, one ahead."""
     to = as_library(library)
-    ranges = list(over)
 
-    def read() -> Iterator[Any]:
-        for start, stop in ranges:
-            answer = reading.read(plan, Selection((start, stop)), to, how, False)
-            yield (answer, Report(plan.over, start, stop)) if report else answer
-            del answer
+    def read(step: Range) -> Any:
+        answer = reading.read(plan, Selection(step), to, how, False)
+        return (answer, Report(plan.over, *step)) if report else answer
 
-    total = sum(stop - start for start, stop in ranges)
-    wanted = progress_bar.is_wanted(show) and (show or len(ranges) > 1)
-    return _with_bar(ahead(read()), ranges, total, plan.tree.name) if wanted else ahead(read())
-
-
-def _with_bar(items: Iterator[Item], ranges: list[Range], total: int, name: str) -> Iterator[Item]:
-    bar = progress_bar.Bar(total, "entries", name)
-    try:
-        for item, (start, stop) in zip(items, ranges):
-            yield item
-            bar.add(stop - start)
-    finally:
-        bar.close()
+    ranges = steps(plan, *entries, step_size)
+    total = entries[1] - entries[0]
+    return ahead(
+        progress_bar.each(ranges, total, show, "entries", plan.tree.name, lambda step: step[1] - step[0]),
+        read,
+    )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sapwood import file as files_module
 from sapwood import iteration, paths, reading
+from sapwood import progress as progress_bar
 from sapwood.directory import TREES
 from sapwood.errors import MissingFileError, NotFoundError, not_found
-from sapwood.filters import Filter
-from sapwood.iteration import Report
+from sapwood.filters import Filter, as_match
+from sapwood.iteration import MOST, Report
 from sapwood.libraries import as_library
 from sapwood.selection import Range, Selection, bounds
 
@@ -20,24 +21,33 @@ def _open(source: paths.Source, allow_missing: bool, options: dict[str, Any]) ->
     if hasattr(source.file, "num_entries"):
         return source.file
     opened = files_module.open_file(source.file, **options)
-    if source.object is not None:
-        try:
-            return opened[source.object]
-        except NotFoundError:
-            if allow_missing:
-                return None
-            raise
+    try:
+        return _tree(opened, source.object)
+    except NotFoundError:
+        opened.close()
+        if allow_missing:
+            return None
+        raise
+
+
+def _tree(opened: Any, path: str | None) -> Any:
+    if path is not None:
+        return opened[path]
     names = [name for name, classname in opened.classnames(cycle=False).items() if classname in TREES]
     if len(names) == 1:
         return opened[names[0]]
     if not names:
-        if allow_missing:
-            return None
         raise not_found("not found: there is no tree", opened.file_path)
     listed = ", ".join(repr(name) for name in names[:10])
     raise ValueError(
         f"there are several trees ({listed}): say which, as in {{{opened.file_path!r}: {names[0]!r}}}"
     )
+
+
+def _close(source: paths.Source, tree: Any) -> None:
+    """Closes a file that was opened here, and not one that was given open."""
+    if tree is not None and tree is not source.file:
+        tree.tree.close()
 
 
 def iterate(
@@ -54,6 +64,7 @@ def iterate(
     how: Any = None,
     report: bool = False,
     allow_missing: bool = False,
+    progress: bool | None = None,
     threads: int = 0,
     object_limit: int | None = None,
 ) -> Iterator[Any]:
@@ -63,7 +74,8 @@ def iterate(
     also be ``{"object_path": ..., "steps": [[start, stop], ...]}`` to take entry ranges), or open trees. Where no object
     is named, the file must have one tree. ``allow_missing`` skips files without the tree or without a branch.
 
-    A step never spans files. Entry numbers of reports, and the index of DataFrames, count over all files. The rest is
+    A step never spans files; a file is opened when its turn comes, and closed after its last step. ``progress`` shows a
+    line that counts files; by default only if standard error is a terminal. Entry numbers of reports, and the index of DataFrames, count over all files. The rest is
     as in :meth:`Tree.iterate() <sapwood.branches.HasBranches.iterate>` and :func:`sapwood.open`.
 
     >>> import sapwood
@@ -72,11 +84,14 @@ def iterate(
     """
     sources = paths.expand(files)
     to = as_library(library)
+    iteration.step_entries(step_size)
+    as_match(filter_name), as_match(filter_typename)
     options = {"threads": threads, "object_limit": object_limit}
 
-    def read() -> Iterator[Any]:
+    def steps() -> Iterator[tuple[reading.Plan, Range, int]]:
         offset = 0
-        for source in sources:
+        last: tuple[paths.Source, Any] | None = None
+        for source in progress_bar.each(sources, len(sources), progress, "files", "files"):
             tree = _open(source, allow_missing, options)
             if tree is None:
                 continue
@@ -86,18 +101,28 @@ def iterate(
                     tree, expressions, cut, filter_name, filter_typename, filter_branch, aliases
                 )
             except NotFoundError:
+                _close(source, tree)
                 if allow_missing:
                     continue
                 raise
             for start, stop in _ranges(source, total):
-                for first, last in iteration.steps(plan, start, stop, step_size):
-                    answer = reading.read(plan, Selection((first, last)), to, how, False)
-                    answer = to.counted_from(answer, offset)
-                    yield (answer, Report(tree, first, last, offset)) if report else answer
-                    del answer
+                for step in iteration.steps(plan, start, stop, step_size):
+                    yield plan, step, offset
+                    if last is not None:
+                        # Only now nobody looks at the report of its last step any more.
+                        _close(*last)
+                        last = None
+            if last is not None:
+                _close(*last)
+            last = source, tree
             offset += total
 
-    return iteration.ahead(read())
+    def read(one: tuple[reading.Plan, Range, int]) -> Any:
+        plan, step, offset = one
+        answer = to.counted_from(reading.read(plan, Selection(step), to, how, False), offset)
+        return (answer, Report(plan.over, *step, offset)) if report else answer
+
+    return iteration.ahead(steps(), read)
 
 
 def _ranges(source: paths.Source, total: int) -> list[Range]:
@@ -120,12 +145,13 @@ def concatenate(
     library: Any = "ak",
     how: Any = None,
     allow_missing: bool = False,
+    progress: bool | None = None,
     threads: int = 0,
     object_limit: int | None = None,
 ) -> Any:
     """Reads trees of several files into one answer.
 
-    ``entry_start`` and ``entry_stop`` count over all files. The rest is as in :func:`sapwood.iterate` and
+    ``entry_start`` and ``entry_stop`` count over all files; one file is open at a time. The rest is as in :func:`sapwood.iterate` and
     :meth:`Tree.arrays() <sapwood.branches.HasBranches.arrays>`.
 
     >>> import sapwood
@@ -134,39 +160,46 @@ def concatenate(
     sources = paths.expand(files)
     to = as_library(library)
     options = {"threads": threads, "object_limit": object_limit}
-    parts: list[tuple[Any, list[Range]]] = []
-    for source in sources:
-        tree = _open(source, allow_missing, options)
-        if tree is not None:
-            parts.append((tree, _ranges(source, tree.tree.num_entries)))
+
+    def plan_of(tree: Any) -> reading.Plan:
+        return reading.Plan(tree, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
+
+    def trees(sources: Iterable[paths.Source]) -> Iterator[tuple[Any, list[Range]]]:
+        """One file after another: each is closed before the next is opened."""
+        for source in sources:
+            tree = _open(source, allow_missing, options)
+            if tree is not None:
+                try:
+                    yield tree, _ranges(source, tree.tree.num_entries)
+                finally:
+                    _close(source, tree)
+
     # Entries that a file's own ranges leave out do not count.
-    first, last = bounds(
-        sum(stop - start for _, ranges in parts for start, stop in ranges), entry_start, entry_stop
-    )
+    first, last = entry_start or 0, MOST if entry_stop is None else entry_stop
+    if first < 0 or last < 0:
+        total = sum(stop - start for _, ranges in trees(sources) for start, stop in ranges)
+        first, last = bounds(total, entry_start, entry_stop)
     answers: list[Any] = []
     offset = done = 0
-    for tree, ranges in parts:
+    for tree, ranges in trees(progress_bar.each(sources, len(sources), progress, "files", "files")):
         for start, stop in ranges:
             a, b = max(first - done, 0), min(last - done, stop - start)
             done += stop - start
             if a >= b:
                 continue
             try:
-                plan = reading.Plan(
-                    tree, expressions, cut, filter_name, filter_typename, filter_branch, aliases
-                )
+                plan = plan_of(tree)
             except NotFoundError:
                 if allow_missing:
                     break
                 raise
-            answer = reading.read(plan, Selection((start + a, start + b)), to, how)
+            answer = reading.read(plan, Selection((start + a, start + b)), to, how, False)
             answers.append(to.counted_from(answer, offset))
         offset += tree.tree.num_entries
-    if not answers and parts:
+    if not answers:
         # No entries are wanted: an empty answer of the right type.
-        tree = parts[0][0]
-        plan = reading.Plan(tree, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
-        return reading.read(plan, Selection((0, 0)), to, how)
+        for tree, _ in trees(sources):
+            return reading.read(plan_of(tree), Selection((0, 0)), to, how)
     return to.concatenate(answers)
 
 

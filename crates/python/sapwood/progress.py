@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
 
 #: Reads of fewer bytes, once inflated, end before anybody looks.
 LONG_BYTES = 200_000_000
@@ -70,20 +72,46 @@ def is_wanted(show: bool | None) -> bool:
 
 
 @contextmanager
-def bar(plan: Any, selection: Any, show: bool | None) -> Iterator[Bar | None]:
-    """A bar over the bytes of what is planned; ``None`` for short reads, and where none is wanted."""
+def bar(branches: Callable[[], list[Any]], selection: Any, show: bool | None) -> Iterator[Bar | None]:
+    """A bar over the bytes of some branches; ``None`` for short reads, and where none is wanted."""
     if not is_wanted(show) or len(selection) == 0:
         yield None
         return
-    total = sum(share(branch, selection.span) for branch in plan.branches())
+    found = branches()
+    total = sum(share(branch, selection.span) for branch in found)
     if total < LONG_BYTES and show is not True:
         yield None
         return
-    made = Bar(total, "B", plan.tree.name)
+    made = Bar(total, "B", found[0].tree.name if found else "")
     try:
         yield made
     finally:
         made.close()
+
+
+def each(
+    items: Iterable[Item],
+    total: int,
+    show: bool | None,
+    unit: str,
+    label: str,
+    size: Callable[[Item], int] = lambda item: 1,
+) -> Iterator[Item]:
+    """The same items; a bar moves on when the next one is asked for. Unless it is said, there is none for only one."""
+    made: Bar | None = None
+    done = 0
+    try:
+        for number, item in enumerate(items):
+            if made is None and is_wanted(show) and (show or number == 1):
+                made = Bar(total, unit, label)
+            yield item
+            done += size(item)
+            if made is not None:
+                made.add(done)
+                done = 0
+    finally:
+        if made is not None:
+            made.close()
 
 
 def share(branch: Any, span: tuple[int, int]) -> int:

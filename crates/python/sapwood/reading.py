@@ -279,7 +279,7 @@ def read(plan: Plan, selection: Selection, library: Any, how: Any = None, show: 
     if selection.rows is not None and len(selection.rows) == 0:
         selection = Selection((0, 0))
     plan = plan.whole(selection)
-    with progress_bar.bar(plan, selection, show) as bar:
+    with progress_bar.bar(plan.branches, selection, show) as bar:
         return _read(plan, selection, to, how, bar)
 
 
@@ -373,7 +373,8 @@ def read_branch(branch: Branch, selection: Selection, library: Any, show: bool |
         )
     if selection.rows is not None and len(selection.rows) == 0:
         selection = Selection((0, 0))
-    loaded = load(leaves, selection)
+    with progress_bar.bar(lambda: leaves, selection, show) as bar:
+        loaded = load(leaves, selection, bar)
     return branch_value(branch, loaded, to, selection)
 
 

@@ -1,4 +1,7 @@
-"""Trees for whoever speaks Arrow: pyarrow, Polars, pandas and others, without a copy and without pyarrow."""
+"""Trees for whoever asks for streams of Arrow: ``pyarrow.table(tree)``, ``polars.DataFrame(tree)``, DuckDB and others,
+without a copy and without pyarrow.
+
+``pandas.DataFrame(...)`` does not ask: ``tree.arrays(library="pd")`` gives a DataFrame."""
 
 from __future__ import annotations
 
@@ -30,5 +33,5 @@ def stream(over: Any, step_size: int | str = BATCH) -> Any:
     """Capsule of a stream with a batch for each step."""
     ids, names = branches(over)
     plan = reading.Plan(over, None)
-    steps = list(iteration.steps(plan, 0, over.tree.num_entries, step_size))
+    steps = iteration.steps(plan, 0, over.tree.num_entries, step_size)
     return over.tree._core.arrow_stream(ids, names, steps)
