@@ -48,8 +48,13 @@ def test_what_is_missing_says_what_is_near(path: str) -> None:
     assert caught.value.file == path
     with pytest.raises(KeyError, match="Muon_pt"):
         file["folder/tree"]["Muon_p"]
-    with pytest.raises(KeyError, match="Muon_pt"):
-        file["folder/tree"].arrays("Muon_p + 1")
+    for missing in (
+        lambda: file["folder/tree"].arrays("Muon_p + 1"),
+        lambda: file["folder/tree"].arrays("Muon_p"),
+    ):
+        with pytest.raises(KeyError, match="Muon_pt") as lost:
+            missing()
+        assert (lost.value.file, lost.value.object) == (path, "/folder/tree;1") and path in str(lost.value)
     with pytest.raises(KeyError, match="fTitle"):
         file["h"].member("fTitel")
     with pytest.raises(sapwood.errors.MalformedError):
@@ -58,14 +63,28 @@ def test_what_is_missing_says_what_is_near(path: str) -> None:
         assert isinstance(error, sapwood.SapwoodError)
 
 
-def test_with_closes_and_trees_stay_good(path: str) -> None:
+def test_with_closes_the_file_and_its_trees(path: str) -> None:
     with sapwood.open(path) as file:
-        tree = file["folder/tree"]
+        tree, branch, h = file["folder/tree"], file["folder/tree/x"], file["h"]
+        array = branch.array()
         assert not file.closed
     assert file.closed
-    with pytest.raises(OSError):
-        file["h"]
-    assert len(tree["x"].array()) == ENTRIES
+    for use in (
+        lambda: file["h"],
+        lambda: file.keys(),
+        lambda: tree.arrays("x"),
+        lambda: tree.num_entries,
+        lambda: branch.array(),
+    ):
+        with pytest.raises(OSError, match="events.root is closed"):
+            use()
+    assert len(array) == ENTRIES and len(h.values()) == 20
+    assert "closed" in repr(tree) and "closed" in repr(branch)
+    file.close()
+    with sapwood.open({path: "folder/tree"}) as tree:
+        pass
+    with pytest.raises(OSError, match="closed"):
+        tree.arrays("x")
 
 
 # ---- mappings
@@ -135,6 +154,15 @@ def test_trees_are_mappings_as_in_uproot(tree: Any, theirs: Any) -> None:
     assert len(tree) == len(theirs) and "Muon_pt" in tree and "Muon_xy" not in tree
     assert (tree.name, tree.title, tree.num_entries) == (theirs.name, theirs.title, theirs.num_entries)
     assert tree[0].name == theirs[0].name and tree["/x"].name == "x" and tree.get("nothing", 3) == 3
+    assert (
+        tree["x"] == tree["x"]
+        and tree["x"].parent is tree
+        and tree["Muon_pt"].index == tree.keys().index("Muon_pt")
+    )
+    for name in ("x/", "//x", "/", "x//x", "nothing/x"):
+        assert name not in tree
+        with pytest.raises(KeyError, match="no branch"):
+            tree[name]
     out, expected = io.StringIO(), io.StringIO()
     tree.show(stream=out)
     theirs.show(stream=expected)
@@ -242,7 +270,7 @@ def test_only_baskets_with_wanted_entries_are_read(tree: Any, monkeypatch: pytes
             return getattr(core, name)
 
         def columns(self, ids: list[int], start: int, stop: int) -> Any:
-            asked.append(([tree._all[id].name for id in ids], start, stop))
+            asked.append(([tree._branch(id).name for id in ids], start, stop))
             return core.columns(ids, start, stop)
 
     tree._engine = Spy()

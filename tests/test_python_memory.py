@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -93,18 +94,102 @@ def test_a_forked_child_reads_with_threads_of_its_own(path: str) -> None:
     tree = sapwood.open(path, threads=2)["folder/tree"]
     memory = sapwood.open(Path(path).read_bytes(), threads=2)["folder/tree"]
     total = float(ak.sum(tree["x"].array())) + float(ak.sum(memory["x"].array()))
+    again = child_answers(lambda: float(ak.sum(tree["x"].array())) + float(ak.sum(memory["x"].array())))
+    assert again == total
+
+
+def run_python(code: str, *arguments: str) -> Any:
+    env = {**os.environ, "PYTHONPATH": str(Path(sapwood.__file__).resolve().parent.parent)}
+    return subprocess.run([sys.executable, "-c", code, *arguments], env=env, capture_output=True, text=True)
+
+
+def child_answers(work: Callable[[], Any]) -> Any:
+    """What a forked child answers; it must not hang."""
     ends, begins = multiprocessing.Pipe(False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         child = os.fork()
     if child == 0:
         try:
-            begins.send(float(ak.sum(tree["x"].array())) + float(ak.sum(memory["x"].array())))
+            begins.send(work())
         finally:
             os._exit(0)
+    begins.close()
     assert ends.poll(30), "the child hangs"
-    assert ends.recv() == total
     os.waitpid(child, 0)
+    return ends.recv()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_goes_on_where_its_parent_was(path: str) -> None:
+    file = sapwood.open(path, threads=2)
+    for steps in (
+        file["folder/tree"].iterate("i", step_size=300),
+        sapwood.iterate([{path: "folder/tree"}], "i", step_size=300),
+    ):
+        first = next(steps).i.to_list()
+        rest = child_answers(lambda steps=steps: [number for step in steps for number in step.i.to_list()])
+        assert first + rest == list(range(ENTRIES))
+        assert child_answers(lambda steps=steps: steps.close()) is None
+        assert first + [number for step in steps for number in step.i.to_list()] == list(range(ENTRIES))
+
+    def closed() -> str:
+        try:
+            tree.arrays("i")
+        except OSError as error:
+            return str(error)
+        return "open"
+
+    tree = file["folder/tree"]
+    assert child_answers(closed) == "open"
+    file.close()
+    assert "is closed" in closed() and child_answers(closed) == closed()
+
+
+DESCRIPTORS = """
+import gc, os, resource, sys
+gc.disable()
+import sapwood
+path = sys.argv[1]
+kept = [sapwood.open(path)["h"]]
+
+def count():
+    return len(os.listdir("/proc/self/fd"))
+
+before = count()
+resource.setrlimit(resource.RLIMIT_NOFILE, (before + 20, before + 20))
+with sapwood.open(path) as file:
+    tree = file["folder/tree"]
+    branch = tree["x"]
+    tree.arrays()
+    branch.interpretation, tree.keys(), repr(tree)
+assert count() == before, "close() leaves a descriptor"
+branch = sapwood.open(path)["folder/tree"]["Muon_pt"]
+branch.array(), branch.tree.arrays("x + 1"), list(branch.tree.iterate(step_size=100))
+assert branch.tree.file["h"] is not None and count() == before + 1
+try:
+    branch.tree["nothing"]
+except KeyError:
+    pass
+del branch
+assert count() == before, "a file that nobody holds is open"
+for _ in range(50):
+    file = sapwood.open(path)
+    file["folder/tree"].arrays(["x"])
+files = [{path: "folder/tree"}] * 50
+assert sum(len(part) for part in sapwood.iterate(files, "x")) == 50_000
+assert len(list(sapwood.iterate(files, "x", report=True))) == 50
+for _, report in sapwood.iterate(files, "x", step_size=400, report=True):
+    assert report.tree["x"].num_entries == 1000
+assert len(sapwood.concatenate(files, "x")) == 50_000
+assert len(sapwood.concatenate(files, "x", entry_start=-1500)) == 1500
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="this system does not list open files")
+def test_descriptors_go_with_their_files(path: str) -> None:
+    done = run_python(DESCRIPTORS, path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_any_number_of_threads_reads_the_same(path: str) -> None:
@@ -226,10 +311,6 @@ def test_the_package_needs_numpy_only() -> None:
         "except ModuleNotFoundError as error: assert 'pip install awkward' in str(error)\n"
         "else: raise SystemExit(1)\n"
     )
-    import sapwood as found
-
-    place = str(Path(found.__file__).resolve().parent.parent)
-    env = {**os.environ, "PYTHONPATH": place}
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -241,7 +322,7 @@ def test_the_package_needs_numpy_only() -> None:
                 "folder/tree",
                 {"x": np.arange(5.0), "Muon": ak.zip({"pt": ak.Array([[1.0], [], [2.0], [], []])})},
             )
-        done = subprocess.run([sys.executable, "-c", code, file], env=env, capture_output=True, text=True)
+        done = run_python(code, file)
     assert done.returncode == 0, done.stderr
 
 

@@ -19,25 +19,27 @@ if TYPE_CHECKING:
 class Branch(HasBranches):
     """A branch of a tree: a column, or a group of columns; a mapping from names to the branches below it."""
 
-    def __init__(self, tree: Tree, id: int, name: str, parent: Branch | None) -> None:
+    def __init__(self, tree: Tree, id: int) -> None:
         self._tree = tree
-        self._id = id
-        self.name: str = name
+        self._id: int = id
+        self.name: str = tree._outline.names[id]
         """Its name (``fName``)."""
-        self._parent = parent
-        self._subbranches: list[Branch] = []
-        self._facts: dict[str, Any] | None = None
-        self._interpretation: Interpretation | None = None
 
     @property
-    def _children(self) -> list[Branch]:
-        return self._subbranches
+    def _below(self) -> list[int]:
+        return self._tree._outline.below[self._id]
+
+    @property
+    def _parent(self) -> Branch | None:
+        above = self._tree._outline.above[self._id]
+        return None if above is None else self._tree._branch(above)
 
     @property
     def _row(self) -> dict[str, Any]:
-        if self._facts is None:
-            self._facts = self._tree._core.branch(self._id)
-        return self._facts
+        facts = self._tree._outline.facts
+        if self._id not in facts:
+            facts[self._id] = self._tree._core.branch(self._id)
+        return facts[self._id]
 
     @property
     def tree(self) -> Tree:
@@ -47,17 +49,19 @@ class Branch(HasBranches):
     @property
     def parent(self) -> Any:
         """The branch above, or the tree."""
-        return self._parent if self._parent is not None else self._tree
+        above = self._parent
+        return above if above is not None else self._tree
 
     @property
     def top_level(self) -> bool:
         """Is it directly below the tree?"""
-        return self._parent is None
+        return self._tree._outline.above[self._id] is None
 
     @property
     def index(self) -> int:
         """Its place among the branches of its parent."""
-        return next(at for at, one in enumerate(self.parent._children) if one is self)
+        found: int = self.parent._below.index(self._id)
+        return found
 
     @property
     def path(self) -> str:
@@ -88,7 +92,7 @@ class Branch(HasBranches):
     def count_branch(self) -> Branch | None:
         """The branch that counts its items; ``None`` where there is none."""
         counter = self._row["count_branch"]
-        return None if counter is None else self._tree._all[counter]
+        return None if counter is None else self._tree._branch(counter)
 
     # ---- type
 
@@ -98,19 +102,21 @@ class Branch(HasBranches):
 
         ``Grouped`` for a branch without values of its own, ``Unknown`` for one that nobody can decode.
         """
-        if self._interpretation is None:
-            self._interpretation = self._interpret()
-        return self._interpretation
+        kinds = self._tree._outline.kinds
+        if self._id not in kinds:
+            kinds[self._id] = self._interpret()
+        return kinds[self._id]
 
     def _interpret(self) -> Interpretation:
-        if self._children:
+        if self._below:
             declared = self._declared()
             if declared != "TClonesArray" or not self._row["has_data"]:
                 return Grouped(declared, {child.name: child.interpretation for child in self._children})
         try:
             name, kind = self._tree._core.interpretation(self._id)
         except SapwoodError as error:
-            return Unknown(error)
+            # Without the way that it took, which holds the tree.
+            return Unknown(error.with_traceback(None))
         return Interpretation(interpretation.typename(name, kind), kind)
 
     def _declared(self) -> str | None:
@@ -118,13 +124,14 @@ class Branch(HasBranches):
         row = self._row
         if row["class_name"] is None:
             return None
-        if self._parent is None:
+        if self.top_level:
             return str(row["class_name"])
         if row["element_id"] is not None and row["element_id"] >= 0:
             versions = self._tree.file.streamers.get(row["class_name"], {})
             info = versions.get(row["class_version"]) or next(iter(versions.values()), None)
             if info is not None and row["element_id"] < len(info.elements):
-                return info.elements[row["element_id"]].typename
+                element = info.elements[row["element_id"]]
+                return element.name if element.is_base else element.typename
         return str(row["clones_name"] or row["class_name"])
 
     @property
@@ -224,7 +231,7 @@ class Branch(HasBranches):
 
         Shape: one row an entry. Raises :class:`~sapwood.errors.UnsupportedError` naming why nobody can decode it.
         """
-        total = self.num_entries if not self._children else self._tree.num_entries
+        total = self.num_entries if not self._below else self._tree.num_entries
         selection = reading.select(total, entry_start, entry_stop, entries)
         if interpretation is not None and not isinstance(interpretation, Interpretation):
             flat = reading.read_branch(self, selection, "np", progress)
@@ -241,7 +248,9 @@ class Branch(HasBranches):
         return out if dtype is None else out.astype(dtype)
 
     def __repr__(self) -> str:
-        below = f" ({len(self)} subbranches)" if self._children else ""
+        if self._tree.file.closed:
+            return f"<branch {self.name!r} of {self.file_path!r}, which is closed>"
+        below = f" ({len(self)} subbranches)" if self._below else ""
         return f"<{self.classname} {self.name!r}{below} in {self._tree.name!r}>"
 
     def __reduce__(self) -> Any:
@@ -249,4 +258,4 @@ class Branch(HasBranches):
 
 
 def _reopened(tree: Tree, id: int) -> Branch:
-    return tree._all[id]
+    return tree._branch(id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sapwood import iteration, reading, sizes, stream
@@ -28,16 +28,22 @@ class HasBranches:
     C++ words; ``filter_branch`` is a function of the branch. See :mod:`sapwood.filters`.
     """
 
-    _first: dict[str, Branch] | None = None
+    _id: int | None = None
 
     @property
-    def _children(self) -> Sequence[Branch]:
+    def _below(self) -> list[int]:
+        """Numbers of the branches directly below."""
         raise NotImplementedError
+
+    @property
+    def _children(self) -> list[Branch]:
+        branch = self.tree._branch
+        return [branch(id) for id in self._below]
 
     @property
     def branches(self) -> list[Branch]:
         """The branches directly below, in the order of the file."""
-        return list(self._children)
+        return self._children
 
     @property
     def tree(self) -> Tree:
@@ -246,33 +252,22 @@ class HasBranches:
         if "/" in name:
             at: HasBranches | None = self
             for piece in name.split("/"):
-                if piece and at is not None:
-                    at = at._find(piece)
-            return at if at is not self else None  # type: ignore[return-value]
-        return self._below(name) if recursive else None
+                at = at._find(piece) if piece and at is not None else None
+            return at  # type: ignore[return-value]
+        return self._anywhere(name) if recursive else None
 
     def _direct(self, name: str) -> Branch | None:
-        return next((child for child in self._children if child.name == name), None)
+        found = self._anywhere(name)
+        # A branch directly below comes before all others of its name.
+        return found if found is not None and found.parent is self else None
 
-    def _below(self, name: str) -> Branch | None:
-        if self._first is None:
-            self._first = self._index()
-        return self._first.get(name)
-
-    def _index(self) -> dict[str, Branch]:
-        """For each name the branch that has it: one directly below before all others, else the first depth first."""
-        found: dict[str, Branch] = {}
-        for child in self._children:
-            found.setdefault(child.name, child)
-        for child in self._children:
-            if child._children:
-                for name, branch in child._index().items():
-                    found.setdefault(name, branch)
-        return found
+    def _anywhere(self, name: str) -> Branch | None:
+        found = self.tree._outline.meant(self._id).get(name)
+        return None if found is None else self.tree._branch(found)
 
     def __getitem__(self, where: Any) -> Branch:
         if isinstance(where, int) and not isinstance(where, bool):
-            return self._children[where]
+            return self.tree._branch(self._below[where])
         if not isinstance(where, str):
             raise TypeError(f"branches are named by a string or counted by a whole number, not {where!r}")
         found = self._find(where)
@@ -295,7 +290,7 @@ class HasBranches:
         return iter(self._children)
 
     def __len__(self) -> int:
-        return len(self._children)
+        return len(self._below)
 
     def __bool__(self) -> bool:
         return True

@@ -116,9 +116,14 @@ class Directory(Mapping[str, Any]):
     """
 
     def __init__(self, root: File | None, path: str = "") -> None:
-        self._root: File = root if root is not None else self  # type: ignore[assignment]
+        self._in = root
         self._path = path
         self._listed: dict[bool, list[Any]] = {}
+
+    @property
+    def _root(self) -> File:
+        assert self._in is not None, "only a file is in no file, and it is its own root"
+        return self._in
 
     @property
     def _file(self) -> Any:
@@ -150,8 +155,8 @@ class Directory(Mapping[str, Any]):
         return self._root._closed
 
     def close(self) -> None:
-        """Closes the file: nothing more is read through it. Trees and arrays that you hold stay good."""
-        self._root._closed = True
+        """Closes the file: nothing more is read from it, nor from its trees. Arrays and objects stay good."""
+        self._root.close()
 
     def __enter__(self) -> Directory:
         return self

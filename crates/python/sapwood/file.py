@@ -7,6 +7,7 @@ import sys
 import threading
 import uuid
 from typing import Any, TextIO
+from weakref import WeakValueDictionary
 
 from sapwood import _core, paths, session
 from sapwood.compression import Compression
@@ -46,11 +47,22 @@ class File(Directory):
         self._options = options or {}
         self._generation = session.generation()
         self._lock = threading.Lock()
-        self._trees: dict[int, Tree] = {}
+        # Weak, for a tree holds its file: a file is closed when nobody holds it or one of its trees.
+        self._trees: WeakValueDictionary[int, Tree] = WeakValueDictionary()
         self._streamers: dict[str, dict[int, StreamerInfo]] | None = None
         self._closed = False
         self._name: str = core.name
         super().__init__(None, "")
+
+    @property
+    def _root(self) -> File:
+        return self
+
+    def close(self) -> None:
+        """Closes the file: nothing more is read from it, nor from its trees. Arrays and objects stay good."""
+        self._closed, self._core = True, None
+        for tree in list(self._trees.values()):
+            tree._engine = None
 
     def _engine(self) -> Any:
         """The engine's file; after a fork, one with threads of this process."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from typing import Any
 
 from sapwood import _layout
@@ -105,6 +106,10 @@ class Unknown(Interpretation):
         super().__init__("unknown", ("unknown",))
         self.reason = str(error)
         self.error = error
+
+    def raised(self) -> Exception:
+        """The error, to be raised: a copy, for what is raised holds all that it passed."""
+        return copy(self.error)
 
     def __repr__(self) -> str:
         return f"<UnknownInterpretation {self.reason!r}>"

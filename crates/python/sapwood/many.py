@@ -9,7 +9,7 @@ from sapwood import file as files_module
 from sapwood import iteration, paths, reading
 from sapwood import progress as progress_bar
 from sapwood.directory import TREES
-from sapwood.errors import MissingFileError, NotFoundError, not_found
+from sapwood.errors import MismatchError, MissingFileError, NotFoundError, not_found, place
 from sapwood.filters import Filter, as_match
 from sapwood.iteration import MOST, Report
 from sapwood.libraries import as_library
@@ -22,7 +22,10 @@ def _open(source: paths.Source, allow_missing: bool, options: dict[str, Any]) ->
         return source.file
     opened = files_module.open_file(source.file, **options)
     try:
-        return _tree(opened, source.object)
+        found = _tree(opened, source.object)
+        if not hasattr(found, "num_entries"):
+            raise MismatchError(f"{source.object!r} is no tree{place(opened.file_path, source.object)}")
+        return found
     except NotFoundError:
         opened.close()
         if allow_missing:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sapwood import libraries
 from sapwood import progress as progress_bar
-from sapwood.errors import MismatchError, UnsupportedError, place
+from sapwood.errors import MismatchError, NotFoundError, UnsupportedError, not_found, place
 from sapwood.expressions import Expression, ExpressionError
 from sapwood.filters import Filter
 from sapwood.interpretation import Grouped, Unknown
@@ -90,7 +90,10 @@ class Plan:
         if text in above:
             raise ExpressionError(f"the alias {text!r} needs itself: {' -> '.join((*above, text))}")
         if text not in self._expressions:
-            made = Expression(self.aliases.get(text, text), self._known)
+            try:
+                made = Expression(self.aliases.get(text, text), self._known)
+            except NotFoundError as error:
+                raise not_found(str(error), self.over.file_path, self.over.object_path) from None
             for name in made.names:
                 if self._branch(name) is None:
                     self._expression(name, (*above, text))
@@ -113,7 +116,7 @@ class Plan:
                 groups.append(branch)
             elif not isinstance(found, Unknown):
                 plain.append(branch)
-        if not plain and not groups and self.over is not self.tree and not self.over._children:
+        if not plain and not groups and self.over is not self.tree and not self.over._below:
             # A branch without others below it stands for itself.
             if filter_branch is None or filter_branch(self.over):
                 plain.append(self.over)  # type: ignore[arg-type]
@@ -166,18 +169,10 @@ class Plan:
 
     def evaluate(self, output: Output, arrays: Any, length: int) -> Any:
         """Value of an output that is an expression; ``arrays`` gives the array of a branch."""
-        known: dict[str, Any] = {}
-
-        def get(name: str) -> Any:
-            if name not in known:
-                branch = self._branch(name)
-                known[name] = arrays(branch) if branch is not None else self._expressions[name].value(get)
-            return known[name]
-
         expression = output.expression
         assert expression is not None
         with np.errstate(all="ignore"):
-            value = expression.value(get)
+            value = expression.value(_Values(self, arrays).get)
         return np.full(length, value) if np.isscalar(value) or getattr(value, "shape", None) == () else value
 
     def whole(self, selection: Selection) -> Plan:
@@ -203,6 +198,24 @@ class Plan:
             )
             self.outputs = kept
         return self
+
+
+class _Values:
+    """Values of names while an expression is computed: each once. No function that calls itself by name, for such a one
+    holds itself, and with it the tree."""
+
+    def __init__(self, plan: Plan, arrays: Callable[[Branch], Any]) -> None:
+        self._plan, self._arrays = plan, arrays
+        self._known: dict[str, Any] = {}
+
+    def get(self, name: str) -> Any:
+        if name not in self._known:
+            branch = self._plan._branch(name)
+            if branch is not None:
+                self._known[name] = self._arrays(branch)
+            else:
+                self._known[name] = self._plan._expressions[name].value(self.get)
+        return self._known[name]
 
 
 def _reads(branch: Branch | None) -> bool:
@@ -235,7 +248,7 @@ def _check(branches: Iterable[Branch]) -> None:
     for branch in branches:
         found = branch.interpretation
         if isinstance(found, Unknown):
-            raise found.error
+            raise found.raised()
         if not branch._row["has_data"]:
             raise UnsupportedError(
                 f"{branch.path!r} holds no values{place(branch.file_path, branch.object_path)}"

@@ -100,9 +100,9 @@ def _collection(output: Any) -> int | None:
 
 
 def _named(outputs: list[Any], key: int, taken: set[str]) -> tuple[str, dict[str, Any]]:
-    owner = outputs[0].branch._tree._all[key]
+    owner = outputs[0].branch._tree._branch(key)
     names = [output.name for output in outputs]
-    if owner._children:
+    if owner._below:
         name = owner.name.rstrip(".")
         prefix = owner.name.rstrip(".") + "."
         inner = {one.removeprefix(prefix): output for one, output in zip(names, outputs)}

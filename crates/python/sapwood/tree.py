@@ -8,6 +8,7 @@ from sapwood import session
 from sapwood.branch import Branch
 from sapwood.branches import HasBranches
 from sapwood.model import Model
+from sapwood.outline import Outline
 
 if TYPE_CHECKING:
     from sapwood.file import File
@@ -25,43 +26,33 @@ class Tree(HasBranches):
         self._path = path
         self._key = key
         self._generation = session.generation()
-        self._outline: tuple[list[Branch], list[Branch]] | None = None
-        self._names: dict[str, Branch] | None = None
+        self._known: Outline | None = None
         self._aliases: dict[str, str] | None = None
 
-    def _branches(self) -> tuple[list[Branch], list[Branch]]:
-        """All branches, and those at the top: made on first use, for a wide tree has many."""
-        if self._outline is None:
-            branches: list[Branch] = []
-            top: list[Branch] = []
-            for id, (name, above) in enumerate(self._core.outline()):
-                parent = None if above is None else branches[above]
-                branch = Branch(self, id, name, parent)
-                branches.append(branch)
-                (top if parent is None else parent._subbranches).append(branch)
-            self._outline = branches, top
-        return self._outline
+    @property
+    def _outline(self) -> Outline:
+        if self._known is None:
+            self._known = Outline(self._core.outline())
+        return self._known
+
+    def _branch(self, id: int) -> Branch:
+        # Branches hold their tree, and a tree none of its branches: so a tree, and with it the file, is gone as soon as
+        # nobody holds any of these.
+        made = self._outline.made
+        found = made.get(id)
+        return found if found is not None else made.setdefault(id, Branch(self, id))
 
     @property
-    def _all(self) -> list[Branch]:
-        return self._branches()[0]
-
-    @property
-    def _children(self) -> list[Branch]:
-        return self._branches()[1]
+    def _below(self) -> list[int]:
+        return self._outline.top
 
     @property
     def _core(self) -> Any:
-        if self._generation != session.generation():
-            # A child process has none of its parent's threads.
+        if self._engine is None or self._generation != session.generation():
+            # The file was closed, and says so; or this is a child process, which has none of its parent's threads.
             self._engine = self._root._engine().tree(self._key)
             self._generation = session.generation()
         return self._engine
-
-    def _direct(self, name: str) -> Branch | None:
-        if self._names is None:
-            self._names = {branch.name: branch for branch in reversed(self._children)}
-        return self._names.get(name)
 
     @property
     def tree(self) -> Tree:
@@ -121,7 +112,7 @@ class Tree(HasBranches):
         return self.model.member(name)
 
     def close(self) -> None:
-        """Closes the file."""
+        """Closes the file: nothing more is read from it."""
         self._root.close()
 
     def __enter__(self) -> Tree:
@@ -131,6 +122,8 @@ class Tree(HasBranches):
         self.close()
 
     def __repr__(self) -> str:
+        if self._root.closed:
+            return f"<tree {self.object_path!r} of {self.file_path!r}, which is closed>"
         return f"<{self.classname} {self.name!r} ({len(self)} branches, {self.num_entries} entries) of {self.file_path!r}>"
 
     def __reduce__(self) -> Any:
