@@ -158,38 +158,39 @@ def awkward_to_numpy(array: Any) -> np.ndarray:
 
 def to_objects(column: Any) -> list[Any]:
     """The rows as Python objects."""
+    return _rows(column, column.kind, range(len(column)))
+
+
+def _rows(column: Any, kind: tuple[Any, ...], rows: range) -> list[Any]:
     from sapwood.model import Model, as_plain
 
-    def walk(kind: tuple[Any, ...], rows: range) -> list[Any]:
-        sort = kind[0]
-        if sort == "number":
-            return numbers(column, kind[1], kind[2])[rows.start : rows.stop].tolist()
-        if sort in ("text", "opaque"):
-            offsets = numbers(column, kind[1], "int64")
-            data = bytes(np.asarray(column.buffer(kind[2])))
-            out: list[Any] = [data[offsets[i] : offsets[i + 1]] for i in rows]
-            return [one.decode("utf-8", "surrogateescape") for one in out] if sort == "text" else out
-        if sort == "list":
-            offsets = numbers(column, kind[1], "int64")
-            first, last = int(offsets[rows.start]), int(offsets[rows.stop])
-            if kind[3][0] == "number":
-                flat: Any = numbers(column, kind[3][1], kind[3][2])[first:last]
-            else:
-                flat = walk(kind[3], range(first, last))
-            lists = [flat[int(offsets[i]) - first : int(offsets[i + 1]) - first] for i in rows]
-            if kind[2] == "map":
-                return [[tuple(pair.values()) for pair in one] for one in lists]
-            return lists
-        if sort == "fixed":
-            flat = walk(kind[2], range(rows.start * kind[1], rows.stop * kind[1]))
-            return [flat[i * kind[1] : (i + 1) * kind[1]] for i in range(len(rows))]
-        if sort == "record":
-            names = [name for name, _ in members(kind)]
-            columns = [walk(of, rows) for _, of in members(kind)]
-            if not columns:
-                return [{} for _ in rows]
-            return [dict(zip(names, row)) for row in zip(*columns)]
-        ids = numbers(column, kind[1], "uint32")[rows.start : rows.stop].tolist()
-        return [None if (found := column.object(i)) is None else as_plain(Model.of(found)) for i in ids]
-
-    return walk(column.kind, range(len(column)))
+    sort = kind[0]
+    if sort == "number":
+        return numbers(column, kind[1], kind[2])[rows.start : rows.stop].tolist()
+    if sort in ("text", "opaque"):
+        offsets = numbers(column, kind[1], "int64")
+        data = bytes(np.asarray(column.buffer(kind[2])))
+        out: list[Any] = [data[offsets[i] : offsets[i + 1]] for i in rows]
+        return [one.decode("utf-8", "surrogateescape") for one in out] if sort == "text" else out
+    if sort == "list":
+        offsets = numbers(column, kind[1], "int64")
+        first, last = int(offsets[rows.start]), int(offsets[rows.stop])
+        if kind[3][0] == "number":
+            flat: Any = numbers(column, kind[3][1], kind[3][2])[first:last]
+        else:
+            flat = _rows(column, kind[3], range(first, last))
+        lists = [flat[int(offsets[i]) - first : int(offsets[i + 1]) - first] for i in rows]
+        if kind[2] == "map":
+            return [[tuple(pair.values()) for pair in one] for one in lists]
+        return lists
+    if sort == "fixed":
+        flat = _rows(column, kind[2], range(rows.start * kind[1], rows.stop * kind[1]))
+        return [flat[i * kind[1] : (i + 1) * kind[1]] for i in range(len(rows))]
+    if sort == "record":
+        names = [name for name, _ in members(kind)]
+        columns = [_rows(column, of, rows) for _, of in members(kind)]
+        if not columns:
+            return [{} for _ in rows]
+        return [dict(zip(names, row)) for row in zip(*columns)]
+    ids = numbers(column, kind[1], "uint32")[rows.start : rows.stop].tolist()
+    return [None if (found := column.object(i)) is None else as_plain(Model.of(found)) for i in ids]
