@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import warnings
 from pathlib import Path
 from typing import Any
@@ -180,6 +182,55 @@ def test_members_bases_and_plain_forms(made: str) -> None:
         and text.classname == "TObjString"
         and text.upper() == "HELLO"
     )
+
+
+def test_objects_can_be_pickled_and_copied(made: str) -> None:
+    content = Path(made).read_bytes()
+    for name in ("double", "weight", "two", "label", "text"):
+        for file in (sapwood.open(made), sapwood.open(content)):
+            ours = file[name]
+            for again in (pickle.loads(pickle.dumps(ours)), copy.deepcopy(ours), copy.copy(ours)):
+                assert again == ours and (name == "text" or repr(again) == repr(ours))
+            if name != "text":
+                twice = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(ours))))
+                assert twice == ours and twice.to_hist() == ours.to_hist()
+                axis = pickle.loads(pickle.dumps(ours.axis(0)))
+                assert axis == ours.axis(0) and np.array_equal(axis.edges(), ours.axis(0).edges())
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> str:
+    """A list of strings of which the third claims to be longer than the file, and a histogram with less than no bins."""
+    place = tmp_path / "damaged.root"
+    with uproot.recreate(place, compression=None) as file:
+        texts = [uproot.writing.identify.to_TObjString(f"abcdef{number}") for number in range(5)]
+        file["list"] = uproot.writing.identify.to_TList(texts, name="list")
+        file["h"] = np.histogram(np.zeros(3), bins=1234, range=(-7.5, 7.5))
+    raw = place.read_bytes().replace(b"\x07abcdef2", b"\xfeabcdef2")
+    axis = (1234).to_bytes(4, "big") + np.array([-7.5], ">f8").tobytes()
+    assert axis in raw
+    place.write_bytes(raw.replace(axis, (-5).to_bytes(4, "big", signed=True) + axis[4:]))
+    return str(place)
+
+
+def test_a_damaged_item_hides_no_other(damaged: str) -> None:
+    items = sapwood.open(damaged)["list"]
+    assert [str(items[at]) for at in (0, 1, 3, 4)] == ["abcdef0", "abcdef1", "abcdef3", "abcdef4"]
+    bad = next(item for item in items if not isinstance(item, str))
+    assert "damaged" in repr(bad) and items[:].index(bad) == 2 and "damaged" in str(items.tolist())
+    for error in (bad.error, pickle.loads(pickle.dumps(items))[items[:].index(bad)].error):
+        assert isinstance(error, sapwood.SapwoodError) and error.kind == "malformed"
+        assert error.file == damaged and error.object.startswith("list")
+    with pytest.raises(sapwood.errors.MalformedError):
+        bad.member("fString")
+
+
+def test_damaged_histograms_say_so(damaged: str) -> None:
+    h = sapwood.open(damaged)["h"]
+    assert "damaged" in repr(h) and "damaged" in repr(h.axes[0])
+    for use in (h.values, lambda: h.axes[0].edges(), lambda: len(h.axes[0]), h.to_numpy, h.to_boost):
+        with pytest.raises(sapwood.errors.MalformedError, match="fNbins"):
+            use()
 
 
 @needs_corpus

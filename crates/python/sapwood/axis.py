@@ -33,7 +33,7 @@ class Axis(Model):
     """
 
     def __len__(self) -> int:
-        return int(self.member("fNbins"))
+        return self._count("fNbins")
 
     @property
     def _bins(self) -> Floats | None:
@@ -137,7 +137,7 @@ class Axis(Model):
 
     __hash__ = object.__hash__
 
-    def __repr__(self) -> str:
+    def _shown(self) -> str:
         return f"<TAxis {self.name!r} of {len(self)} bins from {self.low:g} to {self.high:g}>"
 
     def to_boost(self, metadata: dict[str, str] | None = None) -> Any:

@@ -19,7 +19,7 @@ class Graph(Model):
     _letters = "xy"
 
     def __len__(self) -> int:
-        return int(self.member("fNpoints"))
+        return self._count("fNpoints")
 
     def _points(self, name: str) -> Floats:
         found = self.member(name, none_if_missing=True)
@@ -48,7 +48,7 @@ class Graph(Model):
         found: tuple[Floats, ...] = self.values("both")
         return found
 
-    def __repr__(self) -> str:
+    def _shown(self) -> str:
         return f"<{self.classname} {self.name!r} of {len(self)} points>"
 
 

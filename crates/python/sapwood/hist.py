@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class Hist(Model):
     def _shaped(self, flat: Any, flow: bool) -> Array:
         shape = tuple(len(axis) + 2 for axis in self.axes)
         flat = np.asarray(flat)
-        if flat.size != np.prod(shape):
+        if flat.size != math.prod(shape):
             raise MalformedError(f"{self.classname} {self.name!r} has {flat.size} bins, its axes say {shape}")
         shaped = flat.reshape(shape[::-1]).T
         return shaped if flow else shaped[(slice(1, -1),) * len(shape)]
@@ -144,7 +145,7 @@ class Hist(Model):
 
     __hash__ = object.__hash__
 
-    def __repr__(self) -> str:
+    def _shown(self) -> str:
         bins = " x ".join(str(len(axis)) for axis in self.axes)
         return f"<{self.classname} {self.name!r} of {bins} bins>"
 
@@ -204,5 +205,5 @@ class PolyHist(Hist):
     ) -> Any:
         raise UnsupportedError("the bins of a TH2Poly are polygons: boost-histogram has no form for them")
 
-    def __repr__(self) -> str:
+    def _shown(self) -> str:
         return f"<TH2Poly {self.name!r} of {len(self.polygons)} polygons>"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from sapwood import _core
-from sapwood.errors import near, not_found
+from sapwood.errors import MalformedError, SapwoodError, near, not_found
+from sapwood.held import Held, hold
 
 
 class Model:
@@ -25,9 +27,15 @@ class Model:
 
     @staticmethod
     def of(found: Any) -> Any:
-        """Wraps what the engine gives: objects and records become models, all else stays plain."""
-        if isinstance(found, _core.Object):
-            return Model.of_value(found.value(), found)
+        """Wraps what the engine gives: objects and records become models, all else stays plain.
+
+        An object behind a pointer that cannot be decoded becomes a :class:`Damaged`.
+        """
+        if isinstance(found, (_core.Object, Held)):
+            try:
+                return Model.of_value(found.value(), found)
+            except SapwoodError as error:
+                return Damaged(error.with_traceback(None))
         return Model.of_value(found, None)
 
     @staticmethod
@@ -118,9 +126,26 @@ class Model:
     def _repr_json_(self) -> Any:
         return json.loads(json.dumps(self.tojson(), default=str))
 
-    def __repr__(self) -> str:
+    def _count(self, name: str) -> int:
+        """A member that counts."""
+        count = int(self.member(name))
+        if count < 0:
+            raise MalformedError(f"{name} of the {self.classname} {self.name!r} is {count}")
+        return count
+
+    def _shown(self) -> str:
         name = self.name
         return f"<{self.classname} {name!r}>" if name else f"<{self.classname}>"
+
+    def __repr__(self) -> str:
+        try:
+            return self._shown()
+        except Exception as error:
+            # Whoever looks for what is wrong wants to see the object.
+            return f"<{self.classname} {self.name!r}, damaged: {error}>"
+
+    def __reduce__(self) -> Any:
+        return Model.of, (hold(self._value if self._identity is None else self._identity),)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -130,6 +155,32 @@ class Model:
         return self.classname == other.classname and _same(self.tolist(), other.tolist())
 
     __hash__ = object.__hash__
+
+
+class Damaged(Model):
+    """An object that another one points at and that cannot be decoded: :attr:`error` says why, and is raised when a
+    member is asked for."""
+
+    classname = ""
+    name = ""
+    title = ""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        self._identity = None
+
+    @property
+    def _value(self) -> Any:
+        raise copy(self.error)
+
+    def tolist(self) -> str:
+        return repr(self)
+
+    def _shown(self) -> str:
+        return f"<damaged: {self.error}>"
+
+    def __reduce__(self) -> Any:
+        return Damaged, (self.error,)
 
 
 def _base(value: Any, classname: str) -> Any:
@@ -179,6 +230,8 @@ def _plain(value: Any, shown: set[int]) -> Any:
     if isinstance(value, Model):
         if isinstance(value, str):
             return str(value)
+        if isinstance(value, Damaged):
+            return value.tolist()
         if value._identity is not None:
             if value._identity.id in shown:
                 return f"<{value.classname}>"

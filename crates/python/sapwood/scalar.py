@@ -74,7 +74,7 @@ class Parameter(Model):
 
     __hash__ = object.__hash__
 
-    def __repr__(self) -> str:
+    def _shown(self) -> str:
         return f"<{self.classname} {self.name!r} = {self.value}>"
 
 

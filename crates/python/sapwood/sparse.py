@@ -43,7 +43,7 @@ class SparseHist(Model):
         return np.asarray(found if found is not None else [])
 
     def __len__(self) -> int:
-        return int(self.member("fFilledBins"))
+        return self._count("fFilledBins")
 
     @property
     def contents(self) -> NDArray[Any]:
@@ -130,5 +130,5 @@ class SparseHist(Model):
         """As a histogram of hist, laid out in full."""
         return need("hist", "to_hist()").Hist(self.to_boost())
 
-    def __repr__(self) -> str:
+    def _shown(self) -> str:
         return f"<{self.classname} {self.name!r} of {len(self.axes)} axes, {len(self)} bins filled>"
