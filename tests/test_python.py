@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import threading
 import time
 from pathlib import Path
@@ -61,6 +62,31 @@ def test_what_is_missing_says_what_is_near(path: str) -> None:
         sapwood.open(b"this is no ROOT file" * 100)
     for error in (caught.value,):
         assert isinstance(error, sapwood.SapwoodError)
+
+
+@pytest.mark.parametrize("url", ["https://host/a.root", "root://host//a.root:t", "s3://bucket/a*.root"])
+def test_remote_files_say_not_yet(url: str) -> None:
+    for use in (sapwood.open, sapwood.iterate, sapwood.concatenate):
+        for files in (url, {url: "t"}):
+            with pytest.raises(NotImplementedError, match="fsspec") as caught:
+                use(files)
+            assert caught.value.file.startswith(url.split("//")[0])
+
+
+def test_a_file_url_is_a_path(path: str) -> None:
+    assert sapwood.open(f"file://{path}:other").num_entries == 5
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"threads": -1}, {"threads": 1025}, {"threads": 2**70}, {"object_limit": -1}, {"answer_limit": 2**64}],
+)
+def test_options_are_checked(path: str, options: dict[str, Any]) -> None:
+    for use in (sapwood.open, sapwood.iterate, sapwood.concatenate):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            use({path: "other"}, **options)
+        with pytest.raises(TypeError, match=next(iter(options))):
+            use({path: "other"}, **{name: "many" for name in options})
 
 
 def test_with_closes_the_file_and_its_trees(path: str) -> None:
@@ -134,8 +160,21 @@ def test_files_tell_what_they_are(path: str) -> None:
     out = io.StringIO()
     ours.show_streamers("TAxis", stream=out)
     assert "fNbins: int" in out.getvalue()
+    assert ours.is_64bit is False
     rows = ours._file.records()
     assert {"seek", "nbytes", "objlen", "keylen", "cycle", "class", "name"} <= set(rows[0])
+
+
+def test_a_header_with_wide_places(path: str) -> None:
+    raw = Path(path).read_bytes()
+    version, *places = struct.unpack(">6i", raw[4:28])
+    rest = struct.unpack(">iBiii18s", raw[28:63])
+    begin, end, free, *counts = places
+    wide = struct.pack(">iiqqii", version + 1_000_000, begin, end, free, *counts)
+    wide += struct.pack(">iBiqi18s", *rest[:1], 8, *rest[2:])
+    file = sapwood.open(raw[:4] + wide.ljust(begin - 4, b"\0") + raw[begin:])
+    assert file.is_64bit and file.fUnits == 8 and file["other"].num_entries == 5
+    assert file.root_version == sapwood.open(path).root_version
 
 
 def test_trees_are_mappings_as_in_uproot(tree: Any, theirs: Any) -> None:

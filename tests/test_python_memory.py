@@ -258,6 +258,10 @@ def test_python_goes_on_while_the_engine_reads(tmp_path: Path) -> None:
 def test_limits_hold(path: str) -> None:
     with pytest.raises(MemoryError):
         sapwood.open(path, object_limit=10)["folder/tree"]
+    tree = sapwood.open(path, answer_limit=6 * ENTRIES)["folder/tree"]
+    assert len(tree["i"].array()) == ENTRIES
+    with pytest.raises(MemoryError, match="answer"):
+        tree["x"].array()
 
 
 def test_branches_that_lack_entries_are_left_out_with_a_warning(

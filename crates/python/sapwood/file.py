@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import sys
 import threading
@@ -15,6 +16,9 @@ from sapwood.directory import Directory
 from sapwood.errors import IOError, NotFoundError, not_found
 from sapwood.streamers import StreamerInfo, gather
 from sapwood.tree import Tree
+
+#: More threads than any machine has use for.
+MOST_THREADS = 1024
 
 _HEADER = frozenset(
     [
@@ -117,7 +121,7 @@ class File(Directory):
     @property
     def is_64bit(self) -> bool:
         """Has its header 64-bit offsets?"""
-        return int(self._engine().header["fVersion"]) >= 1000000
+        return int(self._engine().header["fUnits"]) == 8
 
     @property
     def uuid(self) -> uuid.UUID:
@@ -194,40 +198,65 @@ def _reopened(path: str, options: dict[str, Any]) -> File:
     return open_file(path, **options)
 
 
-def open_file(source: Any, *, threads: int = 0, object_limit: int | None = None) -> File:
+def open_file(
+    source: Any, *, threads: int = 0, object_limit: int | None = None, answer_limit: int | None = None
+) -> File:
     """Opens a path, bytes or a binary file object, without an object in it."""
-    options = {"threads": threads, "object_limit": object_limit}
+    options = checked(threads, object_limit, answer_limit)
     if paths.is_bytes(source):
-        return File(_core.File.from_bytes(bytes(source), "<memory>", threads, object_limit), None, options)
+        return File(_core.File.from_bytes(bytes(source), "<memory>", **options), None, options)
     if paths.is_open_file(source):
         name = getattr(source, "name", None)
         source.seek(0)
         content = source.read()
         if isinstance(content, str):
             raise TypeError("the file object gives text; open it with mode 'rb'")
-        return File(
-            _core.File.from_bytes(content, str(name or "<file object>"), threads, object_limit), None, options
-        )
+        return File(_core.File.from_bytes(content, str(name or "<file object>"), **options), None, options)
     path = os.path.expanduser(os.fspath(source))
     try:
-        return File(_core.File.open(path, threads, object_limit), path, options)
+        return File(_core.File.open(path, **options), path, options)
     except NotFoundError:
         if not os.path.exists(path):
             raise paths.missing_file(path) from None
         raise
 
 
-def open(source: Any, *, threads: int = 0, object_limit: int | None = None) -> Any:
+def checked(threads: int, object_limit: int | None, answer_limit: int | None) -> dict[str, Any]:
+    """The options of a file.
+
+    Raises ``ValueError`` and ``TypeError`` for what they cannot be.
+    """
+    limits = {"object_limit": object_limit, "answer_limit": answer_limit}
+    _within("threads", threads, MOST_THREADS)
+    for name, limit in limits.items():
+        if limit is not None:
+            _within(name, limit, 2**64 - 1)
+    return {"threads": threads, **limits}
+
+
+def _within(name: str, value: int, most: int) -> None:
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"{name} is a whole number, not {value!r}")
+    if not 0 <= operator.index(value) <= most:
+        raise ValueError(f"{name} is from 0 to {most}, not {value!r}")
+
+
+def open(
+    source: Any, *, threads: int = 0, object_limit: int | None = None, answer_limit: int | None = None
+) -> Any:
     """Opens a file for reading.
 
     ``source`` is a path, ``"path:object"``, a one-item dictionary ``{path: object}``, the content of a file as
     ``bytes`` or ``memoryview``, or a binary file object. A glob or list must name one file: for several, see
-    :func:`sapwood.iterate` and :func:`sapwood.concatenate`.
+    :func:`sapwood.iterate` and :func:`sapwood.concatenate`. ``bytes`` are shared, all else that is no path is copied
+    once. A remote file is read whole, through a file object: ``sapwood.open(fsspec.open("https://...").open())``.
 
-    ``threads`` is the number of decoding threads: 0 for all cores, 1 for the caller's own. ``object_limit`` is the
-    number of bytes that one object may inflate to; larger ones raise :class:`~sapwood.errors.LimitError`.
+    ``threads`` is the number of decoding threads: 0 for all cores, 1 for the caller's own, at most 1024. What would take
+    more bytes than a limit raises :class:`~sapwood.errors.LimitError`: ``object_limit`` for one object once inflated (by
+    default 1 GiB), ``answer_limit`` for the arrays of one read (by default 1 TiB).
 
-    Gives a :class:`~sapwood.File`, or the object if one is named. Both can be used in ``with``.
+    Gives a :class:`~sapwood.File`, or the object if one is named. Both can be used in ``with``. A file that nobody holds
+    any more, and none of its trees, is closed.
 
     Raises ``FileNotFoundError``, ``KeyError`` (no such object), :class:`~sapwood.errors.MalformedError` (no ROOT file).
 
@@ -250,5 +279,5 @@ def open(source: Any, *, threads: int = 0, object_limit: int | None = None) -> A
                 f"{len(found)} files match {source!r} ({names}...): use sapwood.iterate or sapwood.concatenate"
             )
         source, inner = found[0].file, found[0].object
-    opened = open_file(source, threads=threads, object_limit=object_limit)
+    opened = open_file(source, threads=threads, object_limit=object_limit, answer_limit=answer_limit)
     return opened[inner] if inner else opened

@@ -70,6 +70,7 @@ def iterate(
     progress: bool | None = None,
     threads: int = 0,
     object_limit: int | None = None,
+    answer_limit: int | None = None,
 ) -> Iterator[Any]:
     """Reads trees of several files in steps, one file after another; the next step is read while you use the last.
 
@@ -89,7 +90,7 @@ def iterate(
     to = as_library(library)
     iteration.step_entries(step_size)
     as_match(filter_name), as_match(filter_typename)
-    options = {"threads": threads, "object_limit": object_limit}
+    options = files_module.checked(threads, object_limit, answer_limit)
 
     def steps() -> Iterator[tuple[reading.Plan, Range, int]]:
         offset = 0
@@ -151,6 +152,7 @@ def concatenate(
     progress: bool | None = None,
     threads: int = 0,
     object_limit: int | None = None,
+    answer_limit: int | None = None,
 ) -> Any:
     """Reads trees of several files into one answer.
 
@@ -162,7 +164,7 @@ def concatenate(
     """
     sources = paths.expand(files)
     to = as_library(library)
-    options = {"threads": threads, "object_limit": object_limit}
+    options = files_module.checked(threads, object_limit, answer_limit)
 
     def plan_of(tree: Any) -> reading.Plan:
         return reading.Plan(tree, expressions, cut, filter_name, filter_typename, filter_branch, aliases)

@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from sapwood.errors import MissingFileError, near
+from sapwood.errors import MissingFileError, UnsupportedError, near
 
 _ROOT_AND_OBJECT = re.compile(r"^(.+\.root(?:\.[0-9]+)?):(?!//)(.*)$", re.IGNORECASE | re.DOTALL)
 _IS_GLOB = re.compile(r"[\*\?\[\]\{\}]")
 _BRACES = re.compile(r"\{[^}]*\}")
+_URL = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
 class Source(NamedTuple):
@@ -124,6 +125,16 @@ def _steps(steps: Any) -> list[tuple[int, int]] | None:
 
 
 def _glob(path: str) -> list[str]:
+    found = _URL.match(path)
+    if found is not None and found.group(1).lower() == "file":
+        path = path[found.end() :]
+    elif found is not None:
+        error = UnsupportedError(
+            f"unsupported: {path!r} is not on this machine, and remote files cannot be read by name yet: give a file "
+            "object, as fsspec.open(...).open() makes one"
+        )
+        error.kind, error.file = "unsupported", path
+        raise error
     expanded = os.path.expanduser(path)
     if os.path.exists(expanded):
         return [expanded]
