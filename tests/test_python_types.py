@@ -58,6 +58,21 @@ BETTER = {
 }
 
 
+@pytest.mark.skipif(not FILES, reason=f"no corpus of real files in {CORPUS}")
+@pytest.mark.parametrize(
+    "name, branch, typename",
+    [
+        ("skhep__uproot-issue31.root", "data/TObject", "TObject"),
+        ("roottest__Event1.root", "event/TObject", "TObject"),
+        ("roottest__Event1.root", "event/fEventName", "char*"),
+    ],
+)
+def test_bases_and_plain_strings_have_the_names_of_their_types(name: str, branch: str, typename: str) -> None:
+    file = sapwood.open(CORPUS / name)
+    tree = next(file[key] for key, classname in file.classnames().items() if classname in TREES)
+    assert tree[branch].typename == typename and "BASE" not in tree.typenames().values()
+
+
 class TooLong(BaseException):
     pass
 

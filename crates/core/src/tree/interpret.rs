@@ -309,9 +309,14 @@ fn element_branch(tree: &Tree, branch: &Branch, element: &ElementBranch) -> Resu
 
 /// Type of a member in C++ words.
 fn spell(member: &Element) -> String {
-    let name = match TypeName::parse(member.type_name.trim_end_matches('*')) {
+    // The type of a base is `BASE`; its name is the class.
+    let is_base = matches!(member.detail, Detail::Base { .. });
+    let type_name = if is_base { &member.name } else { &member.type_name };
+    let name = match TypeName::parse(type_name.trim_end_matches('*')) {
+        // `kCharStar`, alone or in an array: text that ends with a zero.
+        _ if matches!(member.code, 7 | 27) => "char*".to_owned(),
         Ok(name) => name.to_string(),
-        Err(_) => member.type_name.to_string(),
+        Err(_) => type_name.to_string(),
     };
     let extents: String = member.extents.iter().map(|extent| format!("[{extent}]")).collect();
     let counted = if matches!(member.detail, Detail::Counted { .. }) { "[]" } else { "" };
