@@ -267,6 +267,23 @@ def test_how_to_put_fields_together(tree: Any, theirs: Any) -> None:
         tree.arrays(names, library="abacus")
 
 
+def test_what_only_uproot_can_set_is_ignored_aloud(path: str, tree: Any) -> None:
+    files = {path: "folder/tree"}
+    for use in (
+        lambda **options: sapwood.open(files, **options).arrays("x"),
+        lambda **options: tree.arrays("x", **options),
+        lambda **options: tree["x"].array(**options),
+        lambda **options: next(tree.iterate("x", **options)),
+        lambda **options: next(sapwood.iterate(files, "x", **options)),
+        lambda **options: sapwood.concatenate(files, "x", **options),
+    ):
+        with pytest.warns(UserWarning, match="array_cache=, decompression_executor=") as caught:
+            assert len(use(array_cache=None, decompression_executor=None)) == ENTRIES
+        assert caught[0].filename == __file__
+        with pytest.raises(TypeError, match="'library_'"):
+            use(library_="np")
+
+
 def test_entries_as_slices_ranges_masks_and_numbers(tree: Any) -> None:
     x = np.asarray(tree["x"].array())
     mask = np.zeros(ENTRIES, bool)

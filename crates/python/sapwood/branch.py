@@ -10,9 +10,12 @@ from sapwood import interpretation, reading
 from sapwood.branches import HasBranches
 from sapwood.compression import Compression
 from sapwood.errors import MismatchError, SapwoodError
+from sapwood.foreign import Foreign, ignore
 from sapwood.interpretation import Grouped, Interpretation, Unknown
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from sapwood.tree import Tree
 
 
@@ -222,6 +225,7 @@ class Branch(HasBranches):
         entries: Any = None,
         library: Any = "ak",
         progress: bool | None = None,
+        **others: Unpack[Foreign],
     ) -> Any:
         """Reads the branch for all its entries or some of them; of a group, an array of records.
 
@@ -231,6 +235,7 @@ class Branch(HasBranches):
 
         Shape: one row an entry. Raises :class:`~sapwood.errors.UnsupportedError` naming why nobody can decode it.
         """
+        ignore(others, "array")
         total = self.num_entries if not self._below else self._tree.num_entries
         selection = reading.select(total, entry_start, entry_stop, entries)
         if interpretation is not None and not isinstance(interpretation, Interpretation):

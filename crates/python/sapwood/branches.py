@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 from sapwood import iteration, reading, sizes, stream
 from sapwood.errors import near, not_found
 from sapwood.filters import Filter, as_match
+from sapwood.foreign import Foreign, ignore
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from sapwood.branch import Branch
     from sapwood.tree import Tree
 
@@ -358,6 +361,7 @@ class HasBranches:
         library: Any = "ak",
         how: Any = None,
         progress: bool | None = None,
+        **others: Unpack[Foreign],
     ) -> Any:
         """Reads branches, or computes expressions, for all entries or some of them.
 
@@ -382,6 +386,7 @@ class HasBranches:
         Raises ``KeyError`` naming near branches, :class:`~sapwood.expressions.ExpressionError`,
         :class:`~sapwood.errors.UnsupportedError`, :class:`~sapwood.errors.MalformedError`.
         """
+        ignore(others, "arrays")
         plan = reading.Plan(self, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
         selection = reading.select(self.tree.num_entries, entry_start, entry_stop, entries)
         return reading.read(plan, selection, library, how, progress)
@@ -402,6 +407,7 @@ class HasBranches:
         how: Any = None,
         report: bool = False,
         progress: bool | None = None,
+        **others: Unpack[Foreign],
     ) -> Iterator[Any]:
         """Reads in steps, in the order of entries; the next step is read while you use the last.
 
@@ -409,6 +415,7 @@ class HasBranches:
         steps end where clusters end, if one fits. With ``report``, each item is ``(arrays, report)`` and the
         :class:`~sapwood.iteration.Report` tells which entries these are. The rest is as in :meth:`arrays`.
         """
+        ignore(others, "iterate")
         plan = reading.Plan(self, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
         entries = reading.bounds(self.tree.num_entries, entry_start, entry_stop)
         return iteration.iterate(plan, entries, step_size, library, how, report, progress)

@@ -7,15 +7,19 @@ import os
 import sys
 import threading
 import uuid
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 from weakref import WeakValueDictionary
 
 from sapwood import _core, paths, session
 from sapwood.compression import Compression
 from sapwood.directory import Directory
 from sapwood.errors import IOError, NotFoundError, not_found
+from sapwood.foreign import Foreign, ignore
 from sapwood.streamers import StreamerInfo, gather
 from sapwood.tree import Tree
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: More threads than any machine has use for.
 MOST_THREADS = 1024
@@ -242,7 +246,12 @@ def _within(name: str, value: int, most: int) -> None:
 
 
 def open(
-    source: Any, *, threads: int = 0, object_limit: int | None = None, answer_limit: int | None = None
+    source: Any,
+    *,
+    threads: int = 0,
+    object_limit: int | None = None,
+    answer_limit: int | None = None,
+    **others: Unpack[Foreign],
 ) -> Any:
     """Opens a file for reading.
 
@@ -265,6 +274,7 @@ def open(
     Traceback (most recent call last):
     sapwood.errors.MissingFileError: not found: no file 'no-such-file.root'
     """
+    ignore(others, "open")
     inner: str | None = None
     if not paths.is_bytes(source) and not paths.is_open_file(source):
         if not isinstance(source, (str, os.PathLike, dict, list, tuple)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sapwood import file as files_module
 from sapwood import iteration, paths, reading
@@ -11,9 +11,13 @@ from sapwood import progress as progress_bar
 from sapwood.directory import TREES
 from sapwood.errors import MismatchError, MissingFileError, NotFoundError, not_found, place
 from sapwood.filters import Filter, as_match
+from sapwood.foreign import Foreign, ignore
 from sapwood.iteration import MOST, Report
 from sapwood.libraries import as_library
 from sapwood.selection import Range, Selection, bounds
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def _open(source: paths.Source, allow_missing: bool, options: dict[str, Any]) -> Any:
@@ -71,6 +75,7 @@ def iterate(
     threads: int = 0,
     object_limit: int | None = None,
     answer_limit: int | None = None,
+    **others: Unpack[Foreign],
 ) -> Iterator[Any]:
     """Reads trees of several files in steps, one file after another; the next step is read while you use the last.
 
@@ -86,6 +91,7 @@ def iterate(
     >>> for arrays in sapwood.iterate("run*.root:events", ["px"], step_size="10 MB"):  # doctest: +SKIP
     ...     fill(arrays.px)
     """
+    ignore(others, "iterate")
     sources = paths.expand(files)
     to = as_library(library)
     iteration.step_entries(step_size)
@@ -153,6 +159,7 @@ def concatenate(
     threads: int = 0,
     object_limit: int | None = None,
     answer_limit: int | None = None,
+    **others: Unpack[Foreign],
 ) -> Any:
     """Reads trees of several files into one answer.
 
@@ -162,6 +169,7 @@ def concatenate(
     >>> import sapwood
     >>> sapwood.concatenate({"run*.root": "events"}, ["px", "py"], cut="px > 0")  # doctest: +SKIP
     """
+    ignore(others, "concatenate")
     sources = paths.expand(files)
     to = as_library(library)
     options = files_module.checked(threads, object_limit, answer_limit)
