@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+import sys
 import threading
 import time
 from pathlib import Path
@@ -141,6 +142,44 @@ def test_directories_are_mappings_as_in_uproot(path: str) -> None:
     for name in ("fName", "fCycle", "fClassName", "fSeekKey", "fNbytes", "fObjlen", "fKeylen", "object_path"):
         assert getattr(key, name) == getattr(other, name)
     assert key.get() is ours["folder/tree"]
+
+
+def test_an_object_is_looked_up_once(path: str) -> None:
+    file = sapwood.open(path)
+    core, asked = file._core, []
+
+    class Spy:
+        def __getattr__(self, name: str) -> Any:
+            asked.append(name)
+            return getattr(core, name)
+
+    file._core = Spy()
+    assert file["h"].name == "h" and asked == ["key", "object"]
+    asked.clear()
+    assert len(file.items(recursive=False, filter_classname=["TH1D", "TObjString"])) == 1
+    assert asked == ["keys", "object"]
+    asked.clear()
+    assert file["folder/tree"] is not None and asked == ["key", "tree"]
+
+
+def test_a_name_may_end_like_a_cycle(tmp_path: Path) -> None:
+    place = tmp_path / "names.root"
+    with uproot.recreate(place, compression=None) as file:
+        file["x_3"] = "text"
+        write(file, "t_3", {"a": np.arange(3)})
+    file = sapwood.open(place.read_bytes().replace(b"x_3", b"x;3").replace(b"\x03t_3", b"\x03t;3"))
+    assert file.keys() == ["x;3;1", "t;3;1"]
+    assert file["x;3;1"] == file.key("x;3;1").get() == dict(file.items())["x;3;1"] == "text"
+    assert file.key("x;3;1").object_path == "/x;3;1" and file["t;3;1"].object_path == "/t;3;1"
+
+
+def test_bytes_are_shared(path: str) -> None:
+    raw = Path(path).read_bytes()
+    before = sys.getrefcount(raw)
+    file = sapwood.open(raw)
+    assert sys.getrefcount(raw) == before + 1
+    del file
+    assert sys.getrefcount(raw) == before
 
 
 def test_files_tell_what_they_are(path: str) -> None:
