@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
 
 class Branch(HasBranches):
-    """A branch of a tree: a column, or a group of columns; a mapping from names to the branches below it."""
+    """A branch of a tree: a column, or a group of columns; a mapping from names to the branches below it.
 
-    def __init__(self, tree: Tree, id: int) -> None:
+    It is made when it is asked for; two of the same branch are equal.
+    """
+
+    def __init__(self, tree: Tree, id: int, name: str) -> None:
         self._tree = tree
         self._id: int = id
-        self.name: str = tree._outline.names[id]
+        self.name: str = name
         """Its name (``fName``)."""
 
     @property
@@ -251,6 +254,12 @@ class Branch(HasBranches):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         out = self.array(library="np")
         return out if dtype is None else out.astype(dtype)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Branch) and (self._id, self._tree) == (other._id, other._tree)
+
+    def __hash__(self) -> int:
+        return hash((self._id, self._tree))
 
     def __repr__(self) -> str:
         if self._tree.file.closed:

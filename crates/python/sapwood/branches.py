@@ -88,7 +88,7 @@ class HasBranches:
         todo: list[tuple[str, Branch]] = [(child.name, child) for child in reversed(self._children)]
         while todo:
             path, branch = todo.pop()
-            if recursive:
+            if recursive and branch._below:
                 todo.extend((f"{path}/{child.name}", child) for child in reversed(branch._children))
             if name_passes is not None:
                 name = branch.name
@@ -262,7 +262,7 @@ class HasBranches:
     def _direct(self, name: str) -> Branch | None:
         found = self._anywhere(name)
         # A branch directly below comes before all others of its name.
-        return found if found is not None and found.parent is self else None
+        return found if found is not None and found.parent == self else None
 
     def _anywhere(self, name: str) -> Branch | None:
         found = self.tree._outline.meant(self._id).get(name)

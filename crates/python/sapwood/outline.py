@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
-    from sapwood.branch import Branch
     from sapwood.interpretation import Interpretation
 
 
 class Outline:
     """Names and places of all branches, which are numbered depth first, and what was found out about them."""
 
-    __slots__ = ("above", "below", "facts", "first", "kinds", "made", "names", "top")
+    __slots__ = ("above", "below", "facts", "first", "kinds", "names", "top")
 
     def __init__(self, rows: Iterable[tuple[str, int | None]]) -> None:
         self.names: list[str] = []
@@ -35,8 +33,6 @@ class Outline:
         """What the record of a branch says."""
         self.kinds: dict[int, Interpretation] = {}
         """What the bytes of a branch mean."""
-        self.made: WeakValueDictionary[int, Branch] = WeakValueDictionary()
-        """Branches that somebody holds."""
 
     def meant(self, over: int | None) -> dict[str, int]:
         """For each name the branch that has it: one directly below before all others, else the first depth first."""

@@ -92,7 +92,7 @@ def _collection(output: Any) -> int | None:
         return None
     above = branch
     while above is not None:
-        if above._row["element_kind"] in (3, 4) and above is not branch:
+        if above._row["element_kind"] in (3, 4) and above != branch:
             return int(above._id)
         above = above._parent
     counter = branch.count_branch

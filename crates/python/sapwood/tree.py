@@ -38,9 +38,7 @@ class Tree(HasBranches):
     def _branch(self, id: int) -> Branch:
         # Branches hold their tree, and a tree none of its branches: so a tree, and with it the file, is gone as soon as
         # nobody holds any of these.
-        made = self._outline.made
-        found = made.get(id)
-        return found if found is not None else made.setdefault(id, Branch(self, id))
+        return Branch(self, id, self._outline.names[id])
 
     @property
     def _below(self) -> list[int]:
