@@ -88,6 +88,8 @@ def test_options_are_checked(path: str, options: dict[str, Any]) -> None:
             use({path: "other"}, **options)
         with pytest.raises(TypeError, match=next(iter(options))):
             use({path: "other"}, **{name: "many" for name in options})
+    with pytest.raises(ValueError, match="threads"):
+        sapwood.recreate(io.BytesIO(), threads=20_000)
 
 
 def test_with_closes_the_file_and_its_trees(path: str) -> None:

@@ -1,4 +1,4 @@
-"""Sapwood reads CERN ROOT files at the speed of the hardware, without ROOT."""
+"""Sapwood reads and writes CERN ROOT files at the speed of the hardware, without ROOT."""
 
 from __future__ import annotations
 

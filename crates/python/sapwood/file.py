@@ -225,7 +225,7 @@ def open_file(
         raise
 
 
-def checked(threads: int, object_limit: int | None, answer_limit: int | None) -> dict[str, Any]:
+def checked(threads: int, object_limit: int | None = None, answer_limit: int | None = None) -> dict[str, Any]:
     """The options of a file.
 
     Raises ``ValueError`` and ``TypeError`` for what they cannot be.

@@ -9,6 +9,7 @@ from typing import Any
 
 from sapwood import _core, filling
 from sapwood.compression import Compression
+from sapwood.file import checked
 from sapwood.filling import Schema
 
 
@@ -78,6 +79,7 @@ class WritableFile:
             raise TypeError(f"a file is written to a path or a binary file object, not to {type(path).__name__}")
         setting = as_compression(compression)
         place = None if self._target is not None else os.fspath(path)
+        checked(threads=threads)
         self._core = _core.FileWriter.recreate(place, setting, threads, reproducible, sync)
         self._trees: list[WritableTree] = []
         self._closed = False
