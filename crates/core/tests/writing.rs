@@ -68,20 +68,20 @@ fn write(sink: &Arc<MemorySink>, how: WriteOptions, entries: usize, step: usize,
 }
 
 fn check(file: &File, entries: usize) {
-    let tree = file.tree("folder/tree").unwrap();
+    let tree = file.tree("folder/tree").expect("what was written");
     assert_eq!(tree.entries, entries as u64);
     let column = |name: &str| {
-        let id = tree.branch(name).unwrap().id;
-        read::columns(&tree, &[id], 0..tree.entries).unwrap().remove(0)
+        let id = tree.branch(name).expect("what was written").id;
+        read::columns(&tree, &[id], 0..tree.entries).expect("what was written").remove(0)
     };
-    let x: Vec<f32> = column("x").numbers().unwrap();
+    let x: Vec<f32> = column("x").numbers().expect("what was written");
     assert!(x.iter().enumerate().all(|(e, &x)| x == e as f32) && x.len() == entries);
-    let m: Vec<f32> = column("m").numbers().unwrap();
+    let m: Vec<f32> = column("m").numbers().expect("what was written");
     assert!(m.iter().enumerate().all(|(k, &m)| m == k as f32) && m.len() == 4 * entries);
     let v = column("v");
     assert_eq!(v.buffers(), column("w").buffers());
     let offsets = v.offsets();
-    let numbers: Vec<f32> = v.numbers().unwrap();
+    let numbers: Vec<f32> = v.numbers().expect("what was written");
     for e in 0..entries {
         let list = &numbers[offsets[e] as usize..offsets[e + 1] as usize];
         assert!(list.len() == e % 4 && list.iter().enumerate().all(|(k, &v)| v == e as f32 + k as f32 / 8.0));

@@ -209,8 +209,9 @@ pub fn datime(seconds: u64) -> u32 {
     let shifted = (5 * of_year + 2) / 153;
     let (month, day) = ((shifted + 2) % 12 + 1, of_year - (153 * shifted + 2) / 5 + 1);
     let year = era * 400 + year_of_era + u64::from(month <= 2);
-    let date = (year.saturating_sub(1995).min(63) as u32) << 26 | (month as u32) << 22 | (day as u32) << 17;
-    date | (second / 3600) << 12 | (second / 60 % 60) << 6 | second % 60
+    let year = year.saturating_sub(1995).min(63) as u32;
+    let date = (year << 26) | ((month as u32) << 22) | ((day as u32) << 17);
+    date | ((second / 3600) << 12) | ((second / 60 % 60) << 6) | (second % 60)
 }
 
 /// A packed `TDatime` as `2026-11-21 20:23:00`.
