@@ -49,6 +49,21 @@ def data(entries: int = ENTRIES, seed: int = 1) -> dict[str, Any]:
     }
 
 
+def vectors(entries: int = 90) -> dict[str, Any]:
+    """Types and values of `std::vector` branches."""
+    rows = range(entries)
+    return {
+        "vf": ("vector<float>", [[e + k / 4 for k in range(e % 5)] for e in rows]),
+        "vb": ("std::vector<bool>", [[(e + k) % 3 == 0 for k in range(e % 4)] for e in rows]),
+        "vl": ("vector<Long64_t>", [[-(2**60) + e] * (e % 3) for e in rows]),
+        "vuc": ("vector<unsigned char>", [[e + k for k in range(e % 3)] for e in rows]),
+        "vvd": ("var * var * float64", [[[e / 8] * (k + e % 3) for k in range(e % 4)] for e in rows]),
+        "vvvi": ("vector<vector<vector<int>>>", [[[[e] * 2, []], [[k] for k in range(e % 3)]][: e % 3] for e in rows]),
+        "vs": ("var * string", [["s" * (100 * k) for k in range(e % 4)] for e in rows]),
+        "vvs": ("vector<vector<string> >", [[[f"{e}.{k}"] * k for k in range(e % 3)] for e in rows]),
+    }
+
+
 def branches(given: dict[str, Any]) -> dict[str, Any]:
     """What each branch holds."""
     out = dict(given)
@@ -81,6 +96,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
                         "point": np.stack([x, x, -x], axis=1),
                     }
                 )
+            nested = file.mktree("vectors", {name: kind for name, (kind, _) in vectors().items()}, cluster_entries=40)
+            for start in (0, 30, 60):
+                nested.extend({name: values[start : start + 30] for name, (_, values) in vectors().items()})
             file.mktree("empty", {"x": "f4", "s": "string", "v": "var * int64"})
             file["text"] = "written by Sapwood"
         out[setting] = path
@@ -148,6 +166,22 @@ def test_uproot_and_sapwood_read_every_value(setting: str, files: dict[str, Path
     assert found.clusters == [(0, 60), (60, 120), (120, 180), (180, 230)]
 
 
+def test_real_root_reads_vectors(root: dict[str, Any]) -> None:
+    for setting in SETTINGS:
+        found = root[setting]["vectors"]["values"]
+        found["vuc"] = [[ord(character) for character in row] for row in found["vuc"]]  # as Python shows bytes of C++
+        for name, (_, values) in vectors().items():
+            assert found[name] == values, (setting, name)
+
+
+def test_uproot_and_sapwood_read_vectors(files: dict[str, Path]) -> None:
+    for reader in (uproot, sapwood):
+        tree = reader.open(files["zstd:5"])["vectors"]
+        for name, (_, values) in vectors().items():
+            assert ak.to_list(tree[name].array()) == values, (reader.__name__, name)
+    assert sapwood.open(files["zstd:5"])["vectors"].typenames()["vvs"] == "std::vector<std::vector<std::string>>"
+
+
 def test_real_root_merges_and_appends(files: dict[str, Path], root: dict[str, Any]) -> None:
     folder = files["zlib:0"].parent
     tree = sapwood.open(folder / "merged.root")["folder/tree"]
@@ -212,6 +246,7 @@ def test_what_does_not_fit_says_why_and_loses_nothing() -> None:
             ({"x": [1, 2]}, "another number of entries"),
             ({"x": [1.5]}, "holds int32"),
             ({"x": ["one"]}, "holds int32"),
+            ({"x": [2**31]}, "2147483648"),
             ({"v": [1.0]}, "holds lists"),
             ({"s": [1]}, "holds strings"),
             ({"s": ["a\0b"]}, "zero"),
@@ -223,7 +258,7 @@ def test_what_does_not_fit_says_why_and_loses_nothing() -> None:
         with pytest.raises(sapwood.errors.MismatchError, match="lacks 'x'"):
             tree.extend({name: good[name] for name in "vsm"})
         tree.extend(good)
-        for types in ({"a/b": "f4"}, {"z": "complex64"}, {"v": "var * var * float32"}):
+        for types in ({"a/b": "f4"}, {"z": "complex64"}, {"v": "vector<TLorentzVector>"}):
             with pytest.raises((sapwood.errors.MismatchError, sapwood.errors.UnsupportedError)):
                 file.mktree("u", types)
         with pytest.raises(TypeError, match="filled from"):

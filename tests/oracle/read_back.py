@@ -25,6 +25,8 @@ def plain(value: Any) -> Any:
     """Numbers, texts and nested lists of them."""
     if isinstance(value, (str, int, float, bool)):
         return value
+    if type(value).__name__ in ("string", "std::string"):
+        return str(value)
     if hasattr(value, "shape") and value.shape:
         return [plain(value[i]) for i in range(value.shape[0])]
     return [plain(v) for v in value] if hasattr(value, "__len__") else float(value)
@@ -34,6 +36,8 @@ def leaf_values(leaf: Any) -> Any:
     """The leaf's values of the current entry, in a flat list; of a string the text."""
     if leaf.ClassName() == "TLeafC":
         return str(ROOT.leaf_text(leaf))
+    if leaf.ClassName() == "TLeafElement":
+        return plain(getattr(leaf.GetBranch().GetTree(), leaf.GetName()))
     whole = leaf.ClassName() in ("TLeafL", "TLeafI", "TLeafS", "TLeafB", "TLeafO")
     get = (lambda i: int(leaf.GetTypedValue["ULong64_t" if leaf.IsUnsigned() else "Long64_t"](i))) if whole else leaf.GetValue
     return [get(i) for i in range(leaf.GetLen())]

@@ -16,7 +16,10 @@ FieldName = Callable[[str, str], str]
 
 @dataclass(frozen=True)
 class Spec:
-    """A branch: ``kind`` is ``numbers``, ``jagged``, ``counter`` or ``text``."""
+    """A branch: ``kind`` is ``numbers``, ``jagged``, ``counter``, ``text`` or ``vector``.
+
+    Of a vector ``dimensions`` is its depth, and ``dtype`` is empty where it holds strings.
+    """
 
     name: str
     kind: str
@@ -139,8 +142,10 @@ def schema(types: Mapping[str, Any], counters: CounterName, fields: FieldName) -
 
 
 def _type(kind: Any) -> Any:
-    """A NumPy or Awkward type."""
+    """A NumPy or Awkward type, or the words of a C++ vector."""
     if isinstance(kind, str):
+        if kind.replace("std::", "").startswith("vector<"):
+            return kind.replace("std::", "").replace(" ", "")
         try:
             return np.dtype(kind)
         except (TypeError, ValueError):
@@ -155,7 +160,13 @@ def _type(kind: Any) -> Any:
 def _add(
     out: Schema, column: str, part: str | None, name: str, kind: Any, counters: CounterName, fields: FieldName
 ) -> None:
-    if isinstance(kind, np.dtype) or (_word(kind) == "Numpy"):
+    if isinstance(kind, str):
+        depth = kind.count("vector<")
+        item = kind[7 * depth : len(kind) - depth]
+        if kind != "vector<" * depth + item + ">" * depth or item not in _ITEMS:
+            raise errors.UnsupportedError(f"branch {name!r}: {kind} cannot be written yet; items are {', '.join(_ITEMS)}")
+        out.add(column, part, Spec(name, "vector", _ITEMS[item], dimensions=(depth,)))
+    elif isinstance(kind, np.dtype) or (_word(kind) == "Numpy"):
         dtype, dimensions = _numbers(name, kind)
         out.add(column, part, Spec(name, "numbers", dtype, dimensions=dimensions))
     elif _is_string(kind):
@@ -172,11 +183,28 @@ def _add(
             dtype, dimensions = _numbers(fields(name, inner), of)
             path = inner if part is None else f"{part}.{inner}"
             out.add(column, path, Spec(fields(name, inner), "jagged", dtype, counters(name), dimensions))
+    elif _word(kind) == "List" and _word(kind.content) == "List":
+        depth = 0
+        while _word(kind) == "List" and not _is_string(kind):
+            depth, kind = depth + 1, kind.content
+        dtype, dimensions = ("", ()) if _is_string(kind) else _numbers(name, kind)
+        if dimensions:
+            raise errors.UnsupportedError(f"branch {name!r}: vectors of arrays cannot be written yet")
+        out.add(column, part, Spec(name, "vector", dtype, dimensions=(depth,)))
     elif _word(kind) == "List":
         dtype, dimensions = _numbers(name, kind.content)
         out.add(column, part, Spec(name, "jagged", dtype, counters(name), dimensions))
     else:
         raise errors.UnsupportedError(f"branch {name!r}: values of type {kind} cannot be written yet")
+
+
+_ITEMS = {
+    "bool": "bool", "char": "int8", "unsignedchar": "uint8", "short": "int16", "unsignedshort": "uint16", "int": "int32",
+    "unsignedint": "uint32", "Long64_t": "int64", "ULong64_t": "uint64", "longlong": "int64", "unsignedlonglong": "uint64",
+    "int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t": "uint16", "int32_t": "int32", "uint32_t": "uint32",
+    "int64_t": "int64", "uint64_t": "uint64", "float": "float32", "double": "float64", "string": "",
+}  # fmt: skip
+"""What vectors hold, in C++ words without blanks."""
 
 
 def _word(kind: Any) -> str:
@@ -207,8 +235,8 @@ def _is_complex(primitive: str) -> bool:
     return primitive.startswith(("complex", "datetime", "timedelta", "float16", "float128"))
 
 
-def values(schema: Schema, columns: Mapping[str, Any]) -> list[tuple[str, bytes | None, bytes]]:
-    """What the engine takes: for each branch its name, where its lists end, and its values."""
+def values(schema: Schema, columns: Mapping[str, Any]) -> list[tuple[str, list[bytes], bytes]]:
+    """What the engine takes: for each branch its name, where the lists of each level end, and its values."""
     missing = [name for name in schema.columns if name not in columns]
     unknown = [name for name in columns if name not in schema.columns]
     if missing or unknown:
@@ -231,7 +259,7 @@ def values(schema: Schema, columns: Mapping[str, Any]) -> list[tuple[str, bytes 
     return out
 
 
-def _buffers(spec: Spec, array: Any) -> tuple[bytes | None, bytes]:
+def _buffers(spec: Spec, array: Any) -> tuple[list[bytes], bytes]:
     if spec.kind == "numbers":
         if _is_awkward(array):
             import awkward as ak
@@ -244,38 +272,45 @@ def _buffers(spec: Spec, array: Any) -> tuple[bytes | None, bytes]:
             raise errors.MismatchError(
                 f"branch {spec.name!r} holds arrays of shape {spec.dimensions} and was given {array.shape[1:]}"
             )
-        return None, _native(spec, array)
+        return [], _native(spec, array)
     import awkward as ak
 
-    wanted = "strings" if spec.kind == "text" else "lists"
+    depth = spec.dimensions[0] if spec.kind == "vector" else int(spec.kind == "jagged")
+    is_text = not spec.dtype
+    wanted = " of ".join(["lists"] * depth + ["strings"] * is_text)
     wrong = errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given {_spelled(array)}")
     whole = array if _is_awkward(array) else ak.from_numpy(array, regulararray=True)
     layout = ak.to_layout(ak.to_packed(whole))
-    if layout.is_regular:
+    levels = []
+    for level in range(depth + is_text):
+        if not (layout.is_list or layout.is_regular) or _is_string(layout.form.type) != (level == depth):
+            raise wrong
         layout = layout.to_ListOffsetArray64(True)
-    if not (layout.is_list and _is_string(layout.form.type) == (spec.kind == "text")):
-        raise wrong
-    layout = layout.to_ListOffsetArray64(True)
-    offsets = np.asarray(layout.offsets.data)
-    content = layout.content[: offsets[-1]]
-    if spec.kind == "text":
-        return offsets[1:].tobytes(), np.asarray(content.data).tobytes()
+        offsets = np.asarray(layout.offsets.data)
+        levels.append(offsets[1:].tobytes())
+        layout = layout.content[: offsets[-1]]
+    if is_text:
+        return levels, np.asarray(layout.data).tobytes()
     try:
-        numbers = ak.to_numpy(content, allow_missing=False)
+        numbers = ak.to_numpy(layout, allow_missing=False)
     except ValueError:
         raise wrong from None
-    if numbers.shape[1:] != spec.dimensions:
-        raise errors.MismatchError(
-            f"branch {spec.name!r} holds items of shape {spec.dimensions} and was given {numbers.shape[1:]}"
-        )
-    return offsets[1:].tobytes(), _native(spec, numbers)
+    shape = () if spec.kind == "vector" else spec.dimensions
+    if numbers.shape[1:] != shape:
+        raise errors.MismatchError(f"branch {spec.name!r} holds items of shape {shape} and was given {numbers.shape[1:]}")
+    return levels, _native(spec, numbers)
 
 
 def _native(spec: Spec, array: Any) -> bytes:
-    """Bytes of numbers as the branch has them; a type that would lose more than digits is refused."""
+    """Bytes of numbers as the branch has them. Digits of floats may be lost; whole numbers fit or are refused."""
     wanted = np.dtype(spec.dtype)
-    if array.dtype.kind not in "biuf" or not np.can_cast(array.dtype, wanted, "same_kind"):
+    kinds = array.dtype.kind + wanted.kind
+    if kinds[0] not in "biuf" or (kinds[0] != kinds[1] and kinds not in ("ui", "iu", "if", "uf", "bi", "bu", "bf")):
         raise errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given {array.dtype}")
+    if kinds in ("ii", "uu", "ui", "iu") and array.size and not np.can_cast(array.dtype, wanted):
+        least, most = int(array.min()), int(array.max())
+        if least < np.iinfo(wanted).min or most > np.iinfo(wanted).max:
+            raise errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given numbers from {least} to {most}")
     return bytes(np.ascontiguousarray(array, wanted).tobytes())
 
 

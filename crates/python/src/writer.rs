@@ -10,7 +10,7 @@ use sapwood::codec::Compression;
 use sapwood::column::Number;
 use sapwood::io::MemorySink;
 use sapwood::schema::Draft;
-use sapwood::write::{BranchKind, BranchSpec, TreeOptions, Values, WriteOptions};
+use sapwood::write::{BranchKind, BranchSpec, Item, TreeOptions, Values, WriteOptions};
 use sapwood::{Error, ErrorKind};
 
 use crate::errors::raise;
@@ -28,11 +28,12 @@ pub(crate) struct FileWriter {
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct TreeWriter(Mutex<Option<sapwood::write::TreeWriter>>);
 
-/// Name, kind (`numbers`, `jagged`, `counter`, `text`), type of the numbers, counter, extents.
+/// Name, kind (`numbers`, `jagged`, `counter`, `text`, `vector`), type of the numbers or nothing for strings, counter, extents or the
+/// depth of a vector.
 type Spec = (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Vec<u32>);
 
-/// Name, where lists end, values.
-type Given = (PyBackedStr, Option<PyBackedBytes>, PyBackedBytes);
+/// Name, where the lists of each level end, values.
+type Given = (PyBackedStr, Vec<PyBackedBytes>, PyBackedBytes);
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -139,20 +140,20 @@ impl TreeWriter {
     /// Adds rows.
     fn extend(&self, py: Python<'_>, values: Vec<Given>) -> PyResult<()> {
         let work = |writer: &mut sapwood::write::TreeWriter| {
-            let ends: Vec<Vec<i64>> =
-                values.iter().map(|(_, ends, _)| ends.as_deref().map_or(Vec::new(), whole)).collect();
+            let ends: Vec<Vec<Vec<i64>>> =
+                values.iter().map(|(_, levels, _)| levels.iter().map(|ends| whole(ends)).collect()).collect();
+            let levels: Vec<Vec<&[i64]>> =
+                ends.iter().map(|levels| levels.iter().map(Vec::as_slice).collect()).collect();
             let given: Vec<(&str, Values<'_>)> = values
                 .iter()
-                .zip(&ends)
-                .map(|((name, listed, bytes), ends)| {
-                    let is_text = || {
-                        let spec = writer.branches().iter().find(|spec| *spec.name == **name);
-                        spec.is_some_and(|spec| spec.kind == BranchKind::Text)
-                    };
-                    let values = match listed {
-                        None => Values::Numbers(bytes),
-                        Some(_) if is_text() => Values::Texts(ends, bytes),
-                        Some(_) => Values::Lists(ends, bytes),
+                .zip(&levels)
+                .map(|((name, _, bytes), levels)| {
+                    let spec = writer.branches().iter().find(|spec| *spec.name == **name);
+                    let values = match (spec.map(|spec| &spec.kind), &levels[..]) {
+                        (Some(BranchKind::Vector(..)), _) => Values::Vectors(levels, bytes),
+                        (Some(BranchKind::Text), [ends]) => Values::Texts(ends, bytes),
+                        (_, [ends]) => Values::Lists(ends, bytes),
+                        _ => Values::Numbers(bytes),
                     };
                     (&**name, values)
                 })
@@ -178,7 +179,7 @@ fn whole(bytes: &[u8]) -> Vec<i64> {
     bytes.as_chunks::<8>().0.iter().map(|chunk| i64::from_ne_bytes(*chunk)).collect()
 }
 
-fn spec((name, kind, number, counter, dimensions): &Spec) -> sapwood::Result<BranchSpec> {
+fn spec((name, kind, number_name, counter, dimensions): &Spec) -> sapwood::Result<BranchSpec> {
     let number = || {
         let known = [
             Number::Bool,
@@ -193,13 +194,17 @@ fn spec((name, kind, number, counter, dimensions): &Spec) -> sapwood::Result<Bra
             Number::F32,
             Number::F64,
         ];
-        let found = known.into_iter().find(|known| known.numpy_name() == &**number);
-        found.ok_or_else(|| Error::unsupported(format!("branch {:?}: no leaf holds {:?}", &**name, &**number)))
+        let found = known.into_iter().find(|known| known.numpy_name() == &**number_name);
+        found.ok_or_else(|| Error::unsupported(format!("branch {:?}: no leaf holds {:?}", &**name, &**number_name)))
     };
     let spec = match &**kind {
         "numbers" => BranchSpec::number(&**name, number()?),
         "jagged" => BranchSpec::jagged(&**name, number()?, &**counter),
         "counter" => BranchSpec::counter(&**name),
+        "vector" => {
+            let item = if number_name.is_empty() { Item::Text } else { Item::Number(number()?) };
+            return Ok(BranchSpec::vector(&**name, item, dimensions.first().copied().unwrap_or(1)));
+        }
         _ => BranchSpec::text(&**name),
     };
     Ok(spec.with_dimensions(dimensions.clone()))

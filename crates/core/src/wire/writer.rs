@@ -52,6 +52,13 @@ impl Writer {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Appends so many bytes, for the caller to fill.
+    pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
+        let at = self.bytes.len();
+        self.bytes.resize(at + bytes, 0);
+        &mut self.bytes[at..]
+    }
+
     /// Appends a counted string: one length byte, or 255 and four.
     pub fn string(&mut self, text: &[u8]) {
         match u8::try_from(text.len()) {

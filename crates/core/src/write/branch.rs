@@ -36,6 +36,17 @@ pub enum BranchKind {
     Counter,
     /// A string an entry.
     Text,
+    /// A `std::vector` an entry, of vectors to this depth (1: of items).
+    Vector(Item, u32),
+}
+
+/// What the innermost vectors hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Item {
+    /// Numbers.
+    Number(Number),
+    /// Strings.
+    Text,
 }
 
 /// Values of consecutive entries of one branch.
@@ -47,6 +58,9 @@ pub enum Values<'a> {
     Lists(&'a [i64], &'a [u8]),
     /// Strings: where each ends, counted in bytes from 0, and the bytes of all.
     Texts(&'a [i64], &'a [u8]),
+    /// Vectors: for each level, from the outermost on, where its lists end, counted in what they hold from 0; strings count as
+    /// one level more. Then the native-endian numbers, or the bytes of strings.
+    Vectors(&'a [&'a [i64]], &'a [u8]),
 }
 
 impl BranchSpec {
@@ -70,6 +84,11 @@ impl BranchSpec {
         Self { name: name.into(), kind: BranchKind::Text, dimensions: Vec::new() }
     }
 
+    /// A `std::vector` an entry: of items where `depth` is 1, of vectors of items where it is 2, and so on.
+    pub fn vector(name: impl Into<Arc<str>>, item: Item, depth: u32) -> Self {
+        Self { name: name.into(), kind: BranchKind::Vector(item, depth), dimensions: Vec::new() }
+    }
+
     /// The same, each entry or item an array of these extents.
     #[must_use]
     pub fn with_dimensions(mut self, dimensions: impl Into<Vec<u32>>) -> Self {
@@ -81,8 +100,9 @@ impl BranchSpec {
     pub fn number_type(&self) -> Option<Number> {
         match self.kind {
             BranchKind::Numbers(number) | BranchKind::Jagged(number, _) => Some(number),
+            BranchKind::Vector(Item::Number(number), _) => Some(number),
             BranchKind::Counter => Some(Number::I32),
-            BranchKind::Text => None,
+            BranchKind::Text | BranchKind::Vector(Item::Text, _) => None,
         }
     }
 
@@ -106,8 +126,32 @@ impl BranchSpec {
         title
     }
 
-    /// Its title, as `TTree::Branch` takes it: `jet_pt[njet]/F`.
+    /// The C++ class of a vector, as ROOT spells it: `vector<vector<float> >`.
+    pub fn class(&self) -> Option<String> {
+        let BranchKind::Vector(item, depth) = &self.kind else { return None };
+        let item = match item {
+            Item::Text => "string",
+            Item::Number(Number::Bool) => "bool",
+            Item::Number(Number::I8) => "char",
+            Item::Number(Number::U8) => "unsigned char",
+            Item::Number(Number::I16) => "short",
+            Item::Number(Number::U16) => "unsigned short",
+            Item::Number(Number::I32) => "int",
+            Item::Number(Number::U32) => "unsigned int",
+            Item::Number(Number::I64) => "Long64_t",
+            Item::Number(Number::U64) => "ULong64_t",
+            Item::Number(Number::F32) => "float",
+            Item::Number(Number::F64) => "double",
+        };
+        let inner = format!("vector<{item}>");
+        Some((1..*depth).fold(inner, |inner, _| format!("vector<{inner} >")))
+    }
+
+    /// Its title, as `TTree::Branch` takes it: `jet_pt[njet]/F`. Of an object it is the name.
     pub fn title(&self) -> String {
+        if matches!(self.kind, BranchKind::Vector(..)) {
+            return self.name.to_string();
+        }
         let letter = match self.number_type() {
             None => 'C',
             Some(Number::Bool) => 'O',
@@ -127,6 +171,9 @@ impl BranchSpec {
 
     /// Class of its leaf.
     pub(super) fn leaf_class(&self) -> &'static str {
+        if matches!(self.kind, BranchKind::Vector(..)) {
+            return "TLeafElement";
+        }
         match self.number_type() {
             None => "TLeafC",
             Some(Number::Bool) => "TLeafO",
@@ -144,6 +191,11 @@ impl BranchSpec {
         let wrong = |what: &str| Err(Error::mismatch(format!("branch {:?} {what}", self.name)));
         if self.name.is_empty() || self.name.contains(['\0', '[', ']', '/', ':']) {
             return wrong("has a name that ROOT cannot hold: it is empty, or has one of [ ] / : in it");
+        }
+        const DEEPEST: u32 = 16;
+        if matches!(self.kind, BranchKind::Vector(_, depth) if depth == 0 || depth > DEEPEST || !self.dimensions.is_empty())
+        {
+            return wrong("is a vector of an impossible depth, or of arrays");
         }
         if self.dimensions.contains(&0) {
             return wrong("has an extent of 0");
@@ -182,6 +234,20 @@ impl<'a> Values<'a> {
                     return wrong("was given a string with a zero in it, where C strings end".to_owned());
                 }
                 Ok(ends.len())
+            }
+            (Self::Vectors(levels, bytes), BranchKind::Vector(item, depth)) => {
+                let wanted = *depth as usize + usize::from(*item == Item::Text);
+                if levels.len() != wanted {
+                    return wrong(format!("was given {} levels of lists, and has {wanted}", levels.len()));
+                }
+                if bytes.len() % width != 0 {
+                    return wrong(format!("was given {} bytes, and an item has {width}", bytes.len()));
+                }
+                let below = levels.iter().skip(1).map(|ends| ends.len()).chain([bytes.len() / width]);
+                for (ends, items) in levels.iter().zip(below) {
+                    check_ends(ends, items).map_err(error)?;
+                }
+                Ok(levels.first().map_or(0, |ends| ends.len()))
             }
             _ => wrong("was given values of another kind".to_owned()),
         }

@@ -10,6 +10,6 @@ mod seal;
 mod space;
 mod tree;
 
-pub use branch::{BranchKind, BranchSpec, Values};
+pub use branch::{BranchKind, BranchSpec, Item, Values};
 pub use file::{FileWriter, WriteOptions};
 pub use tree::{TreeOptions, TreeWriter};

@@ -96,7 +96,8 @@ fn branch(tree: &TreeState, branch: &BranchState, leaf: Arc<Draft>) -> Draft {
     firsts.push(tree.entries as i64);
     firsts.resize(slots, 0);
     let varies = !matches!(branch.spec.kind, BranchKind::Numbers(_) | BranchKind::Counter);
-    Draft::new("TBranch")
+    let class = branch.spec.class();
+    let draft = Draft::new(if class.is_some() { "TBranchElement" } else { "TBranch" })
         .with("fName", Arc::clone(&branch.spec.name))
         .with("fTitle", &*branch.spec.title())
         .with("fFillColor", 0)
@@ -115,11 +116,36 @@ fn branch(tree: &TreeState, branch: &BranchState, leaf: Arc<Draft>) -> Draft {
         .with("fBaskets", list(Vec::new()))
         .with("fBasketBytes", bytes)
         .with("fBasketEntry", firsts)
-        .with("fBasketSeek", seeks)
+        .with("fBasketSeek", seeks);
+    match class {
+        // A whole object: neither split nor a member.
+        Some(class) => draft
+            .with("fSplitLevel", 99)
+            .with("fCheckSum", name_checksum(&class))
+            .with("fClassName", &*class)
+            .with("fClassVersion", 6)
+            .with("fID", -1)
+            .with("fStreamerType", -1),
+        None => draft,
+    }
+}
+
+/// `TClass::GetCheckSum` of a class without members: a collection.
+fn name_checksum(class: &str) -> u32 {
+    class.bytes().fold(0, |sum: u32, byte| sum.wrapping_mul(3).wrapping_add(u32::from(byte)))
 }
 
 fn leaf(branch: &BranchState, leaves: &HashMap<&str, Arc<Draft>>) -> Draft {
     let BranchSpec { name, kind, .. } = &branch.spec;
+    if matches!(kind, BranchKind::Vector(..)) {
+        let title = branch.spec.leaf_title();
+        return Draft::new("TLeafElement")
+            .with("fName", Arc::clone(name))
+            .with("fTitle", &*title)
+            .with("fLen", 1)
+            .with("fID", -1)
+            .with("fType", -1);
+    }
     let number = branch.spec.number_type();
     let (len, len_type) = match number {
         Some(number) => (branch.spec.each() as i64, number.bytes() as i64),
@@ -140,13 +166,20 @@ fn leaf(branch: &BranchState, leaves: &HashMap<&str, Arc<Draft>>) -> Draft {
             Some(counter) => draft.with("fLeafCount", Arc::clone(counter)),
             None => draft,
         },
-        BranchKind::Numbers(_) => draft,
+        BranchKind::Numbers(_) | BranchKind::Vector(..) => draft,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::clusters;
+    use super::{clusters, name_checksum};
+
+    #[test]
+    fn checksums_of_collections_are_those_of_root() {
+        // As ROOT 6.40 wrote them.
+        assert_eq!(name_checksum("vector<float>"), 89_790_107);
+        assert_eq!(name_checksum("vector<vector<vector<int> > >"), 1_960_736_872);
+    }
 
     #[test]
     fn clusters_of_one_size_are_one_range() {
