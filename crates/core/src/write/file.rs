@@ -293,9 +293,9 @@ impl Shared {
             uuid,
             ..Directory::default()
         };
-        let key = Key { class: "TDirectory".into(), name: name.into(), datime: now, ..Key::default() };
+        let key = self.key(state, "TDirectory", &name.into(), &"".into());
         let bytes = record.to_bytes().len();
-        let key = self.reserve(state, parent, key, bytes, bytes, false);
+        let key = self.reserve(state, parent, key, bytes, bytes)?;
         record.seek_dir = key.seek_key;
         record.nbytes_name = u32::from(key.keylen);
         self.put(key.seek_key, &[&key.to_bytes(), &record.to_bytes()])?;
@@ -314,19 +314,40 @@ impl Shared {
         Ok(state.folders.len() - 1)
     }
 
-    /// Room for a record, and its key with place and lengths.
-    fn reserve(&self, state: &mut State, folder: usize, key: Key, objlen: usize, stored: usize, reuse: bool) -> Key {
-        let seek_pdir = state.folders[folder].record.seek_dir;
-        let far = state.space.end() + stored as u64 > BIG_FILE - (1 << 20) || seek_pdir > BIG_FILE;
-        let key = Key { version: if far { 1004 } else { 4 }, objlen: objlen as u32, seek_pdir, ..key };
-        let key = key.sized(stored as u32);
-        let nbytes = u64::from(key.nbytes);
-        let (at, rest) = if reuse { state.space.take(nbytes) } else { (state.space.append(nbytes), None) };
-        if let Some(rest) = rest {
-            // What is left of a gap says so itself. A mark that is not written is found again as part of the gap.
-            let _ = self.put(rest.start, &[&gap_mark(rest.end - rest.start)]);
+    /// A key without place and lengths. Whether its offsets are wide is decided here, since its length moves positions in the
+    /// payload: no record is longer than the margin.
+    fn key(&self, state: &State, class: &str, name: &Arc<str>, title: &Arc<str>) -> Key {
+        const MARGIN: u64 = 1 << 30;
+        Key {
+            version: if state.space.end() > BIG_FILE - MARGIN { 1004 } else { 4 },
+            class: class.into(),
+            name: Arc::clone(name),
+            title: Arc::clone(title),
+            datime: self.now(),
+            ..Key::default()
         }
-        Key { seek_key: at, ..key }
+    }
+
+    /// Room for a record: the key with place and lengths.
+    fn reserve(&self, state: &mut State, folder: usize, key: Key, objlen: usize, stored: usize) -> Result<Key> {
+        let key = Key { objlen: objlen as u32, seek_pdir: state.folders[folder].record.seek_dir, ..key };
+        let key = key.sized(stored as u32);
+        let (at, rest) = state.space.take(u64::from(key.nbytes));
+        if let Some(rest) = rest {
+            self.put(rest.start, &[&gap_mark(rest.end - rest.start)])?;
+        }
+        Ok(Key { seek_key: at, ..key })
+    }
+
+    /// Writes a record: compressed where that makes it smaller and it is large enough.
+    fn put_record(&self, state: &mut State, folder: usize, key: Key, payload: &[u8]) -> Result<Key> {
+        let mut packed = Vec::new();
+        let is_packed = payload.len() > LEAST_COMPRESSED_BYTES
+            && codec::deflate(payload, self.options.compression, &mut packed, &mut Scratch::default())?;
+        let stored = if is_packed { &packed } else { payload };
+        let key = self.reserve(state, folder, key, payload.len(), stored.len())?;
+        self.put(key.seek_key, &[&key.to_bytes(), stored])?;
+        Ok(key)
     }
 
     /// Writes an object under a name, with the next cycle, or in place of `old`.
@@ -346,25 +367,10 @@ impl Shared {
             },
             |old| old.cycle,
         );
-        let key = Key {
-            class: object.class().into(),
-            name: name.into(),
-            title: Arc::clone(title),
-            datime: self.now(),
-            cycle,
-            ..Key::default()
-        };
-        // Whether offsets are wide changes the length of the key, and so positions in the payload: decided before.
-        let far = state.space.end() > BIG_FILE - (1 << 30);
-        let key = Key { version: if far { 1004 } else { 4 }, ..key };
+        let key = Key { cycle, ..self.key(state, object.class(), &name.into(), title) };
         let keylen = usize::from(key.clone().sized(0).keylen);
         let (payload, classes) = Encoder::record(keylen, object).map_err(|error| self.placed(error.in_object(name)))?;
-        let mut stored = Vec::new();
-        let packed = payload.len() > LEAST_COMPRESSED_BYTES
-            && codec::deflate(&payload, self.options.compression, &mut stored, &mut Scratch::default())?;
-        let stored = if packed { &stored } else { &payload };
-        let key = self.reserve_exact(state, folder, key, payload.len(), stored.len());
-        self.put(key.seek_key, &[&key.to_bytes(), stored])?;
+        let key = self.put_record(state, folder, key, &payload)?;
         for class in classes {
             if !state.infos.iter().any(|known| Arc::ptr_eq(known, &class)) {
                 state.infos.push(class);
@@ -381,18 +387,6 @@ impl Shared {
             state.space.give_up(old.seek_key..old.seek_key + u64::from(old.nbytes));
         }
         Ok(key)
-    }
-
-    /// As [`reserve`](Self::reserve), for a key whose width was decided.
-    fn reserve_exact(&self, state: &mut State, folder: usize, key: Key, objlen: usize, stored: usize) -> Key {
-        let version = key.version;
-        let key = Key { objlen: objlen as u32, seek_pdir: state.folders[folder].record.seek_dir, ..key };
-        let key = key.sized(stored as u32);
-        let (at, rest) = state.space.take(u64::from(key.nbytes));
-        if let Some(rest) = rest {
-            let _ = self.put(rest.start, &[&gap_mark(rest.end - rest.start)]);
-        }
-        Key { seek_key: at, version, ..key }
     }
 
     /// Writes what refers to all that is there: records of trees, classes, lists of keys, the header last.
@@ -432,22 +426,10 @@ impl Shared {
         if !state.infos_changed {
             return Ok(());
         }
-        let key = Key {
-            class: "TList".into(),
-            name: "StreamerInfo".into(),
-            title: "Doubly linked list".into(),
-            datime: self.now(),
-            ..Key::default()
-        };
-        let far = state.space.end() > BIG_FILE - (1 << 30);
-        let key = Key { version: if far { 1004 } else { 4 }, ..key };
+        let key = self.key(state, "TList", &"StreamerInfo".into(), &"Doubly linked list".into());
         let keylen = usize::from(key.clone().sized(0).keylen);
         let payload = write_infos(state.infos.iter().map(|info| &**info), keylen);
-        let mut stored = Vec::new();
-        let packed = codec::deflate(&payload, self.options.compression, &mut stored, &mut Scratch::default())?;
-        let stored = if packed { &stored } else { &payload };
-        let key = self.reserve_exact(state, 0, key, payload.len(), stored.len());
-        self.put(key.seek_key, &[&key.to_bytes(), stored])?;
+        let key = self.put_record(state, 0, key, &payload)?;
         let old = state.header.seek_info..state.header.seek_info + u64::from(state.header.nbytes_info);
         state.space.give_up(old);
         state.header.seek_info = key.seek_key;
@@ -468,15 +450,9 @@ impl Shared {
             keys.sort_by(|a, b| a.name.cmp(&b.name).then(b.cycle.cmp(&a.cycle)));
             keys.sort_by_key(|key| folder.keys.iter().position(|known| known.name == key.name));
             let payload = write_key_list(&keys);
-            let key = Key {
-                class: folder.class.into(),
-                name: Arc::clone(&folder.name),
-                title: Arc::clone(&folder.title),
-                datime: self.now(),
-                ..Key::default()
-            };
+            let key = self.key(state, folder.class, &folder.name, &folder.title);
             let old = folder.record.seek_keys..folder.record.seek_keys + u64::from(folder.record.nbytes_keys);
-            let key = self.reserve(state, index, key, payload.len(), payload.len(), true);
+            let key = self.reserve(state, index, key, payload.len(), payload.len())?;
             self.put(key.seek_key, &[&key.to_bytes(), &payload])?;
             state.space.give_up(old);
             let now = self.now();
@@ -496,16 +472,11 @@ impl Shared {
         let old = state.header.seek_free..state.header.seek_free + u64::from(state.header.nbytes_free);
         state.space.give_up(old);
         let root = &state.folders[0];
-        let key = Key {
-            class: "TFile".into(),
-            name: Arc::clone(&root.name),
-            title: Arc::clone(&root.title),
-            datime: self.now(),
-            ..Key::default()
-        };
-        // The list names the end of the file, behind its own record.
+        let key = self.key(state, "TFile", &root.name, &root.title);
+        // At the end: taking a gap would change the list that is being written.
         let bytes = Free::write_list(&state.space.list()).len();
-        let key = self.reserve(state, 0, key, bytes, bytes, false);
+        let key = Key { objlen: bytes as u32, seek_pdir: state.folders[0].record.seek_dir, ..key }.sized(bytes as u32);
+        let key = Key { seek_key: state.space.append(u64::from(key.nbytes)), ..key };
         let list = state.space.list();
         let mut payload = Free::write_list(&list);
         if payload.len() > bytes {
