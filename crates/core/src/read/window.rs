@@ -135,11 +135,14 @@ impl<'s> Workbench<'s> {
         self.bench(0)
     }
 
-    /// Baskets that are in work together.
-    fn batch(&self) -> usize {
+    /// Baskets that are in work together: what is decoded to its final place needs no end of a batch, and parts wait for
+    /// theirs while they are in the cache.
+    fn batch(&self, scans: &[Scan<'_>], window: &[Segment]) -> usize {
+        let grows = |segment: &Segment| matches!(scans[segment.scan].shape, Shape::Grown | Shape::Pointing);
         match self.session.threads() {
             1 => 1,
-            threads => 8 * threads,
+            threads if window.iter().any(grows) => 16 * threads,
+            _ => window.len().max(1),
         }
     }
 
@@ -185,7 +188,7 @@ pub(super) fn decode(
 ) -> Result<()> {
     let mut records = records.into_iter();
     // Few at a time: what was decoded is copied to its place while it is still in the cache, and its memory serves again.
-    for batch in window.chunks(bench.batch()) {
+    for batch in window.chunks(bench.batch(scans, window)) {
         let mut tasks = std::mem::take(&mut bench.tasks);
         for (&segment, record) in batch.iter().zip(records.by_ref()) {
             let scan = &scans[segment.scan];
