@@ -85,7 +85,9 @@ impl Header {
         let nbytes_free = reader.u32()?;
         let free_segments = reader.u32()?;
         let nbytes_name = reader.u32()?;
-        let units = reader.u8()?;
+        // ROOT goes by the version alone; so does everything here.
+        let _units = reader.u8()?;
+        let units = if big { 8 } else { 4 };
         let compress = reader.i32()?;
         let seek_info = offset(&mut reader)?;
         let nbytes_info = reader.u32()?;
@@ -97,7 +99,7 @@ impl Header {
             [0; 16]
         };
         let version = if big { version - BIG_VERSION } else { version };
-        if version < 0 || begin < 32 || u64::from(begin) > end.max(u64::from(begin)) {
+        if version < 0 || begin < 32 {
             return Err(Error::malformed("the header's fields contradict each other").at(4));
         }
         Ok(Self {

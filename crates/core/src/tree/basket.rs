@@ -79,6 +79,10 @@ impl Basket {
                 last as u32 as u64,
             );
         }
+        // Entries may have no bytes, so that only the limit bounds their number: each gets an offset.
+        if entries as u64 > limits.object_bytes / 4 {
+            return Err(Error::limit("a basket has too many entries", limits.object_bytes / 4, entries as u64));
+        }
         if u64::from(key.objlen) > limits.object_bytes {
             return Err(Error::limit("a basket is larger than the limit", limits.object_bytes, u64::from(key.objlen)));
         }
@@ -230,7 +234,6 @@ impl<'m> Unsealed<'m> {
     /// Starts of all entries and the end of the last, as positions in `data`, checked to rise and to stay inside.
     pub fn starts(&self, into: &mut Vec<u32>) -> Result<()> {
         into.clear();
-        into.reserve(self.entries + 1);
         let keylen = self.keylen;
         match self.offsets {
             Offsets::Fixed(bytes) => {
@@ -239,8 +242,7 @@ impl<'m> Unsealed<'m> {
                     return Err(Error::malformed("a basket is too short for its entries")
                         .wanted(bytes.saturating_mul(self.entries) as u64, self.data.len() as u64));
                 }
-                into.extend((0..self.entries as u32).map(|entry| entry * step));
-                into.push(self.entries as u32 * step);
+                into.extend((0..=self.entries as u32).map(|entry| entry * step));
                 return Ok(());
             }
             Offsets::Table(table) => {
