@@ -258,8 +258,8 @@ pub(super) fn fixed(kind: Kind, element: &Element) -> Kind {
     if element.array_length == 0 {
         return kind;
     }
-    let product: u64 = element.extents.iter().map(|&extent| u64::from(extent)).product();
-    let extents = if product == u64::from(element.array_length) && !element.extents.is_empty() {
+    let product = element.extents.iter().try_fold(1_u64, |product, &extent| product.checked_mul(u64::from(extent)));
+    let extents = if product == Some(u64::from(element.array_length)) && !element.extents.is_empty() {
         element.extents.clone()
     } else {
         vec![element.array_length]
