@@ -124,6 +124,23 @@ fn clusters_and_baskets_are_as_wished() {
 }
 
 #[test]
+fn many_rows_at_once_become_clusters_as_rows_by_rows_do() {
+    let written = |step: usize| {
+        let sink = Arc::new(MemorySink::default());
+        let tree = TreeOptions { cluster_entries: 640, basket_bytes: 3_000, ..TreeOptions::default() };
+        write(&sink, options("zlib:1", 1), 5_000, step, tree);
+        sink.to_bytes()
+    };
+    assert!(written(5_000) == written(37));
+    let sink = Arc::new(MemorySink::default());
+    let tree = TreeOptions { cluster_bytes: 100_000, ..TreeOptions::default() };
+    write(&sink, options("zlib:1", 1), 20_000, 20_000, tree);
+    let file = open(&sink);
+    check(&file, 20_000);
+    assert!(file.tree("folder/tree").unwrap().clusters().len() > 8, "about a hundred bytes a row");
+}
+
+#[test]
 fn the_same_rows_give_the_same_bytes() {
     let written = |threads: usize| {
         let sink = Arc::new(MemorySink::default());

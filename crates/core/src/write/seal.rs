@@ -53,6 +53,28 @@ impl Pending {
         self.bytes.len() + 8 * self.levels.iter().map(Vec::len).sum::<usize>()
     }
 
+    /// Bytes of memory that consecutive rows take.
+    fn bytes_of(&self, spec: &BranchSpec, rows: &Range<usize>) -> usize {
+        let (mut span, mut bytes) = (rows.clone(), 0);
+        for level in 0..self.levels.len() {
+            bytes += 8 * span.len();
+            span = self.lists(level, &span);
+        }
+        bytes + span.len() * spec.width()
+    }
+
+    /// Forgets the first rows.
+    pub(super) fn drop_front(&mut self, spec: &BranchSpec, rows: usize) {
+        let mut front = rows;
+        for ends in &mut self.levels {
+            let below = front.checked_sub(1).and_then(|last| ends.get(last)).copied().unwrap_or(0);
+            ends.drain(..front);
+            ends.iter_mut().for_each(|end| *end -= below);
+            front = below as usize;
+        }
+        self.bytes.drain(..front * spec.width());
+    }
+
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.levels.iter_mut().for_each(Vec::clear);
@@ -107,28 +129,26 @@ impl SealedBasket {
     }
 }
 
-/// Seals the first `rows` rows of a branch. Pure: the same rows give the same bytes.
+/// Seals rows of a branch. Pure: the same rows give the same bytes.
 pub(super) fn seal(
     spec: &BranchSpec,
     pending: &Pending,
-    rows: usize,
+    rows: Range<usize>,
     how: &Sealing<'_>,
     scratch: &mut Scratch,
 ) -> Result<SealedBranch> {
-    let total = pending.bytes();
-    let baskets = total.div_ceil(how.basket_bytes.max(1)).clamp(1, rows.max(1));
-    let step = rows.div_ceil(baskets).max(1);
+    let baskets = pending.bytes_of(spec, &rows).div_ceil(how.basket_bytes.max(1)).clamp(1, rows.len().max(1));
+    let step = rows.len().div_ceil(baskets).max(1);
     let mut sealed = SealedBranch::default();
-    for start in (0..rows).step_by(step) {
-        let rows = start..rows.min(start + step);
-        sealed.baskets.push(basket(spec, pending, rows, how, scratch)?);
+    for start in rows.clone().step_by(step) {
+        sealed.baskets.push(basket(spec, pending, start..rows.end.min(start + step), how, scratch)?);
     }
     sealed.most = match &spec.kind {
         BranchKind::Counter => {
-            let counts = pending.bytes.as_chunks::<4>().0.iter().map(|count| i32::from_ne_bytes(*count));
-            counts.max().unwrap_or(0).max(0) as u64
+            let counts = pending.bytes.as_chunks::<4>().0.get(rows).unwrap_or(&[]);
+            counts.iter().map(|count| i32::from_ne_bytes(*count)).max().unwrap_or(0).max(0) as u64
         }
-        BranchKind::Text => (0..rows).map(|row| pending.span(&(row..row + 1)).len() as u64).max().unwrap_or(0),
+        BranchKind::Text => rows.map(|row| pending.span(&(row..row + 1)).len() as u64).max().unwrap_or(0),
         _ => 0,
     };
     Ok(sealed)

@@ -1,5 +1,7 @@
 //! The tree that is written: rows wait for their cluster, clusters are sealed, placed and published.
 
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -83,13 +85,17 @@ impl TreeState {
         compression: Compression,
         options: &TreeOptions,
     ) -> Result<Self> {
-        for (index, spec) in branches.iter().enumerate() {
+        let (mut names, mut counters) = (HashSet::new(), HashSet::new());
+        for spec in &branches {
             spec.check()?;
-            if branches[..index].iter().any(|known| known.name == spec.name) {
+            if !names.insert(&spec.name) {
                 return Err(Error::new(ErrorKind::Exists, format!("two branches have the name {:?}", spec.name)));
             }
+            if spec.kind == BranchKind::Counter {
+                counters.insert(&spec.name);
+            }
             if let BranchKind::Jagged(_, counter) = &spec.kind
-                && !branches[..index].iter().any(|known| known.name == *counter && known.kind == BranchKind::Counter)
+                && !counters.contains(counter)
             {
                 let message =
                     format!("branch {:?} is counted by {counter:?}, and no counter stands before it", spec.name);
@@ -168,33 +174,49 @@ impl TreeWriter {
     /// [`Mismatch`](crate::ErrorKind::Mismatch) where branches are missing, unknown or of another kind, or where lengths
     /// differ: then no row was added.
     pub fn extend(&mut self, values: &[(&str, Values<'_>)]) -> Result<()> {
-        let order = self.order(values).map_err(|error| error.in_object(&self.name))?;
-        for (spec_index, source) in order {
+        let (order, rows) = self.order(values).map_err(|error| error.in_object(&self.name))?;
+        for (pending, source) in self.pending.iter_mut().zip(order) {
             match source {
-                Source::Given(values) => self.pending[spec_index].append(&values),
-                Source::Lengths(ends) => self.pending[spec_index].append_lengths(ends),
+                Source::Given(values) => pending.append(&values),
+                Source::Lengths(ends) => pending.append_lengths(ends),
             }
         }
-        self.rows += values.first().map_or(Ok(0), |(name, values)| self.entries_of(name, values))?;
-        let bytes: usize = self.pending.iter().map(Pending::bytes).sum();
-        let entries = self.options.cluster_entries;
-        if bytes >= self.options.cluster_bytes || entries > 0 && self.rows as u64 >= entries {
-            self.flush()?;
+        self.rows += rows;
+        let Some(size) = self.cluster_rows() else { return Ok(()) };
+        let mut done = 0;
+        let mut outcome = Ok(());
+        while outcome.is_ok() && self.rows - done >= size {
+            outcome = self.cluster(done..done + size);
+            done += size;
         }
-        Ok(())
+        self.rows -= done;
+        for (spec, pending) in self.specs.iter().zip(&mut self.pending) {
+            pending.drop_front(spec, done);
+        }
+        outcome
     }
 
-    fn entries_of(&self, name: &str, values: &Values<'_>) -> Result<usize> {
-        let spec = self.specs.iter().find(|spec| &*spec.name == name);
-        let spec = spec.ok_or_else(|| Error::not_found(format!("there is no branch {name:?}")))?;
-        values.entries(spec)
+    /// Rows of a cluster, where there are enough for one.
+    fn cluster_rows(&self) -> Option<usize> {
+        let bytes: usize = self.pending.iter().map(Pending::bytes).sum();
+        let by_entries = usize::try_from(self.options.cluster_entries).ok().filter(|&entries| entries > 0);
+        let by_bytes = (bytes >= self.options.cluster_bytes)
+            .then(|| (self.rows as u128 * self.options.cluster_bytes as u128 / (bytes as u128).max(1)).max(1) as usize);
+        let size = by_entries.into_iter().chain(by_bytes).min()?;
+        (self.rows >= size).then_some(size)
     }
 
-    /// Where the values of each branch come from; checked before anything is kept.
-    fn order<'v>(&self, values: &[(&str, Values<'v>)]) -> Result<Vec<(usize, Source<'v>)>> {
+    /// Where the values of each branch come from, and how many rows they are; checked before anything is kept.
+    fn order<'v>(&self, values: &[(&str, Values<'v>)]) -> Result<(Vec<Source<'v>>, usize)> {
+        let specs: HashMap<&str, &BranchSpec> = self.specs.iter().map(|spec| (&*spec.name, spec)).collect();
+        let mut given: HashMap<&str, Values<'v>> = HashMap::with_capacity(values.len());
         let mut rows: Option<(usize, &str)> = None;
-        for (name, given) in values {
-            let found = self.entries_of(name, given)?;
+        for (name, values) in values {
+            let spec = specs.get(name).ok_or_else(|| Error::not_found(format!("there is no branch {name:?}")))?;
+            if spec.kind == BranchKind::Counter {
+                return Err(Error::mismatch(format!("branch {name:?} counts others: it is filled from them")));
+            }
+            let found = values.entries(spec)?;
             match rows {
                 Some((wanted, first)) if wanted != found => {
                     let message = format!("branch {name:?} was given another number of entries than {first:?}");
@@ -202,43 +224,36 @@ impl TreeWriter {
                 }
                 _ => rows = Some((found, name)),
             }
-        }
-        let given = |name: &str| values.iter().find(|(known, _)| *known == name).map(|(_, values)| *values);
-        let mut order = Vec::with_capacity(self.specs.len());
-        for (index, spec) in self.specs.iter().enumerate() {
-            let source = match (&spec.kind, given(&spec.name)) {
-                (BranchKind::Counter, None) => Source::Lengths(self.lengths(&spec.name, &given)?),
-                (_, Some(values)) => Source::Given(values),
-                (_, None) => return Err(Error::mismatch(format!("branch {:?} was given no values", spec.name))),
-            };
-            if let (BranchKind::Counter, Source::Given(_)) = (&spec.kind, &source) {
-                return Err(Error::mismatch(format!("branch {:?} counts others: it is filled from them", spec.name)));
+            if given.insert(name, *values).is_some() {
+                return Err(Error::mismatch(format!("branch {name:?} was given values twice")));
             }
-            order.push((index, source));
         }
-        Ok(order)
+        let lengths = self.lengths(&given)?;
+        let source = |spec: &BranchSpec| match spec.kind {
+            BranchKind::Counter => lengths.get(&*spec.name).map(|&(_, ends)| Source::Lengths(ends)),
+            _ => given.get(&*spec.name).map(|&values| Source::Given(values)),
+        };
+        let order = self.specs.iter().map(|spec| {
+            source(spec).ok_or_else(|| Error::mismatch(format!("branch {:?} was given no values", spec.name)))
+        });
+        Ok((order.collect::<Result<_>>()?, rows.map_or(0, |(rows, _)| rows)))
     }
 
-    /// The lists that a branch counts: all that share it have the same lengths.
-    fn lengths<'v>(&self, counter: &str, given: &impl Fn(&str) -> Option<Values<'v>>) -> Result<&'v [i64]> {
-        let mut first: Option<(&str, &[i64])> = None;
+    /// For each branch that counts the lists that it counts, and whose they are: all that share it have the same lengths.
+    fn lengths<'s, 'v>(&'s self, given: &HashMap<&str, Values<'v>>) -> Result<HashMap<&'s str, (&'s str, &'v [i64])>> {
+        let mut lengths: HashMap<&str, (&str, &[i64])> = HashMap::new();
         for spec in &self.specs {
-            let BranchKind::Jagged(_, of) = &spec.kind else { continue };
-            if &**of != counter {
+            let (BranchKind::Jagged(_, counter), Some(Values::Lists(ends, _))) = (&spec.kind, given.get(&*spec.name))
+            else {
                 continue;
-            }
-            let Some(Values::Lists(ends, _)) = given(&spec.name) else { continue };
-            match first {
-                Some((name, known)) if known != ends => {
-                    let message =
-                        format!("branches {name:?} and {:?} share a counter, and their lists differ", spec.name);
-                    return Err(Error::mismatch(message));
-                }
-                Some(_) => {}
-                None => first = Some((&spec.name, ends)),
+            };
+            let (first, known) = *lengths.entry(counter).or_insert((&spec.name, ends));
+            if known != *ends {
+                let message = format!("branches {first:?} and {:?} share a counter, and their lists differ", spec.name);
+                return Err(Error::mismatch(message));
             }
         }
-        first.map(|(_, ends)| ends).ok_or_else(|| Error::mismatch(format!("branch {counter:?} counts nothing")))
+        Ok(lengths)
     }
 
     /// Writes the rows that are kept as a cluster of their own.
@@ -247,24 +262,28 @@ impl TreeWriter {
     ///
     /// What the sink reports. The rows are then not in the tree.
     pub fn flush(&mut self) -> Result<()> {
-        if self.rows == 0 {
-            return Ok(());
-        }
         let rows = std::mem::take(&mut self.rows);
-        let sealed = self.seal(rows).map_err(|error| error.in_object(&self.name));
+        let outcome = if rows > 0 { self.cluster(0..rows) } else { Ok(()) };
         self.pending.iter_mut().for_each(Pending::clear);
-        self.commit(rows as u64, sealed?)
+        outcome
     }
 
-    fn seal(&self, rows: usize) -> Result<Vec<SealedBranch>> {
+    /// Seals rows that are kept, and writes them.
+    fn cluster(&self, rows: Range<usize>) -> Result<()> {
+        let entries = rows.len() as u64;
+        self.commit(entries, self.seal(rows).map_err(|error| error.in_object(&self.name))?)
+    }
+
+    fn seal(&self, rows: Range<usize>) -> Result<Vec<SealedBranch>> {
         let how = Sealing {
             tree: &self.name,
             compression: self.compression,
             datime: self.shared.now(),
             basket_bytes: self.options.basket_bytes,
         };
-        let one =
-            |scratch: &mut Scratch, (spec, pending): (&BranchSpec, &Pending)| seal(spec, pending, rows, &how, scratch);
+        let one = |scratch: &mut Scratch, (spec, pending): (&BranchSpec, &Pending)| {
+            seal(spec, pending, rows.clone(), &how, scratch)
+        };
         match self.shared.options.session.pool() {
             Some(pool) => {
                 let all = || self.specs.par_iter().zip(&self.pending).map_init(Scratch::default, one).collect();
