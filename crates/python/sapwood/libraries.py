@@ -55,6 +55,14 @@ def flat_mask(mask: Any) -> np.ndarray[Any, Any] | None:
     return None
 
 
+def row_mask(mask: Any) -> Any:
+    """A mask of one truth value a row: all that a table can take."""
+    flat = flat_mask(mask)
+    if flat is None:
+        raise UnsupportedError("a cut on lists has no meaning in a table: use library='ak'")
+    return flat
+
+
 class Library:
     """One form of answers."""
 
@@ -302,9 +310,7 @@ class Arrow(Library):
 
     def masked(self, array: Any, mask: Any) -> Any:
         pa = need("pyarrow", 'library="arrow"')
-        flat = flat_mask(mask)
-        if flat is None:
-            raise UnsupportedError("a cut on lists has no meaning in a table: use library='ak'")
+        flat = row_mask(mask)
         return array.filter(pa.array(flat))
 
     def table(self, arrays: dict[str, Any]) -> Any:
@@ -337,9 +343,7 @@ class Polars(Library):
 
     def masked(self, array: Any, mask: Any) -> Any:
         pl = need("polars", 'library="pl"')
-        flat = flat_mask(mask)
-        if flat is None:
-            raise UnsupportedError("a cut on lists has no meaning in a table: use library='ak'")
+        flat = row_mask(mask)
         return array.filter(pl.Series(flat))
 
     def table(self, arrays: dict[str, Any]) -> Any:
