@@ -240,9 +240,7 @@ class Pandas(Library):
         return out
 
     def masked(self, array: Any, mask: Any) -> Any:
-        flat = flat_mask(mask)
-        if flat is None:
-            raise UnsupportedError("a cut on lists has no meaning in a DataFrame: use library='ak'")
+        flat = row_mask(mask)
         return array[flat]
 
     def table(self, arrays: dict[str, Any]) -> Any:
