@@ -32,7 +32,7 @@ def main() -> None:
 
     jets = events.arrays(["nJet", "Jet_pt", "Jet_eta"])
     print("\nColumns of any length, as Awkward Arrays:")
-    print(f"  type: {jets.type}\n  first events: {ak.to_list(ak.round(jets['Jet_pt'][:3], 1))} GeV")
+    print(f"  type: {jets.type}\n  first events: {[[round(pt, 1) for pt in event] for event in ak.to_list(jets['Jet_pt'][:3])]} GeV")
 
     cut = "(nJet > 2) & (MET_pt > 20)"
     busy = events.arrays(["Jet_pt", "MET_pt"], cut=cut)
@@ -51,7 +51,7 @@ def main() -> None:
     bars(histogram.values(), histogram.axis(0).edges())
 
     print(f"\nAll in {1000 * (time.perf_counter() - start):.0f} ms, without ROOT. The same from the shell:")
-    print(f"  sapwood ls -l {DATA / 'nano.root'}\n  sapwood scan {DATA / 'nano.root'}:Events nJet Jet_pt")
+    print(f"  .venv/bin/sapwood ls -l {DATA / 'nano.root'}\n  .venv/bin/sapwood scan {DATA / 'nano.root'}:Events nJet Jet_pt")
 
 
 if __name__ == "__main__":

@@ -596,3 +596,15 @@ def test_missing_trees_and_files(several: Path) -> None:
         sapwood.concatenate(f"{several}/nothing*.root:t")
     with pytest.raises(FileNotFoundError):
         list(sapwood.iterate(f"{several}/part7.root:t"))
+
+
+def test_comparisons_beside_bit_operators_need_brackets(path: str) -> None:
+    tree = sapwood.open(path)["folder/tree"]
+    for cut in ("i == 3 | i == 4", "i > 1 & x", "(i == 3 | i == 4)", "i < 3 ^ i < 4"):
+        with pytest.raises(ValueError, match="brackets"):
+            tree.arrays(["i"], cut)
+    assert tree.arrays(["i"], "(i == 3) | (i == 4)")["i"].tolist() == [3, 4]
+    assert tree.arrays(["i"], "(i & 1) == 1")["i"].tolist() == list(range(1, ENTRIES, 2))
+    for cut, words in (("i > 1 && i < 3", "write & for &&"), ("i*", "filter_name")):
+        with pytest.raises(ValueError, match=words):
+            tree.arrays(["i"], cut)

@@ -237,6 +237,27 @@ def test_names_are_as_wished_and_lists_share_a_counter() -> None:
     assert sapwood.open(memory)["t"].typenames()["jet.eta"] == "float[]"
 
 
+def test_counters_that_are_there_count(tmp_path: Path) -> None:
+    jets = ak.Array([[{"pt": 1.0, "eta": 2.0}], [], [{"pt": 3.0, "eta": 4.0}] * 2])
+    with sapwood.recreate(tmp_path / "skim.root") as file:
+        file["before"] = ak.Array({"nJet": ak.num(jets), "Jet": jets})
+        file["behind"] = {"Jet": jets, "nJet": [1, 0, 2]}
+        with pytest.raises(sapwood.errors.MismatchError, match="lengths of the lists"):
+            file["wrong"] = {"Jet": jets, "nJet": [1, 1, 1]}
+        with pytest.raises(sapwood.errors.MismatchError, match="different lengths"):
+            file["uneven"] = {"x": [1, 2], "y": [1]}
+    with sapwood.recreate(tmp_path / "again.root") as file:
+        file["again"] = sapwood.open(tmp_path / "skim.root")["before"].arrays(how="records")
+        file["table"] = ak.from_arrow(ak.to_arrow_table(ak.Array({"x": [1.5, 2.5]})))
+    for path, name in (("skim.root", "before"), ("skim.root", "behind"), ("again.root", "again")):
+        tree = sapwood.open(tmp_path / path)[name]
+        assert sorted(tree.keys()) == ["Jet_eta", "Jet_pt", "nJet"]
+        assert tree["nJet"].array().tolist() == [1, 0, 2] and tree["Jet_pt"].array().tolist() == jets.pt.tolist()
+        assert uproot.open(tmp_path / path)[name]["Jet_eta"].array().tolist() == jets.eta.tolist()
+    assert sapwood.open(tmp_path / "again.root")["table/x"].array().tolist() == [1.5, 2.5]
+    assert "uneven" not in sapwood.open(tmp_path / "skim.root")
+
+
 def test_what_does_not_fit_says_why_and_loses_nothing() -> None:
     memory = io.BytesIO()
     with sapwood.recreate(memory) as file:

@@ -172,9 +172,15 @@ class Expression:
         if len(text) > LONGEST:
             raise ExpressionError(f"the expression has {len(text)} characters, more than {LONGEST}")
         try:
-            parsed = ast.parse(text.strip(), mode="eval").body
+            self._source = " ".join(text.split("\n")).strip()
+            parsed = ast.parse(self._source, mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise ExpressionError(f"cannot understand {text!r}: {error}") from None
+            hint = ""
+            if any(word in text for word in ("&&", "||", "!")):
+                hint = "; write & for &&, | for ||, ~ for !, with comparisons in brackets"
+            elif "*" in text or "?" in text:
+                hint = "; patterns of names go to filter_name="
+            raise ExpressionError(f"cannot understand {text!r}: {error}{hint}") from None
         self._step = self._compile(parsed, 0)
 
     def value(self, get: Callable[[str], Any]) -> Any:
@@ -202,6 +208,8 @@ class Expression:
             change, operand = _UNARY[type(node.op)], inner(node.operand)
             return lambda get: change(operand(get))
         if isinstance(node, ast.Compare) and all(type(op) in _COMPARE for op in node.ops):
+            for one in (node.left, *node.comparators):
+                self._check_brackets(one)
             steps = [inner(one) for one in (node.left, *node.comparators)]
             compare = [_COMPARE[type(op)] for op in node.ops]
 
@@ -256,6 +264,15 @@ class Expression:
                     return _fields(self._need(name), parts[length:])
             raise self._no_branch(".".join(parts))
         return _fields(self._compile(at, 1), parts)
+
+    def _check_brackets(self, node: ast.AST) -> None:
+        """``&``, ``|`` and ``^`` bind tighter than comparisons: ``a == 1 | b == 2`` is no choice of two comparisons."""
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor))):
+            return
+        text = self._source.encode()
+        before, behind = text[: node.col_offset].rstrip()[-1:], text[node.end_col_offset :].lstrip()[:1]
+        if (before, behind) != (b"(", b")"):
+            raise ExpressionError(f"in {self.text!r}: put comparisons beside &, | and ^ in brackets, as in (a > 1) & (b < 2)")
 
     def _compile_call(
         self, node: ast.Call, inner: Callable[[ast.AST], Any]

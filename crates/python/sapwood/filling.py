@@ -33,17 +33,42 @@ class Spec:
 
 @dataclass
 class Schema:
-    """Branches in their order, and for each column of the data the branches that it fills: a field of it, or itself."""
+    """Branches in their order, and for each column of the data the branches that it fills: a field of it, or itself.
+
+    A column of whole numbers that has the name of a counter is that counter: it may be given, and must agree with the lists.
+    """
 
     specs: list[Spec] = field(default_factory=list)
     columns: dict[str, list[tuple[str | None, Spec]]] = field(default_factory=dict)
+    counters: dict[str, str] = field(default_factory=dict)
+    """Branches that count, and a branch that each of them counts."""
+    places: dict[str, int] = field(default_factory=dict)
+    """Where the branch of a name stands."""
 
     def add(self, column: str, part: str | None, spec: Spec) -> None:
-        counters = {known.name for known in self.specs if known.kind == "counter"}
-        if spec.counter and spec.counter not in counters:
-            self.specs.append(Spec(spec.counter, "counter", "int32"))
-        self.specs.append(spec)
+        if spec.counter and spec.counter not in self.counters:
+            self.counters[spec.counter] = spec.name
+            counter = Spec(spec.counter, "counter", "int32")
+            given = self.places.get(spec.counter)
+            if given is not None and _may_count(self.specs[given]):
+                self.specs[given] = counter
+                self.columns.pop(spec.counter, None)
+            else:
+                self._append(counter)
+        if spec.name in self.counters and _may_count(spec) and part is None:
+            return
+        self._append(spec)
         self.columns.setdefault(column, []).append((part, spec))
+
+    def _append(self, spec: Spec) -> None:
+        if spec.name in self.places:
+            raise errors.MismatchError(f"two branches would have the name {spec.name!r}: see counter_name and field_name")
+        self.places[spec.name] = len(self.specs)
+        self.specs.append(spec)
+
+
+def _may_count(spec: Spec) -> bool:
+    return spec.kind == "numbers" and not spec.dimensions and np.dtype(spec.dtype).kind in "iu"
 
 
 def counter_name(counted: str) -> str:
@@ -62,10 +87,10 @@ def columns_of(data: Any) -> dict[str, Any]:
         return {str(name): column for name, column in data.items()}
     if isinstance(data, np.ndarray) and data.dtype.names:
         return {name: data[name] for name in data.dtype.names}
-    if type(data).__module__.startswith("pandas"):
+    if type(data).__module__.startswith("pandas") and hasattr(data, "columns"):
         return {str(name): data[name].to_numpy() for name in data.columns}
     if _is_awkward(data) and data.fields:
-        return {name: data[name] for name in data.fields}
+        return {name: _without_options(name, data[name]) for name in data.fields}
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "to_arrow"):
         import awkward as ak
         import pyarrow as pa  # type: ignore[import-untyped]
@@ -74,7 +99,7 @@ def columns_of(data: Any) -> dict[str, Any]:
         return {name: _without_options(name, table[name]) for name in table.fields}
     raise TypeError(
         f"a tree is filled from a mapping of names to arrays, a structured NumPy array, an Awkward record array, a DataFrame "
-        f"or an Arrow table, not from {type(data).__name__}"
+        f"or an Arrow table, not from {type(data).__name__}; histograms and other objects cannot be written yet"
     )
 
 
@@ -85,6 +110,9 @@ def _is_awkward(data: Any) -> bool:
 def _without_options(name: str, array: Any) -> Any:
     """Arrow columns may have nulls; ROOT's branches cannot."""
     import awkward as ak
+
+    if "?" not in str(array.type) and "option" not in str(array.type):
+        return array
 
     def project(layout: Any, **_: Any) -> Any:
         if not layout.is_option:
@@ -99,7 +127,7 @@ def _without_options(name: str, array: Any) -> Any:
 def as_column(name: str, data: Any) -> Any:
     """A column as a NumPy or Awkward array."""
     if _is_awkward(data):
-        return data
+        return _without_options(name, data)
     if isinstance(data, np.ndarray) and data.dtype.kind in "biuf":
         return data
     if isinstance(data, np.ndarray) and data.dtype.kind in "US":
@@ -151,7 +179,13 @@ def _type(kind: Any) -> Any:
         except (TypeError, ValueError):
             import awkward as ak
 
-            return ak.types.from_datashape(kind, highlevel=False)
+            try:
+                return ak.types.from_datashape(kind, highlevel=False)
+            except Exception:  # the parser's own errors, which name neither branch nor type
+                raise errors.UnsupportedError(
+                    f"the type {kind!r} is not understood: NumPy's ('f4'), Awkward's ('var * float32', 'string') and vectors "
+                    "('vector<float>') are"
+                ) from None
     if type(kind).__module__.startswith("awkward."):
         return getattr(kind, "content", kind) if type(kind).__name__ == "ArrayType" else kind
     return np.dtype(kind)
@@ -180,6 +214,8 @@ def _add(
             _add(out, column, path, fields(name, inner), of, counters, fields)
     elif _word(kind) == "List" and _word(kind.content) == "Record":
         for inner, of in zip(kind.content.fields, kind.content.contents):
+            if _word(of) in ("List", "Record"):
+                raise errors.UnsupportedError(f"branch {name!r}: lists of records with {inner!r} of type {of} cannot be written yet")
             dtype, dimensions = _numbers(fields(name, inner), of)
             path = inner if part is None else f"{part}.{inner}"
             out.add(column, path, Spec(fields(name, inner), "jagged", dtype, counters(name), dimensions))
@@ -238,7 +274,7 @@ def _is_complex(primitive: str) -> bool:
 def values(schema: Schema, columns: Mapping[str, Any]) -> list[tuple[str, list[bytes], bytes]]:
     """What the engine takes: for each branch its name, where the lists of each level end, and its values."""
     missing = [name for name in schema.columns if name not in columns]
-    unknown = [name for name in columns if name not in schema.columns]
+    unknown = [name for name in columns if name not in schema.columns and name not in schema.counters]
     if missing or unknown:
         words = [f"lacks {', '.join(map(repr, missing))}"] if missing else []
         words += [f"has no branch for {', '.join(map(repr, unknown))}"] if unknown else []
@@ -256,7 +292,19 @@ def values(schema: Schema, columns: Mapping[str, Any]) -> list[tuple[str, list[b
                 for inner in path[1:] if nested else path:
                     array = array[inner]
             out.append((spec.name, *_buffers(spec, array)))
+    _check_counters(schema, columns, {name: levels for name, levels, _ in out})
     return out
+
+
+def _check_counters(schema: Schema, columns: Mapping[str, Any], levels: Mapping[str, list[bytes]]) -> None:
+    """Counts that were given are those of the lists."""
+    for counter, counted in schema.counters.items():
+        if counter not in columns:
+            continue
+        given = np.asarray(as_column(counter, columns[counter]))
+        lengths = np.diff(np.frombuffer(levels[counted][0], "i8"), prepend=0)
+        if given.shape != lengths.shape or (given != lengths).any():
+            raise errors.MismatchError(f"the numbers given for {counter!r} are not the lengths of the lists of {counted!r}")
 
 
 def _buffers(spec: Spec, array: Any) -> tuple[list[bytes], bytes]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sapwood import _core, filling
+from sapwood import _core, errors, filling
 from sapwood.compression import Compression
 from sapwood.file import checked
 from sapwood.filling import Schema
@@ -123,6 +123,9 @@ class WritableFile:
             return
         columns = {column: filling.as_column(column, data) for column, data in filling.columns_of(value).items()}
         schema = filling.schema_of(columns, filling.counter_name, filling.field_name)
+        lengths = {column: len(data) for column, data in columns.items()}
+        if len(set(lengths.values())) > 1:  # before there is a tree
+            raise errors.MismatchError(f"columns of {name!r} have different lengths: {lengths}")
         specs = [spec.for_engine() for spec in schema.specs]
         core = self._core.tree(name, specs, "", None, None, 0, None)
         with WritableTree(core, schema, name) as tree:

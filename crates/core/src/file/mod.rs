@@ -175,6 +175,9 @@ impl File {
             return self.keys(recursive);
         }
         let key = self.key(path)?;
+        if !is_directory(&key.class) {
+            return Err(self.name(Error::mismatch(format!("{path:?} is a {}, and no directory", key.class))));
+        }
         let listing = self.0.directory_keys(&key).map_err(|error| self.name(error).in_object(path))?;
         self.below(&listing, recursive)
     }
