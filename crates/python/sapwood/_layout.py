@@ -170,7 +170,8 @@ def _rows(column: Any, kind: tuple[Any, ...], rows: range) -> list[Any]:
     if sort in ("text", "opaque"):
         offsets = numbers(column, kind[1], "int64")
         data = bytes(np.asarray(column.buffer(kind[2])))
-        out: list[Any] = [data[offsets[i] : offsets[i + 1]] for i in rows]
+        bounds = offsets[rows.start : rows.stop + 1].tolist()
+        out: list[Any] = [data[start:stop] for start, stop in zip(bounds, bounds[1:])]
         return [one.decode("utf-8", "surrogateescape") for one in out] if sort == "text" else out
     if sort == "list":
         offsets = numbers(column, kind[1], "int64")
@@ -179,7 +180,8 @@ def _rows(column: Any, kind: tuple[Any, ...], rows: range) -> list[Any]:
             flat: Any = numbers(column, kind[3][1], kind[3][2])[first:last]
         else:
             flat = _rows(column, kind[3], range(first, last))
-        lists = [flat[int(offsets[i]) - first : int(offsets[i + 1]) - first] for i in rows]
+        bounds = (offsets[rows.start : rows.stop + 1] - first).tolist()
+        lists = [flat[start:stop] for start, stop in zip(bounds, bounds[1:])]
         if kind[2] == "map":
             return [[tuple(pair.values()) for pair in one] for one in lists]
         return lists
