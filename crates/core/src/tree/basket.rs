@@ -119,7 +119,7 @@ impl Basket {
 
     /// Inflates the payload into `memory`, which is reused from basket to basket.
     pub fn unseal<'m>(&self, memory: &'m mut Vec<u8>, scratch: &mut Scratch) -> Result<Unsealed<'m>> {
-        let at = self.key.seek_key + u64::from(self.key.keylen);
+        let at = self.key.seek_key.saturating_add(u64::from(self.key.keylen));
         let bytes = self.key.objlen as usize;
         if memory.len() < bytes {
             memory.resize(bytes, 0);
