@@ -2,6 +2,8 @@
 //!
 //! Format page: `docs/format/container.md`. Source: `TFile::Init`, `TDirectoryFile::WriteKeys`, `TFile::WriteFree`.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::io::IoSlice;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -447,8 +449,11 @@ impl Shared {
             let folder = &state.folders[index];
             // The newest come first, as in ROOT, so that the first of a name is the one with the highest cycle.
             let mut keys = folder.keys.clone();
-            keys.sort_by(|a, b| a.name.cmp(&b.name).then(b.cycle.cmp(&a.cycle)));
-            keys.sort_by_key(|key| folder.keys.iter().position(|known| known.name == key.name));
+            let mut places: HashMap<&str, usize> = HashMap::new();
+            for (place, key) in folder.keys.iter().enumerate() {
+                places.entry(&key.name).or_insert(place);
+            }
+            keys.sort_by_key(|key| (places.get(&*key.name).copied(), Reverse(key.cycle)));
             let payload = write_key_list(&keys);
             let key = self.key(state, folder.class, &folder.name, &folder.title);
             let old = folder.record.seek_keys..folder.record.seek_keys + u64::from(folder.record.nbytes_keys);
