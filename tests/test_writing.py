@@ -84,7 +84,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         with sapwood.recreate(path, compression=setting) as file:
             file["folder/tree"] = data()
             types = {"x": "f8", "v": "var * float32", "rec": {"a": "i2", "b": "string"}, "point": np.dtype(("f4", (3,)))}
-            many = file.mktree("many", types, "a title", cluster_entries=50, basket_bytes=300)
+            many = file.mktree("many", types, "a title", auto_flush=50, basket_bytes=300)
             for start in range(0, 230, 30):
                 n = min(30, 230 - start)
                 x = np.arange(start, start + n)
@@ -96,7 +96,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
                         "point": np.stack([x, x, -x], axis=1),
                     }
                 )
-            nested = file.mktree("vectors", {name: kind for name, (kind, _) in vectors().items()}, cluster_entries=40)
+            nested = file.mktree("vectors", {name: kind for name, (kind, _) in vectors().items()}, auto_flush=40)
             for start in (0, 30, 60):
                 nested.extend({name: values[start : start + 30] for name, (_, values) in vectors().items()})
             file.mktree("empty", {"x": "f4", "s": "string", "v": "var * int64"})

@@ -10,9 +10,9 @@ use std::io::Write;
 
 use clap::{Parser, Subcommand};
 
-use commands::{dump, ls, map, scan, show};
+use commands::{dump, ls, map, mkdir, rm, scan, show};
 
-/// Reads CERN ROOT files, without ROOT.
+/// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
 #[command(name = "sapwood", version, about, disable_help_subcommand = true)]
 struct Arguments {
@@ -27,6 +27,8 @@ enum Command {
     Show(show::Arguments),
     Scan(scan::Arguments),
     Dump(dump::Arguments),
+    Mkdir(mkdir::Arguments),
+    Rm(rm::Arguments),
 }
 
 /// What went well and what did not, for the caller's exit code: 0, 1 for a file that cannot be read as asked, 2 for a
@@ -58,6 +60,8 @@ where
         Command::Show(arguments) => show::run(arguments, out),
         Command::Scan(arguments) => scan::run(arguments, out),
         Command::Dump(arguments) => dump::run(arguments, out),
+        Command::Mkdir(arguments) => mkdir::run(arguments),
+        Command::Rm(arguments) => rm::run(arguments),
     };
     match outcome {
         Ok(()) => 0,

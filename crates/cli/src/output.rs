@@ -47,6 +47,19 @@ pub(crate) fn split(target: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// [`split`], where an object must be named.
+pub(crate) fn inside(target: &str) -> Outcome<(&str, &str)> {
+    match split(target) {
+        (file, Some(object)) => Ok((file, object)),
+        _ => Err(Error::mismatch(format!("{target:?} names no object: FILE:OBJECT")).into()),
+    }
+}
+
+/// Whether objects of a class are directories.
+pub(crate) fn is_directory(class: &str) -> bool {
+    matches!(class, "TDirectory" | "TDirectoryFile")
+}
+
 /// Opens a file with so many decoding threads.
 pub(crate) fn open(path: &str, threads: usize) -> Outcome<File> {
     let options = OpenOptions { session: Session::with_threads(threads), ..OpenOptions::default() };

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use sapwood::column::Number;
 use sapwood::io::{MemorySink, MemoryStore};
 use sapwood::schema::Draft;
-use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+use sapwood::write::{BranchSpec, Every, FileWriter, TreeOptions, Values, WriteOptions};
 use sapwood::{ErrorKind, File, OpenOptions, Session, read};
 
 fn options(compression: &str, threads: usize) -> WriteOptions {
     WriteOptions {
-        compression: compression.parse().expect("a codec"),
+        compression: Some(compression.parse().expect("a codec")),
         session: Session::with_threads(threads),
         reproducible: true,
         ..WriteOptions::default()
@@ -101,7 +101,7 @@ fn trees_come_back_with_every_codec() {
 #[test]
 fn clusters_and_baskets_are_as_wished() {
     let sink = Arc::new(MemorySink::default());
-    let wish = TreeOptions { cluster_entries: 1_000, basket_bytes: 2_000, ..TreeOptions::default() };
+    let wish = TreeOptions { auto_flush: Every::Entries(1_000), basket_bytes: 2_000, ..TreeOptions::default() };
     write(&sink, options("zstd:1", 1), 5_500, 500, wish);
     let file = open(&sink);
     check(&file, 5_500);
@@ -127,7 +127,7 @@ fn clusters_and_baskets_are_as_wished() {
 fn many_rows_at_once_become_clusters_as_rows_by_rows_do() {
     let written = |step: usize| {
         let sink = Arc::new(MemorySink::default());
-        let tree = TreeOptions { cluster_entries: 640, basket_bytes: 3_000, ..TreeOptions::default() };
+        let tree = TreeOptions { auto_flush: Every::Entries(640), basket_bytes: 3_000, ..TreeOptions::default() };
         write(&sink, options("zlib:1", 1), 5_000, step, tree);
         sink.to_bytes()
     };
@@ -144,7 +144,7 @@ fn many_rows_at_once_become_clusters_as_rows_by_rows_do() {
 fn the_same_rows_give_the_same_bytes() {
     let written = |threads: usize| {
         let sink = Arc::new(MemorySink::default());
-        let tree = TreeOptions { cluster_entries: 2_100, ..TreeOptions::default() };
+        let tree = TreeOptions { auto_flush: Every::Entries(2_100), ..TreeOptions::default() };
         write(&sink, options("zstd:5", threads), 5_000, 700, tree);
         sink.to_bytes()
     };
@@ -154,7 +154,13 @@ fn the_same_rows_give_the_same_bytes() {
 #[test]
 fn records_fill_a_file_without_holes_that_nobody_knows() {
     let sink = Arc::new(MemorySink::default());
-    write(&sink, options("zlib:1", 1), 3_000, 1_000, TreeOptions { cluster_entries: 1_000, ..TreeOptions::default() });
+    write(
+        &sink,
+        options("zlib:1", 1),
+        3_000,
+        1_000,
+        TreeOptions { auto_flush: Every::Entries(1_000), ..TreeOptions::default() },
+    );
     let file = open(&sink);
     let records = file.records().unwrap();
     let mut at = 100;

@@ -13,7 +13,7 @@ from sapwood.iteration import Report
 from sapwood.many import concatenate, iterate
 from sapwood.model import Model
 from sapwood.tree import Tree
-from sapwood.writing import WritableFile, WritableTree, create, recreate
+from sapwood.writing import WritableFile, WritableTree, create, recreate, update
 
 __all__ = [
     "Branch",
@@ -35,4 +35,5 @@ __all__ = [
     "iterate",
     "open",
     "recreate",
+    "update",
 ]

@@ -160,14 +160,16 @@ class Steps:
 
 class FileWriter:
     @staticmethod
-    def recreate(
+    def open(
+        mode: str,
         path: str | PathLike[str] | None,
-        compression: str,
+        compression: str | None = None,
         threads: int = 0,
         reproducible: bool = False,
         sync: bool = False,
     ) -> FileWriter: ...
     def mkdir(self, path: str) -> None: ...
+    def remove(self, path: str) -> None: ...
     def write_text(self, path: str, text: str) -> None: ...
     def tree(
         self,
@@ -175,8 +177,9 @@ class FileWriter:
         branches: Sequence[tuple[str, str, str, str, Sequence[int]]],
         title: str,
         compression: str | None = None,
+        auto_flush: int | None = None,
+        auto_save: int | None = None,
         cluster_bytes: int | None = None,
-        cluster_entries: int = 0,
         basket_bytes: int | None = None,
     ) -> TreeWriter: ...
     def save(self) -> None: ...

@@ -11,6 +11,7 @@ from sapwood import _core, errors, filling
 from sapwood.compression import Compression
 from sapwood.file import checked
 from sapwood.filling import Schema
+from sapwood.sizes import as_bytes
 
 
 def recreate(
@@ -37,7 +38,7 @@ def recreate(
 
     Raises :class:`sapwood.errors.IOError` where the file cannot be written.
     """
-    return WritableFile(path, compression=compression, threads=threads, reproducible=reproducible, sync=sync)
+    return WritableFile("recreate", path, compression, threads, reproducible, sync)
 
 
 def create(path: Any, **options: Any) -> WritableFile:
@@ -46,8 +47,42 @@ def create(path: Any, **options: Any) -> WritableFile:
     Raises :class:`FileExistsError` where there is a file of that name.
     """
     if isinstance(path, (str, os.PathLike)) and os.path.exists(path):
-        raise FileExistsError(f"there is a file {os.fspath(path)!r}: sapwood.recreate would replace it")
+        raise FileExistsError(
+            f"there is a file {os.fspath(path)!r}: sapwood.recreate would replace it, sapwood.update would add to it"
+        )
     return recreate(path, **options)
+
+
+def update(
+    path: Any,
+    *,
+    compression: Any = "file",
+    threads: int = 0,
+    reproducible: bool = False,
+    sync: bool = False,
+) -> WritableFile:
+    """A file that is there, made by whomever: what it holds stays, objects and trees are added, replaced and deleted in place.
+
+    ``compression`` is for what is written now; the default is what the file has. The other options are those of
+    :func:`recreate`.
+
+    >>> import sapwood
+    >>> with sapwood.recreate("sapwood-update.root") as file:
+    ...     file["run"] = "1"
+    ...     file["old/note"] = "goes"
+    >>> with sapwood.update("sapwood-update.root") as file:
+    ...     file["tree"] = {"x": [1, 2, 3]}
+    ...     del file["old"]
+    >>> with sapwood.open("sapwood-update.root") as file:
+    ...     file.keys()
+    ['run;1', 'tree;1']
+
+    Raises :class:`FileNotFoundError` where there is no such file; :class:`sapwood.errors.MalformedError` where it was never closed:
+    ``sapwood recover`` brings back what it holds.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"a file is updated at a path, not in {type(path).__name__}")
+    return WritableFile("update", path, compression, threads, reproducible, sync)
 
 
 def as_compression(compression: Any) -> str:
@@ -67,20 +102,31 @@ def as_compression(compression: Any) -> str:
     return f"{found.name.lower()}:{found.level}"
 
 
+def every(setting: Any) -> int:
+    """ROOT's number for a setting of AutoFlush or AutoSave: entries, minus bytes, or 0.
+
+    >>> every(1000), every("30 MB"), every(-30_000_000)
+    (1000, -30000000, -30000000)
+    """
+    return -as_bytes(setting) if isinstance(setting, str) else as_bytes(setting)
+
+
 class WritableFile:
     """A file that is being written: a mapping from names to what gets written under them.
 
     What was saved is seen by every reader, whatever happens to this process; closing saves.
     """
 
-    def __init__(self, path: Any, *, compression: Any, threads: int, reproducible: bool, sync: bool) -> None:
+    def __init__(
+        self, mode: str, path: Any, compression: Any, threads: int, reproducible: bool, sync: bool
+    ) -> None:
         self._target = None if isinstance(path, (str, os.PathLike)) else path
         if self._target is not None and not hasattr(path, "write"):
             raise TypeError(f"a file is written to a path or a binary file object, not to {type(path).__name__}")
-        setting = as_compression(compression)
+        setting = None if compression == "file" else as_compression(compression)
         place = None if self._target is not None else os.fspath(path)
         checked(threads=threads)
-        self._core = _core.FileWriter.recreate(place, setting, threads, reproducible, sync)
+        self._core = _core.FileWriter.open(mode, place, setting, threads, reproducible, sync)
         self._trees: list[WritableTree] = []
         self._closed = False
 
@@ -97,21 +143,27 @@ class WritableFile:
         counter_name: Callable[[str], str] = filling.counter_name,
         field_name: Callable[[str, str], str] = filling.field_name,
         compression: Any = "file",
-        cluster_bytes: int | None = None,
-        cluster_entries: int = 0,
-        basket_bytes: int | None = None,
+        auto_flush: int | str = -30_000_000,
+        auto_save: int | str = -300_000_000,
+        cluster_bytes: int | str | None = None,
+        basket_bytes: int | str | None = None,
     ) -> WritableTree:
         """Begins a tree; :meth:`WritableTree.extend` fills it.
 
         ``branch_types`` gives each branch a type: a NumPy type (``"f4"``, ``np.dtype(("f8", (2, 2)))``), or an Awkward type
         (``"var * float32"``, ``"string"``, ``"var * {pt: float32, eta: float32}"``). Lists are counted by a branch of the name
-        ``counter_name`` gives, fields of records have the names ``field_name`` gives. A cluster ends when its rows take
-        ``cluster_bytes`` bytes before compression, or after ``cluster_entries`` entries.
+        ``counter_name`` gives, fields of records have the names ``field_name`` gives.
+
+        A cluster ends after ``auto_flush`` entries; where that is negative or a size like ``"30 MB"``, after as many entries as
+        the first so many compressed bytes hold; where it is 0, or at the latest, when its rows take ``cluster_bytes`` bytes (128
+        MiB) before compression. ``auto_save`` says in the same words how often all that was written becomes visible to
+        readers on the way. Both are ROOT's ``SetAutoFlush`` and ``SetAutoSave``.
         """
         schema = filling.schema(branch_types, counter_name, field_name)
         setting = None if compression == "file" else as_compression(compression)
         specs = [spec.for_engine() for spec in schema.specs]
-        core = self._core.tree(name, specs, title, setting, cluster_bytes, cluster_entries, basket_bytes)
+        sizes = [None if size is None else as_bytes(size) for size in (cluster_bytes, basket_bytes)]
+        core = self._core.tree(name, specs, title, setting, every(auto_flush), every(auto_save), *sizes)
         tree = WritableTree(core, schema, name)
         self._trees.append(tree)
         return tree
@@ -127,9 +179,16 @@ class WritableFile:
         if len(set(lengths.values())) > 1:  # before there is a tree
             raise errors.MismatchError(f"columns of {name!r} have different lengths: {lengths}")
         specs = [spec.for_engine() for spec in schema.specs]
-        core = self._core.tree(name, specs, "", None, None, 0, None)
+        core = self._core.tree(name, specs, "")
         with WritableTree(core, schema, name) as tree:
             tree.extend(columns)
+
+    def __delitem__(self, name: str) -> None:
+        """Deletes an object, or a directory and all below it; all cycles, where the name does not end in ``;cycle``.
+
+        Raises :class:`KeyError` where there is none.
+        """
+        self._core.remove(name)
 
     def save(self) -> None:
         """Makes all rows and objects that were written visible to every reader."""

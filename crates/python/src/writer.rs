@@ -6,11 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyBytes;
-use sapwood::codec::Compression;
 use sapwood::column::Number;
 use sapwood::io::MemorySink;
 use sapwood::schema::Draft;
-use sapwood::write::{BranchKind, BranchSpec, Item, TreeOptions, Values, WriteOptions};
+use sapwood::write::{BranchKind, BranchSpec, Every, Item, TreeOptions, Values, WriteOptions};
 use sapwood::{Error, ErrorKind};
 
 use crate::errors::raise;
@@ -45,31 +44,43 @@ fn closed() -> PyErr {
 
 #[pymethods]
 impl FileWriter {
-    /// A new file at a path, or in memory where there is none.
+    /// A file at a path (a new one in place of what is there, one where there is none, or the one that is there), or in memory
+    /// where there is no path. No compression is the file's own, or ROOT's default.
     #[staticmethod]
-    #[pyo3(signature = (path, compression, threads = 0, reproducible = false, sync = false))]
-    fn recreate(
+    #[pyo3(signature = (mode, path, compression = None, threads = 0, reproducible = false, sync = false))]
+    fn open(
         py: Python<'_>,
+        mode: &str,
         path: Option<PathBuf>,
-        compression: &str,
+        compression: Option<&str>,
         threads: usize,
         reproducible: bool,
         sync: bool,
     ) -> PyResult<Self> {
-        let compression: Compression = compression.parse().map_err(raise)?;
+        use sapwood::write::FileWriter as Writer;
+        let compression = compression.map(str::parse).transpose().map_err(raise)?;
         let options = WriteOptions { compression, session: sessions::shared(threads), reproducible, sync };
-        py.detach(|| match path {
-            Some(path) => {
-                let writer = sapwood::write::FileWriter::recreate(path, options)?;
+        py.detach(|| match (path, mode) {
+            (Some(path), _) => {
+                let writer = match mode {
+                    "update" => Writer::update(path, options)?,
+                    "create" => Writer::create(path, options)?,
+                    _ => Writer::recreate(path, options)?,
+                };
                 Ok(Self { writer: Mutex::new(Some(writer)), memory: None })
             }
-            None => {
+            (None, _) => {
                 let sink = Arc::new(MemorySink::default());
-                let writer = sapwood::write::FileWriter::to_sink(Arc::clone(&sink), "memory.root", options)?;
+                let writer = Writer::to_sink(Arc::clone(&sink), "memory.root", options)?;
                 Ok(Self { writer: Mutex::new(Some(writer)), memory: Some(sink) })
             }
         })
         .map_err(raise)
+    }
+
+    /// Deletes an object, or a directory and all below it.
+    fn remove(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        self.with(py, |writer| writer.remove(path))
     }
 
     /// Makes a directory.
@@ -83,7 +94,7 @@ impl FileWriter {
     }
 
     /// Begins a tree.
-    #[pyo3(signature = (path, branches, title, compression = None, cluster_bytes = None, cluster_entries = 0, basket_bytes = None))]
+    #[pyo3(signature = (path, branches, title, compression = None, auto_flush = None, auto_save = None, cluster_bytes = None, basket_bytes = None))]
     #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
     fn tree(
         &self,
@@ -92,8 +103,9 @@ impl FileWriter {
         branches: Vec<Spec>,
         title: &str,
         compression: Option<&str>,
+        auto_flush: Option<i64>,
+        auto_save: Option<i64>,
         cluster_bytes: Option<usize>,
-        cluster_entries: u64,
         basket_bytes: Option<usize>,
     ) -> PyResult<TreeWriter> {
         let branches = branches.iter().map(spec).collect::<Result<Vec<_>, _>>().map_err(raise)?;
@@ -101,8 +113,9 @@ impl FileWriter {
         let options = TreeOptions {
             title: title.into(),
             compression: compression.map(str::parse).transpose().map_err(raise)?,
+            auto_flush: auto_flush.map_or(usual.auto_flush, Every::from_root),
+            auto_save: auto_save.map_or(usual.auto_save, Every::from_root),
             cluster_bytes: cluster_bytes.unwrap_or(usual.cluster_bytes),
-            cluster_entries,
             basket_bytes: basket_bytes.unwrap_or(usual.basket_bytes),
         };
         let tree = self.with(py, |writer| writer.tree(path, branches, options))?;

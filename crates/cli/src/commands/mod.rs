@@ -3,5 +3,7 @@
 pub(crate) mod dump;
 pub(crate) mod ls;
 pub(crate) mod map;
+pub(crate) mod mkdir;
+pub(crate) mod rm;
 pub(crate) mod scan;
 pub(crate) mod show;

@@ -39,6 +39,8 @@ pub struct Directory {
 
 const VERSION: i16 = 5;
 const BIG_VERSION: i16 = 1000;
+/// What a record with 32-bit offsets keeps behind them.
+const RESERVE_BYTES: usize = 12;
 
 impl Directory {
     /// Reads the record's data.
@@ -79,9 +81,20 @@ impl Directory {
         writer.i16(1);
         writer.bytes(&self.uuid);
         if !big {
-            writer.bytes(&[0; 12]);
+            writer.bytes(&[0; RESERVE_BYTES]);
         }
         writer.into_bytes()
+    }
+
+    /// The record's data for a place that has room for so many bytes; the reserve may be cut, as files of old versions have none.
+    /// None where it does not fit.
+    pub fn to_bytes_within(&self, room: usize) -> Option<Vec<u8>> {
+        let mut bytes = self.to_bytes();
+        let is_big = bytes.first() != Some(&0);
+        if bytes.len() > room && !is_big {
+            bytes.truncate(room.max(bytes.len() - RESERVE_BYTES));
+        }
+        (bytes.len() <= room).then_some(bytes)
     }
 }
 
@@ -124,6 +137,18 @@ mod tests {
             let bytes = directory.to_bytes();
             assert_eq!(Directory::read(&mut Reader::new(&bytes)).unwrap(), directory);
         }
+    }
+
+    #[test]
+    fn only_the_reserve_is_left_out_where_room_is_short() {
+        let small = Directory { seek_dir: 100, uuid: [1; 16], ..Directory::default() };
+        let whole = small.to_bytes();
+        assert_eq!(small.to_bytes_within(whole.len()).unwrap(), whole);
+        let cut = small.to_bytes_within(whole.len() - 5).unwrap();
+        assert_eq!(Directory::read(&mut Reader::new(&cut)).unwrap(), small);
+        assert_eq!(small.to_bytes_within(whole.len() - 13), None);
+        let big = Directory { seek_keys: 1 << 33, ..small };
+        assert_eq!(big.to_bytes_within(big.to_bytes().len() - 1), None);
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub(crate) fn is_directory(class: &str) -> bool {
     matches!(class, "TDirectory" | "TDirectoryFile" | "TFile") || (class.starts_with('T') && class.ends_with("File"))
 }
 
-pub(super) fn split_cycle(path: &str) -> (&str, Option<u16>) {
+pub(crate) fn split_cycle(path: &str) -> (&str, Option<u16>) {
     match path.rsplit_once(';') {
         Some((name, cycle)) => match cycle.parse() {
             Ok(cycle) => (name, Some(cycle)),

@@ -11,7 +11,7 @@ use crate::codec::{self, Scratch};
 use crate::container::{Directory, Key, Record, read_key_list};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{ByteRange, load};
-use crate::schema::{Registry, StreamerInfo, read_infos};
+use crate::schema::{Registry, StreamerInfo, read_infos_and_rules};
 use crate::wire::Reader;
 
 impl Inner {
@@ -137,6 +137,11 @@ impl Inner {
     }
 
     pub(super) fn load_infos(&self) -> Result<Vec<StreamerInfo>> {
+        self.load_infos_and_rules().map(|(infos, _)| infos)
+    }
+
+    /// The infos, and the rules of schema evolution that stand beside them.
+    pub(super) fn load_infos_and_rules(&self) -> Result<(Vec<StreamerInfo>, Vec<String>)> {
         let header = &self.header;
         let mut seek = header.seek_info;
         if self.recovered {
@@ -148,11 +153,11 @@ impl Inner {
             seek = found.unwrap_or(seek);
         }
         if seek == 0 || seek >= self.identity.len {
-            return Ok(Vec::new());
+            return Ok(Default::default());
         }
         let key = self.key_at(seek)?;
         let payload = self.payload(&key)?;
-        read_infos(&payload, usize::from(key.keylen), &self.options.limits)
+        read_infos_and_rules(&payload, usize::from(key.keylen), &self.options.limits)
             .map_err(|error| error.in_object("StreamerInfo"))
     }
 
@@ -160,15 +165,18 @@ impl Inner {
         Ok(Registry::new(self.load_infos()?, self.header.version))
     }
 
+    /// What stands at an offset: a key, or the mark of a gap.
+    pub(super) fn record_at(&self, at: u64) -> Result<Record> {
+        let first = self.read_up_to(at, 512)?;
+        Key::parse_record(&first).or_else(|_| self.read_up_to(at, 1 << 16).and_then(|more| Key::parse_record(&more)))
+    }
+
     pub(super) fn walk(&self) -> Result<Vec<(u64, Record)>> {
         let mut records = Vec::new();
         let mut at = u64::from(self.header.begin);
         let end = if self.recovered { self.identity.len } else { self.header.end.min(self.identity.len) };
         while at + 4 <= end {
-            let first = self.read_up_to(at, 512)?;
-            let parsed = Key::parse_record(&first)
-                .or_else(|_| self.read_up_to(at, 1 << 16).and_then(|more| Key::parse_record(&more)));
-            let record = match parsed {
+            let record = match self.record_at(at) {
                 Ok(record) => record,
                 Err(_) if self.recovered => break,
                 Err(error) => return Err(error.at(at)),

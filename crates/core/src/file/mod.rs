@@ -17,8 +17,8 @@ use crate::schema::{Registry, StreamerInfo};
 use crate::session::Session;
 use crate::tree::Tree;
 use crate::wire::Limits;
-use listing::{Listing, split_cycle};
-pub(crate) use listing::{distance, is_directory};
+use listing::Listing;
+pub(crate) use listing::{distance, is_directory, split_cycle};
 
 /// How a file is opened.
 ///
@@ -279,6 +279,16 @@ impl File {
     /// The infos in the file's StreamerInfo record, in its order.
     pub fn infos(&self) -> Result<Vec<StreamerInfo>> {
         self.0.load_infos().map_err(|error| self.name(error))
+    }
+
+    /// The infos, and the rules of schema evolution that stand beside them.
+    pub(crate) fn infos_and_rules(&self) -> Result<(Vec<StreamerInfo>, Vec<String>)> {
+        self.0.load_infos_and_rules().map_err(|error| self.name(error))
+    }
+
+    /// What stands at an offset.
+    pub(crate) fn record_at(&self, at: u64) -> Result<Record> {
+        self.0.record_at(at).map_err(|error| self.name(error))
     }
 
     /// Reads an object by `path;cycle`, as named members.

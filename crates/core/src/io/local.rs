@@ -3,7 +3,7 @@
 //! A mapped file that is cut short by someone else kills the process; a positioned read returns an error. It is also as
 //! fast, but for bytes that are hot and uncompressed.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, IoSlice};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
@@ -51,13 +51,20 @@ impl LocalFile {
         Self::with(path.as_ref(), OpenOptions::new().read(true))
     }
 
-    /// Creates a file to write (and read back); one that is there is cut to nothing.
+    /// Creates a file to write (and read back); one that is there is cut to nothing. Whoever writes has the file alone: it is
+    /// locked until this value is dropped.
     ///
     /// # Errors
     ///
-    /// Those of [`open`](Self::open).
+    /// Those of [`open`](Self::open); [`ErrorKind::Denied`] where another writer has it.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
-        Self::with(path.as_ref(), OpenOptions::new().read(true).write(true).create(true).truncate(true))
+        // Not cut before it is known that nobody else writes it.
+        let mut file =
+            Self::with(path.as_ref(), OpenOptions::new().read(true).write(true).create(true).truncate(false))?;
+        file.lock()?;
+        file.set_len(0)?;
+        file.opened_bytes = 0;
+        Ok(file)
     }
 
     /// Creates a file to write (and read back), unless there is one.
@@ -66,16 +73,30 @@ impl LocalFile {
     ///
     /// [`ErrorKind::Exists`] if there is one, else those of [`open`](Self::open).
     pub fn create_new(path: impl AsRef<Path>) -> Result<Self> {
-        Self::with(path.as_ref(), OpenOptions::new().read(true).write(true).create_new(true))
+        let file = Self::with(path.as_ref(), OpenOptions::new().read(true).write(true).create_new(true))?;
+        file.lock()?;
+        Ok(file)
     }
 
-    /// Opens a file to read and write.
+    /// Opens a file to read and write, and locks it as [`create`](Self::create) does.
     ///
     /// # Errors
     ///
-    /// Those of [`open`](Self::open).
+    /// Those of [`create`](Self::create).
     pub fn update(path: impl AsRef<Path>) -> Result<Self> {
-        Self::with(path.as_ref(), OpenOptions::new().read(true).write(true))
+        let file = Self::with(path.as_ref(), OpenOptions::new().read(true).write(true))?;
+        file.lock()?;
+        Ok(file)
+    }
+
+    fn lock(&self) -> Result<()> {
+        match self.file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                self.named(Err(Error::new(ErrorKind::Denied, "another writer has the file open")))
+            }
+            // File systems without locks are no reason not to write.
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+        }
     }
 
     fn with(path: &Path, options: &OpenOptions) -> Result<Self> {
@@ -203,6 +224,13 @@ impl LocalFile {
 /// A file that is shorter than it was.
 fn changed(expected: u64, found: u64) -> Error {
     Error::new(ErrorKind::Changed, "the file was cut short while it was open").wanted(expected, found)
+}
+
+impl Drop for LocalFile {
+    fn drop(&mut self) {
+        // A process that was forked meanwhile would keep the lock.
+        let _ = self.file.unlock();
+    }
 }
 
 impl Store for LocalFile {

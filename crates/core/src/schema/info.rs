@@ -97,14 +97,23 @@ pub enum Detail {
     Plain,
 }
 
-/// Reads the payload of the StreamerInfo record. Entries that are no infos (rules of schema evolution) are left out.
+/// Reads the payload of the StreamerInfo record.
 ///
 /// # Errors
 ///
 /// [`Malformed`](crate::ErrorKind::Malformed) where the list contradicts the format.
 pub fn read_infos(payload: &[u8], keylen: usize, limits: &Limits) -> Result<Vec<StreamerInfo>> {
+    read_infos_and_rules(payload, keylen, limits).map(|(infos, _)| infos)
+}
+
+/// The same, with the rules of schema evolution that stand beside the infos, as text. Nothing else is known to be there.
+pub(crate) fn read_infos_and_rules(
+    payload: &[u8],
+    keylen: usize,
+    limits: &Limits,
+) -> Result<(Vec<StreamerInfo>, Vec<String>)> {
     let mut reader = Reader::with_origin(payload, keylen);
-    let mut infos = Vec::new();
+    let (mut infos, mut rules) = (Vec::new(), Vec::new());
     let frame = reader.frame()?;
     if frame.class_version() > 3 {
         object(&mut reader)?;
@@ -117,6 +126,11 @@ pub fn read_infos(payload: &[u8], keylen: usize, limits: &Limits) -> Result<Vec<
         if let Slot::Object { class, end, .. } = reader.slot(0)? {
             match (class, end) {
                 (b"TStreamerInfo", _) => infos.push(read_info(&mut reader, limits)?),
+                // Rules that cannot be read are no reason to miss the classes.
+                (b"TList", Some(end)) => {
+                    let _ = read_rules(&mut reader, &mut rules);
+                    reader.seek(end)?;
+                }
                 (_, Some(end)) => reader.seek(end)?,
                 (_, None) => {
                     return Err(Error::malformed("an entry of the list has no length").at(reader.position() as u64));
@@ -130,7 +144,26 @@ pub fn read_infos(payload: &[u8], keylen: usize, limits: &Limits) -> Result<Vec<
             reader.string()?;
         }
     }
-    Ok(infos)
+    Ok((infos, rules))
+}
+
+/// The texts of a `TList` of `TObjString`.
+fn read_rules(reader: &mut Reader<'_>, rules: &mut Vec<String>) -> Result<()> {
+    reader.frame()?;
+    object(reader)?;
+    reader.string()?;
+    for _ in 0..reader.count()? {
+        if let Slot::Object { class: b"TObjString", end, .. } = reader.slot(0)? {
+            reader.frame()?;
+            object(reader)?;
+            rules.push(String::from_utf8_lossy(reader.string()?).into_owned());
+            if let Some(end) = end {
+                reader.seek(end)?;
+            }
+        }
+        reader.string()?;
+    }
+    Ok(())
 }
 
 fn read_info(reader: &mut Reader<'_>, limits: &Limits) -> Result<StreamerInfo> {
@@ -263,23 +296,44 @@ pub(crate) fn named(reader: &mut Reader<'_>) -> Result<(String, String)> {
 /// ```
 /// use sapwood::schema::{StreamerInfo, read_infos, write_infos};
 /// let named = StreamerInfo::of_root("TNamed").unwrap();
-/// let payload = write_infos([&**named], 64);
+/// let payload = write_infos([&**named], &[], 64);
 /// assert_eq!(read_infos(&payload, 64, &sapwood::wire::Limits::default())?, [(**named).clone()]);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
-pub fn write_infos<'a>(infos: impl IntoIterator<Item = &'a StreamerInfo>, keylen: usize) -> Vec<u8> {
+pub fn write_infos<'a>(infos: impl IntoIterator<Item = &'a StreamerInfo>, rules: &[String], keylen: usize) -> Vec<u8> {
     let infos: Vec<_> = infos.into_iter().collect();
     let mut writer = Writer::with_origin(keylen);
     writer.framed(5, |list| {
         write_object(list, 0);
         list.string(b"");
-        list.u32(infos.len() as u32);
+        list.u32(infos.len() as u32 + u32::from(!rules.is_empty()));
         for info in &infos {
             list.object("TStreamerInfo", |writer| write_info(writer, info));
             list.string(b"");
         }
+        if !rules.is_empty() {
+            list.object("TList", |writer| write_rules(writer, rules));
+            list.string(b"");
+        }
     });
     writer.into_bytes()
+}
+
+fn write_rules(writer: &mut Writer, rules: &[String]) {
+    writer.framed(5, |list| {
+        write_object(list, 0);
+        list.string(b"listOfRules");
+        list.u32(rules.len() as u32);
+        for rule in rules {
+            list.object("TObjString", |writer| {
+                writer.framed(1, |text| {
+                    write_object(text, 0);
+                    text.string(rule.as_bytes());
+                });
+            });
+            list.string(b"");
+        }
+    });
 }
 
 fn write_info(writer: &mut Writer, info: &StreamerInfo) {

@@ -23,6 +23,7 @@ pub(crate) use custom::is_custom;
 pub use draft::{Datum, Draft};
 pub use encode::Encoder;
 pub use execute::{Machine, Order};
+pub(crate) use info::read_infos_and_rules;
 pub use info::{Detail, Element, StreamerInfo, read_infos, write_infos};
 pub(crate) use numbers::NumberMap;
 pub use objects::{ObjectRow, Objects};

@@ -4,12 +4,18 @@
 //! A save writes what refers to it: records of trees, lists of keys, and the header last.
 
 mod branch;
+mod clustering;
 mod file;
+mod folder;
 mod record;
+mod save;
 mod seal;
+mod shared;
 mod space;
 mod tree;
+mod update;
 
 pub use branch::{BranchKind, BranchSpec, Item, Values};
+pub use clustering::Every;
 pub use file::{FileWriter, WriteOptions};
 pub use tree::{TreeOptions, TreeWriter};

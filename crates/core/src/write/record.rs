@@ -22,7 +22,7 @@ pub(super) fn draft(tree: &TreeState) -> Draft {
     }
     let sum = |of: fn(&BranchState) -> u64| tree.branches.iter().map(of).sum::<u64>() as i64;
     let (total, zipped) = (sum(|branch| branch.tot_bytes), sum(|branch| branch.zip_bytes));
-    let (range_ends, range_sizes, auto_flush) = clusters(&tree.clusters);
+    let (range_ends, range_sizes, auto_flush) = clusters(&tree.clusters, tree.auto_flush.to_root());
     Draft::new("TTree")
         .with("fName", Arc::clone(&tree.name))
         .with("fTitle", Arc::clone(&tree.title))
@@ -46,7 +46,7 @@ pub(super) fn draft(tree: &TreeState) -> Draft {
         .with("fNClusterRange", range_ends.len() as i64)
         .with("fMaxEntries", 1_000_000_000_000_i64)
         .with("fMaxEntryLoop", 1_000_000_000_000_i64)
-        .with("fAutoSave", -300_000_000_i64)
+        .with("fAutoSave", tree.auto_save.to_root())
         .with("fAutoFlush", auto_flush)
         .with("fEstimate", 1_000_000_i64)
         .with("fClusterRangeEnd", range_ends)
@@ -59,14 +59,13 @@ fn list(items: Vec<Datum>) -> Draft {
     Draft::new("TObjArray").with("items", items)
 }
 
-/// Ranges of clusters of one size: the last entry of each and its size, and the size of those behind the last range.
+/// Ranges of clusters of one size: the last entry of each and its size, and the size of those behind the last range; `unknown`
+/// where there is none yet.
 ///
 /// Source: `TTree::MarkEventCluster`, `TTree::TClusterIterator`.
-fn clusters(sizes: &[u64]) -> (Vec<i64>, Vec<i64>, i64) {
-    /// What ROOT writes for a tree that has not been flushed.
-    const DEFAULT: i64 = -30_000_000;
+fn clusters(sizes: &[u64], unknown: i64) -> (Vec<i64>, Vec<i64>, i64) {
     let (mut ends, mut range_sizes) = (Vec::new(), Vec::new());
-    let Some((&last, before)) = sizes.split_last() else { return (ends, range_sizes, DEFAULT) };
+    let Some((&last, before)) = sizes.split_last() else { return (ends, range_sizes, unknown) };
     let mut entries = 0;
     for (index, &size) in before.iter().enumerate() {
         entries += size;
@@ -183,12 +182,13 @@ mod tests {
 
     #[test]
     fn clusters_of_one_size_are_one_range() {
-        assert_eq!(clusters(&[]), (vec![], vec![], -30_000_000));
-        assert_eq!(clusters(&[7]), (vec![], vec![], 7));
-        assert_eq!(clusters(&[10, 10, 10, 4]), (vec![], vec![], 10));
-        assert_eq!(clusters(&[10, 10, 20, 20, 5]), (vec![19], vec![10], 20));
-        assert_eq!(clusters(&[10, 20]), (vec![9], vec![10], 20));
-        assert_eq!(clusters(&[20, 10, 10]), (vec![19], vec![20], 10));
-        assert_eq!(clusters(&[5, 3, 9, 2]), (vec![4, 7], vec![5, 3], 9));
+        let sizes = |sizes: &[u64]| clusters(sizes, -30_000_000);
+        assert_eq!(sizes(&[]), (vec![], vec![], -30_000_000));
+        assert_eq!(sizes(&[7]), (vec![], vec![], 7));
+        assert_eq!(sizes(&[10, 10, 10, 4]), (vec![], vec![], 10));
+        assert_eq!(sizes(&[10, 10, 20, 20, 5]), (vec![19], vec![10], 20));
+        assert_eq!(sizes(&[10, 20]), (vec![9], vec![10], 20));
+        assert_eq!(sizes(&[20, 10, 10]), (vec![19], vec![20], 10));
+        assert_eq!(sizes(&[5, 3, 9, 2]), (vec![4, 7], vec![5, 3], 9));
     }
 }

@@ -54,7 +54,7 @@ impl Pending {
     }
 
     /// Bytes of memory that consecutive rows take.
-    fn bytes_of(&self, spec: &BranchSpec, rows: &Range<usize>) -> usize {
+    pub(super) fn bytes_of(&self, spec: &BranchSpec, rows: &Range<usize>) -> usize {
         let (mut span, mut bytes) = (rows.clone(), 0);
         for level in 0..self.levels.len() {
             bytes += 8 * span.len();
@@ -73,11 +73,6 @@ impl Pending {
             front = below as usize;
         }
         self.bytes.drain(..front * spec.width());
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.bytes.clear();
-        self.levels.iter_mut().for_each(Vec::clear);
     }
 
     /// What rows hold, in items or bytes.

@@ -1,5 +1,6 @@
 //! The space of a file: where records go, and what becomes of the room of those that were replaced.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::container::{BIG_FILE, Free};
@@ -73,10 +74,12 @@ impl Space {
     }
 
     /// Makes what was given up free; gives the gaps that have to be marked.
-    pub(super) fn settle(&mut self) -> &[Range<u64>] {
-        self.gaps = self.merged();
+    pub(super) fn settle(&mut self) -> Vec<Range<u64>> {
+        let merged = self.merged();
+        let before = std::mem::replace(&mut self.gaps, merged);
         self.given_up.clear();
-        &self.gaps
+        let known: HashSet<Range<u64>> = before.into_iter().collect();
+        self.gaps.iter().filter(|gap| !known.contains(gap)).cloned().collect()
     }
 
     /// The list of free segments for the header that comes next: gaps, and what lies behind the end.

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::branch::{BranchKind, BranchSpec, Values};
-use super::file::Shared;
+use super::clustering::{Clustering, Every, Next, Waiting};
 use super::seal::{Pending, SealedBranch, Sealing, seal};
+use super::shared::Shared;
 use crate::codec::{Compression, Scratch};
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
@@ -20,10 +21,13 @@ pub struct TreeOptions {
     pub title: Arc<str>,
     /// Compression of its baskets; none for the file's.
     pub compression: Option<Compression>,
-    /// A cluster ends when its rows take so many bytes before compression.
+    /// When a cluster ends: after so many entries, or after the entries that the first so many compressed bytes hold
+    /// (`TTree::SetAutoFlush`).
+    pub auto_flush: Every,
+    /// When all that was written is saved on the way (`TTree::SetAutoSave`).
+    pub auto_save: Every,
+    /// A cluster ends at the latest when its rows take so many bytes before compression: they are kept in memory until then.
     pub cluster_bytes: usize,
-    /// A cluster ends after so many entries; 0 for no such bound.
-    pub cluster_entries: u64,
     /// Bytes that a basket holds before compression, unless one entry has more.
     pub basket_bytes: usize,
 }
@@ -33,8 +37,9 @@ impl Default for TreeOptions {
         Self {
             title: "".into(),
             compression: None,
-            cluster_bytes: 64 << 20,
-            cluster_entries: 0,
+            auto_flush: Every::Bytes(30_000_000),
+            auto_save: Every::Bytes(300_000_000),
+            cluster_bytes: 128 << 20,
             basket_bytes: 512 << 10,
         }
     }
@@ -50,9 +55,15 @@ pub(super) struct TreeState {
     pub(super) entries: u64,
     /// Entries of each cluster.
     pub(super) clusters: Vec<u64>,
+    pub(super) auto_flush: Every,
+    pub(super) auto_save: Every,
     /// Key of its last record.
     pub(super) key: Option<Key>,
     pub(super) changed: bool,
+    /// Whether somebody may still add rows.
+    pub(super) is_open: bool,
+    /// Compressed bytes and entries of the last save.
+    pub(super) saved: (u64, u64),
 }
 
 /// A branch as far as it was published.
@@ -118,9 +129,18 @@ impl TreeState {
             branches: branches.collect(),
             entries: 0,
             clusters: Vec::new(),
+            auto_flush: options.auto_flush,
+            auto_save: options.auto_save,
             key: None,
             changed: true,
+            is_open: true,
+            saved: (0, 0),
         })
+    }
+
+    /// Bytes of its baskets, compressed.
+    pub(super) fn zip_bytes(&self) -> u64 {
+        self.branches.iter().map(|branch| branch.zip_bytes).sum()
     }
 }
 
@@ -149,17 +169,33 @@ pub struct TreeWriter {
     name: Arc<str>,
     specs: Vec<BranchSpec>,
     compression: Compression,
-    options: TreeOptions,
+    basket_bytes: usize,
+    clustering: Clustering,
     pending: Vec<Pending>,
     rows: usize,
+}
+
+/// Rows of all branches that wait.
+struct Rows<'a>(&'a TreeWriter);
+
+impl Waiting for Rows<'_> {
+    fn rows(&self) -> usize {
+        self.0.rows
+    }
+
+    fn bytes(&self, rows: usize) -> usize {
+        self.0.specs.iter().zip(&self.0.pending).map(|(spec, pending)| pending.bytes_of(spec, &(0..rows))).sum()
+    }
 }
 
 impl TreeWriter {
     pub(super) fn new(shared: Arc<Shared>, index: usize, state: &TreeState, options: TreeOptions) -> Self {
         let specs: Vec<_> = state.branches.iter().map(|branch| branch.spec.clone()).collect();
         let pending = specs.iter().map(|_| Pending::default()).collect();
-        let compression = options.compression.unwrap_or(shared.options.compression);
-        Self { shared, index, name: Arc::clone(&state.name), specs, compression, options, pending, rows: 0 }
+        let compression = options.compression.unwrap_or(shared.compression);
+        let clustering = Clustering::new(options.auto_flush, options.cluster_bytes);
+        let (name, basket_bytes) = (Arc::clone(&state.name), options.basket_bytes);
+        Self { shared, index, name, specs, compression, basket_bytes, clustering, pending, rows: 0 }
     }
 
     /// The branches.
@@ -182,28 +218,21 @@ impl TreeWriter {
             }
         }
         self.rows += rows;
-        let Some(size) = self.cluster_rows() else { return Ok(()) };
-        let mut done = 0;
-        let mut outcome = Ok(());
-        while outcome.is_ok() && self.rows - done >= size {
-            outcome = self.cluster(done..done + size);
-            done += size;
+        loop {
+            let mut clustering = self.clustering.clone();
+            let next = clustering.next(&Rows(self));
+            self.clustering = clustering;
+            match next {
+                Next::Wait => return Ok(()),
+                Next::Sample(rows) => {
+                    let sealed = self.seal(rows)?;
+                    let baskets = || sealed.iter().flat_map(|branch| &branch.baskets);
+                    let before = baskets().map(|basket| basket.unsealed_bytes).sum();
+                    self.clustering.sampled(before, baskets().map(|basket| basket.record.len() as u64).sum());
+                }
+                Next::Cluster(rows) => self.cluster(rows)?,
+            }
         }
-        self.rows -= done;
-        for (spec, pending) in self.specs.iter().zip(&mut self.pending) {
-            pending.drop_front(spec, done);
-        }
-        outcome
-    }
-
-    /// Rows of a cluster, where there are enough for one.
-    fn cluster_rows(&self) -> Option<usize> {
-        let bytes: usize = self.pending.iter().map(Pending::bytes).sum();
-        let by_entries = usize::try_from(self.options.cluster_entries).ok().filter(|&entries| entries > 0);
-        let by_bytes = (bytes >= self.options.cluster_bytes)
-            .then(|| (self.rows as u128 * self.options.cluster_bytes as u128 / (bytes as u128).max(1)).max(1) as usize);
-        let size = by_entries.into_iter().chain(by_bytes).min()?;
-        (self.rows >= size).then_some(size)
     }
 
     /// Where the values of each branch come from, and how many rows they are; checked before anything is kept.
@@ -260,26 +289,36 @@ impl TreeWriter {
     ///
     /// # Errors
     ///
-    /// What the sink reports. The rows are then not in the tree.
+    /// What the sink reports: the rows are still kept then. Rows that cannot be written at all are dropped.
     pub fn flush(&mut self) -> Result<()> {
-        let rows = std::mem::take(&mut self.rows);
-        let outcome = if rows > 0 { self.cluster(0..rows) } else { Ok(()) };
-        self.pending.iter_mut().for_each(Pending::clear);
-        outcome
+        if self.rows > 0 { self.cluster(self.rows) } else { Ok(()) }
     }
 
-    /// Seals rows that are kept, and writes them.
-    fn cluster(&self, rows: Range<usize>) -> Result<()> {
-        let entries = rows.len() as u64;
-        self.commit(entries, self.seal(rows).map_err(|error| error.in_object(&self.name))?)
+    /// Seals the first rows that are kept, and writes them.
+    fn cluster(&mut self, rows: usize) -> Result<()> {
+        let sealed = self.seal(0..rows);
+        let written = match sealed {
+            // The sink may take them another time.
+            Ok(sealed) => self.commit(rows as u64, sealed)?,
+            Err(error) => Err(error),
+        };
+        self.rows -= rows;
+        for (spec, pending) in self.specs.iter().zip(&mut self.pending) {
+            pending.drop_front(spec, rows);
+        }
+        written
     }
 
     fn seal(&self, rows: Range<usize>) -> Result<Vec<SealedBranch>> {
+        self.sealed(rows).map_err(|error| error.in_object(&self.name))
+    }
+
+    fn sealed(&self, rows: Range<usize>) -> Result<Vec<SealedBranch>> {
         let how = Sealing {
             tree: &self.name,
             compression: self.compression,
             datime: self.shared.now(),
-            basket_bytes: self.options.basket_bytes,
+            basket_bytes: self.basket_bytes,
         };
         let one = |scratch: &mut Scratch, (spec, pending): (&BranchSpec, &Pending)| {
             seal(spec, pending, rows.clone(), &how, scratch)
@@ -296,8 +335,9 @@ impl TreeWriter {
         }
     }
 
-    /// Reserves space, writes, and publishes.
-    fn commit(&self, rows: u64, mut sealed: Vec<SealedBranch>) -> Result<()> {
+    /// Reserves space, writes, and publishes; then saves, where it is time to. The outer result is that of the rows, the inner
+    /// that of the save.
+    fn commit(&self, rows: u64, mut sealed: Vec<SealedBranch>) -> Result<Result<()>> {
         let bytes: u64 =
             sealed.iter().flat_map(|branch| &branch.baskets).map(|basket| basket.record.len() as u64).sum();
         let (start, directory, first_entry, numbers) = {
@@ -323,7 +363,10 @@ impl TreeWriter {
             places.push(placed.collect());
         }
         records.extend(sealed.iter().flat_map(|branch| &branch.baskets).map(|basket| basket.record.as_slice()));
-        self.shared.put(start, &records)?;
+        if let Err(error) = self.shared.place(start, &records) {
+            self.shared.open_state()?.space.give_up(start..start + bytes);
+            return Err(error);
+        }
         let mut state = self.shared.open_state()?;
         let tree = &mut state.trees[self.index];
         for ((branch, sealed), places) in tree.branches.iter_mut().zip(&sealed).zip(places) {
@@ -338,12 +381,22 @@ impl TreeWriter {
         tree.entries += rows;
         tree.clusters.push(rows);
         tree.changed = true;
-        Ok(())
+        let (saved_bytes, saved_entries) = tree.saved;
+        let is_due = tree.auto_save.is_due(tree.zip_bytes() - saved_bytes, tree.entries - saved_entries);
+        Ok(if is_due { self.shared.save(&mut state) } else { Ok(()) })
     }
 
     /// Writes the rows that are kept; the tree is visible to every reader once its file is saved or closed.
     pub fn close(mut self) -> Result<()> {
         self.flush()
+    }
+}
+
+impl Drop for TreeWriter {
+    fn drop(&mut self) {
+        if let Ok(mut state) = self.shared.open_state() {
+            state.trees[self.index].is_open = false;
+        }
     }
 }
 

@@ -1,0 +1,224 @@
+//! When a cluster ends.
+//!
+//! Source: `TTree::Fill`, `TTree::SetAutoFlush`, `TTree::SetAutoSave`. ROOT counts what it has compressed and closes the cluster
+//! once that is enough. Here rows are kept until their cluster is whole, so the first cluster is sized by samples: some rows are
+//! sealed to see how far they shrink. All borders follow from the rows alone, not from the steps in which they came.
+
+/// How often something is done, as `TTree::SetAutoFlush` and `SetAutoSave` take it.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::write::Every;
+/// assert_eq!(Every::from_root(-30_000_000), Every::Bytes(30_000_000));
+/// assert_eq!(Every::Entries(1000).to_root(), 1000);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Every {
+    /// After so many bytes, compressed.
+    Bytes(u64),
+    /// After so many entries.
+    Entries(u64),
+    /// Never on its own.
+    Never,
+}
+
+impl Every {
+    /// ROOT's number: bytes below zero, entries above.
+    pub fn from_root(number: i64) -> Self {
+        match number {
+            0 => Self::Never,
+            entries if entries > 0 => Self::Entries(entries as u64),
+            bytes => Self::Bytes(bytes.unsigned_abs()),
+        }
+    }
+
+    /// The number that ROOT keeps for it.
+    pub fn to_root(self) -> i64 {
+        match self {
+            Self::Bytes(bytes) => -(bytes.min(i64::MAX as u64) as i64),
+            Self::Entries(entries) => entries.min(i64::MAX as u64) as i64,
+            Self::Never => 0,
+        }
+    }
+
+    /// Whether it is time, so many bytes and entries after the last.
+    pub(super) fn is_due(self, bytes: u64, entries: u64) -> bool {
+        match self {
+            Self::Bytes(every) => bytes >= every,
+            Self::Entries(every) => entries >= every,
+            Self::Never => false,
+        }
+    }
+}
+
+/// Rows that wait, as far as clusters care.
+pub(super) trait Waiting {
+    /// How many.
+    fn rows(&self) -> usize;
+    /// Bytes of the first rows in memory: never less for more of them.
+    fn bytes(&self, rows: usize) -> usize;
+}
+
+/// One of so many chunks is sealed as a sample.
+const SAMPLED: usize = 8;
+/// Bytes of a chunk before compression: large enough to compress as a basket does.
+const CHUNK_BYTES: std::ops::RangeInclusive<u64> = (4 << 10)..=(2 << 20);
+/// Chunks in the bytes of a cluster, if nothing could be compressed.
+const CHUNKS: u64 = 16;
+
+/// Decides where clusters end.
+#[derive(Clone, Debug)]
+pub(super) struct Clustering {
+    flush: Every,
+    most_bytes: usize,
+    /// Entries of a cluster, once they are known.
+    entries: Option<usize>,
+    /// Chunks of the first cluster that were looked at, and the first row behind them.
+    chunks: usize,
+    looked_at: usize,
+    /// Bytes of the samples before and after compression.
+    sampled: (u64, u64),
+}
+
+/// What comes next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// More rows are needed.
+    Wait,
+    /// Seal these rows, to see how far they shrink.
+    Sample(std::ops::Range<usize>),
+    /// So many rows are a cluster.
+    Cluster(usize),
+}
+
+impl Clustering {
+    pub(super) fn new(flush: Every, most_bytes: usize) -> Self {
+        let entries = match flush {
+            Every::Entries(entries) => Some(usize::try_from(entries).unwrap_or(usize::MAX).max(1)),
+            _ => None,
+        };
+        Self { flush, most_bytes: most_bytes.max(1), entries, chunks: 0, looked_at: 0, sampled: (0, 0) }
+    }
+
+    /// Notes what a sample took before and after compression.
+    pub(super) fn sampled(&mut self, before: u64, after: u64) {
+        self.sampled.0 += before;
+        self.sampled.1 += after;
+    }
+
+    /// What to do with the rows that wait. To be asked again after anything but [`Next::Wait`].
+    pub(super) fn next(&mut self, waiting: &impl Waiting) -> Next {
+        let rows = waiting.rows();
+        // One entry may be larger than all bounds.
+        let capped = rows_of(waiting, self.most_bytes).map(|rows| rows.max(1));
+        let found = match (self.entries, self.flush) {
+            (Some(entries), _) => {
+                let entries = capped.map_or(entries, |capped| entries.min(capped));
+                return if rows >= entries { Next::Cluster(entries) } else { Next::Wait };
+            }
+            (None, Every::Bytes(bytes)) => {
+                let chunk = (bytes / CHUNKS).clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end()) as usize;
+                loop {
+                    let end = rows_of(waiting, chunk.saturating_mul(self.chunks + 1));
+                    let Some(end) = end.filter(|&end| capped.is_none_or(|capped| end <= capped)) else { break capped };
+                    let start = std::mem::replace(&mut self.looked_at, end);
+                    self.chunks += 1;
+                    if (self.chunks - 1).is_multiple_of(SAMPLED) && end > start {
+                        return Next::Sample(start..end);
+                    }
+                    let (before, after) = self.sampled;
+                    let packed = waiting.bytes(end) as u128 * u128::from(after) / u128::from(before.max(1));
+                    if packed >= u128::from(bytes) {
+                        break Some(end);
+                    }
+                }
+            }
+            (None, _) => capped,
+        };
+        let Some(rows) = found else { return Next::Wait };
+        if matches!(self.flush, Every::Bytes(_)) {
+            self.entries = Some(rows);
+        }
+        Next::Cluster(rows)
+    }
+}
+
+/// The fewest rows that have so many bytes; none where all that wait have less.
+fn rows_of(waiting: &impl Waiting, bytes: usize) -> Option<usize> {
+    let (mut low, mut high) = (0, waiting.rows());
+    if waiting.bytes(high) < bytes {
+        return None;
+    }
+    while low < high {
+        let middle = low.midpoint(high);
+        if waiting.bytes(middle) >= bytes { high = middle } else { low = middle + 1 }
+    }
+    Some(high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of ten bytes.
+    struct Rows(usize);
+
+    impl Waiting for Rows {
+        fn rows(&self) -> usize {
+            self.0
+        }
+
+        fn bytes(&self, rows: usize) -> usize {
+            10 * rows
+        }
+    }
+
+    /// Clusters of rows that come in steps and shrink to a half.
+    fn clusters(mut policy: Clustering, step: usize, all: usize) -> Vec<usize> {
+        let (mut waiting, mut found) = (Rows(0), Vec::new());
+        for _ in 0..all / step {
+            waiting.0 += step;
+            loop {
+                match policy.next(&waiting) {
+                    Next::Wait => break,
+                    Next::Sample(rows) => policy.sampled(10 * rows.len() as u64, 5 * rows.len() as u64),
+                    Next::Cluster(rows) => {
+                        found.push(rows);
+                        waiting.0 -= rows;
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn borders_do_not_depend_on_the_steps() {
+        for policy in [
+            Clustering::new(Every::Bytes(100_000), 1 << 20),
+            Clustering::new(Every::Bytes(100_000), 90_000),
+            Clustering::new(Every::Entries(777), 1 << 20),
+            Clustering::new(Every::Entries(77_777), 10_000),
+            Clustering::new(Every::Never, 123_456),
+        ] {
+            let whole = clusters(policy.clone(), 90_000, 90_000);
+            assert!(whole.len() > 1);
+            for step in [1, 1000, 4500] {
+                assert_eq!(clusters(policy.clone(), step, 90_000), whole, "{policy:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_cluster_has_the_bytes_after_compression() {
+        let found = clusters(Clustering::new(Every::Bytes(100_000), 1 << 30), 90_000, 90_000);
+        assert_eq!(found[0], found[1]);
+        assert!((20_000..21_000).contains(&found[0]), "{found:?}");
+    }
+
+    #[test]
+    fn a_row_above_the_bound_is_a_cluster() {
+        assert_eq!(clusters(Clustering::new(Every::Never, 3), 5, 5), [1; 5]);
+    }
+}

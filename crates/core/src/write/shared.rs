@@ -1,0 +1,367 @@
+//! What a file and its trees share: the sink, the space, the directories, and how a record is put in its place.
+
+use std::collections::HashMap;
+use std::io::IoSlice;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::file::WriteOptions;
+use super::folder::Folder;
+use super::space::Space;
+use super::tree::TreeState;
+use crate::codec::{self, Compression, Scratch};
+use crate::container::{BIG_FILE, Directory, Header, Key, datime};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file::{File, is_directory};
+use crate::io::Sink;
+use crate::schema::{Draft, Encoder, StreamerInfo};
+use crate::wire::Reader;
+
+/// What a file and its trees share.
+pub(super) struct Shared {
+    pub(super) sink: Box<dyn Sink>,
+    pub(super) options: WriteOptions,
+    pub(super) compression: Compression,
+    pub(super) name: Arc<str>,
+    /// The file as it was before, where one is updated.
+    pub(super) before: Option<File>,
+    pub(super) state: Mutex<State>,
+}
+
+/// What changes under the lock.
+pub(super) struct State {
+    pub(super) space: Space,
+    pub(super) header: Header,
+    pub(super) folders: Vec<Folder>,
+    /// Places of directories by their path.
+    pub(super) places: HashMap<String, usize>,
+    pub(super) infos: Vec<Arc<StreamerInfo>>,
+    /// Rules of schema evolution that the file had.
+    pub(super) rules: Vec<String>,
+    pub(super) infos_changed: bool,
+    pub(super) trees: Vec<TreeState>,
+    pub(super) closed: bool,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Objects below that many bytes are not worth compressing (`TKey`).
+const LEAST_COMPRESSED_BYTES: usize = 256;
+
+impl State {
+    /// The state of a file with this root directory.
+    pub(super) fn new(space: Space, header: Header, root: Folder) -> Self {
+        Self {
+            space,
+            header,
+            folders: vec![root],
+            places: HashMap::from([(String::new(), 0)]),
+            infos: Vec::new(),
+            rules: Vec::new(),
+            infos_changed: false,
+            trees: Vec::new(),
+            closed: false,
+        }
+    }
+
+    /// Where a directory's record is.
+    pub(super) fn folder_seek(&self, folder: usize) -> u64 {
+        self.folders[folder].record.seek_dir
+    }
+
+    /// Adds a directory to those that are known.
+    fn know(&mut self, folder: Folder) -> usize {
+        self.places.insert(folder.path.clone(), self.folders.len());
+        self.folders.push(folder);
+        self.folders.len() - 1
+    }
+
+    /// The tree whose record a key of this session is.
+    pub(super) fn tree_of(&self, key: &Key) -> Option<&TreeState> {
+        self.trees.iter().find(|tree| tree.key.as_ref().is_some_and(|known| known.seek_key == key.seek_key))
+    }
+
+    /// Forgets what keys of a directory held: they were deleted.
+    pub(super) fn forget(&mut self, folder: usize, keys: &[Key]) {
+        let of = |key: &Key| self.trees.iter().position(|tree| tree.key.as_ref() == Some(key));
+        for index in keys.iter().filter_map(of).collect::<Vec<_>>() {
+            self.trees[index].key = None;
+            self.trees[index].changed = false;
+        }
+        for key in keys.iter().filter(|key| is_directory(&key.class)) {
+            let above = &self.folders[folder].path;
+            let path = if above.is_empty() { key.name.to_string() } else { format!("{above}/{}", key.name) };
+            let below = format!("{path}/");
+            for folder in
+                self.folders.iter_mut().filter(|folder| folder.path == path || folder.path.starts_with(&below))
+            {
+                self.places.remove(&folder.path);
+                folder.changed = false;
+            }
+        }
+    }
+
+    /// Notes classes that an object takes to be read.
+    pub(super) fn describe(&mut self, classes: impl IntoIterator<Item = Arc<StreamerInfo>>) {
+        for class in classes {
+            let same = |known: &StreamerInfo| {
+                known.name == class.name && known.version == class.version && known.checksum == class.checksum
+            };
+            if !self.infos.iter().any(|known| Arc::ptr_eq(known, &class) || same(known)) {
+                self.infos.push(class);
+                self.infos_changed = true;
+            }
+        }
+    }
+}
+
+impl Shared {
+    pub(super) fn placed(&self, error: Error) -> Error {
+        error.in_file(Arc::clone(&self.name))
+    }
+
+    /// The state, for as long as the file is open.
+    pub(super) fn open_state(&self) -> Result<MutexGuard<'_, State>> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.closed {
+            return Err(self.placed(Error::new(ErrorKind::Mismatch, "the file is closed")));
+        }
+        Ok(state)
+    }
+
+    pub(super) fn now(&self) -> u32 {
+        if self.options.reproducible { datime(0) } else { datime(seconds()) }
+    }
+
+    pub(super) fn uuid(&self) -> [u8; 16] {
+        if self.options.reproducible { [0; 16] } else { new_uuid() }
+    }
+
+    pub(super) fn put(&self, at: u64, parts: &[&[u8]]) -> Result<()> {
+        let parts: Vec<IoSlice<'_>> = parts.iter().map(|part| IoSlice::new(part)).collect();
+        self.sink.write_at(at, &parts).map_err(|error| self.placed(error.at(at)))
+    }
+
+    /// Marks a range as a gap, so that whoever walks the records steps over it.
+    pub(super) fn mark_gap(&self, gap: &Range<u64>) -> Result<()> {
+        /// A mark is a 32-bit number.
+        const LONGEST: u64 = 2_000_000_000;
+        let mut start = gap.start;
+        while start < gap.end {
+            let left = gap.end - start;
+            // What is left over must hold a mark itself.
+            let bytes = if left <= LONGEST { left } else { LONGEST.min(left - 4) };
+            self.put(start, &[&(-(bytes as i64) as i32).to_be_bytes()])?;
+            start += bytes;
+        }
+        Ok(())
+    }
+
+    /// Writes what stands at `at`: a gap until all of it but its first word is written, then records. Whoever finds the file
+    /// after the death of this process finds either.
+    ///
+    /// # Errors
+    ///
+    /// What the sink reports. The room is then free again after the next save.
+    pub(super) fn place(&self, at: u64, parts: &[&[u8]]) -> Result<()> {
+        /// The length of the first record.
+        const WORD: usize = 4;
+        let bytes: usize = parts.iter().map(|part| part.len()).sum();
+        self.mark_gap(&(at..at + bytes as u64))?;
+        let Some((first, rest)) = parts.split_first().filter(|(first, _)| first.len() >= WORD) else {
+            return Err(self.placed(Error::mismatch("a record without a key")));
+        };
+        let (word, behind) = first.split_at(WORD);
+        let mut body = vec![behind];
+        body.extend_from_slice(rest);
+        self.put(at + WORD as u64, &body)?;
+        self.put(at, &[word])
+    }
+
+    /// [`place`](Self::place), and the room given up where that fails.
+    fn place_or_give_up(&self, state: &mut State, at: u64, parts: &[&[u8]]) -> Result<()> {
+        self.place(at, parts).inspect_err(|_| {
+            let bytes: usize = parts.iter().map(|part| part.len()).sum();
+            state.space.give_up(at..at + bytes as u64);
+        })
+    }
+
+    /// The directory that holds `path`, and the name in it.
+    pub(super) fn folder_of<'p>(&self, state: &mut State, path: &'p str) -> Result<(usize, &'p str)> {
+        let path = path.trim_matches('/');
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        if name.is_empty() {
+            return Err(self.placed(Error::mismatch("an object needs a name")));
+        }
+        Ok((self.folder(state, folder)?, name))
+    }
+
+    /// The directory of a path, made where it is missing.
+    pub(super) fn folder(&self, state: &mut State, path: &str) -> Result<usize> {
+        self.find_folder(state, path, true)?.ok_or_else(|| self.placed(Error::not_found(format!("no key {path:?}"))))
+    }
+
+    /// The directory of a path; none where there is none and none is to be made.
+    pub(super) fn find_folder(&self, state: &mut State, path: &str, make: bool) -> Result<Option<usize>> {
+        let mut at = 0;
+        let mut done = String::new();
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            if !done.is_empty() {
+                done.push('/');
+            }
+            done.push_str(name);
+            if let Some(&known) = state.places.get(&done) {
+                at = known;
+                continue;
+            }
+            let newest = state.folders[at].named(name, None).max_by_key(|key| key.cycle).cloned();
+            at = match newest {
+                Some(key) if is_directory(&key.class) => self.load_folder(state, &key, done.clone())?,
+                Some(_) => {
+                    let words = format!("{done:?} is an object, and no directory");
+                    return Err(self.placed(Error::new(ErrorKind::Exists, words)));
+                }
+                None if make => self.make_folder(state, at, name, done.clone())?,
+                None => return Ok(None),
+            };
+        }
+        Ok(Some(at))
+    }
+
+    /// A directory that the file had before.
+    fn load_folder(&self, state: &mut State, key: &Key, path: String) -> Result<usize> {
+        let Some(file) = &self.before else {
+            return Err(self.placed(Error::not_found(format!("no key {path:?}"))));
+        };
+        let payload = file.payload(key)?;
+        let record =
+            Directory::read(&mut Reader::new(&payload)).map_err(|error| self.placed(error.in_object(&path)))?;
+        let keys = file.keys_in(&path, false)?.into_iter().map(|found| found.key).collect();
+        Ok(state.know(Folder::new(path, key, record, payload.len(), keys)))
+    }
+
+    fn make_folder(&self, state: &mut State, parent: usize, name: &str, path: String) -> Result<usize> {
+        let now = self.now();
+        let record = Directory {
+            created: now,
+            modified: now,
+            seek_parent: state.folder_seek(parent),
+            uuid: self.uuid(),
+            ..Directory::default()
+        };
+        let key = self.key(state, "TDirectory", &name.into(), &"".into());
+        let bytes = record.to_bytes().len();
+        let key = self.reserve(state, parent, key, bytes, bytes)?;
+        let record = Directory { seek_dir: key.seek_key, nbytes_name: u32::from(key.keylen), ..record };
+        self.place_or_give_up(state, key.seek_key, &[&key.to_bytes(), &record.to_bytes()])?;
+        let mut folder = Folder::new(path, &key, record, bytes, Vec::new());
+        folder.changed = true;
+        state.folders[parent].add(key);
+        Ok(state.know(folder))
+    }
+
+    /// A key without place and lengths. Whether its offsets are wide is decided here, since its length moves positions in the
+    /// payload: no record is longer than the margin.
+    pub(super) fn key(&self, state: &State, class: &str, name: &Arc<str>, title: &Arc<str>) -> Key {
+        const MARGIN: u64 = 1 << 30;
+        Key {
+            version: if state.space.end() > BIG_FILE - MARGIN { 1004 } else { 4 },
+            class: class.into(),
+            name: Arc::clone(name),
+            title: Arc::clone(title),
+            datime: self.now(),
+            ..Key::default()
+        }
+    }
+
+    /// Room for a record: the key with place and lengths.
+    pub(super) fn reserve(
+        &self,
+        state: &mut State,
+        folder: usize,
+        key: Key,
+        objlen: usize,
+        stored: usize,
+    ) -> Result<Key> {
+        let key = Key { objlen: objlen as u32, seek_pdir: state.folder_seek(folder), ..key };
+        let key = key.sized(stored as u32);
+        let (at, rest) = state.space.take(u64::from(key.nbytes));
+        if let Some(rest) = rest {
+            self.mark_gap(&rest)?;
+        }
+        Ok(Key { seek_key: at, ..key })
+    }
+
+    /// Writes a record: compressed where that makes it smaller and it is large enough.
+    pub(super) fn put_record(&self, state: &mut State, folder: usize, key: Key, payload: &[u8]) -> Result<Key> {
+        let mut packed = Vec::new();
+        let is_packed = payload.len() > LEAST_COMPRESSED_BYTES
+            && codec::deflate(payload, self.compression, &mut packed, &mut Scratch::default())?;
+        let stored = if is_packed { &packed } else { payload };
+        self.put_stored(state, folder, key, payload.len(), stored)
+    }
+
+    /// Writes a record whose payload is as it is to stand on storage.
+    pub(super) fn put_stored(
+        &self,
+        state: &mut State,
+        folder: usize,
+        key: Key,
+        objlen: usize,
+        stored: &[u8],
+    ) -> Result<Key> {
+        let key = self.reserve(state, folder, key, objlen, stored.len())?;
+        self.place_or_give_up(state, key.seek_key, &[&key.to_bytes(), stored])?;
+        Ok(key)
+    }
+
+    /// Writes an object under a name, with the next cycle, or in place of `old`.
+    pub(super) fn write_object(
+        &self,
+        state: &mut State,
+        folder: usize,
+        name: &str,
+        title: &Arc<str>,
+        object: &Arc<Draft>,
+        old: Option<&Key>,
+    ) -> Result<Key> {
+        let cycle = old.map_or_else(|| state.folders[folder].next_cycle(name), |old| Ok(old.cycle))?;
+        let key = Key { cycle, ..self.key(state, object.class(), &name.into(), title) };
+        let keylen = usize::from(key.clone().sized(0).keylen);
+        let (payload, classes) = Encoder::record(keylen, object).map_err(|error| self.placed(error.in_object(name)))?;
+        let key = self.put_record(state, folder, key, &payload)?;
+        state.describe(classes);
+        match old {
+            Some(old) => {
+                state.folders[folder].replace(old, key.clone());
+                state.space.give_up(old.seek_key..old.seek_key + u64::from(old.nbytes));
+            }
+            None => state.folders[folder].add(key.clone()),
+        }
+        Ok(key)
+    }
+}
+
+/// Seconds since 1970.
+pub(super) fn seconds() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// A UUID that no other file has: the random kind of RFC 9562.
+pub(super) fn new_uuid() -> [u8; 16] {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    let mut uuid = [0; 16];
+    for half in uuid.chunks_mut(8) {
+        let mut hasher = RandomState::new().build_hasher();
+        hasher.write_u64(seconds());
+        hasher.write_u32(std::process::id());
+        half.copy_from_slice(&hasher.finish().to_be_bytes());
+    }
+    uuid[6] = uuid[6] & 0x0f | 0x40;
+    uuid[8] = uuid[8] & 0x3f | 0x80;
+    uuid
+}

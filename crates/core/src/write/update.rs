@@ -1,0 +1,163 @@
+//! A file that is there already: opened to be changed in place; what is deleted, and what is copied as it is.
+//!
+//! Source: `TFile::Init` (mode `UPDATE`), `TKey::Delete`, `TDirectoryFile::ReadKeys`.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use super::file::{FileWriter, WriteOptions};
+use super::folder::Folder;
+use super::shared::{Shared, State};
+use super::space::Space;
+use crate::codec::Compression;
+use crate::container::{Key, Record};
+use crate::error::{Error, Result};
+use crate::file::{File, OpenOptions, is_directory, split_cycle};
+use crate::io::{Sink, Store};
+use crate::tree::{BasketBytes, is_tree};
+
+impl Shared {
+    /// The writer of a file that is there.
+    pub(super) fn open(store: Arc<dyn Store>, sink: Box<dyn Sink>, options: WriteOptions) -> Result<Self> {
+        /// Older files have no UUID, and their directories no room for what is written today.
+        const OLDEST: i32 = 30_000;
+        let file = File::from_store(store, OpenOptions { session: options.session.clone(), ..OpenOptions::default() })?;
+        let header = file.header().clone();
+        let there = file.identity().len;
+        if header.version < OLDEST {
+            return Err(file.name(Error::unsupported("files of ROOT 2 can be read, but not updated")));
+        }
+        if file.is_recovered() || there != header.end {
+            let words = "the file was not closed, or was cut: `sapwood recover` brings back what it can";
+            return Err(file.name(Error::malformed(words).wanted(header.end, there)));
+        }
+        let root = file.root_key();
+        let at = u64::from(header.begin) + u64::from(header.nbytes_name);
+        let room = (root.seek_key + u64::from(root.nbytes)).saturating_sub(at) as usize;
+        let keys = file.keys(false)?.into_iter().map(|found| found.key).collect();
+        let folder = Folder::new(String::new(), root, file.root().clone(), room, keys);
+        let space = Space::new(header.end, gaps(&file)?);
+        let (infos, rules) = file.infos_and_rules()?;
+        let compression = options.compression.or_else(|| Compression::from_root(header.compress)).unwrap_or_default();
+        let mut state = State::new(space, header, folder);
+        state.infos = infos.into_iter().map(Arc::new).collect();
+        state.rules = rules;
+        let name = Arc::clone(&file.identity().name);
+        Ok(Self { sink, options, compression, name, before: Some(file), state: Mutex::new(state) })
+    }
+
+    /// Whether a tree that is being written stands there.
+    fn is_being_written(state: &State, key: &Key) -> bool {
+        state.tree_of(key).is_some_and(|tree| tree.is_open)
+    }
+
+    /// The room of what keys of `folder` hold, and of all below them. Cycles of a tree are states of one, whose baskets are the
+    /// same: they go with the last.
+    fn rooms_of(&self, state: &mut State, folder: usize, keys: &[Key], rooms: &mut Vec<Range<u64>>) -> Result<()> {
+        for key in keys {
+            if Self::is_being_written(state, key) {
+                return Err(self.placed(Error::mismatch("the tree is being written").in_object(&key.name)));
+            }
+            rooms.push(range(key));
+            if is_directory(&key.class) {
+                let path = &state.folders[folder].path;
+                let path = if path.is_empty() { key.name.to_string() } else { format!("{path}/{}", key.name) };
+                let Some(inside) = self.find_folder(state, &path, false)? else { continue };
+                let record = &state.folders[inside].record;
+                rooms.push(record.seek_keys..record.seek_keys + u64::from(record.nbytes_keys));
+                let below = state.folders[inside].keys().to_vec();
+                self.rooms_of(state, inside, &below, rooms)?;
+            } else if is_tree(&key.class) {
+                let goes = |other: &Key| keys.iter().any(|gone| gone.seek_key == other.seek_key);
+                let is_newest = |other: &Key| other.cycle <= key.cycle;
+                let mut cycles = state.folders[folder].named(&key.name, None);
+                if cycles.all(|other| goes(other) && is_newest(other)) {
+                    rooms.extend(self.baskets(state, key)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Room of the baskets of a tree: of those that are what the tree says.
+    fn baskets(&self, state: &State, key: &Key) -> Result<Vec<Range<u64>>> {
+        let mut rooms = Vec::new();
+        if let Some(tree) = state.tree_of(key) {
+            let baskets = tree.branches.iter().flat_map(|branch| &branch.baskets);
+            rooms.extend(baskets.map(|basket| basket.seek..basket.seek + u64::from(basket.nbytes)));
+            return Ok(rooms);
+        }
+        let Some(file) = &self.before else { return Ok(rooms) };
+        // What cannot be read cannot be freed; it goes all the same.
+        let Ok(tree) = file.tree_at(key) else { return Ok(rooms) };
+        for branch in tree.branches() {
+            for basket in branch.baskets() {
+                let BasketBytes::Stored { seek, nbytes } = basket.bytes else { continue };
+                let is_one = |record: Record| match record {
+                    Record::Key(key) => &*key.class == "TBasket" && key.seek_key == seek && key.nbytes == nbytes,
+                    Record::Gap(_) => false,
+                };
+                if nbytes > 0 && file.record_at(seek).is_ok_and(is_one) {
+                    rooms.push(seek..seek.saturating_add(u64::from(nbytes)));
+                }
+            }
+        }
+        Ok(rooms)
+    }
+}
+
+impl FileWriter {
+    /// Deletes an object, or a directory and all below it; all cycles, where `path` does not end in `;cycle`. The room is used
+    /// again after the next save.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Mismatch`](crate::ErrorKind::Mismatch) for a tree that is being written.
+    pub fn remove(&mut self, path: &str) -> Result<()> {
+        let shared = &self.shared;
+        let mut state = shared.open_state()?;
+        let state = &mut *state;
+        let path = path.trim_matches('/');
+        let (folder, text) = path.rsplit_once('/').unwrap_or(("", path));
+        let missing = || shared.placed(Error::not_found(format!("no key {path:?}")));
+        let folder = shared.find_folder(state, folder, false)?.ok_or_else(missing)?;
+        let (name, cycle) = split_cycle(text);
+        let mut keys: Vec<Key> = state.folders[folder].named(name, cycle).cloned().collect();
+        if keys.is_empty() {
+            keys = state.folders[folder].named(text, None).cloned().collect();
+        }
+        if keys.is_empty() {
+            return Err(missing());
+        }
+        let mut rooms = Vec::new();
+        shared.rooms_of(state, folder, &keys, &mut rooms)?;
+        state.folders[folder].remove(&keys);
+        state.forget(folder, &keys);
+        rooms.into_iter().for_each(|room| state.space.give_up(room));
+        Ok(())
+    }
+}
+
+fn range(key: &Key) -> Range<u64> {
+    key.seek_key..key.seek_key + u64::from(key.nbytes)
+}
+
+/// The gaps of a file, where its list of free segments is what its records say; else none, and their room stays unused.
+fn gaps(file: &File) -> Result<Vec<Range<u64>>> {
+    let end = file.header().end;
+    let mut last = u64::from(file.header().begin);
+    let mut gaps = Vec::new();
+    for free in file.free_segments()? {
+        if free.first >= end {
+            break;
+        }
+        let gap = free.first..free.last.saturating_add(1);
+        let is_marked = matches!(file.record_at(gap.start), Ok(Record::Gap(bytes)) if bytes <= gap.end - gap.start);
+        if gap.start < last || gap.end > end || !is_marked {
+            return Ok(Vec::new());
+        }
+        last = gap.end;
+        gaps.push(gap);
+    }
+    Ok(gaps)
+}
