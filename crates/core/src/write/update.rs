@@ -27,7 +27,7 @@ impl Shared {
         if header.version < OLDEST {
             return Err(file.name(Error::unsupported("files of ROOT 2 can be read, but not updated")));
         }
-        if file.is_recovered() || there != header.end {
+        if file.is_recovered() || there < header.end || !is_nothing_behind(&file) {
             let words = "the file was not closed, or was cut: `sapwood recover` brings back what it can";
             return Err(file.name(Error::malformed(words).wanted(header.end, there)));
         }
@@ -136,6 +136,20 @@ impl FileWriter {
         rooms.into_iter().for_each(|room| state.space.give_up(room));
         Ok(())
     }
+}
+
+/// Whether behind the end that the header knows there is nothing but gaps: ROOT leaves one there when it deletes what came last,
+/// and so does a writer that died before its first record was whole.
+fn is_nothing_behind(file: &File) -> bool {
+    let there = file.identity().len;
+    let mut at = file.header().end;
+    while at < there {
+        match file.record_at(at) {
+            Ok(Record::Gap(bytes)) if bytes > 0 => at = at.saturating_add(bytes),
+            _ => return false,
+        }
+    }
+    true
 }
 
 fn range(key: &Key) -> Range<u64> {

@@ -1,0 +1,269 @@
+"""Files that are there, made by real ROOT or by us, and changed in place: real ROOT reads them without a word."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rootrun import root
+
+sapwood = pytest.importorskip("sapwood")
+
+MAKE = """
+ROOT.gInterpreter.Declare("struct Plain { int i = 3; double d = 0.5; std::vector<float> v{1, 2}; };")
+file = ROOT.TFile(sys.argv[1], "RECREATE")
+for name in ("a", "b"):
+    folder = file.mkdir(name)
+    folder.cd()
+    for i in range(3):
+        h = ROOT.TH1D(f"h{i}", "a histogram", 10, 0, 1)
+        h.Fill(0.05 + i / 10)
+        h.Write()
+    folder.mkdir("deep").cd()
+    ROOT.TNamed("inner", name).Write()
+file.cd()
+ROOT.TNamed("note", "first").Write()
+ROOT.TNamed("note", "second").Write()
+tree = ROOT.TTree("tree", "of ROOT")
+plain, x = ROOT.Plain(), ROOT.std.vector("double")()
+tree.Branch("plain", plain)
+tree.Branch("x", x)
+for i in range(500):
+    plain.i = i
+    x.clear()
+    for k in range(i % 4):
+        x.push_back(i + k / 8)
+    tree.Fill()
+tree.Write()
+file.Close()
+"""
+
+LOOK = """
+def look(folder):
+    found = {}
+    for key in folder.GetListOfKeys():
+        thing = key.ReadObj()
+        name = f"{key.GetName()};{key.GetCycle()}"
+        if thing.InheritsFrom("TDirectory"):
+            found[key.GetName()] = look(thing)
+        elif thing.InheritsFrom("TTree"):
+            found[name] = sum(thing.GetEntry(i) > 0 for i in range(thing.GetEntries()))
+        elif thing.InheritsFrom("TH1"):
+            found[name] = [thing.GetBinContent(i) for i in range(12)]
+        else:
+            found[name] = str(thing.GetTitle() if thing.InheritsFrom("TNamed") else thing.GetString())
+    return found
+file = ROOT.TFile(sys.argv[1])
+assert not file.IsZombie() and not file.TestBit(ROOT.TFile.kRecovered)
+answer(look(file))
+"""
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("update") / "original.root"
+    root(MAKE, path)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def path(tmp_path: Path, original: bytes) -> Path:
+    path = tmp_path / "file.root"
+    path.write_bytes(original)
+    return path
+
+
+def test_files_of_root_are_updated(path: Path) -> None:
+    before = root(LOOK, path)
+    with sapwood.update(path) as file:
+        file["note"] = "third"
+        file["a/deep/more"] = "text"
+        file["c/d/tree"] = {"y": np.arange(1000.0), "z": [[1, 2], [3]] * 500}
+        del file["b/h1"]
+        del file["a/h0;1"]
+    after = root(LOOK, path)
+    assert after["note;3"] == "third" and after["c"] == {"d": {"tree;1": 1000}}
+    assert after["a"]["deep"] == {"inner;1": "a", "more;1": "text"}
+    assert set(after["b"]) == {"h0;1", "h2;1", "deep"} and set(after["a"]) == {"h1;1", "h2;1", "deep"}
+    assert after["note;1"] == "first" and after["note;2"] == "second" and after["tree;1"] == before["tree;1"] == 500
+    assert after["b"]["h2;1"] == before["b"]["h2;1"]
+    with sapwood.open(path) as file:
+        assert file["tree/x"].array()[7].tolist() == [7, 7.125, 7.25]
+        assert file["c/d/tree/y"].array(library="np").tolist() == np.arange(1000.0).tolist()
+
+
+def test_root_and_we_take_turns(path: Path) -> None:
+    for turn in range(3):
+        with sapwood.update(path, compression="zstd:5") as file:
+            file[f"ours{turn}"] = {"x": np.arange(100 * (turn + 1))}
+            if turn:
+                del file[f"ours{turn - 1}"]
+        root(
+            """
+file = ROOT.TFile(sys.argv[1], "UPDATE")
+file.Delete("note;*")
+ROOT.TNamed("note", "turn " + sys.argv[2]).Write()
+h = ROOT.TH1F("big" + sys.argv[2], "", 1000, 0, 1)
+h.Write()
+file.Close()
+""",
+            path,
+            turn,
+        )
+    found = root(LOOK, path)
+    assert found["note;1"] == "turn 2" and found["ours2;1"] == 300 and "ours1;1" not in found
+    assert {"big0;1", "big1;1", "big2;1", "tree;1"} <= set(found)
+
+
+def test_classes_and_rules_that_we_do_not_know_stay(path: Path) -> None:
+    lines = """
+file = ROOT.TFile(sys.argv[1])
+infos = file.GetStreamerInfoList()
+answer(sorted([info.GetName(), info.GetClassVersion(), info.GetCheckSum()] for info in infos if info.ClassName() == "TStreamerInfo"))
+"""
+    before = root(lines, path)
+    with sapwood.update(path) as file:
+        file["a/text"] = "TObjString is new here"
+    after = root(lines, path)
+    assert [*sorted([*before, *[info for info in after if info[0] == "TObjString"]])] == after
+
+
+def test_a_directory_goes_with_all_below_it(path: Path) -> None:
+    size = path.stat().st_size
+    with sapwood.update(path) as file:
+        del file["a"]
+        with pytest.raises(KeyError, match="deep"):
+            del file["a/deep"]
+    assert "a" not in root(LOOK, path)
+    with sapwood.update(path) as file:
+        file["a/h0"] = "x" * 300
+    assert path.stat().st_size < size + 8000  # the list of classes is written again
+    assert root(LOOK, path)["a"] == {"h0;1": "x" * 300}
+
+
+def test_room_is_used_again(tmp_path: Path) -> None:
+    path, sizes = tmp_path / "file.root", []
+    rng = np.random.default_rng(1)
+    with sapwood.recreate(path) as file:
+        file["keep"] = {"x": np.arange(10)}
+    for _ in range(12):
+        with sapwood.update(path, compression=None) as file:
+            for name in "abc":
+                file[name] = rng.bytes(1500).hex()
+        with sapwood.update(path) as file:
+            for name in "abc":
+                del file[name]
+        sizes.append(path.stat().st_size)
+    assert max(sizes) < sizes[1] + 2000, sizes
+    assert root(LOOK, path) == {"keep;1": 10}
+
+
+def test_trees_give_their_baskets_back_with_the_last_cycle(path: Path) -> None:
+    def free() -> int:
+        return sum(size for _, size in sapwood_gaps(path))
+
+    with sapwood.update(path) as file:
+        file["big"] = {"x": np.random.default_rng(2).random(50_000)}
+    before = free()
+    with sapwood.update(path) as file:
+        del file["big"]
+    assert free() > before + 300_000
+    assert root(LOOK, path)["tree;1"] == 500
+
+
+def sapwood_gaps(path: Path) -> list[tuple[int, int]]:
+    """Gaps that are marked, found by walking the records."""
+    content = path.read_bytes()
+    (begin, end) = struct.unpack(">ii", content[8:16])
+    at, found = begin, []
+    while at < end:
+        (nbytes,) = struct.unpack(">i", content[at : at + 4])
+        assert nbytes != 0, f"nothing stands at {at}"
+        if nbytes < 0:
+            found.append((at, -nbytes))
+        at += abs(nbytes)
+    assert at == end
+    return found
+
+
+def test_offsets_of_64_bits(tmp_path: Path) -> None:
+    """A file above 2 GB, most of it a gap without bytes on the disk."""
+    path = tmp_path / "big.root"
+    with sapwood.recreate(path) as file:
+        file["small"] = {"x": np.arange(10)}
+    content = bytearray(path.read_bytes())
+    end, size = len(content), 2_500_000_000
+    (seek_free, nbytes_free) = struct.unpack(">ii", content[16:24])
+    # The gap is not in the list of free segments: what comes next goes behind it.
+    content[12:16] = struct.pack(">i", 1_999_999_000)
+    segment = struct.pack(">hII", 1, 1_999_999_000, 2_000_000_000)
+    at = seek_free + nbytes_free - 10
+    content[at : at + 10] = segment
+    content += struct.pack(">i", -(1_999_999_000 - end))
+    path.write_bytes(content)
+    os.truncate(path, 1_999_999_000)
+    for step in range(4):
+        with sapwood.update(path, compression=None) as file:
+            file[f"folder{step}/tree"] = {"x": np.arange(1000) + step, "y": [[1.5] * (i % 3) for i in range(1000)]}
+            file[f"folder{step}/text"] = "behind 2 GB"
+            if step:
+                file["folder0/more"] = f"step {step}"
+    assert 2_000_000_000 < path.stat().st_size < size
+    found = root(LOOK, path)
+    assert found["small;1"] == 10 and found["folder0"]["more;3"] == "step 3"
+    assert [found[f"folder{step}"] | {} for step in (1, 2, 3)] == [{"tree;1": 1000, "text;1": "behind 2 GB"}] * 3
+    with sapwood.open(path) as file:
+        assert file["folder3/tree/x"].array(library="np").tolist() == list(range(3, 1003))
+
+
+def test_what_cannot_be_updated_says_why(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        sapwood.update(tmp_path / "nothing.root")
+    (tmp_path / "text.root").write_text("no ROOT file, but long enough to be read as one" * 10)
+    with pytest.raises(sapwood.errors.MalformedError, match="not a ROOT file"):
+        sapwood.update(tmp_path / "text.root")
+    with sapwood.update(path) as file:
+        with pytest.raises(OSError, match="another writer"):
+            sapwood.update(path)
+        with pytest.raises(OSError, match="another writer"):
+            sapwood.recreate(path)
+        with pytest.raises(KeyError, match="nothing"):
+            del file["nothing"]
+        with pytest.raises(OSError, match="no directory"):
+            file["note/x"] = "text"
+        tree = file.mktree("open", {"x": "f4"})
+        with pytest.raises(ValueError, match="being written"):
+            del file["open"]
+        tree.close()
+        del file["open"]
+        with pytest.raises(TypeError):
+            sapwood.update(3)
+    content = path.read_bytes()
+    path.write_bytes(content + b"\0" * 100)
+    with pytest.raises(sapwood.errors.MalformedError, match="not closed") as caught:
+        sapwood.update(path)
+    assert caught.value.found == caught.value.expected + 100
+    path.write_bytes(content[:-10])
+    with pytest.raises(sapwood.errors.MalformedError):
+        sapwood.update(path)
+    assert path.read_bytes() == content[:-10]
+
+
+def test_commands(path: Path) -> None:
+    def sapwood_command(*arguments: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-m", "sapwood", *map(str, arguments)], capture_output=True, text=True)
+
+    done = sapwood_command("rm", f"{path}:a")
+    assert done.returncode == 1 and "-r" in done.stderr
+    assert sapwood_command("rm", f"{path}:b/h0", f"{path}:nothing").returncode == 1
+    assert "h0;1" in root(LOOK, path)["b"], "nothing goes where one is missing"
+    assert sapwood_command("rm", "-rf", f"{path}:b/h0", f"{path}:nothing", f"{path}:a", f"{path}:note;1").returncode == 0
+    assert sapwood_command("mkdir", f"{path}:new/deep").returncode == 0
+    found = root(LOOK, path)
+    assert "h0;1" not in found["b"] and "a" not in found and "note;1" not in found and found["new"] == {"deep": {}}
