@@ -1,0 +1,222 @@
+//! The writer dies between any two writes, and in the middle of each: what was saved is there, whatever stands on storage.
+
+use std::io::IoSlice;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sapwood::column::Number;
+use sapwood::container::Record;
+use sapwood::io::{MemoryStore, Sink};
+use sapwood::schema::Draft;
+use sapwood::write::{BranchSpec, Every, FileWriter, TreeOptions, Values, WriteOptions};
+use sapwood::{ErrorKind, File, OpenOptions, Result, Session, read};
+
+/// Writes as they came, and how many entries were saved when.
+#[derive(Default)]
+struct Journal {
+    writes: Mutex<Vec<(u64, Vec<u8>)>>,
+    saved: Mutex<Vec<(usize, u64)>>,
+    /// No write gets through after so many.
+    most: Mutex<Option<usize>>,
+}
+
+impl Sink for Journal {
+    fn write_at(&self, offset: u64, parts: &[IoSlice<'_>]) -> Result<()> {
+        let mut writes = self.writes.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.most.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|most| writes.len() >= most) {
+            return Err(sapwood::Error::new(ErrorKind::Io, "the disk is full"));
+        }
+        writes.push((offset, parts.iter().flat_map(|part| part.iter().copied()).collect()));
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Journal {
+    fn count(&self) -> usize {
+        self.writes.lock().expect("a lock").len()
+    }
+
+    fn note(&self, entries: u64) {
+        self.saved.lock().expect("a lock").push((self.count(), entries));
+    }
+
+    /// The file after so many writes, and so many bytes of the next.
+    fn image(&self, before: &[u8], writes: usize, torn: usize) -> Vec<u8> {
+        let all = self.writes.lock().expect("a lock");
+        let mut image = before.to_vec();
+        for (index, (offset, bytes)) in all.iter().take(writes + 1).enumerate() {
+            let bytes = if index == writes { &bytes[..torn.min(bytes.len())] } else { bytes };
+            let end = *offset as usize + bytes.len();
+            if bytes.is_empty() {
+                continue;
+            }
+            image.resize(image.len().max(end), 0);
+            image[*offset as usize..end].copy_from_slice(bytes);
+        }
+        image
+    }
+}
+
+fn open(image: Vec<u8>) -> Result<File> {
+    File::from_store(Arc::new(MemoryStore::new("crash.root", image)), OpenOptions::default())
+}
+
+fn options() -> WriteOptions {
+    WriteOptions { session: Session::with_threads(1), reproducible: true, ..WriteOptions::default() }
+}
+
+/// Rows of a tree, with saves between them, and objects that are replaced and deleted.
+fn work(file: &mut FileWriter, journal: &Journal, path: &str) -> Result<()> {
+    let specs = vec![BranchSpec::number("x", Number::I32), BranchSpec::text("text")];
+    let wish = TreeOptions { auto_flush: Every::Entries(10), basket_bytes: 60, ..TreeOptions::default() };
+    let mut tree = file.tree(path, specs, wish)?;
+    journal.note(0);
+    for step in 0..6 {
+        let numbers: Vec<u8> = (step * 35..(step + 1) * 35).flat_map(i32::to_ne_bytes).collect();
+        let text = "entry".repeat(35);
+        let ends: Vec<i64> = (1..=35).map(|end| end * 5).collect();
+        tree.extend(&[("x", Values::Numbers(&numbers)), ("text", Values::Texts(&ends, text.as_bytes()))])?;
+        file.write(
+            &format!("of {path}/note"),
+            Draft::new("TObjString").with("fString", format!("step {step}").as_str()),
+        )?;
+        if step > 1 {
+            file.remove(&format!("of {path}/note;{}", step - 1))?;
+        }
+        if step % 2 == 1 {
+            tree.flush()?;
+            file.save()?;
+            journal.note((step as u64 + 1) * 35);
+        }
+    }
+    tree.close()
+}
+
+/// Everything of the tree is there, at least so many entries.
+fn check(file: &File, path: &str, least: u64, what: &str) {
+    let Ok(tree) = file.tree(path) else {
+        assert_eq!(least, 0, "{what}: no tree");
+        return;
+    };
+    assert!(tree.entries >= least, "{what}: {} of {least} entries", tree.entries);
+    let ids: Vec<_> = tree.branches().iter().map(|branch| branch.id).collect();
+    let columns = read::columns(&tree, &ids, 0..tree.entries).expect("saved rows");
+    let x: Vec<i32> = columns[0].numbers().expect("numbers");
+    assert!(x.iter().enumerate().all(|(entry, &x)| x == entry as i32), "{what}");
+}
+
+fn saved_at(journal: &Journal, writes: usize) -> Option<u64> {
+    journal.saved.lock().expect("a lock").iter().rev().find(|(at, _)| *at <= writes).map(|&(_, entries)| entries)
+}
+
+#[test]
+fn a_new_file_shows_what_was_saved_after_every_write() {
+    let journal = Arc::new(Journal::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&journal), "crash.root", options()).expect("a file");
+    let first = journal.count();
+    work(&mut file, &journal, "tree").expect("rows");
+    file.close().expect("a file");
+    for writes in first..journal.count() {
+        for torn in [0, 1, 40, usize::MAX / 2] {
+            let what = format!("{writes} writes and {torn} bytes");
+            // The header itself is a hundred bytes: it is written or not.
+            let next = journal.writes.lock().expect("a lock")[writes].0;
+            let torn = if next == 0 || torn == 1 && next < 300 { 0 } else { torn };
+            let file = open(journal.image(&[], writes, torn)).unwrap_or_else(|error| panic!("{what}: {error}"));
+            check(&file, "tree", saved_at(&journal, writes).unwrap_or(0), &what);
+        }
+    }
+}
+
+#[test]
+fn an_updated_file_keeps_what_it_had_after_every_write() {
+    let before = {
+        let journal = Arc::new(Journal::default());
+        let mut file = FileWriter::to_sink(Arc::clone(&journal), "crash.root", options()).expect("a file");
+        work(&mut file, &journal, "old").expect("rows");
+        for index in 0..20 {
+            file.write(&format!("gone{index}"), Draft::new("TObjString").with("fString", "x")).expect("an object");
+        }
+        file.save().expect("a save");
+        (0..20).step_by(2).for_each(|index| file.remove(&format!("gone{index}")).expect("it was there"));
+        file.close().expect("a file");
+        journal.image(&[], journal.count(), 0)
+    };
+    let journal = Arc::new(Journal::default());
+    let store = Arc::new(MemoryStore::new("crash.root", before.clone()));
+    let mut file = FileWriter::update_with(store, Arc::clone(&journal), options()).expect("a file");
+    work(&mut file, &journal, "new").expect("rows");
+    file.remove("old").expect("it is there");
+    let last = journal.count();
+    file.close().expect("a file");
+    for writes in 0..last {
+        for torn in [0, 40, usize::MAX / 2] {
+            let what = format!("{writes} writes and {torn} bytes");
+            let next = journal.writes.lock().expect("a lock")[writes].0;
+            let file = open(journal.image(&before, writes, if next < 300 { 0 } else { torn }));
+            let file = file.unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert!(!file.is_recovered());
+            check(&file, "old", 210, &what);
+            check(&file, "new", saved_at(&journal, writes).unwrap_or(0), &what);
+            for note in file.keys_in("of old", false).expect("a directory") {
+                file.object_at(&note.key).unwrap_or_else(|error| panic!("{what}: {error}"));
+            }
+        }
+    }
+    assert!(open(journal.image(&before, journal.count(), 0)).expect("a file").key("old").is_err());
+}
+
+#[test]
+fn records_follow_each_other_at_any_time() {
+    let journal = Arc::new(Journal::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&journal), "crash.root", options()).expect("a file");
+    let first = journal.count();
+    work(&mut file, &journal, "tree").expect("rows");
+    file.close().expect("a file");
+    for writes in first..journal.count() {
+        let mut image = journal.image(&[], writes, 0);
+        let length = image.len() as u64;
+        // Whoever recovers walks to the end of what is there.
+        image[12..16].copy_from_slice(&(length as u32).to_be_bytes());
+        let file = open(image).expect("a file");
+        let walked = file.records().unwrap_or_else(|error| panic!("{writes} writes: {error}"));
+        let (at, last) = walked.last().expect("records");
+        let end = at
+            + match last {
+                Record::Key(key) => u64::from(key.nbytes),
+                Record::Gap(bytes) => *bytes,
+            };
+        assert!(end >= length, "{writes} writes: the walk stops at {end} of {length}");
+    }
+}
+
+#[test]
+fn a_full_disk_loses_nothing_that_was_saved() {
+    let whole = Arc::new(Journal::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&whole), "crash.root", options()).expect("a file");
+    let first = whole.count();
+    work(&mut file, &whole, "tree").expect("rows");
+    file.close().expect("a file");
+    for most in (first..whole.count()).step_by(3) {
+        let journal = Arc::new(Journal::default());
+        *journal.most.lock().expect("a lock") = Some(most);
+        let mut file = FileWriter::to_sink(Arc::clone(&journal), "crash.root", options()).expect("a file");
+        let error = work(&mut file, &journal, "tree").and_then(|()| file.save()).expect_err("the disk is full");
+        assert_eq!(error.kind(), ErrorKind::Io);
+        check(&open(journal.image(&[], journal.count(), 0)).expect("a file"), "tree", 0, "full");
+        // There is room again: what comes now is whole, and the file can be walked.
+        *journal.most.lock().expect("a lock") = None;
+        file.write("after", Draft::new("TObjString").with("fString", "room")).expect("room");
+        file.close().expect("room");
+        let file = open(journal.image(&[], journal.count(), 0)).expect("a file");
+        check(&file, "tree", saved_at(&journal, usize::MAX).unwrap_or(0), "after");
+        assert_eq!(
+            file.object("after").expect("room").member("fString").expect("text").as_text().as_deref(),
+            Some("room")
+        );
+        file.records().unwrap_or_else(|error| panic!("{most} writes: {error}"));
+    }
+}
