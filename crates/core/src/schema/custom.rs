@@ -53,7 +53,6 @@ pub(super) fn forwards(class: &str) -> bool {
             | "RooWorkspace::CodeRepo::ExtraHeader"
             | "TAbsArgCache"
             | "TVirtualPerfStats"
-            | "TVirtualIndex"
             | "TVirtualTreePlayer"
             | "TVirtualMutex"
     )
