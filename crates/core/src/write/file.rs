@@ -374,7 +374,8 @@ impl Shared {
         let (payload, classes) = Encoder::record(keylen, object).map_err(|error| self.placed(error.in_object(name)))?;
         let key = self.put_record(state, folder, key, &payload)?;
         for class in classes {
-            if !state.infos.iter().any(|known| Arc::ptr_eq(known, &class)) {
+            let tells = |info: &StreamerInfo| (Arc::clone(&info.name), info.version, info.checksum);
+            if !state.infos.iter().any(|known| tells(known) == tells(&class)) {
                 state.infos.push(class);
                 state.infos_changed = true;
             }
