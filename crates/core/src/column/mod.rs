@@ -7,6 +7,7 @@ mod part;
 
 pub(crate) use arena::Arena;
 pub use kind::{BufferId, Field, Kind, ListOf};
+pub(crate) use number::encode_numbers;
 pub use number::{Number, Packing, Prim};
 pub(crate) use part::decode_numbers;
 pub use part::{BufferKind, Growing, Part};

@@ -13,7 +13,7 @@ use crate::container::{Directory, Free, Header, Key, Record};
 use crate::error::{Error, Result};
 use crate::io::{ByteRange, Identity, LocalFile, Store, load};
 use crate::object::Object;
-use crate::schema::{Registry, StreamerInfo};
+use crate::schema::{Draft, Registry, StreamerInfo};
 use crate::session::Session;
 use crate::tree::Tree;
 use crate::wire::Limits;
@@ -308,6 +308,46 @@ impl File {
         let payload = self.payload(key)?;
         let registry = self.registry()?;
         Object::read(&registry, &key.class, &payload, usize::from(key.keylen), &self.0.options.limits)
+            .map_err(|error| self.name(error).in_object(&key.name))
+    }
+
+    /// Reads an object by `path;cycle` as a draft: to be changed, and to be written into another file. The same as
+    /// [`object`](Self::object) takes more time and memory, but it does not keep what only a writer wants.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`object`](Self::object); and where something that the object points at cannot be decoded.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::schema::Draft;
+    /// use sapwood::write::{FileWriter, WriteOptions};
+    /// let place = |name| std::env::temp_dir().join(name);
+    /// let mut file = FileWriter::recreate(place("sapwood-draft-1.root"), WriteOptions::default())?;
+    /// file.write("answer", Draft::new("TObjString").with("fString", "42"))?;
+    /// file.close()?;
+    /// let mut draft = sapwood::File::open(place("sapwood-draft-1.root"))?.draft("answer")?;
+    /// draft.set("fString", "43");
+    /// let mut copy = FileWriter::recreate(place("sapwood-draft-2.root"), WriteOptions::default())?;
+    /// copy.write("answer", draft)?;
+    /// copy.close()?;
+    /// let read = sapwood::File::open(place("sapwood-draft-2.root"))?;
+    /// assert_eq!(read.object("answer")?.member("fString")?.as_text().as_deref(), Some("43"));
+    /// # for name in ["sapwood-draft-1.root", "sapwood-draft-2.root"] { std::fs::remove_file(place(name)).ok(); }
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn draft(&self, path: &str) -> Result<Draft> {
+        let key = self.key(path)?;
+        self.draft_at(&key)
+    }
+
+    /// Reads the object of a key as a [draft](Self::draft).
+    pub fn draft_at(&self, key: &Key) -> Result<Draft> {
+        refuse_rntuple(key).map_err(|error| self.name(error))?;
+        let payload = self.payload(key)?;
+        let registry = self.registry()?;
+        Draft::read(&registry, &key.class, &payload, usize::from(key.keylen), &self.0.options.limits)
             .map_err(|error| self.name(error).in_object(&key.name))
     }
 

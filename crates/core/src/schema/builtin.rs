@@ -20,9 +20,18 @@ impl StreamerInfo {
     /// assert_eq!((tree.version, &*tree.elements[0].name), (20, "TNamed"));
     /// ```
     pub fn of_root(class: &str) -> Option<&'static Arc<Self>> {
-        static KNOWN: OnceLock<HashMap<&'static str, Arc<StreamerInfo>>> = OnceLock::new();
-        KNOWN.get_or_init(|| parse(TEXT)).get(class)
+        known().get(class)
     }
+
+    /// All of them, in no order.
+    pub(super) fn all_of_root() -> impl Iterator<Item = &'static Arc<Self>> {
+        known().values()
+    }
+}
+
+fn known() -> &'static HashMap<&'static str, Arc<StreamerInfo>> {
+    static KNOWN: OnceLock<HashMap<&'static str, Arc<StreamerInfo>>> = OnceLock::new();
+    KNOWN.get_or_init(|| parse(TEXT))
 }
 
 fn parse(text: &'static str) -> HashMap<&'static str, Arc<StreamerInfo>> {

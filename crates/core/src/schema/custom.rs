@@ -5,9 +5,10 @@
 use super::execute::{Machine, Order};
 use super::info;
 use super::program::Custom;
+use super::trace::Stamp;
 use crate::column::{BufferId, BufferKind, Field, Kind, ListOf, Number, Part, Prim};
 use crate::error::{Error, Result};
-use crate::wire::Reader;
+use crate::wire::{Frame, Reader};
 
 /// Which hand-written layout a class has.
 pub(super) fn which(class: &str) -> Option<Custom> {
@@ -53,7 +54,6 @@ pub(super) fn forwards(class: &str) -> bool {
             | "RooWorkspace::CodeRepo::ExtraHeader"
             | "TAbsArgCache"
             | "TVirtualPerfStats"
-            | "TVirtualIndex"
             | "TVirtualTreePlayer"
             | "TVirtualMutex"
     )
@@ -160,6 +160,7 @@ pub(super) fn read(
     part: &mut Part,
 ) -> Result<()> {
     let id = |index: usize| buffers.get(index).copied().unwrap_or(0);
+    let step = machine.objects.step;
     match which {
         // `TArrayD::Streamer`: a count and the values, no frame.
         Custom::Array(number) => {
@@ -170,9 +171,7 @@ pub(super) fn read(
         Custom::List => {
             let frame = reader.frame()?;
             let version = frame.class_version();
-            if version > 2 {
-                info::object(reader)?;
-            }
+            collection(machine, frame, false, reader)?;
             // Options came with version 4.
             let name: &[u8] = if version > 1 { reader.string()? } else { b"" };
             part.push_text(id(0), id(1), name)?;
@@ -191,9 +190,7 @@ pub(super) fn read(
         Custom::ObjArray => {
             let frame = reader.frame()?;
             let version = frame.class_version();
-            if version > 2 {
-                info::object(reader)?;
-            }
+            collection(machine, frame, false, reader)?;
             let name: &[u8] = if version > 1 { reader.string()? } else { b"" };
             part.push_text(id(0), id(1), name)?;
             let items = reader.count()?;
@@ -210,9 +207,7 @@ pub(super) fn read(
         Custom::Map => {
             let frame = reader.frame()?;
             let version = frame.class_version();
-            if version > 2 {
-                info::object(reader)?;
-            }
+            collection(machine, frame, false, reader)?;
             let name: &[u8] = if version > 1 { reader.string()? } else { b"" };
             part.push_text(id(0), id(1), name)?;
             let items = reader.count()?;
@@ -232,11 +227,13 @@ pub(super) fn read(
             let unique = reader.u32()?;
             let bits = reader.u32()?;
             let mut pid = 0;
+            let mut uuid = None;
             if bits & HAS_UUID != 0 {
-                reader.string()?;
+                uuid = Some(reader.string()?);
             } else {
                 pid = reader.u16()?;
             }
+            machine.objects.note(step, || Stamp { raw: uuid.map(Into::into), ..Stamp::of(frame) });
             reader.finish(frame, "TRef")?;
             push_u16(part, id(0), pid);
             part.bytes_mut(id(1)).extend_from_slice(&unique.to_ne_bytes());
@@ -246,7 +243,7 @@ pub(super) fn read(
         // `TRefArray::Streamer`.
         Custom::RefArray => {
             let frame = reader.frame()?;
-            info::object(reader)?;
+            collection(machine, frame, true, reader)?;
             let name = reader.string()?;
             part.push_text(id(0), id(1), name)?;
             let items = reader.count()?;
@@ -272,12 +269,15 @@ pub(super) fn read(
         // `TExMap::Streamer`.
         Custom::ExMap => {
             let frame = reader.frame()?;
-            info::object(reader)?;
+            let (unique, bits, pid) = info::referenced(reader)?;
+            let mut slots = Vec::new();
             let items = if frame.class_version() >= 2 {
                 let items = reader.count()?;
                 for _ in 0..items {
                     let slot = reader.i32()?;
-                    let _ = slot;
+                    if machine.objects.trace.is_some() {
+                        slots.extend(slot.to_be_bytes());
+                    }
                     for buffer in [id(1), id(2), id(3)] {
                         let value = reader.i64()?;
                         part.bytes_mut(buffer).extend_from_slice(&value.to_ne_bytes());
@@ -288,12 +288,20 @@ pub(super) fn read(
                 return Err(Error::unsupported("TExMap of version 1").at(reader.position() as u64));
             };
             part.end_list(id(0), items)?;
+            machine.objects.note(step, || Stamp { id: unique, bits, pid, raw: Some(slots.into()), ..Stamp::of(frame) });
             reader.finish(frame, "TExMap")
         }
-        Custom::Basket => basket(buffers, reader, part),
+        Custom::Basket => {
+            let from = reader.at();
+            basket(buffers, reader, part)?;
+            let raw = reader.whole().get(from..reader.at());
+            machine.objects.note(step, || Stamp { raw: raw.map(Into::into), ..Stamp::default() });
+            Ok(())
+        }
         // `TBranch::Streamer` before version 10.
         Custom::OldSeeks => {
             let flag = reader.u8()?;
+            machine.objects.note(step, || Stamp { id: u32::from(flag), ..Stamp::default() });
             let items = part.bytes(id(2)).last_chunk::<4>().map_or(0, |bytes| i32::from_ne_bytes(*bytes));
             let items = if flag == 0 { 0 } else { usize::try_from(items).unwrap_or(0) };
             if flag == 2 {
@@ -306,6 +314,16 @@ pub(super) fn read(
             part.end_list(id(0), items)
         }
     }
+}
+
+/// `TObject`'s bytes at the head of a collection.
+fn collection(machine: &mut Machine<'_>, frame: Frame, is_references: bool, reader: &mut Reader<'_>) -> Result<()> {
+    // `TRefArray` begins with it at version 1, all others since version 3.
+    let has_object = frame.class_version() > 2 || is_references;
+    let (id, bits, pid) = if has_object { info::referenced(reader)? } else { (0, 0, 0) };
+    let step = machine.objects.step;
+    machine.objects.note(step, || Stamp { id, bits, pid, ..Stamp::of(frame) });
+    Ok(())
 }
 
 fn push(part: &mut Part, buffer: BufferId, value: i32) {
@@ -332,16 +350,18 @@ fn numbers(
 /// `TClonesArray::Streamer`: objects of one class, in columns (bypass) or one by one.
 fn clones(machine: &mut Machine<'_>, buffers: &[BufferId], reader: &mut Reader<'_>, part: &mut Part) -> Result<()> {
     let id = |index: usize| buffers.get(index).copied().unwrap_or(0);
+    let step = machine.objects.step;
     let frame = reader.frame()?;
     let version = frame.class_version();
-    let mut bits = 0;
+    let (mut unique, mut bits, mut pid) = (0, 0, 0);
     if version > 2 {
-        bits = info::object(reader)?.1;
+        (unique, bits, pid) = info::referenced(reader)?;
     }
     let in_columns = bits & if version == 3 { 1 << 14 } else { 1 << 12 } != 0;
     let name: &[u8] = if version > 1 { reader.string()? } else { b"" };
     part.push_text(id(0), id(1), name)?;
     let of = reader.text()?;
+    machine.objects.note(step, || Stamp { id: unique, bits, pid, raw: Some(of.as_bytes().into()), ..Stamp::of(frame) });
     let (class, class_version) = of.split_once(';').unwrap_or((&of, ""));
     let class: std::sync::Arc<str> = class.into();
     let at = reader.position() as u64;
@@ -362,8 +382,12 @@ fn clones(machine: &mut Machine<'_>, buffers: &[BufferId], reader: &mut Reader<'
             let program = machine.registry.program(&target)?;
             let (table, mut rows) = machine.objects.open(&class, &target, &program);
             let first = rows.rows;
+            let outer = machine.objects.begin_trace();
             let outcome = machine.decode(&program, reader, items, Order::Columns, &mut rows);
             machine.objects.close(table, rows);
+            // The first object keeps what was noted for all.
+            let next = machine.objects.len() as u32 + 1;
+            machine.objects.end_trace(next, outer);
             outcome.map_err(|error| error.in_object(&class))?;
             for row in first..first + items {
                 let object = machine.objects.fresh();
@@ -372,7 +396,8 @@ fn clones(machine: &mut Machine<'_>, buffers: &[BufferId], reader: &mut Reader<'
             }
         } else if let Some(end) = frame.end {
             // The columns of members that are collections have frames even without an object.
-            reader.seek(end)?;
+            let rest = reader.take(end.saturating_sub(reader.at()))?;
+            machine.objects.note(step, || Stamp { raw: Some(rest.into()), ..Stamp::default() });
         }
     } else {
         for _ in 0..items {

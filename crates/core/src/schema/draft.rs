@@ -3,9 +3,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::compile::Target;
+use super::registry::Registry;
+use super::trace::Trace;
 use crate::column::Number;
 
 /// An object to be written. A member that it does not have is written as zero, empty or null.
+///
+/// Made here, it is of a class that [ROOT itself has](super::StreamerInfo::of_root), at the version of ROOT 6.40. Made
+/// [of an object that was read](Self::read), it is of the class and version of its file.
 ///
 /// # Example
 ///
@@ -16,9 +22,23 @@ use crate::column::Number;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Draft {
-    class: Arc<str>,
-    members: Vec<(Cow<'static, str>, Datum)>,
+    pub(super) class: Arc<str>,
+    pub(super) members: Vec<(Cow<'static, str>, Datum)>,
+    pub(super) origin: Option<Origin>,
 }
+
+/// Where a draft was read.
+#[derive(Clone, Debug)]
+pub(super) struct Origin {
+    pub(super) registry: Arc<Registry>,
+    pub(super) target: Target,
+    pub(super) trace: Option<Arc<Trace>>,
+    pub(super) mark: Mark,
+}
+
+/// Which object of those that were read together: what further pointers to it name.
+#[derive(Clone, Debug)]
+pub struct Mark(pub(super) Arc<str>);
 
 /// The value of a member.
 #[derive(Clone, Debug)]
@@ -29,6 +49,8 @@ pub enum Datum {
     Float(f64),
     /// A string.
     Text(Arc<str>),
+    /// A string in no known encoding, or bytes that nobody can decode.
+    Bytes(Arc<[u8]>),
     /// Consecutive numbers, native-endian.
     Numbers(Number, Vec<u8>),
     /// The items of a collection.
@@ -37,6 +59,8 @@ pub enum Datum {
     Value(Draft),
     /// An object behind a pointer. The same one is written once, and then referred to.
     Object(Arc<Draft>),
+    /// A further pointer to an object that was read.
+    Same(Mark),
     /// A null pointer.
     Null,
 }
@@ -44,7 +68,7 @@ pub enum Datum {
 impl Draft {
     /// An object without members.
     pub fn new(class: impl Into<Arc<str>>) -> Self {
-        Self { class: class.into(), members: Vec::new() }
+        Self { class: class.into(), members: Vec::new(), origin: None }
     }
 
     /// The same with one member more.
@@ -63,12 +87,115 @@ impl Draft {
     pub fn member(&self, name: &str) -> Option<&Datum> {
         self.members.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
+
+    /// A member by name, to be changed.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::schema::{Datum, Draft};
+    /// let mut leaf = Draft::new("TLeafI").with("fMaximum", 3);
+    /// if let Some(most) = leaf.member_mut("fMaximum") {
+    ///     *most = Datum::from(4);
+    /// }
+    /// assert!(matches!(leaf.member("fMaximum"), Some(Datum::Int(4))));
+    /// ```
+    pub fn member_mut(&mut self, name: &str) -> Option<&mut Datum> {
+        self.members.iter_mut().find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+
+    /// Gives a member another value; adds it where it is not there.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::schema::{Datum, Draft};
+    /// let mut named = Draft::new("TNamed").with("fName", "old");
+    /// named.set("fName", "new");
+    /// assert!(matches!(named.member("fName"), Some(Datum::Text(name)) if &**name == "new"));
+    /// ```
+    pub fn set(&mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Datum>) {
+        let name = name.into();
+        match self.member_mut(&name) {
+            Some(member) => *member = value.into(),
+            None => self.members.push((name, value.into())),
+        }
+    }
+
+    /// Names and values of all members, those of bases first.
+    pub fn members(&self) -> impl Iterator<Item = (&str, &Datum)> {
+        self.members.iter().map(|(name, value)| (&**name, value))
+    }
+
+    /// What a [`Datum::Same`] calls this object; nothing for one that was made here.
+    pub fn mark(&self) -> Option<&Mark> {
+        self.origin.as_ref().map(|origin| &origin.mark)
+    }
+
+    /// A member by name. The search begins where the last one ended: members most often come in the order of their class,
+    /// and those of one name in two bases always.
+    pub(super) fn next_member(&self, name: &str, from: &mut usize) -> Option<&Datum> {
+        let (before, behind) = self.members.split_at((*from).min(self.members.len()));
+        let place = behind.iter().position(|(known, _)| known == name).map(|place| place + before.len());
+        let place = place.or_else(|| before.iter().position(|(known, _)| known == name))?;
+        *from = place + 1;
+        self.members.get(place).map(|(_, value)| value)
+    }
 }
+
+impl Mark {
+    pub(super) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).cast::<u8>() as usize
+    }
+}
+
+impl PartialEq for Mark {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Mark {}
 
 impl Datum {
     /// Consecutive whole numbers of a type.
     pub fn numbers<const N: usize>(number: Number, values: impl IntoIterator<Item = [u8; N]>) -> Self {
         Self::Numbers(number, values.into_iter().flatten().collect())
+    }
+
+    /// The object that it is or points at.
+    pub fn as_draft(&self) -> Option<&Draft> {
+        match self {
+            Self::Value(draft) => Some(draft),
+            Self::Object(draft) => Some(draft),
+            _ => None,
+        }
+    }
+
+    /// The object that it is or points at, to be changed. An object that others share is copied first; those of an object that was
+    /// read are shared by [`Same`](Self::Same), so that it is the same for all who point at it.
+    pub fn as_draft_mut(&mut self) -> Option<&mut Draft> {
+        match self {
+            Self::Value(draft) => Some(draft),
+            Self::Object(draft) => Some(Arc::make_mut(draft)),
+            _ => None,
+        }
+    }
+
+    /// The items of a list.
+    pub fn as_list(&self) -> Option<&[Self]> {
+        match self {
+            Self::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The items of a list, to be changed.
+    pub fn as_list_mut(&mut self) -> Option<&mut Vec<Self>> {
+        match self {
+            Self::List(items) => Some(items),
+            _ => None,
+        }
     }
 }
 

@@ -268,15 +268,20 @@ fn read_element(reader: &mut Reader<'_>, class: &[u8]) -> Result<Element> {
 
 /// Reads `TObject`'s bytes: version, unique id, bits, and the ProcessID of a referenced object.
 pub(crate) fn object(reader: &mut Reader<'_>) -> Result<(u32, u32)> {
-    const IS_REFERENCED: u32 = 1 << 4;
+    referenced(reader).map(|(id, bits, _)| (id, bits))
+}
+
+/// Bit of `fBits`: something refers to the object, and its ProcessID follows.
+pub(super) const IS_REFERENCED: u32 = 1 << 4;
+
+/// The same with the ProcessID, 0 where there is none.
+pub(super) fn referenced(reader: &mut Reader<'_>) -> Result<(u32, u32, u16)> {
     let frame = reader.frame()?;
     let id = reader.u32()?;
     let bits = reader.u32()?;
-    if bits & IS_REFERENCED != 0 {
-        reader.skip(2)?;
-    }
+    let pid = if bits & IS_REFERENCED != 0 { reader.u16()? } else { 0 };
     reader.finish(frame, "TObject")?;
-    Ok((id, bits))
+    Ok((id, bits, pid))
 }
 
 /// Reads `TNamed`: name and title.

@@ -12,15 +12,17 @@ mod legacy;
 mod numbers;
 mod objects;
 mod program;
+mod redraft;
 mod registry;
 mod shorthand;
+mod trace;
 mod typename;
 mod versions;
 
 pub use compile::Target;
 pub(crate) use compile::regroup;
 pub(crate) use custom::is_custom;
-pub use draft::{Datum, Draft};
+pub use draft::{Datum, Draft, Mark};
 pub use encode::Encoder;
 pub use execute::{Machine, Order};
 pub(crate) use info::read_infos_and_rules;

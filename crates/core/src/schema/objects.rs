@@ -8,6 +8,7 @@ use super::custom;
 use super::numbers::NumberMap;
 use super::program::Program;
 use super::registry::Registry;
+use super::trace::{Stamp, Trace};
 use crate::column::{Kind, Part};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::Reader;
@@ -31,12 +32,18 @@ pub struct Objects {
     /// Bytes of objects that waited, as far as no memory is set aside for them: what bounds setting aside.
     room_bytes: usize,
     failures: HashMap<u32, Error>,
+    /// What the object that is being decoded says beside its values, where that is wanted.
+    pub(super) trace: Option<Trace>,
+    /// The step that is being run, where it is wanted.
+    pub(super) step: u32,
+    traces: HashMap<u32, Arc<Trace>>,
 }
 
 /// The rows of one class at one version.
 #[derive(Debug)]
 struct Table {
     class: Arc<str>,
+    target: Target,
     program: Arc<Program>,
     part: Part,
     taken: bool,
@@ -87,6 +94,42 @@ impl Objects {
         let (table, row) = (*self.rows.get((id as usize).checked_sub(1)?)?)?;
         let table = self.tables.get(table as usize)?;
         Some(ObjectRow { class: &table.class, kind: &table.program.kind, part: &table.part, row: row as usize })
+    }
+
+    /// The same table, which keeps what it takes to write its objects as they were.
+    pub(super) fn traced() -> Self {
+        Self { trace: Some(Trace::default()), ..Self::default() }
+    }
+
+    /// Notes what the bytes say beside values, where that is wanted.
+    #[inline]
+    pub(super) fn note(&mut self, step: u32, stamp: impl FnOnce() -> Stamp) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(step, stamp());
+        }
+    }
+
+    /// Begins to note for another object; gives back what was noted for the one around it.
+    pub(super) fn begin_trace(&mut self) -> Option<Trace> {
+        self.trace.as_mut().map(std::mem::take)
+    }
+
+    /// Keeps what was noted for object `id`, and goes on with the one around it.
+    pub(super) fn end_trace(&mut self, id: u32, outer: Option<Trace>) {
+        if let (Some(now), Some(outer)) = (&mut self.trace, outer) {
+            self.traces.insert(id, Arc::new(std::mem::replace(now, outer)));
+        }
+    }
+
+    pub(super) fn trace_of(&self, id: u32) -> Option<&Arc<Trace>> {
+        self.traces.get(&id)
+    }
+
+    /// What the members of object `id` were compiled for, and the program.
+    pub(super) fn program_of(&self, id: u32) -> Option<(&Target, &Arc<Program>)> {
+        let (table, _) = (*self.rows.get((id as usize).checked_sub(1)?)?)?;
+        let table = self.tables.get(table as usize)?;
+        Some((&table.target, &table.program))
     }
 
     /// How many objects there are.
@@ -240,6 +283,7 @@ impl Objects {
         let index = self.tables.len() as u32;
         self.tables.push(Table {
             class: Arc::clone(class),
+            target: target.clone(),
             program: Arc::clone(program),
             part: Part::default(),
             taken: true,

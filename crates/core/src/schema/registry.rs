@@ -17,6 +17,8 @@ use crate::error::Result;
 pub struct Registry {
     classes: HashMap<Arc<str>, Vec<Arc<StreamerInfo>>>,
     order: Vec<Arc<StreamerInfo>>,
+    /// Which of them describe a class.
+    described: HashMap<Arc<str>, Vec<usize>>,
     /// Names of described pairs and arrays, by their type in the spelling of [`TypeName`].
     templates: HashMap<String, Arc<str>>,
     programs: RwLock<HashMap<Target, Arc<Program>>>,
@@ -36,6 +38,7 @@ impl Registry {
             let versions = registry.classes.entry(tidy(&info.name).into()).or_default();
             if !versions.iter().any(|known| known.version == info.version && known.checksum == info.checksum) {
                 versions.push(Arc::clone(&info));
+                registry.described.entry(tidy(&info.name).into()).or_default().push(registry.order.len());
                 registry.order.push(info);
             }
         }
@@ -55,6 +58,12 @@ impl Registry {
     /// All infos in the order of the file.
     pub fn infos(&self) -> &[Arc<StreamerInfo>] {
         &self.order
+    }
+
+    /// What the file itself says of a class: of those that are streamed by hand too.
+    pub(super) fn described(&self, class: &str) -> impl Iterator<Item = &Arc<StreamerInfo>> + use<'_> {
+        let places = self.described.get(tidy(class).as_str()).map_or(&[][..], Vec::as_slice);
+        places.iter().filter_map(|&place| self.order.get(place))
     }
 
     /// All versions of a class: what the file describes, and what is known of classes that are streamed by hand.

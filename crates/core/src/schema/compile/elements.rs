@@ -271,7 +271,7 @@ pub(super) fn is_number(code: i32) -> bool {
     matches!(code, 1..=6 | 8..=14 | 16..=19)
 }
 
-pub(in crate::schema) fn plain_number(code: i32) -> Option<Number> {
+pub(super) fn plain_number(code: i32) -> Option<Number> {
     Some(match code {
         1 => Number::I8,
         2 => Number::I16,

@@ -3,8 +3,6 @@
 mod containers;
 mod elements;
 
-pub(super) use elements::plain_number;
-
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -6,6 +6,7 @@ mod pointers;
 use super::objects::Objects;
 use super::program::{Counter, Program, Role, Span, Step, TextForm, Versions};
 use super::registry::Registry;
+use super::trace::Stamp;
 use super::{custom, info};
 use crate::column::{BufferId, Part};
 use crate::error::{Error, Result};
@@ -92,7 +93,8 @@ impl Machine<'_> {
             return Err(Error::limit("objects nest too deep", u64::from(self.limits.depth), u64::from(self.depth))
                 .at(reader.position() as u64));
         }
-        for step in &program.steps[span.start as usize..span.end as usize] {
+        for (index, step) in (span.start..).zip(&program.steps[span.start as usize..span.end as usize]) {
+            self.objects.step = index;
             self.step(program, step, reader, n, order, part)?;
         }
         self.depth -= 1;
@@ -108,6 +110,7 @@ impl Machine<'_> {
         order: Order,
         part: &mut Part,
     ) -> Result<()> {
+        let at = self.objects.step;
         match step {
             Step::Run { fields, bytes } => {
                 let stride = *bytes as usize;
@@ -136,6 +139,8 @@ impl Machine<'_> {
                 for index in 0..n {
                     let present = !flagged || reader.u8()? != 0;
                     let count = if present { self.count(counter, part, n, index)? } else { 0 };
+                    let empty = *flagged && present && count == 0;
+                    self.objects.note(at, || Stamp { counted: empty, ..Stamp::default() });
                     let items = times(count, *lists, reader)?;
                     let numbers = items.saturating_mul(*len as usize);
                     let from = reader.take(numbers.saturating_mul(prim.bytes()))?;
@@ -159,6 +164,7 @@ impl Machine<'_> {
             }
             Step::SharedFrame { body, count } => {
                 let frame = reader.frame()?;
+                self.objects.note(at, || Stamp::of(frame));
                 self.each(program, *body, reader, times(n, *count, reader)?, part)?;
                 reader.finish(frame, "a column")?;
             }
@@ -178,11 +184,17 @@ impl Machine<'_> {
                     return Ok(());
                 }
                 let frame = reader.frame()?;
+                let mut ahead = reader.clone();
                 let body = if frame.is_member_wise() {
                     Some(self.value_body(frame, columns.as_ref(), *value_version_from, reader)?)
                 } else {
                     None
                 };
+                self.objects.note(at, || {
+                    let version = if reader.at() > ahead.at() { ahead.i16().ok() } else { None };
+                    let checksum = if reader.at() > ahead.at() { ahead.u32().ok() } else { None };
+                    Stamp { items: version.map(|version| (version, checksum)), ..Stamp::of(frame) }
+                });
                 for _ in 0..lists {
                     self.one_list(program, reader, frame, *item, body, *ends, part)?;
                 }
@@ -197,6 +209,7 @@ impl Machine<'_> {
             },
             Step::Loop { counter, array, ends, raw: Some((offsets, bytes)), .. } => {
                 let frame = reader.frame()?;
+                self.objects.note(at, || Stamp::of(frame));
                 let mut total = 0;
                 for index in 0..n {
                     let items = times(self.count(counter, part, n, index)?, *array, reader)?;
@@ -216,6 +229,7 @@ impl Machine<'_> {
             }
             Step::Loop { counter, array, body, ends, raw: None } => {
                 let frame = reader.frame()?;
+                self.objects.note(at, || Stamp::of(frame));
                 for index in 0..n {
                     let count = self.count(counter, part, n, index)?;
                     let items = times(count, *array, reader)?;
@@ -241,7 +255,8 @@ impl Machine<'_> {
             }
             Step::Object { id, bits } => {
                 for _ in 0..n {
-                    let (unique, flags) = info::object(reader)?;
+                    let (unique, flags, pid) = info::referenced(reader)?;
+                    self.objects.note(at, || Stamp { pid, ..Stamp::default() });
                     part.bytes_mut(*id).extend_from_slice(&unique.to_ne_bytes());
                     part.bytes_mut(*bits).extend_from_slice(&flags.to_ne_bytes());
                 }
@@ -250,14 +265,14 @@ impl Machine<'_> {
                 const IS_REFERENCED: u32 = 1 << 4;
                 for _ in 0..n {
                     let flags = reader.u32()?;
-                    if flags & IS_REFERENCED != 0 {
-                        reader.skip(2)?;
-                    }
+                    let pid = if flags & IS_REFERENCED != 0 { reader.u16()? } else { 0 };
+                    self.objects.note(at, || Stamp { pid, ..Stamp::default() });
                     part.bytes_mut(*buffer).extend_from_slice(&flags.to_ne_bytes());
                 }
             }
             Step::Custom { which, buffers } => {
                 for _ in 0..n {
+                    self.objects.step = at;
                     custom::read(self, *which, buffers, reader, part)?;
                 }
             }
@@ -394,12 +409,19 @@ impl Machine<'_> {
         n: usize,
         part: &mut Part,
     ) -> Result<()> {
+        let at = self.objects.step;
         let mut left = n;
         while left > 0 {
             let frame = reader.frame()?;
+            let before = reader.clone();
             let body = self.body(versions, frame.version, reader)?;
+            let is_traced = self.objects.trace.is_some();
+            self.objects.note(at, || {
+                let checksum = if reader.at() > before.at() { before.peek_u32().ok() } else { None };
+                Stamp { checksum, ..Stamp::of(frame) }
+            });
             let done = match &program.steps[body.start as usize..body.end as usize] {
-                [Step::Run { fields, bytes }] if left > 1 && frame.end.is_some() => {
+                [Step::Run { fields, bytes }] if left > 1 && frame.end.is_some() && !is_traced => {
                     let bytes = *bytes as usize;
                     let head = frame.end.unwrap_or(0).saturating_sub(reader.at() + bytes);
                     if head != 0 {

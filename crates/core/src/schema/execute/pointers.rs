@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::super::objects::Resolved;
 use super::super::registry::Registry;
+use super::super::trace::{Stamp, WHOLE};
 use super::{Machine, Order};
 use crate::column::Part;
 use crate::error::{Error, Result};
@@ -80,7 +81,9 @@ impl Machine<'_> {
         let resolved = self.objects.resolve(self.registry, class, reader)?;
         let (table, mut part) = self.objects.open_resolved(&resolved);
         let row = part.rows;
+        let outer = self.objects.begin_trace();
         let outcome = self.framed_row(&resolved, class, reader, end, &mut part);
+        self.objects.end_trace(id, outer);
         self.objects.close(table, part);
         match &outcome {
             Ok(()) => self.objects.set(id, table, row as u32),
@@ -100,9 +103,11 @@ impl Machine<'_> {
         let mut frame = None;
         if resolved.framed {
             let read = reader.frame()?;
+            let mut checksum = None;
             if read.version <= 0 && needs_checksum(self.registry, class, reader) {
-                reader.skip(4)?;
+                checksum = Some(reader.u32()?);
             }
+            self.objects.note(WHOLE, || Stamp { checksum, ..Stamp::of(read) });
             frame = Some(read);
         }
         self.decode(&resolved.program, reader, 1, Order::Rows, part).map_err(|error| error.in_object(class))?;
