@@ -24,6 +24,7 @@ pub(crate) use compile::regroup;
 pub(crate) use custom::is_custom;
 pub use draft::{Datum, Draft, Mark};
 pub use encode::Encoder;
+pub(crate) use encode::{Entries, Pointees, Style};
 pub use execute::{Machine, Order};
 pub(crate) use info::read_infos_and_rules;
 pub use info::{Detail, Element, StreamerInfo, read_infos, write_infos};

@@ -176,6 +176,11 @@ impl Writer {
         (position, slot)
     }
 
+    /// Forgets where the names of classes stand: what follows refers to none of them.
+    pub(crate) fn forget_classes(&mut self) {
+        self.classes.clear();
+    }
+
     /// Writes an object slot that names an object written before, by what [`object`](Self::object) gave.
     pub fn reference(&mut self, position: usize) {
         self.u32(position as u32 + MAP_OFFSET);

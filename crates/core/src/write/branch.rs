@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::column::Column;
+use super::model::{Class, Type, cpp_name};
 use crate::column::Number;
 use crate::error::{Error, Result};
 
@@ -38,6 +40,9 @@ pub enum BranchKind {
     Text,
     /// A `std::vector` an entry, of vectors to this depth (1: of items).
     Vector(Item, u32),
+    /// An object an entry, in as many branches as its members have down to this split level: 0 keeps it whole, 99 splits all
+    /// that can be.
+    Object(Type, u32),
 }
 
 /// What the innermost vectors hold.
@@ -61,6 +66,8 @@ pub enum Values<'a> {
     /// Vectors: for each level, from the outermost on, where its lists end, counted in what they hold from 0; strings count as
     /// one level more. Then the native-endian numbers, or the bytes of strings.
     Vectors(&'a [&'a [i64]], &'a [u8]),
+    /// Objects: a column a member.
+    Objects(&'a Column),
 }
 
 impl BranchSpec {
@@ -89,6 +96,12 @@ impl BranchSpec {
         Self { name: name.into(), kind: BranchKind::Vector(item, depth), dimensions: Vec::new() }
     }
 
+    /// An object an entry, split down to a level: 99 for all that can be, as ROOT does, 0 for none.
+    pub fn object(name: impl Into<Arc<str>>, class: Arc<Class>, split_level: u32) -> Self {
+        let kind = BranchKind::Object(Type::Object(class), split_level);
+        Self { name: name.into(), kind, dimensions: Vec::new() }
+    }
+
     /// The same, each entry or item an array of these extents.
     #[must_use]
     pub fn with_dimensions(mut self, dimensions: impl Into<Vec<u32>>) -> Self {
@@ -102,7 +115,7 @@ impl BranchSpec {
             BranchKind::Numbers(number) | BranchKind::Jagged(number, _) => Some(number),
             BranchKind::Vector(Item::Number(number), _) => Some(number),
             BranchKind::Counter => Some(Number::I32),
-            BranchKind::Text | BranchKind::Vector(Item::Text, _) => None,
+            BranchKind::Text | BranchKind::Vector(Item::Text, _) | BranchKind::Object(..) => None,
         }
     }
 
@@ -131,17 +144,7 @@ impl BranchSpec {
         let BranchKind::Vector(item, depth) = &self.kind else { return None };
         let item = match item {
             Item::Text => "string",
-            Item::Number(Number::Bool) => "bool",
-            Item::Number(Number::I8) => "char",
-            Item::Number(Number::U8) => "unsigned char",
-            Item::Number(Number::I16) => "short",
-            Item::Number(Number::U16) => "unsigned short",
-            Item::Number(Number::I32) => "int",
-            Item::Number(Number::U32) => "unsigned int",
-            Item::Number(Number::I64) => "Long64_t",
-            Item::Number(Number::U64) => "ULong64_t",
-            Item::Number(Number::F32) => "float",
-            Item::Number(Number::F64) => "double",
+            Item::Number(number) => cpp_name(*number),
         };
         let inner = format!("vector<{item}>");
         Some((1..*depth).fold(inner, |inner, _| format!("vector<{inner} >")))
@@ -149,7 +152,7 @@ impl BranchSpec {
 
     /// Its title, as `TTree::Branch` takes it: `jet_pt[njet]/F`. Of an object it is the name.
     pub fn title(&self) -> String {
-        if matches!(self.kind, BranchKind::Vector(..)) {
+        if matches!(self.kind, BranchKind::Vector(..) | BranchKind::Object(..)) {
             return self.name.to_string();
         }
         let letter = match self.number_type() {
@@ -248,6 +251,10 @@ impl<'a> Values<'a> {
                     check_ends(ends, items).map_err(error)?;
                 }
                 Ok(levels.first().map_or(0, |ends| ends.len()))
+            }
+            (Self::Objects(column), BranchKind::Object(kind, _)) => {
+                column.check(kind).map_err(|error| error.in_object(&spec.name))?;
+                Ok(column.len())
             }
             _ => wrong("was given values of another kind".to_owned()),
         }

@@ -9,7 +9,8 @@ use super::branch::BranchSpec;
 use super::folder::Folder;
 use super::shared::{Shared, State};
 use super::space::Space;
-use super::tree::{TreeOptions, TreeState, TreeWriter};
+use super::state::TreeState;
+use super::tree::{TreeOptions, TreeWriter};
 use crate::codec::Compression;
 use crate::container::{Directory, Header, Key};
 use crate::error::Result;
@@ -169,11 +170,11 @@ impl FileWriter {
         let mut state = self.shared.open_state()?;
         let (folder, name) = self.shared.folder_of(&mut state, path)?;
         let compression = options.compression.unwrap_or(self.shared.compression);
-        let tree = TreeState::new(folder, name.into(), branches, compression, &options)?;
+        let tree = TreeState::new(folder, name.into(), &branches, compression, &options)?;
         state.trees.push(tree);
         let index = state.trees.len() - 1;
         self.shared.save(&mut state)?;
-        Ok(TreeWriter::new(Arc::clone(&self.shared), index, &state.trees[index], options))
+        Ok(TreeWriter::new(Arc::clone(&self.shared), index, &state.trees[index], branches, options))
     }
 
     /// Makes all that was written visible to every reader.

@@ -5,17 +5,26 @@
 
 mod branch;
 mod clustering;
+mod column;
 mod file;
 mod folder;
+mod model;
+mod objects;
+mod payload;
+mod pending;
 mod record;
 mod save;
 mod seal;
 mod shared;
 mod space;
+mod split;
+mod state;
 mod tree;
 mod update;
 
 pub use branch::{BranchKind, BranchSpec, Item, Values};
 pub use clustering::Every;
+pub use column::Column;
 pub use file::{FileWriter, WriteOptions};
+pub use model::{Class, Member, Type};
 pub use tree::{TreeOptions, TreeWriter};

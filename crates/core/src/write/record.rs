@@ -6,24 +6,29 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::branch::{BranchKind, BranchSpec};
-use super::tree::{BranchState, TreeState};
-use crate::schema::{Datum, Draft};
+use super::split::{Split, kinds};
+use super::state::{BranchState, TreeState, What};
+use crate::error::Result;
+use crate::schema::{Datum, Draft, Mark};
 
 /// The object that stands for a tree as far as it was published.
-pub(super) fn draft(tree: &TreeState) -> Draft {
-    let mut leaves: HashMap<&str, Arc<Draft>> = HashMap::new();
-    let mut branches: Vec<Datum> = Vec::with_capacity(tree.branches.len());
-    let mut all_leaves: Vec<Datum> = Vec::with_capacity(tree.branches.len());
-    for branch in &tree.branches {
-        let leaf = Arc::new(leaf(branch, &leaves));
-        leaves.insert(&branch.spec.name, Arc::clone(&leaf));
-        all_leaves.push(Datum::Object(Arc::clone(&leaf)));
-        branches.push(Datum::Object(Arc::new(self::branch(tree, branch, leaf))));
+pub(super) fn draft(tree: &TreeState) -> Result<Draft> {
+    let leaves = leaves(tree);
+    let marks: Vec<Mark> = tree.branches.iter().map(|_| Mark::new()).collect();
+    // Those below others stand behind them: the last is whole first.
+    let mut below: Vec<Vec<Datum>> = tree.branches.iter().map(|_| Vec::new()).collect();
+    let mut top = Vec::new();
+    for (index, parent) in tree.parents().collect::<Vec<_>>().into_iter().rev() {
+        let children = below.get_mut(index).map(std::mem::take).unwrap_or_default();
+        let draft = branch(tree, index, &leaves, &marks, children.into_iter().rev().collect())?;
+        let into = parent.and_then(|parent| below.get_mut(parent)).unwrap_or(&mut top);
+        into.push(Datum::Object(Arc::new(draft)));
     }
+    top.reverse();
     let sum = |of: fn(&BranchState) -> u64| tree.branches.iter().map(of).sum::<u64>() as i64;
     let (total, zipped) = (sum(|branch| branch.tot_bytes), sum(|branch| branch.zip_bytes));
     let (range_ends, range_sizes, auto_flush) = clusters(&tree.clusters, tree.auto_flush.to_root());
-    Draft::new("TTree")
+    let draft = Draft::new("TTree")
         .with("fName", Arc::clone(&tree.name))
         .with("fTitle", Arc::clone(&tree.title))
         .with("fBits", 8)
@@ -51,8 +56,49 @@ pub(super) fn draft(tree: &TreeState) -> Draft {
         .with("fEstimate", 1_000_000_i64)
         .with("fClusterRangeEnd", range_ends)
         .with("fClusterSize", range_sizes)
-        .with("fBranches", list(branches))
-        .with("fLeaves", list(all_leaves))
+        .with("fBranches", list(top))
+        .with("fLeaves", list(leaves.into_iter().flatten().map(Datum::Object).collect()));
+    Ok(draft)
+}
+
+/// The leaves of all branches that have one.
+fn leaves(tree: &TreeState) -> Vec<Option<Arc<Draft>>> {
+    let mut leaves: Vec<Option<Arc<Draft>>> = Vec::with_capacity(tree.branches.len());
+    let mut counters: HashMap<&str, Arc<Draft>> = HashMap::new();
+    for branch in &tree.branches {
+        let leaf = match &branch.what {
+            What::Plain(spec) => {
+                let leaf = Arc::new(leaf(spec, branch.most, &counters));
+                counters.insert(&spec.name, Arc::clone(&leaf));
+                Some(leaf)
+            }
+            What::Split(_, _, first) => branch.what.split().and_then(|split| {
+                let counter = split.counter.and_then(|counter| leaves.get(first + counter)).cloned().flatten();
+                split_leaf(split, counter).map(Arc::new)
+            }),
+        };
+        leaves.push(leaf);
+    }
+    leaves
+}
+
+/// The leaf of a part of an object; bases and objects have none.
+fn split_leaf(split: &Split, counter: Option<Arc<Draft>>) -> Option<Draft> {
+    if matches!(split.kind, kinds::BASE | kinds::OBJECT) {
+        return None;
+    }
+    let (len, bytes) = split.leaf;
+    let draft = Draft::new("TLeafElement")
+        .with("fName", &*split.leaf_name)
+        .with("fTitle", &*split.title)
+        .with("fLen", len)
+        .with("fLenType", bytes)
+        .with("fID", i64::from(split.id))
+        .with("fType", i64::from(split.code));
+    Some(match counter {
+        Some(counter) => draft.with("fLeafCount", counter),
+        None => draft,
+    })
 }
 
 fn list(items: Vec<Datum>) -> Draft {
@@ -81,10 +127,17 @@ fn clusters(sizes: &[u64], unknown: i64) -> (Vec<i64>, Vec<i64>, i64) {
     (ends, range_sizes, size as i64)
 }
 
-fn branch(tree: &TreeState, branch: &BranchState, leaf: Arc<Draft>) -> Draft {
+fn branch(
+    tree: &TreeState,
+    index: usize,
+    leaves: &[Option<Arc<Draft>>],
+    marks: &[Mark],
+    children: Vec<Datum>,
+) -> Result<Draft> {
     /// What ROOT has for a new branch.
     const LEAST_BASKETS: usize = 10;
     const LEAST_BYTES: u64 = 32_000;
+    let branch = &tree.branches[index];
     let written = branch.baskets.len();
     let slots = (written + 1).max(LEAST_BASKETS);
     let mut bytes: Vec<i32> = branch.baskets.iter().map(|basket| basket.nbytes as i32).collect();
@@ -92,13 +145,23 @@ fn branch(tree: &TreeState, branch: &BranchState, leaf: Arc<Draft>) -> Draft {
     let mut firsts: Vec<i64> = branch.baskets.iter().map(|basket| basket.first_entry as i64).collect();
     bytes.resize(slots, 0);
     seeks.resize(slots, 0);
-    firsts.push(tree.entries as i64);
+    if branch.what.has_data() {
+        firsts.push(tree.entries as i64);
+    }
     firsts.resize(slots, 0);
-    let varies = !matches!(branch.spec.kind, BranchKind::Numbers(_) | BranchKind::Counter);
-    let class = branch.spec.class();
-    let draft = Draft::new(if class.is_some() { "TBranchElement" } else { "TBranch" })
-        .with("fName", Arc::clone(&branch.spec.name))
-        .with("fTitle", &*branch.spec.title())
+    let (title, varies) = match (&branch.what, branch.what.split()) {
+        (What::Plain(spec), _) => (spec.title(), !matches!(spec.kind, BranchKind::Numbers(_) | BranchKind::Counter)),
+        (_, Some(split)) => (split.title.clone(), split.single().is_none()),
+        _ => (String::new(), false),
+    };
+    let class = match &branch.what {
+        What::Plain(spec) if spec.class().is_none() => "TBranch",
+        _ => "TBranchElement",
+    };
+    let leaf = leaves.get(index).cloned().flatten().map(Datum::Object);
+    let draft = Draft::new(class)
+        .with("fName", Arc::clone(&branch.name))
+        .with("fTitle", &*title)
         .with("fFillColor", 0)
         .with("fFillStyle", 1001)
         .with("fCompress", branch.compression.to_root())
@@ -110,22 +173,46 @@ fn branch(tree: &TreeState, branch: &BranchState, leaf: Arc<Draft>) -> Draft {
         .with("fEntries", tree.entries as i64)
         .with("fTotBytes", branch.tot_bytes as i64)
         .with("fZipBytes", branch.zip_bytes as i64)
-        .with("fBranches", list(Vec::new()))
-        .with("fLeaves", list(vec![Datum::Object(leaf)]))
+        .with("fBranches", list(children))
+        .with("fLeaves", list(leaf.into_iter().collect()))
         .with("fBaskets", list(Vec::new()))
         .with("fBasketBytes", bytes)
         .with("fBasketEntry", firsts)
         .with("fBasketSeek", seeks);
-    match class {
-        // A whole object: neither split nor a member.
-        Some(class) => draft
-            .with("fSplitLevel", 99)
-            .with("fCheckSum", name_checksum(&class))
-            .with("fClassName", &*class)
-            .with("fClassVersion", 6)
-            .with("fID", -1)
-            .with("fStreamerType", -1),
-        None => draft,
+    match &branch.what {
+        What::Plain(spec) => Ok(match spec.class() {
+            // A whole object: neither split nor a member.
+            Some(class) => draft
+                .with("fSplitLevel", 99)
+                .with("fCheckSum", name_checksum(&class))
+                .with("fClassName", &*class)
+                .with("fClassVersion", 6)
+                .with("fID", -1)
+                .with("fStreamerType", -1),
+            None => draft,
+        }),
+        What::Split(_, _, first) => {
+            let Some(split) = branch.what.split() else { return Ok(draft) };
+            let draft = draft
+                .with("fSplitLevel", i64::from(split.split_level))
+                .with("fClassName", Arc::clone(&split.class))
+                .with("fParentName", Arc::clone(&split.parent_class))
+                .with("fClonesName", Arc::clone(&split.items_class))
+                .with("fCheckSum", i64::from(split.checksum))
+                .with("fClassVersion", i64::from(split.version))
+                .with("fID", i64::from(split.id))
+                .with("fType", i64::from(split.kind))
+                .with("fStreamerType", i64::from(split.code));
+            let counter = split.counter.and_then(|counter| marks.get(first + counter));
+            let draft = match counter {
+                Some(counter) => draft.with("fBranchCount", Datum::Same(counter.clone())),
+                None => draft,
+            };
+            match (split.kind, marks.get(index)) {
+                (kinds::COLLECTION, Some(mark)) => draft.with("fMaximum", branch.most as i64).marked(mark.clone()),
+                _ => Ok(draft),
+            }
+        }
     }
 }
 
@@ -134,10 +221,10 @@ fn name_checksum(class: &str) -> u32 {
     class.bytes().fold(0, |sum: u32, byte| sum.wrapping_mul(3).wrapping_add(u32::from(byte)))
 }
 
-fn leaf(branch: &BranchState, leaves: &HashMap<&str, Arc<Draft>>) -> Draft {
-    let BranchSpec { name, kind, .. } = &branch.spec;
+fn leaf(spec: &BranchSpec, most: u64, leaves: &HashMap<&str, Arc<Draft>>) -> Draft {
+    let BranchSpec { name, kind, .. } = spec;
     if matches!(kind, BranchKind::Vector(..)) {
-        let title = branch.spec.leaf_title();
+        let title = spec.leaf_title();
         return Draft::new("TLeafElement")
             .with("fName", Arc::clone(name))
             .with("fTitle", &*title)
@@ -145,27 +232,27 @@ fn leaf(branch: &BranchState, leaves: &HashMap<&str, Arc<Draft>>) -> Draft {
             .with("fID", -1)
             .with("fType", -1);
     }
-    let number = branch.spec.number_type();
+    let number = spec.number_type();
     let (len, len_type) = match number {
-        Some(number) => (branch.spec.each() as i64, number.bytes() as i64),
+        Some(number) => (spec.each() as i64, number.bytes() as i64),
         // Characters of the longest string, and the zero behind them.
-        None => (branch.most as i64 + 1, 1),
+        None => (most as i64 + 1, 1),
     };
-    let draft = Draft::new(branch.spec.leaf_class())
+    let draft = Draft::new(spec.leaf_class())
         .with("fName", Arc::clone(name))
-        .with("fTitle", &*branch.spec.leaf_title())
+        .with("fTitle", &*spec.leaf_title())
         .with("fLen", len)
         .with("fLenType", len_type)
         .with("fIsRange", *kind == BranchKind::Counter)
         .with("fIsUnsigned", number.is_some_and(|number| number.is_unsigned()));
     match kind {
-        BranchKind::Counter => draft.with("fMaximum", branch.most as i64),
-        BranchKind::Text => draft.with("fMinimum", 0).with("fMaximum", branch.most as i64 + 1),
+        BranchKind::Counter => draft.with("fMaximum", most as i64),
+        BranchKind::Text => draft.with("fMinimum", 0).with("fMaximum", most as i64 + 1),
         BranchKind::Jagged(_, counter) => match leaves.get(&**counter) {
             Some(counter) => draft.with("fLeafCount", Arc::clone(counter)),
             None => draft,
         },
-        BranchKind::Numbers(_) | BranchKind::Vector(..) => draft,
+        BranchKind::Numbers(_) | BranchKind::Vector(..) | BranchKind::Object(..) => draft,
     }
 }
 

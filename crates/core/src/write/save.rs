@@ -46,9 +46,11 @@ impl Shared {
             if !tree.changed {
                 continue;
             }
-            let object = Arc::new(record::draft(tree));
+            let object = Arc::new(record::draft(tree).map_err(|error| self.placed(error))?);
+            let infos: Vec<_> = tree.plans.iter().flat_map(|plan| plan.infos.iter().cloned()).collect();
             let (folder, name, title, old) =
                 (tree.folder, Arc::clone(&tree.name), Arc::clone(&tree.title), tree.key.clone());
+            state.describe(infos);
             let key = self.write_object(state, folder, &name, &title, &object, old.as_ref())?;
             let tree = &mut state.trees[index];
             tree.key = Some(key);

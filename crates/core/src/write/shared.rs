@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::file::WriteOptions;
 use super::folder::Folder;
 use super::space::Space;
-use super::tree::TreeState;
+use super::state::TreeState;
 use crate::codec::{self, Compression, Scratch};
 use crate::container::{BIG_FILE, Directory, Header, Key, datime};
 use crate::error::{Error, ErrorKind, Result};

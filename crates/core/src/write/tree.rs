@@ -1,6 +1,6 @@
 //! The tree that is written: rows wait for their cluster, clusters are sealed, placed and published.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,11 +8,12 @@ use rayon::prelude::*;
 
 use super::branch::{BranchKind, BranchSpec, Values};
 use super::clustering::{Clustering, Every, Next, Waiting};
-use super::seal::{Pending, SealedBranch, Sealing, seal};
+use super::pending::Pending;
+use super::seal::{SealedBranch, Sealing, seal};
 use super::shared::Shared;
+use super::state::{PlacedBasket, TreeState, What};
 use crate::codec::{Compression, Scratch};
-use crate::container::Key;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 
 /// How a tree is written.
 #[derive(Clone, Debug)]
@@ -30,6 +31,8 @@ pub struct TreeOptions {
     pub cluster_bytes: usize,
     /// Bytes that a basket holds before compression, unless one entry has more.
     pub basket_bytes: usize,
+    /// Collections of objects are written member by member, as ROOT does, and not object by object.
+    pub member_wise: bool,
 }
 
 impl Default for TreeOptions {
@@ -41,106 +44,8 @@ impl Default for TreeOptions {
             auto_save: Every::Bytes(300_000_000),
             cluster_bytes: 128 << 20,
             basket_bytes: 512 << 10,
+            member_wise: true,
         }
-    }
-}
-
-/// A tree as far as it was published.
-#[derive(Debug)]
-pub(super) struct TreeState {
-    pub(super) folder: usize,
-    pub(super) name: Arc<str>,
-    pub(super) title: Arc<str>,
-    pub(super) branches: Vec<BranchState>,
-    pub(super) entries: u64,
-    /// Entries of each cluster.
-    pub(super) clusters: Vec<u64>,
-    pub(super) auto_flush: Every,
-    pub(super) auto_save: Every,
-    /// Key of its last record.
-    pub(super) key: Option<Key>,
-    pub(super) changed: bool,
-    /// Whether somebody may still add rows.
-    pub(super) is_open: bool,
-    /// Compressed bytes and entries of the last save.
-    pub(super) saved: (u64, u64),
-}
-
-/// A branch as far as it was published.
-#[derive(Debug)]
-pub(super) struct BranchState {
-    pub(super) spec: BranchSpec,
-    pub(super) compression: Compression,
-    pub(super) baskets: Vec<PlacedBasket>,
-    pub(super) tot_bytes: u64,
-    pub(super) zip_bytes: u64,
-    /// Bytes of the largest basket before compression.
-    pub(super) largest_bytes: u64,
-    /// Largest count, or bytes of the longest string.
-    pub(super) most: u64,
-}
-
-/// Where a basket is, and its first entry.
-#[derive(Debug)]
-pub(super) struct PlacedBasket {
-    pub(super) seek: u64,
-    pub(super) nbytes: u32,
-    pub(super) first_entry: u64,
-}
-
-impl TreeState {
-    pub(super) fn new(
-        folder: usize,
-        name: Arc<str>,
-        branches: Vec<BranchSpec>,
-        compression: Compression,
-        options: &TreeOptions,
-    ) -> Result<Self> {
-        let (mut names, mut counters) = (HashSet::new(), HashSet::new());
-        for spec in &branches {
-            spec.check()?;
-            if !names.insert(&spec.name) {
-                return Err(Error::new(ErrorKind::Exists, format!("two branches have the name {:?}", spec.name)));
-            }
-            if spec.kind == BranchKind::Counter {
-                counters.insert(&spec.name);
-            }
-            if let BranchKind::Jagged(_, counter) = &spec.kind
-                && !counters.contains(counter)
-            {
-                let message =
-                    format!("branch {:?} is counted by {counter:?}, and no counter stands before it", spec.name);
-                return Err(Error::mismatch(message));
-            }
-        }
-        let branches = branches.into_iter().map(|spec| BranchState {
-            spec,
-            compression,
-            baskets: Vec::new(),
-            tot_bytes: 0,
-            zip_bytes: 0,
-            largest_bytes: 0,
-            most: 0,
-        });
-        Ok(Self {
-            folder,
-            name,
-            title: Arc::clone(&options.title),
-            branches: branches.collect(),
-            entries: 0,
-            clusters: Vec::new(),
-            auto_flush: options.auto_flush,
-            auto_save: options.auto_save,
-            key: None,
-            changed: true,
-            is_open: true,
-            saved: (0, 0),
-        })
-    }
-
-    /// Bytes of its baskets, compressed.
-    pub(super) fn zip_bytes(&self) -> u64 {
-        self.branches.iter().map(|branch| branch.zip_bytes).sum()
     }
 }
 
@@ -168,6 +73,8 @@ pub struct TreeWriter {
     index: usize,
     name: Arc<str>,
     specs: Vec<BranchSpec>,
+    /// What has baskets, and the value that it has or has a part of.
+    parts: Vec<(usize, What)>,
     compression: Compression,
     basket_bytes: usize,
     clustering: Clustering,
@@ -189,13 +96,19 @@ impl Waiting for Rows<'_> {
 }
 
 impl TreeWriter {
-    pub(super) fn new(shared: Arc<Shared>, index: usize, state: &TreeState, options: TreeOptions) -> Self {
-        let specs: Vec<_> = state.branches.iter().map(|branch| branch.spec.clone()).collect();
-        let pending = specs.iter().map(|_| Pending::default()).collect();
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        index: usize,
+        state: &TreeState,
+        specs: Vec<BranchSpec>,
+        options: TreeOptions,
+    ) -> Self {
+        let pending = specs.iter().map(Pending::of).collect();
+        let parts = state.branches.iter().map(|branch| (branch.value, branch.what.clone())).collect();
         let compression = options.compression.unwrap_or(shared.compression);
         let clustering = Clustering::new(options.auto_flush, options.cluster_bytes);
         let (name, basket_bytes) = (Arc::clone(&state.name), options.basket_bytes);
-        Self { shared, index, name, specs, compression, basket_bytes, clustering, pending, rows: 0 }
+        Self { shared, index, name, specs, parts, compression, basket_bytes, clustering, pending, rows: 0 }
     }
 
     /// The branches.
@@ -320,17 +233,15 @@ impl TreeWriter {
             datime: self.shared.now(),
             basket_bytes: self.basket_bytes,
         };
-        let one = |scratch: &mut Scratch, (spec, pending): (&BranchSpec, &Pending)| {
-            seal(spec, pending, rows.clone(), &how, scratch)
+        let one = |scratch: &mut Scratch, (value, what): &(usize, What)| {
+            let pending = self.pending.get(*value).filter(|_| what.has_data());
+            pending.map_or_else(|| Ok(SealedBranch::default()), |pending| seal(what, pending, &rows, &how, scratch))
         };
         match self.shared.options.session.pool() {
-            Some(pool) => {
-                let all = || self.specs.par_iter().zip(&self.pending).map_init(Scratch::default, one).collect();
-                pool.install(all)
-            }
+            Some(pool) => pool.install(|| self.parts.par_iter().map_init(Scratch::default, one).collect()),
             None => {
                 let mut scratch = Scratch::default();
-                self.specs.iter().zip(&self.pending).map(|branch| one(&mut scratch, branch)).collect()
+                self.parts.iter().map(|part| one(&mut scratch, part)).collect()
             }
         }
     }

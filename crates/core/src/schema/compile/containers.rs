@@ -100,7 +100,7 @@ impl Compiler<'_> {
                 let pair = self.seal([first, second].concat());
                 let item = self.seal(vec![Step::Each { body: pair }]);
                 let columns = self.seal([first_column, second_column].concat());
-                let body = Body { version: 0, checksum: 0, span: columns };
+                let body = Body { version: 0, checksum: self.checksum_of_pair(key, value), span: columns };
                 let columns = Versions { class: "pair".into(), bodies: Box::new([body]) };
                 let record = pair_record(kind_of_first, kind_of_second);
                 Ok((collection(item, Some(columns)), list(ListOf::Map, record)))
@@ -184,6 +184,13 @@ impl Compiler<'_> {
         let (more, second) = self.member(second, codes[1])?;
         steps.extend(more);
         Ok((steps, pair_record(first, second)))
+    }
+
+    /// The checksum of a pair where the file describes it; 0 else. It says nothing to a reader, but ROOT looks for it.
+    fn checksum_of_pair(&self, first: &TypeName, second: &TypeName) -> u32 {
+        let pair = TypeName::Pair(Box::new(first.clone()), Box::new(second.clone()));
+        let info = self.registry.template(&pair).and_then(|name| self.registry.info(name, None, None));
+        info.map_or(0, |info| info.checksum)
     }
 
     /// The codes of a pair's members where the file describes it: of enums, only these tell the size.

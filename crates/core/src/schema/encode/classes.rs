@@ -86,8 +86,8 @@ impl Met {
 }
 
 /// The frame of an object that was never read.
-pub(super) fn stamp(info: &StreamerInfo) -> Stamp {
-    let foreign = is_foreign(&info.name);
+pub(super) fn stamp(info: &StreamerInfo, is_foreign_here: bool) -> Stamp {
+    let foreign = is_foreign_here || is_foreign(&info.name);
     Stamp {
         version: if foreign { 0 } else { info.version as i16 },
         counted: true,

@@ -8,12 +8,14 @@
 
 mod by_hand;
 mod classes;
+mod entries;
 mod fill;
 mod steps;
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
+pub(crate) use self::entries::{Entries, Pointees, Style};
 use self::fill::{Fill, Link};
 use self::steps::Source;
 use super::compile::Target;
@@ -51,6 +53,8 @@ pub struct Encoder {
     /// Parts to be filled again, by their program.
     parts: HashMap<usize, (Arc<Program>, Vec<Part>)>,
     depth: u32,
+    /// Of classes made here; none for what was read, and for ROOT's own.
+    style: Option<Arc<Style>>,
 }
 
 impl Encoder {
@@ -62,6 +66,7 @@ impl Encoder {
             classes: classes::Met::default(),
             parts: HashMap::new(),
             depth: 0,
+            style: None,
         }
     }
 
@@ -105,7 +110,7 @@ impl Encoder {
         let mut replay = Replay::new(trace);
         let frame = match (&target, info) {
             (Target::Members { class, .. }, Some(info)) if !custom::forwards(class) => {
-                let usual = classes::stamp(&info);
+                let usual = self.stamp(&info);
                 Some(self.open(replay.next(WHOLE).unwrap_or(&usual)))
             }
             _ => None,
@@ -158,6 +163,12 @@ impl Encoder {
         self.object(draft)?;
         self.writer.close(slot);
         Ok(())
+    }
+
+    /// The frame of an object that was never read.
+    fn stamp(&self, info: &StreamerInfo) -> Stamp {
+        let is_foreign = self.style.as_ref().is_some_and(|style| style.foreign.contains(&info.name));
+        classes::stamp(info, is_foreign)
     }
 
     /// Byte count, version, checksum.

@@ -319,7 +319,7 @@ impl Run<'_> {
             }
             return Ok(());
         }
-        let usual = classes::by_hand(COLLECTION);
+        let usual = self.new_collection(columns);
         let stamp = source.replay.next(at).unwrap_or(&usual);
         let frame = self.encoder.open(stamp);
         let mut body = None;
@@ -354,6 +354,22 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// The frame of a collection that was never read.
+    fn new_collection(&self, columns: Option<&Versions>) -> Stamp {
+        let usual = classes::by_hand(COLLECTION);
+        let body = columns.and_then(|columns| Some((columns, columns.bodies.first()?)));
+        let (Some(style), Some((columns, body))) = (&self.encoder.style, body) else { return usual };
+        if !style.member_wise {
+            return usual;
+        }
+        let is_pair = &*columns.class == "pair";
+        let items = match is_pair || style.foreign.contains(&columns.class) {
+            true => (0, Some(body.checksum)),
+            false => (body.version as i16, None),
+        };
+        Stamp { version: COLLECTION | crate::wire::MEMBER_WISE, items: Some(items), ..usual }
+    }
+
     /// One framed object of a class by value.
     fn class(&mut self, at: u32, versions: &Versions, source: &mut Source<'_>) -> Result<()> {
         let known = source.replay.next(at);
@@ -369,7 +385,7 @@ impl Run<'_> {
             None => {
                 let info = self.registry.info(&versions.class, Some(body.version), Some(body.checksum));
                 usual = match info {
-                    Some(info) => classes::stamp(info),
+                    Some(info) => self.encoder.stamp(info),
                     // A pair or another class that is known by its name only.
                     None => Stamp { counted: true, checksum: Some(body.checksum), ..Stamp::default() },
                 };

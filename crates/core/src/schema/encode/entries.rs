@@ -1,0 +1,114 @@
+//! Entries of branches: rows of columns, by the program that reads them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::super::compile::Target;
+use super::super::draft::{Datum, Draft, Mark, Origin};
+use super::super::program::Program;
+use super::super::registry::Registry;
+use super::super::trace::Replay;
+use super::fill::Link;
+use super::steps::Source;
+use super::{Encoder, ROOT};
+use crate::column::Part;
+use crate::error::Result;
+use crate::wire::Writer;
+
+/// How classes stream that no file has described yet.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Style {
+    /// Collections of objects are written member by member.
+    pub(crate) member_wise: bool,
+    /// Classes without a version of their own: their checksum stands in its place.
+    pub(crate) foreign: HashSet<Arc<str>>,
+}
+
+/// What the entries of a branch are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Entries<'a> {
+    /// So many rows, one an entry.
+    Rows(usize),
+    /// So many items an entry, member by member.
+    Items(&'a [usize]),
+}
+
+/// What pointers in columns name: number 1 is the first, 0 is null.
+#[derive(Default)]
+pub(crate) struct Pointees(Vec<Link>);
+
+impl Pointees {
+    /// The number of an object that no other pointer names.
+    pub(crate) fn push(&mut self, draft: Draft) -> u32 {
+        self.0.push(Link::Object(Arc::new(draft)));
+        self.0.len() as u32
+    }
+}
+
+impl Encoder {
+    /// An encoder for entries of a basket whose key has `keylen` bytes.
+    pub(crate) fn styled(keylen: usize, style: Arc<Style>) -> Self {
+        Self { style: Some(style), ..Self::new(keylen) }
+    }
+
+    /// Writes entries one after another; gives where each begins, counted from the first, and where the last ends.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`record`](Self::record).
+    pub(crate) fn entries(
+        &mut self,
+        program: &Arc<Program>,
+        registry: &Arc<Registry>,
+        part: &Part,
+        pointees: &Pointees,
+        entries: Entries<'_>,
+    ) -> Result<Vec<usize>> {
+        let mut source = Source::new(part, &pointees.0, Replay::default(), program.buffers.len());
+        let begin = self.writer.position();
+        let mut starts = vec![0];
+        let mut one = |items: usize, in_columns: bool| {
+            // No entry refers to what another one holds.
+            self.written.clear();
+            self.writer.forget_classes();
+            self.run_all(program, registry, &mut source, items, in_columns)?;
+            starts.push(self.writer.position() - begin);
+            Ok::<(), crate::Error>(())
+        };
+        match entries {
+            Entries::Rows(rows) => (0..rows).try_for_each(|_| one(1, false))?,
+            Entries::Items(counts) => counts.iter().try_for_each(|&items| one(items, true))?,
+        }
+        Ok(starts)
+    }
+
+    /// What was written.
+    pub(crate) fn into_writer(self) -> Writer {
+        self.writer
+    }
+}
+
+impl Draft {
+    /// An object of a class that a registry describes.
+    pub(crate) fn described(registry: &Arc<Registry>, class: &Arc<str>, members: Vec<(Arc<str>, Datum)>) -> Self {
+        let target = Target::Members { class: Arc::clone(class), version: None, checksum: None };
+        let members = members.into_iter().map(|(name, value)| (name.to_string().into(), value)).collect();
+        let origin = Origin { registry: Arc::clone(registry), target, trace: None, mark: Mark::new() };
+        Self { class: Arc::clone(class), members, origin: Some(origin) }
+    }
+
+    /// The same, under a mark by which what it holds can point back at it.
+    pub(crate) fn marked(mut self, mark: Mark) -> Result<Self> {
+        let target = super::target(&self.class)?;
+        self.origin = Some(Origin { registry: Arc::clone(&ROOT), target, trace: None, mark });
+        Ok(self)
+    }
+}
+
+impl Mark {
+    /// A mark that no other object has.
+    pub(crate) fn new() -> Self {
+        // Not empty: all empty ones may share a place.
+        Self("object".into())
+    }
+}

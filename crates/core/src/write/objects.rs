@@ -1,0 +1,250 @@
+//! Entries of branches of objects as they stand in baskets.
+//!
+//! Source: `TBranchElement::FillLeavesMember`, `FillLeavesCollection`, `FillLeavesCollectionMember`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::column::Column;
+use super::model::Type;
+use super::payload::offsets;
+use super::seal::Payload;
+use super::split::{Data, Plan, Split};
+use crate::column::{BufferId, Kind, Number, Part, Prim, decode_numbers};
+use crate::error::{Error, Result};
+use crate::schema::{Datum, Draft, Encoder, Entries, Pointees, Program, Registry};
+
+/// The column of a member of members.
+fn inside<'c>(column: &'c Column, path: &[usize]) -> Option<&'c Column> {
+    path.iter().try_fold(column, |column, &member| match column {
+        Column::Record(_, columns) => columns.get(member),
+        _ => None,
+    })
+}
+
+/// Where lists end, and what they hold.
+fn lists<'c>(column: &'c Column, path: &[usize]) -> Option<(&'c [u64], &'c Column)> {
+    match inside(column, path)? {
+        Column::Lists(ends, items) => Some((ends, items)),
+        _ => None,
+    }
+}
+
+/// Bytes of memory that rows of a branch take.
+pub(super) fn bytes_of(split: &Split, column: &Column, rows: &Range<usize>) -> usize {
+    match &split.data {
+        Data::None => 0,
+        Data::Counts(_) => 4 * rows.len(),
+        Data::Rows(path, ..) => inside(column, path).map_or(0, |column| column.bytes_of(rows)),
+        Data::Items(path, member, ..) => lists(column, path).map_or(0, |(ends, items)| {
+            inside(items, member).map_or(0, |column| column.bytes_of(&Column::span(ends, rows)))
+        }),
+    }
+}
+
+/// The most items of a collection.
+pub(super) fn most(split: &Split, column: &Column, rows: &Range<usize>) -> u64 {
+    let Data::Counts(path) = &split.data else { return 0 };
+    let Some((ends, _)) = lists(column, path) else { return 0 };
+    rows.clone().map(|row| Column::span(ends, &(row..row + 1)).len() as u64).max().unwrap_or(0)
+}
+
+/// Entries as they stand in a basket; none where they are too many for 32 bits.
+pub(super) fn payload(
+    plan: &Plan,
+    split: &Split,
+    column: &Column,
+    rows: &Range<usize>,
+    keylen: usize,
+) -> Result<Option<Payload>> {
+    let lost = || Error::mismatch("values are not laid out as their class is");
+    match &split.data {
+        Data::None => Ok(None),
+        Data::Counts(path) => {
+            let (ends, _) = lists(column, path).ok_or_else(lost)?;
+            let count = |row: usize| Column::span(ends, &(row..row + 1)).len() as u32;
+            let bytes: Vec<u8> = rows.clone().flat_map(|row| count(row).to_be_bytes()).collect();
+            Ok(with_offsets(bytes, keylen, (0..rows.len() + 1).map(|row| 4 * row)))
+        }
+        Data::Rows(path, kind, program) => {
+            let column = inside(column, path).ok_or_else(lost)?;
+            let plain = numbers(kind, column, rows);
+            match (plain, kind) {
+                (Some((bytes, width)), Type::Number(_)) => Ok(Some(Payload { data_bytes: bytes.len(), bytes, width })),
+                (Some((bytes, width)), _) => {
+                    Ok(with_offsets(bytes, keylen, (0..rows.len() + 1).map(|row| width * row)))
+                }
+                _ => run(plan, program, column, rows, Entries::Rows(rows.len()), keylen),
+            }
+        }
+        Data::Items(path, member, kind, program) => {
+            let (ends, items) = lists(column, path).ok_or_else(lost)?;
+            let column = inside(items, member).ok_or_else(lost)?;
+            let span = Column::span(ends, rows);
+            match numbers(kind, column, &span) {
+                Some((bytes, width)) => {
+                    let start = |row: usize| width * (Column::span(ends, &(0..row)).end - span.start);
+                    Ok(with_offsets(bytes, keylen, (rows.start..rows.end + 1).map(start)))
+                }
+                None => {
+                    let counts: Vec<usize> =
+                        rows.clone().map(|row| Column::span(ends, &(row..row + 1)).len()).collect();
+                    run(plan, program, column, &span, Entries::Items(&counts), keylen)
+                }
+            }
+        }
+    }
+}
+
+fn with_offsets(mut bytes: Vec<u8>, keylen: usize, starts: impl ExactSizeIterator<Item = usize>) -> Option<Payload> {
+    let data_bytes = bytes.len();
+    offsets(&mut bytes, keylen, starts)?;
+    Some(Payload { bytes, data_bytes, width: 0 })
+}
+
+/// Numbers or arrays of them, as they stand in a file, and the bytes of each; none for other values.
+fn numbers(kind: &Type, column: &Column, rows: &Range<usize>) -> Option<(Vec<u8>, usize)> {
+    let (Type::Number(number) | Type::Array(number, _), Column::Numbers(width, bytes)) = (kind, column) else {
+        return None;
+    };
+    let from = bytes.get(rows.start * width..rows.end * width)?;
+    let mut into = vec![0; from.len()];
+    // Swapping bytes is its own counterpart.
+    decode_numbers(Prim::Plain(*number), from, &mut into);
+    Some((into, *width))
+}
+
+/// Entries by the program that reads them.
+fn run(
+    plan: &Plan,
+    program: &Arc<Program>,
+    column: &Column,
+    span: &Range<usize>,
+    entries: Entries<'_>,
+    keylen: usize,
+) -> Result<Option<Payload>> {
+    let mut fill = Fill { part: Part::new(&program.buffers), pointees: Pointees::default(), registry: &plan.registry };
+    fill.rows(&program.kind, column, span)?;
+    let mut encoder = Encoder::styled(keylen, Arc::clone(&plan.style));
+    let starts = encoder.entries(program, &plan.registry, &fill.part, &fill.pointees, entries)?;
+    let bytes = encoder.into_writer().into_bytes();
+    Ok(with_offsets(bytes, keylen, starts.into_iter()))
+}
+
+/// From columns as they were given to the buffers of a program.
+struct Fill<'r> {
+    part: Part,
+    pointees: Pointees,
+    registry: &'r Arc<Registry>,
+}
+
+impl Fill<'_> {
+    fn rows(&mut self, kind: &Kind, column: &Column, rows: &Range<usize>) -> Result<()> {
+        match (kind, column) {
+            (Kind::Number { buffer, .. }, Column::Numbers(..)) => self.bytes(*buffer, column, rows),
+            (Kind::Fixed { item, .. }, Column::Numbers(..)) => self.rows(item, column, rows),
+            (Kind::Text { offsets, bytes }, Column::Lists(ends, items)) => {
+                self.ends(*offsets, ends, rows)?;
+                self.bytes(*bytes, items, &Column::span(ends, rows))
+            }
+            (Kind::List { offsets, item, .. }, Column::Lists(ends, items)) => {
+                self.ends(*offsets, ends, rows)?;
+                self.rows(item, items, &Column::span(ends, rows))
+            }
+            (Kind::Record { fields, .. }, Column::Record(_, columns)) if fields.len() == columns.len() => {
+                fields.iter().zip(columns).try_for_each(|(field, column)| self.rows(&field.kind, column, rows))
+            }
+            (Kind::Pointer { buffer, class }, Column::Lists(ends, items)) => {
+                for row in rows.clone() {
+                    let id = match Column::span(ends, &(row..row + 1)) {
+                        one if one.is_empty() => 0,
+                        one => {
+                            let draft = draft(self.registry, class, items, one.start)?;
+                            self.pointees.push(draft)
+                        }
+                    };
+                    self.part.words_mut(*buffer).push(id);
+                }
+                Ok(())
+            }
+            _ => Err(Error::mismatch("values are not laid out as their class is")),
+        }
+    }
+
+    fn bytes(&mut self, buffer: BufferId, column: &Column, rows: &Range<usize>) -> Result<()> {
+        let Column::Numbers(width, bytes) = column else {
+            return Err(Error::mismatch("values are not laid out as their class is"));
+        };
+        let from = bytes.get(rows.start * width..rows.end * width).unwrap_or_default();
+        self.part.bytes_mut(buffer).extend_from_slice(from);
+        Ok(())
+    }
+
+    fn ends(&mut self, buffer: BufferId, ends: &[u64], rows: &Range<usize>) -> Result<()> {
+        rows.clone().try_for_each(|row| self.part.end_list(buffer, Column::span(ends, &(row..row + 1)).len()))
+    }
+}
+
+/// The object that row `row` of a column is.
+fn draft(registry: &Arc<Registry>, class: &Arc<str>, column: &Column, row: usize) -> Result<Draft> {
+    let unknown = || Error::unsupported(format!("class {class} is not known"));
+    let info = registry.info(class, None, None).ok_or_else(unknown)?;
+    let Column::Record(_, columns) = column else { return Err(unknown()) };
+    let mut members = Vec::with_capacity(columns.len());
+    for (element, column) in info.elements.iter().zip(columns) {
+        match column {
+            Column::Record(..) if &*element.type_name == "BASE" => {
+                let base = draft(registry, &element.name, column, row)?;
+                members.extend(base.members().map(|(name, value)| (name.into(), value.clone())));
+            }
+            column => members.push((Arc::clone(&element.name), datum(registry, element, column, row)?)),
+        }
+    }
+    Ok(Draft::described(registry, class, members))
+}
+
+/// The value of a member of the object that row `row` of a column is.
+fn datum(registry: &Arc<Registry>, element: &crate::schema::Element, column: &Column, row: usize) -> Result<Datum> {
+    let class: Arc<str> = element.type_name.trim_end_matches('*').into();
+    let one = row..row + 1;
+    match column {
+        Column::Numbers(width, bytes) => {
+            let number = element_number(element.code)?;
+            let bytes = bytes.get(row * width..(row + 1) * width).unwrap_or_default();
+            Ok(match (element.array_length, number) {
+                (0, Number::F32) => {
+                    Datum::Float(bytes.first_chunk().map_or(0.0, |bytes| f32::from_ne_bytes(*bytes).into()))
+                }
+                (0, Number::F64) => Datum::Float(bytes.first_chunk().map_or(0.0, |bytes| f64::from_ne_bytes(*bytes))),
+                (0, number) => Datum::Int(number.whole(bytes)),
+                _ => Datum::Numbers(number, bytes.to_vec()),
+            })
+        }
+        Column::Lists(ends, items) if &*class == "string" => {
+            let Column::Numbers(_, bytes) = &**items else { return Err(Error::mismatch("a string without bytes")) };
+            let text = bytes.get(Column::span(ends, &one)).unwrap_or_default();
+            Ok(Datum::Bytes(text.into()))
+        }
+        Column::Record(..) => Ok(Datum::Value(draft(registry, &class, column, row)?)),
+        Column::Lists(ends, items) if element.type_name.ends_with('*') => match Column::span(ends, &one) {
+            none if none.is_empty() => Ok(Datum::Null),
+            one => Ok(Datum::Object(Arc::new(draft(registry, &class, items, one.start)?))),
+        },
+        Column::Lists(ends, items) => match (&**items, &element.detail) {
+            (Column::Numbers(1.., bytes), crate::schema::Detail::Stl { item_code, .. }) if *item_code < 60 => {
+                let number = element_number(*item_code)?;
+                let span = Column::span(ends, &one);
+                let bytes = bytes.get(span.start * number.bytes()..span.end * number.bytes()).unwrap_or_default();
+                Ok(Datum::Numbers(number, bytes.to_vec()))
+            }
+            _ => Err(Error::unsupported(format!(
+                "member {} ({}) of an object behind a pointer cannot be written yet",
+                element.name, element.type_name
+            ))),
+        },
+    }
+}
+
+fn element_number(code: i32) -> Result<Number> {
+    super::model::number(code).ok_or_else(|| Error::unsupported(format!("members of type {code} are unknown")))
+}

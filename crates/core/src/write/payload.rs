@@ -1,0 +1,108 @@
+//! Entries of plain branches as they stand in baskets.
+//!
+//! Format page: `docs/format/basket.md`. Source: `TLeaf*::FillBasket`, `TBasket::WriteBuffer`.
+
+use std::ops::Range;
+
+use super::branch::{BranchKind, BranchSpec};
+use super::pending::Pending;
+use super::seal::Payload;
+use crate::column::{Prim, decode_numbers};
+use crate::wire::Writer;
+
+/// Largest count, or bytes of the longest string.
+pub(super) fn most(spec: &BranchSpec, pending: &Pending, rows: &Range<usize>) -> u64 {
+    match &spec.kind {
+        BranchKind::Counter => {
+            let counts = pending.values().as_chunks::<4>().0.get(rows.clone()).unwrap_or(&[]);
+            counts.iter().map(|count| i32::from_ne_bytes(*count)).max().unwrap_or(0).max(0) as u64
+        }
+        BranchKind::Text => rows.clone().map(|row| pending.span(&(row..row + 1)).len() as u64).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Entries as they stand in a basket; none where they are too many for 32 bits.
+pub(super) fn payload(spec: &BranchSpec, pending: &Pending, rows: &Range<usize>, keylen: usize) -> Option<Payload> {
+    let width = spec.width();
+    let (span, number) = match (&spec.kind, spec.number_type()) {
+        (BranchKind::Vector(..), _) => return vectors(spec, pending, rows, keylen),
+        (_, None) => return texts(pending, rows, keylen),
+        (BranchKind::Numbers(_) | BranchKind::Counter, Some(number)) => (rows.clone(), number),
+        (_, Some(number)) => (pending.span(rows), number),
+    };
+    let from = &pending.values()[span.start * width..span.end * width];
+    let mut payload = vec![0; from.len()];
+    // Swapping bytes is its own counterpart.
+    decode_numbers(Prim::Plain(number), from, &mut payload);
+    let data_bytes = payload.len();
+    if matches!(spec.kind, BranchKind::Jagged(..)) {
+        let start = |row: usize| pending.span(&(rows.start..row)).len() * width;
+        offsets(&mut payload, keylen, (rows.start..rows.end + 1).map(start))?;
+    }
+    Some(Payload { bytes: payload, data_bytes, width })
+}
+
+fn texts(pending: &Pending, rows: &Range<usize>, keylen: usize) -> Option<Payload> {
+    let mut writer = Writer::default();
+    let mut starts = vec![0];
+    for row in rows.clone() {
+        writer.string(&pending.values()[pending.span(&(row..row + 1))]);
+        starts.push(writer.position());
+    }
+    let mut payload = writer.into_bytes();
+    let data_bytes = payload.len();
+    offsets(&mut payload, keylen, starts.into_iter())?;
+    Some(Payload { bytes: payload, data_bytes, width: 0 })
+}
+
+/// Vectors: each entry in a frame of its own, the vectors in it without.
+fn vectors(spec: &BranchSpec, pending: &Pending, rows: &Range<usize>, keylen: usize) -> Option<Payload> {
+    /// What ROOT 6.40 writes in front of a collection.
+    const VERSION: i16 = 10;
+    let mut writer = Writer::default();
+    let mut starts = vec![0];
+    for row in rows.clone() {
+        writer.framed(VERSION, |writer| vector(spec, pending, 0, row, writer));
+        starts.push(writer.position());
+    }
+    let mut payload = writer.into_bytes();
+    let data_bytes = payload.len();
+    offsets(&mut payload, keylen, starts.into_iter())?;
+    Some(Payload { bytes: payload, data_bytes, width: 0 })
+}
+
+/// List `index` of a level: how many it holds, and what.
+fn vector(spec: &BranchSpec, pending: &Pending, level: usize, index: usize, writer: &mut Writer) {
+    let below = pending.lists(level, &(index..index + 1));
+    writer.u32(below.len() as u32);
+    match spec.number_type() {
+        Some(number) if level + 1 == pending.depth() => {
+            let width = number.bytes();
+            let from = &pending.values()[below.start * width..below.end * width];
+            decode_numbers(Prim::Plain(number), from, writer.room(from.len()));
+        }
+        None if level + 2 == pending.depth() => {
+            for text in below {
+                writer.string(&pending.values()[pending.lists(level + 1, &(text..text + 1))]);
+            }
+        }
+        _ => below.for_each(|index| vector(spec, pending, level + 1, index, writer)),
+    }
+}
+
+/// Appends the array of entry offsets: one for each entry, and the end.
+pub(super) fn offsets(
+    payload: &mut Vec<u8>,
+    keylen: usize,
+    starts: impl ExactSizeIterator<Item = usize>,
+) -> Option<()> {
+    let count = u32::try_from(starts.len()).ok()?;
+    payload.reserve(4 * starts.len() + 4);
+    payload.extend_from_slice(&count.to_be_bytes());
+    for start in starts {
+        let offset = i32::try_from(keylen + start).ok()?;
+        payload.extend_from_slice(&offset.to_be_bytes());
+    }
+    Some(())
+}

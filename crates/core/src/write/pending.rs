@@ -1,0 +1,115 @@
+//! Rows that wait for their cluster to be whole.
+
+use std::ops::Range;
+
+use super::branch::{BranchKind, BranchSpec, Values};
+use super::column::Column;
+
+/// Rows of one branch that wait for their cluster to be whole.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    /// Native-endian numbers, or bytes of strings.
+    bytes: Vec<u8>,
+    /// For each level of lists, where each of them ends, in what they hold.
+    levels: Vec<Vec<u64>>,
+    /// Objects.
+    objects: Option<Column>,
+}
+
+impl Pending {
+    /// No rows of a branch.
+    pub(super) fn of(spec: &BranchSpec) -> Self {
+        let objects = match &spec.kind {
+            BranchKind::Object(kind, _) => Some(Column::of(kind)),
+            _ => None,
+        };
+        Self { objects, ..Self::default() }
+    }
+
+    /// Native-endian numbers, or bytes of strings.
+    pub(super) fn values(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// How deep its lists nest.
+    pub(super) fn depth(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// Objects, where it has any.
+    pub(super) fn objects(&self) -> Option<&Column> {
+        self.objects.as_ref()
+    }
+
+    /// Adds values that were checked.
+    pub(super) fn append(&mut self, values: &Values<'_>) {
+        match values {
+            Values::Numbers(bytes) => self.bytes.extend_from_slice(bytes),
+            Values::Lists(ends, bytes) | Values::Texts(ends, bytes) => self.append_levels(&[ends], bytes),
+            Values::Vectors(levels, bytes) => self.append_levels(levels, bytes),
+            Values::Objects(more) => {
+                if let Some(objects) = &mut self.objects {
+                    objects.append(more);
+                }
+            }
+        }
+    }
+
+    fn append_levels(&mut self, levels: &[&[i64]], bytes: &[u8]) {
+        self.levels.resize_with(levels.len(), Vec::new);
+        for (known, ends) in self.levels.iter_mut().zip(levels) {
+            let before = known.last().copied().unwrap_or(0);
+            known.extend(ends.iter().map(|&end| before + end as u64));
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Adds the lengths of lists.
+    pub(super) fn append_lengths(&mut self, ends: &[i64]) {
+        let mut before = 0;
+        for &end in ends {
+            self.bytes.extend_from_slice(&((end - before) as i32).to_ne_bytes());
+            before = end;
+        }
+    }
+
+    /// Bytes of memory that consecutive rows take.
+    pub(super) fn bytes_of(&self, spec: &BranchSpec, rows: &Range<usize>) -> usize {
+        if let Some(objects) = &self.objects {
+            return objects.bytes_of(rows);
+        }
+        let (mut span, mut bytes) = (rows.clone(), 0);
+        for level in 0..self.levels.len() {
+            bytes += 8 * span.len();
+            span = self.lists(level, &span);
+        }
+        bytes + span.len() * spec.width()
+    }
+
+    /// Forgets the first rows.
+    pub(super) fn drop_front(&mut self, spec: &BranchSpec, rows: usize) {
+        if let Some(objects) = &mut self.objects {
+            return objects.drop_front(rows);
+        }
+        let mut front = rows;
+        for ends in &mut self.levels {
+            let below = front.checked_sub(1).and_then(|last| ends.get(last)).copied().unwrap_or(0);
+            ends.drain(..front);
+            ends.iter_mut().for_each(|end| *end -= below);
+            front = below as usize;
+        }
+        self.bytes.drain(..front * spec.width());
+    }
+
+    /// What rows hold, in items or bytes.
+    pub(super) fn span(&self, rows: &Range<usize>) -> Range<usize> {
+        self.lists(0, rows)
+    }
+
+    /// What consecutive lists of a level hold.
+    pub(super) fn lists(&self, level: usize, lists: &Range<usize>) -> Range<usize> {
+        let ends = self.levels.get(level).map_or(&[][..], |ends| ends);
+        let end = |list: usize| list.checked_sub(1).and_then(|list| ends.get(list)).copied().unwrap_or(0) as usize;
+        end(lists.start)..end(lists.end)
+    }
+}

@@ -1,0 +1,171 @@
+//! A tree as far as it was written: branches, baskets, clusters.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::branch::{BranchKind, BranchSpec};
+use super::clustering::Every;
+use super::split::{Plan, Split};
+use super::tree::TreeOptions;
+use crate::codec::Compression;
+use crate::container::Key;
+use crate::error::{Error, ErrorKind, Result};
+
+/// A tree as far as it was published.
+#[derive(Debug)]
+pub(super) struct TreeState {
+    pub(super) folder: usize,
+    pub(super) name: Arc<str>,
+    pub(super) title: Arc<str>,
+    /// All branches; those below others behind them.
+    pub(super) branches: Vec<BranchState>,
+    /// How the objects of its branches stream.
+    pub(super) plans: Vec<Arc<Plan>>,
+    pub(super) entries: u64,
+    /// Entries of each cluster.
+    pub(super) clusters: Vec<u64>,
+    pub(super) auto_flush: Every,
+    pub(super) auto_save: Every,
+    /// Key of its last record.
+    pub(super) key: Option<Key>,
+    pub(super) changed: bool,
+    /// Whether somebody may still add rows.
+    pub(super) is_open: bool,
+    /// Compressed bytes and entries of the last save.
+    pub(super) saved: (u64, u64),
+}
+
+/// A branch as far as it was published.
+#[derive(Debug)]
+pub(super) struct BranchState {
+    pub(super) name: Arc<str>,
+    pub(super) what: What,
+    /// Which of the tree's values it has, or has a part of.
+    pub(super) value: usize,
+    pub(super) compression: Compression,
+    pub(super) baskets: Vec<PlacedBasket>,
+    pub(super) tot_bytes: u64,
+    pub(super) zip_bytes: u64,
+    /// Bytes of the largest basket before compression.
+    pub(super) largest_bytes: u64,
+    /// Largest count, or bytes of the longest string.
+    pub(super) most: u64,
+}
+
+/// What a branch is.
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    /// A branch of its own.
+    Plain(BranchSpec),
+    /// An object or a part of it: how it streams, which of the object's branches this is, and where these begin in the tree.
+    Split(Arc<Plan>, usize, usize),
+}
+
+/// Where a basket is, and its first entry.
+#[derive(Debug)]
+pub(super) struct PlacedBasket {
+    pub(super) seek: u64,
+    pub(super) nbytes: u32,
+    pub(super) first_entry: u64,
+}
+
+impl TreeState {
+    /// A tree of these branches, without entries.
+    pub(super) fn new(
+        folder: usize,
+        name: Arc<str>,
+        branches: &[BranchSpec],
+        compression: Compression,
+        options: &TreeOptions,
+    ) -> Result<Self> {
+        let (mut names, mut counters) = (HashSet::new(), HashSet::new());
+        for spec in branches {
+            spec.check()?;
+            if !names.insert(&spec.name) {
+                return Err(Error::new(ErrorKind::Exists, format!("two branches have the name {:?}", spec.name)));
+            }
+            if spec.kind == BranchKind::Counter {
+                counters.insert(&spec.name);
+            }
+            if let BranchKind::Jagged(_, counter) = &spec.kind
+                && !counters.contains(counter)
+            {
+                let message =
+                    format!("branch {:?} is counted by {counter:?}, and no counter stands before it", spec.name);
+                return Err(Error::mismatch(message));
+            }
+        }
+        let (mut all, mut plans): (Vec<BranchState>, Vec<Arc<Plan>>) = (Vec::new(), Vec::new());
+        let state = |name: &Arc<str>, what: What, value: usize| BranchState {
+            name: Arc::clone(name),
+            what,
+            value,
+            compression,
+            baskets: Vec::new(),
+            tot_bytes: 0,
+            zip_bytes: 0,
+            largest_bytes: 0,
+            most: 0,
+        };
+        for (value, spec) in branches.iter().enumerate() {
+            let BranchKind::Object(kind, split_level) = &spec.kind else {
+                all.push(state(&spec.name, What::Plain(spec.clone()), value));
+                continue;
+            };
+            let plan = Arc::new(Plan::new(&spec.name, kind, *split_level, options.member_wise)?);
+            let first = all.len();
+            for (index, split) in plan.branches.iter().enumerate() {
+                all.push(state(&split.name, What::Split(Arc::clone(&plan), index, first), value));
+            }
+            plans.push(plan);
+        }
+        Ok(Self {
+            folder,
+            name,
+            title: Arc::clone(&options.title),
+            branches: all,
+            plans,
+            entries: 0,
+            clusters: Vec::new(),
+            auto_flush: options.auto_flush,
+            auto_save: options.auto_save,
+            key: None,
+            changed: true,
+            is_open: true,
+            saved: (0, 0),
+        })
+    }
+
+    /// The branches that the tree's list names: those that are below no other.
+    pub(super) fn parents(&self) -> impl Iterator<Item = (usize, Option<usize>)> {
+        self.branches.iter().enumerate().map(|(index, branch)| (index, branch.what.parent()))
+    }
+
+    /// Bytes of its baskets, compressed.
+    pub(super) fn zip_bytes(&self) -> u64 {
+        self.branches.iter().map(|branch| branch.zip_bytes).sum()
+    }
+}
+
+impl What {
+    /// The branch that it is below.
+    pub(super) fn parent(&self) -> Option<usize> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Split(_, _, first) => self.split().and_then(|split| split.parent).map(|parent| first + parent),
+        }
+    }
+
+    /// The part of an object that it is.
+    pub(super) fn split(&self) -> Option<&Split> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Split(plan, index, _) => plan.branches.get(*index),
+        }
+    }
+
+    /// Whether it has baskets.
+    pub(super) fn has_data(&self) -> bool {
+        self.split().is_none_or(Split::has_data)
+    }
+}
