@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood import errors
+from sapwood import classes, errors
 
 CounterName = Callable[[str], str]
 FieldName = Callable[[str, str], str]
@@ -16,9 +16,10 @@ FieldName = Callable[[str, str], str]
 
 @dataclass(frozen=True)
 class Spec:
-    """A branch: ``kind`` is ``numbers``, ``jagged``, ``counter``, ``text`` or ``vector``.
+    """A branch: ``kind`` is ``numbers``, ``jagged``, ``counter``, ``text``, ``vector`` or ``object``.
 
-    Of a vector ``dimensions`` is its depth, and ``dtype`` is empty where it holds strings.
+    Of a vector ``dimensions`` is its depth, and ``dtype`` is empty where it holds strings; of an object it is the split level, and
+    ``objects`` is its type.
     """
 
     name: str
@@ -26,9 +27,10 @@ class Spec:
     dtype: str = ""
     counter: str = ""
     dimensions: tuple[int, ...] = ()
+    objects: classes.Type | None = None
 
-    def for_engine(self) -> tuple[str, str, str, str, tuple[int, ...]]:
-        return self.name, self.kind, self.dtype, self.counter, self.dimensions
+    def for_engine(self) -> tuple[str, str, str, str, tuple[int, ...], classes.Type | None]:
+        return self.name, self.kind, self.dtype, self.counter, self.dimensions, self.objects
 
 
 @dataclass
@@ -157,11 +159,13 @@ def schema_of(columns: Mapping[str, Any], counters: CounterName, fields: FieldNa
     return schema(types, counters, fields)
 
 
-def schema(types: Mapping[str, Any], counters: CounterName, fields: FieldName) -> Schema:
-    """The branches of a mapping from names to types: NumPy's, Awkward's, or their texts (``f4``, ``var * float32``)."""
+def schema(types: Mapping[str, Any], counters: CounterName, fields: FieldName, split_level: int = 99) -> Schema:
+    """The branches of a mapping from names to types: NumPy's, Awkward's, their texts (``f4``, ``var * float32``), or dataclasses."""
     out = Schema()
     for name, kind in types.items():
-        if isinstance(kind, Mapping):
+        if classes.is_class(kind):
+            out.add(name, None, Spec(name, "object", dimensions=(split_level,), objects=classes.type_of(kind)))
+        elif isinstance(kind, Mapping):
             for inner, of in kind.items():
                 _add(out, name, str(inner), fields(name, str(inner)), _type(of), counters, fields)
         else:
@@ -271,17 +275,23 @@ def _is_complex(primitive: str) -> bool:
     return primitive.startswith(("complex", "datetime", "timedelta", "float16", "float128"))
 
 
-def values(schema: Schema, columns: Mapping[str, Any]) -> list[tuple[str, list[bytes], bytes]]:
-    """What the engine takes: for each branch its name, where the lists of each level end, and its values."""
+def values(schema: Schema, columns: Mapping[str, Any]) -> list[tuple[str, list[bytes], bytes, classes.Column | None]]:
+    """What the engine takes: for each branch its name, where the lists of each level end, and its values; or objects."""
     missing = [name for name in schema.columns if name not in columns]
     unknown = [name for name in columns if name not in schema.columns and name not in schema.counters]
     if missing or unknown:
         words = [f"lacks {', '.join(map(repr, missing))}"] if missing else []
         words += [f"has no branch for {', '.join(map(repr, unknown))}"] if unknown else []
         raise errors.MismatchError(f"the data {' and '.join(words)}")
-    out = []
+    out: list[tuple[str, list[bytes], bytes, classes.Column | None]] = []
     for name, parts in schema.columns.items():
         column = columns[name]
+        if parts[0][1].objects is not None:
+            try:
+                out.append((name, [], b"", classes.column_of(parts[0][1].objects, column)))
+            except errors.MismatchError as error:
+                raise errors.MismatchError(f"branch {name!r}: {error}") from None
+            continue
         nested = isinstance(column, Mapping)
         whole: Any = None if nested else as_column(name, column)
         for part, spec in parts:
@@ -291,8 +301,8 @@ def values(schema: Schema, columns: Mapping[str, Any]) -> list[tuple[str, list[b
                 array = as_column(part, column[path[0]]) if nested else whole
                 for inner in path[1:] if nested else path:
                     array = array[inner]
-            out.append((spec.name, *_buffers(spec, array)))
-    _check_counters(schema, columns, {name: levels for name, levels, _ in out})
+            out.append((spec.name, *_buffers(spec, array), None))
+    _check_counters(schema, columns, {name: levels for name, levels, *_ in out})
     return out
 
 

@@ -149,23 +149,44 @@ class WritableFile:
         auto_save: int | str = -300_000_000,
         cluster_bytes: int | str | None = None,
         basket_bytes: int | str | None = None,
+        split_level: int = 99,
+        member_wise: bool = True,
     ) -> WritableTree:
         """Begins a tree; :meth:`WritableTree.extend` fills it.
 
         ``branch_types`` gives each branch a type: a NumPy type (``"f4"``, ``np.dtype(("f8", (2, 2)))``), or an Awkward type
-        (``"var * float32"``, ``"string"``, ``"var * {pt: float32, eta: float32}"``). Lists are counted by a branch of the name
+        (``"var * float32"``, ``"string"``, ``"var * {pt: float32, eta: float32}"``), or a dataclass for objects, whose members become
+        branches down to ``split_level`` (0 keeps each object whole). Lists are counted by a branch of the name
         ``counter_name`` gives, fields of records have the names ``field_name`` gives.
 
         A cluster ends after ``auto_flush`` entries; where that is negative or a size like ``"30 MB"``, after as many entries as
         the first so many compressed bytes hold; where it is 0, or at the latest, when its rows take ``cluster_bytes`` bytes (128
         MiB) before compression. ``auto_save`` says in the same words how often all that was written becomes visible to
-        readers on the way. Both are ROOT's ``SetAutoFlush`` and ``SetAutoSave``.
+        readers on the way. Both are ROOT's ``SetAutoFlush`` and ``SetAutoSave``. Collections of objects are streamed member by member,
+        or object by object where ``member_wise`` is false.
+
+        >>> import dataclasses, io, sapwood
+        >>> @dataclasses.dataclass
+        ... class Hit:
+        ...     x: float
+        ...     adc: int
+        >>> @dataclasses.dataclass
+        ... class Event:
+        ...     number: int
+        ...     hits: list[Hit]
+        >>> memory = io.BytesIO()
+        >>> with sapwood.recreate(memory) as file:
+        ...     tree = file.mktree("events", {"event": Event})
+        ...     for number in range(3):
+        ...         tree.fill(event=Event(number, [Hit(0.5, number)] * number))
+        >>> sapwood.open(memory)["events/hits.adc"].array().tolist()
+        [[], [1], [2, 2]]
         """
-        schema = filling.schema(branch_types, counter_name, field_name)
+        schema = filling.schema(branch_types, counter_name, field_name, split_level)
         setting = None if compression == "file" else as_compression(compression)
         specs = [spec.for_engine() for spec in schema.specs]
         sizes = [None if size is None else as_bytes(size) for size in (cluster_bytes, basket_bytes)]
-        core = self._core.tree(name, specs, title, setting, every(auto_flush), every(auto_save), *sizes)
+        core = self._core.tree(name, specs, title, setting, every(auto_flush), every(auto_save), *sizes, member_wise)
         tree = WritableTree(core, schema, name)
         self._trees.append(tree)
         return tree
@@ -218,6 +239,10 @@ class WritableFile:
         self.close()
 
 
+ROWS = 1000
+"""So many rows are gathered before they become columns."""
+
+
 class WritableTree:
     """A tree that is being filled."""
 
@@ -228,6 +253,7 @@ class WritableTree:
         """Its name in the file."""
         self.num_entries = 0
         """Entries given so far."""
+        self._rows: list[Mapping[str, Any]] = []
 
     @property
     def branches(self) -> list[str]:
@@ -243,20 +269,44 @@ class WritableTree:
         Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown, lengths differ, or a type does not
         fit: then no row was added.
         """
-        columns = filling.columns_of(data)
-        values = filling.values(self._schema, columns)
-        self._core.extend(values)
+        self._spill()
+        self._extend(filling.columns_of(data))
+
+    def _extend(self, columns: Mapping[str, Any]) -> None:
+        self._core.extend(filling.values(self._schema, columns))
         first = next(iter(columns.values()), None)
         while isinstance(first, Mapping):
             first = next(iter(first.values()), None)
         self.num_entries += 0 if first is None else len(first)
 
+    def fill(self, row: Mapping[str, Any] | None = None, /, **more: Any) -> None:
+        """Adds one row: a value for every column. Rows are gathered, and given to the engine many at a time.
+
+        Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown; where a value does not fit its
+        column, when the rows that were gathered are written: then none of them was added.
+        """
+        values = {**(row or {}), **more}
+        if values.keys() != self._schema.columns.keys():
+            wanted = ", ".join(map(repr, self._schema.columns))
+            raise errors.MismatchError(f"a row has a value for each of {wanted}; given were {', '.join(map(repr, values))}")
+        self._rows.append(values)
+        if len(self._rows) >= ROWS:
+            self._spill()
+
+    def _spill(self) -> None:
+        """Gives the engine the rows that were gathered."""
+        rows, self._rows = self._rows, []
+        if rows:
+            self._extend({name: [row[name] for row in rows] for name in self._schema.columns})
+
     def flush(self) -> None:
         """Writes the rows that are kept as a cluster of their own."""
+        self._spill()
         self._core.flush()
 
     def close(self) -> None:
         """Writes the rows that are kept, and ends."""
+        self._spill()
         self._core.close()
 
     def __enter__(self) -> WritableTree:

@@ -8,6 +8,7 @@ mod column;
 mod errors;
 mod file;
 mod key;
+mod model;
 mod object;
 mod sessions;
 mod steps;

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyBytes;
-use sapwood::column::Number;
 use sapwood::io::MemorySink;
 use sapwood::schema::Draft;
 use sapwood::write::{BranchKind, BranchSpec, Every, Item, TreeOptions, Values, WriteOptions};
 use sapwood::{Error, ErrorKind};
 
 use crate::errors::raise;
+use crate::model::{self, Model, Objects};
 use crate::sessions;
 
 /// A file that is being written.
@@ -28,11 +28,11 @@ pub(crate) struct FileWriter {
 pub(crate) struct TreeWriter(Mutex<Option<sapwood::write::TreeWriter>>);
 
 /// Name, kind (`numbers`, `jagged`, `counter`, `text`, `vector`), type of the numbers or nothing for strings, counter, extents or the
-/// depth of a vector.
-type Spec = (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Vec<u32>);
+/// depth of a vector, type of objects.
+type Spec = (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Vec<u32>, Option<Model>);
 
-/// Name, where the lists of each level end, values.
-type Given = (PyBackedStr, Vec<PyBackedBytes>, PyBackedBytes);
+/// Name, where the lists of each level end, values; or objects.
+type Given = (PyBackedStr, Vec<PyBackedBytes>, PyBackedBytes, Option<Objects>);
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -94,7 +94,7 @@ impl FileWriter {
     }
 
     /// Begins a tree.
-    #[pyo3(signature = (path, branches, title, compression = None, auto_flush = None, auto_save = None, cluster_bytes = None, basket_bytes = None))]
+    #[pyo3(signature = (path, branches, title, compression = None, auto_flush = None, auto_save = None, cluster_bytes = None, basket_bytes = None, member_wise = true))]
     #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
     fn tree(
         &self,
@@ -107,6 +107,7 @@ impl FileWriter {
         auto_save: Option<i64>,
         cluster_bytes: Option<usize>,
         basket_bytes: Option<usize>,
+        member_wise: bool,
     ) -> PyResult<TreeWriter> {
         let branches = branches.iter().map(spec).collect::<Result<Vec<_>, _>>().map_err(raise)?;
         let usual = TreeOptions::default();
@@ -117,6 +118,7 @@ impl FileWriter {
             auto_save: auto_save.map_or(usual.auto_save, Every::from_root),
             cluster_bytes: cluster_bytes.unwrap_or(usual.cluster_bytes),
             basket_bytes: basket_bytes.unwrap_or(usual.basket_bytes),
+            member_wise,
         };
         let tree = self.with(py, |writer| writer.tree(path, branches, options))?;
         Ok(TreeWriter(Mutex::new(Some(tree))))
@@ -154,15 +156,16 @@ impl TreeWriter {
     fn extend(&self, py: Python<'_>, values: Vec<Given>) -> PyResult<()> {
         let work = |writer: &mut sapwood::write::TreeWriter| {
             let ends: Vec<Vec<Vec<i64>>> =
-                values.iter().map(|(_, levels, _)| levels.iter().map(|ends| whole(ends)).collect()).collect();
+                values.iter().map(|(_, levels, ..)| levels.iter().map(|ends| whole(ends)).collect()).collect();
             let levels: Vec<Vec<&[i64]>> =
                 ends.iter().map(|levels| levels.iter().map(Vec::as_slice).collect()).collect();
             let given: Vec<(&str, Values<'_>)> = values
                 .iter()
                 .zip(&levels)
-                .map(|((name, _, bytes), levels)| {
+                .map(|((name, _, bytes, objects), levels)| {
                     let spec = writer.branches().iter().find(|spec| *spec.name == **name);
                     let values = match (spec.map(|spec| &spec.kind), &levels[..]) {
+                        _ if let Some(Objects(column)) = objects => Values::Objects(column),
                         (Some(BranchKind::Vector(..)), _) => Values::Vectors(levels, bytes),
                         (Some(BranchKind::Text), [ends]) => Values::Texts(ends, bytes),
                         (_, [ends]) => Values::Lists(ends, bytes),
@@ -192,23 +195,15 @@ fn whole(bytes: &[u8]) -> Vec<i64> {
     bytes.as_chunks::<8>().0.iter().map(|chunk| i64::from_ne_bytes(*chunk)).collect()
 }
 
-fn spec((name, kind, number_name, counter, dimensions): &Spec) -> sapwood::Result<BranchSpec> {
+fn spec((name, kind, number_name, counter, dimensions, objects): &Spec) -> sapwood::Result<BranchSpec> {
+    if let Some(Model(kind)) = objects {
+        let split_level = dimensions.first().copied().unwrap_or(99);
+        let kind = BranchKind::Object(kind.clone(), split_level);
+        return Ok(BranchSpec { name: (&**name).into(), kind, dimensions: Vec::new() });
+    }
     let number = || {
-        let known = [
-            Number::Bool,
-            Number::I8,
-            Number::U8,
-            Number::I16,
-            Number::U16,
-            Number::I32,
-            Number::U32,
-            Number::I64,
-            Number::U64,
-            Number::F32,
-            Number::F64,
-        ];
-        let found = known.into_iter().find(|known| known.numpy_name() == &**number_name);
-        found.ok_or_else(|| Error::unsupported(format!("branch {:?}: no leaf holds {:?}", &**name, &**number_name)))
+        let unknown = || Error::unsupported(format!("branch {:?}: no leaf holds {:?}", &**name, &**number_name));
+        model::number(number_name).ok_or_else(unknown)
     };
     let spec = match &**kind {
         "numbers" => BranchSpec::number(&**name, number()?),

@@ -1,0 +1,230 @@
+"""Dataclasses as classes of objects: what C++ would call their members, and their values as columns.
+
+A member is written as its annotation says: ``bool``, ``int`` (``Long64_t``), ``float`` (``double``), ``str`` (``std::string``), NumPy's
+types for others (``np.float32``), ``list[T]`` (``std::vector``), ``dict[K, V]`` (``std::map``), a dataclass, ``D | None`` (a pointer to an object
+of class D, or null), ``Annotated[T, 3]`` or ``Annotated[T, 2, 3]`` for arrays of numbers. Dataclasses that a class derives from are its
+bases. ``__root_name__`` gives the name in C++ where it is another, ``__root_version__`` the number of its ``ClassDef``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+import types
+import typing
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sapwood import errors
+
+Type = tuple[Any, ...]
+"""A type, for the engine: its kind, and what it is made of."""
+Column = tuple[Any, ...]
+"""Values of a type, for the engine: numbers, lists or records."""
+
+_NUMBERS = {bool: "bool", int: "int64", float: "float64"}
+
+
+def is_class(kind: Any) -> bool:
+    """Whether ``kind`` is a class whose objects are written member by member."""
+    return isinstance(kind, type) and dataclasses.is_dataclass(kind)
+
+
+def type_of(kind: Any) -> Type:
+    """The type of an annotation.
+
+    >>> import numpy as np
+    >>> type_of(dict[str, list[np.float32]])
+    ('map', ('text',), ('vector', ('number', 'float32')))
+    """
+    if is_class(kind):
+        return "object", _class_of(kind)
+    if kind is str:
+        return ("text",)
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Annotated:
+        item = type_of(arguments[0])
+        if item[0] != "number" or not all(isinstance(extent, int) and extent > 0 for extent in arguments[1:]):
+            raise errors.UnsupportedError(f"an array is Annotated[number, extent, ...], not {kind}")
+        return "array", item[1], list(arguments[1:])
+    if origin is list or origin is typing.get_origin(Sequence[int]):
+        return "vector", type_of(arguments[0])
+    if origin is dict:
+        return "map", type_of(arguments[0]), type_of(arguments[1])
+    if origin in (typing.Union, types.UnionType):
+        others = [argument for argument in arguments if argument is not type(None)]
+        if len(others) == 1 and len(arguments) == 2 and is_class(others[0]):
+            return "pointer", _class_of(others[0])
+        raise errors.UnsupportedError(f"{kind} cannot be written: of unions, only D | None for a dataclass D can")
+    name = _NUMBERS.get(kind) if isinstance(kind, type) else None
+    if name is None and isinstance(kind, (str, np.dtype)) or isinstance(kind, type) and issubclass(kind, np.generic):
+        name = np.dtype(kind).name
+    if name is None or name == "float16" or np.dtype(name).kind not in "biuf":
+        raise errors.UnsupportedError(f"{kind!r} cannot be written: {__doc__.split('.')[1].strip() if __doc__ else ''}")
+    return "number", name
+
+
+def _class_of(kind: type) -> tuple[str, int | None, list[tuple[str, Type, bool]]]:
+    """Name, version and members of a dataclass, bases first."""
+    members: list[tuple[str, Type, bool]] = []
+    inherited: set[str] = set()
+    for base in kind.__bases__:
+        if dataclasses.is_dataclass(base):
+            made = _class_of(base)
+            members.append((made[0], ("object", made), True))
+            inherited.update(member.name for member in dataclasses.fields(base))
+    hints = typing.get_type_hints(kind, include_extras=True)
+    for member in dataclasses.fields(kind):
+        if member.name in inherited:
+            continue
+        try:
+            members.append((member.name, type_of(hints[member.name]), False))
+        except errors.UnsupportedError as error:
+            raise errors.UnsupportedError(f"member {member.name!r} of {kind.__name__}: {error}") from None
+    version = kind.__dict__.get("__root_version__")
+    return kind.__dict__.get("__root_name__", kind.__name__), version, members
+
+
+def column_of(kind: Type, values: Any) -> Column:
+    """Values of a type as columns: ``values`` are objects one by one, or an Awkward Array whose fields are the members.
+
+    Raises :class:`sapwood.errors.MismatchError` where a value is of another type.
+    """
+    if type(values).__module__.startswith("awkward."):
+        import awkward as ak
+
+        return _of_layout(kind, ak.to_layout(ak.to_packed(values)))
+    return _of_objects(kind, list(values))
+
+
+def _of_objects(kind: Type, values: list[Any]) -> Column:
+    word = kind[0]
+    if word in ("number", "array"):
+        wanted = np.dtype(kind[1])
+        shape = (len(values), *kind[2]) if word == "array" else (len(values),)
+        array = _numbers(wanted, values, shape)
+        return "numbers", wanted.itemsize * int(np.prod(shape[1:])), array.tobytes()
+    if word == "text":
+        texts = [_bytes(value) for value in values]
+        return "lists", _ends(map(len, texts)), ("numbers", 1, b"".join(texts))
+    if word == "vector":
+        lists = [_listed(value) for value in values]
+        return "lists", _ends(map(len, lists)), _of_objects(kind[1], [item for items in lists for item in items])
+    if word == "map":
+        # As a std::map has them: in the order of their keys.
+        maps = [sorted(_mapped(value).items(), key=operator.itemgetter(0)) for value in values]
+        pairs = [pair for items in maps for pair in items]
+        columns = [_of_objects(kind[1 + half], [pair[half] for pair in pairs]) for half in (0, 1)]
+        return "lists", _ends(map(len, maps)), ("record", len(pairs), columns)
+    if word == "pointer":
+        there = [value for value in values if value is not None]
+        return "lists", _ends(int(value is not None) for value in values), _of_objects(("object", kind[1]), there)
+    name, _, members = kind[1]
+    columns = []
+    for member, of, is_base in members:
+        if is_base:
+            columns.append(_of_objects(of, values))
+            continue
+        try:
+            columns.append(_of_objects(of, [getattr(value, member) for value in values]))
+        except AttributeError as error:
+            raise errors.MismatchError(f"an object of class {name} was expected: {error}") from None
+        except errors.MismatchError as error:
+            raise errors.MismatchError(f"member {member!r} of {name}: {error}") from None
+    return "record", len(values), columns
+
+
+def _of_layout(kind: Type, layout: Any) -> Column:
+    """The same of an Awkward layout, without touching the values one by one."""
+    import awkward as ak
+
+    word = kind[0]
+    wrong = errors.MismatchError(f"values of type {layout.form.type} were given where {word} is declared")
+    if word == "pointer":
+        if not layout.is_option:
+            there = np.ones(len(layout), "i8")
+        else:
+            there = 1 - np.asarray(layout.mask_as_bool(valid_when=False)).astype("i8")
+        present = ak.to_layout(ak.to_packed(ak.drop_none(ak.Array(layout)) if layout.is_option else ak.Array(layout)))
+        return "lists", _ends(there), _of_layout(("object", kind[1]), present)
+    if layout.is_option:
+        raise wrong
+    if word in ("number", "array"):
+        wanted = np.dtype(kind[1])
+        shape = (len(layout), *kind[2]) if word == "array" else (len(layout),)
+        try:
+            array = _numbers(wanted, ak.to_numpy(layout, allow_missing=False), shape)
+        except (ValueError, TypeError):
+            raise wrong from None
+        return "numbers", wanted.itemsize * int(np.prod(shape[1:])), array.tobytes()
+    if word == "object":
+        if not layout.is_record:
+            raise wrong
+        missing = [name for name, _, is_base in kind[1][2] if not is_base and name not in layout.fields]
+        if missing:
+            raise errors.MismatchError(f"objects of class {kind[1][0]} lack {', '.join(map(repr, missing))}")
+        columns = [
+            _of_layout(of, layout if is_base else ak.to_layout(ak.to_packed(ak.Array(layout[name]))))
+            for name, of, is_base in kind[1][2]
+        ]
+        return "record", len(layout), columns
+    if not (layout.is_list or layout.is_regular):
+        raise wrong
+    layout = layout.to_ListOffsetArray64(True)
+    offsets = np.asarray(layout.offsets.data)
+    content = ak.to_layout(ak.to_packed(ak.Array(layout.content[: offsets[-1]])))
+    ends = offsets[1:].astype("u8").tobytes()
+    if word == "text":
+        if layout.parameter("__array__") not in ("string", "bytestring"):
+            raise wrong
+        return "lists", ends, ("numbers", 1, np.asarray(layout.content[: offsets[-1]].data).tobytes())
+    if word == "vector":
+        return "lists", ends, _of_layout(kind[1], content)
+    fields = content.fields  # of a map: pairs
+    if len(fields) != 2:
+        raise wrong
+    columns = [_of_layout(kind[1 + half], ak.to_layout(ak.to_packed(ak.Array(content[fields[half]])))) for half in (0, 1)]
+    return "lists", ends, ("record", len(content), columns)
+
+
+def _numbers(wanted: np.dtype[Any], values: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Numbers as the class has them. Digits of floats may be lost; whole numbers fit or are refused."""
+    try:
+        array = np.asarray(values, dtype=None if len(values) else wanted)
+    except ValueError as error:
+        raise errors.MismatchError(str(error)) from None
+    if array.shape != shape:
+        raise errors.MismatchError(f"values of shape {shape[1:]} were expected, and {array.shape[1:]} were given")
+    if array.dtype.kind not in "biuf" or array.dtype.kind == "f" and wanted.kind != "f" or wanted.kind == "b" != array.dtype.kind:
+        raise errors.MismatchError(f"{wanted} was expected, and {array.dtype} was given")
+    if wanted.kind in "iu" and array.size and not np.can_cast(array.dtype, wanted):
+        least, most = int(array.min()), int(array.max())
+        if least < np.iinfo(wanted).min or most > np.iinfo(wanted).max:
+            raise errors.MismatchError(f"{wanted} was expected, and numbers from {least} to {most} were given")
+    return np.ascontiguousarray(array, wanted)
+
+
+def _ends(lengths: Iterable[int]) -> bytes:
+    return np.cumsum(np.fromiter(lengths, "i8")).astype("u8").tobytes()
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape")
+    if isinstance(value, bytes):
+        return value
+    raise errors.MismatchError(f"a string was expected, and {type(value).__name__} was given")
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or isinstance(value, dict):
+        raise errors.MismatchError(f"a list was expected, and {type(value).__name__} was given")
+    return value
+
+
+def _mapped(value: Any) -> dict[Any, Any]:
+    if not isinstance(value, dict):
+        raise errors.MismatchError(f"a dict was expected, and {type(value).__name__} was given")
+    return value

@@ -1,0 +1,100 @@
+//! Types and values of objects that are written.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+use sapwood::column::Number;
+use sapwood::write::{Class, Column, Type};
+
+/// A type: the word for its kind, and what it is made of.
+pub(crate) struct Model(pub(crate) Type);
+
+/// Values of a type: `numbers`, `lists` or `record`, and what they are made of.
+pub(crate) struct Objects(pub(crate) Column);
+
+/// The number that NumPy calls so.
+pub(crate) fn number(name: &str) -> Option<Number> {
+    let known = [
+        Number::Bool,
+        Number::I8,
+        Number::U8,
+        Number::I16,
+        Number::U16,
+        Number::I32,
+        Number::U32,
+        Number::I64,
+        Number::U64,
+        Number::F32,
+        Number::F64,
+    ];
+    known.into_iter().find(|known| known.numpy_name() == name)
+}
+
+impl<'py> FromPyObject<'_, 'py> for Model {
+    type Error = PyErr;
+
+    fn extract(model: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        type_of(&model).map(Self)
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Objects {
+    type Error = PyErr;
+
+    fn extract(column: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        column_of(&column).map(Self)
+    }
+}
+
+fn type_of(model: &Bound<'_, PyAny>) -> PyResult<Type> {
+    let model = model.cast::<PyTuple>()?;
+    let word: String = model.get_item(0)?.extract()?;
+    let numbers = |index: usize| {
+        let name: String = model.get_item(index)?.extract()?;
+        number(&name).ok_or_else(|| PyValueError::new_err(format!("no member holds {name:?}")))
+    };
+    Ok(match word.as_str() {
+        "number" => Type::Number(numbers(1)?),
+        "array" => Type::Array(numbers(1)?, model.get_item(2)?.extract()?),
+        "text" => Type::Text,
+        "vector" => Type::vector(type_of(&model.get_item(1)?)?),
+        "map" => Type::map(type_of(&model.get_item(1)?)?, type_of(&model.get_item(2)?)?),
+        "object" => Type::Object(class_of(&model.get_item(1)?)?),
+        "pointer" => Type::Pointer(class_of(&model.get_item(1)?)?),
+        other => return Err(PyValueError::new_err(format!("{other:?} is no type"))),
+    })
+}
+
+fn class_of(class: &Bound<'_, PyAny>) -> PyResult<Arc<Class>> {
+    let (name, version, members): (String, Option<i16>, Bound<'_, PyList>) = class.extract()?;
+    let mut class = Class { version, ..Class::new(name) };
+    for member in members {
+        let (name, kind, is_base): (String, Bound<'_, PyAny>, bool) = member.extract()?;
+        class = match (type_of(&kind)?, is_base) {
+            (Type::Object(base), true) => class.base(base),
+            (kind, _) => class.member(name, kind),
+        };
+    }
+    Ok(Arc::new(class))
+}
+
+fn column_of(column: &Bound<'_, PyAny>) -> PyResult<Column> {
+    let column = column.cast::<PyTuple>()?;
+    let word: String = column.get_item(0)?.extract()?;
+    let bytes = |index: usize| Ok::<_, PyErr>(column.get_item(index)?.cast::<PyBytes>()?.as_bytes().to_vec());
+    Ok(match word.as_str() {
+        "numbers" => Column::Numbers(column.get_item(1)?.extract()?, bytes(2)?),
+        "lists" => {
+            let ends = bytes(1)?.as_chunks::<8>().0.iter().map(|end| u64::from_ne_bytes(*end)).collect();
+            Column::Lists(ends, Box::new(column_of(&column.get_item(2)?)?))
+        }
+        "record" => {
+            let columns = column.get_item(2)?;
+            let columns = columns.cast::<PyList>()?.iter().map(|column| column_of(&column));
+            Column::Record(column.get_item(1)?.extract()?, columns.collect::<PyResult<_>>()?)
+        }
+        other => return Err(PyValueError::new_err(format!("{other:?} is no column"))),
+    })
+}
