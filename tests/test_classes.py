@@ -264,8 +264,8 @@ def test_whole_objects_come_back(files: Path) -> None:
         with sapwood.open(files / f"0{member_wise}.root") as file:
             events = file["tree event/event"].array(library="np")
             for found, one in zip(events, EVENTS):
-                assert found.member("number") == one.number and found.member("name") == one.name
-                assert [t.member("tag") for t in found.member("tracks")] == [t.tag for t in one.tracks]
+                assert found["number"] == one.number and found["name"] == one.name
+                assert [t["tag"] for t in found["tracks"]] == [t.tag for t in one.tracks]
 
 
 def test_awkward_records_fill_objects(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ bases. ``__root_name__`` gives the name in C++ where it is another, ``__root_ver
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import operator
 import types
 import typing
@@ -75,7 +76,10 @@ def _class_of(kind: type) -> tuple[str, int | None, list[tuple[str, Type, bool]]
             made = _class_of(base)
             members.append((made[0], ("object", made), True))
             inherited.update(member.name for member in dataclasses.fields(base))
-    hints = typing.get_type_hints(kind, include_extras=True)
+    try:
+        hints = typing.get_type_hints(kind, include_extras=True)
+    except NameError:  # annotations as text that name classes of a function, or of an interactive session
+        hints = typing.get_type_hints(kind, localns=_names_of_callers(), include_extras=True)
     for member in dataclasses.fields(kind):
         if member.name in inherited:
             continue
@@ -85,6 +89,15 @@ def _class_of(kind: type) -> tuple[str, int | None, list[tuple[str, Type, bool]]
             raise errors.UnsupportedError(f"member {member.name!r} of {kind.__name__}: {error}") from None
     version = kind.__dict__.get("__root_version__")
     return kind.__dict__.get("__root_name__", kind.__name__), version, members
+
+
+def _names_of_callers() -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    frame = inspect.currentframe()
+    while frame is not None:
+        names = {**frame.f_globals, **frame.f_locals, **names}
+        frame = frame.f_back
+    return names
 
 
 def column_of(kind: Type, values: Any) -> Column:

@@ -185,8 +185,17 @@ class WritableFile:
         schema = filling.schema(branch_types, counter_name, field_name, split_level)
         setting = None if compression == "file" else as_compression(compression)
         specs = [spec.for_engine() for spec in schema.specs]
-        sizes = [None if size is None else as_bytes(size) for size in (cluster_bytes, basket_bytes)]
-        core = self._core.tree(name, specs, title, setting, every(auto_flush), every(auto_save), *sizes, member_wise)
+        core = self._core.tree(
+            name,
+            specs,
+            title,
+            setting,
+            every(auto_flush),
+            every(auto_save),
+            None if cluster_bytes is None else as_bytes(cluster_bytes),
+            None if basket_bytes is None else as_bytes(basket_bytes),
+            member_wise,
+        )
         tree = WritableTree(core, schema, name)
         self._trees.append(tree)
         return tree
