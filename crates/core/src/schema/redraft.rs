@@ -41,15 +41,27 @@ impl Draft {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn read(registry: &Arc<Registry>, class: &str, payload: &[u8], keylen: usize, limits: &Limits) -> Result<Self> {
+        Self::read_one(registry, class, payload, keylen, limits, 1)
+    }
+
+    /// Of the objects that a record holds, the one with that number: 1 is the record's own, and all others have the numbers that
+    /// reading gave them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read`](Self::read).
+    pub fn read_one(
+        registry: &Arc<Registry>,
+        class: &str,
+        payload: &[u8],
+        keylen: usize,
+        limits: &Limits,
+        id: u32,
+    ) -> Result<Self> {
         let mut objects = Objects::traced();
         let mut reader = Reader::with_origin(payload, keylen);
         let mut machine = Machine { registry, objects: &mut objects, limits, displacement: 0, outside: &[], depth: 0 };
-        let id = machine.root(class, &mut reader)?;
-        if reader.left() > 0 && reader.at() < payload.len() && objects.len() == 1 {
-            return Err(Error::malformed(format!("class {class} does not fill its record"))
-                .at(reader.position() as u64)
-                .wanted(payload.len() as u64, reader.at() as u64));
-        }
+        machine.root(class, &mut reader)?;
         Self::of(&objects, id, registry)
     }
 
