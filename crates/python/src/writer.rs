@@ -9,10 +9,10 @@ use pyo3::types::PyBytes;
 use sapwood::codec::Compression;
 use sapwood::column::Number;
 use sapwood::io::MemorySink;
-use sapwood::schema::Draft;
 use sapwood::write::{BranchKind, BranchSpec, Item, TreeOptions, Values, WriteOptions};
 use sapwood::{Error, ErrorKind};
 
+use crate::draft::Draft;
 use crate::errors::raise;
 use crate::sessions;
 
@@ -77,9 +77,10 @@ impl FileWriter {
         self.with(py, |writer| writer.mkdir(path))
     }
 
-    /// Writes a string as `TObjString`.
-    fn write_text(&self, py: Python<'_>, path: &str, text: &str) -> PyResult<()> {
-        self.with(py, |writer| writer.write(path, Draft::new("TObjString").with("fString", text)))
+    /// Writes an object.
+    fn write(&self, py: Python<'_>, path: &str, draft: &Draft) -> PyResult<()> {
+        let object = sapwood::schema::Draft::clone(&draft.0);
+        self.with(py, |writer| writer.write(path, object))
     }
 
     /// Begins a tree.
@@ -181,20 +182,7 @@ fn whole(bytes: &[u8]) -> Vec<i64> {
 
 fn spec((name, kind, number_name, counter, dimensions): &Spec) -> sapwood::Result<BranchSpec> {
     let number = || {
-        let known = [
-            Number::Bool,
-            Number::I8,
-            Number::U8,
-            Number::I16,
-            Number::U16,
-            Number::I32,
-            Number::U32,
-            Number::I64,
-            Number::U64,
-            Number::F32,
-            Number::F64,
-        ];
-        let found = known.into_iter().find(|known| known.numpy_name() == &**number_name);
+        let found = Number::from_numpy_name(number_name);
         found.ok_or_else(|| Error::unsupported(format!("branch {:?}: no leaf holds {:?}", &**name, &**number_name)))
     };
     let spec = match &**kind {
