@@ -321,7 +321,8 @@ fn write_element(writer: &mut Writer, element: &Element) {
         });
     };
     let version = match element.detail {
-        Detail::Base { .. } => 3,
+        Detail::Base { .. } | Detail::Stl { .. } => 3,
+        _ if element.class == "TStreamerObjectAnyPointer" || element.class == "TStreamerArtificial" => 1,
         _ => 2,
     };
     writer.framed(version, |writer| match &element.detail {
