@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -100,11 +102,11 @@ def from_uhi(found: Any) -> _core.Draft:
         )
     values = padded(_flow(found.values))
     given = _flow(found.variances) if callable(getattr(found, "variances", None)) else None
-    variances = None if given is None else padded(given)
+    known: Array | None = None if given is None else padded(given)
     # Variances that are the values are not worth a word, but where the storage has them anyway.
-    if variances is not None and "variance" not in names and np.array_equal(variances, values):
-        variances = None
-    return objects.histogram(values, *all_bins, variances=variances, title=title, flow=True)
+    if known is not None and "variance" not in names and np.array_equal(known, values):
+        known = None
+    return objects.histogram(values, *all_bins, variances=known, title=title, flow=True)
 
 
 def _flow(get: Any) -> Any:
@@ -156,5 +158,10 @@ def _bins_of(axis: Any) -> Bins:
 
 
 def _title(found: Any, names: tuple[str, ...]) -> str:
-    texts = (getattr(found, name, None) for name in names)
-    return next((text for text in texts if isinstance(text, str) and text), "")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of boost-histogram, where there is no metadata
+        texts = [getattr(found, name, None) for name in names]
+    # Axes of hist that have no label say which they are.
+    return next(
+        (text for text in texts if isinstance(text, str) and text and not re.fullmatch(r"Axis \d+", text)), ""
+    )
