@@ -12,8 +12,8 @@ use crate::column::{BufferId, Kind, Number, Part};
 use crate::error::{Error, Result};
 use crate::wire::{Limits, Reader};
 
-/// Objects within objects.
-const DEEPEST: u32 = 128;
+/// Objects, lists and records within each other.
+const DEEPEST: u32 = 512;
 
 impl Draft {
     /// The object of `class` that a record's payload holds, with everything that it points at, to be changed and written
@@ -85,10 +85,7 @@ struct Redraft<'o> {
 
 impl Redraft<'_> {
     fn object(&mut self, id: u32) -> Result<Draft> {
-        self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(Error::limit("objects nest too deep", u64::from(DEEPEST), u64::from(self.depth)));
-        }
+        self.enter()?;
         let missing = || Error::malformed("an object was never decoded");
         let row = match (self.objects.get(id), self.objects.failure(id)) {
             (Some(row), _) => row,
@@ -122,6 +119,14 @@ impl Redraft<'_> {
         Ok(draft)
     }
 
+    fn enter(&mut self) -> Result<()> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(Error::limit("objects nest too deep", u64::from(DEEPEST), u64::from(self.depth)));
+        }
+        Ok(())
+    }
+
     fn members(&mut self, part: &Part, kind: &Kind, row: usize, draft: &mut Draft) -> Result<()> {
         let Kind::Record { fields, .. } = kind else { return Ok(()) };
         for field in fields {
@@ -137,7 +142,8 @@ impl Redraft<'_> {
     }
 
     fn value(&mut self, part: &Part, kind: &Kind, row: usize) -> Result<Datum> {
-        Ok(match kind {
+        self.enter()?;
+        let value = match kind {
             Kind::Number { buffer, number } => {
                 let bytes = slice(part.bytes(*buffer), row..row + 1, number.bytes());
                 match number {
@@ -174,7 +180,9 @@ impl Redraft<'_> {
                     None => Datum::Object(Arc::new(self.object(id)?)),
                 },
             },
-        })
+        };
+        self.depth -= 1;
+        Ok(value)
     }
 
     fn items(&mut self, part: &Part, item: &Kind, rows: std::ops::Range<usize>) -> Result<Datum> {

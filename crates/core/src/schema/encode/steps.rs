@@ -167,9 +167,11 @@ impl Run<'_> {
                 _ => {}
             }
         }
+        self.encoder.enter()?;
         for (index, step) in (span.start..).zip(steps) {
             self.step(index, step, source, n, order)?;
         }
+        self.encoder.depth -= 1;
         Ok(())
     }
 
