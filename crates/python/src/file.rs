@@ -86,7 +86,7 @@ impl File {
                 class: Arc::from(&*key.key.class),
                 payload,
                 keylen: usize::from(key.key.keylen),
-                limits: self.0.options().limits.clone(),
+                limits: self.0.options().limits,
             };
             Ok((object, record))
         })?;
