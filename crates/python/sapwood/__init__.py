@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sapwood import errors
+from sapwood import errors, objects
 from sapwood._core import SapwoodError, __version__
 from sapwood.branch import Branch
 from sapwood.compression import Compression
@@ -33,6 +33,7 @@ __all__ = [
     "create",
     "errors",
     "iterate",
+    "objects",
     "open",
     "recreate",
     "update",

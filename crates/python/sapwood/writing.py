@@ -9,6 +9,7 @@ from typing import Any
 
 from sapwood import _core, errors, filling
 from sapwood.compression import Compression
+from sapwood.conversion import as_object
 from sapwood.file import checked
 from sapwood.filling import Schema
 from sapwood.sizes import as_bytes
@@ -201,9 +202,25 @@ class WritableFile:
         return tree
 
     def __setitem__(self, name: str, value: Any) -> None:
-        """Writes a value: text as ``TObjString``, whatever is a table as a tree."""
-        if isinstance(value, str):
-            self._core.write_text(name, value)
+        """Writes a value: histograms of NumPy, boost-histogram, hist and all others of the UHI protocol, objects that were read
+        or that :mod:`sapwood.objects` made, text as ``TObjString``, lists of objects as ``TList``; whatever is a table as a tree.
+
+        An object that has a name gets that of its key.
+
+        >>> import io, numpy as np, sapwood
+        >>> memory, copy = io.BytesIO(), io.BytesIO()
+        >>> with sapwood.recreate(memory) as file:
+        ...     file["h"] = np.histogram([1, 2, 2, 7], bins=4, range=(0, 4))
+        >>> with sapwood.recreate(copy) as file:
+        ...     file["folder/copy"] = sapwood.open(memory)["h"]
+        >>> sapwood.open(copy)["folder/copy"].to_numpy()[0].tolist()
+        [0.0, 1.0, 2.0, 0.0]
+        """
+        draft = as_object(value)
+        if draft is not None:
+            if draft.has_member("fName") and (draft.has_member("fTitle") or draft.classname.startswith("TParameter<")):
+                draft = draft.replaced("fName", name.strip("/").rsplit("/", 1)[-1])
+            self._core.write(name, draft)
             return
         columns = {column: filling.as_column(column, data) for column, data in filling.columns_of(value).items()}
         schema = filling.schema_of(columns, filling.counter_name, filling.field_name)

@@ -6,15 +6,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use sapwood::OpenOptions;
-use sapwood::container::{Record, datime_text};
+use sapwood::container::{Record as Found, datime_text};
 use sapwood::io::MemoryStore;
 use sapwood::wire::Limits;
 
+use crate::draft::Draft;
 use crate::errors::{caught, raise, run};
 use crate::key::Key;
-use crate::object::Object;
+use crate::object::{Object, Origin, Record};
 use crate::sessions;
 use crate::tree::Tree;
 
@@ -77,9 +78,31 @@ impl File {
 
     /// The object of a key.
     fn object(&self, py: Python<'_>, key: &Key) -> PyResult<Object> {
-        let object = run(py, || self.0.object_at(&key.key))?;
-        let place = (Arc::clone(&self.0.identity().name), Arc::from(&*key.key.name));
-        Ok(Object { object, place: Some(Arc::new(place)) })
+        let (object, record) = run(py, || {
+            let payload = self.0.payload(&key.key)?;
+            let object = self.0.object_in(&key.key, &payload)?;
+            let record = Record {
+                registry: self.0.registry()?,
+                class: Arc::from(&*key.key.class),
+                payload,
+                keylen: usize::from(key.key.keylen),
+                limits: self.0.options().limits,
+            };
+            Ok((object, record))
+        })?;
+        let file = Arc::clone(&self.0.identity().name);
+        let origin = Origin { file, object: Arc::from(&*key.key.name), record: Some(record) };
+        Ok(Object { object, place: Some(Arc::new(origin)) })
+    }
+
+    /// The object of a key to be written into another file, of any class.
+    fn draft(&self, py: Python<'_>, key: &Key) -> PyResult<Draft> {
+        run(py, || self.0.draft_at(&key.key)).map(Draft::from)
+    }
+
+    /// The bytes of a key's object, inflated.
+    fn payload<'py>(&self, py: Python<'py>, key: &Key) -> PyResult<Bound<'py, PyBytes>> {
+        run(py, || self.0.payload(&key.key)).map(|bytes| PyBytes::new(py, &bytes))
     }
 
     /// The tree of a key.
@@ -113,8 +136,8 @@ impl File {
             let row = PyDict::new(py);
             row.set_item("seek", at)?;
             match record {
-                Record::Gap(bytes) => row.set_item("nbytes", -(bytes as i64))?,
-                Record::Key(key) => {
+                Found::Gap(bytes) => row.set_item("nbytes", -(bytes as i64))?,
+                Found::Key(key) => {
                     row.set_item("nbytes", key.nbytes)?;
                     row.set_item("objlen", key.objlen)?;
                     row.set_item("keylen", key.keylen)?;

@@ -5,6 +5,7 @@
 mod arrow;
 mod buffer;
 mod column;
+mod draft;
 mod errors;
 mod file;
 mod key;
@@ -23,6 +24,8 @@ mod _core {
     use super::buffer::Buffer;
     #[pymodule_export]
     use super::column::Column;
+    #[pymodule_export]
+    use super::draft::Draft;
     #[pymodule_export]
     use super::errors::SapwoodError;
     #[pymodule_export]

@@ -14,24 +14,6 @@ pub(crate) struct Model(pub(crate) Type);
 /// Values of a type: `numbers`, `lists` or `record`, and what they are made of.
 pub(crate) struct Objects(pub(crate) Column);
 
-/// The number that NumPy calls so.
-pub(crate) fn number(name: &str) -> Option<Number> {
-    let known = [
-        Number::Bool,
-        Number::I8,
-        Number::U8,
-        Number::I16,
-        Number::U16,
-        Number::I32,
-        Number::U32,
-        Number::I64,
-        Number::U64,
-        Number::F32,
-        Number::F64,
-    ];
-    known.into_iter().find(|known| known.numpy_name() == name)
-}
-
 impl<'py> FromPyObject<'_, 'py> for Model {
     type Error = PyErr;
 
@@ -53,7 +35,7 @@ fn type_of(model: &Bound<'_, PyAny>) -> PyResult<Type> {
     let word: String = model.get_item(0)?.extract()?;
     let numbers = |index: usize| {
         let name: String = model.get_item(index)?.extract()?;
-        number(&name).ok_or_else(|| PyValueError::new_err(format!("no member holds {name:?}")))
+        Number::from_numpy_name(&name).ok_or_else(|| PyValueError::new_err(format!("no member holds {name:?}")))
     };
     Ok(match word.as_str() {
         "number" => Type::Number(numbers(1)?),

@@ -7,10 +7,13 @@ use bytes::Bytes;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
-use sapwood::{Error, Members, Value};
+use sapwood::schema::Registry;
+use sapwood::wire::Limits;
+use sapwood::{Error, ErrorKind, Members, Value};
 
 use crate::buffer::Buffer;
-use crate::errors::{caught, raise};
+use crate::draft::Draft;
+use crate::errors::{caught, raise, run};
 
 /// An object of a file.
 #[pyclass(frozen, module = "sapwood._core")]
@@ -19,8 +22,24 @@ pub(crate) struct Object {
     pub(crate) place: Place,
 }
 
-/// Where an object is from, for errors: the file and the key's name, where they are known.
-pub(crate) type Place = Option<Arc<(Arc<str>, Arc<str>)>>;
+/// Where an object is from, where that is known.
+pub(crate) type Place = Option<Arc<Origin>>;
+
+/// The file and the key's name, for errors; and the record, from which the object can be written again.
+pub(crate) struct Origin {
+    pub(crate) file: Arc<str>,
+    pub(crate) object: Arc<str>,
+    pub(crate) record: Option<Record>,
+}
+
+/// A record as it was read.
+pub(crate) struct Record {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) class: Arc<str>,
+    pub(crate) payload: Bytes,
+    pub(crate) keylen: usize,
+    pub(crate) limits: Limits,
+}
 
 /// A record by value: class name, bases, members.
 #[pyclass(frozen, module = "sapwood._core")]
@@ -64,6 +83,17 @@ impl Object {
         let value = caught(|| Ok(self.object.value())).map_err(raise)?;
         convert(py, value, &self.place)
     }
+
+    /// The object to be written into another file, with all that it points at.
+    fn draft(&self, py: Python<'_>) -> PyResult<Draft> {
+        let Some(record) = self.place.as_ref().and_then(|origin| origin.record.as_ref()) else {
+            let message = format!("a {} that is no object of a key cannot be written", self.object.class());
+            return Err(raise(Error::new(ErrorKind::Unsupported, message)));
+        };
+        let Record { registry, class, payload, keylen, limits } = record;
+        let id = self.object.id();
+        run(py, || sapwood::schema::Draft::read_one(registry, class, payload, *keylen, limits, id)).map(Draft::from)
+    }
 }
 
 impl Object {
@@ -81,7 +111,7 @@ impl Object {
             error = error.in_object(object);
         }
         match self.place.as_deref() {
-            Some((file, object)) => error.in_file(Arc::clone(file)).in_object(object),
+            Some(origin) => error.in_file(Arc::clone(&origin.file)).in_object(&origin.object),
             None => error,
         }
     }

@@ -8,7 +8,7 @@ use pyo3::types::{PyCapsule, PyDict};
 use crate::arrow;
 use crate::column::{Column, kind};
 use crate::errors::{caught, raise, run};
-use crate::object::Object;
+use crate::object::{Object, Origin};
 use crate::steps::Steps;
 
 /// A tree.
@@ -69,8 +69,9 @@ impl Tree {
     /// The record as an object.
     #[getter]
     fn object(&self) -> Object {
-        let place = (Arc::clone(&self.0.file().identity().name), Arc::from(&*self.0.name));
-        Object { object: self.0.object.clone(), place: Some(Arc::new(place)) }
+        let file = Arc::clone(&self.0.file().identity().name);
+        let origin = Origin { file, object: Arc::from(&*self.0.name), record: None };
+        Object { object: self.0.object.clone(), place: Some(Arc::new(origin)) }
     }
 
     /// Top-level branches.

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyBytes;
+use sapwood::column::Number;
 use sapwood::io::MemorySink;
-use sapwood::schema::Draft;
 use sapwood::write::{BranchKind, BranchSpec, Every, Item, TreeOptions, Values, WriteOptions};
 use sapwood::{Error, ErrorKind};
 
+use crate::draft::Draft;
 use crate::errors::raise;
-use crate::model::{self, Model, Objects};
+use crate::model::{Model, Objects};
 use crate::sessions;
 
 /// A file that is being written.
@@ -88,9 +89,10 @@ impl FileWriter {
         self.with(py, |writer| writer.mkdir(path))
     }
 
-    /// Writes a string as `TObjString`.
-    fn write_text(&self, py: Python<'_>, path: &str, text: &str) -> PyResult<()> {
-        self.with(py, |writer| writer.write(path, Draft::new("TObjString").with("fString", text)))
+    /// Writes an object.
+    fn write(&self, py: Python<'_>, path: &str, draft: &Draft) -> PyResult<()> {
+        let object = sapwood::schema::Draft::clone(&draft.0);
+        self.with(py, |writer| writer.write(path, object))
     }
 
     /// Begins a tree.
@@ -202,8 +204,8 @@ fn spec((name, kind, number_name, counter, dimensions, objects): &Spec) -> sapwo
         return Ok(BranchSpec { name: (&**name).into(), kind, dimensions: Vec::new() });
     }
     let number = || {
-        let unknown = || Error::unsupported(format!("branch {:?}: no leaf holds {:?}", &**name, &**number_name));
-        model::number(number_name).ok_or_else(unknown)
+        let found = Number::from_numpy_name(number_name);
+        found.ok_or_else(|| Error::unsupported(format!("branch {:?}: no leaf holds {:?}", &**name, &**number_name)))
     };
     let spec = match &**kind {
         "numbers" => BranchSpec::number(&**name, number()?),

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use sapwood::codec::{self, Algorithm, BlockTable, Compression, Scratch};
 use sapwood::container::{Header, Key, read_key_list};
 use sapwood::io::MemoryStore;
-use sapwood::schema::{Registry, Target as Compiled, TypeName, read_infos};
+use sapwood::schema::{Draft, Encoder, Registry, Target as Compiled, TypeName, read_infos};
 use sapwood::tree::Basket;
 use sapwood::wire::{Limits, Reader};
 use sapwood::{File, Object, OpenOptions, Value};
@@ -119,8 +119,13 @@ pub fn object(data: &[u8]) {
     let Some((&length, rest)) = rest.split_first() else { return };
     let Some((class, payload)) = rest.split_at_checked(usize::from(length)) else { return };
     let (Ok(infos), Ok(class)) = (read_infos(infos, 64, &LIMITS), std::str::from_utf8(class)) else { return };
-    if let Ok(object) = Object::read(&Registry::new(infos, 63000), class, payload, 64, &LIMITS) {
+    let registry = Arc::new(Registry::new(infos, 63000));
+    if let Ok(object) = Object::read(&registry, class, payload, 64, &LIMITS) {
         look(&object.value(), 0, &mut 10_000);
+    }
+    // What was read can be written, or says why not.
+    if let Ok(draft) = Draft::read(&registry, class, payload, 64, &LIMITS) {
+        let _ = Encoder::record(64, &Arc::new(draft));
     }
 }
 

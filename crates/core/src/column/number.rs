@@ -86,6 +86,19 @@ impl Number {
         }
     }
 
+    /// The type that NumPy calls so.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// assert_eq!(Number::from_numpy_name("float64"), Some(Number::F64));
+    /// ```
+    pub fn from_numpy_name(name: &str) -> Option<Self> {
+        use Number::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+        [Bool, I8, U8, I16, U16, I32, U32, I64, U64, F32, F64].into_iter().find(|known| known.numpy_name() == name)
+    }
+
     /// Name in C++, as type names of branches spell it.
     pub fn cpp_name(self) -> &'static str {
         match self {

@@ -305,9 +305,14 @@ impl File {
     /// Reads the object of a key.
     pub fn object_at(&self, key: &Key) -> Result<Object> {
         refuse_rntuple(key).map_err(|error| self.name(error))?;
-        let payload = self.payload(key)?;
+        self.object_in(key, &self.payload(key)?)
+    }
+
+    /// The object of a key whose [`payload`](Self::payload) is known.
+    pub fn object_in(&self, key: &Key, payload: &[u8]) -> Result<Object> {
+        refuse_rntuple(key).map_err(|error| self.name(error))?;
         let registry = self.registry()?;
-        Object::read(&registry, &key.class, &payload, usize::from(key.keylen), &self.0.options.limits)
+        Object::read(&registry, &key.class, payload, usize::from(key.keylen), &self.0.options.limits)
             .map_err(|error| self.name(error).in_object(&key.name))
     }
 

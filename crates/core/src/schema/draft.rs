@@ -122,6 +122,42 @@ impl Draft {
         }
     }
 
+    /// Calls `each` with this object, and with all objects in it and behind its pointers. Those of an object that was read come
+    /// once each; where drafts made here share one behind two pointers, each pointer has its own afterwards.
+    ///
+    /// # Example
+    ///
+    /// Where the baskets of a tree are, whatever branches are in branches:
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sapwood::schema::{Datum, Draft, Encoder};
+    /// let branch = Draft::new("TBranch").with("fMaxBaskets", 1).with("fBasketSeek", vec![100_i64]);
+    /// let branches = Draft::new("TObjArray").with("items", vec![Datum::from(Arc::new(branch))]);
+    /// let mut tree = Draft::new("TTree").with("fName", "t").with("fBranches", branches);
+    /// tree.visit_mut(&mut |object| {
+    ///     if object.member("fBasketSeek").is_some() {
+    ///         object.set("fMaxBaskets", 2);
+    ///         object.set("fBasketSeek", vec![100_i64, 900]);
+    ///     }
+    /// });
+    /// let (payload, classes) = Encoder::record(60, &Arc::new(tree))?;
+    /// # assert!(!payload.is_empty() && !classes.is_empty());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn visit_mut(&mut self, each: &mut impl FnMut(&mut Self)) {
+        fn datum(value: &mut Datum, each: &mut impl FnMut(&mut Draft)) {
+            match value {
+                Datum::List(items) => items.iter_mut().for_each(|item| datum(item, each)),
+                Datum::Value(draft) => draft.visit_mut(each),
+                Datum::Object(draft) => Arc::make_mut(draft).visit_mut(each),
+                _ => {}
+            }
+        }
+        each(self);
+        self.members.iter_mut().for_each(|(_, value)| datum(value, each));
+    }
+
     /// Names and values of all members, those of bases first.
     pub fn members(&self) -> impl Iterator<Item = (&str, &Datum)> {
         self.members.iter().map(|(name, value)| (&**name, value))

@@ -374,10 +374,9 @@ fn write_element(writer: &mut Writer, element: &Element) {
             writer.string(element.type_name.as_bytes());
         });
     };
-    let version = match (&element.detail, element.class) {
-        (Detail::Base { .. } | Detail::Stl { .. }, _) => 3,
-        (Detail::Artificial, _) => 0,
-        (_, "TStreamerObjectAnyPointer") => 1,
+    let version = match element.detail {
+        Detail::Base { .. } | Detail::Stl { .. } => 3,
+        _ if element.class == "TStreamerObjectAnyPointer" || element.class == "TStreamerArtificial" => 1,
         _ => 2,
     };
     writer.framed(version, |writer| match &element.detail {

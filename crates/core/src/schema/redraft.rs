@@ -12,8 +12,8 @@ use crate::column::{BufferId, Kind, Number, Part};
 use crate::error::{Error, Result};
 use crate::wire::{Limits, Reader};
 
-/// Objects within objects.
-const DEEPEST: u32 = 128;
+/// Objects, lists and records within each other.
+const DEEPEST: u32 = 512;
 
 impl Draft {
     /// The object of `class` that a record's payload holds, with everything that it points at, to be changed and written
@@ -41,15 +41,27 @@ impl Draft {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn read(registry: &Arc<Registry>, class: &str, payload: &[u8], keylen: usize, limits: &Limits) -> Result<Self> {
+        Self::read_one(registry, class, payload, keylen, limits, 1)
+    }
+
+    /// Of the objects that a record holds, the one with that number: 1 is the record's own, and all others have the numbers that
+    /// reading gave them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read`](Self::read).
+    pub fn read_one(
+        registry: &Arc<Registry>,
+        class: &str,
+        payload: &[u8],
+        keylen: usize,
+        limits: &Limits,
+        id: u32,
+    ) -> Result<Self> {
         let mut objects = Objects::traced();
         let mut reader = Reader::with_origin(payload, keylen);
         let mut machine = Machine { registry, objects: &mut objects, limits, displacement: 0, outside: &[], depth: 0 };
-        let id = machine.root(class, &mut reader)?;
-        if reader.left() > 0 && reader.at() < payload.len() && objects.len() == 1 {
-            return Err(Error::malformed(format!("class {class} does not fill its record"))
-                .at(reader.position() as u64)
-                .wanted(payload.len() as u64, reader.at() as u64));
-        }
+        machine.root(class, &mut reader)?;
         Self::of(&objects, id, registry)
     }
 
@@ -73,10 +85,7 @@ struct Redraft<'o> {
 
 impl Redraft<'_> {
     fn object(&mut self, id: u32) -> Result<Draft> {
-        self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(Error::limit("objects nest too deep", u64::from(DEEPEST), u64::from(self.depth)));
-        }
+        self.enter()?;
         let missing = || Error::malformed("an object was never decoded");
         let row = match (self.objects.get(id), self.objects.failure(id)) {
             (Some(row), _) => row,
@@ -110,6 +119,14 @@ impl Redraft<'_> {
         Ok(draft)
     }
 
+    fn enter(&mut self) -> Result<()> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(Error::limit("objects nest too deep", u64::from(DEEPEST), u64::from(self.depth)));
+        }
+        Ok(())
+    }
+
     fn members(&mut self, part: &Part, kind: &Kind, row: usize, draft: &mut Draft) -> Result<()> {
         let Kind::Record { fields, .. } = kind else { return Ok(()) };
         for field in fields {
@@ -125,7 +142,8 @@ impl Redraft<'_> {
     }
 
     fn value(&mut self, part: &Part, kind: &Kind, row: usize) -> Result<Datum> {
-        Ok(match kind {
+        self.enter()?;
+        let value = match kind {
             Kind::Number { buffer, number } => {
                 let bytes = slice(part.bytes(*buffer), row..row + 1, number.bytes());
                 match number {
@@ -162,7 +180,9 @@ impl Redraft<'_> {
                     None => Datum::Object(Arc::new(self.object(id)?)),
                 },
             },
-        })
+        };
+        self.depth -= 1;
+        Ok(value)
     }
 
     fn items(&mut self, part: &Part, item: &Kind, rows: std::ops::Range<usize>) -> Result<Datum> {

@@ -30,7 +30,8 @@ impl Registry {
     /// counts.
     pub fn new(infos: Vec<StreamerInfo>, file_version: i32) -> Self {
         let mut registry = Self { file_version, ..Self::default() };
-        for info in super::legacy::complete(infos, file_version) {
+        let told = infos.len();
+        for (place, info) in super::legacy::complete(infos, file_version).into_iter().enumerate() {
             let info = Arc::new(info);
             if let Ok(name @ (TypeName::Pair(..) | TypeName::Array(..))) = TypeName::parse(&info.name) {
                 registry.templates.insert(name.to_string(), tidy(&info.name).into());
@@ -38,7 +39,9 @@ impl Registry {
             let versions = registry.classes.entry(tidy(&info.name).into()).or_default();
             if !versions.iter().any(|known| known.version == info.version && known.checksum == info.checksum) {
                 versions.push(Arc::clone(&info));
-                registry.described.entry(tidy(&info.name).into()).or_default().push(registry.order.len());
+                if place < told {
+                    registry.described.entry(tidy(&info.name).into()).or_default().push(registry.order.len());
+                }
                 registry.order.push(info);
             }
         }

@@ -37,9 +37,14 @@ impl Met {
         if !self.names.insert(key) {
             return;
         }
+        // Its own streamer writes the base, whether it is described or not.
+        if class.starts_with("TMatrixTSym<") {
+            self.name(registry, &class.replacen("TMatrixTSym", "TMatrixTBase", 1).into());
+        }
         // All versions: which of them bases and members have stands in their bytes.
-        let all: Vec<_> = registry.described(class).cloned().collect();
-        for info in all {
+        let told: Vec<_> = registry.described(class).cloned().collect();
+        let by_hand = registry.versions(class).iter().filter(|info| !told.contains(info)).cloned();
+        for info in told.iter().cloned().chain(by_hand.collect::<Vec<_>>()) {
             for element in &info.elements {
                 if let Detail::Base { .. } = element.detail {
                     self.name(registry, &element.name);
@@ -47,6 +52,8 @@ impl Met {
                     self.of_type(registry, element.type_name.trim_end_matches(['*', ' ']));
                 }
             }
+        }
+        for info in told {
             if !self.infos.iter().any(|known| **known == *info) {
                 self.infos.push(info);
             }

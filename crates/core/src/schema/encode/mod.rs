@@ -33,8 +33,8 @@ use crate::wire::Writer;
 const MOST_BYTES: usize = 0x3fff_fffe;
 /// The tag of the record's own object (`TKey` maps it at 1).
 const RECORD: u32 = 1;
-/// Objects within objects.
-const DEEPEST: u32 = 128;
+/// Objects and bodies of programs within each other.
+const DEEPEST: u32 = 512;
 
 /// Classes as ROOT 6.40 has them.
 static ROOT: LazyLock<Arc<Registry>> = LazyLock::new(|| {
@@ -91,12 +91,18 @@ impl Encoder {
 
     /// An object with its frame.
     fn object(&mut self, draft: &Draft) -> Result<()> {
+        self.enter()?;
+        self.object_in(draft).map_err(|error| error.in_object(draft.class()))?;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// Counts one level of nesting.
+    fn enter(&mut self) -> Result<()> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err(Error::limit("objects nest too deep", u64::from(DEEPEST), u64::from(self.depth)));
         }
-        self.object_in(draft).map_err(|error| error.in_object(draft.class()))?;
-        self.depth -= 1;
         Ok(())
     }
 

@@ -167,9 +167,11 @@ impl Run<'_> {
                 _ => {}
             }
         }
+        self.encoder.enter()?;
         for (index, step) in (span.start..).zip(steps) {
             self.step(index, step, source, n, order)?;
         }
+        self.encoder.depth -= 1;
         Ok(())
     }
 
@@ -296,6 +298,10 @@ impl Run<'_> {
             Step::Opaque { ends, bytes, .. } => {
                 for _ in 0..n {
                     let raw = source.text(*ends, *bytes);
+                    let stood = source.replay.next(at).map(|stamp| stamp.id as usize);
+                    if stood != Some(self.encoder.writer.position()) && has_tags(raw) {
+                        return Err(Error::unsupported("bytes that nobody can decode name places that are others now"));
+                    }
                     self.encoder.writer.bytes(raw);
                 }
             }
@@ -397,6 +403,11 @@ impl Run<'_> {
         self.encoder.close(frame);
         Ok(())
     }
+}
+
+/// Whether bytes seem to hold an object slot: a byte count, and a class by the place of its name.
+fn has_tags(raw: &[u8]) -> bool {
+    raw.windows(8).any(|slot| slot[0] & 0xf0 == 0x40 && (slot[4] & 0xf0 == 0x80 || slot[4..] == [0xff; 4]))
 }
 
 impl Encoder {

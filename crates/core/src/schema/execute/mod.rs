@@ -300,7 +300,9 @@ impl Machine<'_> {
                             .at(reader.position() as u64));
                     };
                     reader.seek(start)?;
+                    let place = reader.position() as u32;
                     let raw = reader.take(end - start)?;
+                    self.objects.note(at, || Stamp { id: place, ..Stamp::default() });
                     part.push_text(*ends, *bytes, raw)?;
                 }
             }

@@ -1,0 +1,350 @@
+"""Objects to be written: ``file["name"] = objects.graph(x, y)``.
+
+Each function gives an object that a :class:`~sapwood.WritableFile` takes, on its own, in a list (``TList``) or in a
+:func:`mapping` (``TMap``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood import _core, bins
+from sapwood.bins import Bins
+from sapwood.errors import MismatchError
+
+Array = NDArray[Any]
+_ATTRIBUTES: list[tuple[str, Any]] = [
+    ("fLineStyle", 1),
+    ("fLineWidth", 1),
+    ("fMarkerColor", 1),
+    ("fMarkerStyle", 1),
+    ("fMarkerSize", 1.0),
+]
+#: What ROOT writes for a range of the plot that nobody chose.
+_UNSET: list[tuple[str, Any]] = [("fMaximum", -1111.0), ("fMinimum", -1111.0)]
+_TYPES = {"C": "int8", "S": "int16", "I": "int32", "L": "int64", "F": "float32", "D": "float64"}
+_LETTERS = {
+    "bool": "C", "int8": "C", "uint8": "S", "int16": "S", "uint16": "I", "int32": "I", "float16": "F", "float32": "F",
+}  # fmt: skip
+
+
+def text(value: str) -> _core.Draft:
+    """A string: ``TObjString``. The same as ``file["name"] = value``.
+
+    >>> text("written here").classname
+    'TObjString'
+    """
+    return _core.Draft("TObjString", [("fString", value)])
+
+
+def named(title: str = "", name: str = "") -> _core.Draft:
+    """A name and a title: ``TNamed``. In a file, its name is that of its key.
+
+    >>> import io, sapwood
+    >>> memory = io.BytesIO()
+    >>> with sapwood.recreate(memory) as file:
+    ...     file["selection"] = named("pt > 20")
+    >>> sapwood.open(memory)["selection"].title
+    'pt > 20'
+    """
+    return _core.Draft("TNamed", [("fName", name), ("fTitle", title)])
+
+
+def parameter(value: Any, name: str = "") -> _core.Draft:
+    """A number: ``TParameter`` of ``bool``, ``Long64_t``, ``int`` (for ``numpy.int32``), ``float`` (``numpy.float32``) or
+    ``double``.
+
+    >>> import io, sapwood
+    >>> memory = io.BytesIO()
+    >>> with sapwood.recreate(memory) as file:
+    ...     file["luminosity"] = parameter(41.5)
+    >>> sapwood.open(memory)["luminosity"].value
+    41.5
+    """
+    kinds: list[tuple[tuple[type, ...], str]] = [
+        ((bool, np.bool_), "bool"),
+        ((np.int8, np.int16, np.int32, np.uint8, np.uint16), "int"),
+        ((int, np.integer), "Long64_t"),
+        ((np.float16, np.float32), "float"),
+        ((float, np.floating), "double"),
+    ]
+    kind = next((kind for types, kind in kinds if isinstance(value, types)), None)
+    if kind is None:
+        raise MismatchError(f"a parameter is a number, not a {type(value).__name__}")
+    if kind == "Long64_t" and not -(2**63) <= int(value) < 2**63:
+        raise MismatchError(f"no parameter holds {value}")
+    plain = bool(value) if kind == "bool" else int(value) if kind in ("int", "Long64_t") else float(value)
+    bit_first = 1 << 21  # merged, the first one counts: `TParameter::kFirst`
+    return _core.Draft(f"TParameter<{kind}>", [("fBits", bit_first), ("fName", name), ("fVal", plain)])
+
+
+def graph(
+    x: Any, y: Any, ex: Any = None, ey: Any = None, *, title: str = "", axis_titles: Sequence[str] = ()
+) -> _core.Draft:
+    """Points: ``TGraph``; with errors ``TGraphErrors``; with errors that are pairs (below, above) ``TGraphAsymmErrors``.
+
+    >>> import io, sapwood
+    >>> memory = io.BytesIO()
+    >>> with sapwood.recreate(memory) as file:
+    ...     file["g"] = graph([1, 2, 3], [4, 5, 6], ey=([0.1, 0.2, 0.3], [1, 1, 1]))
+    >>> read = sapwood.open(memory)["g"]
+    >>> read.classname, read.values("y").tolist(), read.errors("low", "y").tolist()
+    ('TGraphAsymmErrors', [4.0, 5.0, 6.0], [0.1, 0.2, 0.3])
+    """
+    points = [_points(x, "x"), _points(y, "y")]
+    count = len(points[0])
+    members: list[tuple[str, Any]] = [
+        ("fBits", 1 << 10),  # what ROOT sets for a new graph: clipped to its frame
+        ("fName", "Graph"),
+        ("fTitle", ";".join([title, *axis_titles])),
+        ("fLineColor", 1),
+        ("fFillStyle", 1000),
+        *_ATTRIBUTES,
+        ("fNpoints", count),
+        ("fX", points[0]),
+        ("fY", points[1]),
+        ("fFunctions", _core.Draft("TList", [])),
+        *_UNSET,
+    ]
+    checked = {"y": points[1]}
+    classname = "TGraph"
+    if any(isinstance(errors, tuple) and len(errors) == 2 and np.ndim(errors[0]) == 1 for errors in (ex, ey)):
+        classname = "TGraphAsymmErrors"
+        for letter, errors in (("X", ex), ("Y", ey)):
+            low, high = errors if isinstance(errors, tuple) and np.ndim(errors[0]) == 1 else (errors, errors)
+            for side, given in (("low", low), ("high", high)):
+                checked[f"fE{letter}{side}"] = _points(
+                    np.zeros(count) if given is None else given, f"e{letter.lower()}"
+                )
+    elif ex is not None or ey is not None:
+        classname = "TGraphErrors"
+        for letter, errors in (("X", ex), ("Y", ey)):
+            checked[f"fE{letter}"] = _points(
+                np.zeros(count) if errors is None else errors, f"e{letter.lower()}"
+            )
+    for name, values in checked.items():
+        if len(values) != count:
+            raise MismatchError(f"a graph of {count} points has {len(values)} values for {name}")
+    del checked["y"]
+    return _core.Draft(classname, [*members, *checked.items()])
+
+
+def _points(values: Any, what: str) -> Array:
+    try:
+        array = np.asarray(values, "float64")
+    except (TypeError, ValueError):
+        raise MismatchError(f"{what} of a graph are numbers") from None
+    if array.ndim != 1:
+        raise MismatchError(f"{what} of a graph are a list of numbers, not of shape {array.shape}")
+    return np.ascontiguousarray(array)
+
+
+def histogram(
+    values: Any,
+    *axes: Any,
+    variances: Any = None,
+    title: str = "",
+    axis_titles: Sequence[str] = (),
+    kind: str | None = None,
+    entries: float | None = None,
+    flow: bool = False,
+) -> _core.Draft:
+    """A histogram: ``TH1``, ``TH2`` or ``TH3``, as many directions as there are ``axes``.
+
+    An axis is a list of edges, ``(number of bins, low, high)``, or a list of labels. With ``flow``, ``values`` and
+    ``variances`` begin with the underflow bin and end with the overflow bin in each direction. ``variances`` are the
+    squares of the errors (``fSumw2``); without them, errors are the roots of the values. ``kind`` is the last letter of the
+    class (``"F"`` for ``TH1F``); without it, the type of the values decides, and 64-bit whole numbers are ``D`` as long as it
+    holds them exactly. ``entries`` is ``fEntries``; without it, the sum of the values, or the effective number of weighted
+    ones.
+
+    >>> import io, sapwood
+    >>> memory = io.BytesIO()
+    >>> with sapwood.recreate(memory) as file:
+    ...     file["h"] = histogram([1, 2, 4], (3, 0, 6), variances=[1, 3, 9], kind="F", axis_titles=["x [cm]"])
+    ...     file["cuts"] = histogram([[10, 5]], [0, 1], ["all", "good"])
+    >>> read = sapwood.open(memory)
+    >>> read["h"].values().tolist(), read["h"].axis().edges().tolist(), read["h"].axis().title
+    ([1.0, 2.0, 4.0], [0.0, 2.0, 4.0, 6.0], 'x [cm]')
+    >>> read["cuts"].classname, read["cuts"].axis("y").labels()
+    ('TH2D', ['all', 'good'])
+    """
+    all_bins = _bins(axes, axis_titles)
+    weights = bins.whole(values, all_bins, flow, "values")
+    squares = None if variances is None else bins.whole(variances, all_bins, flow, "variances")
+    if squares is not None and not (np.asarray(squares) >= 0).all():
+        raise MismatchError("variances of a histogram are not negative")
+    letter, stored = _stored(weights, kind)
+    members = [
+        *_members(title, all_bins, stored.size),
+        ("fEntries", bins.entries(weights, squares) if entries is None else float(entries)),
+        *bins.sums(weights, weights if squares is None else squares, all_bins),
+        ("fArray", bins.flat(stored)),
+    ]
+    if squares is not None:
+        members.append(("fSumw2", bins.flat(squares).astype("float64")))
+    return _core.Draft(f"TH{len(all_bins)}{letter}", members)
+
+
+def profile(
+    counts: Any,
+    means: Any,
+    errors: Any,
+    *axes: Any,
+    squared_weights: Any = None,
+    title: str = "",
+    axis_titles: Sequence[str] = (),
+    entries: float | None = None,
+    flow: bool = False,
+) -> _core.Draft:
+    """A profile: ``TProfile``, ``TProfile2D`` or ``TProfile3D``; of each bin the mean of a value, and the error of the mean.
+
+    ``counts`` are the entries of each bin, or the sums of their weights; ``squared_weights`` the sums of the squares. Axes and
+    ``flow`` are those of :func:`histogram`.
+
+    >>> import io, sapwood
+    >>> memory = io.BytesIO()
+    >>> with sapwood.recreate(memory) as file:
+    ...     file["p"] = profile([4, 9], [1.5, 2.5], [0.1, 0.2], (2, 0, 1))
+    >>> sapwood.open(memory)["p"].values().tolist()
+    [1.5, 2.5]
+    """
+    all_bins = _bins(axes, axis_titles)
+    sizes = bins.whole(counts, all_bins, flow, "counts").astype("float64")
+    middle = bins.whole(means, all_bins, flow, "means").astype("float64")
+    spread = bins.whole(errors, all_bins, flow, "errors").astype("float64")
+    squares = (
+        sizes if squared_weights is None else bins.whole(squared_weights, all_bins, flow, "squared_weights")
+    )
+    # ROOT's error of a mean is the spread divided by the root of the effective entries.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effective = np.where(squares > 0, sizes * sizes / squares, 0.0)
+    squared_values = np.where(sizes > 0, sizes * (middle * middle + effective * spread * spread), 0.0)
+    return profile_of(
+        all_bins,
+        sizes,
+        np.where(sizes > 0, sizes * middle, 0.0),
+        squared_values,
+        None if squared_weights is None else np.asarray(squares, "float64"),
+        title,
+        entries,
+    )
+
+
+def profile_of(
+    all_bins: Sequence[Bins],
+    weights: Array,
+    values: Array,
+    squared_values: Array,
+    squared_weights: Array | None,
+    title: str,
+    entries: float | None = None,
+) -> _core.Draft:
+    """A profile by its sums in each bin, flow bins included: of weights, of weighted values, of their weighted squares, and of
+    squares of weights."""
+    inner = bins.inside(len(all_bins))
+    letter = "yzt"[len(all_bins) - 1]
+    squares = weights if squared_weights is None else squared_weights
+    members = [
+        *_members(title, all_bins, weights.size),
+        ("fEntries", bins.entries(weights, squared_weights) if entries is None else float(entries)),
+        *bins.sums(weights, squares, all_bins),
+        ("fArray", bins.flat(values)),
+        ("fSumw2", bins.flat(squared_values)),
+        ("fBinEntries", bins.flat(weights)),
+        (f"fTsumw{letter}", float(values[inner].sum())),
+        (f"fTsumw{letter}2", float(squared_values[inner].sum())),
+    ]
+    if squared_weights is not None:
+        members.append(("fBinSumw2", bins.flat(squared_weights)))
+    return _core.Draft(["TProfile", "TProfile2D", "TProfile3D"][len(all_bins) - 1], members)
+
+
+def collection(items: Sequence[Any], name: str = "") -> _core.Draft:
+    """A ``TList`` of objects. The same as ``file["name"] = [...]``.
+
+    >>> import io, sapwood
+    >>> memory = io.BytesIO()
+    >>> with sapwood.recreate(memory) as file:
+    ...     file["all"] = collection([text("first"), graph([1], [2])])
+    >>> [item.classname for item in sapwood.open(memory)["all"]]
+    ['TObjString', 'TGraph']
+    """
+    return _core.Draft("TList", [("fName", name), ("items", [_item(item) for item in items])])
+
+
+def mapping(items: Mapping[Any, Any], name: str = "") -> _core.Draft:
+    """A ``TMap`` from objects to objects; text is an object here.
+
+    >>> import io, sapwood
+    >>> memory = io.BytesIO()
+    >>> with sapwood.recreate(memory) as file:
+    ...     file["runs"] = mapping({"period": "2018A", "tag": "v3"})
+    >>> len(sapwood.open(memory)["runs"])
+    2
+    """
+    pairs = [
+        _core.Draft("TPair", [("fKey", _item(key)), ("fValue", _item(item))]) for key, item in items.items()
+    ]
+    return _core.Draft("TMap", [("fName", name), ("items", pairs)])
+
+
+def _item(value: Any) -> _core.Draft:
+    from sapwood.conversion import as_object
+
+    found = as_object(value)
+    if found is None:
+        raise MismatchError(f"a {type(value).__name__} is no object that a file holds")
+    return found
+
+
+def _bins(axes: Sequence[Any], titles: Sequence[str]) -> list[Bins]:
+    if not 1 <= len(axes) <= 3:
+        raise MismatchError(f"a histogram has one to three axes, not {len(axes)}")
+    if len(titles) > len(axes) + 1:
+        raise MismatchError(f"{len(titles)} titles for {len(axes)} axes")
+    return [Bins.of(axis, title) for axis, title in zip(axes, [*titles, "", "", ""], strict=False)]
+
+
+def _members(title: str, all_bins: Sequence[Bins], cells: int) -> list[tuple[str, Any]]:
+    """What all histograms have."""
+    must_clean_up = 1 << 3  # what ROOT sets for what a directory holds
+    return [
+        ("fBits", must_clean_up),
+        ("fName", ""),
+        ("fTitle", title),
+        ("fLineColor", 602),
+        ("fFillStyle", 1001),
+        *_ATTRIBUTES,
+        ("fNcells", cells),
+        *bins.axes(all_bins),
+        ("fBarWidth", 1000),
+        *_UNSET,
+        ("fStatOverflows", 2),
+        ("fScalefactor", 1.0),
+    ]
+
+
+def _stored(values: Array, kind: str | None) -> tuple[str, Array]:
+    """The letter of a class, and the values in its type."""
+    if kind is None:
+        kind = _LETTERS.get(values.dtype.name, "D")
+        # Whole numbers of 64 bits: ROOT's own class for them cannot be read by older versions.
+        if (
+            kind == "D"
+            and values.dtype.kind in "iu"
+            and values.size
+            and int(np.abs(values.astype(object)).max()) > 2**53
+        ):
+            kind = "L"
+    if kind not in _TYPES:
+        raise MismatchError(f"a histogram is one of {', '.join(_TYPES)}, not {kind!r}")
+    with np.errstate(invalid="ignore", over="ignore"):
+        stored = values.astype(_TYPES[kind])
+    if kind in "CSIL" and not np.array_equal(stored, values):
+        raise MismatchError(f"a TH{values.ndim}{kind} does not hold these values")
+    return kind, stored
