@@ -22,9 +22,12 @@ class Bins:
 
     def __init__(self, edges: Any, labels: Sequence[str] | None = None, title: str = "") -> None:
         try:
-            self.edges = np.asarray(edges, "float64")
-        except (TypeError, ValueError):
-            raise MismatchError(f"the edges of an axis are numbers, not {edges!r}") from None
+            given = np.asarray(edges)
+        except ValueError:  # lists of different lengths
+            given = np.asarray(None)
+        if given.dtype.kind not in "biuf":
+            raise MismatchError(f"the edges of an axis are numbers, not {edges!r}")
+        self.edges = given.astype("float64")
         if self.edges.ndim != 1 or len(self.edges) < 2:
             raise MismatchError(
                 f"the edges of an axis are at least two numbers, not of shape {self.edges.shape}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,10 @@ def as_object(value: Any) -> _core.Draft | None:
         return from_uhi(value)
     if isinstance(value, (list, tuple)) and any(_is_object(item) for item in value):
         return objects.collection(value)
+    if isinstance(value, Mapping) and any(
+        isinstance(item, (_core.Draft, Model)) or _is_histogram(item) for item in value.values()
+    ):
+        raise MismatchError("a dictionary of objects is no table: sapwood.objects.mapping makes a TMap of it")
     return None
 
 
