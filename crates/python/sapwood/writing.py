@@ -67,14 +67,15 @@ def update(
     ``compression`` is for what is written now; the default is what the file has. The other options are those of
     :func:`recreate`.
 
-    >>> import sapwood
-    >>> with sapwood.recreate("sapwood-update.root") as file:
+    >>> import os, sapwood, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "file.root")
+    >>> with sapwood.recreate(path) as file:
     ...     file["run"] = "1"
     ...     file["old/note"] = "goes"
-    >>> with sapwood.update("sapwood-update.root") as file:
+    >>> with sapwood.update(path) as file:
     ...     file["tree"] = {"x": [1, 2, 3]}
     ...     del file["old"]
-    >>> with sapwood.open("sapwood-update.root") as file:
+    >>> with sapwood.open(path) as file:
     ...     file.keys()
     ['run;1', 'tree;1']
 
