@@ -10,7 +10,7 @@ use std::io::Write;
 
 use clap::{Parser, Subcommand};
 
-use commands::{dump, ls, map, scan, show};
+use commands::{dump, ls, map, scan, show, verify};
 
 /// Reads CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
@@ -27,6 +27,7 @@ enum Command {
     Show(show::Arguments),
     Scan(scan::Arguments),
     Dump(dump::Arguments),
+    Verify(verify::Arguments),
 }
 
 /// What went well and what did not, for the caller's exit code: 0, 1 for a file that cannot be read as asked, 2 for a
@@ -58,10 +59,12 @@ where
         Command::Show(arguments) => show::run(arguments, out),
         Command::Scan(arguments) => scan::run(arguments, out),
         Command::Dump(arguments) => dump::run(arguments, out),
+        Command::Verify(arguments) => verify::run(arguments, out),
     };
     match outcome {
         Ok(()) => 0,
         Err(output::Failure::Pipe) => 0,
+        Err(output::Failure::Found) => 1,
         Err(output::Failure::Read(error)) => {
             let _ = writeln!(err, "sapwood: {error}");
             1

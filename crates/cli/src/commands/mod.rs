@@ -5,3 +5,4 @@ pub(crate) mod ls;
 pub(crate) mod map;
 pub(crate) mod scan;
 pub(crate) mod show;
+pub(crate) mod verify;

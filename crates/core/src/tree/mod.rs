@@ -185,6 +185,11 @@ impl Tree {
         clusters
     }
 
+    /// Ranges of clusters as the record has them: last entry, and entries a cluster.
+    pub(crate) fn cluster_ranges(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
+        self.cluster_ends.iter().copied().zip(self.cluster_sizes.iter().copied())
+    }
+
     pub(crate) fn place(&self, error: Error) -> Error {
         self.file.name(error)
     }
