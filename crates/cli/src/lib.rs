@@ -10,7 +10,7 @@ use std::io::Write;
 
 use clap::{Parser, Subcommand};
 
-use commands::{dump, ls, map, scan, show, verify};
+use commands::{doctor, dump, layout, ls, map, scan, show, verify};
 
 /// Reads CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
@@ -27,6 +27,8 @@ enum Command {
     Show(show::Arguments),
     Scan(scan::Arguments),
     Dump(dump::Arguments),
+    Layout(layout::Arguments),
+    Doctor(doctor::Arguments),
     Verify(verify::Arguments),
 }
 
@@ -59,6 +61,8 @@ where
         Command::Show(arguments) => show::run(arguments, out),
         Command::Scan(arguments) => scan::run(arguments, out),
         Command::Dump(arguments) => dump::run(arguments, out),
+        Command::Layout(arguments) => layout::run(arguments, out),
+        Command::Doctor(arguments) => doctor::run(arguments, out),
         Command::Verify(arguments) => verify::run(arguments, out),
     };
     match outcome {

@@ -1,6 +1,8 @@
 //! Sub-commands, one file each.
 
+pub(crate) mod doctor;
 pub(crate) mod dump;
+pub(crate) mod layout;
 pub(crate) mod ls;
 pub(crate) mod map;
 pub(crate) mod scan;

@@ -1,0 +1,311 @@
+//! Symptoms of a bad layout, each with the threshold from which it is one.
+
+use super::doctor::{Reading, ReadingKind};
+use super::layout::Layout;
+use super::plan::Reader;
+use crate::codec::{Algorithm, Compression};
+use crate::file::File;
+use crate::tree::Tree;
+
+/// Below that nothing matters: whatever the layout, a request or two read all of it.
+const SMALL_TREE_BYTES: u64 = 1 << 20;
+/// A basket costs 70 bytes of key, a look-up and a call of the codec, and a codec needs a few kilobytes to learn from. Below
+/// this many stored bytes on average they outweigh the data.
+const SMALL_BASKET_BYTES: u64 = 4 << 10;
+/// From here on the number of branches alone makes baskets small: a cluster must grow with it.
+const MANY_BRANCHES: usize = 1000;
+/// Whoever wants one entry inflates its whole basket, and a thread that does has no help.
+const HUGE_BASKET_BYTES: u64 = 16 << 20;
+/// A cluster is what a reader fetches at once: a round trip of 1 ms is worth 100 kB, so that clusters of less than ten times as
+/// much cost more in waiting than in data.
+const SMALL_CLUSTER_BYTES: u64 = 1 << 20;
+/// A cluster of more windows than this cannot be read as a whole: baskets of the same entries are far from each other.
+const LARGE_CLUSTER_WINDOWS: u64 = 8;
+/// Where less than this of a cluster's span is its own, a reader fetches as much of others as of what it wants.
+const SCATTERED: f64 = 0.5;
+/// From this share of baskets on, what spans clusters shows: each is read for two clusters, or kept in memory for the second.
+const SPANNING: f64 = 0.1;
+/// A share of requests that go backwards: read-ahead of disks and servers helps nobody who does that.
+const BACKWARD: f64 = 0.05;
+/// Where a branch shrinks by less, storing it raw takes hardly more room and no time to inflate. LZ4 and Zstandard inflate what
+/// they could not pack as fast as it is copied: of them nobody complains.
+const USELESS_RATIO: f64 = 1.05;
+/// What is said of compression must concern this share of the tree's bytes.
+const COMPRESSION_SHARE: f64 = 0.25;
+/// Where no reading takes so much longer than in a good layout, size and order of clusters cost nobody anything.
+const WORTH: f64 = 1.25;
+/// A counter further away than this is in another window than its list.
+const FAR_BYTES: u64 = 30_000_000;
+/// Unused space from which a copy of the file is worth it.
+const UNUSED_SHARE: f64 = 0.1;
+
+/// What can be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Trouble {
+    /// The file was never closed.
+    NeverClosed,
+    /// Much of the file is gaps.
+    UnusedSpace,
+    /// A tree cannot be opened.
+    Unreadable,
+    /// The tree does not say where its clusters are.
+    NoClusters,
+    /// Clusters hold too little.
+    SmallClusters,
+    /// Clusters hold more than readers fetch at once.
+    LargeClusters,
+    /// The baskets of a cluster do not lie side by side.
+    ScatteredClusters,
+    /// Baskets hold entries of several clusters.
+    SpanningBaskets,
+    /// Reading in the order of entries goes backwards in the file.
+    BackwardSeeks,
+    /// Baskets are too small.
+    SmallBaskets,
+    /// So many branches that their baskets are small.
+    ManyBranches,
+    /// A basket is huge.
+    HugeBasket,
+    /// Compression saves nothing.
+    UselessCompression,
+    /// LZMA: inflating it takes longer than reading it.
+    SlowCompression,
+    /// Lists of the same lengths have a counter each.
+    RepeatedCounters,
+    /// Counters stand far from what they count.
+    FarCounters,
+}
+
+impl Trouble {
+    /// The trouble in short, for machines.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NeverClosed => "never-closed",
+            Self::UnusedSpace => "unused-space",
+            Self::Unreadable => "unreadable",
+            Self::NoClusters => "no-clusters",
+            Self::SmallClusters => "small-clusters",
+            Self::LargeClusters => "large-clusters",
+            Self::ScatteredClusters => "scattered-clusters",
+            Self::SpanningBaskets => "spanning-baskets",
+            Self::BackwardSeeks => "backward-seeks",
+            Self::SmallBaskets => "small-baskets",
+            Self::ManyBranches => "many-branches",
+            Self::HugeBasket => "huge-basket",
+            Self::UselessCompression => "useless-compression",
+            Self::SlowCompression => "slow-compression",
+            Self::RepeatedCounters => "repeated-counters",
+            Self::FarCounters => "far-counters",
+        }
+    }
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// What.
+    pub trouble: Trouble,
+    /// What, how much of it, and why it matters, in plain words.
+    pub words: String,
+}
+
+fn complaint(trouble: Trouble, words: impl Into<String>) -> Complaint {
+    Complaint { trouble, words: words.into() }
+}
+
+/// Of the file itself.
+pub(super) fn of_file(file: &File) -> Vec<Complaint> {
+    let mut found = Vec::new();
+    if file.is_recovered() || file.header().seek_free == 0 {
+        found.push(complaint(
+            Trouble::NeverClosed,
+            "the file was never closed: it shows what was saved last, and every reader has to find that again",
+        ));
+    }
+    let (end, segments) = (file.header().end, file.free_segments().unwrap_or_default());
+    let inside = segments.iter().filter(|segment| segment.last < end);
+    let unused: u64 = inside.map(|segment| segment.last.saturating_sub(segment.first).saturating_add(1)).sum();
+    if unused > SMALL_TREE_BYTES && unused as f64 > UNUSED_SHARE * end as f64 {
+        found.push(complaint(
+            Trouble::UnusedSpace,
+            format!("{} of its {} are unused gaps: a copy would be smaller by as much", bytes(unused), bytes(end)),
+        ));
+    }
+    found
+}
+
+/// Of a tree.
+pub(super) fn of_tree(tree: &Tree, layout: &Layout, readings: &[Reading], reader: &Reader) -> Vec<Complaint> {
+    let mut found = Vec::new();
+    if layout.zip_bytes() <= SMALL_TREE_BYTES || layout.baskets.is_empty() {
+        return found;
+    }
+    let costs = readings.iter().any(|reading| reading.now.seconds(reader) > WORTH * reading.good.seconds(reader));
+    clusters(layout, reader, costs, &mut found);
+    order(layout, readings, costs, &mut found);
+    baskets(layout, &mut found);
+    compression(tree, layout, &mut found);
+    super::counters::complaints(tree, layout, FAR_BYTES, &mut found);
+    found
+}
+
+/// Whether there are clusters, and of which size.
+fn clusters(layout: &Layout, reader: &Reader, costs: bool, found: &mut Vec<Complaint>) {
+    let total = layout.zip_bytes();
+    if !layout.has_clusters {
+        let many = layout.branches.iter().any(|branch| branch.baskets > 1);
+        if many {
+            found.push(complaint(
+                Trouble::NoClusters,
+                "the tree does not say where its clusters are (written before 2009, or with AutoFlush switched off): nobody can \
+                 tell which baskets belong together, and parallel readers cut them anywhere",
+            ));
+        }
+        return;
+    }
+    let count = layout.clusters.len() as u64;
+    let mean = total / count.max(1);
+    if costs && count > 1 && mean < SMALL_CLUSTER_BYTES {
+        found.push(complaint(
+            Trouble::SmallClusters,
+            format!("{count} clusters of {} each: readers wait more often than they need to", bytes(mean)),
+        ));
+    }
+    if mean > LARGE_CLUSTER_WINDOWS * reader.window_bytes {
+        found.push(complaint(
+            Trouble::LargeClusters,
+            format!(
+                "clusters of {} each do not fit what readers fetch at once ({}): baskets of the same entries come in \
+                 different windows",
+                bytes(mean),
+                bytes(reader.window_bytes)
+            ),
+        ));
+    }
+}
+
+/// Whether what belongs together lies together.
+fn order(layout: &Layout, readings: &[Reading], costs: bool, found: &mut Vec<Complaint>) {
+    let clusters: Vec<_> = layout.clusters.iter().filter(|cluster| cluster.baskets > 0).collect();
+    if layout.has_clusters && clusters.len() > 1 {
+        let mut shares: Vec<f64> = clusters.iter().map(|cluster| cluster.contiguity()).collect();
+        shares.sort_by(f64::total_cmp);
+        let middle = shares.get(shares.len() / 2).copied().unwrap_or(1.0);
+        if costs && middle < SCATTERED {
+            found.push(complaint(
+                Trouble::ScatteredClusters,
+                format!(
+                    "the baskets of a cluster are spread over {:.0} times as many bytes as they have: other clusters lie between \
+                     them",
+                    1.0 / middle.max(1e-6)
+                ),
+            ));
+        }
+        let spanning: usize = layout.branches.iter().map(|branch| branch.spanning).sum();
+        let share = spanning as f64 / layout.baskets.len().max(1) as f64;
+        if share > SPANNING {
+            found.push(complaint(
+                Trouble::SpanningBaskets,
+                format!(
+                    "{spanning} of {} baskets hold entries of more than one cluster: each is read for two, or kept meanwhile",
+                    layout.baskets.len()
+                ),
+            ));
+        }
+    }
+    if let Some(full) = readings.iter().find(|reading| reading.kind == ReadingKind::Full) {
+        let (backward, requests) = (full.now.backward, full.now.requests);
+        if requests > 1 && backward as f64 > BACKWARD * requests as f64 && backward > full.good.backward {
+            found.push(complaint(
+                Trouble::BackwardSeeks,
+                format!("a full read in the order of entries goes backwards in {backward} of its {requests} requests"),
+            ));
+        }
+    }
+}
+
+/// Sizes of baskets.
+fn baskets(layout: &Layout, found: &mut Vec<Complaint>) {
+    let count = layout.baskets.len() as u64;
+    let mean = layout.zip_bytes() / count.max(1);
+    let per_cluster = count as f64 / layout.clusters.len().max(1) as f64;
+    if mean < SMALL_BASKET_BYTES {
+        let branches = layout.branches.len();
+        // One basket a cluster and branch is as few as there can be: then clusters are too small for so many branches.
+        let few = per_cluster <= 1.5 * branches as f64 && layout.clusters.len() > 1;
+        let (trouble, why) = if branches >= MANY_BRANCHES && few {
+            (Trouble::ManyBranches, "clusters must be larger for so many branches")
+        } else {
+            (Trouble::SmallBaskets, "keys, look-ups and calls of the codec cost as much as the data")
+        };
+        found.push(complaint(
+            trouble,
+            format!("{count} baskets of {} on average in {branches} branches: {why}", bytes(mean)),
+        ));
+    }
+    let largest = layout.branches.iter().max_by_key(|branch| branch.max_bytes);
+    if let Some(branch) = largest.filter(|branch| branch.max_bytes > HUGE_BASKET_BYTES) {
+        found.push(complaint(
+            Trouble::HugeBasket,
+            format!(
+                "a basket of {:?} has {}: whoever wants one of its entries inflates all of it, on one thread",
+                branch.path,
+                bytes(branch.max_bytes)
+            ),
+        ));
+    }
+}
+
+/// What compression brings.
+fn compression(tree: &Tree, layout: &Layout, found: &mut Vec<Complaint>) {
+    let of_file = Compression::from_root(tree.file().header().compress).unwrap_or(Compression::NONE);
+    let (mut useless, mut slow) = (Vec::new(), 0_u64);
+    for branch in &layout.branches {
+        let setting = tree.branches().get(branch.id).map_or(-1, |branch| branch.compress);
+        let how = Compression::from_root(setting).unwrap_or(of_file);
+        if how.level == 0 {
+            continue;
+        }
+        if how.algorithm == Algorithm::Lzma {
+            slow += branch.zip_bytes;
+        }
+        let is_slow = !matches!(how.algorithm, Algorithm::Lz4 | Algorithm::Zstd);
+        if is_slow && (branch.tot_bytes as f64) < USELESS_RATIO * branch.zip_bytes as f64 {
+            useless.push(branch);
+        }
+    }
+    let total = layout.zip_bytes() as f64;
+    let wasted: u64 = useless.iter().map(|branch| branch.zip_bytes).sum();
+    if wasted as f64 > COMPRESSION_SHARE * total {
+        let names: Vec<_> = useless.iter().take(3).map(|branch| branch.path.as_str()).collect();
+        let more = useless.len().saturating_sub(3);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        found.push(complaint(
+            Trouble::UselessCompression,
+            format!(
+                "compression saves less than 5 % of {} ({}{more}): it costs time and brings nothing",
+                bytes(wasted),
+                names.join(", ")
+            ),
+        ));
+    }
+    if slow as f64 > COMPRESSION_SHARE * total {
+        found.push(complaint(
+            Trouble::SlowCompression,
+            format!(
+                "{} are packed with LZMA, which inflates about ten times as slowly as Zstandard and packs a little tighter",
+                bytes(slow)
+            ),
+        ));
+    }
+}
+
+/// Bytes in words.
+pub(super) fn bytes(count: u64) -> String {
+    match count {
+        0..10_000 => format!("{count} B"),
+        10_000..10_000_000 => format!("{:.0} kB", count as f64 / 1e3),
+        10_000_000..10_000_000_000 => format!("{:.0} MB", count as f64 / 1e6),
+        _ => format!("{:.1} GB", count as f64 / 1e9),
+    }
+}
