@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+pub mod documents;
 mod output;
 
 use std::ffi::OsString;

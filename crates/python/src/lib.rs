@@ -7,6 +7,7 @@ mod buffer;
 mod column;
 mod errors;
 mod file;
+mod inspect;
 mod key;
 mod object;
 mod sessions;
@@ -26,6 +27,8 @@ mod _core {
     use super::errors::SapwoodError;
     #[pymodule_export]
     use super::file::File;
+    #[pymodule_export]
+    use super::inspect::{basket_sizes, doctor, layout, verify_bytes, verify_path};
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]

@@ -5,8 +5,8 @@ use std::io::Write;
 use sapwood::inspect::doctor::{Diagnosis, TreeDiagnosis, diagnose};
 use sapwood::inspect::plan::{Cost, Reader};
 use sapwood::inspect::{Complaint, Trouble};
-use serde_json::json;
 
+use crate::documents;
 use crate::output::{self, Outcome};
 
 /// Say what is wrong with a file's layout, what it costs its readers, and how to mend it.
@@ -30,8 +30,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let reader = Reader::default();
     let diagnosis = diagnose(&file, name, &reader)?;
     if arguments.json {
-        return output::json(out, &document(path, &diagnosis, &reader));
+        return output::json(out, &documents::doctor(path, &diagnosis, &reader));
     }
+    words(path, &diagnosis, &reader, out)
+}
+
+/// A diagnosis in plain words, and the commands that mend the file.
+pub(crate) fn words(path: &str, diagnosis: &Diagnosis, reader: &Reader, out: &mut dyn Write) -> Outcome {
     for complaint in &diagnosis.complaints {
         writeln!(out, "- {}", complaint.words)?;
     }
@@ -45,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
             .iter()
             .flat_map(|reading| {
                 let kind = reading.kind.as_str();
-                [row(kind, &reading.now, &reader), row("  in a good layout", &reading.good, &reader)]
+                [row(kind, &reading.now, reader), row("  in a good layout", &reading.good, reader)]
             })
             .collect();
         output::table(out, &["reading", "requests", "backward", "bytes", "wanted", "seconds"], &rows)?;
@@ -55,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         }
         writeln!(out)?;
     }
-    let lines = rewrites(path, &diagnosis);
+    let lines = rewrites(path, diagnosis);
     if lines.is_empty() {
         let words = if diagnosis.is_healthy() { "nothing to mend" } else { "nothing that a rewrite would mend" };
         writeln!(out, "{words}")?;
@@ -78,7 +83,7 @@ fn row(name: &str, cost: &Cost, reader: &Reader) -> Vec<String> {
 }
 
 /// The commands that mend a file: one for each tree that needs options of its own, or one that copies.
-fn rewrites(path: &str, diagnosis: &Diagnosis) -> Vec<String> {
+pub(crate) fn rewrites(path: &str, diagnosis: &Diagnosis) -> Vec<String> {
     let line = |tree: &TreeDiagnosis| {
         let name = format!("--tree {} ", quoted(&tree.path));
         let name = if diagnosis.trees.len() > 1 { name } else { String::new() };
@@ -102,35 +107,6 @@ fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:;,+=@%".contains(c);
     let plain = !word.is_empty() && word.chars().all(|c| is_plain(c) && c != ';');
     if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
-
-/// A diagnosis as JSON.
-pub(crate) fn document(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> serde_json::Value {
-    let complaint = |complaint: &Complaint| json!({ "trouble": complaint.trouble.as_str(), "words": complaint.words });
-    let cost = |cost: &Cost| {
-        json!({
-            "requests": cost.requests, "backward": cost.backward, "bytes": cost.bytes, "baskets": cost.baskets,
-            "wanted_bytes": cost.wanted_bytes, "seconds": output::number(cost.seconds(reader)),
-        })
-    };
-    let tree = |tree: &TreeDiagnosis| {
-        let reading = |reading: &sapwood::inspect::doctor::Reading| {
-            json!({
-                "reading": reading.kind.as_str(), "branches": reading.branches, "now": cost(&reading.now),
-                "good": cost(&reading.good),
-            })
-        };
-        json!({
-            "tree": tree.path, "entries": tree.layout.entries, "zip_bytes": tree.layout.zip_bytes(),
-            "complaints": tree.complaints.iter().map(complaint).collect::<Vec<_>>(),
-            "readings": tree.readings.iter().map(reading).collect::<Vec<_>>(), "options": tree.options,
-        })
-    };
-    json!({
-        "file": path, "healthy": diagnosis.is_healthy(),
-        "complaints": diagnosis.complaints.iter().map(complaint).collect::<Vec<_>>(),
-        "trees": diagnosis.trees.iter().map(tree).collect::<Vec<_>>(), "rewrite": rewrites(path, diagnosis),
-    })
 }
 
 #[cfg(test)]

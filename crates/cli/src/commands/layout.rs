@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use sapwood::inspect::layout::{BranchLayout, ClusterLayout, Layout};
 use sapwood::inspect::picture::Picture;
-use serde_json::json;
 
 use super::scan::tree;
+use crate::documents;
 use crate::output::{self, Outcome};
 
 /// Show the baskets and clusters of a tree, as tables or as a picture.
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         }
     }
     if arguments.json {
-        return output::json(out, &document(&layout));
+        return output::json(out, &documents::layout(&layout));
     }
     writeln!(
         out,
@@ -118,33 +118,4 @@ fn cluster_row(cluster: &ClusterLayout) -> Vec<String> {
         cluster.span.end.to_string(),
         format!("{:.3}", cluster.contiguity()),
     ]
-}
-
-/// A layout as JSON. Each basket: first entry, one past the last, offset, stored bytes.
-pub(crate) fn document(layout: &Layout) -> serde_json::Value {
-    let branch = |(place, branch): (usize, &BranchLayout)| {
-        let extent = |basket: &sapwood::inspect::layout::Extent| {
-            json!([basket.entries.start, basket.entries.end, basket.at, basket.bytes])
-        };
-        json!({
-            "path": branch.path, "class": branch.class, "type": branch.type_name, "entries": branch.entries,
-            "num_baskets": branch.baskets, "embedded": branch.embedded, "zip_bytes": branch.zip_bytes,
-            "tot_bytes": branch.tot_bytes, "min_bytes": branch.min_bytes, "median_bytes": branch.median_bytes,
-            "max_bytes": branch.max_bytes, "baskets_per_cluster": branch.per_cluster, "spanning": branch.spanning,
-            "baskets": layout.baskets_of(place).iter().map(extent).collect::<Vec<_>>(),
-        })
-    };
-    let cluster = |cluster: &ClusterLayout| {
-        json!({
-            "entries": [cluster.entries.start, cluster.entries.end], "num_baskets": cluster.baskets,
-            "zip_bytes": cluster.bytes, "span": [cluster.span.start, cluster.span.end],
-            "contiguity": cluster.contiguity(),
-        })
-    };
-    json!({
-        "tree": layout.tree, "cycle": layout.cycle, "entries": layout.entries, "file_bytes": layout.file_bytes,
-        "zip_bytes": layout.zip_bytes(), "tot_bytes": layout.tot_bytes(), "has_clusters": layout.has_clusters,
-        "branches": layout.branches.iter().enumerate().map(branch).collect::<Vec<_>>(),
-        "clusters": layout.clusters.iter().map(cluster).collect::<Vec<_>>(),
-    })
 }

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use sapwood::inspect::verify::{Finding, Report, Severity, verify};
+use sapwood::inspect::verify::{Severity, verify};
 use sapwood::{OpenOptions, Session};
-use serde_json::json;
 
+use crate::documents;
 use crate::output::{self, Failure, Outcome};
 
 /// Say whether files are whole: structure, checksums of all payloads, baskets against their index. The exit code is 1 where
@@ -29,12 +29,12 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let session = Session::with_threads(arguments.threads);
-    let (mut damaged, mut documents) = (false, Vec::new());
+    let (mut damaged, mut rows) = (false, Vec::new());
     for path in &arguments.files {
         let report = verify(path, OpenOptions { session: session.clone(), ..OpenOptions::default() })?;
         damaged |= report.is_damaged();
         if arguments.json {
-            documents.push(document(path, &report));
+            rows.push(documents::verify(path, &report));
             continue;
         }
         for finding in &report.findings {
@@ -61,23 +61,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         }
     }
     if arguments.json {
-        output::json(out, &documents.into())?;
+        output::json(out, &rows.into())?;
     }
     if damaged { Err(Failure::Found) } else { Ok(()) }
-}
-
-/// A report as JSON.
-pub(crate) fn document(path: &str, report: &Report) -> serde_json::Value {
-    let row = |finding: &Finding| {
-        json!({
-            "severity": finding.severity.as_str(), "message": finding.message, "object": finding.object,
-            "basket": finding.basket, "offset": finding.offset, "expected": finding.expected, "found": finding.found,
-        })
-    };
-    json!({
-        "file": path, "damaged": report.is_damaged(), "findings": report.findings.iter().map(row).collect::<Vec<_>>(),
-        "left_out": report.left_out, "records": report.records, "gaps": report.gaps, "gap_bytes": report.gap_bytes,
-        "payloads": report.payloads, "inflated_bytes": report.inflated_bytes, "baskets": report.baskets,
-        "trees": report.trees,
-    })
 }

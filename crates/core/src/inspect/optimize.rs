@@ -49,7 +49,7 @@ pub struct RootChoice {
 /// let wide = Measured { tot_bytes: 9_000_000, zip_bytes: 9_000_000, entries: 100_000, basket_bytes: 32_000, ..Measured::default() };
 /// let thin = Measured { tot_bytes: 100_000, zip_bytes: 50_000, ..wide.clone() };
 /// let chosen = root_choice(&[wide, thin], &[0, 1], 9_100_000, 10_000, 10_000_000, 1.1);
-/// assert!(chosen[0].basket_bytes > 100 * chosen[1].basket_bytes);
+/// assert!(chosen[0].basket_bytes > 50 * chosen[1].basket_bytes);
 /// ```
 pub fn root_choice(
     branches: &[Measured],
