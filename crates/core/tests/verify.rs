@@ -7,6 +7,10 @@ use bytes::Bytes;
 use sapwood::codec::Scratch;
 use sapwood::column::Number;
 use sapwood::container::Record;
+use sapwood::inspect::doctor::diagnose;
+use sapwood::inspect::optimize::{MAX_MEMORY, MIN_COMPRESSION, optimize_baskets};
+use sapwood::inspect::picture::Picture;
+use sapwood::inspect::plan::Reader;
 use sapwood::inspect::verify::{Report, Severity, verify, verify_file, verify_store};
 use sapwood::inspect::walk::Walk;
 use sapwood::io::{MemorySink, MemoryStore};
@@ -135,6 +139,20 @@ fn every_cut_is_found() {
     }
 }
 
+/// All that plans by what a file says of itself.
+fn look_at(bytes: &[u8]) {
+    let store = Arc::new(MemoryStore::new("changed.root", Bytes::copy_from_slice(bytes)));
+    let Ok(file) = File::from_store(store, options()) else { return };
+    if let Ok(diagnosis) = diagnose(&file, None, &Reader::default()) {
+        diagnosis.trees.iter().for_each(|tree| assert!(Picture::of(&tree.layout).marks() <= tree.layout.baskets.len()));
+    }
+    for key in file.keys(true).unwrap_or_default() {
+        if let Ok(tree) = file.tree_at(&key.key) {
+            optimize_baskets(&tree, MAX_MEMORY, MIN_COMPRESSION);
+        }
+    }
+}
+
 #[test]
 fn no_change_makes_it_panic() {
     for (bytes, step) in [(data("plain.root"), 1), (written("zlib:1"), 1), (data("baskets.root"), 997)] {
@@ -142,6 +160,7 @@ fn no_change_makes_it_panic() {
         for at in (0..bytes.len()).step_by(step) {
             changed[at] ^= 0xff;
             check(&changed);
+            look_at(&changed);
             changed[at] ^= 0xff;
         }
     }

@@ -210,9 +210,9 @@ pub(super) fn check_free(file: &File, seen: &Seen, report: &mut Report) {
     }
     if last.last <= header.end {
         let finding = Finding::unusual("the last free segment has no room: the next writer would overwrite data");
-        report.add(finding.at(header.seek_free).wanted(header.end + 1, last.last));
+        report.add(finding.at(header.seek_free).wanted(header.end.saturating_add(1), last.last));
     }
-    let mut free = HashSet::new();
+    let mut free = Vec::new();
     for segment in inner {
         let (first, end) = (segment.first, segment.last.saturating_add(1));
         let bytes = end.saturating_sub(first);
@@ -227,12 +227,13 @@ pub(super) fn check_free(file: &File, seen: &Seen, report: &mut Report) {
         } else if seen.whole && seen.gap_within(first, end) != Some((first, end)) {
             report.add(Finding::note("a free segment is no gap of the same length").at(first).wanted(first, end));
         }
-        free.insert(first);
+        free.push((first, end));
     }
     if seen.whole {
-        for gap in seen.gaps.iter().filter(|gap| !free.contains(&gap.0)) {
-            let covered = inner.iter().any(|segment| segment.first <= gap.0 && gap.1 <= segment.last.saturating_add(1));
-            if !covered {
+        free.sort_unstable();
+        for gap in &seen.gaps {
+            let last = free.partition_point(|segment| segment.0 <= gap.0);
+            if last.checked_sub(1).and_then(|last| free.get(last)).is_none_or(|segment| segment.1 < gap.1) {
                 report.add(Finding::note("a gap is not in the list of free segments").at(gap.0).wanted(gap.0, gap.1));
             }
         }

@@ -6,6 +6,7 @@ use super::directories::Listed;
 use super::payload::{Bench, Checked, batches, check_all, severity, slack};
 use super::records::Seen;
 use super::{Finding, Report};
+use crate::codec::BlockTable;
 use crate::error::ErrorKind;
 use crate::file::File;
 use crate::object::Value;
@@ -231,11 +232,19 @@ fn check_basket(tree: &Tree, claim: &Claim, bench: &mut Bench) -> Checked {
         }
     }
     let inflated = u64::from(key.objlen);
+    let is_large = key.objlen > MOST_BYTES;
     if key.is_compressed() {
-        match slack(basket.sealed(), key.objlen as usize, bench) {
+        let stored = u64::from(key.stored_bytes());
+        let behind = match is_large {
+            true => slack(basket.sealed(), key.objlen as usize, bench),
+            // Inflated below, as a whole.
+            false => {
+                BlockTable::walk(basket.sealed(), key.objlen as usize).map(|table| stored - table.stored_bytes() as u64)
+            }
+        };
+        match behind {
             Ok(0) => {}
             Ok(bytes) => {
-                let stored = u64::from(key.stored_bytes());
                 let finding = Finding::unusual("bytes stand behind the last block of a basket");
                 findings.push(finding.wanted(stored - bytes, stored));
             }
@@ -245,7 +254,7 @@ fn check_basket(tree: &Tree, claim: &Claim, bench: &mut Bench) -> Checked {
             }
         }
     }
-    if key.objlen > MOST_BYTES {
+    if is_large {
         return (findings, inflated);
     }
     let Bench { scratch, memory, starts } = bench;
