@@ -113,6 +113,23 @@ def test_damage_has_a_place() -> None:
     assert str(damage).startswith("damage: lz4: the checksum differs (object folder/tree;1/x, basket 0, ")
 
 
+def test_a_histogram_must_fit_itself(tmp_path: Path) -> None:
+    uproot = pytest.importorskip("uproot")
+    path = tmp_path / "histogram.root"
+    with uproot.recreate(path, compression=None) as file:
+        file["h"] = np.histogram(np.arange(9.0), bins=777)
+    assert not any("histogram" in finding.message for finding in sapwood.verify(path))
+    content = path.read_bytes().replace((779).to_bytes(4, "big"), (780).to_bytes(4, "big"), 1)
+    found = [finding for finding in sapwood.verify(content) if "histogram" in finding.message]
+    assert found[0].message == "a histogram has another number of cells than its axes make"
+    assert (found[0].severity, found[0].object, found[0].expected, found[0].found) == (
+        "unusual",
+        "h;1",
+        779,
+        780,
+    )
+
+
 def test_what_is_no_file_is_damaged_or_missing() -> None:
     assert sapwood.verify(b"no ROOT file").damaged
     with pytest.raises(FileNotFoundError):
@@ -151,6 +168,28 @@ def test_a_doctor_knows_good_from_poor(files: dict[str, str]) -> None:
         assert str(sapwood.doctor(file)) == str(poor) == str(sapwood.doctor(files["poor"] + ":tree"))
     with pytest.raises(KeyError):
         sapwood.doctor(files["poor"], "another")
+
+
+def test_compression_and_counters_are_looked_at(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    path = tmp_path / "file.root"
+    counts = rng.integers(0, 6, 60_000)
+    items = rng.normal(size=int(counts.sum()))
+    lists = pytest.importorskip("awkward").unflatten(items, counts)
+    with sapwood.recreate(path, compression="lzma:1") as file:
+        file["noise"] = {"x": np.frombuffer(rng.bytes(2_400_000), dtype=np.int64)}
+        with file.mktree(
+            "lists",
+            {"a": "var * float64", "b": "var * float64", "c": "var * float64"},
+            cluster_entries=12_345,
+        ) as tree:
+            tree.extend({"a": lists, "b": lists, "c": lists[::-1]})
+    noise, found = (sapwood.doctor(path, name).trees[0] for name in ("noise", "lists"))
+    assert [complaint["trouble"] for complaint in noise["complaints"]] == ["useless-compression"]
+    assert noise["options"] == ["--compression", "zstd:5"]
+    words = {complaint["trouble"]: complaint["words"] for complaint in found["complaints"]}
+    assert "slow-compression" in words
+    assert words["repeated-counters"].startswith("1 counters say what another says as well (na and nb ")
 
 
 def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

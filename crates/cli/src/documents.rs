@@ -61,7 +61,7 @@ pub fn doctor(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Value {
     let complaint = |complaint: &Complaint| json!({ "trouble": complaint.trouble.as_str(), "words": complaint.words });
     let cost = |cost: &Cost| {
         json!({
-            "requests": cost.requests, "backward": cost.backward, "bytes": cost.bytes, "baskets": cost.baskets,
+            "requests": cost.requests, "windows": cost.windows, "backward": cost.backward, "bytes": cost.bytes, "baskets": cost.baskets,
             "wanted_bytes": cost.wanted_bytes, "seconds": output::number(cost.seconds(reader)),
         })
     };

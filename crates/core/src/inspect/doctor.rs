@@ -143,7 +143,7 @@ pub fn diagnose_tree(path: &str, tree: &Tree, reader: &Reader) -> TreeDiagnosis 
 }
 
 /// Compares what readings cost in a layout with what they would cost in a good one.
-fn readings(layout: &Layout, reader: &Reader) -> Vec<Reading> {
+pub(super) fn readings(layout: &Layout, reader: &Reader) -> Vec<Reading> {
     let now: Vec<Range<u64>> = layout.clusters.iter().map(|cluster| cluster.entries.clone()).collect();
     let good = ideal::clusters(layout, reader);
     let baskets = ideal::by_cluster(&ideal::spreads(layout), &good, BASKET_BYTES);

@@ -49,7 +49,9 @@ pub struct Cost {
     pub wanted_bytes: u64,
     /// How many baskets these are.
     pub baskets: u64,
-    /// Requests that begin before the end of the one before.
+    /// Windows that these are planned in.
+    pub windows: u64,
+    /// Requests that begin before the end of the one before: none within a window, at most one a window.
     pub backward: u64,
 }
 
@@ -111,6 +113,7 @@ pub fn plan(
             .iter()
             .map(|(_, basket)| Want { id: 0, range: basket.at..basket.at.saturating_add(basket.bytes), first_entry: 0 })
             .collect();
+        cost.windows += 1;
         cost.baskets += wants.len() as u64;
         cost.wanted_bytes += window.iter().map(|(_, basket)| basket.bytes).sum::<u64>();
         let mut requests = coalesce(&wants, &reader.profile);

@@ -25,8 +25,9 @@ const LARGE_CLUSTER_WINDOWS: u64 = 8;
 const SCATTERED: f64 = 0.5;
 /// From this share of baskets on, what spans clusters shows: each is read for two clusters, or kept in memory for the second.
 const SPANNING: f64 = 0.1;
-/// A share of requests that go backwards: read-ahead of disks and servers helps nobody who does that.
-const BACKWARD: f64 = 0.05;
+/// A share of windows that begin before the end of the last: read-ahead of disks and servers helps nobody who goes backwards so
+/// often. A few are the rule, where a header or a late basket stands among others.
+const BACKWARD: f64 = 0.25;
 /// Where a branch shrinks by less, storing it raw takes hardly more room and no time to inflate. LZ4 and Zstandard inflate what
 /// they could not pack as fast as it is copied: of them nobody complains.
 const USELESS_RATIO: f64 = 1.05;
@@ -214,11 +215,11 @@ fn order(layout: &Layout, readings: &[Reading], costs: bool, found: &mut Vec<Com
         }
     }
     if let Some(full) = readings.iter().find(|reading| reading.kind == ReadingKind::Full) {
-        let (backward, requests) = (full.now.backward, full.now.requests);
-        if requests > 1 && backward as f64 > BACKWARD * requests as f64 && backward > full.good.backward {
+        let (backward, windows) = (full.now.backward, full.now.windows);
+        if windows > 1 && backward as f64 > BACKWARD * windows as f64 && backward > full.good.backward {
             found.push(complaint(
                 Trouble::BackwardSeeks,
-                format!("a full read in the order of entries goes backwards in {backward} of its {requests} requests"),
+                format!("a full read in the order of entries goes backwards {backward} times, in {windows} windows"),
             ));
         }
     }
@@ -266,12 +267,11 @@ fn compression(tree: &Tree, layout: &Layout, found: &mut Vec<Complaint>) {
         if how.level == 0 {
             continue;
         }
-        if how.algorithm == Algorithm::Lzma {
-            slow += branch.zip_bytes;
-        }
         let is_slow = !matches!(how.algorithm, Algorithm::Lz4 | Algorithm::Zstd);
         if is_slow && (branch.tot_bytes as f64) < USELESS_RATIO * branch.zip_bytes as f64 {
             useless.push(branch);
+        } else if how.algorithm == Algorithm::Lzma {
+            slow += branch.zip_bytes;
         }
     }
     let total = layout.zip_bytes() as f64;
@@ -307,5 +307,120 @@ pub(super) fn bytes(count: u64) -> String {
         10_000..10_000_000 => format!("{:.0} kB", count as f64 / 1e3),
         10_000_000..10_000_000_000 => format!("{:.0} MB", count as f64 / 1e6),
         _ => format!("{:.1} GB", count as f64 / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::{BranchLayout, ClusterLayout, Extent};
+    use super::*;
+    use std::ops::Range;
+
+    const BASKET: u64 = 100_000;
+
+    /// Ten branches; each cluster of 100 entries has a basket of each branch, where `place` puts it.
+    fn layout(clusters: u64, place: impl Fn(u64, u64) -> u64, span: u64) -> Layout {
+        let mut baskets = Vec::new();
+        for branch in 0..10_u64 {
+            for cluster in 0..clusters {
+                let entries = 100 * cluster..100 * (cluster + 1) + span;
+                let at = BASKET * place(cluster, branch);
+                baskets.push(Extent { branch: branch as usize, entries, at, bytes: BASKET });
+            }
+        }
+        let cluster = |n: u64| {
+            let places: Vec<u64> = (0..10).map(|branch| BASKET * place(n, branch)).collect();
+            let (first, last) = (places.iter().min().copied(), places.iter().max().copied());
+            let span: Range<u64> = first.unwrap_or(0)..last.unwrap_or(0) + BASKET;
+            ClusterLayout { entries: 100 * n..100 * (n + 1), baskets: 10, bytes: 10 * BASKET, span }
+        };
+        let branch = |id| BranchLayout {
+            id,
+            path: format!("x{id}"),
+            class: "TBranch".into(),
+            type_name: None,
+            entries: 100 * clusters,
+            baskets: clusters as usize,
+            embedded: 0,
+            tot_bytes: 2 * BASKET * clusters,
+            zip_bytes: BASKET * clusters,
+            min_bytes: BASKET,
+            median_bytes: BASKET,
+            max_bytes: BASKET,
+            per_cluster: 1.0,
+            spanning: if span > 0 { clusters as usize - 1 } else { 0 },
+        };
+        Layout {
+            tree: "t".into(),
+            cycle: 1,
+            entries: 100 * clusters,
+            file_bytes: 10 * BASKET * clusters,
+            has_clusters: true,
+            branches: (0..10).map(branch).collect(),
+            clusters: (0..clusters).map(cluster).collect(),
+            baskets,
+        }
+    }
+
+    fn troubles(layout: &Layout) -> Vec<Trouble> {
+        let reader = Reader::default();
+        let readings = super::super::doctor::readings(layout, &reader);
+        let mut found = Vec::new();
+        clusters(layout, &reader, true, &mut found);
+        order(layout, &readings, true, &mut found);
+        baskets(layout, &mut found);
+        found.into_iter().map(|complaint| complaint.trouble).collect()
+    }
+
+    #[test]
+    fn what_lies_in_order_has_no_trouble() {
+        assert_eq!(troubles(&layout(200, |cluster, branch| 10 * cluster + branch + 1, 0)), [Trouble::SmallClusters]);
+        let larger = |cluster: u64, branch: u64| 10 * cluster + branch + 1;
+        let mut good = layout(200, larger, 0);
+        good.clusters = good
+            .clusters
+            .chunks(20)
+            .map(|group| ClusterLayout {
+                entries: group[0].entries.start..group[19].entries.end,
+                baskets: 200,
+                bytes: 200 * BASKET,
+                span: group[0].span.start..group[19].span.end,
+            })
+            .collect();
+        assert_eq!(troubles(&good), []);
+    }
+
+    #[test]
+    fn branch_after_branch_is_scattered() {
+        let found = troubles(&layout(200, |cluster, branch| 200 * branch + cluster, 0));
+        assert!(found.contains(&Trouble::ScatteredClusters), "{found:?}");
+    }
+
+    #[test]
+    fn clusters_from_back_to_front_go_backwards() {
+        // With room between them, so that no request holds two.
+        let found = troubles(&layout(200, |cluster, branch| 100 * (200 - cluster) + 10 * branch, 0));
+        assert!(found.contains(&Trouble::BackwardSeeks), "{found:?}");
+    }
+
+    #[test]
+    fn baskets_of_two_clusters_are_seen() {
+        let found = troubles(&layout(200, |cluster, branch| 10 * cluster + branch + 1, 50));
+        assert!(found.contains(&Trouble::SpanningBaskets), "{found:?}");
+    }
+
+    #[test]
+    fn sizes_of_baskets_are_seen() {
+        let sized = |bytes: u64| {
+            let mut layout = layout(200, |cluster, branch| 10 * cluster + branch + 1, 0);
+            layout.baskets.iter_mut().for_each(|basket| basket.bytes = bytes);
+            for branch in &mut layout.branches {
+                (branch.max_bytes, branch.zip_bytes) = (bytes, 200 * bytes);
+            }
+            troubles(&layout)
+        };
+        assert!(sized(1_000).contains(&Trouble::SmallBaskets));
+        assert!(sized(20 << 20).contains(&Trouble::HugeBasket));
+        assert!(!sized(20_000).contains(&Trouble::SmallBaskets));
     }
 }
