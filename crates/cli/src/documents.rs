@@ -14,9 +14,10 @@ use crate::{commands, output};
 ///
 /// # Example
 ///
-/// ```no_run
-/// let file = sapwood::File::open("events.root")?;
-/// let layout = sapwood::inspect::layout::Layout::of(&*file.tree("events")?);
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// let file = sapwood::File::open(path)?;
+/// let layout = sapwood::inspect::layout::Layout::of(&*file.tree("t")?);
 /// println!("{}", sapwood_cli::documents::layout(&layout)["clusters"]);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
@@ -50,11 +51,12 @@ pub fn layout(layout: &Layout) -> Value {
 ///
 /// # Example
 ///
-/// ```no_run
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
 /// use sapwood::inspect::{doctor::diagnose, plan::Reader};
 /// let reader = Reader::default();
-/// let diagnosis = diagnose(&sapwood::File::open("events.root")?, None, &reader)?;
-/// println!("{}", sapwood_cli::documents::doctor("events.root", &diagnosis, &reader)["rewrite"]);
+/// let diagnosis = diagnose(&sapwood::File::open(path)?, None, &reader)?;
+/// println!("{}", sapwood_cli::documents::doctor(path, &diagnosis, &reader)["rewrite"]);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn doctor(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Value {
@@ -89,11 +91,12 @@ pub fn doctor(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Value {
 ///
 /// # Example
 ///
-/// ```no_run
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
 /// use sapwood::inspect::{doctor::diagnose, plan::Reader};
 /// let reader = Reader::default();
-/// let diagnosis = diagnose(&sapwood::File::open("events.root")?, None, &reader)?;
-/// print!("{}", sapwood_cli::documents::doctor_words("events.root", &diagnosis, &reader));
+/// let diagnosis = diagnose(&sapwood::File::open(path)?, None, &reader)?;
+/// print!("{}", sapwood_cli::documents::doctor_words(path, &diagnosis, &reader));
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn doctor_words(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> String {
@@ -107,9 +110,10 @@ pub fn doctor_words(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Strin
 ///
 /// # Example
 ///
-/// ```no_run
-/// let report = sapwood::inspect::verify::verify("events.root", Default::default())?;
-/// println!("{}", sapwood_cli::documents::verify("events.root", &report)["findings"]);
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// let report = sapwood::inspect::verify::verify(path, Default::default())?;
+/// println!("{}", sapwood_cli::documents::verify(path, &report)["findings"]);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn verify(path: &str, report: &Report) -> Value {
@@ -131,9 +135,10 @@ pub fn verify(path: &str, report: &Report) -> Value {
 ///
 /// # Example
 ///
-/// ```no_run
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
 /// use sapwood::inspect::optimize::{MAX_MEMORY, MIN_COMPRESSION, optimize_baskets};
-/// let tree = sapwood::File::open("events.root")?.tree("events")?;
+/// let tree = sapwood::File::open(path)?.tree("t")?;
 /// let sizes = optimize_baskets(&tree, MAX_MEMORY, MIN_COMPRESSION);
 /// println!("{}", sapwood_cli::documents::optimization(&sizes)["ours"]);
 /// # Ok::<(), sapwood::Error>(())

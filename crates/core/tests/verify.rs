@@ -160,7 +160,9 @@ fn no_change_makes_it_panic() {
         for at in (0..bytes.len()).step_by(step) {
             changed[at] ^= 0xff;
             check(&changed);
-            look_at(&changed);
+            if at % 7 == 0 {
+                look_at(&changed);
+            }
             changed[at] ^= 0xff;
         }
     }

@@ -85,6 +85,14 @@ pub struct ClusterLayout {
 
 impl ClusterLayout {
     /// How much of its span is its own: 1 where its baskets lie side by side.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::inspect::layout::ClusterLayout;
+    /// let cluster = ClusterLayout { entries: 0..10, baskets: 2, bytes: 300, span: 100..700 };
+    /// assert_eq!(cluster.contiguity(), 0.5);
+    /// ```
     pub fn contiguity(&self) -> f64 {
         let span = self.span.end.saturating_sub(self.span.start);
         if span == 0 { 1.0 } else { self.bytes as f64 / span as f64 }

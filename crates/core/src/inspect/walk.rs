@@ -46,9 +46,10 @@ pub enum Stop {
 ///
 /// # Example
 ///
-/// ```no_run
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
 /// use sapwood::inspect::walk::{Stop, Walk};
-/// let file = sapwood::File::open("events.root")?;
+/// let file = sapwood::File::open(path)?;
 /// let mut walk = Walk::new(&file);
 /// let records = walk.by_ref().count();
 /// println!("{records} records, then {:?} at {}", walk.stop(), walk.at());
@@ -132,9 +133,10 @@ impl Iterator for Walk<'_> {
 ///
 /// # Example
 ///
-/// ```no_run
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
 /// use sapwood::inspect::walk::record_at;
-/// let file = sapwood::File::open("events.root")?;
+/// let file = sapwood::File::open(path)?;
 /// let first = record_at(&file, u64::from(file.header().begin), file.identity().len)?;
 /// # Ok::<(), sapwood::Error>(())
 /// ```
@@ -160,8 +162,9 @@ pub fn record_at(file: &File, at: u64, end: u64) -> Result<Record> {
 ///
 /// # Example
 ///
-/// ```no_run
-/// let file = sapwood::File::open("events.root")?;
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// let file = sapwood::File::open(path)?;
 /// let infos = sapwood::inspect::walk::key_at(&file, file.header().seek_info)?;
 /// assert_eq!(&*infos.name, "StreamerInfo");
 /// # Ok::<(), sapwood::Error>(())

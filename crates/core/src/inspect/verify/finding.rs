@@ -33,6 +33,23 @@ impl fmt::Display for Severity {
 }
 
 /// Something that is not as it should be.
+///
+/// # Example
+///
+/// ```
+/// use std::sync::Arc;
+/// use sapwood::inspect::verify::{Severity, verify_store};
+/// use sapwood::io::MemoryStore;
+/// let cut = &include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root"))[..19_000];
+/// let report = verify_store(Arc::new(MemoryStore::new("cut.root", cut)), Default::default())?;
+/// let finding = &report.findings[0];
+/// assert_eq!((finding.severity, finding.expected, finding.found), (Severity::Damage, Some(19_253), Some(19_000)));
+/// assert_eq!(
+///     finding.to_string(),
+///     "damage: the file is shorter than its header says (offset 12, expected 19253, found 19000)"
+/// );
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// How bad it is.

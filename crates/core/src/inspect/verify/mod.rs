@@ -79,8 +79,9 @@ pub fn verify_store(store: Arc<dyn Store>, options: OpenOptions) -> Result<Repor
 ///
 /// # Example
 ///
-/// ```no_run
-/// let file = sapwood::File::open("events.root")?;
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// let file = sapwood::File::open(path)?;
 /// assert!(!sapwood::inspect::verify::verify_file(&file).is_damaged());
 /// # Ok::<(), sapwood::Error>(())
 /// ```
