@@ -1,5 +1,6 @@
 //! Trees: baskets against their index, clusters, counters.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::directories::Listed;
@@ -64,10 +65,29 @@ fn check_tree(tree: &Tree, path: &str, report: &mut Report) {
         }
         before = end;
     }
+    check_clusters(tree, path, report);
     for branch in tree.branches() {
         check_branch(tree, branch, &format!("{path}/{}", branch.path), report);
     }
     check_counters(tree, path, report);
+}
+
+/// Clusters that a tree records end where baskets do.
+fn check_clusters(tree: &Tree, path: &str, report: &mut Report) {
+    if tree.auto_flush <= 0 && tree.cluster_ranges().next().is_none() {
+        return;
+    }
+    let clusters = tree.clusters();
+    let spans = |entries: &Range<u64>| {
+        let first = clusters.partition_point(|cluster| cluster.end <= entries.start);
+        clusters.get(first).is_some_and(|cluster| cluster.end < entries.end)
+    };
+    let baskets = tree.branches().iter().flat_map(|branch| branch.baskets());
+    let spanning = baskets.filter(|basket| spans(&basket.entries)).count();
+    if spanning > 0 {
+        let words = format!("{spanning} baskets hold entries of more than one of the clusters that the tree records");
+        report.add(Finding::note(words).within(path));
+    }
 }
 
 /// A branch's index of baskets.
