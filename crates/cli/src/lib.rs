@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+pub mod documents;
 mod output;
 
 use std::ffi::OsString;
@@ -10,7 +11,7 @@ use std::io::Write;
 
 use clap::{Parser, Subcommand};
 
-use commands::{dump, ls, map, mkdir, rm, scan, show};
+use commands::{doctor, dump, layout, ls, map, mkdir, rm, scan, show, verify};
 
 /// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
@@ -27,6 +28,9 @@ enum Command {
     Show(show::Arguments),
     Scan(scan::Arguments),
     Dump(dump::Arguments),
+    Layout(layout::Arguments),
+    Doctor(doctor::Arguments),
+    Verify(verify::Arguments),
     Mkdir(mkdir::Arguments),
     Rm(rm::Arguments),
 }
@@ -60,12 +64,16 @@ where
         Command::Show(arguments) => show::run(arguments, out),
         Command::Scan(arguments) => scan::run(arguments, out),
         Command::Dump(arguments) => dump::run(arguments, out),
+        Command::Layout(arguments) => layout::run(arguments, out),
+        Command::Doctor(arguments) => doctor::run(arguments, out),
+        Command::Verify(arguments) => verify::run(arguments, out),
         Command::Mkdir(arguments) => mkdir::run(arguments),
         Command::Rm(arguments) => rm::run(arguments),
     };
     match outcome {
         Ok(()) => 0,
         Err(output::Failure::Pipe) => 0,
+        Err(output::Failure::Found) => 1,
         Err(output::Failure::Read(error)) => {
             let _ = writeln!(err, "sapwood: {error}");
             1

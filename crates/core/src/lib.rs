@@ -7,6 +7,7 @@ pub mod column;
 pub mod container;
 mod error;
 mod file;
+pub mod inspect;
 pub mod io;
 pub mod memory;
 mod object;

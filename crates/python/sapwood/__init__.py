@@ -9,6 +9,7 @@ from sapwood.compression import Compression
 from sapwood.directory import Directory, Key
 from sapwood.errors import NotFoundError as KeyInFileError
 from sapwood.file import File, open
+from sapwood.inspection import doctor, verify
 from sapwood.iteration import Report
 from sapwood.many import concatenate, iterate
 from sapwood.model import Model
@@ -31,10 +32,12 @@ __all__ = [
     "__version__",
     "concatenate",
     "create",
+    "doctor",
     "errors",
     "iterate",
     "objects",
     "open",
     "recreate",
     "update",
+    "verify",
 ]

@@ -8,6 +8,7 @@ mod column;
 mod draft;
 mod errors;
 mod file;
+mod inspect;
 mod key;
 mod model;
 mod object;
@@ -30,6 +31,8 @@ mod _core {
     use super::errors::SapwoodError;
     #[pymodule_export]
     use super::file::File;
+    #[pymodule_export]
+    use super::inspect::{basket_sizes, doctor, layout, verify_bytes, verify_path};
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]
