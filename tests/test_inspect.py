@@ -49,7 +49,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     rng = np.random.default_rng(1)
     columns = {f"x{k}": rng.normal(size=100_000).astype("f4") for k in range(10)}
     found = {}
-    for name, options in (("good", {}), ("poor", {"cluster_entries": 200})):
+    for name, options in (("good", {}), ("poor", {"auto_flush": 200})):
         found[name] = str(folder / f"{name}.root")
         with sapwood.recreate(found[name], compression="zstd:1") as file:
             with file.mktree("tree", {column: "f4" for column in columns}, **options) as tree:
@@ -181,7 +181,7 @@ def test_compression_and_counters_are_looked_at(tmp_path: Path) -> None:
         with file.mktree(
             "lists",
             {"a": "var * float64", "b": "var * float64", "c": "var * float64"},
-            cluster_entries=12_345,
+            auto_flush=12_345,
         ) as tree:
             tree.extend({"a": lists, "b": lists, "c": lists[::-1]})
     noise, found = (sapwood.doctor(path, name).trees[0] for name in ("noise", "lists"))

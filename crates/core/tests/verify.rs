@@ -36,7 +36,7 @@ fn data(name: &str) -> Vec<u8> {
 fn written(compression: &str) -> Vec<u8> {
     let sink = Arc::new(MemorySink::default());
     let how = WriteOptions {
-        compression: compression.parse().expect("a codec"),
+        compression: Some(compression.parse().expect("a codec")),
         session: Session::with_threads(1),
         reproducible: true,
         ..WriteOptions::default()
@@ -48,7 +48,7 @@ fn written(compression: &str) -> Vec<u8> {
         BranchSpec::jagged("v", Number::F32, "n"),
         BranchSpec::text("s"),
     ];
-    let options = TreeOptions { cluster_entries: 100, ..TreeOptions::default() };
+    let options = TreeOptions { auto_flush: sapwood::write::Every::Entries(100), ..TreeOptions::default() };
     let mut tree = file.tree("folder/tree", specs, options).expect("a tree");
     let x: Vec<u8> = (0..300).flat_map(|e| f64::from(e / 7).to_ne_bytes()).collect();
     let ends: Vec<i64> = (0..300)
