@@ -3,6 +3,8 @@
 //! All writing ends in four steps: *seal* in the caller's thread, *reserve* space, *write* where it was reserved, *publish*.
 //! A save writes what refers to it: records of trees, lists of keys, and the header last.
 
+mod amend;
+mod append;
 mod branch;
 mod clustering;
 mod column;
