@@ -136,7 +136,7 @@ fn add_baskets(tree: &TreeState, state: &BranchState, before: usize, branch: &mu
 }
 
 /// Each branch, those below it behind it.
-fn each_branch(draft: &mut Draft, each: &mut impl FnMut(&mut Draft)) {
+pub(super) fn each_branch(draft: &mut Draft, each: &mut impl FnMut(&mut Draft)) {
     let branches = draft.member_mut("fBranches").and_then(Datum::as_draft_mut);
     let items = branches.and_then(|branches| branches.member_mut("items")).and_then(Datum::as_list_mut);
     for branch in items.into_iter().flatten().filter_map(Datum::as_draft_mut) {

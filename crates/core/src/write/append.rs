@@ -132,7 +132,7 @@ impl FileWriter {
 }
 
 /// Branches in the order of the tree's lists, those below others behind them.
-fn in_order(tree: &Tree) -> Vec<&Branch> {
+pub(super) fn in_order(tree: &Tree) -> Vec<&Branch> {
     fn below<'t>(tree: &'t Tree, ids: &[crate::tree::BranchId], into: &mut Vec<&'t Branch>) {
         for branch in ids.iter().filter_map(|&id| tree.branches().get(id as usize)) {
             into.push(branch);

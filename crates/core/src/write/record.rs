@@ -90,6 +90,7 @@ fn leaves(tree: &TreeState) -> Vec<Option<Arc<Draft>>> {
                 let counter = split.counter.and_then(|counter| leaves.get(first + counter)).cloned().flatten();
                 split_leaf(split, counter).map(Arc::new)
             }),
+            What::Found(_) => None,
         };
         leaves.push(leaf);
     }
@@ -227,6 +228,7 @@ fn branch(
                 _ => Ok(draft),
             }
         }
+        What::Found(_) => Ok(draft),
     }
 }
 

@@ -72,6 +72,8 @@ pub(super) enum What {
     Plain(BranchSpec),
     /// An object or a part of it: how it streams, which of the object's branches this is, and where these begin in the tree.
     Split(Arc<Plan>, usize, usize),
+    /// A branch that is there, of whatever kind; whether it has baskets.
+    Found(bool),
 }
 
 /// Where a basket is, and its first entry.
@@ -176,7 +178,7 @@ impl What {
     /// The branch that it is below.
     pub(super) fn parent(&self) -> Option<usize> {
         match self {
-            Self::Plain(_) => None,
+            Self::Plain(_) | Self::Found(_) => None,
             Self::Split(_, _, first) => self.split().and_then(|split| split.parent).map(|parent| first + parent),
         }
     }
@@ -184,13 +186,16 @@ impl What {
     /// The part of an object that it is.
     pub(super) fn split(&self) -> Option<&Split> {
         match self {
-            Self::Plain(_) => None,
+            Self::Plain(_) | Self::Found(_) => None,
             Self::Split(plan, index, _) => plan.branches.get(*index),
         }
     }
 
     /// Whether it has baskets.
     pub(super) fn has_data(&self) -> bool {
-        self.split().is_none_or(Split::has_data)
+        match self {
+            Self::Found(has_data) => *has_data,
+            _ => self.split().is_none_or(Split::has_data),
+        }
     }
 }
