@@ -11,7 +11,7 @@ use std::io::Write;
 
 use clap::{Parser, Subcommand};
 
-use commands::{doctor, dump, layout, ls, map, mkdir, rm, scan, show, verify};
+use commands::{cp, doctor, dump, layout, ls, map, mkdir, recover, rm, scan, show, verify};
 
 /// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
@@ -31,6 +31,9 @@ enum Command {
     Layout(layout::Arguments),
     Doctor(doctor::Arguments),
     Verify(verify::Arguments),
+    Recover(recover::Arguments),
+    Cp(cp::Copy),
+    Mv(cp::Move),
     Mkdir(mkdir::Arguments),
     Rm(rm::Arguments),
 }
@@ -67,6 +70,9 @@ where
         Command::Layout(arguments) => layout::run(arguments, out),
         Command::Doctor(arguments) => doctor::run(arguments, out),
         Command::Verify(arguments) => verify::run(arguments, out),
+        Command::Recover(arguments) => recover::run(arguments, out),
+        Command::Cp(arguments) => cp::copy(arguments),
+        Command::Mv(arguments) => cp::rename(arguments),
         Command::Mkdir(arguments) => mkdir::run(arguments),
         Command::Rm(arguments) => rm::run(arguments),
     };

@@ -13,6 +13,7 @@ from sapwood.inspection import doctor, verify
 from sapwood.iteration import Report
 from sapwood.many import concatenate, iterate
 from sapwood.model import Model
+from sapwood.recovery import Recovered, recover
 from sapwood.tree import Tree
 from sapwood.writing import WritableFile, WritableTree, create, recreate, update
 
@@ -24,6 +25,7 @@ __all__ = [
     "Key",
     "KeyInFileError",
     "Model",
+    "Recovered",
     "Report",
     "SapwoodError",
     "Tree",
@@ -37,6 +39,7 @@ __all__ = [
     "iterate",
     "objects",
     "open",
+    "recover",
     "recreate",
     "update",
     "verify",

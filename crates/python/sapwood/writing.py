@@ -11,6 +11,7 @@ from sapwood import _core, errors, filling
 from sapwood.compression import Compression
 from sapwood.conversion import as_object
 from sapwood.file import checked
+from sapwood.file import open as _open
 from sapwood.filling import Schema
 from sapwood.sizes import as_bytes
 
@@ -294,6 +295,30 @@ class WritableFile:
         core = self._core.tree("branches", name, [spec.for_engine() for spec in schema.specs], "", setting)
         with WritableTree(core, schema, name) as tree:
             tree.extend(columns)
+
+    def copy(self, source: Any, name: str, to: str | None = None) -> None:
+        """Copies an object, a tree with its baskets, or a directory with all below it: from ``source``, an open
+        :class:`~sapwood.File` or a path, under the same name or the path ``to``.
+
+        Nothing is inflated, and classes need not be known: their descriptions come along.
+
+        >>> import os, sapwood, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> with sapwood.recreate(os.path.join(folder, "a.root")) as file:
+        ...     file["tree"] = {"x": [1, 2, 3]}
+        >>> with sapwood.recreate(os.path.join(folder, "b.root")) as file:
+        ...     file.copy(os.path.join(folder, "a.root"), "tree", "old/tree")
+        >>> sapwood.open(os.path.join(folder, "b.root"))["old/tree/x"].array().tolist()
+        [1, 2, 3]
+
+        Raises :class:`KeyError` where there is none of that name.
+        """
+        file = _open(source) if isinstance(source, (str, os.PathLike)) else source
+        self._core.copy(file._engine(), name, name if to is None else to)
+
+    def rename(self, name: str, to: str) -> None:
+        """Gives an object, a tree or a directory that was in the file before another path."""
+        self._core.rename(name, to)
 
     def __delitem__(self, name: str) -> None:
         """Deletes an object, or a directory and all below it; all cycles, where the name does not end in ``;cycle``.

@@ -24,6 +24,17 @@ pub(crate) struct FileWriter {
     memory: Option<Arc<MemorySink>>,
 }
 
+/// Objects, trees, what was left, bytes cut off, whether the file was closed.
+type Recovered = (Vec<String>, Vec<(String, u64, u64)>, Vec<String>, u64, bool);
+
+/// Brings back what a writer that died had written.
+#[pyfunction]
+pub(crate) fn recover(py: Python<'_>, path: PathBuf, dry_run: bool) -> PyResult<Recovered> {
+    let options = WriteOptions { session: sessions::shared(0), ..WriteOptions::default() };
+    let found = py.detach(|| sapwood::write::recover(path, dry_run, options)).map_err(raise)?;
+    Ok((found.objects, found.trees, found.left, found.cut_bytes, found.was_closed))
+}
+
 /// Takes rows of a tree.
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct TreeWriter(Mutex<Option<sapwood::write::TreeWriter>>);
@@ -77,6 +88,17 @@ impl FileWriter {
             }
         })
         .map_err(raise)
+    }
+
+    /// Copies an object, a tree with its baskets or a directory from a file.
+    fn copy(&self, py: Python<'_>, file: &crate::file::File, from: &str, to: &str) -> PyResult<()> {
+        let file = file.0.clone();
+        self.with(py, |writer| writer.copy(&file, from, to))
+    }
+
+    /// Gives an object another name or directory.
+    fn rename(&self, py: Python<'_>, from: &str, to: &str) -> PyResult<()> {
+        self.with(py, |writer| writer.rename(from, to))
     }
 
     /// Deletes an object, or a directory and all below it.

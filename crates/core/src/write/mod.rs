@@ -8,6 +8,7 @@ mod append;
 mod branch;
 mod clustering;
 mod column;
+mod copy;
 mod file;
 mod folder;
 mod model;
