@@ -11,7 +11,7 @@ use std::io::Write;
 
 use clap::{Parser, Subcommand};
 
-use commands::{cp, doctor, dump, layout, ls, map, mkdir, recover, rm, scan, show, verify};
+use commands::{cp, doctor, dump, layout, ls, map, mkdir, recover, rewrite, rm, scan, show, verify};
 
 /// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
@@ -31,6 +31,7 @@ enum Command {
     Layout(layout::Arguments),
     Doctor(doctor::Arguments),
     Verify(verify::Arguments),
+    Rewrite(rewrite::Arguments),
     Recover(recover::Arguments),
     Cp(cp::Copy),
     Mv(cp::Move),
@@ -70,6 +71,7 @@ where
         Command::Layout(arguments) => layout::run(arguments, out),
         Command::Doctor(arguments) => doctor::run(arguments, out),
         Command::Verify(arguments) => verify::run(arguments, out),
+        Command::Rewrite(arguments) => rewrite::run(arguments, out),
         Command::Recover(arguments) => recover::run(arguments, out),
         Command::Cp(arguments) => cp::copy(arguments),
         Command::Mv(arguments) => cp::rename(arguments),

@@ -14,6 +14,7 @@ from sapwood.iteration import Report
 from sapwood.many import concatenate, iterate
 from sapwood.model import Model
 from sapwood.recovery import Recovered, recover
+from sapwood.rewriting import rewrite
 from sapwood.tree import Tree
 from sapwood.writing import WritableFile, WritableTree, create, recreate, update
 
@@ -41,6 +42,7 @@ __all__ = [
     "open",
     "recover",
     "recreate",
+    "rewrite",
     "update",
     "verify",
 ]

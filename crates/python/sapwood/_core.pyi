@@ -15,6 +15,17 @@ def command(args: Sequence[str]) -> int:
 def recover(
     path: str | PathLike[str], dry_run: bool
 ) -> tuple[list[str], list[tuple[str, int, int]], list[str], int, bool]: ...
+def rewrite(
+    file: File,
+    path: str | PathLike[str],
+    trees: list[str] | None,
+    branches: dict[str, list[str]],
+    entries: dict[str, list[tuple[int, int]]],
+    compression: str | None,
+    auto_flush: int,
+    basket_bytes: int | None,
+    threads: int,
+) -> list[tuple[str, list[int], list[int], str | None]]: ...
 def verify_path(path: str | PathLike[str], threads: int = 0) -> str: ...
 def verify_bytes(content: bytes, name: str, threads: int = 0) -> str: ...
 def doctor(file: File, tree: str | None = None) -> tuple[str, str]: ...

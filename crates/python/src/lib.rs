@@ -42,7 +42,7 @@ mod _core {
     #[pymodule_export]
     use super::tree::Tree;
     #[pymodule_export]
-    use super::writer::{FileWriter, TreeWriter, recover};
+    use super::writer::{FileWriter, TreeWriter, recover, rewrite};
 
     use super::*;
 

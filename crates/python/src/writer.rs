@@ -1,5 +1,6 @@
 //! Files that are written.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +9,7 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyBytes;
 use sapwood::column::Number;
 use sapwood::io::MemorySink;
-use sapwood::write::{BranchKind, BranchSpec, Every, Item, TreeOptions, Values, WriteOptions};
+use sapwood::write::{BranchKind, BranchSpec, Every, Item, Remake, TreeOptions, Values, WriteOptions};
 use sapwood::{Error, ErrorKind};
 
 use crate::draft::Draft;
@@ -33,6 +34,42 @@ pub(crate) fn recover(py: Python<'_>, path: PathBuf, dry_run: bool) -> PyResult<
     let options = WriteOptions { session: sessions::shared(0), ..WriteOptions::default() };
     let found = py.detach(|| sapwood::write::recover(path, dry_run, options)).map_err(raise)?;
     Ok((found.objects, found.trees, found.left, found.cut_bytes, found.was_closed))
+}
+
+/// Writes a file again into another one: its trees in other clusters, all else as it is. Gives for each tree its path, and entries,
+/// baskets, clusters and bytes before and after.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
+pub(crate) fn rewrite(
+    py: Python<'_>,
+    from: &crate::file::File,
+    path: PathBuf,
+    trees: Option<Vec<String>>,
+    branches: HashMap<String, Vec<String>>,
+    entries: HashMap<String, Vec<(u64, u64)>>,
+    compression: Option<&str>,
+    auto_flush: i64,
+    basket_bytes: Option<usize>,
+    threads: usize,
+) -> PyResult<Vec<(String, [u64; 4], [u64; 4], Option<String>)>> {
+    let compression = compression.map(str::parse).transpose().map_err(raise)?;
+    let usual = TreeOptions::default();
+    let basket_bytes = basket_bytes.unwrap_or(usual.basket_bytes);
+    let tree = TreeOptions { compression, auto_flush: Every::from_root(auto_flush), basket_bytes, ..usual };
+    let branches = branches.into_iter().map(|(tree, names)| (tree, names.into_iter().map(Into::into).collect()));
+    let entries = entries.into_iter().map(|(tree, kept)| (tree, kept.into_iter().map(|(a, b)| a..b).collect()));
+    let how = Remake { tree, trees, branches: branches.collect(), entries: entries.collect() };
+    let (file, options) =
+        (file_of(from), WriteOptions { compression, session: sessions::shared(threads), ..WriteOptions::default() });
+    let remade = py.detach(|| {
+        let writer = sapwood::write::FileWriter::recreate(&path, options)?;
+        writer.remake(&file, || sapwood::File::open(&path), &how)
+    });
+    Ok(remade.map_err(raise)?.into_iter().map(|tree| (tree.path, tree.before, tree.after, tree.copied)).collect())
+}
+
+fn file_of(file: &crate::file::File) -> sapwood::File {
+    file.0.clone()
 }
 
 /// Takes rows of a tree.
@@ -92,7 +129,7 @@ impl FileWriter {
 
     /// Copies an object, a tree with its baskets or a directory from a file.
     fn copy(&self, py: Python<'_>, file: &crate::file::File, from: &str, to: &str) -> PyResult<()> {
-        let file = file.0.clone();
+        let file = file_of(file);
         self.with(py, |writer| writer.copy(&file, from, to))
     }
 

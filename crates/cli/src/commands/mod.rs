@@ -8,6 +8,7 @@ pub(crate) mod ls;
 pub(crate) mod map;
 pub(crate) mod mkdir;
 pub(crate) mod recover;
+pub(crate) mod rewrite;
 pub(crate) mod rm;
 pub(crate) mod scan;
 pub(crate) mod show;

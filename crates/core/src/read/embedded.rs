@@ -6,7 +6,7 @@ use crate::object::{find, list_bounds};
 use crate::tree::{Tree, Unsealed};
 
 /// Basket object `id` of the tree's record.
-pub(super) fn embedded(tree: &Tree, id: u32) -> Result<Unsealed<'_>> {
+pub(crate) fn embedded(tree: &Tree, id: u32) -> Result<Unsealed<'_>> {
     let row = tree.object.table().get(id).ok_or_else(|| Error::malformed("an embedded basket was not decoded"))?;
     let number = |name: &str| match find(row.kind, name) {
         Some(Kind::Number { buffer, .. }) => {

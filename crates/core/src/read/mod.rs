@@ -9,6 +9,7 @@ mod batch;
 mod column;
 mod decode;
 mod embedded;
+pub(crate) use embedded::embedded;
 mod scan;
 mod window;
 

@@ -180,7 +180,7 @@ impl Draft {
 }
 
 impl Mark {
-    pub(super) fn address(&self) -> usize {
+    pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.0).cast::<u8>() as usize
     }
 }

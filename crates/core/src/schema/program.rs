@@ -302,6 +302,20 @@ pub enum Step {
 }
 
 impl Program {
+    /// Whether the bytes that it reads may name places of objects or classes.
+    pub(crate) fn may_have_tags(&self) -> bool {
+        self.steps.iter().any(|step| {
+            matches!(
+                step,
+                Step::Pointer { .. }
+                    | Step::Boxed { .. }
+                    | Step::Loop { .. }
+                    | Step::Custom { .. }
+                    | Step::Opaque { .. }
+            )
+        })
+    }
+
     /// A program of steps that are known to be right: what leaves mean.
     pub(crate) fn of(steps: Vec<Step>, kind: Kind, buffers: Vec<BufferKind>) -> Self {
         let root = Span { start: 0, end: steps.len() as u32 };

@@ -95,8 +95,16 @@ impl FileWriter {
             draft.set("fName", name);
         }
         if is_tree(&key.class) && with_baskets {
+            /// Up to this version of ROOT, objects that others count stand otherwise, and only the file's version says so.
+            const OLD_LOOPS: i32 = 51_508;
+            if (file.header().version <= OLD_LOOPS) != (state.header.version <= OLD_LOOPS) {
+                let words = "a tree of ROOT 5.15 or older is read by the rules of its file: sapwood rewrite takes the whole file";
+                return Err(Error::unsupported(words).in_object(to));
+            }
             let tree = file.tree_at(key)?;
             self.copy_baskets(&mut state, file, &tree, folder, &mut draft)?;
+            // What is in the branches is described by their file alone.
+            state.describe(file.infos()?.into_iter().map(Arc::new));
         }
         shared.write_object(&mut state, folder, name, &key.title, &Arc::new(draft), None).map(drop)
     }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::branch::{BranchKind, BranchSpec, Values};
 use super::column::Column;
+use super::raw::Raw;
 
 /// Rows of one branch that wait for their cluster to be whole.
 #[derive(Debug, Default)]
@@ -14,6 +15,14 @@ pub(super) struct Pending {
     levels: Vec<Vec<u64>>,
     /// Objects.
     objects: Option<Column>,
+    /// Entries that nobody looks into.
+    raw: Raw,
+}
+
+impl From<Raw> for Pending {
+    fn from(raw: Raw) -> Self {
+        Self { raw, ..Self::default() }
+    }
 }
 
 impl Pending {
@@ -34,6 +43,11 @@ impl Pending {
     /// How deep its lists nest.
     pub(super) fn depth(&self) -> usize {
         self.levels.len()
+    }
+
+    /// Entries that nobody looks into.
+    pub(super) fn raw(&self) -> &Raw {
+        &self.raw
     }
 
     /// Objects, where it has any.

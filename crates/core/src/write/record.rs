@@ -90,7 +90,7 @@ fn leaves(tree: &TreeState) -> Vec<Option<Arc<Draft>>> {
                 let counter = split.counter.and_then(|counter| leaves.get(first + counter)).cloned().flatten();
                 split_leaf(split, counter).map(Arc::new)
             }),
-            What::Found(_) => None,
+            What::Found(..) => None,
         };
         leaves.push(leaf);
     }
@@ -228,7 +228,7 @@ fn branch(
                 _ => Ok(draft),
             }
         }
-        What::Found(_) => Ok(draft),
+        What::Found(..) => Ok(draft),
     }
 }
 

@@ -13,7 +13,7 @@ use super::file::WriteOptions;
 use super::folder::Folder;
 use super::shared::{Shared, State};
 use super::space::Space;
-use super::state::{Base, BranchState, PlacedBasket, TreeState, What};
+use super::state::{Base, BranchState, PlacedBasket, TreeState};
 use super::tree::TreeOptions;
 use super::update;
 use crate::codec::Compression;
@@ -283,7 +283,7 @@ fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, shared: &Shar
     }
     let mut met: HashMap<&str, usize> = HashMap::new();
     for branch in &branches {
-        let mut state = empty(Arc::clone(&branch.name), branch.has_data());
+        let mut state = TreeState::found(Arc::clone(&branch.name), branch.has_data(), Compression::NONE);
         if !branch.has_data() {
             states.push(state);
             before.push(0);
@@ -344,20 +344,6 @@ fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, shared: &Shar
     longer.base = Some(Base { draft, entries: tree.entries, baskets: Some(before) });
     longer.key = Some(key.clone());
     Ok(Some(longer))
-}
-
-fn empty(name: Arc<str>, has_data: bool) -> BranchState {
-    BranchState {
-        name,
-        what: What::Found(has_data),
-        value: 0,
-        compression: Compression::NONE,
-        baskets: Vec::new(),
-        tot_bytes: 0,
-        zip_bytes: 0,
-        largest_bytes: 0,
-        most: 0,
-    }
 }
 
 /// The largest of some counts, or the length of the longest list or string.

@@ -59,6 +59,7 @@ pub(super) fn seal(
 ) -> Result<SealedBranch> {
     let (bytes, most) = match (what, what.split(), pending.objects()) {
         (What::Plain(spec), ..) => (pending.bytes_of(spec, rows), payload::most(spec, pending, rows)),
+        (What::Found(..), ..) => (pending.raw().bytes_of(rows), 0),
         (_, Some(split), Some(column)) => (objects::bytes_of(split, column, rows), objects::most(split, column, rows)),
         _ => (0, 0),
     };
@@ -93,6 +94,7 @@ fn basket(
     const HEADER_BYTES: usize = 19;
     let name: &Arc<str> = match (what, what.split()) {
         (What::Plain(spec), _) => &spec.name,
+        (What::Found(name, _), _) => name,
         (_, Some(split)) => &split.name,
         _ => return Err(Error::mismatch("a branch without a description")),
     };
@@ -109,6 +111,7 @@ fn basket(
     key.keylen = u16::try_from(keylen).map_err(|_| Error::mismatch("the names of tree and branch are too long"))?;
     let payload = match (what, what.split(), pending.objects()) {
         (What::Plain(spec), ..) => payload::payload(spec, pending, &rows, keylen),
+        (What::Found(..), ..) => pending.raw().payload(&rows, keylen),
         (What::Split(plan, ..), Some(split), Some(column)) => {
             objects::payload(plan, split, column, &rows, keylen).map_err(|error| error.in_object(name))?
         }

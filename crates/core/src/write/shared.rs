@@ -85,6 +85,16 @@ impl State {
         self.trees.iter().find(|tree| tree.key.as_ref().is_some_and(|known| known.seek_key == key.seek_key))
     }
 
+    /// Gives up a tree that has no record yet: nobody will see it, and its room is free.
+    pub(super) fn abandon(&mut self, index: usize) {
+        let Some(tree) = self.trees.get_mut(index) else { return };
+        tree.changed = false;
+        tree.is_open = false;
+        for basket in tree.branches.iter_mut().flat_map(|branch| branch.baskets.drain(..)) {
+            self.space.give_up(basket.seek..basket.seek + u64::from(basket.nbytes));
+        }
+    }
+
     /// Forgets what keys of a directory held: they were deleted.
     pub(super) fn forget(&mut self, folder: usize, keys: &[Key]) {
         let of = |key: &Key| self.trees.iter().position(|tree| tree.key.as_ref() == Some(key));

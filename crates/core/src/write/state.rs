@@ -72,8 +72,8 @@ pub(super) enum What {
     Plain(BranchSpec),
     /// An object or a part of it: how it streams, which of the object's branches this is, and where these begin in the tree.
     Split(Arc<Plan>, usize, usize),
-    /// A branch that is there, of whatever kind; whether it has baskets.
-    Found(bool),
+    /// A branch that is there, of whatever kind: its name, and whether it has baskets.
+    Found(Arc<str>, bool),
 }
 
 /// Where a basket is, and its first entry.
@@ -152,6 +152,21 @@ impl TreeState {
         })
     }
 
+    /// A branch that is there, of whatever kind, without baskets.
+    pub(super) fn found(name: Arc<str>, has_data: bool, compression: Compression) -> BranchState {
+        BranchState {
+            name: Arc::clone(&name),
+            what: What::Found(name, has_data),
+            value: 0,
+            compression,
+            baskets: Vec::new(),
+            tot_bytes: 0,
+            zip_bytes: 0,
+            largest_bytes: 0,
+            most: 0,
+        }
+    }
+
     /// Baskets that a branch has.
     pub(super) fn baskets_of(&self, index: usize) -> usize {
         let before = self.base.as_ref().and_then(|base| base.baskets.as_ref()?.get(index)).copied().unwrap_or(0);
@@ -178,7 +193,7 @@ impl What {
     /// The branch that it is below.
     pub(super) fn parent(&self) -> Option<usize> {
         match self {
-            Self::Plain(_) | Self::Found(_) => None,
+            Self::Plain(_) | Self::Found(..) => None,
             Self::Split(_, _, first) => self.split().and_then(|split| split.parent).map(|parent| first + parent),
         }
     }
@@ -186,7 +201,7 @@ impl What {
     /// The part of an object that it is.
     pub(super) fn split(&self) -> Option<&Split> {
         match self {
-            Self::Plain(_) | Self::Found(_) => None,
+            Self::Plain(_) | Self::Found(..) => None,
             Self::Split(plan, index, _) => plan.branches.get(*index),
         }
     }
@@ -194,7 +209,7 @@ impl What {
     /// Whether it has baskets.
     pub(super) fn has_data(&self) -> bool {
         match self {
-            Self::Found(has_data) => *has_data,
+            Self::Found(_, has_data) => *has_data,
             _ => self.split().is_none_or(Split::has_data),
         }
     }

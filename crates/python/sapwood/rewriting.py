@@ -1,0 +1,105 @@
+"""Files that are written again: other clusters, compression, fewer branches and entries."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sapwood import _core, errors, file, writing
+from sapwood.filters import as_match
+from sapwood.sizes import as_bytes
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a tree has, before or after."""
+
+    entries: int
+    baskets: int
+    clusters: int
+    zip_bytes: int
+
+
+def rewrite(
+    source: Any,
+    target: Any,
+    *,
+    trees: list[str] | None = None,
+    keep: Any = None,
+    drop: Any = None,
+    cut: Any = None,
+    compression: Any = "tree",
+    auto_flush: int | str = -30_000_000,
+    basket_bytes: int | str | None = None,
+    threads: int = 0,
+) -> dict[str, tuple[Figures, Figures]]:
+    """Writes a file again: its trees in good clusters, all other objects as they are. Gives for each tree its figures before and
+    after.
+
+    Entries are moved as bytes, so that branches of any class can be rewritten. ``trees`` names those that are (the others are
+    copied as they are); ``keep`` and ``drop`` are patterns of top-level branches, as :meth:`~sapwood.Tree.keys` takes them; ``cut`` is an
+    expression that entries have to pass. ``auto_flush`` and ``basket_bytes`` are those of
+    :meth:`~sapwood.WritableFile.mktree`. The target has its name only once it is whole.
+    A tree whose entries cannot be moved is copied as it is, with a warning.
+
+    >>> import os, sapwood, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> old, new = os.path.join(folder, "old.root"), os.path.join(folder, "new.root")
+    >>> with sapwood.recreate(old) as file:
+    ...     tree = file.mktree("events", {"x": "i4", "y": "f8"}, auto_flush=2)
+    ...     tree.extend({"x": [1, 2, 3, 4, 5, 6], "y": [0.5] * 6})
+    >>> before, after = sapwood.rewrite(old, new, cut="x > 2", drop="y")["events"]
+    >>> before.clusters, after.clusters, after.entries
+    (3, 1, 4)
+    >>> sapwood.open(new)["events"].arrays(library="np")["x"].tolist()
+    [3, 4, 5, 6]
+
+    Raises :class:`KeyError` for trees and branches that are not there; :class:`sapwood.errors.MalformedError` where the file is
+    damaged: then there is no target.
+    """
+    opened = file.open(source, threads=threads) if isinstance(source, (str, os.PathLike)) else source
+    setting = None if compression == "tree" else writing.as_compression(compression)
+    branches: dict[str, list[str]] = {}
+    entries: dict[str, list[tuple[int, int]]] = {}
+    names = trees if trees is not None else opened.keys(filter_classname=["TTree", "TNtuple", "TNtupleD"], cycle=False)
+    for name in dict.fromkeys(names):
+        tree = opened[name]
+        kept, dropped = as_match(keep), as_match(drop)
+        if kept is not None or dropped is not None:
+            top = [branch.name for branch in tree.branches]
+            branches[name] = [each for each in top if (not kept or kept(each)) and not (dropped and dropped(each))]
+        if cut is not None:
+            entries[name] = _passing(tree, cut)
+    unfinished = os.fspath(target) + ".unfinished"
+    size = None if basket_bytes is None else as_bytes(basket_bytes)
+    try:
+        made = _core.rewrite(
+            opened._engine(), unfinished, trees, branches, entries, setting, writing.every(auto_flush), size, threads
+        )
+        os.replace(unfinished, target)
+    except BaseException:
+        if os.path.exists(unfinished):
+            os.remove(unfinished)
+        raise
+    for path, _, _, reason in made:
+        if reason is not None:
+            warnings.warn(f"{path!r} was copied as it is: {reason}", stacklevel=2)
+    return {path: (Figures(*before), Figures(*after)) for path, before, after, _ in made}
+
+
+def _passing(tree: Any, cut: Any) -> list[tuple[int, int]]:
+    """Ranges of entries that pass a cut, read step by step."""
+    ranges: list[tuple[int, int]] = []
+    start = 0
+    for step in tree.iterate(cut, library="ak", how=tuple):
+        mask = np.asarray(step[0])
+        if mask.dtype != bool or mask.ndim != 1:
+            raise errors.MismatchError(f"the cut {cut!r} is not one truth value an entry")
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype("i1")))
+        ranges += [(start + int(first), start + int(last)) for first, last in zip(edges[::2], edges[1::2])]
+        start += len(mask)
+    return ranges
