@@ -6,6 +6,7 @@
 mod branch;
 mod clustering;
 mod column;
+mod direct;
 mod file;
 mod folder;
 mod model;
