@@ -5,6 +5,7 @@
 pub mod codec;
 pub mod column;
 pub mod container;
+pub mod entry;
 mod error;
 mod file;
 pub mod io;
@@ -17,7 +18,10 @@ pub mod tree;
 pub mod wire;
 pub mod write;
 
+pub use entry::Entry;
 pub use error::{Error, ErrorKind, Place, Result};
 pub use file::{File, KeyPath, OpenOptions};
 pub use object::{Items, Members, Object, Value};
+#[cfg(feature = "derive")]
+pub use sapwood_derive::Entry;
 pub use session::Session;
