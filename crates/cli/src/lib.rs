@@ -10,7 +10,7 @@ use std::io::Write;
 
 use clap::{Parser, Subcommand};
 
-use commands::{dump, ls, map, mkdir, rm, scan, show};
+use commands::{dump, ls, makeproject, map, mkdir, rm, scan, show};
 
 /// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
@@ -27,6 +27,7 @@ enum Command {
     Show(show::Arguments),
     Scan(scan::Arguments),
     Dump(dump::Arguments),
+    Makeproject(makeproject::Arguments),
     Mkdir(mkdir::Arguments),
     Rm(rm::Arguments),
 }
@@ -60,6 +61,7 @@ where
         Command::Show(arguments) => show::run(arguments, out),
         Command::Scan(arguments) => scan::run(arguments, out),
         Command::Dump(arguments) => dump::run(arguments, out),
+        Command::Makeproject(arguments) => makeproject::run(arguments, out),
         Command::Mkdir(arguments) => mkdir::run(arguments),
         Command::Rm(arguments) => rm::run(arguments),
     };

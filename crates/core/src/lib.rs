@@ -11,6 +11,7 @@ mod file;
 pub mod io;
 pub mod memory;
 mod object;
+pub mod project;
 pub mod read;
 pub mod schema;
 mod session;

@@ -2,6 +2,7 @@
 
 pub(crate) mod dump;
 pub(crate) mod ls;
+pub(crate) mod makeproject;
 pub(crate) mod map;
 pub(crate) mod mkdir;
 pub(crate) mod rm;
