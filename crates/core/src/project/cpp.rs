@@ -49,7 +49,13 @@ fn declare(
             }
             None => {
                 let type_name = with_std(&spelled(member));
-                if type_name.contains("std::") && type_name.contains('<') {
+                // A member may have the name of its class.
+                let type_name = if declared.contains(type_name.trim_end_matches('*')) {
+                    format!("::{type_name}")
+                } else {
+                    type_name
+                };
+                if type_name.starts_with("std::") && type_name.contains('<') {
                     links.push(type_name.trim_end_matches('*').to_owned());
                 }
                 let extents: String = member.element.extents.iter().map(|extent| format!("[{extent}]")).collect();
