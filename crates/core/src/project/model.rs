@@ -137,6 +137,29 @@ pub(super) fn is_own(name: &str) -> bool {
     name.starts_with("ROOT::") || OWN.iter().chain(&OWN_TOO).any(|own| name.starts_with(own))
 }
 
+/// Names that the code around classes means otherwise.
+fn taken(language: Language) -> &'static [&'static str] {
+    match language {
+        Language::Rust => &[
+            "BTreeMap",
+            "Box",
+            "Clone",
+            "Debug",
+            "Default",
+            "Entry",
+            "Option",
+            "PartialEq",
+            "Self",
+            "String",
+            "Vec",
+            "bool",
+            "str",
+        ],
+        Language::Python => &["Annotated", "bool", "dataclasses", "dict", "float", "int", "list", "np", "str"],
+        Language::Cpp => &[],
+    }
+}
+
 struct Finder<'i> {
     infos: HashMap<String, &'i StreamerInfo>,
     language: Language,
@@ -181,7 +204,7 @@ impl Project {
             language,
             done: HashMap::new(),
             within: Vec::new(),
-            plain: HashSet::new(),
+            plain: taken(language).iter().map(|&name| name.to_owned()).collect(),
             classes: Vec::new(),
         };
         for name in wanted {
