@@ -12,6 +12,7 @@ from sapwood.file import File, open
 from sapwood.iteration import Report
 from sapwood.many import concatenate, iterate
 from sapwood.model import Model
+from sapwood.project import makeproject
 from sapwood.tree import Tree
 from sapwood.writing import WritableFile, WritableTree, create, recreate, update
 
@@ -33,6 +34,7 @@ __all__ = [
     "create",
     "errors",
     "iterate",
+    "makeproject",
     "objects",
     "open",
     "recreate",

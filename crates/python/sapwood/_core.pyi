@@ -12,6 +12,9 @@ Capsule: TypeAlias = Any
 def command(args: Sequence[str]) -> int:
     """Runs the command line; gives its exit code."""
 
+def makeproject(path: str, language: str, classes: Sequence[str]) -> str:
+    """Source code of the classes that a file describes."""
+
 class SapwoodError(Exception):
     """Any error of the engine. What is not known is ``None``."""
 
