@@ -78,6 +78,49 @@ struct Event : public Header { Track best; std::map<std::string, short> counts; 
 """
 )
 
+# Items in a TClonesArray, and an object behind a pointer.
+CLONES = """
+#include <map>
+#include <string>
+#include <vector>
+#include <TClonesArray.h>
+#include <TFile.h>
+#include <TString.h>
+#include <TTree.h>
+struct Track : public TObject { std::vector<int> hits; float momentum; TString tag; ClassDef(Track, 2) };
+struct Event : public TObject { int run; TClonesArray tracks; unsigned short number; std::map<std::string, int> counts; double matrix[2][3]; Track *best;
+  Event() : tracks("Track"), best(new Track) {}
+  ClassDef(Event, 7) };
+inline void make(Track *t, int seed) {
+  t->momentum = seed / 8.f; t->tag = ""; t->hits.clear();
+  for (int i = 0; i < seed % 3; ++i) t->tag += "\\xc3\\xa9";
+  for (int i = 0; i < seed % 4; ++i) t->hits.push_back(i);
+}
+inline void filled(const char *path) {
+  TFile file(path, "RECREATE");
+  Event event;
+  for (int split : {99, 1, 0}) for (const char *name : {"event", "event."}) for (bool whole : {true, false}) {
+    event.tracks.BypassStreamer(!whole);
+    TTree tree(Form("%s%d%d", name, split, whole), "");
+    tree.Branch(name, &event, 2000, split);
+    for (int seed = 0; seed < 40; ++seed) {
+      event.run = seed; event.number = 1000 + seed; event.counts.clear(); event.tracks.Clear("C"); make(event.best, seed);
+      for (int i = 0; i < seed % 3; ++i) event.counts[Form("key %d", i)] = i;
+      for (int i = 0; i < seed % 4; ++i) make(static_cast<Track *>(event.tracks.ConstructedAt(i)), seed + i);
+      double matrix[2][3] = {{double(seed), 1, 2}, {3, 4, 5}};
+      for (int i = 0; i < 6; ++i) event.matrix[i / 3][i % 3] = matrix[i / 3][i % 3];
+      tree.Fill();
+    }
+    tree.Write();
+  }
+}
+#ifdef __CLING__
+#pragma link C++ class Track+;
+#pragma link C++ class Event+;
+#pragma link C++ function filled;
+#endif
+"""
+
 BUILD = "assert ROOT.gSystem.CompileMacro(sys.argv[1], 'ks') == 1\n"
 TREES = ["split99", "split1", "whole", "objects99", "objects0"]
 
@@ -200,3 +243,10 @@ inline void fill(const char *path) {
         for split in (99, 2, 1, 0):
             found = shown(entries("read", tmp_path / "other.root", f"{name}{split}"))
             assert found == [new_event(seed) for seed in range(40)], f"{name} {split}"
+
+
+def test_entries_of_rust_types_are_read_from_clones_and_pointers(tmp_path: Path) -> None:
+    (tmp_path / "clones.C").write_text(CLONES)
+    root(BUILD + "ROOT.filled(sys.argv[2])", tmp_path / "clones.C", tmp_path / "clones.root")
+    for tree in [f"{name}{split}{whole}" for name in ("event", "event.") for split in (99, 1, 0) for whole in (0, 1)]:
+        assert shown(entries("read", tmp_path / "clones.root", tree)) == [new_event(seed) for seed in range(40)], tree

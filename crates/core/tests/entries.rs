@@ -417,3 +417,28 @@ fn rows_that_are_pushed_as_something_else_are_refused() {
     let plain = file.tree("u", vec![BranchSpec::counter("n")], TreeOptions::default()).expect("a tree");
     assert_eq!(EntryWriter::<Point>::new(plain).expect_err("an error").kind(), ErrorKind::Mismatch);
 }
+
+#[test]
+fn broken_files_are_errors_and_nothing_worse() {
+    let events: Vec<Event> = (0..20).map(event).collect();
+    for (split, member_wise) in [(99, true), (0, true), (0, false)] {
+        let plain =
+            TreeOptions { compression: Some("none".parse().expect("no compression")), member_wise, ..options() };
+        let (_, bytes) = written("event.", split, plain, &events);
+        let mut seed = 1_u64;
+        for _ in 0..300 {
+            let mut broken = bytes.clone();
+            for _ in 0..3 {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let at = (seed >> 33) as usize % broken.len();
+                broken[at] = [0, 0xff, 0x7f, (seed >> 20) as u8][(seed >> 30) as usize % 4];
+            }
+            let store = Arc::new(MemoryStore::new("broken.root", broken));
+            let Ok(file) = File::from_store(store, OpenOptions::default()) else { continue };
+            let Ok(tree) = file.tree("t") else { continue };
+            let entries = 0..tree.entries.min(20);
+            let _ = tree.read_entries::<Event>("event", entries.clone());
+            let _ = tree.read_entries::<NewEvent>("event", entries);
+        }
+    }
+}

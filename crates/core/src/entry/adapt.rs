@@ -74,6 +74,18 @@ impl Adapter {
                     ends.extend((1..rows.len() as u64 + 1).map(|row| before + row * *len as u64));
                     self.append(items, item_type, item, source, span)
                 }
+                // `TClonesArray` and its kin: one of their members is the list.
+                Kind::Record { class, fields } if matches!(&**class, "TClonesArray" | "TObjArray" | "TList") => {
+                    let listed = fields.iter().find_map(|field| match &field.kind {
+                        Kind::List { offsets, item, .. } if matches!(**item, Kind::Pointer { .. }) => {
+                            Some((*offsets, item))
+                        }
+                        _ => None,
+                    });
+                    let (offsets, item) = listed.ok_or_else(differs)?;
+                    let span = source.lists(offsets, &rows, ends)?;
+                    self.append(items, item_type, item, source, span)
+                }
                 _ => Err(differs()),
             },
             (Type::Map(key, value), Column::Lists(ends, items)) => {

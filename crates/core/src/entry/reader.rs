@@ -43,8 +43,10 @@ pub struct Entries<T> {
     tree: Arc<Tree>,
     kind: Type,
     layout: Layout,
-    /// Steps that are left, the next one last.
-    steps: Vec<Range<u64>>,
+    branch: Arc<str>,
+    /// Clusters that are left, the next one last, and the most entries of a step.
+    clusters: Vec<Range<u64>>,
+    most: u64,
     /// What was read, and the next row of it.
     column: Column,
     row: usize,
@@ -120,18 +122,11 @@ impl Tree {
         let branches = layout.ids.iter().filter_map(|&id| self.branches().get(id));
         let row_bytes: u64 = branches.map(|branch| branch.tot_bytes / branch.entries.max(1) + 1).sum();
         let most = (STEP_BYTES / row_bytes.max(1)).max(1);
-        let mut steps = Vec::new();
-        for cluster in self.clusters() {
-            let mut start = cluster.start;
-            while start < cluster.end {
-                let end = cluster.end.min(start.saturating_add(most));
-                steps.push(start..end);
-                start = end;
-            }
-        }
-        steps.reverse();
+        let mut clusters = self.clusters();
+        clusters.reverse();
         let column = Column::of(&kind);
-        Ok(Entries { tree: Arc::clone(self), kind, layout, steps, column, row: 0, entry: PhantomData })
+        let tree = Arc::clone(self);
+        Ok(Entries { tree, kind, layout, branch: branch.into(), clusters, most, column, row: 0, entry: PhantomData })
     }
 }
 
@@ -155,11 +150,16 @@ impl<T: Entry> Iterator for Entries<T> {
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.row >= self.column.len() {
-            let step = self.steps.pop()?;
-            match read(&self.tree, &self.layout, &self.kind, "", step) {
+            let cluster = self.clusters.pop()?;
+            let end = cluster.end.min(cluster.start.saturating_add(self.most));
+            if end < cluster.end {
+                self.clusters.push(end..cluster.end);
+            }
+            match read(&self.tree, &self.layout, &self.kind, &self.branch, cluster.start..end) {
                 Ok(column) => (self.column, self.row) = (column, 0),
                 Err(error) => {
-                    self.steps.clear();
+                    self.clusters.clear();
+                    self.column = Column::of(&self.kind);
                     return Some(Err(error));
                 }
             }
@@ -171,6 +171,6 @@ impl<T: Entry> Iterator for Entries<T> {
 
 impl<T> fmt::Debug for Entries<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entries").field("tree", &self.tree).field("steps", &self.steps.len()).finish_non_exhaustive()
+        f.debug_struct("Entries").field("tree", &self.tree).field("branch", &self.branch).finish_non_exhaustive()
     }
 }
