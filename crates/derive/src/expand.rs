@@ -1,6 +1,6 @@
 //! From a struct to its implementations.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, Fields, Ident, Result, Type};
@@ -149,13 +149,16 @@ fn holds(kind: &Type, name: &Ident) -> bool {
     found
 }
 
+/// Names that do not stand in a module of their own.
 fn look(tokens: TokenStream, each: &mut impl FnMut(&Ident)) {
+    let mut is_inside = false;
     for token in tokens {
-        match token {
-            proc_macro2::TokenTree::Ident(ident) => each(&ident),
-            proc_macro2::TokenTree::Group(group) => look(group.stream(), each),
+        match &token {
+            TokenTree::Ident(ident) if !is_inside => each(ident),
+            TokenTree::Group(group) => look(group.stream(), each),
             _ => {}
         }
+        is_inside = matches!(&token, TokenTree::Punct(sign) if sign.as_char() == ':');
     }
 }
 
@@ -190,6 +193,11 @@ mod tests {
         ] {
             assert!(said(text).contains(words), "{text}: {}", said(text));
         }
+    }
+
+    #[test]
+    fn another_class_of_the_same_name_is_another() {
+        assert!(said("struct S { a: old::S }").contains("impl"));
     }
 
     #[test]
