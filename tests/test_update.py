@@ -268,3 +268,74 @@ def test_commands(path: Path) -> None:
     assert sapwood_command("mkdir", f"{path}:new/deep").returncode == 0
     found = root(LOOK, path)
     assert "h0;1" not in found["b"] and "a" not in found and "note;1" not in found and found["new"] == {"deep": {}}
+
+
+COPY = """
+def look(folder):
+    found = {}
+    for key in folder.GetListOfKeys():
+        thing = key.ReadObj()
+        if thing.InheritsFrom("TDirectory"):
+            found[key.GetName()] = look(thing)
+        elif thing.InheritsFrom("TTree"):
+            found[key.GetName()] = [thing.GetEntries(), thing.GetName(), thing.Draw("x", "", "goff"), sum(thing.GetEntry(i) > 0 for i in range(thing.GetEntries()))]
+        else:
+            found[key.GetName()] = [thing.ClassName(), str(thing.GetName()), key.GetCycle()]
+    return found
+answer(look(ROOT.TFile(sys.argv[1])))
+"""
+
+
+def test_objects_and_trees_are_copied_as_they_are(path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target.root"
+    with sapwood.recreate(target) as file:
+        file["own"] = "text"
+        file.copy(path, "tree")
+        file.copy(path, "tree", "again/other name")
+        file.copy(path, "a", "b/c")
+        file.copy(path, "note;1", "renamed")
+        with sapwood.open(path) as source:
+            file.copy(source, "b/h1")
+        with pytest.raises(KeyError):
+            file.copy(path, "nothing")
+    found = root(COPY, target)
+    assert found["tree"] == [500, "tree", 750, 500]
+    assert found["again"]["other name"] == [500, "other name", 750, 500]
+    assert found["b"]["c"]["h1"] == ["TH1D", "h1", 1] and found["b"]["c"]["deep"]["inner"][0] == "TNamed"
+    assert found["renamed"] == ["TNamed", "renamed", 1] and found["b"]["h1"] == ["TH1D", "h1", 1]
+    with sapwood.open(path) as before, sapwood.open(target) as after:
+        for name in ("tree", "again/other name"):
+            assert after[name]["x"].array().tolist() == before["tree/x"].array().tolist()
+            assert after[name]["i"].array().tolist() == list(range(500))
+    assert sapwood.verify(target) == []
+
+
+def test_objects_are_moved(path: Path) -> None:
+    size = path.stat().st_size
+    with sapwood.update(path) as file:
+        file.rename("tree", "deeper/moved")
+        file.rename("a", "z")
+        with pytest.raises(OSError, match="cannot go"):
+            file.rename("b", "b/c")
+    found = root(COPY, path)
+    assert found["deeper"]["moved"] == [500, "moved", 750, 500] and "tree" not in found and "a" not in found
+    assert set(found["z"]) == {"h0", "h1", "h2", "deep"}
+    assert path.stat().st_size < 2.5 * size
+    with sapwood.update(path) as file:
+        file.rename("deeper/moved", "tree")
+    assert root(COPY, path)["tree"] == [500, "tree", 750, 500]
+
+
+def test_copy_commands(path: Path, tmp_path: Path) -> None:
+    def run(*arguments: Any) -> int:
+        return subprocess.run([sys.executable, "-m", "sapwood", *map(str, arguments)], capture_output=True).returncode
+
+    target = tmp_path / "target.root"
+    assert run("cp", f"{path}:a", f"{target}:") == 1 and not target.exists()
+    assert run("cp", "-r", f"{path}:a", f"{path}:tree", f"{target}:") == 0
+    assert run("cp", f"{path}:b/h1", f"{target}:a/") == 0
+    assert run("mv", f"{target}:tree", f"{target}:trees/first") == 0
+    assert run("mv", f"{path}:note", f"{target}:moved") == 0
+    found = root(COPY, target)
+    assert found["trees"]["first"][0] == 500 and found["a"]["h1"][2] == 1 and found["moved"][0] == "TNamed"
+    assert "note" not in root(COPY, path)

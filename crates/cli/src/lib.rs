@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+pub mod documents;
 mod output;
 
 use std::ffi::OsString;
@@ -10,7 +11,7 @@ use std::io::Write;
 
 use clap::{Parser, Subcommand};
 
-use commands::{dump, ls, makeproject, map, mkdir, rm, scan, show};
+use commands::{cp, doctor, dump, layout, ls, makeproject, map, mkdir, recover, rm, scan, show, verify};
 
 /// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
@@ -28,6 +29,12 @@ enum Command {
     Scan(scan::Arguments),
     Dump(dump::Arguments),
     Makeproject(makeproject::Arguments),
+    Layout(layout::Arguments),
+    Doctor(doctor::Arguments),
+    Verify(verify::Arguments),
+    Recover(recover::Arguments),
+    Cp(cp::Copy),
+    Mv(cp::Move),
     Mkdir(mkdir::Arguments),
     Rm(rm::Arguments),
 }
@@ -62,12 +69,19 @@ where
         Command::Scan(arguments) => scan::run(arguments, out),
         Command::Dump(arguments) => dump::run(arguments, out),
         Command::Makeproject(arguments) => makeproject::run(arguments, out),
+        Command::Layout(arguments) => layout::run(arguments, out),
+        Command::Doctor(arguments) => doctor::run(arguments, out),
+        Command::Verify(arguments) => verify::run(arguments, out),
+        Command::Recover(arguments) => recover::run(arguments, out),
+        Command::Cp(arguments) => cp::copy(arguments),
+        Command::Mv(arguments) => cp::rename(arguments),
         Command::Mkdir(arguments) => mkdir::run(arguments),
         Command::Rm(arguments) => rm::run(arguments),
     };
     match outcome {
         Ok(()) => 0,
         Err(output::Failure::Pipe) => 0,
+        Err(output::Failure::Found) => 1,
         Err(output::Failure::Read(error)) => {
             let _ = writeln!(err, "sapwood: {error}");
             1

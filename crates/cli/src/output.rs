@@ -9,6 +9,8 @@ use sapwood::{Error, File, OpenOptions, Session, Value};
 pub(crate) enum Failure {
     /// Nobody reads our output any more.
     Pipe,
+    /// The command found what it looked for, and said so.
+    Found,
     /// The file cannot be read as asked.
     Read(Error),
 }

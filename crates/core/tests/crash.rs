@@ -7,7 +7,7 @@ use sapwood::column::Number;
 use sapwood::container::Record;
 use sapwood::io::{MemoryStore, Sink};
 use sapwood::schema::Draft;
-use sapwood::write::{BranchSpec, Every, FileWriter, TreeOptions, Values, WriteOptions};
+use sapwood::write::{BranchSpec, Every, FileWriter, TreeOptions, Values, WriteOptions, recover};
 use sapwood::{ErrorKind, File, OpenOptions, Result, Session, read};
 
 /// Writes as they came, and how many entries were saved when.
@@ -15,6 +15,7 @@ use sapwood::{ErrorKind, File, OpenOptions, Result, Session, read};
 struct Journal {
     writes: Mutex<Vec<(u64, Vec<u8>)>>,
     saved: Mutex<Vec<(usize, u64)>>,
+    committed: Mutex<Vec<(usize, u64)>>,
     /// No write gets through after so many.
     most: Mutex<Option<usize>>,
 }
@@ -219,4 +220,43 @@ fn a_full_disk_loses_nothing_that_was_saved() {
         );
         file.records().unwrap_or_else(|error| panic!("{most} writes: {error}"));
     }
+}
+
+#[test]
+fn what_was_committed_is_brought_back() {
+    let folder = std::env::temp_dir().join(format!("sapwood-crash-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("crash.root");
+    let journal = Arc::new(Journal::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&journal), "crash.root", options()).expect("a file");
+    let first = journal.count();
+    work(&mut file, &journal, "some/tree").expect("rows");
+    file.close().expect("a file");
+    let committed = journal.committed.lock().expect("a lock").clone();
+    let mut longer = 0;
+    for writes in (first..journal.count()).step_by(3) {
+        for torn in [0, 50] {
+            let next = journal.writes.lock().expect("a lock")[writes].0;
+            let what = format!("{writes} writes and {torn} bytes");
+            let image = journal.image(&[], writes, if next < 300 { 0 } else { torn });
+            std::fs::write(&path, &image).expect("a disk");
+            let before = open(image).expect("a file").tree("some/tree").map_or(0, |tree| tree.entries);
+            let found = recover(&path, false, options()).unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_eq!(found.left, Vec::<String>::new(), "{what}");
+            let least = committed.iter().rev().find(|(at, _)| *at <= writes).map_or(0, |&(_, entries)| entries);
+            let file = File::open(&path).expect("a file");
+            check(&file, "some/tree", least.max(saved_at(&journal, writes).unwrap_or(0)), &what);
+            longer += usize::from(file.tree("some/tree").is_ok_and(|tree| tree.entries > before));
+            assert_eq!(file.header().end, file.identity().len, "{what}");
+            file.records().unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert!(recover(&path, false, options()).expect("a file").was_closed, "{what}");
+            // The next job goes on.
+            let mut again = FileWriter::update(&path, options()).unwrap_or_else(|error| panic!("{what}: {error}"));
+            again.write("again", Draft::new("TObjString").with("fString", "x")).expect("room");
+            again.close().expect("room");
+            check(&File::open(&path).expect("a file"), "some/tree", least, &what);
+        }
+    }
+    assert!(longer > 10, "clusters behind the last save came back {longer} times");
+    std::fs::remove_dir_all(&folder).expect("a folder");
 }

@@ -9,10 +9,12 @@ from sapwood.compression import Compression
 from sapwood.directory import Directory, Key
 from sapwood.errors import NotFoundError as KeyInFileError
 from sapwood.file import File, open
+from sapwood.inspection import doctor, verify
 from sapwood.iteration import Report
 from sapwood.many import concatenate, iterate
 from sapwood.model import Model
 from sapwood.project import makeproject
+from sapwood.recovery import Recovered, recover
 from sapwood.tree import Tree
 from sapwood.writing import WritableFile, WritableTree, create, recreate, update
 
@@ -24,6 +26,7 @@ __all__ = [
     "Key",
     "KeyInFileError",
     "Model",
+    "Recovered",
     "Report",
     "SapwoodError",
     "Tree",
@@ -32,11 +35,14 @@ __all__ = [
     "__version__",
     "concatenate",
     "create",
+    "doctor",
     "errors",
     "iterate",
     "makeproject",
     "objects",
     "open",
+    "recover",
     "recreate",
     "update",
+    "verify",
 ]

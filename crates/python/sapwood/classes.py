@@ -119,7 +119,7 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
         shape = (len(values), *kind[2]) if word == "array" else (len(values),)
         array = _numbers(wanted, values, shape)
         return "numbers", wanted.itemsize * int(np.prod(shape[1:])), array.tobytes()
-    if word == "text":
+    if word in ("text", "TString"):
         texts = [_bytes(value) for value in values]
         return "lists", _ends(map(len, texts)), ("numbers", 1, b"".join(texts))
     if word == "vector":
@@ -189,7 +189,7 @@ def _of_layout(kind: Type, layout: Any) -> Column:
     offsets = np.asarray(layout.offsets.data)
     content = ak.to_layout(ak.to_packed(ak.Array(layout.content[: offsets[-1]])))
     ends = offsets[1:].astype("u8").tobytes()
-    if word == "text":
+    if word in ("text", "TString"):
         if layout.parameter("__array__") not in ("string", "bytestring"):
             raise wrong
         return "lists", ends, ("numbers", 1, np.asarray(layout.content[: offsets[-1]].data).tobytes())

@@ -275,6 +275,20 @@ def _is_complex(primitive: str) -> bool:
     return primitive.startswith(("complex", "datetime", "timedelta", "float16", "float128"))
 
 
+def schema_there(branches: list[tuple[str, str, str, str, list[int], classes.Type | None]]) -> Schema:
+    """The branches of a tree that is there already, as the engine tells them: each is a column of its own."""
+    out = Schema()
+    for name, kind, dtype, counter, dimensions, objects in branches:
+        spec = Spec(name, kind, dtype, counter, tuple(dimensions), objects)
+        out.places[name] = len(out.specs)
+        out.specs.append(spec)
+        if kind != "counter":
+            out.columns[name] = [(None, spec)]
+        if counter:
+            out.counters.setdefault(counter, name)
+    return out
+
+
 def values(schema: Schema, columns: Mapping[str, Any]) -> list[tuple[str, list[bytes], bytes, classes.Column | None]]:
     """What the engine takes: for each branch its name, where the lists of each level end, and its values; or objects."""
     missing = [name for name in schema.columns if name not in columns]

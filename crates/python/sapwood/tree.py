@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
-from sapwood import session
+from sapwood import _core, session
 from sapwood.branch import Branch
 from sapwood.branches import HasBranches
 from sapwood.model import Model
@@ -108,6 +109,47 @@ class Tree(HasBranches):
     def member(self, name: str) -> Any:
         """A member of the tree's own record by ROOT's name."""
         return self.model.member(name)
+
+    def layout(self) -> dict[str, Any]:
+        """Where its baskets and clusters are, from its metadata alone.
+
+        ``branches`` has for each branch with baskets its ``path``, ``class``, ``type``, ``entries``, ``num_baskets`` (``embedded`` ones
+        stand in the tree's record), ``zip_bytes`` and ``tot_bytes`` (after compression and before), ``min_bytes``, ``median_bytes``
+        and ``max_bytes`` of a stored basket, ``baskets_per_cluster``, how many are ``spanning`` clusters, and ``baskets``: first entry, one
+        past the last, offset, bytes. ``clusters`` has for each its ``entries``, ``num_baskets``, ``zip_bytes``, the ``span`` of
+        offsets, and its ``contiguity``: 1 where its baskets lie side by side.
+
+        >>> import io, sapwood
+        >>> memory = io.BytesIO()
+        >>> with sapwood.recreate(memory) as file:
+        ...     with file.mktree("tree", {"x": "f8"}, cluster_entries=100) as tree:
+        ...         tree.extend({"x": range(250)})
+        >>> layout = sapwood.open(memory)["tree"].layout()
+        >>> [cluster["entries"] for cluster in layout["clusters"]], layout["branches"][0]["num_baskets"]
+        ([[0, 100], [100, 200], [200, 250]], 3)
+        """
+        found: dict[str, Any] = json.loads(_core.layout(self._core))
+        return found
+
+    def optimize_baskets(self, max_memory: int = 10_000_000, min_compression: float = 1.1) -> dict[str, Any]:
+        """Sizes of baskets: what ROOT's ``TTree::OptimizeBaskets`` would set, beside what follows from each cluster's own rows.
+
+        Nothing is changed. ``branches`` has for each branch ``now`` (its ``fBasketSize``), ``root`` (what ROOT sets, with so much
+        memory for all baskets), ``ours`` (bytes before compression of its largest basket, where a cluster makes one of up to 512
+        KiB), and ``root_resets_compression`` (it packs less than ``min_compression``). ``now``, ``root`` and ``ours`` say what each comes
+        to: ``requests`` and ``bytes`` of a full read, ``baskets``, ``overhead_bytes`` of their headers, and ``memory_bytes`` that a
+        writer needs. ROOT's and ours are simulated over the tree's own clusters.
+
+        >>> import io, sapwood
+        >>> memory = io.BytesIO()
+        >>> with sapwood.recreate(memory) as file:
+        ...     file["tree"] = {"x": range(1000), "y": [0.5] * 1000}
+        >>> sizes = sapwood.open(memory)["tree"].optimize_baskets()
+        >>> [branch["path"] for branch in sizes["branches"]], sizes["ours"]["baskets"]
+        (['x', 'y'], 2)
+        """
+        found: dict[str, Any] = json.loads(_core.basket_sizes(self._core, max_memory, min_compression))
+        return found
 
     def close(self) -> None:
         """Closes the file: nothing more is read from it."""

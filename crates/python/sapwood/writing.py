@@ -11,6 +11,7 @@ from sapwood import _core, errors, filling
 from sapwood.compression import Compression
 from sapwood.conversion import as_object
 from sapwood.file import checked
+from sapwood.file import open as _open
 from sapwood.filling import Schema
 from sapwood.sizes import as_bytes
 
@@ -115,6 +116,10 @@ def every(setting: Any) -> int:
     return -as_bytes(setting) if isinstance(setting, str) else as_bytes(setting)
 
 
+def _sizes(cluster: int | str | None, basket: int | str | None) -> tuple[int | None, int | None]:
+    return (None if cluster is None else as_bytes(cluster)), (None if basket is None else as_bytes(basket))
+
+
 class WritableFile:
     """A file that is being written: a mapping from names to what gets written under them.
 
@@ -188,15 +193,15 @@ class WritableFile:
         setting = None if compression == "file" else as_compression(compression)
         specs = [spec.for_engine() for spec in schema.specs]
         core = self._core.tree(
+            "new",
             name,
             specs,
             title,
             setting,
             every(auto_flush),
             every(auto_save),
-            None if cluster_bytes is None else as_bytes(cluster_bytes),
-            None if basket_bytes is None else as_bytes(basket_bytes),
-            member_wise,
+            *_sizes(cluster_bytes, basket_bytes),
+            member_wise=member_wise,
         )
         tree = WritableTree(core, schema, name)
         self._trees.append(tree)
@@ -229,9 +234,91 @@ class WritableFile:
         if len(set(lengths.values())) > 1:  # before there is a tree
             raise errors.MismatchError(f"columns of {name!r} have different lengths: {lengths}")
         specs = [spec.for_engine() for spec in schema.specs]
-        core = self._core.tree(name, specs, "")
+        core = self._core.tree("new", name, specs, "")
         with WritableTree(core, schema, name) as tree:
             tree.extend(columns)
+
+    def append(
+        self,
+        name: str,
+        *,
+        compression: Any = "tree",
+        auto_save: int | str = -300_000_000,
+        cluster_bytes: int | str | None = None,
+        basket_bytes: int | str | None = None,
+    ) -> WritableTree:
+        """Opens a tree that was in the file before, made by whomever, to add entries to it: with
+        :meth:`WritableTree.extend` or :meth:`WritableTree.fill`, a value for each of its branches.
+
+        What is there stays as it is; entries go on in clusters of the size that the last ones have. The options are those of
+        :meth:`mktree`.
+
+        >>> import os, sapwood, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "file.root")
+        >>> with sapwood.recreate(path) as file:
+        ...     file["tree"] = {"x": [1, 2, 3]}
+        >>> with sapwood.update(path) as file:
+        ...     with file.append("tree") as tree:
+        ...         tree.extend({"x": [4, 5]})
+        >>> sapwood.open(path)["tree/x"].array().tolist()
+        [1, 2, 3, 4, 5]
+
+        Raises :class:`sapwood.errors.UnsupportedError` naming the branch whose like cannot be written yet.
+        """
+        setting = None if compression == "tree" else as_compression(compression)
+        sizes = _sizes(cluster_bytes, basket_bytes)
+        core = self._core.tree("entries", name, [], "", setting, None, every(auto_save), *sizes)
+        tree = WritableTree(core, filling.schema_there(core.branches()), name)
+        self._trees.append(tree)
+        return tree
+
+    def add_branches(self, name: str, data: Any, *, compression: Any = "file") -> None:
+        """Adds branches to a tree that was in the file before, made by whomever: a value for each of its entries.
+
+        ``data`` is what :meth:`WritableTree.extend` takes.
+
+        >>> import os, sapwood, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "file.root")
+        >>> with sapwood.recreate(path) as file:
+        ...     file["tree"] = {"x": [1, 2, 3]}
+        >>> with sapwood.update(path) as file:
+        ...     file.add_branches("tree", {"weight": [0.5, 1.0, 0.25]})
+        >>> sapwood.open(path)["tree"].keys()
+        ['x', 'weight']
+
+        Raises :class:`sapwood.errors.MismatchError` where the number of values is not that of the entries: then the tree stays as
+        it is.
+        """
+        columns = {column: filling.as_column(column, values) for column, values in filling.columns_of(data).items()}
+        schema = filling.schema_of(columns, filling.counter_name, filling.field_name)
+        setting = None if compression == "file" else as_compression(compression)
+        core = self._core.tree("branches", name, [spec.for_engine() for spec in schema.specs], "", setting)
+        with WritableTree(core, schema, name) as tree:
+            tree.extend(columns)
+
+    def copy(self, source: Any, name: str, to: str | None = None) -> None:
+        """Copies an object, a tree with its baskets, or a directory with all below it: from ``source``, an open
+        :class:`~sapwood.File` or a path, under the same name or the path ``to``.
+
+        Nothing is inflated, and classes need not be known: their descriptions come along.
+
+        >>> import os, sapwood, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> with sapwood.recreate(os.path.join(folder, "a.root")) as file:
+        ...     file["tree"] = {"x": [1, 2, 3]}
+        >>> with sapwood.recreate(os.path.join(folder, "b.root")) as file:
+        ...     file.copy(os.path.join(folder, "a.root"), "tree", "old/tree")
+        >>> sapwood.open(os.path.join(folder, "b.root"))["old/tree/x"].array().tolist()
+        [1, 2, 3]
+
+        Raises :class:`KeyError` where there is none of that name.
+        """
+        file = _open(source) if isinstance(source, (str, os.PathLike)) else source
+        self._core.copy(file._engine(), name, name if to is None else to)
+
+    def rename(self, name: str, to: str) -> None:
+        """Gives an object, a tree or a directory that was in the file before another path."""
+        self._core.rename(name, to)
 
     def __delitem__(self, name: str) -> None:
         """Deletes an object, or a directory and all below it; all cycles, where the name does not end in ``;cycle``.

@@ -8,6 +8,7 @@ mod column;
 mod draft;
 mod errors;
 mod file;
+mod inspect;
 mod key;
 mod model;
 mod object;
@@ -31,6 +32,8 @@ mod _core {
     #[pymodule_export]
     use super::file::File;
     #[pymodule_export]
+    use super::inspect::{basket_sizes, doctor, layout, verify_bytes, verify_path};
+    #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]
     use super::object::{Object, Struct};
@@ -39,7 +42,7 @@ mod _core {
     #[pymodule_export]
     use super::tree::Tree;
     #[pymodule_export]
-    use super::writer::{FileWriter, TreeWriter};
+    use super::writer::{FileWriter, TreeWriter, recover};
 
     use super::*;
 

@@ -41,6 +41,7 @@ fn type_of(model: &Bound<'_, PyAny>) -> PyResult<Type> {
         "number" => Type::Number(numbers(1)?),
         "array" => Type::Array(numbers(1)?, model.get_item(2)?.extract()?),
         "text" => Type::Text,
+        "TString" => Type::RootText,
         "vector" => Type::vector(type_of(&model.get_item(1)?)?),
         "map" => Type::map(type_of(&model.get_item(1)?)?, type_of(&model.get_item(2)?)?),
         "object" => Type::Object(class_of(&model.get_item(1)?)?),
@@ -51,7 +52,8 @@ fn type_of(model: &Bound<'_, PyAny>) -> PyResult<Type> {
 
 fn class_of(class: &Bound<'_, PyAny>) -> PyResult<Arc<Class>> {
     let (name, version, members): (String, Option<i16>, Bound<'_, PyList>) = class.extract()?;
-    let mut class = Class { version, ..Class::new(name) };
+    let mut class = Class::new(name);
+    class.version = version;
     for member in members {
         let (name, kind, is_base): (String, Bound<'_, PyAny>, bool) = member.extract()?;
         class = match (type_of(&kind)?, is_base) {
@@ -60,6 +62,30 @@ fn class_of(class: &Bound<'_, PyAny>) -> PyResult<Arc<Class>> {
         };
     }
     Ok(Arc::new(class))
+}
+
+/// A type as Python has it.
+pub(crate) fn to_python<'py>(py: Python<'py>, kind: &Type) -> PyResult<Bound<'py, PyAny>> {
+    let tuple = match kind {
+        Type::Number(number) => ("number", number.numpy_name()).into_pyobject(py)?.into_any(),
+        Type::Array(number, extents) => ("array", number.numpy_name(), extents.clone()).into_pyobject(py)?.into_any(),
+        Type::Text => ("text",).into_pyobject(py)?.into_any(),
+        Type::RootText => ("TString",).into_pyobject(py)?.into_any(),
+        Type::Vector(item) => ("vector", to_python(py, item)?).into_pyobject(py)?.into_any(),
+        Type::Map(key, value) => ("map", to_python(py, key)?, to_python(py, value)?).into_pyobject(py)?.into_any(),
+        Type::Object(class) => ("object", class_to_python(py, class)?).into_pyobject(py)?.into_any(),
+        Type::Pointer(class) => ("pointer", class_to_python(py, class)?).into_pyobject(py)?.into_any(),
+    };
+    Ok(tuple)
+}
+
+fn class_to_python<'py>(py: Python<'py>, class: &Class) -> PyResult<Bound<'py, PyAny>> {
+    let members: Vec<_> = class
+        .members
+        .iter()
+        .map(|member| Ok((&*member.name, to_python(py, &member.kind)?, member.is_base)))
+        .collect::<PyResult<_>>()?;
+    Ok((&*class.name, class.version, members).into_pyobject(py)?.into_any())
 }
 
 fn column_of(column: &Bound<'_, PyAny>) -> PyResult<Column> {

@@ -13,7 +13,7 @@ use sapwood::{Error, ErrorKind};
 
 use crate::draft::Draft;
 use crate::errors::raise;
-use crate::model::{Model, Objects};
+use crate::model::{self, Model, Objects};
 use crate::sessions;
 
 /// A file that is being written.
@@ -22,6 +22,17 @@ pub(crate) struct FileWriter {
     writer: Mutex<Option<sapwood::write::FileWriter>>,
     /// Where the bytes are, when they go to memory.
     memory: Option<Arc<MemorySink>>,
+}
+
+/// Objects, trees, what was left, bytes cut off, whether the file was closed.
+type Recovered = (Vec<String>, Vec<(String, u64, u64)>, Vec<String>, u64, bool);
+
+/// Brings back what a writer that died had written.
+#[pyfunction]
+pub(crate) fn recover(py: Python<'_>, path: PathBuf, dry_run: bool) -> PyResult<Recovered> {
+    let options = WriteOptions { session: sessions::shared(0), ..WriteOptions::default() };
+    let found = py.detach(|| sapwood::write::recover(path, dry_run, options)).map_err(raise)?;
+    Ok((found.objects, found.trees, found.left, found.cut_bytes, found.was_closed))
 }
 
 /// Takes rows of a tree.
@@ -79,6 +90,17 @@ impl FileWriter {
         .map_err(raise)
     }
 
+    /// Copies an object, a tree with its baskets or a directory from a file.
+    fn copy(&self, py: Python<'_>, file: &crate::file::File, from: &str, to: &str) -> PyResult<()> {
+        let file = file.0.clone();
+        self.with(py, |writer| writer.copy(&file, from, to))
+    }
+
+    /// Gives an object another name or directory.
+    fn rename(&self, py: Python<'_>, from: &str, to: &str) -> PyResult<()> {
+        self.with(py, |writer| writer.rename(from, to))
+    }
+
     /// Deletes an object, or a directory and all below it.
     fn remove(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         self.with(py, |writer| writer.remove(path))
@@ -95,12 +117,13 @@ impl FileWriter {
         self.with(py, |writer| writer.write(path, object))
     }
 
-    /// Begins a tree.
-    #[pyo3(signature = (path, branches, title, compression = None, auto_flush = None, auto_save = None, cluster_bytes = None, basket_bytes = None, member_wise = true))]
+    /// Begins a tree (`new`), adds branches to one (`branches`), or opens one to add entries (`entries`).
+    #[pyo3(signature = (how, path, branches, title, compression = None, auto_flush = None, auto_save = None, cluster_bytes = None, basket_bytes = None, member_wise = true))]
     #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
     fn tree(
         &self,
         py: Python<'_>,
+        how: &str,
         path: &str,
         branches: Vec<Spec>,
         title: &str,
@@ -122,7 +145,11 @@ impl FileWriter {
             basket_bytes: basket_bytes.unwrap_or(usual.basket_bytes),
             member_wise,
         };
-        let tree = self.with(py, |writer| writer.tree(path, branches, options))?;
+        let tree = self.with(py, |writer| match how {
+            "entries" => writer.append(path, options),
+            "branches" => writer.add_branches(path, branches, options),
+            _ => writer.tree(path, branches, options),
+        })?;
         Ok(TreeWriter(Mutex::new(Some(tree))))
     }
 
@@ -154,6 +181,13 @@ impl FileWriter {
 
 #[pymethods]
 impl TreeWriter {
+    /// Its branches, as they were given, or as they would have been.
+    fn branches<'py>(&self, py: Python<'py>) -> PyResult<Vec<SpecOut<'py>>> {
+        let locked = locked(&self.0);
+        let writer = locked.as_ref().ok_or_else(closed)?;
+        writer.branches().iter().map(|spec| spec_out(py, spec)).collect()
+    }
+
     /// Adds rows.
     fn extend(&self, py: Python<'_>, values: Vec<Given>) -> PyResult<()> {
         let work = |writer: &mut sapwood::write::TreeWriter| {
@@ -195,6 +229,22 @@ impl TreeWriter {
 /// Native-endian 64-bit numbers.
 fn whole(bytes: &[u8]) -> Vec<i64> {
     bytes.as_chunks::<8>().0.iter().map(|chunk| i64::from_ne_bytes(*chunk)).collect()
+}
+
+/// What [`Spec`] is made from.
+type SpecOut<'py> = (String, &'static str, &'static str, String, Vec<u32>, Option<Bound<'py, PyAny>>);
+
+fn spec_out<'py>(py: Python<'py>, spec: &BranchSpec) -> PyResult<SpecOut<'py>> {
+    let number = spec.number_type().map_or("", Number::numpy_name);
+    let (kind, counter, dimensions, objects) = match &spec.kind {
+        BranchKind::Numbers(_) => ("numbers", "", spec.dimensions.clone(), None),
+        BranchKind::Jagged(_, counter) => ("jagged", &**counter, spec.dimensions.clone(), None),
+        BranchKind::Counter => ("counter", "", Vec::new(), None),
+        BranchKind::Text => ("text", "", Vec::new(), None),
+        BranchKind::Vector(_, depth) => ("vector", "", vec![*depth], None),
+        BranchKind::Object(kind, level) => ("object", "", vec![*level], Some(model::to_python(py, kind)?)),
+    };
+    Ok((spec.name.to_string(), kind, number, counter.to_owned(), dimensions, objects))
 }
 
 fn spec((name, kind, number_name, counter, dimensions, objects): &Spec) -> sapwood::Result<BranchSpec> {

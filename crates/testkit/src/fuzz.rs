@@ -7,6 +7,11 @@ use std::sync::{Arc, OnceLock};
 
 use sapwood::codec::{self, Algorithm, BlockTable, Compression, Scratch};
 use sapwood::container::{Header, Key, read_key_list};
+use sapwood::inspect::doctor::diagnose;
+use sapwood::inspect::optimize::{MAX_MEMORY, MIN_COMPRESSION, optimize_baskets};
+use sapwood::inspect::picture::Picture;
+use sapwood::inspect::plan;
+use sapwood::inspect::verify::{Severity, verify_file};
 use sapwood::io::MemoryStore;
 use sapwood::schema::{Draft, Encoder, Registry, Target as Compiled, TypeName, read_infos};
 use sapwood::tree::Basket;
@@ -157,6 +162,20 @@ pub fn file(data: &[u8]) {
             }
         } else if let Ok(object) = file.object_at(&found.key) {
             look(&object.value(), 0, &mut 10_000);
+        }
+    }
+    inspect(&file);
+}
+
+/// Verifies a file, and plans by what it says of itself.
+fn inspect(file: &File) {
+    let report = verify_file(file);
+    assert!(report.is_damaged() || report.count(Severity::Damage) == 0);
+    let Ok(diagnosis) = diagnose(file, None, &plan::Reader::default()) else { return };
+    for tree in diagnosis.trees {
+        assert!(Picture::of(&tree.layout).marks() <= tree.layout.baskets.len());
+        if let Ok(tree) = file.tree(&tree.path) {
+            optimize_baskets(&tree, MAX_MEMORY, MIN_COMPRESSION);
         }
     }
 }

@@ -1,10 +1,15 @@
 //! Sub-commands, one file each.
 
+pub(crate) mod cp;
+pub(crate) mod doctor;
 pub(crate) mod dump;
+pub(crate) mod layout;
 pub(crate) mod ls;
 pub(crate) mod makeproject;
 pub(crate) mod map;
 pub(crate) mod mkdir;
+pub(crate) mod recover;
 pub(crate) mod rm;
 pub(crate) mod scan;
 pub(crate) mod show;
+pub(crate) mod verify;

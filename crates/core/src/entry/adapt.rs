@@ -55,7 +55,7 @@ impl Adapter {
                 let Kind::Number { buffer, number } = kind else { return Err(differs()) };
                 convert(*number, source.slice(*buffer, &rows, number.bytes())?, *to, into)
             }
-            (Type::Text, Column::Lists(ends, into)) => match (kind, &mut **into) {
+            (Type::Text | Type::RootText, Column::Lists(ends, into)) => match (kind, &mut **into) {
                 (Kind::Text { offsets, bytes }, Column::Numbers(_, into)) => {
                     let span = source.lists(*offsets, &rows, ends)?;
                     into.extend_from_slice(source.slice(*bytes, &span, 1)?);

@@ -62,7 +62,7 @@ pub(super) fn all_names<'t>(kind: &'t Type, into: &mut std::collections::HashSet
             all_names(key, into);
             all_names(value, into);
         }
-        Type::Number(_) | Type::Array(..) | Type::Text => {}
+        Type::Number(_) | Type::Array(..) | Type::Text | Type::RootText => {}
     }
 }
 

@@ -286,6 +286,11 @@ impl File {
         self.0.load_infos_and_rules().map_err(|error| self.name(error))
     }
 
+    /// The keys that the directory of a key lists.
+    pub(crate) fn keys_of(&self, directory: &Key) -> Result<Vec<Key>> {
+        self.0.directory_keys(directory).map(|listing| listing.keys.clone()).map_err(|error| self.name(error))
+    }
+
     /// What stands at an offset.
     pub(crate) fn record_at(&self, at: u64) -> Result<Record> {
         self.0.record_at(at).map_err(|error| self.name(error))

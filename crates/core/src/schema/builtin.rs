@@ -49,12 +49,12 @@ fn parse(text: &'static str) -> HashMap<&'static str, Arc<StreamerInfo>> {
             _ => {}
         }
     }
-    // A base's checksum stands in its first extent.
+    // A base's checksum stands in its second extent.
     let checksums: HashMap<&str, u32> = infos.iter().map(|(name, info)| (*name, info.checksum)).collect();
     for (_, info) in &mut infos {
         for element in info.elements.iter_mut().filter(|element| matches!(element.detail, Detail::Base { .. })) {
             element.extents = Vec::new();
-            element.max_index[0] = checksums.get(&*element.name).map_or(0, |&checksum| checksum as i32);
+            element.max_index[1] = checksums.get(&*element.name).map_or(0, |&checksum| checksum as i32);
         }
     }
     infos.into_iter().map(|(name, info)| (name, Arc::new(info))).collect()

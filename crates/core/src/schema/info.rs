@@ -40,7 +40,7 @@ pub struct Element {
     pub array_length: u32,
     /// Extents of a fixed array.
     pub extents: Vec<u32>,
-    /// `fMaxIndex[0]` as stored: a base's checksum.
+    /// `fMaxIndex` as stored; of a base the second is its checksum.
     pub max_index: [i32; 5],
     /// `fTypeName`.
     pub type_name: Arc<str>,

@@ -165,6 +165,11 @@ impl Branch {
         }
     }
 
+    /// The branch's own object in the tree's record.
+    pub(crate) fn record(&self) -> Option<&Object> {
+        self.record.as_ref()
+    }
+
     pub(super) fn read(row: Row<'_, '_>) -> Self {
         let text = |name: &'static str| -> Arc<str> {
             // Most branches have no file name, no parent class and so on.

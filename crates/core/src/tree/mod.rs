@@ -44,6 +44,8 @@ pub struct Tree {
     pub object: Object,
     branches: Vec<Branch>,
     top: Vec<BranchId>,
+    /// Branches of the leaves in `fLeaves`, in its order.
+    leaf_branches: Vec<BranchId>,
     cluster_ends: Vec<i64>,
     cluster_sizes: Vec<i64>,
     interpretations: Vec<OnceLock<Result<Arc<Interpretation>, Error>>>,
@@ -83,6 +85,12 @@ impl Tree {
             top.extend(builder.branch(id, None, 0)?);
         }
         builder.connect();
+        let leaf_branches = row
+            .objects("fLeaves")
+            .iter()
+            .filter_map(|leaf| builder.leaves.get(leaf))
+            .map(|&(branch, _)| branch)
+            .collect();
         let branches = builder.branches;
         let aliases = view.get(row.pointer("fAliases")).map_or_else(Vec::new, |list| {
             list.items()
@@ -106,6 +114,7 @@ impl Tree {
             interpretations: branches.iter().map(|_| OnceLock::new()).collect(),
             branches,
             top,
+            leaf_branches,
             file: file.clone(),
             registry: file.registry()?,
             object,
@@ -130,6 +139,11 @@ impl Tree {
     /// Top-level branches.
     pub fn top(&self) -> &[BranchId] {
         &self.top
+    }
+
+    /// The branch of each leaf of `fLeaves`, in its order: one with several leaves stands there as often.
+    pub(crate) fn leaf_branches(&self) -> &[BranchId] {
+        &self.leaf_branches
     }
 
     /// A branch by path, or by name where no path matches: the first one depth first.
@@ -188,6 +202,11 @@ impl Tree {
         }
         fill(self.entries, self.auto_flush);
         clusters
+    }
+
+    /// Ranges of clusters as the record has them: last entry, and entries a cluster.
+    pub(crate) fn cluster_ranges(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
+        self.cluster_ends.iter().copied().zip(self.cluster_sizes.iter().copied())
     }
 
     pub(crate) fn place(&self, error: Error) -> Error {

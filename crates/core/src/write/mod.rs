@@ -3,9 +3,12 @@
 //! All writing ends in four steps: *seal* in the caller's thread, *reserve* space, *write* where it was reserved, *publish*.
 //! A save writes what refers to it: records of trees, lists of keys, and the header last.
 
+mod amend;
+mod append;
 mod branch;
 mod clustering;
 mod column;
+mod copy;
 mod direct;
 mod file;
 mod folder;
@@ -14,6 +17,7 @@ mod objects;
 mod payload;
 mod pending;
 mod record;
+mod recover;
 mod save;
 mod seal;
 mod shared;
@@ -28,4 +32,5 @@ pub use clustering::Every;
 pub use column::Column;
 pub use file::{FileWriter, WriteOptions};
 pub use model::{Class, Member, Type};
+pub use recover::{Recovered, recover};
 pub use tree::{TreeOptions, TreeWriter};

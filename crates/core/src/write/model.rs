@@ -26,6 +26,8 @@ pub enum Type {
     Array(Number, Vec<u32>),
     /// `std::string`.
     Text,
+    /// `TString`.
+    RootText,
     /// `std::vector`.
     Vector(Arc<Type>),
     /// `std::map`, of unique keys in order.
@@ -54,10 +56,12 @@ pub struct Class {
     pub version: Option<i16>,
     /// Bases first, then members, in the order in which they stand on storage.
     pub members: Vec<Member>,
+    /// What a file says that its checksum is: typedefs count in it, and they are not known here.
+    pub(super) known_checksum: Option<u32>,
 }
 
 /// A base or a member of a class.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Member {
     /// The name; of a base that of its class.
     pub name: Arc<str>,
@@ -67,6 +71,13 @@ pub struct Member {
     pub is_base: bool,
     /// Names that it had before: under them it is found in files that are older.
     pub was: Vec<Arc<str>>,
+}
+
+/// Names that it had before are no part of what it is.
+impl PartialEq for Member {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.kind == other.kind && self.is_base == other.is_base
+    }
 }
 
 impl Type {
@@ -86,6 +97,7 @@ impl Type {
         match self {
             Self::Number(number) | Self::Array(number, _) => cpp_name(*number).to_owned(),
             Self::Text => "string".to_owned(),
+            Self::RootText => "TString".to_owned(),
             Self::Vector(item) => closed(format!("vector<{}", item.name())),
             Self::Map(key, value) => closed(format!("map<{},{}", key.name(), value.name())),
             Self::Object(class) => class.name.to_string(),
@@ -116,7 +128,7 @@ impl Type {
             }
             Self::Vector(item) => item.classes(found),
             Self::Map(key, value) => Self::Object(Arc::new(pair(key, value))).classes(found),
-            Self::Number(_) | Self::Array(..) | Self::Text => {}
+            Self::Number(_) | Self::Array(..) | Self::Text | Self::RootText => {}
         }
     }
 
@@ -127,6 +139,7 @@ impl Type {
             Self::Number(number) => code(*number),
             Self::Array(number, _) => code(*number) + 20,
             Self::Text | Self::Vector(_) | Self::Map(..) => COLLECTION,
+            Self::RootText => 65,
             Self::Object(_) => 62,
             Self::Pointer(_) => 69,
         }
@@ -139,7 +152,7 @@ impl Type {
 
     fn check_in(&self, within: &mut Vec<Arc<str>>) -> Result<()> {
         match self {
-            Self::Number(_) | Self::Text => Ok(()),
+            Self::Number(_) | Self::Text | Self::RootText => Ok(()),
             Self::Array(_, extents) => {
                 let items = extents.iter().try_fold(1_u32, |product, &extent| product.checked_mul(extent));
                 if extents.is_empty() || extents.len() > 5 || items.is_none_or(|items| items == 0 || items > 1 << 28) {
@@ -168,7 +181,7 @@ impl Type {
 impl Class {
     /// A class without members, and without a `ClassDef`.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), version: None, members: Vec::new() }
+        Self { name: name.into(), version: None, members: Vec::new(), known_checksum: None }
     }
 
     /// The same with a member more.
@@ -230,6 +243,9 @@ impl Class {
 
     /// `TClass::GetCheckSum`: of the name, the bases with theirs, and names, types and extents of the members.
     pub fn checksum(&self) -> u32 {
+        if let Some(known) = self.known_checksum {
+            return known;
+        }
         let add = |sum: u32, number: u32| sum.wrapping_mul(3).wrapping_add(number);
         let text = |sum: u32, text: &str| text.bytes().fold(sum, |sum, byte| add(sum, u32::from(byte)));
         let mut sum = text(0, &self.name);
@@ -301,6 +317,7 @@ fn element(member: &Member) -> Element {
             let size = items as i32 * number.bytes() as i32;
             Element { size, array_length: items, extents: extents.clone(), max_index, ..base }
         }
+        Type::RootText => Element { class: "TStreamerString", size: 24, ..base },
         Type::Text => Element { class: "TStreamerSTLstring", detail: Detail::StlString, code: 500, size: 32, ..base },
         Type::Vector(item) => {
             let item_code = match &**item {

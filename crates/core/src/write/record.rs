@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::amend;
 use super::branch::{BranchKind, BranchSpec};
 use super::split::{Split, kinds};
 use super::state::{BranchState, TreeState, What};
@@ -13,6 +14,14 @@ use crate::schema::{Datum, Draft, Mark};
 
 /// The object that stands for a tree as far as it was published.
 pub(super) fn draft(tree: &TreeState) -> Result<Draft> {
+    match &tree.base {
+        Some(base) => amend::amend(tree, base),
+        None => new_tree(tree),
+    }
+}
+
+/// Branches of a tree, and their leaves.
+pub(super) fn branches(tree: &TreeState) -> Result<(Vec<Datum>, Vec<Datum>)> {
     let leaves = leaves(tree);
     let marks: Vec<Mark> = tree.branches.iter().map(|_| Mark::new()).collect();
     // Those below others stand behind them: the last is whole first.
@@ -25,6 +34,11 @@ pub(super) fn draft(tree: &TreeState) -> Result<Draft> {
         into.push(Datum::Object(Arc::new(draft)));
     }
     top.reverse();
+    Ok((top, leaves.into_iter().flatten().map(Datum::Object).collect()))
+}
+
+fn new_tree(tree: &TreeState) -> Result<Draft> {
+    let (top, leaves) = branches(tree)?;
     let sum = |of: fn(&BranchState) -> u64| tree.branches.iter().map(of).sum::<u64>() as i64;
     let (total, zipped) = (sum(|branch| branch.tot_bytes), sum(|branch| branch.zip_bytes));
     let (range_ends, range_sizes, auto_flush) = clusters(&tree.clusters, tree.auto_flush.to_root());
@@ -57,7 +71,7 @@ pub(super) fn draft(tree: &TreeState) -> Result<Draft> {
         .with("fClusterRangeEnd", range_ends)
         .with("fClusterSize", range_sizes)
         .with("fBranches", list(top))
-        .with("fLeaves", list(leaves.into_iter().flatten().map(Datum::Object).collect()));
+        .with("fLeaves", list(leaves));
     Ok(draft)
 }
 
@@ -76,6 +90,7 @@ fn leaves(tree: &TreeState) -> Vec<Option<Arc<Draft>>> {
                 let counter = split.counter.and_then(|counter| leaves.get(first + counter)).cloned().flatten();
                 split_leaf(split, counter).map(Arc::new)
             }),
+            What::Found(_) => None,
         };
         leaves.push(leaf);
     }
@@ -109,7 +124,7 @@ fn list(items: Vec<Datum>) -> Draft {
 /// where there is none yet.
 ///
 /// Source: `TTree::MarkEventCluster`, `TTree::TClusterIterator`.
-fn clusters(sizes: &[u64], unknown: i64) -> (Vec<i64>, Vec<i64>, i64) {
+pub(super) fn clusters(sizes: &[u64], unknown: i64) -> (Vec<i64>, Vec<i64>, i64) {
     let (mut ends, mut range_sizes) = (Vec::new(), Vec::new());
     let Some((&last, before)) = sizes.split_last() else { return (ends, range_sizes, unknown) };
     let mut entries = 0;
@@ -213,6 +228,7 @@ fn branch(
                 _ => Ok(draft),
             }
         }
+        What::Found(_) => Ok(draft),
     }
 }
 

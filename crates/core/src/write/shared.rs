@@ -233,14 +233,14 @@ impl Shared {
     }
 
     /// A directory that the file had before.
-    fn load_folder(&self, state: &mut State, key: &Key, path: String) -> Result<usize> {
+    pub(super) fn load_folder(&self, state: &mut State, key: &Key, path: String) -> Result<usize> {
         let Some(file) = &self.before else {
             return Err(self.placed(Error::not_found(format!("no key {path:?}"))));
         };
         let payload = file.payload(key)?;
         let record =
             Directory::read(&mut Reader::new(&payload)).map_err(|error| self.placed(error.in_object(&path)))?;
-        let keys = file.keys_in(&path, false)?.into_iter().map(|found| found.key).collect();
+        let keys = file.keys_of(key)?;
         Ok(state.know(Folder::new(path, key, record, payload.len(), keys)))
     }
 

@@ -10,6 +10,7 @@ use super::tree::TreeOptions;
 use crate::codec::Compression;
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
+use crate::schema::Draft;
 
 /// A tree as far as it was published.
 #[derive(Debug)]
@@ -22,8 +23,10 @@ pub(super) struct TreeState {
     /// How the objects of its branches stream.
     pub(super) plans: Vec<Arc<Plan>>,
     pub(super) entries: u64,
-    /// Entries of each cluster.
+    /// Entries of each cluster that was added.
     pub(super) clusters: Vec<u64>,
+    /// The tree as it was, where it was there before.
+    pub(super) base: Option<Base>,
     pub(super) auto_flush: Every,
     pub(super) auto_save: Every,
     /// Key of its last record.
@@ -33,6 +36,16 @@ pub(super) struct TreeState {
     pub(super) is_open: bool,
     /// Compressed bytes and entries of the last save.
     pub(super) saved: (u64, u64),
+}
+
+/// A tree that was there before.
+#[derive(Debug)]
+pub(super) struct Base {
+    /// Its record.
+    pub(super) draft: Draft,
+    pub(super) entries: u64,
+    /// Baskets of each branch, where entries are added; none where branches are.
+    pub(super) baskets: Option<Vec<usize>>,
 }
 
 /// A branch as far as it was published.
@@ -59,6 +72,8 @@ pub(super) enum What {
     Plain(BranchSpec),
     /// An object or a part of it: how it streams, which of the object's branches this is, and where these begin in the tree.
     Split(Arc<Plan>, usize, usize),
+    /// A branch that is there, of whatever kind; whether it has baskets.
+    Found(bool),
 }
 
 /// Where a basket is, and its first entry.
@@ -127,6 +142,7 @@ impl TreeState {
             plans,
             entries: 0,
             clusters: Vec::new(),
+            base: None,
             auto_flush: options.auto_flush,
             auto_save: options.auto_save,
             key: None,
@@ -134,6 +150,17 @@ impl TreeState {
             is_open: true,
             saved: (0, 0),
         })
+    }
+
+    /// Baskets that a branch has.
+    pub(super) fn baskets_of(&self, index: usize) -> usize {
+        let before = self.base.as_ref().and_then(|base| base.baskets.as_ref()?.get(index)).copied().unwrap_or(0);
+        before + self.branches.get(index).map_or(0, |branch| branch.baskets.len())
+    }
+
+    /// Whether its record can be written: branches that are added have a value for each entry.
+    pub(super) fn is_whole(&self) -> bool {
+        self.base.as_ref().is_none_or(|base| base.baskets.is_some() || base.entries == self.entries)
     }
 
     /// The branches that the tree's list names: those that are below no other.
@@ -151,7 +178,7 @@ impl What {
     /// The branch that it is below.
     pub(super) fn parent(&self) -> Option<usize> {
         match self {
-            Self::Plain(_) => None,
+            Self::Plain(_) | Self::Found(_) => None,
             Self::Split(_, _, first) => self.split().and_then(|split| split.parent).map(|parent| first + parent),
         }
     }
@@ -159,13 +186,16 @@ impl What {
     /// The part of an object that it is.
     pub(super) fn split(&self) -> Option<&Split> {
         match self {
-            Self::Plain(_) => None,
+            Self::Plain(_) | Self::Found(_) => None,
             Self::Split(plan, index, _) => plan.branches.get(*index),
         }
     }
 
     /// Whether it has baskets.
     pub(super) fn has_data(&self) -> bool {
-        self.split().is_none_or(Split::has_data)
+        match self {
+            Self::Found(has_data) => *has_data,
+            _ => self.split().is_none_or(Split::has_data),
+        }
     }
 }

@@ -266,7 +266,7 @@ impl TreeWriter {
             let start = state.space.append(bytes);
             let directory = state.folder_seek(state.trees[self.index].folder);
             let tree = &state.trees[self.index];
-            let numbers: Vec<usize> = tree.branches.iter().map(|branch| branch.baskets.len()).collect();
+            let numbers: Vec<usize> = (0..tree.branches.len()).map(|index| tree.baskets_of(index)).collect();
             (start, directory, tree.entries, numbers)
         };
         let mut at = start;
@@ -301,15 +301,29 @@ impl TreeWriter {
         }
         tree.entries += rows;
         tree.clusters.push(rows);
-        tree.changed = true;
+        tree.changed = tree.is_whole();
         let (saved_bytes, saved_entries) = tree.saved;
         let is_due = tree.auto_save.is_due(tree.zip_bytes() - saved_bytes, tree.entries - saved_entries);
         Ok(if is_due { self.shared.save(&mut state) } else { Ok(()) })
     }
 
     /// Writes the rows that are kept; the tree is visible to every reader once its file is saved or closed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`flush`](Self::flush); [`Mismatch`](crate::ErrorKind::Mismatch) where branches were added to a tree and were not
+    /// given as many entries as it has: they are not in the tree then.
     pub fn close(mut self) -> Result<()> {
-        self.flush()
+        self.flush()?;
+        let state = self.shared.open_state()?;
+        let tree = &state.trees[self.index];
+        match &tree.base {
+            Some(base) if !tree.is_whole() => {
+                let error = Error::mismatch("branches were added with another number of entries than the tree has");
+                Err(error.wanted(base.entries, tree.entries).in_object(&self.name))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

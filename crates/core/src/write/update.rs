@@ -19,14 +19,10 @@ use crate::tree::{BasketBytes, is_tree};
 impl Shared {
     /// The writer of a file that is there.
     pub(super) fn open(store: Arc<dyn Store>, sink: Box<dyn Sink>, options: WriteOptions) -> Result<Self> {
-        /// Older files have no UUID, and their directories no room for what is written today.
-        const OLDEST: i32 = 30_000;
         let file = File::from_store(store, OpenOptions { session: options.session.clone(), ..OpenOptions::default() })?;
         let header = file.header().clone();
         let there = file.identity().len;
-        if header.version < OLDEST {
-            return Err(file.name(Error::unsupported("files of ROOT 2 can be read, but not updated")));
-        }
+        check_version(&file)?;
         if file.is_recovered() || there < header.end || !is_nothing_behind(&file) {
             let words = "the file was not closed, or was cut: `sapwood recover` brings back what it can";
             return Err(file.name(Error::malformed(words).wanted(header.end, there)));
@@ -138,6 +134,16 @@ impl FileWriter {
     }
 }
 
+/// Refuses files whose directories have no room for what is written today.
+pub(super) fn check_version(file: &File) -> Result<()> {
+    /// Older files have no UUID.
+    const OLDEST: i32 = 30_000;
+    match file.header().version {
+        OLDEST.. => Ok(()),
+        _ => Err(file.name(Error::unsupported("files of ROOT 2 can be read, but not updated"))),
+    }
+}
+
 /// Whether behind the end that the header knows there is nothing but gaps: ROOT leaves one there when it deletes what came last,
 /// and so does a writer that died before its first record was whole.
 fn is_nothing_behind(file: &File) -> bool {
@@ -157,7 +163,7 @@ fn range(key: &Key) -> Range<u64> {
 }
 
 /// The gaps of a file, where its list of free segments is what its records say; else none, and their room stays unused.
-fn gaps(file: &File) -> Result<Vec<Range<u64>>> {
+pub(super) fn gaps(file: &File) -> Result<Vec<Range<u64>>> {
     let end = file.header().end;
     let mut last = u64::from(file.header().begin);
     let mut gaps = Vec::new();

@@ -135,7 +135,7 @@ impl Compiler<'_> {
             return Ok((steps, field(kind)));
         }
         let Detail::Base { version } = element.detail else { return Ok((Vec::new(), None)) };
-        let checksum = (version < 0 && element.max_index[0] != 0).then_some(element.max_index[0] as u32);
+        let checksum = (version < 0 && element.max_index[1] != 0).then_some(element.max_index[1] as u32);
         let Some(info) = self.registry.info(name, Some(version), checksum).cloned() else {
             // An empty class that needs no description still has its frame.
             let (step, kind) = self.opaque(name);

@@ -1,0 +1,67 @@
+//! `sapwood verify`: whether a file is whole.
+
+use std::io::Write;
+
+use sapwood::inspect::verify::{Severity, verify};
+use sapwood::{OpenOptions, Session};
+
+use crate::documents;
+use crate::output::{self, Failure, Outcome};
+
+/// Say whether files are whole: structure, checksums of all payloads, baskets against their index. The exit code is 1 where
+/// anything is damaged.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  sapwood verify events.root\n  sapwood verify --quiet run*.root && echo all whole")]
+pub(crate) struct Arguments {
+    /// One file or more.
+    #[arg(required = true)]
+    files: Vec<String>,
+    /// Show damage only.
+    #[arg(short, long)]
+    quiet: bool,
+    /// Threads that inflate; 0 for all cores.
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
+    let session = Session::with_threads(arguments.threads);
+    let (mut damaged, mut rows) = (false, Vec::new());
+    for path in &arguments.files {
+        let report = verify(path, OpenOptions { session: session.clone(), ..OpenOptions::default() })?;
+        damaged |= report.is_damaged();
+        if arguments.json {
+            rows.push(documents::verify(path, &report));
+            continue;
+        }
+        for finding in &report.findings {
+            if !arguments.quiet || finding.severity == Severity::Damage {
+                writeln!(out, "{path}: {finding}")?;
+            }
+        }
+        if report.left_out > 0 {
+            writeln!(out, "{path}: {} findings more", report.left_out)?;
+        }
+        if !arguments.quiet {
+            writeln!(
+                out,
+                "{path}: {}: {} records, {} gaps of {} bytes, {} baskets of {} trees, {} payloads of {} bytes inflated",
+                if report.is_damaged() { "damaged" } else { "whole" },
+                report.records,
+                report.gaps,
+                report.gap_bytes,
+                report.baskets,
+                report.trees,
+                report.payloads,
+                report.inflated_bytes,
+            )?;
+        }
+    }
+    if arguments.json {
+        output::json(out, &rows.into())?;
+    }
+    if damaged { Err(Failure::Found) } else { Ok(()) }
+}

@@ -1,0 +1,164 @@
+//! What the commands that inspect files find, as JSON documents: for the command line, and for the Python package.
+
+use sapwood::inspect::Complaint;
+use sapwood::inspect::doctor::{Diagnosis, Reading, TreeDiagnosis};
+use sapwood::inspect::layout::{BranchLayout, ClusterLayout, Extent, Layout};
+use sapwood::inspect::optimize::{BranchSizes, Optimization, Sizing};
+use sapwood::inspect::plan::{Cost, Reader};
+use sapwood::inspect::verify::{Finding, Report};
+use serde_json::{Value, json};
+
+use crate::{commands, output};
+
+/// A layout as JSON. Each basket: first entry, one past the last, offset, stored bytes.
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// let file = sapwood::File::open(path)?;
+/// let layout = sapwood::inspect::layout::Layout::of(&*file.tree("t")?);
+/// println!("{}", sapwood_cli::documents::layout(&layout)["clusters"]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn layout(layout: &Layout) -> Value {
+    let branch = |(place, branch): (usize, &BranchLayout)| {
+        let extent = |basket: &Extent| json!([basket.entries.start, basket.entries.end, basket.at, basket.bytes]);
+        json!({
+            "path": branch.path, "class": branch.class, "type": branch.type_name, "entries": branch.entries,
+            "num_baskets": branch.baskets, "embedded": branch.embedded, "zip_bytes": branch.zip_bytes,
+            "tot_bytes": branch.tot_bytes, "min_bytes": branch.min_bytes, "median_bytes": branch.median_bytes,
+            "max_bytes": branch.max_bytes, "baskets_per_cluster": branch.per_cluster, "spanning": branch.spanning,
+            "baskets": layout.baskets_of(place).iter().map(extent).collect::<Vec<_>>(),
+        })
+    };
+    let cluster = |cluster: &ClusterLayout| {
+        json!({
+            "entries": [cluster.entries.start, cluster.entries.end], "num_baskets": cluster.baskets,
+            "zip_bytes": cluster.bytes, "span": [cluster.span.start, cluster.span.end],
+            "contiguity": cluster.contiguity(),
+        })
+    };
+    json!({
+        "tree": layout.tree, "cycle": layout.cycle, "entries": layout.entries, "file_bytes": layout.file_bytes,
+        "zip_bytes": layout.zip_bytes(), "tot_bytes": layout.tot_bytes(), "has_clusters": layout.has_clusters,
+        "branches": layout.branches.iter().enumerate().map(branch).collect::<Vec<_>>(),
+        "clusters": layout.clusters.iter().map(cluster).collect::<Vec<_>>(),
+    })
+}
+
+/// A diagnosis as JSON.
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// use sapwood::inspect::{doctor::diagnose, plan::Reader};
+/// let reader = Reader::default();
+/// let diagnosis = diagnose(&sapwood::File::open(path)?, None, &reader)?;
+/// println!("{}", sapwood_cli::documents::doctor(path, &diagnosis, &reader)["rewrite"]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn doctor(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Value {
+    let complaint = |complaint: &Complaint| json!({ "trouble": complaint.trouble.as_str(), "words": complaint.words });
+    let cost = |cost: &Cost| {
+        json!({
+            "requests": cost.requests, "windows": cost.windows, "backward": cost.backward, "bytes": cost.bytes, "baskets": cost.baskets,
+            "wanted_bytes": cost.wanted_bytes, "seconds": output::number(cost.seconds(reader)),
+        })
+    };
+    let tree = |tree: &TreeDiagnosis| {
+        let reading = |reading: &Reading| {
+            json!({
+                "reading": reading.kind.as_str(), "branches": reading.branches, "now": cost(&reading.now),
+                "good": cost(&reading.good),
+            })
+        };
+        json!({
+            "tree": tree.path, "entries": tree.layout.entries, "zip_bytes": tree.layout.zip_bytes(),
+            "complaints": tree.complaints.iter().map(complaint).collect::<Vec<_>>(),
+            "readings": tree.readings.iter().map(reading).collect::<Vec<_>>(), "options": tree.options,
+        })
+    };
+    json!({
+        "file": path, "healthy": diagnosis.is_healthy(),
+        "complaints": diagnosis.complaints.iter().map(complaint).collect::<Vec<_>>(),
+        "trees": diagnosis.trees.iter().map(tree).collect::<Vec<_>>(), "rewrite": commands::doctor::rewrites(path, diagnosis),
+    })
+}
+
+/// A diagnosis in plain words, as `sapwood doctor` prints it.
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// use sapwood::inspect::{doctor::diagnose, plan::Reader};
+/// let reader = Reader::default();
+/// let diagnosis = diagnose(&sapwood::File::open(path)?, None, &reader)?;
+/// print!("{}", sapwood_cli::documents::doctor_words(path, &diagnosis, &reader));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn doctor_words(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> String {
+    let mut out = Vec::new();
+    // Writing to memory cannot fail.
+    let _ = commands::doctor::words(path, diagnosis, reader, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// A report as JSON.
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// let report = sapwood::inspect::verify::verify(path, Default::default())?;
+/// println!("{}", sapwood_cli::documents::verify(path, &report)["findings"]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn verify(path: &str, report: &Report) -> Value {
+    let row = |finding: &Finding| {
+        json!({
+            "severity": finding.severity.as_str(), "message": finding.message, "object": finding.object,
+            "basket": finding.basket, "offset": finding.offset, "expected": finding.expected, "found": finding.found,
+        })
+    };
+    json!({
+        "file": path, "damaged": report.is_damaged(), "findings": report.findings.iter().map(row).collect::<Vec<_>>(),
+        "left_out": report.left_out, "records": report.records, "gaps": report.gaps, "gap_bytes": report.gap_bytes,
+        "payloads": report.payloads, "inflated_bytes": report.inflated_bytes, "baskets": report.baskets,
+        "trees": report.trees,
+    })
+}
+
+/// Sizes of baskets as JSON: as they are, as ROOT would choose them, and as they follow from each cluster's rows.
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// use sapwood::inspect::optimize::{MAX_MEMORY, MIN_COMPRESSION, optimize_baskets};
+/// let tree = sapwood::File::open(path)?.tree("t")?;
+/// let sizes = optimize_baskets(&tree, MAX_MEMORY, MIN_COMPRESSION);
+/// println!("{}", sapwood_cli::documents::optimization(&sizes)["ours"]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn optimization(sizes: &Optimization) -> Value {
+    let branch = |branch: &BranchSizes| {
+        json!({
+            "path": branch.path, "now": branch.now, "root": branch.root.basket_bytes, "ours": branch.ours,
+            "root_resets_compression": branch.root.resets_compression,
+        })
+    };
+    let sizing = |sizing: &Sizing| {
+        json!({
+            "requests": sizing.full.requests, "bytes": sizing.full.bytes, "baskets": sizing.full.baskets,
+            "backward": sizing.full.backward, "overhead_bytes": sizing.overhead_bytes,
+            "memory_bytes": sizing.memory_bytes,
+        })
+    };
+    json!({
+        "branches": sizes.branches.iter().map(branch).collect::<Vec<_>>(), "now": sizing(&sizes.now),
+        "root": sizing(&sizes.root), "ours": sizing(&sizes.ours),
+    })
+}

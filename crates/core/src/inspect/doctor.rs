@@ -1,0 +1,236 @@
+//! What is wrong with a file's layout, what that costs its readers, and how to mend it.
+
+use std::ops::Range;
+
+use super::ideal::{self, BASKET_BYTES, CLUSTER_BYTES};
+use super::layout::Layout;
+use super::plan::{Cost, Reader, plan};
+use super::symptoms::{self, Complaint, Trouble};
+use crate::error::{Error, Result};
+use crate::file::File;
+use crate::tree::Tree;
+
+/// What a doctor says of a file.
+#[derive(Clone, Debug)]
+pub struct Diagnosis {
+    /// What is wrong with the file itself.
+    pub complaints: Vec<Complaint>,
+    /// Its trees, the newest cycle of each.
+    pub trees: Vec<TreeDiagnosis>,
+}
+
+impl Diagnosis {
+    /// Whether nothing is wrong.
+    pub fn is_healthy(&self) -> bool {
+        self.complaints.is_empty() && self.trees.iter().all(|tree| tree.complaints.is_empty())
+    }
+}
+
+/// What a doctor says of a tree.
+#[derive(Clone, Debug)]
+pub struct TreeDiagnosis {
+    /// Path of the tree.
+    pub path: String,
+    /// What is wrong, what costs most first.
+    pub complaints: Vec<Complaint>,
+    /// What readings cost.
+    pub readings: Vec<Reading>,
+    /// Options of `sapwood rewrite` that mend it; none where nothing is to be mended.
+    pub options: Vec<String>,
+    /// What it was found in.
+    pub layout: Layout,
+}
+
+/// A way to read the tree, and what it costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Which.
+    pub kind: ReadingKind,
+    /// Paths of the branches; none where it is all of them.
+    pub branches: Vec<String>,
+    /// As the file is.
+    pub now: Cost,
+    /// As it would be in a good layout: clusters of 64 MiB before compression and at most a window stored, a basket of up to
+    /// 512 KiB for each branch in each, side by side.
+    pub good: Cost,
+}
+
+/// The readings that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadingKind {
+    /// All branches, all entries.
+    Full,
+    /// The three branches with the most bytes, all entries.
+    ThreeColumns,
+    /// All branches; 10 of 50 equal slices of the entries, the same in each file of that many entries.
+    Fifth,
+}
+
+impl ReadingKind {
+    /// The reading in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full read",
+            Self::ThreeColumns => "three columns",
+            Self::Fifth => "20 % of the entries",
+        }
+    }
+}
+
+/// Diagnoses a file, or one tree of it. Only metadata is read.
+///
+/// # Errors
+///
+/// [`NotFound`](crate::ErrorKind::NotFound) where there is no such tree; those of [`File::tree`] where it was named. Trees that
+/// cannot be opened are complained of where none was.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::inspect::doctor::diagnose;
+/// use sapwood::inspect::plan::Reader;
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// let diagnosis = diagnose(&sapwood::File::open(path)?, None, &Reader::default())?;
+/// assert!(diagnosis.is_healthy()); // it is small: whatever its layout, one request reads it
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn diagnose(file: &File, tree: Option<&str>, reader: &Reader) -> Result<Diagnosis> {
+    let mut complaints = symptoms::of_file(file);
+    let mut trees = Vec::new();
+    if let Some(path) = tree {
+        let tree = file.tree(path)?;
+        trees.push(diagnose_tree(path, &tree, reader));
+        return Ok(Diagnosis { complaints, trees });
+    }
+    let mut keys = file.keys(true)?;
+    keys.retain(|found| matches!(&*found.key.class, "TTree" | "TNtuple" | "TNtupleD"));
+    keys.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
+    keys.dedup_by(|a, b| a.path == b.path);
+    keys.sort_by_key(|found| found.key.seek_key);
+    for found in keys {
+        match file.tree_at(&found.key) {
+            Ok(tree) => trees.push(diagnose_tree(&found.path, &tree, reader)),
+            Err(error) => complaints.push(unreadable(&found.path, &error)),
+        }
+    }
+    Ok(Diagnosis { complaints, trees })
+}
+
+fn unreadable(path: &str, error: &Error) -> Complaint {
+    let words = format!("the tree {path:?} cannot be opened ({}): `sapwood verify` says more", error.message());
+    Complaint { trouble: Trouble::Unreadable, words }
+}
+
+/// Diagnoses one tree.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::inspect::doctor::diagnose_tree;
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// let tree = sapwood::File::open(path)?.tree("t")?;
+/// let diagnosis = diagnose_tree("t", &tree, &Default::default());
+/// assert_eq!(diagnosis.readings[0].now.requests, 1);
+/// assert!(diagnosis.options.is_empty());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn diagnose_tree(path: &str, tree: &Tree, reader: &Reader) -> TreeDiagnosis {
+    let layout = Layout::of(tree);
+    let readings = readings(&layout, reader);
+    let complaints = symptoms::of_tree(tree, &layout, &readings, reader);
+    let options = options(&complaints);
+    TreeDiagnosis { path: path.to_owned(), complaints, readings, options, layout }
+}
+
+/// Compares what readings cost in a layout with what they would cost in a good one.
+pub(super) fn readings(layout: &Layout, reader: &Reader) -> Vec<Reading> {
+    let now: Vec<Range<u64>> = layout.clusters.iter().map(|cluster| cluster.entries.clone()).collect();
+    let good = ideal::clusters(layout, reader);
+    let baskets = ideal::by_cluster(&ideal::spreads(layout), &good, BASKET_BYTES);
+    let all = [0..layout.entries];
+    let fifth = fifth(layout.entries);
+    let largest = largest(layout);
+    let compare = |kind, wanted: &dyn Fn(usize) -> bool, entries: &[Range<u64>], branches: Vec<String>| Reading {
+        kind,
+        branches,
+        now: plan(&layout.baskets, &now, wanted, entries, reader),
+        good: plan(&baskets, &good, wanted, entries, reader),
+    };
+    let names = largest.iter().map(|&branch| layout.branches[branch].path.clone()).collect();
+    vec![
+        compare(ReadingKind::Full, &|_| true, &all, Vec::new()),
+        compare(ReadingKind::ThreeColumns, &|branch| largest.contains(&branch), &all, names),
+        compare(ReadingKind::Fifth, &|_| true, &fifth, Vec::new()),
+    ]
+}
+
+/// The three branches with the most stored bytes, by their place in the layout.
+fn largest(layout: &Layout) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..layout.branches.len()).collect();
+    places.sort_by_key(|&place| std::cmp::Reverse(layout.branches[place].zip_bytes));
+    places.truncate(3);
+    places
+}
+
+/// 10 of 50 equal slices of the entries, in a fixed order that looks like none.
+fn fifth(entries: u64) -> Vec<Range<u64>> {
+    const SLICES: u64 = 50;
+    // 17 has no divisor in common with 50: ten different slices, far from each other and nowhere periodic in clusters.
+    let mut taken: Vec<u64> = (0..10).map(|n| (3 + n * n * 17 + n * 6) % SLICES).collect();
+    taken.sort_unstable();
+    taken.dedup();
+    for slice in 0..SLICES {
+        if taken.len() == 10 {
+            break;
+        }
+        if !taken.contains(&slice) {
+            taken.push(slice);
+        }
+    }
+    taken.sort_unstable();
+    let slice = |n| ideal::entries_at(entries, n, SLICES)..ideal::entries_at(entries, n + 1, SLICES);
+    taken.into_iter().map(slice).filter(|slice| !slice.is_empty()).collect()
+}
+
+/// What `sapwood rewrite` is to be told.
+fn options(complaints: &[Complaint]) -> Vec<String> {
+    let has = |troubles: &[Trouble]| complaints.iter().any(|complaint| troubles.contains(&complaint.trouble));
+    let mut options = Vec::new();
+    if has(&[
+        Trouble::NoClusters,
+        Trouble::SmallClusters,
+        Trouble::LargeClusters,
+        Trouble::SpanningBaskets,
+        Trouble::SmallBaskets,
+        Trouble::ManyBranches,
+    ]) {
+        options.extend(["--cluster-bytes".to_owned(), CLUSTER_BYTES.to_string()]);
+    }
+    if has(&[Trouble::SmallBaskets, Trouble::ManyBranches, Trouble::HugeBasket, Trouble::SpanningBaskets]) {
+        options.extend(["--basket-bytes".to_owned(), BASKET_BYTES.to_string()]);
+    }
+    if has(&[Trouble::UselessCompression, Trouble::SlowCompression]) {
+        options.extend(["--compression".to_owned(), "zstd:5".to_owned()]);
+    }
+    if has(&[Trouble::ScatteredClusters, Trouble::BackwardSeeks, Trouble::FarCounters]) {
+        options.extend(["--order".to_owned(), "entry".to_owned()]);
+    }
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fifth_is_a_fifth() {
+        for entries in [50, 1_000, 12_345, u64::MAX / 64] {
+            let slices = fifth(entries);
+            assert_eq!(slices.len(), 10);
+            let sum: u64 = slices.iter().map(|slice| slice.end - slice.start).sum();
+            assert!(sum.abs_diff(entries / 5) <= 10, "{sum} of {entries}");
+            assert!(slices.windows(2).all(|pair| pair[0].end <= pair[1].start));
+        }
+        assert!(fifth(0).is_empty());
+    }
+}

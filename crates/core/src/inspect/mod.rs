@@ -1,0 +1,16 @@
+//! INSPECTION: how a file is laid out, what that costs its readers, and whether it is whole.
+//!
+//! Everything here reads metadata and plans; only [`verify`](verify::verify) reads what the file holds.
+
+mod counters;
+pub mod doctor;
+mod ideal;
+pub mod layout;
+pub mod optimize;
+pub mod picture;
+pub mod plan;
+mod symptoms;
+pub mod verify;
+pub mod walk;
+
+pub use symptoms::{Complaint, Trouble};

@@ -1,0 +1,363 @@
+//! A layout as a picture: entries to the right, offsets in the file downwards, one colour a branch.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use super::layout::Layout;
+use super::symptoms::bytes;
+use crate::error::{Error, ErrorKind, Result};
+
+/// More marks make pictures that no viewer opens; baskets that fall together at a coarser grid become one.
+const MOST_MARKS: usize = 20_000;
+/// More lines hide what is between them.
+const MOST_LINES: usize = 400;
+/// Branches that the legend names: those with the most bytes.
+const LEGEND: usize = 20;
+/// Size of the plot.
+const WIDTH: u32 = 1000;
+const HEIGHT: u32 = 640;
+/// Room around it.
+const LEFT: u32 = 80;
+const TOP: u32 = 40;
+const RIGHT: u32 = 260;
+const BOTTOM: u32 = 40;
+
+/// Red, green, blue.
+type Colour = [u8; 3];
+
+/// A picture of a layout.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::inspect::layout::Layout;
+/// use sapwood::inspect::picture::Picture;
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// let tree = sapwood::File::open(path)?.tree("t")?;
+/// let picture = Picture::of(&Layout::of(&tree));
+/// assert!(picture.to_svg().starts_with("<svg "));
+/// assert!(picture.to_png()?.starts_with(b"\x89PNG"));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Picture {
+    title: String,
+    entries: u64,
+    file_bytes: u64,
+    marks: Vec<Mark>,
+    /// Where clusters begin.
+    lines: Vec<u32>,
+    legend: Vec<(String, Colour)>,
+    others: usize,
+}
+
+/// Baskets that fall together.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    x: u32,
+    y: u32,
+    width: u32,
+    height: u32,
+    colour: Colour,
+}
+
+impl Picture {
+    /// Draws a layout.
+    pub fn of(layout: &Layout) -> Self {
+        let mut order: Vec<usize> = (0..layout.branches.len()).collect();
+        order.sort_by_key(|&place| std::cmp::Reverse(layout.branches[place].zip_bytes));
+        let mut colours = vec![[0; 3]; layout.branches.len()];
+        for (rank, &place) in order.iter().enumerate() {
+            colours[place] = colour(rank);
+        }
+        let mut marks = marks(layout, &colours, 1);
+        let mut step = 2;
+        while marks.len() > MOST_MARKS {
+            marks = self::marks(layout, &colours, step);
+            step *= 2;
+        }
+        let mut lines: Vec<u32> = layout
+            .clusters
+            .iter()
+            .skip(1)
+            .map(|cluster| scaled(cluster.entries.start, layout.entries, WIDTH))
+            .collect();
+        lines.dedup();
+        if lines.len() > MOST_LINES {
+            lines.clear();
+        }
+        let named = order.iter().take(LEGEND).map(|&place| (layout.branches[place].path.clone(), colours[place]));
+        Self {
+            title: format!(
+                "{};{}: {} entries, {} clusters, {} baskets of {} branches",
+                layout.tree,
+                layout.cycle,
+                layout.entries,
+                layout.clusters.len(),
+                layout.baskets.len(),
+                layout.branches.len()
+            ),
+            entries: layout.entries,
+            file_bytes: layout.file_bytes,
+            marks,
+            lines,
+            legend: named.collect(),
+            others: layout.branches.len().saturating_sub(LEGEND),
+        }
+    }
+
+    /// How many marks it has: bounded, whatever the tree.
+    pub fn marks(&self) -> usize {
+        self.marks.len()
+    }
+
+    /// As SVG, with axes and legend.
+    pub fn to_svg(&self) -> String {
+        let (width, height) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
+        let mut svg = String::new();
+        let mut put = |text: std::fmt::Arguments<'_>| {
+            // Writing to a string cannot fail.
+            let _ = svg.write_fmt(text);
+        };
+        put(format_args!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
+             font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n\
+             <text x=\"{LEFT}\" y=\"24\" font-size=\"14\">{}</text>\n",
+            escaped(&self.title)
+        ));
+        for line in &self.lines {
+            let x = LEFT + line;
+            put(format_args!("<path d=\"M{x} {TOP}v{HEIGHT}\" stroke=\"#ccc\" stroke-width=\"1\"/>\n"));
+        }
+        put(format_args!("<g shape-rendering=\"crispEdges\">\n"));
+        for mark in &self.marks {
+            let Mark { x, y, width, height, colour } = *mark;
+            let (x, y, colour) = (LEFT + x, TOP + y, hex(colour));
+            put(format_args!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{colour}\"/>\n"));
+        }
+        put(format_args!(
+            "</g>\n<rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" stroke=\"#000\"/>\n"
+        ));
+        for tick in 0..=4_u32 {
+            let (x, y) = (LEFT + WIDTH * tick / 4, TOP + HEIGHT * tick / 4);
+            let entry = super::ideal::entries_at(self.entries, tick.into(), 4);
+            let offset = super::ideal::entries_at(self.file_bytes, tick.into(), 4);
+            let (below, before) = (TOP + HEIGHT + 18, LEFT - 6);
+            put(format_args!("<text x=\"{x}\" y=\"{below}\" text-anchor=\"middle\">{entry}</text>\n"));
+            put(format_args!("<text x=\"{before}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", y + 4, bytes(offset)));
+        }
+        let (middle, below) = (LEFT + WIDTH / 2, TOP + HEIGHT + 34);
+        put(format_args!("<text x=\"{middle}\" y=\"{below}\" text-anchor=\"middle\">entry</text>\n"));
+        let side = TOP + HEIGHT / 2;
+        put(format_args!(
+            "<text x=\"14\" y=\"{side}\" text-anchor=\"middle\" transform=\"rotate(-90 14 {side})\">offset in the file</text>\n"
+        ));
+        let left = LEFT + WIDTH + 16;
+        for (row, (name, colour)) in self.legend.iter().enumerate() {
+            let y = TOP + 20 * row as u32;
+            let (colour, name) = (hex(*colour), escaped(&shortened(name)));
+            put(format_args!("<rect x=\"{left}\" y=\"{y}\" width=\"12\" height=\"12\" fill=\"{colour}\"/>\n"));
+            put(format_args!("<text x=\"{}\" y=\"{}\">{name}</text>\n", left + 18, y + 11));
+        }
+        if self.others > 0 {
+            let y = TOP + 20 * self.legend.len() as u32 + 11;
+            put(format_args!("<text x=\"{left}\" y=\"{y}\">and {} others</text>\n", self.others));
+        }
+        put(format_args!("</svg>\n"));
+        svg
+    }
+
+    /// As PNG: the marks and the lines, without words.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](ErrorKind::Io) where there is no memory for it.
+    pub fn to_png(&self) -> Result<Vec<u8>> {
+        const EDGE: u32 = 8;
+        let (width, height) = (WIDTH + 2 * EDGE, HEIGHT + 2 * EDGE);
+        // A byte before each row says that it is not filtered.
+        let row_bytes = 1 + 3 * width as usize;
+        let mut rows = vec![0xff; row_bytes * height as usize];
+        rows.iter_mut().step_by(row_bytes).for_each(|filter| *filter = 0);
+        let mut fill = |x: u32, y: u32, wide: u32, high: u32, colour: Colour| {
+            for y in y..(y + high).min(height) {
+                let start = y as usize * row_bytes + 1;
+                let row = rows.get_mut(start + 3 * x as usize..start + 3 * (x + wide).min(width) as usize);
+                row.unwrap_or_default().as_chunks_mut::<3>().0.fill(colour);
+            }
+        };
+        for line in &self.lines {
+            fill(EDGE + line, EDGE, 1, HEIGHT, [0xcc; 3]);
+        }
+        for mark in &self.marks {
+            fill(EDGE + mark.x, EDGE + mark.y, mark.width, mark.height, mark.colour);
+        }
+        for (x, y, wide, high) in [
+            (EDGE - 1, EDGE - 1, WIDTH + 2, 1),
+            (EDGE - 1, EDGE + HEIGHT, WIDTH + 2, 1),
+            (EDGE - 1, EDGE - 1, 1, HEIGHT + 2),
+            (EDGE + WIDTH, EDGE - 1, 1, HEIGHT + 2),
+        ] {
+            fill(x, y, wide, high, [0; 3]);
+        }
+        let mut compressor = libdeflater::Compressor::new(libdeflater::CompressionLvl::default());
+        let mut packed = vec![0; compressor.zlib_compress_bound(rows.len())];
+        let length = compressor
+            .zlib_compress(&rows, &mut packed)
+            .map_err(|_| Error::new(ErrorKind::Io, "a picture could not be packed"))?;
+        packed.truncate(length);
+        let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
+        let mut head = [width.to_be_bytes(), height.to_be_bytes()].concat();
+        head.extend([8, 2, 0, 0, 0]); // eight bits, red, green and blue, nothing special
+        chunk(&mut png, b"IHDR", &head);
+        chunk(&mut png, b"IDAT", &packed);
+        chunk(&mut png, b"IEND", &[]);
+        Ok(png)
+    }
+}
+
+/// Appends one chunk of a PNG.
+fn chunk(png: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {
+    png.extend((data.len() as u32).to_be_bytes());
+    let start = png.len();
+    png.extend(kind);
+    png.extend(data);
+    png.extend(libdeflater::crc32(&png[start..]).to_be_bytes());
+}
+
+/// One mark for all baskets that cover the same cells of a grid with cells of `step` points; the largest gives the colour.
+fn marks(layout: &Layout, colours: &[Colour], step: u32) -> Vec<Mark> {
+    let mut cells: HashMap<[u32; 4], (u64, usize)> = HashMap::new();
+    let down = |point: u32| point / step * step;
+    for basket in &layout.baskets {
+        let x = down(scaled(basket.entries.start, layout.entries, WIDTH - 1));
+        let y = down(scaled(basket.at, layout.file_bytes, HEIGHT - 1));
+        let right = scaled(basket.entries.end, layout.entries, WIDTH).max(x + step).min(WIDTH);
+        let end = scaled(basket.at.saturating_add(basket.bytes), layout.file_bytes, HEIGHT).max(y + step).min(HEIGHT);
+        let cell = [x, y, down(right + step - 1).min(WIDTH), down(end + step - 1).min(HEIGHT)];
+        let held = cells.entry(cell).or_insert((0, basket.branch));
+        if basket.bytes > held.0 {
+            *held = (basket.bytes, basket.branch);
+        }
+    }
+    let mut cells: Vec<_> = cells.into_iter().collect();
+    // Large ones first, so that none is hidden; and in one order, so that the same file gives the same picture.
+    let area = |cell: &[u32; 4]| u64::from(cell[2] - cell[0]) * u64::from(cell[3] - cell[1]);
+    cells.sort_by_key(|(cell, _)| (std::cmp::Reverse(area(cell)), *cell));
+    let mark = |([x, y, right, end], (_, branch)): ([u32; 4], (u64, usize))| Mark {
+        x,
+        y,
+        width: right - x,
+        height: end - y,
+        colour: colours.get(branch).copied().unwrap_or_default(),
+    };
+    cells.into_iter().map(mark).collect()
+}
+
+/// A part of a whole in points.
+fn scaled(part: u64, whole: u64, points: u32) -> u32 {
+    let part = u128::from(part.min(whole)) * u128::from(points) / u128::from(whole.max(1));
+    u32::try_from(part).unwrap_or(points).min(points)
+}
+
+/// Colours that differ from those of their neighbours: steps of the golden angle around the wheel, in turn dark and light.
+fn colour(rank: usize) -> Colour {
+    let hue = (rank as f64 * 137.507_764) % 360.0;
+    let (saturation, light) = (0.65, [0.45, 0.62, 0.35][rank % 3]);
+    let chroma = (1.0 - f64::abs(2.0 * light - 1.0)) * saturation;
+    let second = chroma * (1.0 - f64::abs((hue / 60.0) % 2.0 - 1.0));
+    let (red, green, blue) = match hue as u32 / 60 {
+        0 => (chroma, second, 0.0),
+        1 => (second, chroma, 0.0),
+        2 => (0.0, chroma, second),
+        3 => (0.0, second, chroma),
+        4 => (second, 0.0, chroma),
+        _ => (chroma, 0.0, second),
+    };
+    [red, green, blue].map(|part| ((part + light - chroma / 2.0) * 255.0) as u8)
+}
+
+fn hex([red, green, blue]: Colour) -> String {
+    format!("#{red:02x}{green:02x}{blue:02x}")
+}
+
+/// The end of a path that is too long for the legend.
+fn shortened(name: &str) -> String {
+    const LONGEST: usize = 34;
+    let count = name.chars().count();
+    if count <= LONGEST {
+        name.to_owned()
+    } else {
+        format!("…{}", name.chars().skip(count - LONGEST).collect::<String>())
+    }
+}
+
+fn escaped(text: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    text.chars().map(plain).collect::<String>().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::{BranchLayout, Extent};
+    use super::*;
+
+    /// As many branches, each with as many baskets, all over the file.
+    fn layout(branches: usize, baskets: usize) -> Layout {
+        let branch = |id| BranchLayout {
+            id,
+            path: format!("<b&{id}>"),
+            class: "TBranch".into(),
+            type_name: None,
+            entries: 10 * baskets as u64,
+            baskets,
+            embedded: 0,
+            tot_bytes: 1,
+            zip_bytes: 1,
+            min_bytes: 1,
+            median_bytes: 1,
+            max_bytes: 1,
+            per_cluster: 1.0,
+            spanning: 0,
+        };
+        let extent = |branch: usize, basket: usize| Extent {
+            branch,
+            entries: 10 * basket as u64..10 * basket as u64 + 10,
+            at: ((branch * 7919 + basket * 104_729) % (branches * baskets)) as u64 * 100,
+            bytes: 100,
+        };
+        Layout {
+            tree: "t".into(),
+            cycle: 1,
+            entries: 10 * baskets as u64,
+            file_bytes: (branches * baskets * 100) as u64,
+            has_clusters: false,
+            branches: (0..branches).map(branch).collect(),
+            clusters: Vec::new(),
+            baskets: (0..branches).flat_map(|b| (0..baskets).map(move |n| extent(b, n))).collect(),
+        }
+    }
+
+    #[test]
+    fn marks_are_bounded_whatever_the_tree() {
+        let small = Picture::of(&layout(3, 4));
+        assert_eq!(small.marks(), 12);
+        let large = Picture::of(&layout(10_000, 30));
+        assert!(large.marks() <= MOST_MARKS && large.marks() > 1_000, "{}", large.marks());
+        assert!(large.to_svg().len() < 3_000_000);
+        assert!(large.to_svg().contains("and 9980 others"));
+    }
+
+    #[test]
+    fn names_cannot_break_the_svg() {
+        let svg = Picture::of(&layout(1, 1)).to_svg();
+        assert!(svg.contains("&lt;b&amp;0&gt;") && !svg.contains("<b&"));
+    }
+
+    #[test]
+    fn an_empty_tree_has_a_picture() {
+        let picture = Picture::of(&Layout { baskets: Vec::new(), entries: 0, ..layout(0, 0) });
+        assert_eq!(picture.marks(), 0);
+        assert!(picture.to_png().unwrap().ends_with(b"IEND\xaeB`\x82"));
+    }
+}

@@ -1,0 +1,230 @@
+//! Objects that are copied from file to file, or moved within one, whether or not anybody understands them.
+//!
+//! Source: `TTreeCloner`, for baskets that are copied as they are.
+
+use std::sync::Arc;
+
+use super::amend::each_branch;
+use super::append::in_order;
+use super::file::FileWriter;
+use super::shared::State;
+use crate::container::{BIG_FILE, Key};
+use crate::error::{Error, Result};
+use crate::file::{File, is_directory, split_cycle};
+use crate::schema::{Datum, Draft};
+use crate::tree::{BasketBytes, Tree, is_tree};
+
+impl FileWriter {
+    /// Copies an object, a tree with its baskets, or a directory with all below it, from another file or from this one as it
+    /// was when it was opened. `to` is the new path; directories on the way are made. Payloads are copied as they are, so that
+    /// classes that nobody knows are copied, too; their descriptions come along.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) where an object gets another name and
+    /// nobody knows its class.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::schema::Draft;
+    /// use sapwood::write::{FileWriter, WriteOptions};
+    /// # let place = |name: &str| std::env::temp_dir().join(name);
+    /// let mut file = FileWriter::recreate(place("sapwood-copy-1.root"), WriteOptions::default())?;
+    /// file.write("a/note", Draft::new("TNamed").with("fName", "note").with("fTitle", "42"))?;
+    /// file.close()?;
+    /// let from = sapwood::File::open(place("sapwood-copy-1.root"))?;
+    /// let mut file = FileWriter::recreate(place("sapwood-copy-2.root"), WriteOptions::default())?;
+    /// file.copy(&from, "a", "b/c")?;
+    /// file.close()?;
+    /// assert!(sapwood::File::open(place("sapwood-copy-2.root"))?.object("b/c/note").is_ok());
+    /// # for name in ["sapwood-copy-1.root", "sapwood-copy-2.root"] { std::fs::remove_file(place(name)).ok(); }
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn copy(&mut self, file: &File, from: &str, to: &str) -> Result<()> {
+        let key = file.key(from)?;
+        self.copy_key(file, &key, to.trim_matches('/'), true)
+    }
+
+    /// Gives an object another name or directory. Baskets of a tree stay where they are.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`copy`](Self::copy) and [`remove`](Self::remove); [`Exists`](crate::ErrorKind::Exists) where a directory would go
+    /// into itself.
+    pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
+        let Some(file) = self.shared.before.clone() else {
+            return Err(self.shared.placed(Error::mismatch("only what was in a file before can be moved")));
+        };
+        let (from, to) = (from.trim_matches('/'), to.trim_matches('/'));
+        if to == from || to.starts_with(&format!("{from}/")) {
+            let words = format!("{from:?} cannot go to {to:?}");
+            return Err(self.shared.placed(Error::new(crate::ErrorKind::Exists, words)));
+        }
+        let key = file.key(from)?;
+        self.copy_key(&file, &key, to, false)?;
+        self.remove_keeping_baskets(from)
+    }
+
+    fn copy_key(&mut self, file: &File, key: &Key, to: &str, with_baskets: bool) -> Result<()> {
+        if is_directory(&key.class) {
+            self.mkdir(to)?;
+            let mut keys = file.keys_of(key)?;
+            // The oldest first, so that cycles keep their order.
+            keys.sort_by_key(|key| key.cycle);
+            return keys
+                .iter()
+                .try_for_each(|below| self.copy_key(file, below, &format!("{to}/{}", below.name), with_baskets));
+        }
+        let shared = Arc::clone(&self.shared);
+        let mut state = shared.open_state()?;
+        let (folder, name) = shared.folder_of(&mut state, to)?;
+        let is_renamed = name != &*key.name;
+        if !is_tree(&key.class) && !is_renamed {
+            return self.copy_record(&mut state, file, key, folder);
+        }
+        let draft = file.draft_at(key);
+        let mut draft = match draft {
+            Ok(draft) => draft,
+            Err(_) if !is_tree(&key.class) && name.len() == key.name.len() => {
+                return self.copy_record(&mut state, file, &Key { name: name.into(), ..key.clone() }, folder);
+            }
+            Err(error) => return Err(error.in_object(to)),
+        };
+        if is_renamed && matches!(draft.member("fName"), Some(Datum::Text(known)) if *known == key.name) {
+            draft.set("fName", name);
+        }
+        if is_tree(&key.class) && with_baskets {
+            let tree = file.tree_at(key)?;
+            self.copy_baskets(&mut state, file, &tree, folder, &mut draft)?;
+        }
+        shared.write_object(&mut state, folder, name, &key.title, &Arc::new(draft), None).map(drop)
+    }
+
+    /// Copies a record as it is.
+    fn copy_record(&self, state: &mut State, file: &File, from: &Key, folder: usize) -> Result<()> {
+        let shared = &self.shared;
+        let start = from.seek_key.saturating_add(u64::from(from.keylen));
+        let stored = file.read_raw(&[start..start.saturating_add(u64::from(from.stored_bytes()))])?;
+        let stored = stored.first().map_or(&[][..], |bytes| bytes);
+        let key = shared.key(state, &from.class, &from.name, &from.title);
+        let cycle = state.folders[folder].next_cycle(&from.name)?;
+        let key = Key { cycle, pid_offset: from.pid_offset, ..key };
+        // References in the payload count from the key's first byte.
+        if key.clone().sized(0).keylen != from.keylen {
+            let payload = file.draft_at(from)?;
+            let name = Arc::clone(&from.name);
+            return shared.write_object(state, folder, &name, &from.title, &Arc::new(payload), None).map(drop);
+        }
+        let key = shared.put_stored(state, folder, key, from.objlen as usize, stored)?;
+        state.folders[folder].add(key);
+        state.describe(file.infos()?.into_iter().map(Arc::new));
+        Ok(())
+    }
+
+    /// Copies the baskets of a tree as they are, in the order in which they stand, and tells its record where they went.
+    fn copy_baskets(
+        &self,
+        state: &mut State,
+        file: &File,
+        tree: &Tree,
+        folder: usize,
+        draft: &mut Draft,
+    ) -> Result<()> {
+        /// Bytes that are in memory at a time.
+        const STEP_BYTES: u64 = 16 << 20;
+        let mut baskets: Vec<(u64, u32, usize, usize)> = Vec::new();
+        for (index, branch) in in_order(tree).into_iter().enumerate() {
+            for (number, basket) in branch.baskets().iter().enumerate() {
+                if let BasketBytes::Stored { seek, nbytes } = basket.bytes {
+                    baskets.push((seek, nbytes, index, number));
+                }
+            }
+            if !branch.file_name.is_empty() {
+                return Err(Error::unsupported("its baskets are in another file").in_object(&branch.path));
+            }
+        }
+        baskets.sort_unstable();
+        let mut seeks: Vec<Vec<(usize, u64)>> = vec![Vec::new(); tree.branches().len()];
+        let directory = state.folder_seek(folder);
+        let mut rest = &baskets[..];
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let many = rest.iter().take_while(|basket| {
+                let fits = bytes == 0 || bytes + u64::from(basket.1) <= STEP_BYTES;
+                bytes += u64::from(basket.1);
+                fits
+            });
+            let (step, behind) = rest.split_at(many.count());
+            rest = behind;
+            let ranges: Vec<_> = step.iter().map(|&(seek, nbytes, ..)| seek..seek + u64::from(nbytes)).collect();
+            let mut records: Vec<Vec<u8>> = file.read_raw(&ranges)?.iter().map(|record| record.to_vec()).collect();
+            let start = state.space.append(records.iter().map(|record| record.len() as u64).sum());
+            let mut at = start;
+            for (record, &(seek, _, index, number)) in records.iter_mut().zip(step) {
+                place(record, at, directory).map_err(|error| file.name(error.at(seek)))?;
+                if let Some(seeks) = seeks.get_mut(index) {
+                    seeks.push((number, at));
+                }
+                at += record.len() as u64;
+            }
+            let parts: Vec<&[u8]> = records.iter().map(Vec::as_slice).collect();
+            self.shared.place(start, &parts).inspect_err(|_| state.space.give_up(start..at))?;
+        }
+        let mut index = 0;
+        each_branch(draft, &mut |branch| {
+            for &(number, seek) in seeks.get(index).into_iter().flatten() {
+                set_seek(branch, number, seek);
+            }
+            index += 1;
+        });
+        Ok(())
+    }
+
+    /// Deletes keys, and leaves the baskets of trees: others name them now.
+    fn remove_keeping_baskets(&mut self, path: &str) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        let state = &mut *state;
+        let (folder, text) = path.rsplit_once('/').unwrap_or(("", path));
+        let missing = || self.shared.placed(Error::not_found(format!("no key {path:?}")));
+        let folder = self.shared.find_folder(state, folder, false)?.ok_or_else(missing)?;
+        let (name, cycle) = split_cycle(text);
+        let mut keys: Vec<Key> = state.folders[folder].named(name, cycle).cloned().collect();
+        if cycle.is_none() && keys.len() > 1 {
+            keys.sort_by_key(|key| key.cycle);
+            keys.drain(..keys.len() - 1);
+        }
+        state.folders[folder].remove(&keys);
+        state.forget(folder, &keys);
+        for key in keys {
+            state.space.give_up(key.seek_key..key.seek_key + u64::from(key.nbytes));
+        }
+        Ok(())
+    }
+}
+
+/// Writes the words of a basket's key that its place decides.
+fn place(record: &mut [u8], at: u64, directory: u64) -> Result<()> {
+    let key = Key::read(record)?;
+    let is_wide = key.version > 1000;
+    let words = match (is_wide, record.len()) {
+        (true, 34..) => [at.to_be_bytes(), (directory | u64::from(key.pid_offset) << 48).to_be_bytes()].concat(),
+        (false, 26..) if at <= BIG_FILE && directory <= BIG_FILE => {
+            [(at as u32).to_be_bytes(), (directory as u32).to_be_bytes()].concat()
+        }
+        _ => return Err(Error::unsupported("a basket of an old file has no room for an offset of 64 bits")),
+    };
+    record[18..18 + words.len()].copy_from_slice(&words);
+    Ok(())
+}
+
+/// Says where a basket is, in the type that the record has for it.
+fn set_seek(branch: &mut Draft, number: usize, seek: u64) {
+    let Some(Datum::Numbers(kind, bytes)) = branch.member_mut("fBasketSeek") else { return };
+    let wide = kind.bytes();
+    let Some(word) = bytes.get_mut(number * wide..(number + 1) * wide) else { return };
+    match wide {
+        8 => word.copy_from_slice(&(seek as i64).to_ne_bytes()),
+        _ => word.copy_from_slice(&(seek as i32).to_ne_bytes()),
+    }
+}

@@ -1,0 +1,229 @@
+//! Small files with bytes changed and cut off at every length: verification finds what has a checksum, and never panics.
+
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use bytes::Bytes;
+use sapwood::codec::Scratch;
+use sapwood::column::Number;
+use sapwood::container::Record;
+use sapwood::inspect::doctor::diagnose;
+use sapwood::inspect::optimize::{MAX_MEMORY, MIN_COMPRESSION, optimize_baskets};
+use sapwood::inspect::picture::Picture;
+use sapwood::inspect::plan::Reader;
+use sapwood::inspect::verify::{Report, Severity, verify, verify_file, verify_store};
+use sapwood::inspect::walk::Walk;
+use sapwood::io::{MemorySink, MemoryStore};
+use sapwood::schema::Draft;
+use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+use sapwood::{File, OpenOptions, Session};
+
+fn options() -> OpenOptions {
+    static SESSION: LazyLock<Session> = LazyLock::new(|| Session::with_threads(1));
+    OpenOptions { session: SESSION.clone(), ..OpenOptions::default() }
+}
+
+fn check(bytes: &[u8]) -> Report {
+    let store = Arc::new(MemoryStore::new("changed.root", Bytes::copy_from_slice(bytes)));
+    verify_store(store, options()).expect("memory can be read")
+}
+
+fn data(name: &str) -> Vec<u8> {
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)).expect("a file")
+}
+
+/// A tree of three clusters in a folder, and a text.
+fn written(compression: &str) -> Vec<u8> {
+    let sink = Arc::new(MemorySink::default());
+    let how = WriteOptions {
+        compression: Some(compression.parse().expect("a codec")),
+        session: Session::with_threads(1),
+        reproducible: true,
+        ..WriteOptions::default()
+    };
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "written.root", how).expect("a file");
+    let specs = vec![
+        BranchSpec::number("x", Number::F64),
+        BranchSpec::counter("n"),
+        BranchSpec::jagged("v", Number::F32, "n"),
+        BranchSpec::text("s"),
+    ];
+    let options = TreeOptions { auto_flush: sapwood::write::Every::Entries(100), ..TreeOptions::default() };
+    let mut tree = file.tree("folder/tree", specs, options).expect("a tree");
+    let x: Vec<u8> = (0..300).flat_map(|e| f64::from(e / 7).to_ne_bytes()).collect();
+    let ends: Vec<i64> = (0..300)
+        .scan(0, |end, e| {
+            Some({
+                *end += e % 4;
+                *end
+            })
+        })
+        .collect();
+    let items: Vec<u8> = (0..450).flat_map(|k| (k as f32 / 8.0).to_ne_bytes()).collect();
+    let text_ends: Vec<i64> = (1..=300).map(|e| 8 * e).collect();
+    let texts = b"the text".repeat(300);
+    let rows =
+        [("x", Values::Numbers(&x)), ("v", Values::Lists(&ends, &items)), ("s", Values::Texts(&text_ends, &texts))];
+    tree.extend(&rows).expect("rows");
+    file.save().expect("a save");
+    tree.close().expect("the end of a tree");
+    file.write("note", Draft::new("TObjString").with("fString", "a note")).expect("an object");
+    file.close().expect("the end of a file");
+    sink.to_bytes().to_vec()
+}
+
+/// Compressed blocks: place of the bytes behind their header, and what they hold.
+fn blocks(bytes: &[u8]) -> Vec<(std::ops::Range<usize>, Vec<u8>)> {
+    let store = Arc::new(MemoryStore::new("whole.root", Bytes::copy_from_slice(bytes)));
+    let file = File::from_store(store, options()).expect("a file");
+    let mut found = Vec::new();
+    for placed in Walk::new(&file) {
+        let Record::Key(key) = placed.record else { continue };
+        if key.is_compressed() {
+            let start = placed.at as usize + usize::from(key.keylen);
+            let payload = &bytes[start..start + key.stored_bytes() as usize];
+            for block in sapwood::codec::blocks(payload, key.objlen as usize) {
+                let block = block.expect("a block");
+                let mut holds = vec![0; block.unsealed.len()];
+                block.inflate(payload, &mut holds, &mut Scratch::default()).expect("what is whole");
+                found.push((start + block.stored.start..start + block.stored.end, holds));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn what_was_written_here_and_by_root_is_whole() {
+    for setting in ["zlib:0", "zlib:1", "lz4:4", "zstd:5", "lzma:3"] {
+        let report = check(&written(setting));
+        assert!(report.findings.iter().all(|found| found.severity == Severity::Note), "{:?}", report.findings);
+        assert_eq!((report.trees, report.baskets), (1, 12), "{setting}");
+    }
+    for name in ["plain.root", "baskets.root"] {
+        let report = check(&data(name));
+        assert!(report.findings.is_empty(), "{name}: {:?}", report.findings);
+        assert!(report.baskets >= 9 && report.records > report.baskets, "{name}: {report:?}");
+    }
+}
+
+#[test]
+fn every_changed_byte_under_a_checksum_is_found() {
+    for setting in ["zlib:1", "lz4:4", "lzma:3"] {
+        let mut bytes = written(setting);
+        let whole = blocks(&bytes);
+        let places: Vec<usize> = whole.iter().flat_map(|(place, _)| place.clone()).collect();
+        assert!(places.len() > 500, "{setting}: {}", places.len());
+        for at in places {
+            for flip in if setting == "lzma:3" { &[0xff][..] } else { &[0xff, 0x01] } {
+                bytes[at] ^= *flip;
+                // Some bits at the end of a stream of deflate or LZMA belong to nothing: all that counts is the same
+                // without them, and no checksum covers them.
+                if !check(&bytes).is_damaged() {
+                    assert!(setting != "lz4:4", "byte {at} changed by {flip:#x}");
+                    assert_eq!(blocks(&bytes), whole, "{setting}: byte {at} changed by {flip:#x}");
+                }
+                bytes[at] ^= *flip;
+            }
+        }
+        assert!(!check(&bytes).is_damaged());
+    }
+}
+
+#[test]
+fn every_cut_is_found() {
+    for bytes in [data("plain.root"), written("zlib:1"), written("lz4:4")] {
+        for length in 0..bytes.len() {
+            assert!(check(&bytes[..length]).is_damaged(), "cut to {length} of {}", bytes.len());
+        }
+    }
+}
+
+/// All that plans by what a file says of itself.
+fn look_at(bytes: &[u8]) {
+    let store = Arc::new(MemoryStore::new("changed.root", Bytes::copy_from_slice(bytes)));
+    let Ok(file) = File::from_store(store, options()) else { return };
+    if let Ok(diagnosis) = diagnose(&file, None, &Reader::default()) {
+        diagnosis.trees.iter().for_each(|tree| assert!(Picture::of(&tree.layout).marks() <= tree.layout.baskets.len()));
+    }
+    for key in file.keys(true).unwrap_or_default() {
+        if let Ok(tree) = file.tree_at(&key.key) {
+            optimize_baskets(&tree, MAX_MEMORY, MIN_COMPRESSION);
+        }
+    }
+}
+
+#[test]
+fn no_change_makes_it_panic() {
+    for (bytes, step) in [(data("plain.root"), 1), (written("zlib:1"), 1), (data("baskets.root"), 997)] {
+        let mut changed = bytes.clone();
+        for at in (0..bytes.len()).step_by(step) {
+            changed[at] ^= 0xff;
+            check(&changed);
+            if at % 7 == 0 {
+                look_at(&changed);
+            }
+            changed[at] ^= 0xff;
+        }
+    }
+}
+
+#[test]
+fn baskets_in_the_wrong_place_are_found() {
+    // Two baskets of a raw file change places: all is well formed, and nothing is where its index says.
+    let bytes = data("plain.root");
+    let store = Arc::new(MemoryStore::new("plain.root", Bytes::copy_from_slice(&bytes)));
+    let file = File::from_store(store, options()).expect("a file");
+    let baskets: Vec<_> = Walk::new(&file)
+        .filter_map(|placed| match &placed.record {
+            Record::Key(key) if &*key.class == "TBasket" => Some((placed.at as usize, key.nbytes as usize)),
+            _ => None,
+        })
+        .collect();
+    let (first, second) = baskets
+        .iter()
+        .enumerate()
+        .find_map(|(i, a)| baskets[i + 1..].iter().find(|b| a.1 == b.1).map(|b| (*a, *b)))
+        .expect("two of one length");
+    let mut changed = bytes.clone();
+    changed[first.0..first.0 + first.1].copy_from_slice(&bytes[second.0..second.0 + second.1]);
+    changed[second.0..second.0 + second.1].copy_from_slice(&bytes[first.0..first.0 + first.1]);
+    let report = check(&changed);
+    let damaged: Vec<_> = report.findings.iter().filter(|found| found.severity == Severity::Damage).collect();
+    assert_eq!(damaged.len(), 2, "{:?}", report.findings);
+    assert!(damaged.iter().all(|found| found.basket.is_some() && found.object.is_some()));
+}
+
+#[test]
+fn many_threads_find_what_one_does() {
+    let mut bytes = written("lz4:4");
+    for at in blocks(&bytes).into_iter().flat_map(|(place, _)| place).step_by(50) {
+        bytes[at] ^= 1;
+    }
+    let one = check(&bytes);
+    let store = Arc::new(MemoryStore::new("changed.root", Bytes::copy_from_slice(&bytes)));
+    let session = Session::with_threads(3);
+    let file = File::from_store(store, OpenOptions { session, ..OpenOptions::default() });
+    match file {
+        Ok(file) => assert_eq!(verify_file(&file), one),
+        Err(_) => assert!(one.is_damaged()),
+    }
+}
+
+/// Real files, where they are: none makes it panic, and none that opens is damaged.
+#[test]
+fn files_of_the_corpus_are_whole() {
+    let Some(corpus) = std::env::var_os("SAPWOOD_CORPUS") else { return };
+    let mut seen = 0;
+    for entry in std::fs::read_dir(corpus).expect("the corpus") {
+        let path = entry.expect("a file").path();
+        if path.extension().is_none_or(|extension| extension != "root") || File::open(&path).is_err() {
+            continue;
+        }
+        seen += 1;
+        let report = verify(&path, options()).expect("a file that can be read");
+        let damage: Vec<_> = report.findings.iter().filter(|found| found.severity == Severity::Damage).collect();
+        assert!(damage.is_empty(), "{}: {damage:?}", path.display());
+    }
+    assert!(seen > 0);
+}

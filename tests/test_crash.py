@@ -1,0 +1,209 @@
+"""Writers that are killed at random moments: every file opens, here and in real ROOT, with all that was saved; what was committed
+comes back.
+
+``SAPWOOD_KILLS`` says how many times; ``make torture`` kills a thousand.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import random
+import shutil
+import signal
+import struct
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rootrun import root
+
+sapwood = pytest.importorskip("sapwood")
+ak = pytest.importorskip("awkward")
+
+KILLS = int(os.environ.get("SAPWOOD_KILLS", "21"))
+ROWS = 2_000
+
+
+@dataclasses.dataclass
+class Hit:
+    x: float
+    adc: np.int32
+
+
+@dataclasses.dataclass
+class Event:
+    number: int
+    name: str
+    hits: list[Hit]
+
+
+def rows(kind: str, start: int) -> dict[str, Any]:
+    number = np.arange(start, start + ROWS)
+    if kind == "flat":
+        return {"number": number, "noise": np.random.default_rng(start).random(ROWS), "square": (number * number) % 1000}
+    if kind == "jagged":
+        return {"number": number, "hits": ak.unflatten(np.arange((number % 5).sum(), dtype="f4"), number % 5), "name": [f"e{i}" for i in number]}
+    hits = ak.unflatten(ak.zip({"x": np.arange((number % 3).sum()) / 2, "adc": np.arange((number % 3).sum())}), number % 3)
+    return {"event": ak.zip({"number": number, "name": [f"e{i}" for i in number], "hits": hits}, depth_limit=1)}
+
+
+def write(path: Path, kind: str, update: bool, tell: int) -> None:
+    """Writes until it is killed; says what is saved and what is committed as soon as it is."""
+    types = {"flat": {"number": "i8", "noise": "f8", "square": "i8"}, "jagged": {"number": "i8", "hits": "var * float32", "name": "string"}}
+    opened = sapwood.update(path) if update else sapwood.recreate(path, compression="zlib:1")
+    tree = opened.mktree(f"deep/{kind}", types.get(kind, {"event": Event}), auto_flush=700, auto_save="200 kB" if kind == "flat" else 0)
+    opened.save()
+    os.write(tell, struct.pack("qq", 0, 0))
+    start = saved = 0
+    while True:
+        tree.extend(rows(kind, start))
+        start += ROWS
+        committed = start // 700 * 700
+        if start % (3 * ROWS) == 0:
+            opened.save()  # what is left over is a cluster of its own
+            saved = committed = start
+            tree.flush()
+        os.write(tell, struct.pack("qq", saved, max(saved, committed - 700)))
+        if start > 100 * ROWS:
+            time.sleep(60)
+
+
+def entries(path: Path, kind: str) -> int:
+    """Entries of the tree; all values are what they should be."""
+    with sapwood.open(path) as file:
+        if f"deep/{kind}" not in file:
+            return 0
+        tree = file[f"deep/{kind}"]
+        for branch in tree.branches:
+            if not branch.branches:
+                branch.array()
+        number = tree["number"].array(library="np") if tree.num_entries else []
+        assert (number == np.arange(tree.num_entries)).all() if len(number) else True
+        return int(tree.num_entries)
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, str, int, int]]:
+    """Files of writers that were killed: path, kind, entries saved and committed."""
+    folder = tmp_path_factory.mktemp("killed")
+    chance = random.Random(7)
+    with sapwood.recreate(folder / "before.root") as file:
+        file["old"] = {"x": np.arange(1000)}
+        for k in range(30):
+            file[f"note{k}"] = "x" * 200
+    with sapwood.update(folder / "before.root") as file:
+        for k in range(0, 30, 2):
+            del file[f"note{k}"]
+    found = []
+    for turn in range(KILLS):
+        kind, update = ("flat", "jagged", "object")[turn % 3], turn % 2 == 1
+        path = folder / f"{turn}.root"
+        if update:
+            shutil.copy(folder / "before.root", path)
+        hear, tell = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                write(path, kind, update, tell)
+            finally:
+                os._exit(3)
+        os.close(tell)
+        heard, wanted = b"", chance.choice([1, 2, 4, 7, 8, 12])  # most after the second save
+        while len(heard) < 16 * wanted and (more := os.read(hear, 16)):
+            heard += more
+        time.sleep(chance.random() * 0.02)
+        os.kill(child, signal.SIGKILL)
+        assert os.waitpid(child, 0)[1] == signal.SIGKILL, "the writer ended before it was killed"
+        while more := os.read(hear, 4096):
+            heard += more
+        os.close(hear)
+        saved, committed = struct.unpack("qq", heard[-16:]) if heard else (0, 0)
+        found.append((path, kind, saved, committed))
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_what_was_saved_is_there_and_what_was_committed_comes_back(killed: list[tuple[Path, str, int, int]]) -> None:
+    longer = 0
+    for path, kind, saved, committed in killed:
+        before = entries(path, kind)
+        assert before >= saved, f"{path}: {before} entries, and {saved} were saved"
+        copy = path.with_suffix(".recovered.root")
+        shutil.copy(path, copy)
+        told = sapwood.recover(copy, dry_run=True)
+        assert copy.read_bytes() == path.read_bytes()
+        found = sapwood.recover(copy)
+        assert found == told and found.left == []
+        now = entries(copy, kind)
+        assert now >= max(before, committed), f"{path}: {now} entries, and {committed} were committed"
+        longer += now > before
+        assert sapwood.verify(copy) == [], path
+        with sapwood.update(copy) as file:
+            file["more"] = "the next job"
+        assert entries(copy, kind) == now
+    assert longer > len(killed) // 4, "hardly anything was committed and not saved: the test would not see it lost"
+
+
+def test_real_root_reads_them_all(killed: list[tuple[Path, str, int, int]]) -> None:
+    lines = """
+found = {}
+for path in sys.argv[1:]:
+    name, kind = path.split("=")
+    file = ROOT.TFile(name)
+    tree = file.Get("deep/" + kind)
+    if not tree:
+        found[path] = [0, 0]
+        continue
+    read = sum(tree.GetEntry(i) > 0 for i in range(tree.GetEntries()))
+    found[path] = [tree.GetEntries(), read]
+answer(found)
+"""
+    wanted = {}
+    for path, kind, saved, _ in killed[:200]:
+        wanted[f"{path}={kind}"] = saved
+        copy = path.with_suffix(".recovered.root")
+        if copy.exists():
+            wanted[f"{copy}={kind}"] = entries(copy, kind)
+    for path, (there, read) in root(lines, *wanted).items():
+        assert there == read >= wanted[path], path
+
+
+def test_a_killed_root_is_recovered(tmp_path: Path) -> None:
+    """Real ROOT dies behind an AutoSave: its own recovery gives the entries of that, ours those of all whole clusters."""
+    path = tmp_path / "killed.root"
+    lines = """
+import os
+file = ROOT.TFile(sys.argv[1], "RECREATE")
+tree = ROOT.TTree("tree", "")
+from array import array
+x, n, y = array("i", [0]), array("i", [0]), array("f", 10 * [0])
+v = ROOT.std.vector("double")()
+tree.Branch("x", x, "x/I"); tree.Branch("n", n, "n/I"); tree.Branch("y", y, "y[n]/F"); tree.Branch("v", v)
+tree.SetAutoFlush(100); tree.SetAutoSave(0)
+for i in range(1050):
+    x[0] = i; n[0] = i % 7 if i > 500 else i % 3
+    v.clear()
+    for k in range(i % 4): v.push_back(i / 2)
+    for k in range(n[0]): y[k] = i
+    tree.Fill()
+    if i == 420: tree.AutoSave("SaveSelf")
+file.Flush()
+os.kill(os.getpid(), 9)
+"""
+    with pytest.raises(AssertionError):
+        root(lines, path)
+    found = sapwood.recover(path)
+    assert found.trees == {"tree": (421, 1000)} or found.trees == {"tree": (400, 1000)}, found
+    with sapwood.open(path) as file:
+        assert file["tree/x"].array(library="np").tolist() == list(range(1000))
+        assert file["tree/y"].array()[999].tolist() == [999.0] * (999 % 7)
+    lines = """
+file = ROOT.TFile(sys.argv[1])
+tree = file.Get("tree")
+answer([[tree.GetEntry(i) > 0 and tree.x, list(tree.y)[: tree.n], list(tree.v)] for i in range(tree.GetEntries())])
+"""
+    rows = root(lines, path)
+    assert [row[0] for row in rows] == list(range(1000)) and rows[998][1] == [998.0] * (998 % 7)
