@@ -11,7 +11,7 @@ use std::io::Write;
 
 use clap::{Parser, Subcommand};
 
-use commands::{cp, doctor, dump, layout, ls, map, mkdir, recover, rewrite, rm, scan, show, verify};
+use commands::{cp, doctor, dump, layout, ls, makeproject, map, mkdir, recover, rewrite, rm, scan, show, verify};
 
 /// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
@@ -28,6 +28,7 @@ enum Command {
     Show(show::Arguments),
     Scan(scan::Arguments),
     Dump(dump::Arguments),
+    Makeproject(makeproject::Arguments),
     Layout(layout::Arguments),
     Doctor(doctor::Arguments),
     Verify(verify::Arguments),
@@ -68,6 +69,7 @@ where
         Command::Show(arguments) => show::run(arguments, out),
         Command::Scan(arguments) => scan::run(arguments, out),
         Command::Dump(arguments) => dump::run(arguments, out),
+        Command::Makeproject(arguments) => makeproject::run(arguments, out),
         Command::Layout(arguments) => layout::run(arguments, out),
         Command::Doctor(arguments) => doctor::run(arguments, out),
         Command::Verify(arguments) => verify::run(arguments, out),

@@ -5,12 +5,14 @@
 pub mod codec;
 pub mod column;
 pub mod container;
+pub mod entry;
 mod error;
 mod file;
 pub mod inspect;
 pub mod io;
 pub mod memory;
 mod object;
+pub mod project;
 pub mod read;
 pub mod schema;
 mod session;
@@ -18,7 +20,10 @@ pub mod tree;
 pub mod wire;
 pub mod write;
 
+pub use entry::Entry;
 pub use error::{Error, ErrorKind, Place, Result};
 pub use file::{File, KeyPath, OpenOptions};
 pub use object::{Items, Members, Object, Value};
+#[cfg(feature = "derive")]
+pub use sapwood_derive::Entry;
 pub use session::Session;

@@ -13,6 +13,7 @@ from sapwood.inspection import doctor, verify
 from sapwood.iteration import Report
 from sapwood.many import concatenate, iterate
 from sapwood.model import Model
+from sapwood.project import makeproject
 from sapwood.recovery import Recovered, recover
 from sapwood.rewriting import rewrite
 from sapwood.tree import Tree
@@ -38,6 +39,7 @@ __all__ = [
     "doctor",
     "errors",
     "iterate",
+    "makeproject",
     "objects",
     "open",
     "recover",

@@ -12,6 +12,8 @@ Capsule: TypeAlias = Any
 def command(args: Sequence[str]) -> int:
     """Runs the command line; gives its exit code."""
 
+def makeproject(path: str, language: str, classes: Sequence[str]) -> str:
+    """Source code of the classes that a file describes."""
 def recover(
     path: str | PathLike[str], dry_run: bool
 ) -> tuple[list[str], list[tuple[str, int, int]], list[str], int, bool]: ...

@@ -59,6 +59,17 @@ mod _core {
         })
     }
 
+    /// Source code of the classes that a file describes.
+    #[pyfunction]
+    fn makeproject(py: Python<'_>, path: String, language: &str, classes: Vec<String>) -> PyResult<String> {
+        errors::run(py, || {
+            let infos = sapwood::File::open(&path)?.infos()?;
+            let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
+            sapwood::project::makeproject(&infos, language.parse()?, &classes)
+                .map_err(|error| error.in_file(path.as_str()))
+        })
+    }
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))

@@ -5,6 +5,7 @@ pub(crate) mod doctor;
 pub(crate) mod dump;
 pub(crate) mod layout;
 pub(crate) mod ls;
+pub(crate) mod makeproject;
 pub(crate) mod map;
 pub(crate) mod mkdir;
 pub(crate) mod recover;

@@ -308,7 +308,7 @@ fn member(registry: &Registry, element: &Element, depth: u32) -> Result<Member> 
         (Detail::Base { version }, _) => {
             let base =
                 class_of(registry, (&element.name, Some(*version).filter(|&version| version > 0), None), depth + 1)?;
-            return Ok(Member { name, kind: Type::Object(base), is_base: true });
+            return Ok(Member { name, kind: Type::Object(base), is_base: true, was: Vec::new() });
         }
         (_, code) if code > 0 && code <= LAST_NUMBER => Type::Number(number()?),
         (_, code) if code > ARRAY && code <= ARRAY + LAST_NUMBER => Type::Array(number()?, element.extents.clone()),
@@ -325,7 +325,7 @@ fn member(registry: &Registry, element: &Element, depth: u32) -> Result<Member> 
         }
         _ => return Err(wrong()),
     };
-    Ok(Member { name, kind, is_base: false })
+    Ok(Member { name, kind, is_base: false, was: Vec::new() })
 }
 
 fn of_name(registry: &Registry, name: &TypeName, depth: u32) -> Result<Type> {

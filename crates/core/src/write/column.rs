@@ -113,6 +113,16 @@ impl Column {
         }
     }
 
+    /// Whether all members have as many values as their objects, and lists end with what they hold. [`check`](Self::check) looks
+    /// at each value, this only at the last.
+    pub(super) fn is_level(&self) -> bool {
+        match self {
+            Self::Numbers(width, bytes) => bytes.len().is_multiple_of((*width).max(1)),
+            Self::Lists(ends, items) => ends.last().copied().unwrap_or(0) == items.len() as u64 && items.is_level(),
+            Self::Record(len, columns) => columns.iter().all(|column| column.len() == *len && column.is_level()),
+        }
+    }
+
     /// Adds the values of another column of the same type.
     pub(super) fn append(&mut self, more: &Self) {
         match (self, more) {
@@ -131,13 +141,13 @@ impl Column {
     }
 
     /// What consecutive lists hold.
-    pub(super) fn span(ends: &[u64], rows: &Range<usize>) -> Range<usize> {
+    pub(crate) fn span(ends: &[u64], rows: &Range<usize>) -> Range<usize> {
         let end = |row: usize| row.checked_sub(1).and_then(|row| ends.get(row)).copied().unwrap_or(0) as usize;
         end(rows.start)..end(rows.end)
     }
 
     /// Bytes of memory that consecutive values take.
-    pub(super) fn bytes_of(&self, rows: &Range<usize>) -> usize {
+    pub(crate) fn bytes_of(&self, rows: &Range<usize>) -> usize {
         match self {
             Self::Numbers(width, _) => width * rows.len(),
             Self::Lists(ends, items) => 8 * rows.len() + items.bytes_of(&Self::span(ends, rows)),

@@ -9,6 +9,7 @@ mod branch;
 mod clustering;
 mod column;
 mod copy;
+mod direct;
 mod file;
 mod folder;
 mod model;

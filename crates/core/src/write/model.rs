@@ -61,7 +61,7 @@ pub struct Class {
 }
 
 /// A base or a member of a class.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Member {
     /// The name; of a base that of its class.
     pub name: Arc<str>,
@@ -69,6 +69,15 @@ pub struct Member {
     pub kind: Type,
     /// Whether it is a base.
     pub is_base: bool,
+    /// Names that it had before: under them it is found in files that are older.
+    pub was: Vec<Arc<str>>,
+}
+
+/// Names that it had before are no part of what it is.
+impl PartialEq for Member {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.kind == other.kind && self.is_base == other.is_base
+    }
 }
 
 impl Type {
@@ -178,14 +187,24 @@ impl Class {
     /// The same with a member more.
     #[must_use]
     pub fn member(mut self, name: impl Into<Arc<str>>, kind: Type) -> Self {
-        self.members.push(Member { name: name.into(), kind, is_base: false });
+        self.members.push(Member { name: name.into(), kind, is_base: false, was: Vec::new() });
         self
     }
 
     /// The same with a base more.
     #[must_use]
     pub fn base(mut self, class: Arc<Self>) -> Self {
-        self.members.push(Member { name: Arc::clone(&class.name), kind: Type::Object(class), is_base: true });
+        let name = Arc::clone(&class.name);
+        self.members.push(Member { name, kind: Type::Object(class), is_base: true, was: Vec::new() });
+        self
+    }
+
+    /// The same, its last base or member known under another name before.
+    #[must_use]
+    pub fn was(mut self, name: &str) -> Self {
+        if let Some(member) = self.members.last_mut() {
+            member.was.push(name.into());
+        }
         self
     }
 

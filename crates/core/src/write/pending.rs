@@ -55,6 +55,11 @@ impl Pending {
         self.objects.as_ref()
     }
 
+    /// The same, for more.
+    pub(super) fn objects_mut(&mut self) -> Option<&mut Column> {
+        self.objects.as_mut()
+    }
+
     /// Adds values that were checked.
     pub(super) fn append(&mut self, values: &Values<'_>) {
         match values {

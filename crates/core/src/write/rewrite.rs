@@ -78,7 +78,7 @@ impl FileWriter {
         let kept = kept(&tree, how).map_err(within)?;
         let branches: Vec<&Branch> =
             in_order(&tree).into_iter().filter(|branch| kept.contains(top(&tree, branch))).collect();
-        check(&branches).map_err(within)?;
+        check(&branches, tree.entries).map_err(within)?;
         let ranges = match &how.entries {
             None => vec![0..tree.entries],
             Some(ranges) => ranges.clone(),
@@ -187,13 +187,15 @@ fn kept(tree: &Tree, how: &Rewrite) -> Result<HashSet<Arc<str>>> {
 }
 
 /// Refuses what cannot be moved as bytes.
-fn check(branches: &[&Branch]) -> Result<()> {
+fn check(branches: &[&Branch], entries: u64) -> Result<()> {
     for branch in branches {
         if !branch.file_name.is_empty() {
             return Err(Error::unsupported("its baskets are in another file").in_object(&branch.path));
         }
-        if branch.first_entry != 0 {
-            return Err(Error::unsupported("it does not begin with the tree's first entry").in_object(&branch.path));
+        let range = branch.entry_range();
+        if branch.has_data() && (range.start != 0 && range.end > range.start || range.end != entries) {
+            let words = "a branch with other entries than its tree cannot be cut into clusters";
+            return Err(Error::unsupported(words).wanted(entries, range.end).in_object(&branch.path));
         }
     }
     Ok(())

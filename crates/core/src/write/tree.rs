@@ -79,8 +79,8 @@ pub struct TreeWriter {
     compression: Compression,
     basket_bytes: usize,
     clustering: Clustering,
-    pending: Vec<Pending>,
-    rows: usize,
+    pub(super) pending: Vec<Pending>,
+    pub(super) rows: usize,
 }
 
 /// Rows of all branches that wait.
@@ -92,7 +92,7 @@ impl Waiting for Rows<'_> {
     }
 
     fn bytes(&self, rows: usize) -> usize {
-        self.0.specs.iter().zip(&self.0.pending).map(|(spec, pending)| pending.bytes_of(spec, &(0..rows))).sum()
+        self.0.waiting_bytes(rows)
     }
 }
 
@@ -135,6 +135,16 @@ impl TreeWriter {
             }
         }
         self.rows += rows;
+        self.write_whole()
+    }
+
+    /// Bytes in memory of the first rows that wait.
+    pub(super) fn waiting_bytes(&self, rows: usize) -> usize {
+        self.specs.iter().zip(&self.pending).map(|(spec, pending)| pending.bytes_of(spec, &(0..rows))).sum()
+    }
+
+    /// Writes the clusters that are whole.
+    pub(super) fn write_whole(&mut self) -> Result<()> {
         loop {
             let mut clustering = self.clustering.clone();
             let next = clustering.next(&Rows(self));

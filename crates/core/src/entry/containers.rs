@@ -1,0 +1,168 @@
+//! Strings, lists, maps and pointers as entries.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, Hash};
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Entry, EntryClass};
+use crate::write::{Class, Column, Type};
+
+/// Appends what a list holds, and ends it.
+#[inline]
+fn push_list(column: &mut Column, items: impl FnOnce(&mut Column)) {
+    if let Column::Lists(ends, column) = column {
+        items(column);
+        ends.push(column.len() as u64);
+    }
+}
+
+/// What a list holds; none where there is no such list.
+#[inline]
+fn list(column: &Column, row: usize) -> Option<(&Column, Range<usize>)> {
+    match column {
+        Column::Lists(ends, items) if row < ends.len() => Some((items, Column::span(ends, &(row..row + 1)))),
+        _ => None,
+    }
+}
+
+impl Entry for String {
+    fn kind() -> Type {
+        Type::Text
+    }
+
+    fn push_to(&self, column: &mut Column) {
+        push_list(column, |bytes| u8::push_all(self.as_bytes(), bytes));
+    }
+
+    /// Bytes that are no UTF-8 count as Latin-1: ROOT gives no encoding.
+    fn from_row(column: &Column, row: usize) -> Self {
+        let Some((Column::Numbers(_, bytes), span)) = list(column, row) else { return Self::new() };
+        crate::wire::text(bytes.get(span).unwrap_or_default())
+    }
+
+    fn absent() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Entry> Entry for Vec<T> {
+    fn kind() -> Type {
+        Type::vector(T::kind())
+    }
+
+    fn push_to(&self, column: &mut Column) {
+        push_list(column, |items| T::push_all(self, items));
+    }
+
+    fn from_row(column: &Column, row: usize) -> Self {
+        list(column, row).map_or_else(Self::new, |(items, span)| T::from_rows(items, span))
+    }
+
+    fn absent() -> Self {
+        Self::new()
+    }
+}
+
+fn push_pairs<'m, K: Entry + 'm, V: Entry + 'm>(column: &mut Column, pairs: impl Iterator<Item = (&'m K, &'m V)>) {
+    push_list(column, |column| {
+        let Column::Record(len, columns) = column else { return };
+        let [keys, values] = columns.as_mut_slice() else { return };
+        for (key, value) in pairs {
+            key.push_to(keys);
+            value.push_to(values);
+            *len += 1;
+        }
+    });
+}
+
+fn pairs<K: Entry, V: Entry, M: FromIterator<(K, V)> + Default>(column: &Column, row: usize) -> M {
+    match list(column, row) {
+        Some((Column::Record(_, columns), span)) => {
+            span.map(|row| (super::member(columns, 0, row), super::member(columns, 1, row))).collect()
+        }
+        _ => M::default(),
+    }
+}
+
+impl<K: Entry + Ord, V: Entry> Entry for BTreeMap<K, V> {
+    fn kind() -> Type {
+        Type::map(K::kind(), V::kind())
+    }
+
+    fn push_to(&self, column: &mut Column) {
+        push_pairs(column, self.iter());
+    }
+
+    fn from_row(column: &Column, row: usize) -> Self {
+        pairs(column, row)
+    }
+
+    fn absent() -> Self {
+        Self::new()
+    }
+}
+
+impl<K: Entry + Ord + Hash, V: Entry, S: BuildHasher + Default> Entry for HashMap<K, V, S> {
+    fn kind() -> Type {
+        Type::map(K::kind(), V::kind())
+    }
+
+    /// In the order of the keys, as a `std::map` has them.
+    fn push_to(&self, column: &mut Column) {
+        let mut sorted: Vec<(&K, &V)> = self.iter().collect();
+        sorted.sort_unstable_by(|one, other| one.0.cmp(other.0));
+        push_pairs(column, sorted.into_iter());
+    }
+
+    fn from_row(column: &Column, row: usize) -> Self {
+        pairs(column, row)
+    }
+
+    fn absent() -> Self {
+        Self::default()
+    }
+}
+
+impl<T: EntryClass> Entry for Option<T> {
+    fn kind() -> Type {
+        Type::Pointer(T::class())
+    }
+
+    fn push_to(&self, column: &mut Column) {
+        push_list(column, |objects| self.iter().for_each(|object| object.push_to(objects)));
+    }
+
+    fn from_row(column: &Column, row: usize) -> Self {
+        let (objects, span) = list(column, row)?;
+        (!span.is_empty()).then(|| T::from_row(objects, span.start))
+    }
+
+    fn absent() -> Self {
+        None
+    }
+}
+
+impl<T: Entry> Entry for Box<T> {
+    fn kind() -> Type {
+        T::kind()
+    }
+
+    fn push_to(&self, column: &mut Column) {
+        T::push_to(self, column);
+    }
+
+    fn from_row(column: &Column, row: usize) -> Self {
+        Self::new(T::from_row(column, row))
+    }
+
+    fn absent() -> Self {
+        Self::new(T::absent())
+    }
+}
+
+impl<T: EntryClass> EntryClass for Box<T> {
+    fn class() -> Arc<Class> {
+        T::class()
+    }
+}

@@ -1,0 +1,247 @@
+//! Which branches have the members of an object, and their columns as one.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::members::all_names;
+use crate::column::{BufferId, Field, Kind, ListOf};
+use crate::error::{Error, Result};
+use crate::read::{Column, columns};
+use crate::schema::{Detail, Objects};
+use crate::tree::{Branch, BranchId, Tree};
+use crate::write::Type;
+
+/// The branches that a type is read from.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    /// Those that are read.
+    pub(super) ids: Vec<BranchId>,
+    root: Node,
+}
+
+/// What a branch, or a part of its name, stands for. Columns by their place in the list.
+#[derive(Clone, Debug)]
+enum Node {
+    /// Values of its own.
+    Column(usize),
+    /// Members, each in a branch or more.
+    Members(Arc<str>, Vec<Part>),
+    /// Items of a collection, each member in a branch or more; first how many they are.
+    Items(usize, Arc<str>, Vec<Part>),
+}
+
+/// A member.
+#[derive(Clone, Debug)]
+struct Part {
+    name: Arc<str>,
+    is_base: bool,
+    node: Node,
+}
+
+/// Columns as one: its type, its buffers, and for each the objects that its numbers mean.
+pub(super) struct Whole {
+    pub(super) kind: Kind,
+    pub(super) buffers: Vec<Bytes>,
+    pub(super) objects: Vec<Option<Arc<Objects>>>,
+}
+
+impl Layout {
+    /// What of a branch a type may need: of members that nobody asks for, nothing is read. Without a name the tree's own branches
+    /// are the members.
+    pub(super) fn new(tree: &Tree, name: &str, wanted: &Type) -> Result<Self> {
+        let mut names = HashSet::new();
+        all_names(wanted, &mut names);
+        let mut finder = Finder { tree, names, ids: Vec::new() };
+        let root = if name.is_empty() {
+            Node::Members("".into(), finder.parts(tree.top(), &[String::new()])?)
+        } else {
+            let branch = tree.branch(name)?;
+            // Only a dot at its end makes the name a part of those below.
+            let prefix = if branch.name.ends_with('.') { branch.name.to_string() } else { String::new() };
+            finder.node(branch, &[prefix])?
+        };
+        Ok(Self { ids: finder.ids, root })
+    }
+
+    /// Reads entries.
+    pub(super) fn read(&self, tree: &Tree, entries: Range<u64>) -> Result<Whole> {
+        let columns = columns(tree, &self.ids, entries)?;
+        let mut joined = Joined { columns: &columns, buffers: Vec::new(), objects: Vec::new() };
+        let kind = joined.kind(&self.root, None)?;
+        Ok(Whole { kind, buffers: joined.buffers, objects: joined.objects })
+    }
+}
+
+struct Finder<'t> {
+    tree: &'t Tree,
+    /// Names of members that anybody may ask for.
+    names: HashSet<&'t str>,
+    ids: Vec<BranchId>,
+}
+
+impl Finder<'_> {
+    fn column(&mut self, branch: &Branch) -> Result<usize> {
+        self.tree.interpretation(branch.id)?;
+        self.ids.push(branch.id);
+        Ok(self.ids.len() - 1)
+    }
+
+    fn node(&mut self, branch: &Branch, prefixes: &[String]) -> Result<Node> {
+        const CLONES: i32 = 3;
+        const COLLECTION: i32 = 4;
+        if branch.children.is_empty() {
+            return self.column(branch).map(Node::Column);
+        }
+        match &branch.element {
+            Some(element) if matches!(element.kind, CLONES | COLLECTION) => {
+                let counts = self.column(branch)?;
+                let inner = format!("{}.", branch.name.trim_end_matches('.'));
+                let parts = self.parts(&branch.children, &[inner])?;
+                Ok(Node::Items(counts, Arc::clone(&element.clones_name), parts))
+            }
+            element => {
+                let class = element.as_ref().map_or_else(|| "".into(), |element| Arc::clone(&element.class_name));
+                Ok(Node::Members(class, self.parts(&branch.children, prefixes)?))
+            }
+        }
+    }
+
+    /// The members that branches are, by what their names have behind one of the prefixes.
+    fn parts(&mut self, branches: &[BranchId], prefixes: &[String]) -> Result<Vec<Part>> {
+        let mut parts = Vec::new();
+        for branch in branches.iter().filter_map(|&id| self.tree.branches().get(id)) {
+            let prefix = prefixes.iter().find(|prefix| branch.name.starts_with(prefix.as_str()));
+            let name = &branch.name[prefix.map_or(0, String::len)..];
+            let path: Vec<&str> = name.split('[').next().unwrap_or(name).trim_end_matches('.').split('.').collect();
+            let is_base = self.is_base(branch);
+            if !is_base && !path.iter().all(|name| self.names.contains(name)) {
+                continue;
+            }
+            let mut inner = vec![format!("{}.", branch.name.trim_end_matches('.'))];
+            if is_base {
+                // Members of a base may lack its name.
+                inner.extend(prefixes.iter().cloned());
+            }
+            let node = match self.node(branch, &inner) {
+                // Nobody may ask for what is in it.
+                Err(_) if is_base && branch.children.is_empty() => continue,
+                node => node?,
+            };
+            insert(&mut parts, &path, is_base, node);
+        }
+        Ok(parts)
+    }
+
+    fn is_base(&self, branch: &Branch) -> bool {
+        const BASE: i32 = 1;
+        let Some(element) = &branch.element else { return false };
+        if element.kind == BASE {
+            return true;
+        }
+        let (version, sum) = (Some(element.class_version), Some(element.checksum));
+        let info = self.tree.registry().info(&element.class_name, version, sum);
+        let member = info.and_then(|info| info.elements.get(usize::try_from(element.id).ok()?));
+        member.is_some_and(|member| matches!(member.detail, Detail::Base { .. }))
+    }
+}
+
+/// Adds a member of members.
+fn insert(parts: &mut Vec<Part>, path: &[&str], is_base: bool, node: Node) {
+    match path {
+        [] => {}
+        [name] => parts.push(Part { name: (*name).into(), is_base, node }),
+        [name, rest @ ..] => {
+            let at = parts.iter().position(|part| &*part.name == *name).unwrap_or_else(|| {
+                parts.push(Part { name: (*name).into(), is_base: false, node: Node::Members("".into(), Vec::new()) });
+                parts.len() - 1
+            });
+            if let Some(Part { node: Node::Members(_, below) | Node::Items(_, _, below), .. }) = parts.get_mut(at) {
+                insert(below, rest, is_base, node);
+            }
+        }
+    }
+}
+
+struct Joined<'c> {
+    columns: &'c [Column],
+    buffers: Vec<Bytes>,
+    objects: Vec<Option<Arc<Objects>>>,
+}
+
+impl Joined<'_> {
+    fn buffer(&mut self, bytes: Bytes, objects: Option<Arc<Objects>>) -> BufferId {
+        self.buffers.push(bytes);
+        self.objects.push(objects);
+        (self.buffers.len() - 1) as BufferId
+    }
+
+    /// The type of a node; `ends` are the offsets of the items that it is a member of.
+    fn kind(&mut self, node: &Node, ends: Option<&Bytes>) -> Result<Kind> {
+        let column = |index: usize| self.columns.get(index).ok_or_else(|| Error::malformed("a column was not read"));
+        match node {
+            Node::Column(index) => {
+                let column = column(*index)?.clone();
+                let first = self.buffers.len() as BufferId;
+                for bytes in column.buffers() {
+                    self.buffer(bytes.clone(), column.objects.clone());
+                }
+                let Some(ends) = ends else { return Ok(shifted(&column.kind, first)) };
+                match &column.kind {
+                    Kind::List { offsets, item, .. } if column.buffer(*offsets) == *ends => Ok(shifted(item, first)),
+                    _ => Err(Error::malformed("members of a collection's items are not as many as the items")),
+                }
+            }
+            Node::Members(class, parts) => self.record(class, parts, ends),
+            Node::Items(..) if ends.is_some() => Err(Error::unsupported("collections are split within collections")),
+            Node::Items(counts, class, parts) => {
+                let counts = column(*counts)?.numbers::<i32>()?;
+                let mut bytes = Vec::with_capacity(8 * (counts.len() + 1));
+                let mut end = 0_i64;
+                bytes.extend_from_slice(&end.to_ne_bytes());
+                for count in counts {
+                    if count < 0 {
+                        return Err(Error::malformed(format!("a collection has {count} items")));
+                    }
+                    end = end.saturating_add(count.into());
+                    bytes.extend_from_slice(&end.to_ne_bytes());
+                }
+                let ends = Bytes::from(bytes);
+                let offsets = self.buffer(ends.clone(), None);
+                let item = self.record(class, parts, Some(&ends))?;
+                Ok(Kind::List { offsets, of: ListOf::Sequence, item: Box::new(item) })
+            }
+        }
+    }
+
+    fn record(&mut self, class: &Arc<str>, parts: &[Part], ends: Option<&Bytes>) -> Result<Kind> {
+        let mut field = |part: &Part| {
+            let kind = self.kind(&part.node, ends).map_err(|error| error.in_object(&part.name))?;
+            Ok(Field { name: Arc::clone(&part.name), kind, base: part.is_base })
+        };
+        let fields = parts.iter().map(&mut field).collect::<Result<_>>()?;
+        Ok(Kind::Record { class: Arc::clone(class), fields })
+    }
+}
+
+/// The same type in buffers that stand behind others.
+fn shifted(kind: &Kind, by: BufferId) -> Kind {
+    match kind {
+        Kind::Number { buffer, number } => Kind::Number { buffer: buffer + by, number: *number },
+        Kind::Text { offsets, bytes } => Kind::Text { offsets: offsets + by, bytes: bytes + by },
+        Kind::Opaque { offsets, bytes, class } => {
+            Kind::Opaque { offsets: offsets + by, bytes: bytes + by, class: Arc::clone(class) }
+        }
+        Kind::List { offsets, of, item } => {
+            Kind::List { offsets: offsets + by, of: *of, item: Box::new(shifted(item, by)) }
+        }
+        Kind::Fixed { len, item } => Kind::Fixed { len: *len, item: Box::new(shifted(item, by)) },
+        Kind::Record { class, fields } => {
+            let field = |field: &Field| Field { kind: shifted(&field.kind, by), ..field.clone() };
+            Kind::Record { class: Arc::clone(class), fields: fields.iter().map(field).collect() }
+        }
+        Kind::Pointer { buffer, class } => Kind::Pointer { buffer: buffer + by, class: Arc::clone(class) },
+    }
+}

@@ -1,0 +1,126 @@
+//! ENTRIES: values of Rust types as entries of trees, both ways.
+//!
+//! Writing pushes a value straight into the columns that wait for their cluster. Reading turns what a file has into the columns
+//! that the type would be written as (`adapt`), member by member: that is where classes that changed meet. Both ways a type
+//! sees [`Column`]s of its own [`Type`] only.
+
+mod adapt;
+mod containers;
+mod convert;
+mod layout;
+mod members;
+mod numbers;
+mod reader;
+mod source;
+mod writer;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::write::{Class, Column, Type};
+pub use numbers::ArrayItem;
+pub use reader::Entries;
+pub use writer::EntryWriter;
+
+/// A type whose values are entries of trees, or parts of them.
+///
+/// Numbers, `bool`, `String`, `Vec` (`std::vector`), `BTreeMap` and `HashMap` (`std::map`), arrays of numbers, `Option` of a class (a
+/// pointer, or null) and `Box` are. Structs become classes by `#[derive(Entry)]`:
+///
+/// | attribute | of | meaning |
+/// |---|---|---|
+/// | `#[entry(class = "ns::Track")]` | struct | its name in C++, where it is another |
+/// | `#[entry(version = 3)]` | struct | the number of its `ClassDef`; without, the class has none |
+/// | `#[entry(default)]` | struct | members that a file lacks are those of its `Default` |
+/// | `#[entry(base)]` | member | it is a base class |
+/// | `#[entry(name = "fPt")]` | member | its name in C++, where it is another |
+/// | `#[entry(was = "old")]` | member | a name that it had before, for reading; may stand several times |
+/// | `#[entry(skip)]` | member | is not written, and is its `Default` when read |
+///
+/// # Example
+///
+/// ```
+/// use sapwood::Entry;
+/// use sapwood::write::{FileWriter, TreeOptions, WriteOptions};
+///
+/// #[derive(Entry, Debug, PartialEq)]
+/// struct Track {
+///     pt: f32,
+///     hits: Vec<i32>,
+/// }
+///
+/// #[derive(Entry, Debug, PartialEq)]
+/// #[entry(version = 2)]
+/// struct Event {
+///     number: u64,
+///     tracks: Vec<Track>,
+/// }
+///
+/// let path = std::env::temp_dir().join("sapwood-entry.root");
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// let mut events = file.entries::<Event>("events", "event", 99, TreeOptions::default())?;
+/// events.fill(&Event { number: 7, tracks: vec![Track { pt: 1.5, hits: vec![1, 2] }] })?;
+/// events.close()?;
+/// file.close()?;
+///
+/// let tree = sapwood::File::open(&path)?.tree("events")?;
+/// let events: Vec<Event> = tree.read_entries("event", 0..tree.entries)?;
+/// assert_eq!(events, [Event { number: 7, tracks: vec![Track { pt: 1.5, hits: vec![1, 2] }] }]);
+/// # std::fs::remove_file(path).ok();
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+// No function takes `self` under a name that `Vec` or `String` has: it would be called in place of theirs.
+pub trait Entry: Sized {
+    /// The type, as C++ has it. A class that holds itself has none.
+    fn kind() -> Type;
+
+    /// Appends this value, as one row, to a column of [`kind`](Self::kind).
+    fn push_to(&self, column: &mut Column);
+
+    /// The value of a row; [`absent`](Self::absent) where the column lacks it.
+    fn from_row(column: &Column, row: usize) -> Self;
+
+    /// The value of what is not there: zero, empty, null, and of a class all members so.
+    fn absent() -> Self;
+
+    /// Appends values one after another, each as a row.
+    fn push_all(values: &[Self], column: &mut Column) {
+        values.iter().for_each(|value| value.push_to(column));
+    }
+
+    /// The values of consecutive rows.
+    fn from_rows(column: &Column, rows: Range<usize>) -> Vec<Self> {
+        rows.map(|row| Self::from_row(column, row)).collect()
+    }
+}
+
+/// An [`Entry`] that is a class: what a pointer can point at, and what a tree's branch can be split into. Derived with it.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::Entry;
+/// use sapwood::entry::EntryClass;
+/// #[derive(Entry)]
+/// struct Pos {
+///     x: f64,
+///     y: f64,
+/// }
+/// assert_eq!(Pos::class().checksum(), 1_565_559_781, "what ROOT computes for struct Pos {{ double x, y; }}");
+/// ```
+pub trait EntryClass: Entry {
+    /// Its name, version, bases and members.
+    fn class() -> Arc<Class>;
+}
+
+/// Whether the member that stands `index`th in a class has a row, for what is derived.
+#[doc(hidden)]
+pub fn has_row(columns: &[Column], index: usize, row: usize) -> bool {
+    columns.get(index).is_some_and(|column| row < column.len())
+}
+
+/// The value of the member that stands `index`th in a class, for what is derived.
+#[doc(hidden)]
+pub fn member<T: Entry>(columns: &[Column], index: usize, row: usize) -> T {
+    columns.get(index).map_or_else(T::absent, |column| T::from_row(column, row))
+}

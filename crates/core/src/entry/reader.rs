@@ -1,0 +1,176 @@
+//! Entries of a branch as values of a Rust type.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::Entry;
+use super::adapt::Adapter;
+use super::layout::Layout;
+use super::source::Source;
+use crate::error::{Error, Result};
+use crate::tree::Tree;
+use crate::write::{Column, Type};
+
+/// Entries one after another, read cluster by cluster. Made by [`Tree::iter_entries`].
+///
+/// # Example
+///
+/// ```
+/// use sapwood::Entry;
+/// use sapwood::write::{FileWriter, TreeOptions, WriteOptions};
+/// #[derive(Entry)]
+/// struct Hit {
+///     charge: f32,
+/// }
+/// # let path = std::env::temp_dir().join("sapwood-iter-entries.root");
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// let mut hits = file.entries("hits", "hit", 99, TreeOptions::default())?;
+/// hits.extend(&[Hit { charge: 0.5 }, Hit { charge: 1.5 }])?;
+/// hits.close()?;
+/// file.close()?;
+/// let tree = sapwood::File::open(&path)?.tree("hits")?;
+/// let mut sum = 0.0;
+/// for hit in tree.iter_entries::<Hit>("hit")? {
+///     sum += hit?.charge;
+/// }
+/// assert_eq!(sum, 2.0);
+/// # std::fs::remove_file(path).ok();
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub struct Entries<T> {
+    tree: Arc<Tree>,
+    kind: Type,
+    layout: Layout,
+    branch: Arc<str>,
+    /// Clusters that are left, the next one last, and the most entries of a step.
+    clusters: Vec<Range<u64>>,
+    most: u64,
+    /// What was read, and the next row of it.
+    column: Column,
+    row: usize,
+    entry: PhantomData<fn() -> T>,
+}
+
+/// Clusters that take more once inflated are read in several steps.
+const STEP_BYTES: u64 = 64 << 20;
+
+impl Tree {
+    /// Reads entries of a branch of objects, split or not, into values of a Rust type; of the tree's own branches where `branch` is
+    /// empty.
+    ///
+    /// The class in the file may be another version of the type. Members are found by name, in the object itself and in its bases;
+    /// those that the file lacks are [`absent`](Entry::absent), those that the type lacks are not read; numbers are taken over as numbers
+    /// of any type that holds every value.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound) where there is no such branch; [`Mismatch`](crate::ErrorKind::Mismatch), naming
+    /// class and member, where a type or value does not fit, and where the class has none of the members.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::Entry;
+    /// use sapwood::write::{FileWriter, TreeOptions, WriteOptions};
+    /// #[derive(Entry)]
+    /// struct Hit {
+    ///     channel: u16,
+    ///     energy: f32,
+    /// }
+    /// # let path = std::env::temp_dir().join("sapwood-read-entries.root");
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// let mut hits = file.entries("hits", "hit", 99, TreeOptions::default())?;
+    /// hits.fill(&Hit { channel: 3, energy: 0.5 })?;
+    /// hits.close()?;
+    /// file.close()?;
+    ///
+    /// /// What became of it.
+    /// #[derive(Entry, Debug, PartialEq)]
+    /// struct NewHit {
+    ///     time: f64,
+    ///     #[entry(was = "energy")]
+    ///     charge: f64,
+    ///     channel: i64,
+    /// }
+    /// let tree = sapwood::File::open(&path)?.tree("hits")?;
+    /// let hits: Vec<NewHit> = tree.read_entries("hit", 0..1)?;
+    /// assert_eq!(hits, [NewHit { time: 0.0, charge: 0.5, channel: 3 }]);
+    /// # std::fs::remove_file(path).ok();
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn read_entries<T: Entry>(&self, branch: &str, entries: Range<u64>) -> Result<Vec<T>> {
+        let kind = T::kind();
+        let layout = Layout::new(self, branch, &kind)?;
+        let column = read(self, &layout, &kind, branch, entries)?;
+        Ok(T::from_rows(&column, 0..column.len()))
+    }
+
+    /// The same of all entries, in steps of clusters.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_entries`](Self::read_entries); what is wrong with values comes when they are read.
+    ///
+    /// # Example
+    ///
+    /// See [`Entries`].
+    pub fn iter_entries<T: Entry>(self: &Arc<Self>, branch: &str) -> Result<Entries<T>> {
+        let kind = T::kind();
+        let layout = Layout::new(self, branch, &kind)?;
+        let branches = layout.ids.iter().filter_map(|&id| self.branches().get(id));
+        let row_bytes: u64 = branches.map(|branch| branch.tot_bytes / branch.entries.max(1) + 1).sum();
+        let most = (STEP_BYTES / row_bytes.max(1)).max(1);
+        let mut clusters = self.clusters();
+        clusters.reverse();
+        let column = Column::of(&kind);
+        let tree = Arc::clone(self);
+        Ok(Entries { tree, kind, layout, branch: branch.into(), clusters, most, column, row: 0, entry: PhantomData })
+    }
+}
+
+fn read(tree: &Tree, layout: &Layout, kind: &Type, branch: &str, entries: Range<u64>) -> Result<Column> {
+    let rows = usize::try_from(entries.end.saturating_sub(entries.start))
+        .map_err(|_| Error::mismatch("more entries than memory has addresses"))?;
+    if entries.end > tree.entries {
+        let words = "the tree has fewer entries";
+        return Err(tree.place(Error::mismatch(words).wanted(entries.end, tree.entries)).in_object(&tree.name));
+    }
+    let whole = layout.read(tree, entries)?;
+    let mut column = Column::of(kind);
+    let source = Source::Columns(&whole.buffers, &whole.objects);
+    let adapted = Adapter::default().append(&mut column, kind, &whole.kind, source, 0..rows);
+    adapted.map_err(|error| tree.place(error).in_object(branch).in_object(&tree.name))?;
+    Ok(column)
+}
+
+impl<T: Entry> Iterator for Entries<T> {
+    type Item = Result<T>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.row >= self.column.len() {
+            let cluster = self.clusters.pop()?;
+            let end = cluster.end.min(cluster.start.saturating_add(self.most));
+            if end < cluster.end {
+                self.clusters.push(end..cluster.end);
+            }
+            match read(&self.tree, &self.layout, &self.kind, &self.branch, cluster.start..end) {
+                Ok(column) => (self.column, self.row) = (column, 0),
+                Err(error) => {
+                    self.clusters.clear();
+                    self.column = Column::of(&self.kind);
+                    return Some(Err(error));
+                }
+            }
+        }
+        self.row += 1;
+        Some(Ok(T::from_row(&self.column, self.row - 1)))
+    }
+}
+
+impl<T> fmt::Debug for Entries<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entries").field("tree", &self.tree).field("branch", &self.branch).finish_non_exhaustive()
+    }
+}
