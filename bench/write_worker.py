@@ -13,9 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from files import DATA, load_root
-from worker import cpu_seconds, memory, reset_peak
-from written import SETTINGS, STEPS, columns, event_class
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # NumPy's idle threads would spin, and their CPU time count
+
+from files import DATA, load_root  # noqa: E402
+from worker import cpu_seconds, memory, reset_peak  # noqa: E402
+from written import SETTINGS, STEPS, columns, event_class  # noqa: E402
 
 Write = Callable[[str, int], None]
 """Writes so many entries to a path."""

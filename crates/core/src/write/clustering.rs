@@ -61,7 +61,7 @@ pub(super) trait Waiting {
 }
 
 /// One of so many chunks is sealed as a sample.
-const SAMPLED: usize = 8;
+const SAMPLED: usize = 16;
 /// Bytes of a chunk before compression: large enough to compress as a basket does.
 const CHUNK_BYTES: std::ops::RangeInclusive<u64> = (4 << 10)..=(2 << 20);
 /// Chunks in the bytes of a cluster, if nothing could be compressed.

@@ -17,6 +17,7 @@ mod save;
 mod seal;
 mod shared;
 mod space;
+mod spare;
 mod split;
 mod state;
 mod tree;
