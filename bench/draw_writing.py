@@ -8,7 +8,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from draw import label, ratio, seconds, shown, table
+from draw import COLOURS, bars, label, ratio, seconds, shown, table
 
 HERE = Path(__file__).resolve().parent
 BEGIN, END = "<!-- writing -->\n", "<!-- end of writing -->\n"
@@ -76,6 +76,28 @@ def sizes(rows: Rows, names: list[str]) -> str:
     return table([*head, "peak MB, Sapwood", "two threads", "ROOT", "uproot"], body)
 
 
+def pictures(rows: Rows, names: list[str], folder: Path) -> list[str]:
+    """A picture a row, and the words that show it."""
+    words = {"limit": "limit", "sapwood": "Sapwood extend", "uproot": "uproot extend", "root": "ROOT TTree::Fill"}
+    folder.mkdir(parents=True, exist_ok=True)
+    out = []
+    for name in names:
+        found = [(w, clock(rows.get((name, who, 1)), "cpu"), COLOURS[who]) for who, w in words.items()]
+        values = [(w, colour, s) for w, s, colour in found if s is not None]
+        if values:
+            title = f"Writing {label(name)}: one thread"
+            (folder / f"writing_{name}.svg").write_text(bars(title, "CPU s", values))
+            out.append(f"![{title}](benchmarks/writing_{name}.svg)\n")
+    return out
+
+
+def again(docs: Path) -> None:
+    """Draws what was measured before, where something was."""
+    kept = HERE / "writing.json"
+    if kept.exists():
+        draw(json.loads(kept.read_text()), docs)
+
+
 def draw(results: dict[str, Any], docs: Path) -> Path:
     """Writes the section into docs/benchmarks.md, in place of the one that is there."""
     rows: Rows = {(r["row"], r["writer"], r["threads"]): r for r in results["rows"]}
@@ -84,7 +106,7 @@ def draw(results: dict[str, Any], docs: Path) -> Path:
     text = [
         "## Writing\n",
         (
-            "Written by `python bench/writing.py`; the numbers behind it are in `bench/writing.json`. Rows are in memory before a "
+            "Written by `python bench/writing.py` (what takes another share of the rows: `--scale`); the numbers behind it are in `bench/writing.json`. Rows are in memory before a "
             "measurement begins; it ends when the file is closed, in the page cache. Every number is a median over several "
             "runs, contenders took turns. Other processes used at most "
             f"{100 * others:.0f} % of the machine during a measurement.\n"
@@ -97,6 +119,7 @@ def draw(results: dict[str, Any], docs: Path) -> Path:
             "level 10 of the library, which uproot is given too; uproot's LZ4 has no slow search, ROOT's from level 4 on has.\n"
         ),
         one_thread(rows, names),
+        *pictures(rows, names, docs / "benchmarks"),
         two_threads(rows, names),
         (
             "Memory is what is held above the rows that are given, at its peak. uproot writes a basket a branch for each step.\n"
@@ -126,4 +149,4 @@ def put(path: Path, section: str) -> None:
 
 
 if __name__ == "__main__":
-    draw(json.loads((HERE / "writing.json").read_text()), HERE.parent / "docs")
+    again(HERE.parent / "docs")
