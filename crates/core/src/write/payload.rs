@@ -50,7 +50,8 @@ pub(super) fn payload(
 pub(super) fn swapped(number: Number, from: &[u8], into: &mut Vec<u8>) {
     /// Bytes that stay in the nearest cache between being made and being swapped.
     const STEP: usize = 8 << 10;
-    into.reserve(from.len());
+    // Exactly: memory is kept from cluster to cluster.
+    into.reserve_exact(from.len());
     for from in from.chunks(STEP) {
         let old = into.len();
         into.resize(old + from.len(), 0);
@@ -124,7 +125,7 @@ pub(super) fn offsets(
     starts: impl ExactSizeIterator<Item = usize>,
 ) -> Option<()> {
     let count = u32::try_from(starts.len()).ok()?;
-    payload.reserve(4 * starts.len() + 4);
+    payload.reserve_exact(4 * starts.len() + 4);
     payload.extend_from_slice(&count.to_be_bytes());
     // Starts only grow, so that it is enough to look at the last.
     let mut last = 0;
