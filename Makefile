@@ -24,6 +24,8 @@ test-python: $(VENV)/.tests
 # Side by side with ROOT, uproot and the limit; rewrites docs/benchmarks.md.
 bench: $(VENV)/.tests
 	$(BIN)/python bench/run.py
+	$(BIN)/python bench/papers.py
+	$(BIN)/python bench/writing.py
 
 check: $(VENV)/.tests
 	cargo fmt --all --check

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import draw
+import draw_writing
 from files import DATA, INPUTS, THREE, Input
 from gen import generate
 from index import write_index
@@ -242,6 +243,8 @@ def main() -> int:
     if not args.no_draw:
         docs = (DATA / "docs") if args.quick else HERE.parent / "docs"
         draw.draw(results, docs)
+        if not args.quick:
+            draw_writing.again(docs)
         print(f"drawn: {docs / 'benchmarks.md'}")
     print("\n".join(["sums differ:", *wrong]) if wrong else "sums agree")
     return 1 if wrong else 0

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from rootrun import root
 
 sapwood = pytest.importorskip("sapwood")

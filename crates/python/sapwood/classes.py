@@ -150,11 +150,14 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
 
 
 def _of_layout(kind: Type, layout: Any) -> Column:
-    """The same of an Awkward layout, without touching the values one by one."""
+    """The same of an Awkward layout that is packed, without touching the values one by one."""
     import awkward as ak
 
     word = kind[0]
-    wrong = errors.MismatchError(f"values of type {layout.form.type} were given where {word} is declared")
+
+    def wrong() -> errors.MismatchError:  # the words cost more than many a column
+        return errors.MismatchError(f"values of type {layout.form.type} were given where {word} is declared")
+
     if word == "pointer":
         if not layout.is_option:
             there = np.ones(len(layout), "i8")
@@ -163,42 +166,41 @@ def _of_layout(kind: Type, layout: Any) -> Column:
         present = ak.to_layout(ak.to_packed(ak.drop_none(ak.Array(layout)) if layout.is_option else ak.Array(layout)))
         return "lists", _ends(there), _of_layout(("object", kind[1]), present)
     if layout.is_option:
-        raise wrong
+        raise wrong()
     if word in ("number", "array"):
         wanted = np.dtype(kind[1])
         shape = (len(layout), *kind[2]) if word == "array" else (len(layout),)
         try:
-            array = _numbers(wanted, ak.to_numpy(layout, allow_missing=False), shape)
+            # packed: an array of numbers is what it holds
+            plain = np.asarray(layout.data) if layout.is_numpy else ak.to_numpy(layout, allow_missing=False)
+            array = _numbers(wanted, plain, shape)
         except (ValueError, TypeError):
-            raise wrong from None
+            raise wrong() from None
         return "numbers", wanted.itemsize * int(np.prod(shape[1:])), array.tobytes()
     if word == "object":
         if not layout.is_record:
-            raise wrong
+            raise wrong()
         missing = [name for name, _, is_base in kind[1][2] if not is_base and name not in layout.fields]
         if missing:
             raise errors.MismatchError(f"objects of class {kind[1][0]} lack {', '.join(map(repr, missing))}")
-        columns = [
-            _of_layout(of, layout if is_base else ak.to_layout(ak.to_packed(ak.Array(layout[name]))))
-            for name, of, is_base in kind[1][2]
-        ]
+        columns = [_of_layout(of, layout if is_base else layout.content(name)) for name, of, is_base in kind[1][2]]
         return "record", len(layout), columns
     if not (layout.is_list or layout.is_regular):
-        raise wrong
+        raise wrong()
     layout = layout.to_ListOffsetArray64(True)
     offsets = np.asarray(layout.offsets.data)
-    content = ak.to_layout(ak.to_packed(ak.Array(layout.content[: offsets[-1]])))
+    content = layout.content if len(layout.content) == offsets[-1] else layout.content[: offsets[-1]]
     ends = offsets[1:].astype("u8").tobytes()
     if word in ("text", "TString"):
         if layout.parameter("__array__") not in ("string", "bytestring"):
-            raise wrong
+            raise wrong()
         return "lists", ends, ("numbers", 1, np.asarray(layout.content[: offsets[-1]].data).tobytes())
     if word == "vector":
         return "lists", ends, _of_layout(kind[1], content)
     fields = content.fields  # of a map: pairs
     if len(fields) != 2:
-        raise wrong
-    columns = [_of_layout(kind[1 + half], ak.to_layout(ak.to_packed(ak.Array(content[fields[half]])))) for half in (0, 1)]
+        raise wrong()
+    columns = [_of_layout(kind[1 + half], content.content(fields[half])) for half in (0, 1)]
     return "lists", ends, ("record", len(content), columns)
 
 

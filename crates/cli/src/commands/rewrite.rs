@@ -104,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         let tree = from.tree(&found.path)?;
         if !arguments.keep.is_empty() || !arguments.drop.is_empty() {
             let any = |patterns: &[String], name: &str| patterns.iter().any(|p| matches(p.as_bytes(), name.as_bytes()));
-            let top = tree.top().iter().filter_map(|&id| tree.branches().get(id as usize));
+            let top = tree.top().iter().filter_map(|&id| tree.branches().get(id));
             let kept: Vec<Arc<str>> = top
                 .map(|branch| Arc::clone(&branch.name))
                 .filter(|name| arguments.keep.is_empty() || any(&arguments.keep, name))

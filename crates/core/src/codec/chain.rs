@@ -203,7 +203,7 @@ pub fn deflate_block(
     };
     let Some(packed) = length.and_then(|length| packed.get(..length)) else { return Ok(false) };
     let header = BlockHeader::new(how.algorithm, packed.len(), bytes.len())?;
-    into.reserve(HEADER_BYTES + packed.len());
+    into.reserve_exact(HEADER_BYTES + packed.len());
     into.extend_from_slice(&header.write());
     into.extend_from_slice(packed);
     Ok(true)

@@ -40,6 +40,11 @@ impl Writer {
         Self { origin, ..Self::default() }
     }
 
+    /// A writer that appends to bytes, and keeps their memory.
+    pub(crate) fn behind(bytes: Vec<u8>) -> Self {
+        Self { bytes, ..Self::default() }
+    }
+
     primitives!(u8 u8, i8 i8, u16 u16, i16 i16, u32 u32, i32 i32, u64 u64, i64 i64, f32 f32, f64 f64);
 
     /// Position counted from the start of the key.

@@ -67,7 +67,7 @@ impl FileWriter {
     pub fn add_branches(&mut self, path: &str, branches: Vec<BranchSpec>, options: TreeOptions) -> Result<TreeWriter> {
         let (file, key, tree) = self.tree_before(path)?;
         if let Some(twice) = branches.iter().find(|spec| {
-            tree.top().iter().any(|&id| tree.branches().get(id as usize).is_some_and(|branch| branch.name == spec.name))
+            tree.top().iter().any(|&id| tree.branches().get(id).is_some_and(|branch| branch.name == spec.name))
         }) {
             let words = format!("the tree has a branch {:?} already", twice.name);
             return Err(file.name(Error::new(crate::ErrorKind::Exists, words).in_object(path)));
@@ -134,7 +134,7 @@ impl FileWriter {
 /// Branches in the order of the tree's lists, those below others behind them.
 pub(super) fn in_order(tree: &Tree) -> Vec<&Branch> {
     fn below<'t>(tree: &'t Tree, ids: &[crate::tree::BranchId], into: &mut Vec<&'t Branch>) {
-        for branch in ids.iter().filter_map(|&id| tree.branches().get(id as usize)) {
+        for branch in ids.iter().filter_map(|&id| tree.branches().get(id)) {
             into.push(branch);
             below(tree, &branch.children, into);
         }
@@ -193,7 +193,7 @@ fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
 
 /// What the top-level branches hold.
 fn specs(tree: &Tree) -> Result<Vec<BranchSpec>> {
-    let top = tree.top().iter().filter_map(|&id| tree.branches().get(id as usize));
+    let top = tree.top().iter().filter_map(|&id| tree.branches().get(id));
     top.map(|branch| spec(tree, branch).map_err(|error| error.in_object(&branch.name))).collect()
 }
 
@@ -224,14 +224,12 @@ fn spec(tree: &Tree, branch: &Branch) -> Result<BranchSpec> {
     let dimensions: Vec<u32> = leaf.dimensions().into_iter().map(|extent| extent as u32).collect();
     let counts = || {
         tree.branches().iter().flat_map(|other| &other.leaves).any(|other| {
-            other.count.is_some_and(|(counter, _)| {
-                tree.branches().get(counter as usize).is_some_and(|c| c.path == branch.path)
-            })
+            other.count.is_some_and(|(counter, _)| tree.branches().get(counter).is_some_and(|c| c.path == branch.path))
         })
     };
     let spec = match leaf.count {
         Some((counter, _)) => {
-            let counter = tree.branches().get(counter as usize).map(|counter| Arc::clone(&counter.name));
+            let counter = tree.branches().get(counter).map(|counter| Arc::clone(&counter.name));
             BranchSpec::jagged(name(), number, counter.unwrap_or_default())
         }
         None if counts() && number == Number::I32 => BranchSpec::counter(name()),

@@ -60,8 +60,8 @@ pub(super) trait Waiting {
     fn bytes(&self, rows: usize) -> usize;
 }
 
-/// One of so many chunks is sealed as a sample.
-const SAMPLED: usize = 8;
+/// One of so many chunks is sealed as a sample: one in the middle, so that a tree that ends before pays for none.
+const SAMPLED: usize = 16;
 /// Bytes of a chunk before compression: large enough to compress as a basket does.
 const CHUNK_BYTES: std::ops::RangeInclusive<u64> = (4 << 10)..=(2 << 20);
 /// Chunks in the bytes of a cluster, if nothing could be compressed.
@@ -124,7 +124,7 @@ impl Clustering {
                     let Some(end) = end.filter(|&end| capped.is_none_or(|capped| end <= capped)) else { break capped };
                     let start = std::mem::replace(&mut self.looked_at, end);
                     self.chunks += 1;
-                    if (self.chunks - 1).is_multiple_of(SAMPLED) && end > start {
+                    if self.chunks % SAMPLED == SAMPLED / 2 && end > start {
                         return Next::Sample(start..end);
                     }
                     let (before, after) = self.sampled;

@@ -191,8 +191,9 @@ impl FileWriter {
     fn finish(&self) -> Result<()> {
         let mut state = self.shared.open_state()?;
         self.shared.save(&mut state)?;
+        // Whoever asked to wait for storage has waited in the save.
         state.closed = true;
-        self.shared.sink.sync().map_err(|error| self.shared.placed(error))
+        Ok(())
     }
 }
 

@@ -25,6 +25,7 @@ mod save;
 mod seal;
 mod shared;
 mod space;
+mod spare;
 mod split;
 mod state;
 mod tree;

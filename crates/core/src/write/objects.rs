@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use super::column::Column;
 use super::model::Type;
-use super::payload::offsets;
-use super::seal::Payload;
+use super::payload::{offsets, swapped};
+use super::seal::Shape;
 use super::split::{Data, Plan, Split};
-use crate::column::{BufferId, Kind, Number, Part, Prim, decode_numbers};
+use crate::column::{BufferId, Kind, Number, Part};
 use crate::error::{Error, Result};
 use crate::schema::{Datum, Draft, Encoder, Entries, Pointees, Program, Registry};
 
@@ -49,69 +49,71 @@ pub(super) fn most(split: &Split, column: &Column, rows: &Range<usize>) -> u64 {
     rows.clone().map(|row| Column::span(ends, &(row..row + 1)).len() as u64).max().unwrap_or(0)
 }
 
-/// Entries as they stand in a basket; none where they are too many for 32 bits.
+/// Appends entries as they stand in a basket; none where they are too many for 32 bits.
 pub(super) fn payload(
     plan: &Plan,
     split: &Split,
     column: &Column,
     rows: &Range<usize>,
     keylen: usize,
-) -> Result<Option<Payload>> {
+    into: &mut Vec<u8>,
+) -> Result<Option<Shape>> {
     let lost = || Error::mismatch("values are not laid out as their class is");
     match &split.data {
         Data::None => Ok(None),
         Data::Counts(path) => {
             let (ends, _) = lists(column, path).ok_or_else(lost)?;
             let count = |row: usize| Column::span(ends, &(row..row + 1)).len() as u32;
-            let bytes: Vec<u8> = rows.clone().flat_map(|row| count(row).to_be_bytes()).collect();
-            Ok(with_offsets(bytes, keylen, (0..rows.len() + 1).map(|row| 4 * row)))
+            into.extend(rows.clone().flat_map(|row| count(row).to_be_bytes()));
+            Ok(with_offsets(4 * rows.len(), keylen, (0..rows.len() + 1).map(|row| 4 * row), into))
         }
         Data::Rows(path, kind, program) => {
             let column = inside(column, path).ok_or_else(lost)?;
-            let plain = numbers(kind, column, rows);
-            match (plain, kind) {
-                (Some((bytes, width)), Type::Number(_)) => Ok(Some(Payload { data_bytes: bytes.len(), bytes, width })),
-                (Some((bytes, width)), _) => {
-                    Ok(with_offsets(bytes, keylen, (0..rows.len() + 1).map(|row| width * row)))
+            match (numbers(kind, column, rows, into), kind) {
+                (Some(width), Type::Number(_)) => Ok(Some(Shape { data_bytes: width * rows.len(), width })),
+                (Some(width), _) => {
+                    let starts = (0..rows.len() + 1).map(|row| width * row);
+                    Ok(with_offsets(width * rows.len(), keylen, starts, into))
                 }
-                _ => run(plan, program, column, rows, Entries::Rows(rows.len()), keylen),
+                _ => run(plan, program, column, rows, Entries::Rows(rows.len()), keylen, into),
             }
         }
         Data::Items(path, member, kind, program) => {
             let (ends, items) = lists(column, path).ok_or_else(lost)?;
             let column = inside(items, member).ok_or_else(lost)?;
             let span = Column::span(ends, rows);
-            match numbers(kind, column, &span) {
-                Some((bytes, width)) => {
+            match numbers(kind, column, &span, into) {
+                Some(width) => {
                     let start = |row: usize| width * (Column::span(ends, &(0..row)).end - span.start);
-                    Ok(with_offsets(bytes, keylen, (rows.start..rows.end + 1).map(start)))
+                    Ok(with_offsets(width * span.len(), keylen, (rows.start..rows.end + 1).map(start), into))
                 }
                 None => {
                     let counts: Vec<usize> =
                         rows.clone().map(|row| Column::span(ends, &(row..row + 1)).len()).collect();
-                    run(plan, program, column, &span, Entries::Items(&counts), keylen)
+                    run(plan, program, column, &span, Entries::Items(&counts), keylen, into)
                 }
             }
         }
     }
 }
 
-fn with_offsets(mut bytes: Vec<u8>, keylen: usize, starts: impl ExactSizeIterator<Item = usize>) -> Option<Payload> {
-    let data_bytes = bytes.len();
-    offsets(&mut bytes, keylen, starts)?;
-    Some(Payload { bytes, data_bytes, width: 0 })
+fn with_offsets(
+    data_bytes: usize,
+    keylen: usize,
+    starts: impl ExactSizeIterator<Item = usize>,
+    into: &mut Vec<u8>,
+) -> Option<Shape> {
+    offsets(into, keylen, starts)?;
+    Some(Shape { data_bytes, width: 0 })
 }
 
-/// Numbers or arrays of them, as they stand in a file, and the bytes of each; none for other values.
-fn numbers(kind: &Type, column: &Column, rows: &Range<usize>) -> Option<(Vec<u8>, usize)> {
+/// Appends numbers or arrays of them as they stand in a file, and gives the bytes of each; none for other values.
+fn numbers(kind: &Type, column: &Column, rows: &Range<usize>, into: &mut Vec<u8>) -> Option<usize> {
     let (Type::Number(number) | Type::Array(number, _), Column::Numbers(width, bytes)) = (kind, column) else {
         return None;
     };
-    let from = bytes.get(rows.start * width..rows.end * width)?;
-    let mut into = vec![0; from.len()];
-    // Swapping bytes is its own counterpart.
-    decode_numbers(Prim::Plain(*number), from, &mut into);
-    Some((into, *width))
+    swapped(*number, bytes.get(rows.start * width..rows.end * width)?, into);
+    Some(*width)
 }
 
 /// Entries by the program that reads them.
@@ -122,13 +124,15 @@ fn run(
     span: &Range<usize>,
     entries: Entries<'_>,
     keylen: usize,
-) -> Result<Option<Payload>> {
+    into: &mut Vec<u8>,
+) -> Result<Option<Shape>> {
     let mut fill = Fill { part: Part::new(&program.buffers), pointees: Pointees::default(), registry: &plan.registry };
     fill.rows(&program.kind, column, span)?;
     let mut encoder = Encoder::styled(keylen, Arc::clone(&plan.style));
     let starts = encoder.entries(program, &plan.registry, &fill.part, &fill.pointees, entries)?;
     let bytes = encoder.into_writer().into_bytes();
-    Ok(with_offsets(bytes, keylen, starts.into_iter()))
+    into.extend_from_slice(&bytes);
+    Ok(with_offsets(bytes.len(), keylen, starts.into_iter(), into))
 }
 
 /// From columns as they were given to the buffers of a program.

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use super::branch::{BranchKind, BranchSpec};
 use super::pending::Pending;
-use super::seal::Payload;
-use crate::column::{Prim, decode_numbers};
+use super::seal::Shape;
+use crate::column::{Number, Prim, decode_numbers};
 use crate::wire::Writer;
 
 /// Largest count, or bytes of the longest string.
@@ -22,54 +22,81 @@ pub(super) fn most(spec: &BranchSpec, pending: &Pending, rows: &Range<usize>) ->
     }
 }
 
-/// Entries as they stand in a basket; none where they are too many for 32 bits.
-pub(super) fn payload(spec: &BranchSpec, pending: &Pending, rows: &Range<usize>, keylen: usize) -> Option<Payload> {
+/// Appends entries as they stand in a basket; none where they are too many for 32 bits.
+pub(super) fn payload(
+    spec: &BranchSpec,
+    pending: &Pending,
+    rows: &Range<usize>,
+    keylen: usize,
+    into: &mut Vec<u8>,
+) -> Option<Shape> {
     let width = spec.width();
     let (span, number) = match (&spec.kind, spec.number_type()) {
-        (BranchKind::Vector(..), _) => return vectors(spec, pending, rows, keylen),
-        (_, None) => return texts(pending, rows, keylen),
+        (BranchKind::Vector(..), _) => return vectors(spec, pending, rows, keylen, into),
+        (_, None) => return texts(pending, rows, keylen, into),
         (BranchKind::Numbers(_) | BranchKind::Counter, Some(number)) => (rows.clone(), number),
         (_, Some(number)) => (pending.span(rows), number),
     };
     let from = &pending.values()[span.start * width..span.end * width];
-    let mut payload = vec![0; from.len()];
-    // Swapping bytes is its own counterpart.
-    decode_numbers(Prim::Plain(number), from, &mut payload);
-    let data_bytes = payload.len();
+    swapped(number, from, into);
     if matches!(spec.kind, BranchKind::Jagged(..)) {
         let start = |row: usize| pending.span(&(rows.start..row)).len() * width;
-        offsets(&mut payload, keylen, (rows.start..rows.end + 1).map(start))?;
+        offsets(into, keylen, (rows.start..rows.end + 1).map(start))?;
     }
-    Some(Payload { bytes: payload, data_bytes, width })
+    Some(Shape { data_bytes: from.len(), width })
 }
 
-fn texts(pending: &Pending, rows: &Range<usize>, keylen: usize) -> Option<Payload> {
-    let mut writer = Writer::default();
+/// Appends numbers as they stand in a file.
+pub(super) fn swapped(number: Number, from: &[u8], into: &mut Vec<u8>) {
+    /// Bytes that stay in the nearest cache between being made and being swapped.
+    const STEP: usize = 8 << 10;
+    // Exactly: memory is kept from cluster to cluster.
+    into.reserve_exact(from.len());
+    for from in from.chunks(STEP) {
+        let old = into.len();
+        into.resize(old + from.len(), 0);
+        // Swapping bytes is its own counterpart.
+        decode_numbers(Prim::Plain(number), from, &mut into[old..]);
+    }
+}
+
+fn texts(pending: &Pending, rows: &Range<usize>, keylen: usize, into: &mut Vec<u8>) -> Option<Shape> {
+    let mut writer = Writer::behind(std::mem::take(into));
+    let before = writer.position();
     let mut starts = vec![0];
     for row in rows.clone() {
         writer.string(&pending.values()[pending.span(&(row..row + 1))]);
-        starts.push(writer.position());
+        starts.push(writer.position() - before);
     }
-    let mut payload = writer.into_bytes();
-    let data_bytes = payload.len();
-    offsets(&mut payload, keylen, starts.into_iter())?;
-    Some(Payload { bytes: payload, data_bytes, width: 0 })
+    with_offsets(writer, before, keylen, starts, into)
+}
+
+/// Puts back what was appended, with the offsets of its entries.
+fn with_offsets(writer: Writer, before: usize, keylen: usize, starts: Vec<usize>, into: &mut Vec<u8>) -> Option<Shape> {
+    *into = writer.into_bytes();
+    let data_bytes = into.len() - before;
+    offsets(into, keylen, starts.into_iter())?;
+    Some(Shape { data_bytes, width: 0 })
 }
 
 /// Vectors: each entry in a frame of its own, the vectors in it without.
-fn vectors(spec: &BranchSpec, pending: &Pending, rows: &Range<usize>, keylen: usize) -> Option<Payload> {
+fn vectors(
+    spec: &BranchSpec,
+    pending: &Pending,
+    rows: &Range<usize>,
+    keylen: usize,
+    into: &mut Vec<u8>,
+) -> Option<Shape> {
     /// What ROOT 6.40 writes in front of a collection.
     const VERSION: i16 = 10;
-    let mut writer = Writer::default();
+    let mut writer = Writer::behind(std::mem::take(into));
+    let before = writer.position();
     let mut starts = vec![0];
     for row in rows.clone() {
         writer.framed(VERSION, |writer| vector(spec, pending, 0, row, writer));
-        starts.push(writer.position());
+        starts.push(writer.position() - before);
     }
-    let mut payload = writer.into_bytes();
-    let data_bytes = payload.len();
-    offsets(&mut payload, keylen, starts.into_iter())?;
-    Some(Payload { bytes: payload, data_bytes, width: 0 })
+    with_offsets(writer, before, keylen, starts, into)
 }
 
 /// List `index` of a level: how many it holds, and what.
@@ -98,11 +125,13 @@ pub(super) fn offsets(
     starts: impl ExactSizeIterator<Item = usize>,
 ) -> Option<()> {
     let count = u32::try_from(starts.len()).ok()?;
-    payload.reserve(4 * starts.len() + 4);
+    payload.reserve_exact(4 * starts.len() + 4);
     payload.extend_from_slice(&count.to_be_bytes());
-    for start in starts {
-        let offset = i32::try_from(keylen + start).ok()?;
-        payload.extend_from_slice(&offset.to_be_bytes());
-    }
-    Some(())
+    // Starts only grow, so that it is enough to look at the last.
+    let mut last = 0;
+    payload.extend(starts.flat_map(|start| {
+        last = keylen + start;
+        (last as i32).to_be_bytes()
+    }));
+    i32::try_from(last).ok().map(drop)
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::payload::offsets;
-use super::seal::Payload;
+use super::seal::Shape;
 
 /// Consecutive entries of one branch, as they stand in baskets.
 #[derive(Debug, Default)]
@@ -27,16 +27,16 @@ impl Raw {
         at(rows.start)..at(rows.end)
     }
 
-    /// Entries as they stand in a basket; none where they are too many for 32 bits.
-    pub(super) fn payload(&self, rows: &Range<usize>, keylen: usize) -> Option<Payload> {
+    /// Appends entries as they stand in a basket; none where they are too many for 32 bits.
+    pub(super) fn payload(&self, rows: &Range<usize>, keylen: usize, into: &mut Vec<u8>) -> Option<Shape> {
         let span = self.span(rows);
-        let mut bytes = self.data.get(span.clone())?.to_vec();
-        let data_bytes = bytes.len();
+        let data_bytes = span.len();
+        into.extend_from_slice(self.data.get(span.clone())?);
         if let Some(width) = self.width {
-            return Some(Payload { bytes, data_bytes, width });
+            return Some(Shape { data_bytes, width });
         }
         let start = |row: usize| self.starts.get(row).map_or(0, |start| start - span.start);
-        offsets(&mut bytes, keylen, (rows.start..rows.end + 1).map(start))?;
-        Some(Payload { bytes, data_bytes, width: 0 })
+        offsets(into, keylen, (rows.start..rows.end + 1).map(start))?;
+        Some(Shape { data_bytes, width: 0 })
     }
 }

@@ -354,7 +354,7 @@ fn largest(column: &Column) -> u64 {
         }
         Kind::List { .. } | Kind::Text { .. } => {
             let offsets = column.offsets();
-            offsets.array_windows().map(|[start, end]| (end - start).max(0) as u64).max().unwrap_or(0)
+            offsets.windows(2).map(|pair| (pair[1] - pair[0]).max(0) as u64).max().unwrap_or(0)
         }
         _ => 0,
     }

@@ -162,7 +162,7 @@ fn part(ranges: &[Range<u64>], from: u64, many: u64) -> Vec<Range<u64>> {
 /// Name of the top-level branch that a branch is in.
 fn top<'t>(tree: &'t Tree, branch: &'t Branch) -> &'t Arc<str> {
     let mut at = branch;
-    while let Some(above) = at.parent.and_then(|id| tree.branches().get(id as usize)) {
+    while let Some(above) = at.parent.and_then(|id| tree.branches().get(id)) {
         at = above;
     }
     &at.name
@@ -170,7 +170,7 @@ fn top<'t>(tree: &'t Tree, branch: &'t Branch) -> &'t Arc<str> {
 
 /// The top-level branches that are kept.
 fn kept(tree: &Tree, how: &Rewrite) -> Result<HashSet<Arc<str>>> {
-    let all = || tree.top().iter().filter_map(|&id| tree.branches().get(id as usize));
+    let all = || tree.top().iter().filter_map(|&id| tree.branches().get(id));
     let Some(names) = &how.branches else { return Ok(all().map(|branch| Arc::clone(&branch.name)).collect()) };
     let mut kept: HashSet<Arc<str>> = HashSet::new();
     for name in names {
@@ -180,7 +180,7 @@ fn kept(tree: &Tree, how: &Rewrite) -> Result<HashSet<Arc<str>>> {
         kept.insert(Arc::clone(name));
     }
     for branch in tree.branches().iter().filter(|branch| kept.contains(top(tree, branch))).collect::<Vec<_>>() {
-        let counters = branch.leaves.iter().filter_map(|leaf| tree.branches().get(leaf.count?.0 as usize));
+        let counters = branch.leaves.iter().filter_map(|leaf| tree.branches().get(leaf.count?.0));
         kept.extend(counters.map(|counter| Arc::clone(top(tree, counter))));
     }
     Ok(kept)

@@ -49,46 +49,50 @@ impl SealedBasket {
     }
 }
 
-/// Seals rows of a branch. Pure: the same rows give the same bytes.
-pub(super) fn seal(
+/// What a thread that seals keeps between baskets.
+#[derive(Debug, Default)]
+pub(super) struct Workspace {
+    codec: Scratch,
+    /// Entries before compression.
+    payload: Vec<u8>,
+}
+
+/// Where the baskets of a branch begin and end, in rows, and the largest count or longest string.
+pub(super) fn cuts(
     what: &What,
     pending: &Pending,
     rows: &Range<usize>,
-    how: &Sealing<'_>,
-    scratch: &mut Scratch,
-) -> Result<SealedBranch> {
+    basket_bytes: usize,
+) -> (impl Iterator<Item = Range<usize>>, u64) {
     let (bytes, most) = match (what, what.split(), pending.objects()) {
         (What::Plain(spec), ..) => (pending.bytes_of(spec, rows), payload::most(spec, pending, rows)),
         (What::Found(..), ..) => (pending.raw().bytes_of(rows), 0),
         (_, Some(split), Some(column)) => (objects::bytes_of(split, column, rows), objects::most(split, column, rows)),
         _ => (0, 0),
     };
-    let baskets = bytes.div_ceil(how.basket_bytes.max(1)).clamp(1, rows.len().max(1));
+    let baskets = bytes.div_ceil(basket_bytes.max(1)).clamp(1, rows.len().max(1));
     let step = rows.len().div_ceil(baskets).max(1);
-    let mut sealed = SealedBranch { baskets: Vec::with_capacity(baskets), most };
-    for start in rows.clone().step_by(step) {
-        sealed.baskets.push(basket(what, pending, start..rows.end.min(start + step), how, scratch)?);
-    }
-    Ok(sealed)
+    let end = rows.end;
+    (rows.clone().step_by(step).map(move |start| start..end.min(start + step)), most)
 }
 
-/// Entries of a branch as they stand in a basket.
-#[derive(Debug)]
-pub(super) struct Payload {
-    /// Entries, and their offsets where there are any.
-    pub(super) bytes: Vec<u8>,
-    /// Bytes of the entries.
+/// How entries of a branch stand in a basket.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    /// Bytes of the entries, without their offsets.
     pub(super) data_bytes: usize,
     /// Bytes of one entry, where there are no offsets.
     pub(super) width: usize,
 }
 
-fn basket(
+/// Seals a basket into memory that is given. Pure: the same rows give the same bytes.
+pub(super) fn seal(
     what: &What,
     pending: &Pending,
-    rows: Range<usize>,
+    rows: &Range<usize>,
     how: &Sealing<'_>,
-    scratch: &mut Scratch,
+    memory: Vec<u8>,
+    work: &mut Workspace,
 ) -> Result<SealedBasket> {
     /// `TBasket`'s own fields behind the key.
     const HEADER_BYTES: usize = 19;
@@ -109,34 +113,41 @@ fn basket(
     };
     let keylen = key.to_bytes().len() + HEADER_BYTES;
     key.keylen = u16::try_from(keylen).map_err(|_| Error::mismatch("the names of tree and branch are too long"))?;
-    let payload = match (what, what.split(), pending.objects()) {
-        (What::Plain(spec), ..) => payload::payload(spec, pending, &rows, keylen),
-        (What::Found(..), ..) => pending.raw().payload(&rows, keylen),
-        (What::Split(plan, ..), Some(split), Some(column)) => {
-            objects::payload(plan, split, column, &rows, keylen).map_err(|error| error.in_object(name))?
-        }
-        _ => None,
-    };
-    let Payload { bytes: payload, data_bytes, width } = payload.ok_or_else(|| too_large(how.basket_bytes))?;
-    let last = i32::try_from(keylen + data_bytes).map_err(|_| too_large(data_bytes))?;
-    key.objlen = u32::try_from(payload.len())
-        .ok()
-        .filter(|&bytes| bytes <= i32::MAX as u32)
-        .ok_or_else(|| too_large(payload.len()))?;
-    let entry_bytes = if payload.len() > data_bytes { rows.len() as i32 + 1 } else { width as i32 };
-    let mut writer = Writer::default();
+    let mut writer = Writer::behind(memory);
     writer.bytes(&key.to_bytes());
     writer.i16(3);
     writer.i32(how.basket_bytes as i32);
-    writer.i32(entry_bytes);
+    let entry_bytes_at = writer.position();
+    writer.bytes(&[0; 4]);
     writer.i32(rows.len() as i32);
-    writer.i32(last);
-    writer.u8(0);
+    let last_at = writer.position();
+    writer.bytes(&[0; 5]);
     let mut record = writer.into_bytes();
-    if !codec::deflate(&payload, how.compression, &mut record, scratch)? {
-        record.extend_from_slice(&payload);
+    let head = record.len();
+    // What is not compressed goes straight to its place.
+    let is_packed = how.compression.level > 0;
+    let (entries, before) = if is_packed { (&mut work.payload, 0) } else { (&mut record, head) };
+    entries.truncate(before);
+    let shape = match (what, what.split(), pending.objects()) {
+        (What::Plain(spec), ..) => payload::payload(spec, pending, rows, keylen, entries),
+        (What::Found(..), ..) => pending.raw().payload(rows, keylen, entries),
+        (What::Split(plan, ..), Some(split), Some(column)) => {
+            objects::payload(plan, split, column, rows, keylen, entries).map_err(|error| error.in_object(name))?
+        }
+        _ => None,
+    };
+    let Shape { data_bytes, width } = shape.ok_or_else(|| too_large(how.basket_bytes))?;
+    let bytes = entries.len() - before;
+    let last = i32::try_from(keylen + data_bytes).map_err(|_| too_large(data_bytes))?;
+    let objlen = i32::try_from(bytes).map_err(|_| too_large(bytes))?;
+    let entry_bytes = if bytes > data_bytes { rows.len() as i32 + 1 } else { width as i32 };
+    if is_packed && !codec::deflate(&work.payload, how.compression, &mut record, &mut work.codec)? {
+        record.extend_from_slice(&work.payload);
     }
     let nbytes = u32::try_from(record.len()).map_err(|_| too_large(record.len()))?;
-    record[..4].copy_from_slice(&nbytes.to_be_bytes());
-    Ok(SealedBasket { record, entries: rows.len() as u32, unsealed_bytes: (keylen + payload.len()) as u64 })
+    // Words of the key, and of the basket behind it, that are known by now.
+    for (at, word) in [(0, nbytes), (6, objlen as u32), (entry_bytes_at, entry_bytes as u32), (last_at, last as u32)] {
+        record[at..at + 4].copy_from_slice(&word.to_be_bytes());
+    }
+    Ok(SealedBasket { record, entries: rows.len() as u32, unsealed_bytes: (keylen + bytes) as u64 })
 }

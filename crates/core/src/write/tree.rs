@@ -10,10 +10,11 @@ use super::branch::{BranchKind, BranchSpec, Values};
 use super::clustering::{Clustering, Every, Next, Waiting};
 use super::pending::Pending;
 use super::raw::Raw;
-use super::seal::{SealedBranch, Sealing, seal};
+use super::seal::{SealedBranch, Sealing, cuts, seal};
 use super::shared::Shared;
+use super::spare::Spare;
 use super::state::{PlacedBasket, TreeState, What};
-use crate::codec::{Compression, Scratch};
+use crate::codec::Compression;
 use crate::error::{Error, Result};
 
 /// How a tree is written.
@@ -81,6 +82,7 @@ pub struct TreeWriter {
     clustering: Clustering,
     pub(super) pending: Vec<Pending>,
     pub(super) rows: usize,
+    spare: Spare,
 }
 
 /// Rows of all branches that wait.
@@ -112,7 +114,19 @@ impl TreeWriter {
         let compression = options.compression.unwrap_or(shared.compression);
         let clustering = Clustering::new(options.auto_flush, options.cluster_bytes);
         let (name, basket_bytes) = (Arc::clone(&state.name), options.basket_bytes);
-        Self { shared, index, name, specs, parts, compression, basket_bytes, clustering, pending, rows: 0 }
+        Self {
+            shared,
+            index,
+            name,
+            specs,
+            parts,
+            compression,
+            basket_bytes,
+            clustering,
+            pending,
+            rows: 0,
+            spare: Spare::default(),
+        }
     }
 
     /// The branches.
@@ -151,11 +165,14 @@ impl TreeWriter {
             self.clustering = clustering;
             match next {
                 Next::Wait => return Ok(()),
+                // What is not compressed does not shrink.
+                Next::Sample(_) if self.compression.level == 0 => self.clustering.sampled(1, 1),
                 Next::Sample(rows) => {
                     let sealed = self.seal(rows)?;
                     let baskets = || sealed.iter().flat_map(|branch| &branch.baskets);
                     let before = baskets().map(|basket| basket.unsealed_bytes).sum();
                     self.clustering.sampled(before, baskets().map(|basket| basket.record.len() as u64).sum());
+                    self.spare.give_back(sealed);
                 }
                 Next::Cluster(rows) => self.cluster(rows)?,
             }
@@ -254,17 +271,29 @@ impl TreeWriter {
             datime: self.shared.now(),
             basket_bytes: self.basket_bytes,
         };
-        let one = |scratch: &mut Scratch, (value, what): &(usize, What)| {
-            let pending = self.pending.get(*value).filter(|_| what.has_data());
-            pending.map_or_else(|| Ok(SealedBranch::default()), |pending| seal(what, pending, &rows, &how, scratch))
-        };
-        match self.shared.options.session.pool() {
-            Some(pool) => pool.install(|| self.parts.par_iter().map_init(Scratch::default, one).collect()),
-            None => {
-                let mut scratch = Scratch::default();
-                self.parts.iter().map(|part| one(&mut scratch, part)).collect()
-            }
+        let mut sealed: Vec<SealedBranch> = Vec::with_capacity(self.parts.len());
+        let mut jobs = Vec::new();
+        for (index, (value, what)) in self.parts.iter().enumerate() {
+            let Some(pending) = self.pending.get(*value).filter(|_| what.has_data()) else {
+                sealed.push(SealedBranch::default());
+                continue;
+            };
+            let (cuts, most) = cuts(what, pending, &rows, self.basket_bytes);
+            jobs.extend(cuts.map(|rows| (index, what, pending, rows)));
+            sealed.push(SealedBranch { baskets: Vec::new(), most });
         }
+        let one = |(index, what, pending, rows): &(usize, &What, &Pending, Range<usize>)| {
+            let basket = self.spare.with(|work| seal(what, pending, rows, &how, self.spare.record(), work))?;
+            Ok((*index, basket))
+        };
+        let baskets: Vec<_> = match self.shared.options.session.pool() {
+            Some(pool) => pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect::<Result<_>>())?,
+            None => jobs.iter().map(one).collect::<Result<_>>()?,
+        };
+        for (index, basket) in baskets {
+            sealed[index].baskets.push(basket);
+        }
+        Ok(sealed)
     }
 
     /// Reserves space, writes, and publishes; then saves, where it is time to. The outer result is that of the rows, the inner
@@ -313,6 +342,7 @@ impl TreeWriter {
         tree.entries += rows;
         tree.clusters.push(rows);
         tree.changed = tree.is_whole();
+        self.spare.give_back(sealed);
         let (saved_bytes, saved_entries) = tree.saved;
         let is_due = tree.auto_save.is_due(tree.zip_bytes() - saved_bytes, tree.entries - saved_entries);
         Ok(if is_due { self.shared.save(&mut state) } else { Ok(()) })

@@ -1,0 +1,40 @@
+//! Memory that one cluster leaves to the next: fresh memory costs more than filling it.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::seal::{SealedBranch, Workspace};
+
+/// Memory for records, and what threads that seal keep.
+#[derive(Debug, Default)]
+pub(super) struct Spare {
+    records: Mutex<Vec<Vec<u8>>>,
+    workspaces: Mutex<Vec<Workspace>>,
+}
+
+impl Spare {
+    /// Memory for a record: empty.
+    pub(super) fn record(&self) -> Vec<u8> {
+        taken(&self.records)
+    }
+
+    /// Takes back the memory of what was written.
+    pub(super) fn give_back(&self, sealed: Vec<SealedBranch>) {
+        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        for mut record in sealed.into_iter().flat_map(|branch| branch.baskets).map(|basket| basket.record).rev() {
+            record.clear();
+            records.push(record);
+        }
+    }
+
+    /// Works with what a thread needs, which is made only where all that there is is in use.
+    pub(super) fn with<T>(&self, work: impl FnOnce(&mut Workspace) -> T) -> T {
+        let mut workspace = taken(&self.workspaces);
+        let done = work(&mut workspace);
+        self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
+        done
+    }
+}
+
+fn taken<T: Default>(kept: &Mutex<Vec<T>>) -> T {
+    kept.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+}
