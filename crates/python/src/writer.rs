@@ -28,6 +28,9 @@ pub(crate) struct FileWriter {
 /// Objects, trees, what was left, bytes cut off, whether the file was closed.
 type Recovered = (Vec<String>, Vec<(String, u64, u64)>, Vec<String>, u64, bool);
 
+/// Path of a tree, its figures before and after, and why it was copied as it is.
+type Remade = (String, [u64; 4], [u64; 4], Option<String>);
+
 /// Brings back what a writer that died had written.
 #[pyfunction]
 pub(crate) fn recover(py: Python<'_>, path: PathBuf, dry_run: bool) -> PyResult<Recovered> {
@@ -51,7 +54,7 @@ pub(crate) fn rewrite(
     auto_flush: i64,
     basket_bytes: Option<usize>,
     threads: usize,
-) -> PyResult<Vec<(String, [u64; 4], [u64; 4], Option<String>)>> {
+) -> PyResult<Vec<Remade>> {
     let compression = compression.map(str::parse).transpose().map_err(raise)?;
     let usual = TreeOptions::default();
     let basket_bytes = basket_bytes.unwrap_or(usual.basket_bytes);
