@@ -35,8 +35,9 @@ check: $(VENV)/.tests
 	$(BIN)/python -m ruff check crates/python tests examples tools
 	$(BIN)/python -m mypy
 
-# What takes long: each fuzz target for ten minutes.
-torture:
+# What takes long: writers killed a thousand times, each fuzz target for ten minutes.
+torture: $(VENV)/.tests
+	SAPWOOD_KILLS=1000 $(BIN)/python -m pytest tests/test_crash.py
 	fuzz/run.sh 600
 
 $(VENV)/bin/python:
