@@ -334,17 +334,23 @@ class WritableFile:
         self._core.save()
 
     def close(self) -> None:
-        """Writes what is kept, saves, and ends."""
+        """Writes what is kept, saves, and ends. Where a tree cannot be written, the others and all objects are."""
         if self._closed:
             return
         self._closed = True
+        failures: list[Exception] = []
         for tree in self._trees:
-            tree.close()
+            try:
+                tree.close()
+            except Exception as error:
+                failures.append(error)
         self._core.close()
         if self._target is not None:
             self._target.write(self._core.content())
             if isinstance(self._target, io.BytesIO):
                 self._target.seek(0)
+        if failures:
+            raise failures[0]
 
     def __enter__(self) -> WritableFile:
         return self
