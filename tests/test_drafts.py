@@ -51,7 +51,7 @@ def outcome(file: Any, key: Any) -> str | None:
     """What becomes of an object that does not come out as it was."""
     try:
         payload, draft = file.payload(key), file.draft(key)
-        writer = _core.FileWriter.recreate(None, "zlib:0")
+        writer = _core.FileWriter.open("recreate", None, "zlib:0")
         writer.write("object", draft)
         writer.close()
         copy = _core.File.from_bytes(writer.content() or b"", "copy.root")
