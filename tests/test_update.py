@@ -338,4 +338,82 @@ def test_copy_commands(path: Path, tmp_path: Path) -> None:
     assert run("mv", f"{path}:note", f"{target}:moved") == 0
     found = root(COPY, target)
     assert found["trees"]["first"][0] == 500 and found["a"]["h1"][2] == 1 and found["moved"][0] == "TNamed"
-    assert "note" not in root(COPY, path)
+    assert root(COPY, path)["note"] == ["TNamed", "note", 1], "the cycle that was copied goes"
+
+
+def test_what_changed_since_it_was_opened_is_not_moved(tmp_path: Path) -> None:
+    """A move reads what was there when the file was opened: anything else is refused, and stays."""
+    path = tmp_path / "file.root"
+    with sapwood.recreate(path) as file:
+        file["h"] = "old"
+        file["d/inner"] = "inside"
+        file["t"] = {"x": np.arange(1000)}
+    with sapwood.update(path) as file:
+        file["h"] = "new"
+        with pytest.raises(ValueError, match="close the file first"):
+            file.rename("h", "g")
+        file["d/new"] = "new"
+        with pytest.raises(ValueError, match="close the file first"):
+            file.rename("d", "e")
+        with file.append("t") as tree:
+            tree.extend({"x": np.arange(5)})
+        with pytest.raises(ValueError, match="close the file first"):
+            file.rename("t", "u")
+        for to in ("d/x", "d//x", "d"):
+            with pytest.raises(OSError, match="cannot go"):
+                file.rename("d;1", to)
+        with pytest.raises(OSError, match="is a directory"):
+            file["d"] = "text"
+        del file["t"]
+        with pytest.raises(KeyError):
+            file.rename("t", "u")
+    with sapwood.update(path) as file:
+        file.rename("d", "e")
+        with pytest.raises(KeyError):
+            file.rename("d", "f")
+    with sapwood.open(path) as file:
+        assert file.keys() == ["h;2", "h;1", "e;1", "e/inner;1", "e/new;1"]
+
+
+def test_branches_that_were_refused_leave_the_tree_alone(tmp_path: Path) -> None:
+    path = tmp_path / "file.root"
+    with sapwood.recreate(path) as file:
+        file["t"] = {"x": np.arange(10)}
+    with sapwood.update(path) as file:
+        with pytest.raises(ValueError, match="another number"):
+            file.add_branches("t", {"a": np.arange(9)})
+        file.add_branches("t", {"a": np.arange(10)})
+        with pytest.raises(ValueError, match="close the file first"):
+            file.add_branches("t", {"b": np.arange(10)})
+        with pytest.raises(KeyError):
+            file.append("typo/t")
+    with sapwood.open(path) as file:
+        assert file["t"].keys() == ["x", "a"] and file.keys() == ["t;1"]
+
+
+def test_rows_may_share_memory_and_lists_may_be_empty(tmp_path: Path) -> None:
+    path = tmp_path / "file.root"
+    with sapwood.recreate(path) as file:
+        tree = file.mktree("t", {"x": ("f4", (2,)), "v": "var * int32", "w": "vector<vector<string>>"})
+        row, items = np.zeros(2, "f4"), []
+        for i in range(4):
+            row[0] = i
+            tree.fill(x=row, v=items, w=[])
+            if i == 2:
+                items.append(7)
+        tree.close()
+        file.save()
+        file.mktree("u", {"v": "var * uint64"}).extend({"v": [[], []]})
+    with sapwood.open(path) as file:
+        assert file["t/x"].array().tolist() == [[0, 0], [1, 0], [2, 0], [3, 0]]
+        assert file["t/v"].array().tolist() == [[], [], [], [7]] and file["u/v"].array().tolist() == [[], []]
+        assert file["t/w"].array().tolist() == [[]] * 4
+
+
+def test_long_names_are_refused_and_long_titles_cut(tmp_path: Path) -> None:
+    path = tmp_path / "file.root"
+    with sapwood.recreate(path) as file:
+        file.mktree("t", {"x": "i4"}, title="T" * 70_000).extend({"x": [1]})
+        with pytest.raises(MemoryError, match="too long"):
+            file["n" * 70_000] = "text"
+    assert sapwood.open(path)["t/x"].array().tolist() == [1]

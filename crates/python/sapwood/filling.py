@@ -355,12 +355,17 @@ def _buffers(spec: Spec, array: Any) -> tuple[list[bytes], bytes]:
     layout = ak.to_layout(ak.to_packed(whole))
     levels = []
     for level in range(depth + is_text):
+        if len(layout) == 0:  # nothing says what would be in it
+            levels.append(b"")
+            continue
         if not (layout.is_list or layout.is_regular) or _is_string(layout.form.type) != (level == depth):
             raise wrong
         layout = layout.to_ListOffsetArray64(True)
         offsets = np.asarray(layout.offsets.data)
         levels.append(offsets[1:].tobytes())
         layout = layout.content[: offsets[-1]]
+    if len(layout) == 0:
+        return levels, b""
     if is_text:
         return levels, np.asarray(layout.data).tobytes()
     try:
@@ -376,6 +381,8 @@ def _buffers(spec: Spec, array: Any) -> tuple[list[bytes], bytes]:
 def _native(spec: Spec, array: Any) -> bytes:
     """Bytes of numbers as the branch has them. Digits of floats may be lost; whole numbers fit or are refused."""
     wanted = np.dtype(spec.dtype)
+    if array.size == 0:  # nothing says of what type
+        return b""
     kinds = array.dtype.kind + wanted.kind
     if kinds[0] not in "biuf" or (kinds[0] != kinds[1] and kinds not in ("ui", "iu", "if", "uf", "bi", "bu", "bf")):
         raise errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given {array.dtype}")

@@ -74,7 +74,7 @@ def rewrite(
             branches[name] = [each for each in top if (not kept or kept(each)) and not (dropped and dropped(each))]
         if cut is not None:
             entries[name] = _passing(tree, cut)
-    unfinished = os.fspath(target) + ".unfinished"
+    unfinished = f"{os.fspath(target)}.{os.getpid()}.unfinished"
     size = None if basket_bytes is None else as_bytes(basket_bytes)
     try:
         made = _core.rewrite(

@@ -122,7 +122,7 @@ class Tree(HasBranches):
         >>> import io, sapwood
         >>> memory = io.BytesIO()
         >>> with sapwood.recreate(memory) as file:
-        ...     with file.mktree("tree", {"x": "f8"}, cluster_entries=100) as tree:
+        ...     with file.mktree("tree", {"x": "f8"}, auto_flush=100) as tree:
         ...         tree.extend({"x": range(250)})
         >>> layout = sapwood.open(memory)["tree"].layout()
         >>> [cluster["entries"] for cluster in layout["clusters"]], layout["branches"][0]["num_baskets"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
+
+import numpy as np
 
 from sapwood import _core, errors, filling
 from sapwood.compression import Compression
@@ -359,6 +362,8 @@ class WritableFile:
         self.close()
 
 
+_PLAIN = (int, float, str, bytes, bool, np.generic)
+"""Types whose values never change."""
 ROWS = 1000
 """So many rows are gathered before they become columns."""
 
@@ -374,6 +379,7 @@ class WritableTree:
         self.num_entries = 0
         """Entries given so far."""
         self._rows: list[Mapping[str, Any]] = []
+        self._closed = False
 
     @property
     def branches(self) -> list[str]:
@@ -409,7 +415,8 @@ class WritableTree:
         if values.keys() != self._schema.columns.keys():
             wanted = ", ".join(map(repr, self._schema.columns))
             raise errors.MismatchError(f"a row has a value for each of {wanted}; given were {', '.join(map(repr, values))}")
-        self._rows.append(values)
+        # A caller may use one array or object for all rows.
+        self._rows.append({name: value if isinstance(value, _PLAIN) else copy.deepcopy(value) for name, value in values.items()})
         if len(self._rows) >= ROWS:
             self._spill()
 
@@ -421,13 +428,17 @@ class WritableTree:
 
     def flush(self) -> None:
         """Writes the rows that are kept as a cluster of their own."""
-        self._spill()
-        self._core.flush()
+        if not self._closed:
+            self._spill()
+            self._core.flush()
 
     def close(self) -> None:
         """Writes the rows that are kept, and ends."""
-        self._spill()
-        self._core.close()
+        self._closed = True
+        try:
+            self._spill()
+        finally:
+            self._core.close()
 
     def __enter__(self) -> WritableTree:
         return self

@@ -90,15 +90,19 @@ pub(crate) fn rename(arguments: &Move) -> Outcome {
         if of == path {
             writer.rename(object, &to)?;
         } else {
-            writer.copy(&File::open(of)?, object, &to)?;
-            elsewhere.push((of, object));
+            let file = File::open(of)?;
+            let key = file.key(object)?;
+            writer.copy(&file, object, &to)?;
+            // Of several cycles, the one that was copied goes.
+            let bare = object.rsplit_once(';').map_or(object, |(bare, _)| bare);
+            elsewhere.push((of, format!("{bare};{}", key.cycle)));
         }
     }
     writer.close()?;
     // What went to another file is deleted once it is there.
     for (of, object) in elsewhere {
         let mut writer = FileWriter::update(of, WriteOptions::default())?;
-        writer.remove(object)?;
+        writer.remove(&object)?;
         writer.close()?;
     }
     Ok(())

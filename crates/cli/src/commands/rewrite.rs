@@ -126,7 +126,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     }
     // Beside the output, so that its last step is a rename; gone where anything fails.
     let mut unfinished = arguments.output.clone().into_os_string();
-    unfinished.push(".unfinished");
+    unfinished.push(format!(".{}.unfinished", std::process::id()));
     let unfinished = PathBuf::from(unfinished);
     let options = WriteOptions { session, compression: arguments.compression, ..WriteOptions::default() };
     let remade = FileWriter::recreate(&unfinished, options)

@@ -84,11 +84,13 @@ impl FileWriter {
             return Err(self.shared.placed(Error::mismatch("only files that are updated have trees to add to")));
         };
         let mut state = self.shared.open_state()?;
-        let (folder, name) = self.shared.folder_of(&mut state, path)?;
+        let (above, name) = path.trim_matches('/').rsplit_once('/').unwrap_or(("", path.trim_matches('/')));
+        let missing = || file.name(Error::not_found(format!("no key {path:?}")));
+        let folder = self.shared.find_folder(&mut state, above, false)?.ok_or_else(missing)?;
         let newest = state.folders[folder].named(name, None).max_by_key(|key| key.cycle).cloned();
-        let key = newest.ok_or_else(|| file.name(Error::not_found(format!("no key {path:?}"))))?;
-        // Branches that were added and not filled have changed nothing.
-        if state.tree_of(&key).is_some_and(|tree| tree.is_open || tree.is_whole()) {
+        let key = newest.ok_or_else(missing)?;
+        let was_there = file.key(&format!("{path};{}", key.cycle)).is_ok_and(|known| known == key);
+        if state.tree_of(&key).is_some() || !was_there {
             let words = "the tree was written since the file was opened: close the file first";
             return Err(file.name(Error::mismatch(words).in_object(path)));
         }

@@ -56,14 +56,52 @@ impl FileWriter {
         let Some(file) = self.shared.before.clone() else {
             return Err(self.shared.placed(Error::mismatch("only what was in a file before can be moved")));
         };
-        let (from, to) = (from.trim_matches('/'), to.trim_matches('/'));
-        if to == from || to.starts_with(&format!("{from}/")) {
+        let tidy = |path: &str| path.split('/').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
+        let (from, to) = (&*tidy(from), &*tidy(to));
+        let bare = split_cycle(from).0;
+        if to == from || to == bare || to.starts_with(&format!("{bare}/")) {
             let words = format!("{from:?} cannot go to {to:?}");
             return Err(self.shared.placed(Error::new(crate::ErrorKind::Exists, words)));
         }
+        self.check_unchanged(&file, from)?;
         let key = file.key(from)?;
         self.copy_key(&file, &key, to, false)?;
         self.remove_keeping_baskets(from)
+    }
+
+    /// Refuses what is another thing by now than when the file was opened: what is moved is read as it was.
+    fn check_unchanged(&self, file: &File, path: &str) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        let changed = || {
+            let words = "it was changed since the file was opened: close the file first";
+            self.shared.placed(Error::mismatch(words).in_object(path))
+        };
+        let (above, text) = path.rsplit_once('/').unwrap_or(("", path));
+        let missing = || self.shared.placed(Error::not_found(format!("no key {path:?}")));
+        let folder = self.shared.find_folder(&mut state, above, false)?.ok_or_else(missing)?;
+        let (name, cycle) = split_cycle(text);
+        let live = state.folders[folder].named(name, cycle).max_by_key(|key| key.cycle).cloned().ok_or_else(missing)?;
+        if file.key(path)? != live || state.tree_of(&live).is_some() {
+            return Err(changed());
+        }
+        if is_tree(&live.class) && state.folders[folder].named(name, None).count() > 1 {
+            let words = "the tree has several cycles, which share baskets: delete the older ones first";
+            return Err(self.shared.placed(Error::mismatch(words).in_object(path)));
+        }
+        if is_directory(&live.class) {
+            let bare = split_cycle(path).0;
+            let below = format!("{bare}/");
+            let is_inside = |index: usize| {
+                state.folders.get(index).is_some_and(|folder| folder.path == bare || folder.path.starts_with(&below))
+            };
+            let is_changed = |index: usize| state.folders[index].changed || state.folders[index].was_saved;
+            if (0..state.folders.len()).any(|index| is_inside(index) && is_changed(index))
+                || state.trees.iter().any(|tree| is_inside(tree.folder))
+            {
+                return Err(changed());
+            }
+        }
+        Ok(())
     }
 
     fn copy_key(&mut self, file: &File, key: &Key, to: &str, with_baskets: bool) -> Result<()> {

@@ -173,7 +173,10 @@ impl FileWriter {
         let tree = TreeState::new(folder, name.into(), &branches, compression, &options)?;
         state.trees.push(tree);
         let index = state.trees.len() - 1;
-        self.shared.save(&mut state)?;
+        if let Err(error) = self.shared.save(&mut state) {
+            state.abandon(index);
+            return Err(error);
+        }
         Ok(TreeWriter::new(Arc::clone(&self.shared), index, &state.trees[index], branches, options))
     }
 

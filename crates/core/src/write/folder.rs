@@ -23,6 +23,8 @@ pub(super) struct Folder {
     cycles: HashMap<Arc<str>, u16>,
     /// Whether the list on storage is another.
     pub(super) changed: bool,
+    /// Whether it was written since the file was opened.
+    pub(super) was_saved: bool,
 }
 
 impl Folder {
@@ -38,6 +40,7 @@ impl Folder {
             keys: Vec::with_capacity(keys.len()),
             cycles: HashMap::new(),
             changed: false,
+            was_saved: false,
         };
         keys.into_iter().for_each(|key| folder.add(key));
         folder.changed = false;

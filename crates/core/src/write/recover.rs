@@ -218,8 +218,15 @@ impl Shared {
             let mut newest: Vec<Key> = newest.into_values().collect();
             newest.sort_by_key(|key| key.seek_key);
             for key in newest {
+                let cycles = state.folders[folder].named(&key.name, None).count();
                 let Some(baskets) = of.remove(&(state.folder_seek(folder), Arc::clone(&key.name))) else { continue };
                 let path = path_of(&state.folders[folder].path, &key.name);
+                if cycles > 1 && !file.is_recovered() {
+                    let words =
+                        "several trees of the name are there, and which of them baskets belong to cannot be told";
+                    found.left.push(format!("{path}: {words}"));
+                    continue;
+                }
                 match longer(file, folder, &key, baskets, self) {
                     Ok(Some(tree)) => {
                         let before = tree.base.as_ref().map_or(0, |base| base.entries);
@@ -241,9 +248,9 @@ impl Shared {
         let open = OpenOptions { session: self.options.session.clone(), ..OpenOptions::default() };
         let file = File::from_store(store, open)?;
         let mut counted = false;
-        for (path, before, _) in &found.trees {
+        // Both lists are in the same order.
+        for ((path, before, _), known) in found.trees.iter().zip(&mut state.trees) {
             let tree = file.tree(path)?;
-            let Some(known) = state.trees.iter_mut().find(|known| *known.name == *tree.name) else { continue };
             for (branch, known) in in_order(&tree).into_iter().zip(&mut known.branches) {
                 let counts = branch.leaves.iter().any(|leaf| leaf.is_range || &*leaf.class == "TLeafC")
                     || branch.element.as_ref().is_some_and(|element| matches!(element.kind, 3 | 4));
@@ -300,6 +307,12 @@ fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, shared: &Shar
         let (place, all) = (std::mem::replace(place, *place + 1), namesakes.get(&*branch.name).copied().unwrap_or(1));
         let queue = of.get(&*branch.name);
         let embedded_end = branch.entry_range().end;
+        // Behind a save there are none that the record knows: those were copied, or are another tree's.
+        if !file.is_recovered()
+            && queue.into_iter().flatten().any(|key| usize::from(key.cycle) < number && number <= 65_535)
+        {
+            return Err(Error::malformed("baskets of another tree of the name stand behind the last save"));
+        }
         loop {
             let wanted = (number + state.baskets.len()) as u16;
             let mut same = queue.into_iter().flatten().filter(|key| key.cycle == wanted);

@@ -31,6 +31,7 @@ impl Shared {
             })?;
             self.put(at, &[&record])?;
             folder.changed = false;
+            folder.was_saved = true;
         }
         self.save_header(state)?;
         if self.options.sync {

@@ -90,6 +90,7 @@ impl State {
         let Some(tree) = self.trees.get_mut(index) else { return };
         tree.changed = false;
         tree.is_open = false;
+        tree.key = None;
         for basket in tree.branches.iter_mut().flat_map(|branch| branch.baskets.drain(..)) {
             self.space.give_up(basket.seek..basket.seek + u64::from(basket.nbytes));
         }
@@ -207,6 +208,12 @@ impl Shared {
         if name.is_empty() {
             return Err(self.placed(Error::mismatch("an object needs a name")));
         }
+        /// The length of a key, title and class included, is a 16-bit number.
+        const LONGEST: usize = 1_000;
+        if path.split('/').any(|name| name.len() > LONGEST || name.contains('\0')) {
+            let words = "a name is too long, or has a zero in it";
+            return Err(self.placed(Error::limit(words, LONGEST as u64, path.len() as u64)));
+        }
         Ok((self.folder(state, folder)?, name))
     }
 
@@ -278,11 +285,13 @@ impl Shared {
     /// payload: no record is longer than the margin.
     pub(super) fn key(&self, state: &State, class: &str, name: &Arc<str>, title: &Arc<str>) -> Key {
         const MARGIN: u64 = 1 << 30;
+        /// `TKey` cuts titles at so many bytes: the length of a key is a 16-bit number.
+        const LONGEST_TITLE: usize = 30_000;
         Key {
             version: if state.space.end() > BIG_FILE - MARGIN { 1004 } else { 4 },
             class: class.into(),
             name: Arc::clone(name),
-            title: Arc::clone(title),
+            title: cut(title, LONGEST_TITLE),
             datime: self.now(),
             ..Key::default()
         }
@@ -339,6 +348,10 @@ impl Shared {
         object: &Arc<Draft>,
         old: Option<&Key>,
     ) -> Result<Key> {
+        if old.is_none() && state.folders[folder].named(name, None).any(|key| is_directory(&key.class)) {
+            let words = format!("{name:?} is a directory");
+            return Err(self.placed(Error::new(ErrorKind::Exists, words)));
+        }
         let cycle = old.map_or_else(|| state.folders[folder].next_cycle(name), |old| Ok(old.cycle))?;
         let key = Key { cycle, ..self.key(state, object.class(), &name.into(), title) };
         let keylen = usize::from(key.clone().sized(0).keylen);
@@ -354,6 +367,15 @@ impl Shared {
         }
         Ok(key)
     }
+}
+
+/// The text, or as much of it as so many bytes hold.
+fn cut(text: &Arc<str>, bytes: usize) -> Arc<str> {
+    if text.len() <= bytes {
+        return Arc::clone(text);
+    }
+    let end = (0..=bytes).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    text.get(..end).unwrap_or_default().into()
 }
 
 /// Seconds since 1970.

@@ -356,15 +356,19 @@ impl TreeWriter {
     /// given as many entries as it has: they are not in the tree then.
     pub fn close(mut self) -> Result<()> {
         self.flush()?;
-        let state = self.shared.open_state()?;
+        let mut state = self.shared.open_state()?;
         let tree = &state.trees[self.index];
-        match &tree.base {
+        let outcome = match &tree.base {
             Some(base) if !tree.is_whole() => {
                 let error = Error::mismatch("branches were added with another number of entries than the tree has");
                 Err(error.wanted(base.entries, tree.entries).in_object(&self.name))
             }
             _ => Ok(()),
+        };
+        if outcome.is_err() {
+            state.abandon(self.index);
         }
+        outcome
     }
 }
 
@@ -372,6 +376,9 @@ impl Drop for TreeWriter {
     fn drop(&mut self) {
         if let Ok(mut state) = self.shared.open_state() {
             state.trees[self.index].is_open = false;
+            if !state.trees[self.index].is_whole() {
+                state.abandon(self.index);
+            }
         }
     }
 }
