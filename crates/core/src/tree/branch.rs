@@ -122,6 +122,16 @@ pub struct BasketPlace {
     pub bytes: BasketBytes,
 }
 
+impl BasketPlace {
+    /// Offset of its record, where it has one.
+    pub(crate) fn stored_at(&self) -> Option<u64> {
+        match self.bytes {
+            BasketBytes::Stored { seek, .. } => Some(seek),
+            BasketBytes::Embedded(_) => None,
+        }
+    }
+}
+
 /// Where the bytes of a basket are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BasketBytes {

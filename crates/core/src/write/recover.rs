@@ -307,10 +307,10 @@ fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, shared: &Shar
         let (place, all) = (std::mem::replace(place, *place + 1), namesakes.get(&*branch.name).copied().unwrap_or(1));
         let queue = of.get(&*branch.name);
         let embedded_end = branch.entry_range().end;
-        // Behind a save there are none that the record knows: those were copied, or are another tree's.
-        if !file.is_recovered()
-            && queue.into_iter().flatten().any(|key| usize::from(key.cycle) < number && number <= 65_535)
-        {
+        // A number that the record has already, of a basket that it does not know: that was copied, or is another tree's.
+        let known: HashSet<u64> = branch.baskets().iter().filter_map(|basket| basket.stored_at()).collect();
+        let is_foreign = |key: &Key| usize::from(key.cycle) < number && !known.contains(&key.seek_key);
+        if !file.is_recovered() && number <= usize::from(u16::MAX) && queue.into_iter().flatten().any(is_foreign) {
             return Err(Error::malformed("baskets of another tree of the name stand behind the last save"));
         }
         loop {
