@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import sys
+import tomllib
 from pathlib import Path
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # pytest brings it where Python has none
 
 
 def load_listed(path: Path, table: str, subject: str) -> dict[tuple[str, str], str]:

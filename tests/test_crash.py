@@ -67,7 +67,8 @@ def write(path: Path, kind: str, update: bool, tell: int) -> None:
             opened.save()  # what is left over is a cluster of its own
             saved = committed = start
             tree.flush()
-        os.write(tell, struct.pack("qq", saved, max(saved, committed - 700)))
+        # the last whole cluster may be on its way, and a save has moved where clusters begin
+        os.write(tell, struct.pack("qq", saved, max(saved, committed - 2 * 700)))
         if start > 100 * ROWS:
             time.sleep(60)
 

@@ -66,7 +66,11 @@ fn open(image: Vec<u8>) -> Result<File> {
 }
 
 fn options() -> WriteOptions {
-    WriteOptions { session: Session::with_threads(1), reproducible: true, ..WriteOptions::default() }
+    threads(1)
+}
+
+fn threads(threads: usize) -> WriteOptions {
+    WriteOptions { session: Session::with_threads(threads), reproducible: true, ..WriteOptions::default() }
 }
 
 /// Rows of a tree, with saves between them, and objects that are replaced and deleted.
@@ -75,11 +79,14 @@ fn work(file: &mut FileWriter, journal: &Journal, path: &str) -> Result<()> {
     let wish = TreeOptions { auto_flush: Every::Entries(10), basket_bytes: 60, ..TreeOptions::default() };
     let mut tree = file.tree(path, specs, wish)?;
     journal.note(0);
+    let mut flushed = 0;
     for step in 0..6 {
         let numbers: Vec<u8> = (step * 35..(step + 1) * 35).flat_map(i32::to_ne_bytes).collect();
         let text = "entry".repeat(35);
         let ends: Vec<i64> = (1..=35).map(|end| end * 5).collect();
         tree.extend(&[("x", Values::Numbers(&numbers)), ("text", Values::Texts(&ends, text.as_bytes()))])?;
+        let rows = (step as u64 + 1) * 35;
+        journal.committed.lock().expect("a lock").push((journal.count(), flushed + (rows - flushed) / 10 * 10));
         file.write(
             &format!("of {path}/note"),
             Draft::new("TObjString").with("fString", format!("step {step}").as_str()),
@@ -90,7 +97,8 @@ fn work(file: &mut FileWriter, journal: &Journal, path: &str) -> Result<()> {
         if step % 2 == 1 {
             tree.flush()?;
             file.save()?;
-            journal.note((step as u64 + 1) * 35);
+            flushed = rows;
+            journal.note(rows);
         }
     }
     tree.close()
@@ -204,7 +212,8 @@ fn a_full_disk_loses_nothing_that_was_saved() {
     for most in (first..whole.count()).step_by(3) {
         let journal = Arc::new(Journal::default());
         *journal.most.lock().expect("a lock") = Some(most);
-        let mut file = FileWriter::to_sink(Arc::clone(&journal), "crash.root", options()).expect("a file");
+        let how = threads(1 + most % 2 * 2);
+        let mut file = FileWriter::to_sink(Arc::clone(&journal), "crash.root", how).expect("a file");
         let error = work(&mut file, &journal, "tree").and_then(|()| file.save()).expect_err("the disk is full");
         assert_eq!(error.kind(), ErrorKind::Io);
         check(&open(journal.image(&[], journal.count(), 0)).expect("a file"), "tree", 0, "full");
@@ -219,6 +228,46 @@ fn a_full_disk_loses_nothing_that_was_saved() {
             Some("room")
         );
         file.records().unwrap_or_else(|error| panic!("{most} writes: {error}"));
+    }
+}
+
+#[test]
+fn rows_that_storage_did_not_take_are_written_when_it_does() {
+    for count in [1, 3] {
+        let written = |most: Option<usize>| {
+            let journal = Arc::new(Journal::default());
+            let mut file = FileWriter::to_sink(Arc::clone(&journal), "full.root", threads(count)).expect("a file");
+            let specs = vec![BranchSpec::number("x", Number::I32), BranchSpec::number("y", Number::I32)];
+            let wish = TreeOptions { auto_flush: Every::Entries(10), basket_bytes: 20, ..TreeOptions::default() };
+            let mut tree = file.tree("tree", specs, wish).expect("a tree");
+            *journal.most.lock().expect("a lock") = most.map(|most| journal.count() + most);
+            let mut failed = 0;
+            for step in 0..4 {
+                let x: Vec<u8> = (step * 25..(step + 1) * 25).flat_map(i32::to_ne_bytes).collect();
+                let done = tree.extend(&[("x", Values::Numbers(&x)), ("y", Values::Numbers(&x))]);
+                failed += usize::from(done.is_err());
+            }
+            failed += usize::from(tree.flush().is_err());
+            *journal.most.lock().expect("a lock") = None;
+            tree.flush().expect("room");
+            tree.close().expect("room");
+            file.close().expect("room");
+            (failed, journal.image(&[], journal.count(), 0))
+        };
+        let (failed, whole) = written(None);
+        assert_eq!(failed, 0);
+        for most in [0, 1, 2, 7, 20] {
+            let (failed, image) = written(Some(most));
+            assert!(failed > 0, "{most} writes");
+            let file = open(image).expect("a file");
+            check(&file, "tree", 100, "full for a while");
+            let tree = file.tree("tree").expect("a tree");
+            assert_eq!(
+                (tree.entries, tree.zip_bytes),
+                (100, open(whole.clone()).unwrap().tree("tree").unwrap().zip_bytes)
+            );
+            file.records().unwrap_or_else(|error| panic!("{most} writes: {error}"));
+        }
     }
 }
 

@@ -152,6 +152,33 @@ fn the_same_rows_give_the_same_bytes() {
 }
 
 #[test]
+fn what_stands_where_does_not_depend_on_threads() {
+    let written = |threads: usize| {
+        let sink = Arc::new(MemorySink::default());
+        let mut file = FileWriter::to_sink(Arc::clone(&sink), "two.root", options("zstd:5", threads)).expect("a file");
+        let wish = |entries| TreeOptions { auto_flush: Every::Entries(entries), ..TreeOptions::default() };
+        let mut trees = [("a", 300), ("b", 170)].map(|(name, entries)| {
+            file.tree(name, vec![BranchSpec::number("x", Number::F32)], wish(entries)).expect("a tree")
+        });
+        for step in 0..40 {
+            for tree in &mut trees {
+                let values = floats((0..100).map(|i| (step * i) as f32));
+                tree.extend(&[("x", Values::Numbers(&values))]).expect("rows");
+            }
+            let note = Draft::new("TObjString").with("fString", "between");
+            file.write("note", note).expect("an object");
+        }
+        let [a, b] = trees;
+        b.close().expect("rows");
+        a.close().expect("rows");
+        file.close().expect("a file");
+        sink.to_bytes()
+    };
+    let one = written(1);
+    assert!((0..5).all(|_| written(3) == one));
+}
+
+#[test]
 fn records_fill_a_file_without_holes_that_nobody_knows() {
     let sink = Arc::new(MemorySink::default());
     write(

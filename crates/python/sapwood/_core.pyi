@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any, TypeAlias
 
+from numpy import ndarray
+
 __version__: str
 
 Kind: TypeAlias = tuple[Any, ...]
@@ -225,6 +227,6 @@ class FileWriter:
 
 class TreeWriter:
     def branches(self) -> list[tuple[str, str, str, str, list[int], tuple[Any, ...] | None]]: ...
-    def extend(self, values: Sequence[tuple[str, Sequence[bytes], bytes, tuple[Any, ...] | None]]) -> None: ...
+    def extend(self, values: Sequence[tuple[str, Sequence[ndarray[Any, Any]], ndarray[Any, Any], tuple[Any, ...] | None]]) -> None: ...
     def flush(self) -> None: ...
     def close(self) -> None: ...

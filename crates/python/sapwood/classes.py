@@ -118,7 +118,7 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
         wanted = np.dtype(kind[1])
         shape = (len(values), *kind[2]) if word == "array" else (len(values),)
         array = _numbers(wanted, values, shape)
-        return "numbers", wanted.itemsize * int(np.prod(shape[1:])), array.tobytes()
+        return "numbers", wanted.itemsize * int(np.prod(shape[1:])), memory(array)
     if word in ("text", "TString"):
         texts = [_bytes(value) for value in values]
         return "lists", _ends(map(len, texts)), ("numbers", 1, b"".join(texts))
@@ -176,7 +176,7 @@ def _of_layout(kind: Type, layout: Any) -> Column:
             array = _numbers(wanted, plain, shape)
         except (ValueError, TypeError):
             raise wrong() from None
-        return "numbers", wanted.itemsize * int(np.prod(shape[1:])), array.tobytes()
+        return "numbers", wanted.itemsize * int(np.prod(shape[1:])), memory(array)
     if word == "object":
         if not layout.is_record:
             raise wrong()
@@ -190,11 +190,11 @@ def _of_layout(kind: Type, layout: Any) -> Column:
     layout = layout.to_ListOffsetArray64(True)
     offsets = np.asarray(layout.offsets.data)
     content = layout.content if len(layout.content) == offsets[-1] else layout.content[: offsets[-1]]
-    ends = offsets[1:].astype("u8").tobytes()
+    ends = offsets[1:].astype("u8")
     if word in ("text", "TString"):
         if layout.parameter("__array__") not in ("string", "bytestring"):
             raise wrong()
-        return "lists", ends, ("numbers", 1, np.asarray(layout.content[: offsets[-1]].data).tobytes())
+        return "lists", ends, ("numbers", 1, memory(np.asarray(layout.content[: offsets[-1]].data)))
     if word == "vector":
         return "lists", ends, _of_layout(kind[1], content)
     fields = content.fields  # of a map: pairs
@@ -221,8 +221,13 @@ def _numbers(wanted: np.dtype[Any], values: Any, shape: tuple[int, ...]) -> np.n
     return np.ascontiguousarray(array, wanted)
 
 
-def _ends(lengths: Iterable[int]) -> bytes:
-    return np.cumsum(np.fromiter(lengths, "i8")).astype("u8").tobytes()
+def memory(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The bytes of an array, as the engine takes them: without a copy, where they are one behind the other."""
+    return np.ascontiguousarray(array).reshape(-1).view("u1")
+
+
+def _ends(lengths: Iterable[int]) -> np.ndarray[Any, Any]:
+    return np.cumsum(np.fromiter(lengths, "i8")).astype("u8")
 
 
 def _bytes(value: Any) -> bytes:

@@ -289,7 +289,11 @@ def schema_there(branches: list[tuple[str, str, str, str, list[int], classes.Typ
     return out
 
 
-def values(schema: Schema, columns: Mapping[str, Any]) -> list[tuple[str, list[bytes], bytes, classes.Column | None]]:
+Array = np.ndarray[Any, Any]
+NOTHING = np.empty(0, "u1")
+
+
+def values(schema: Schema, columns: Mapping[str, Any]) -> list[tuple[str, list[Array], Array, classes.Column | None]]:
     """What the engine takes: for each branch its name, where the lists of each level end, and its values; or objects."""
     missing = [name for name in schema.columns if name not in columns]
     unknown = [name for name in columns if name not in schema.columns and name not in schema.counters]
@@ -297,12 +301,12 @@ def values(schema: Schema, columns: Mapping[str, Any]) -> list[tuple[str, list[b
         words = [f"lacks {', '.join(map(repr, missing))}"] if missing else []
         words += [f"has no branch for {', '.join(map(repr, unknown))}"] if unknown else []
         raise errors.MismatchError(f"the data {' and '.join(words)}")
-    out: list[tuple[str, list[bytes], bytes, classes.Column | None]] = []
+    out: list[tuple[str, list[Array], Array, classes.Column | None]] = []
     for name, parts in schema.columns.items():
         column = columns[name]
         if parts[0][1].objects is not None:
             try:
-                out.append((name, [], b"", classes.column_of(parts[0][1].objects, column)))
+                out.append((name, [], NOTHING, classes.column_of(parts[0][1].objects, column)))
             except errors.MismatchError as error:
                 raise errors.MismatchError(f"branch {name!r}: {error}") from None
             continue
@@ -320,18 +324,18 @@ def values(schema: Schema, columns: Mapping[str, Any]) -> list[tuple[str, list[b
     return out
 
 
-def _check_counters(schema: Schema, columns: Mapping[str, Any], levels: Mapping[str, list[bytes]]) -> None:
+def _check_counters(schema: Schema, columns: Mapping[str, Any], levels: Mapping[str, list[Array]]) -> None:
     """Counts that were given are those of the lists."""
     for counter, counted in schema.counters.items():
         if counter not in columns:
             continue
         given = np.asarray(as_column(counter, columns[counter]))
-        lengths = np.diff(np.frombuffer(levels[counted][0], "i8"), prepend=0)
+        lengths = np.diff(levels[counted][0], prepend=0)
         if given.shape != lengths.shape or (given != lengths).any():
             raise errors.MismatchError(f"the numbers given for {counter!r} are not the lengths of the lists of {counted!r}")
 
 
-def _buffers(spec: Spec, array: Any) -> tuple[list[bytes], bytes]:
+def _buffers(spec: Spec, array: Any) -> tuple[list[Array], Array]:
     if spec.kind == "numbers":
         if _is_awkward(array):
             import awkward as ak
@@ -356,18 +360,18 @@ def _buffers(spec: Spec, array: Any) -> tuple[list[bytes], bytes]:
     levels = []
     for level in range(depth + is_text):
         if len(layout) == 0:  # nothing says what would be in it
-            levels.append(b"")
+            levels.append(np.empty(0, "i8"))
             continue
         if not (layout.is_list or layout.is_regular) or _is_string(layout.form.type) != (level == depth):
             raise wrong
         layout = layout.to_ListOffsetArray64(True)
         offsets = np.asarray(layout.offsets.data)
-        levels.append(offsets[1:].tobytes())
+        levels.append(np.ascontiguousarray(offsets[1:]))
         layout = layout.content[: offsets[-1]]
     if len(layout) == 0:
-        return levels, b""
+        return levels, NOTHING
     if is_text:
-        return levels, np.asarray(layout.data).tobytes()
+        return levels, classes.memory(np.asarray(layout.data))
     try:
         numbers = ak.to_numpy(layout, allow_missing=False)
     except ValueError:
@@ -378,11 +382,11 @@ def _buffers(spec: Spec, array: Any) -> tuple[list[bytes], bytes]:
     return levels, _native(spec, numbers)
 
 
-def _native(spec: Spec, array: Any) -> bytes:
+def _native(spec: Spec, array: Any) -> Array:
     """Bytes of numbers as the branch has them. Digits of floats may be lost; whole numbers fit or are refused."""
     wanted = np.dtype(spec.dtype)
     if array.size == 0:  # nothing says of what type
-        return b""
+        return NOTHING
     kinds = array.dtype.kind + wanted.kind
     if kinds[0] not in "biuf" or (kinds[0] != kinds[1] and kinds not in ("ui", "iu", "if", "uf", "bi", "bu", "bf")):
         raise errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given {array.dtype}")
@@ -390,7 +394,7 @@ def _native(spec: Spec, array: Any) -> bytes:
         least, most = int(array.min()), int(array.max())
         if least < np.iinfo(wanted).min or most > np.iinfo(wanted).max:
             raise errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given numbers from {least} to {most}")
-    return bytes(np.ascontiguousarray(array, wanted).tobytes())
+    return classes.memory(np.ascontiguousarray(array, wanted))
 
 
 def _spelled(array: Any) -> str:

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyTuple};
+use pyo3::types::{PyList, PyTuple};
 use sapwood::column::Number;
 use sapwood::write::{Class, Column, Type};
 
@@ -91,11 +92,12 @@ fn class_to_python<'py>(py: Python<'py>, class: &Class) -> PyResult<Bound<'py, P
 fn column_of(column: &Bound<'_, PyAny>) -> PyResult<Column> {
     let column = column.cast::<PyTuple>()?;
     let word: String = column.get_item(0)?.extract()?;
-    let bytes = |index: usize| Ok::<_, PyErr>(column.get_item(index)?.cast::<PyBytes>()?.as_bytes().to_vec());
+    let py = column.py();
+    let bytes = |index: usize| PyBuffer::<u8>::get(&column.get_item(index)?)?.to_vec(py);
     Ok(match word.as_str() {
         "numbers" => Column::Numbers(column.get_item(1)?.extract()?, bytes(2)?),
         "lists" => {
-            let ends = bytes(1)?.as_chunks::<8>().0.iter().map(|end| u64::from_ne_bytes(*end)).collect();
+            let ends = PyBuffer::<u64>::get(&column.get_item(1)?)?.to_vec(py)?;
             Column::Lists(ends, Box::new(column_of(&column.get_item(2)?)?))
         }
         "record" => {

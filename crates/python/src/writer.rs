@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::pybacked::PyBackedStr;
+use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 use sapwood::column::Number;
 use sapwood::io::MemorySink;
@@ -77,14 +79,21 @@ fn file_of(file: &crate::file::File) -> sapwood::File {
 
 /// Takes rows of a tree.
 #[pyclass(frozen, module = "sapwood._core")]
-pub(crate) struct TreeWriter(Mutex<Option<sapwood::write::TreeWriter>>);
+pub(crate) struct TreeWriter(Mutex<Option<Filling>>);
+
+/// A tree that is filled.
+struct Filling {
+    writer: sapwood::write::TreeWriter,
+    /// Values on their way: Python's memory may change as soon as others run. Kept, since fresh memory costs more than filling it.
+    room: Vec<u8>,
+}
 
 /// Name, kind (`numbers`, `jagged`, `counter`, `text`, `vector`), type of the numbers or nothing for strings, counter, extents or the
 /// depth of a vector, type of objects.
 type Spec = (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Vec<u32>, Option<Model>);
 
-/// Name, where the lists of each level end, values; or objects.
-type Given = (PyBackedStr, Vec<PyBackedBytes>, PyBackedBytes, Option<Objects>);
+/// Name, where the lists of each level end, memory of the values; or objects.
+type Given = (PyBackedStr, Vec<PyBuffer<i64>>, PyBuffer<u8>, Option<Objects>);
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -190,7 +199,7 @@ impl FileWriter {
             "branches" => writer.add_branches(path, branches, options),
             _ => writer.tree(path, branches, options),
         })?;
-        Ok(TreeWriter(Mutex::new(Some(tree))))
+        Ok(TreeWriter(Mutex::new(Some(Filling { writer: tree, room: Vec::new() }))))
     }
 
     /// Makes all that was written visible to every reader.
@@ -224,52 +233,59 @@ impl TreeWriter {
     /// Its branches, as they were given, or as they would have been.
     fn branches<'py>(&self, py: Python<'py>) -> PyResult<Vec<SpecOut<'py>>> {
         let locked = locked(&self.0);
-        let writer = locked.as_ref().ok_or_else(closed)?;
-        writer.branches().iter().map(|spec| spec_out(py, spec)).collect()
+        let filling = locked.as_ref().ok_or_else(closed)?;
+        filling.writer.branches().iter().map(|spec| spec_out(py, spec)).collect()
     }
 
     /// Adds rows.
     fn extend(&self, py: Python<'_>, values: Vec<Given>) -> PyResult<()> {
-        let work = |writer: &mut sapwood::write::TreeWriter| {
-            let ends: Vec<Vec<Vec<i64>>> =
-                values.iter().map(|(_, levels, ..)| levels.iter().map(|ends| whole(ends)).collect()).collect();
-            let levels: Vec<Vec<&[i64]>> =
-                ends.iter().map(|levels| levels.iter().map(Vec::as_slice).collect()).collect();
-            let given: Vec<(&str, Values<'_>)> = values
-                .iter()
-                .zip(&levels)
-                .map(|((name, _, bytes, objects), levels)| {
-                    let spec = writer.branches().iter().find(|spec| *spec.name == **name);
-                    let values = match (spec.map(|spec| &spec.kind), &levels[..]) {
-                        _ if let Some(Objects(column)) = objects => Values::Objects(column),
-                        (Some(BranchKind::Vector(..)), _) => Values::Vectors(levels, bytes),
-                        (Some(BranchKind::Text), [ends]) => Values::Texts(ends, bytes),
-                        (_, [ends]) => Values::Lists(ends, bytes),
-                        _ => Values::Numbers(bytes),
-                    };
-                    (&**name, values)
-                })
-                .collect();
-            writer.extend(&given)
-        };
-        py.detach(|| locked(&self.0).as_mut().map(work)).ok_or_else(closed)?.map_err(raise)
+        let mut locked = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let Filling { writer, room } = locked.as_mut().ok_or_else(closed)?;
+        let ends: Vec<Vec<Vec<i64>>> = values
+            .iter()
+            .map(|(_, levels, ..)| levels.iter().map(|ends| ends.to_vec(py)).collect())
+            .collect::<PyResult<_>>()?;
+        let levels: Vec<Vec<&[i64]>> = ends.iter().map(|levels| levels.iter().map(Vec::as_slice).collect()).collect();
+        room.resize(values.iter().map(|(_, _, memory, _)| memory.item_count()).sum(), 0);
+        let mut free = &mut room[..];
+        let mut given: Vec<(&str, Values<'_>)> = Vec::with_capacity(values.len());
+        for (index, ((name, _, memory, objects), levels)) in values.iter().zip(&levels).enumerate() {
+            let (bytes, rest) = std::mem::take(&mut free).split_at_mut(memory.item_count());
+            free = rest;
+            memory.copy_to_slice(py, bytes)?;
+            // They come in the order of the branches, but for counters.
+            let specs = writer.branches();
+            let near = specs[index.min(specs.len())..].iter().find(|spec| *spec.name == **name);
+            let spec = near.or_else(|| specs.iter().find(|spec| *spec.name == **name));
+            let values = match (spec.map(|spec| &spec.kind), &levels[..]) {
+                _ if let Some(Objects(column)) = objects => Values::Objects(column),
+                (Some(BranchKind::Vector(..)), _) => Values::Vectors(levels, bytes),
+                (Some(BranchKind::Text), [ends]) => Values::Texts(ends, bytes),
+                (_, [ends]) => Values::Lists(ends, bytes),
+                _ => Values::Numbers(bytes),
+            };
+            given.push((&**name, values));
+        }
+        let done = py.detach(|| writer.extend(&given)).map_err(raise);
+        drop(given);
+        room.truncate(LARGEST_ROOM);
+        room.shrink_to(LARGEST_ROOM);
+        done
     }
 
     /// Writes the rows that are kept as a cluster of their own.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| locked(&self.0).as_mut().map(|writer| writer.flush())).ok_or_else(closed)?.map_err(raise)
+        py.detach(|| locked(&self.0).as_mut().map(|filling| filling.writer.flush())).ok_or_else(closed)?.map_err(raise)
     }
 
     /// Writes the rows that are kept, and ends.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| locked(&self.0).take().map_or(Ok(()), sapwood::write::TreeWriter::close)).map_err(raise)
+        py.detach(|| locked(&self.0).take().map_or(Ok(()), |filling| filling.writer.close())).map_err(raise)
     }
 }
 
-/// Native-endian 64-bit numbers.
-fn whole(bytes: &[u8]) -> Vec<i64> {
-    bytes.as_chunks::<8>().0.iter().map(|chunk| i64::from_ne_bytes(*chunk)).collect()
-}
+/// Bytes of memory that are kept from step to step.
+const LARGEST_ROOM: usize = 64 << 20;
 
 /// What [`Spec`] is made from.
 type SpecOut<'py> = (String, &'static str, &'static str, String, Vec<u32>, Option<Bound<'py, PyAny>>);

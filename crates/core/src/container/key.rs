@@ -164,6 +164,11 @@ impl Key {
         self
     }
 
+    /// The bytes of the file that it and what it holds stand in.
+    pub(crate) fn room(&self) -> std::ops::Range<u64> {
+        self.seek_key..self.seek_key.saturating_add(u64::from(self.nbytes))
+    }
+
     /// The key as it stands on storage.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut writer = Writer::default();

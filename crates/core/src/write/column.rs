@@ -155,22 +155,51 @@ impl Column {
         }
     }
 
-    /// Forgets the first values.
-    pub(super) fn drop_front(&mut self, rows: usize) {
+    /// Moves what is behind the first values to another column of the same type, which has none.
+    pub(super) fn move_rest(&mut self, values: usize, into: &mut Self) {
+        match (self, into) {
+            (Self::Numbers(width, bytes), Self::Numbers(_, into)) => move_rest(bytes, values * *width, into),
+            (Self::Lists(ends, items), Self::Lists(into_ends, into_items)) => {
+                let below = Self::span(ends, &(0..values)).end;
+                move_ends(ends, values, into_ends);
+                items.move_rest(below, into_items);
+            }
+            (Self::Record(len, columns), Self::Record(into_len, into)) => {
+                *into_len += *len - values;
+                *len = values;
+                columns.iter_mut().zip(into).for_each(|(column, into)| column.move_rest(values, into));
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets all values, and keeps their memory.
+    pub(super) fn clear(&mut self) {
         match self {
-            Self::Numbers(width, bytes) => drop(bytes.drain(..rows * *width)),
+            Self::Numbers(_, bytes) => bytes.clear(),
             Self::Lists(ends, items) => {
-                let below = Self::span(ends, &(0..rows)).end;
-                ends.drain(..rows);
-                ends.iter_mut().for_each(|end| *end -= below as u64);
-                items.drop_front(below);
+                ends.clear();
+                items.clear();
             }
             Self::Record(len, columns) => {
-                *len -= rows;
-                columns.iter_mut().for_each(|column| column.drop_front(rows));
+                *len = 0;
+                columns.iter_mut().for_each(Self::clear);
             }
         }
     }
+}
+
+/// Moves what is behind the first bytes.
+pub(super) fn move_rest(bytes: &mut Vec<u8>, front: usize, into: &mut Vec<u8>) {
+    into.extend_from_slice(&bytes[front..]);
+    bytes.truncate(front);
+}
+
+/// Moves where lists end that are behind the first: counted from 0 again. Those that they are moved to have none.
+pub(super) fn move_ends(ends: &mut Vec<u64>, front: usize, into: &mut Vec<u64>) {
+    let below = front.checked_sub(1).and_then(|last| ends.get(last)).copied().unwrap_or(0);
+    into.extend(ends[front..].iter().map(|end| end - below));
+    ends.truncate(front);
 }
 
 /// Bytes of an array.

@@ -243,7 +243,7 @@ impl FileWriter {
         state.folders[folder].remove(&keys);
         state.forget(folder, &keys);
         for key in keys {
-            state.space.give_up(key.seek_key..key.seek_key + u64::from(key.nbytes));
+            state.space.give_up(key.room());
         }
         Ok(())
     }

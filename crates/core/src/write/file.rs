@@ -3,7 +3,7 @@
 //! Format page: `docs/format/container.md`. Source: `TFile::Init`, `TFile::Open`.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::branch::BranchSpec;
 use super::folder::Folder;
@@ -130,8 +130,8 @@ impl FileWriter {
         let compression = options.compression.unwrap_or_default();
         let header = Header { compress: compression.to_root(), ..Header::default() };
         let root = Folder::new(String::new(), &Key::default(), Directory::default(), 0, Vec::new());
-        let state = Mutex::new(State::new(Space::new(BEGIN, Vec::new()), header, root));
-        let shared = Shared { sink: Box::new(sink), options, compression, name, before: None, state };
+        let state = State::new(Space::new(BEGIN, Vec::new()), header, root);
+        let shared = Shared::new(Box::new(sink), options, compression, name, None, state);
         shared.begin()?;
         Ok(Self { shared: Arc::new(shared) })
     }

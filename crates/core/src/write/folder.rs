@@ -47,6 +47,11 @@ impl Folder {
         folder
     }
 
+    /// The path of what has a name in it.
+    pub(super) fn path_of(&self, name: &str) -> String {
+        if self.path.is_empty() { name.to_owned() } else { format!("{}/{name}", self.path) }
+    }
+
     /// Its keys, in the order in which they came.
     pub(super) fn keys(&self) -> &[Key] {
         &self.keys
@@ -55,6 +60,11 @@ impl Folder {
     /// Keys of a name, or the one of a cycle.
     pub(super) fn named(&self, name: &str, cycle: Option<u16>) -> impl Iterator<Item = &Key> {
         self.keys.iter().filter(move |key| &*key.name == name && cycle.is_none_or(|cycle| key.cycle == cycle))
+    }
+
+    /// The key of a name with the highest cycle.
+    pub(super) fn newest(&self, name: &str) -> Option<&Key> {
+        self.named(name, None).max_by_key(|key| key.cycle)
     }
 
     /// The cycle that the next object of a name gets.
@@ -94,7 +104,7 @@ impl Folder {
     pub(super) fn remove(&mut self, keys: &[Key]) {
         self.keys.retain(|key| !keys.iter().any(|gone| gone.seek_key == key.seek_key));
         for gone in keys {
-            match self.named(&gone.name, None).map(|key| key.cycle).max() {
+            match self.newest(&gone.name).map(|key| key.cycle) {
                 Some(cycle) => self.cycles.insert(Arc::clone(&gone.name), cycle),
                 None => self.cycles.remove(&gone.name),
             };

@@ -1,6 +1,6 @@
 //! WRITING: files as small file systems that are updated in place, and trees whose baskets fit their clusters.
 //!
-//! All writing ends in four steps: *seal* in the caller's thread, *reserve* space, *write* where it was reserved, *publish*.
+//! All writing ends in four steps: *seal*, *reserve* space, *write* where it was reserved, *publish*.
 //! A save writes what refers to it: records of trees, lists of keys, and the header last.
 
 mod amend;
@@ -8,9 +8,11 @@ mod append;
 mod branch;
 mod clustering;
 mod column;
+mod commit;
 mod copy;
 mod direct;
 mod file;
+mod flight;
 mod folder;
 mod model;
 mod objects;

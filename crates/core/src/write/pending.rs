@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::branch::{BranchKind, BranchSpec, Values};
-use super::column::Column;
+use super::column::{Column, move_ends, move_rest};
 use super::raw::Raw;
 
 /// Rows of one branch that wait for their cluster to be whole.
@@ -105,19 +105,26 @@ impl Pending {
         bytes + span.len() * spec.width()
     }
 
-    /// Forgets the first rows.
-    pub(super) fn drop_front(&mut self, spec: &BranchSpec, rows: usize) {
-        if let Some(objects) = &mut self.objects {
-            return objects.drop_front(rows);
+    /// Moves what is behind the first rows to another that has none.
+    pub(super) fn move_rest(&mut self, spec: &BranchSpec, rows: usize, into: &mut Self) {
+        if let (Some(objects), Some(into)) = (&mut self.objects, &mut into.objects) {
+            return objects.move_rest(rows, into);
         }
         let mut front = rows;
-        for ends in &mut self.levels {
-            let below = front.checked_sub(1).and_then(|last| ends.get(last)).copied().unwrap_or(0);
-            ends.drain(..front);
-            ends.iter_mut().for_each(|end| *end -= below);
-            front = below as usize;
+        into.levels.resize_with(self.levels.len(), Vec::new);
+        for level in 0..self.levels.len() {
+            let below = self.lists(level, &(0..front)).end;
+            move_ends(&mut self.levels[level], front, &mut into.levels[level]);
+            front = below;
         }
-        self.bytes.drain(..front * spec.width());
+        move_rest(&mut self.bytes, front * spec.width(), &mut into.bytes);
+    }
+
+    /// Forgets all rows, and keeps their memory.
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.levels.iter_mut().for_each(Vec::clear);
+        self.objects.iter_mut().for_each(Column::clear);
     }
 
     /// What rows hold, in items or bytes.

@@ -5,12 +5,11 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::amend::each_branch;
 use super::append::in_order;
 use super::file::WriteOptions;
-use super::folder::Folder;
 use super::shared::{Shared, State};
 use super::space::Space;
 use super::state::{Base, BranchState, PlacedBasket, TreeState};
@@ -83,29 +82,13 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
     update::check_version(&file)?;
     let (behind, end) = behind(&file);
     found.cut_bytes = there - end.min(there);
-    let (name, header) = (Arc::clone(&file.identity().name), file.header().clone());
-    let root = file.root_key();
-    let at = u64::from(header.begin) + u64::from(header.nbytes_name);
-    let room = (root.seek_key + u64::from(root.nbytes)).saturating_sub(at) as usize;
-    let record = Directory { seek_dir: file.root().seek_dir.max(u64::from(header.begin)), ..file.root().clone() };
-    let keys = file.keys(false)?.into_iter().map(|found| found.key).collect();
+    let seek_dir = file.root().seek_dir.max(u64::from(file.header().begin));
+    let record = Directory { seek_dir, ..file.root().clone() };
     let gaps = if file.is_recovered() { Vec::new() } else { update::gaps(&file)? };
-    let mut state = State::new(Space::new(end, gaps), header, Folder::new(String::new(), root, record, room, keys));
-    state.folders[0].changed = true;
-    let (infos, rules) = file.infos_and_rules()?;
-    state.infos = infos.into_iter().map(Arc::new).collect();
-    state.rules = rules;
-    state.infos_changed = file.is_recovered();
-    let compression = Compression::from_root(state.header.compress).unwrap_or_default();
-    let shared = Shared {
-        sink: Box::new(Arc::clone(&sink)),
-        options,
-        compression,
-        name,
-        before: Some(file.clone()),
-        state: Mutex::new(state),
-    };
+    let shared = Shared::over(file.clone(), Box::new(Arc::clone(&sink)), options, record, Space::new(end, gaps))?;
     let mut state = shared.open_state()?;
+    state.folders[0].changed = true;
+    state.infos_changed = file.is_recovered();
     let baskets = shared.add_objects(&mut state, &file, behind, &mut found)?;
     shared.add_baskets(&mut state, &file, baskets, &mut found)?;
     if dry_run {
@@ -290,7 +273,7 @@ fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, shared: &Shar
     }
     let mut met: HashMap<&str, usize> = HashMap::new();
     for branch in &branches {
-        let mut state = TreeState::found(Arc::clone(&branch.name), branch.has_data(), Compression::NONE);
+        let mut state = BranchState::found(Arc::clone(&branch.name), branch.has_data(), Compression::NONE);
         if !branch.has_data() {
             states.push(state);
             before.push(0);

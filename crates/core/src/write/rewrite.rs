@@ -15,7 +15,7 @@ use super::append::in_order;
 use super::clustering::Every;
 use super::file::FileWriter;
 use super::raw::Raw;
-use super::state::{Base, TreeState};
+use super::state::{Base, BranchState, TreeState};
 use super::tree::{TreeOptions, TreeWriter};
 use crate::codec::{Compression, Scratch};
 use crate::error::{Error, ErrorKind, Result};
@@ -102,7 +102,7 @@ impl FileWriter {
         let mut written = TreeState::new(folder, name.into(), &[], compression, &wish)?;
         written.title = Arc::clone(&key.title);
         for branch in &branches {
-            written.branches.push(TreeState::found(Arc::clone(&branch.name), branch.has_data(), compression));
+            written.branches.push(BranchState::found(Arc::clone(&branch.name), branch.has_data(), compression));
         }
         let baskets = Some(vec![0; branches.len()]);
         written.base = Some(Base { draft, entries: 0, baskets });

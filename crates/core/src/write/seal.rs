@@ -17,25 +17,15 @@ use crate::wire::Writer;
 #[derive(Clone, Debug)]
 pub(super) struct Sealing<'a> {
     pub(super) tree: &'a str,
-    pub(super) compression: Compression,
     pub(super) datime: u32,
     /// Bytes that a basket holds before compression, unless one entry has more.
     pub(super) basket_bytes: usize,
-}
-
-/// The baskets of one branch in a cluster.
-#[derive(Debug, Default)]
-pub(super) struct SealedBranch {
-    pub(super) baskets: Vec<SealedBasket>,
-    /// Largest count, or bytes of the longest string.
-    pub(super) most: u64,
 }
 
 /// A basket as on storage, but for the place in its key.
 #[derive(Debug)]
 pub(super) struct SealedBasket {
     pub(super) record: Vec<u8>,
-    pub(super) entries: u32,
     /// Bytes of key and payload before compression.
     pub(super) unsealed_bytes: u64,
 }
@@ -57,13 +47,23 @@ pub(super) struct Workspace {
     payload: Vec<u8>,
 }
 
-/// Where the baskets of a branch begin and end, in rows, and the largest count or longest string.
+/// How the rows of a branch are cut into baskets.
+pub(super) struct Cuts<R> {
+    /// The rows of each.
+    pub(super) rows: R,
+    /// Bytes of all, about.
+    pub(super) bytes: usize,
+    /// Largest count, or bytes of the longest string.
+    pub(super) most: u64,
+}
+
+/// Baskets that hold `basket_bytes` each, of as many rows each.
 pub(super) fn cuts(
     what: &What,
     pending: &Pending,
     rows: &Range<usize>,
     basket_bytes: usize,
-) -> (impl Iterator<Item = Range<usize>>, u64) {
+) -> Cuts<impl ExactSizeIterator<Item = Range<usize>>> {
     let (bytes, most) = match (what, what.split(), pending.objects()) {
         (What::Plain(spec), ..) => (pending.bytes_of(spec, rows), payload::most(spec, pending, rows)),
         (What::Found(..), ..) => (pending.raw().bytes_of(rows), 0),
@@ -73,7 +73,8 @@ pub(super) fn cuts(
     let baskets = bytes.div_ceil(basket_bytes.max(1)).clamp(1, rows.len().max(1));
     let step = rows.len().div_ceil(baskets).max(1);
     let end = rows.end;
-    (rows.clone().step_by(step).map(move |start| start..end.min(start + step)), most)
+    let rows = rows.clone().step_by(step).map(move |start| start..end.min(start + step));
+    Cuts { rows, bytes, most }
 }
 
 /// How entries of a branch stand in a basket.
@@ -90,6 +91,7 @@ pub(super) fn seal(
     what: &What,
     pending: &Pending,
     rows: &Range<usize>,
+    compression: Compression,
     how: &Sealing<'_>,
     memory: Vec<u8>,
     work: &mut Workspace,
@@ -125,7 +127,7 @@ pub(super) fn seal(
     let mut record = writer.into_bytes();
     let head = record.len();
     // What is not compressed goes straight to its place.
-    let is_packed = how.compression.level > 0;
+    let is_packed = compression.level > 0;
     let (entries, before) = if is_packed { (&mut work.payload, 0) } else { (&mut record, head) };
     entries.truncate(before);
     let shape = match (what, what.split(), pending.objects()) {
@@ -141,7 +143,7 @@ pub(super) fn seal(
     let last = i32::try_from(keylen + data_bytes).map_err(|_| too_large(data_bytes))?;
     let objlen = i32::try_from(bytes).map_err(|_| too_large(bytes))?;
     let entry_bytes = if bytes > data_bytes { rows.len() as i32 + 1 } else { width as i32 };
-    if is_packed && !codec::deflate(&work.payload, how.compression, &mut record, &mut work.codec)? {
+    if is_packed && !codec::deflate(&work.payload, compression, &mut record, &mut work.codec)? {
         record.extend_from_slice(&work.payload);
     }
     let nbytes = u32::try_from(record.len()).map_err(|_| too_large(record.len()))?;
@@ -149,5 +151,5 @@ pub(super) fn seal(
     for (at, word) in [(0, nbytes), (6, objlen as u32), (entry_bytes_at, entry_bytes as u32), (last_at, last as u32)] {
         record[at..at + 4].copy_from_slice(&word.to_be_bytes());
     }
-    Ok(SealedBasket { record, entries: rows.len() as u32, unsealed_bytes: (keylen + bytes) as u64 })
+    Ok(SealedBasket { record, unsealed_bytes: (keylen + bytes) as u64 })
 }

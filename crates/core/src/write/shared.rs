@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::file::WriteOptions;
+use super::flight::Airspace;
 use super::folder::Folder;
 use super::space::Space;
 use super::state::TreeState;
@@ -26,6 +27,7 @@ pub(super) struct Shared {
     /// The file as it was before, where one is updated.
     pub(super) before: Option<File>,
     pub(super) state: Mutex<State>,
+    pub(super) airspace: Airspace,
 }
 
 /// What changes under the lock.
@@ -92,7 +94,7 @@ impl State {
         tree.is_open = false;
         tree.key = None;
         for basket in tree.branches.iter_mut().flat_map(|branch| branch.baskets.drain(..)) {
-            self.space.give_up(basket.seek..basket.seek + u64::from(basket.nbytes));
+            self.space.give_up(basket.room());
         }
     }
 
@@ -104,8 +106,7 @@ impl State {
             self.trees[index].changed = false;
         }
         for key in keys.iter().filter(|key| is_directory(&key.class)) {
-            let above = &self.folders[folder].path;
-            let path = if above.is_empty() { key.name.to_string() } else { format!("{above}/{}", key.name) };
+            let path = self.folders[folder].path_of(&key.name);
             let below = format!("{path}/");
             for folder in
                 self.folders.iter_mut().filter(|folder| folder.path == path || folder.path.starts_with(&below))
@@ -131,12 +132,51 @@ impl State {
 }
 
 impl Shared {
+    pub(super) fn new(
+        sink: Box<dyn Sink>,
+        options: WriteOptions,
+        compression: Compression,
+        name: Arc<str>,
+        before: Option<File>,
+        state: State,
+    ) -> Self {
+        let (state, airspace) = (Mutex::new(state), Airspace::default());
+        Self { sink, options, compression, name, before, state, airspace }
+    }
+
+    /// What a file is changed through: its root directory with these keys and this record, and what lies in its space.
+    pub(super) fn over(
+        file: File,
+        sink: Box<dyn Sink>,
+        options: WriteOptions,
+        record: Directory,
+        space: Space,
+    ) -> Result<Self> {
+        let (header, root) = (file.header().clone(), file.root_key());
+        let at = u64::from(header.begin) + u64::from(header.nbytes_name);
+        let room = root.room().end.saturating_sub(at) as usize;
+        let keys = file.keys(false)?.into_iter().map(|found| found.key).collect();
+        let compression = options.compression.or_else(|| Compression::from_root(header.compress)).unwrap_or_default();
+        let mut state = State::new(space, header, Folder::new(String::new(), root, record, room, keys));
+        let (infos, rules) = file.infos_and_rules()?;
+        state.infos = infos.into_iter().map(Arc::new).collect();
+        state.rules = rules;
+        let name = Arc::clone(&file.identity().name);
+        Ok(Self::new(sink, options, compression, name, Some(file), state))
+    }
+
     pub(super) fn placed(&self, error: Error) -> Error {
         error.in_file(Arc::clone(&self.name))
     }
 
-    /// The state, for as long as the file is open.
+    /// The state, for as long as the file is open, once no cluster is on its way any more.
     pub(super) fn open_state(&self) -> Result<MutexGuard<'_, State>> {
+        self.airspace.wait();
+        self.lock_state()
+    }
+
+    /// The same for a cluster that is on its way.
+    pub(super) fn lock_state(&self) -> Result<MutexGuard<'_, State>> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.closed {
             return Err(self.placed(Error::new(ErrorKind::Mismatch, "the file is closed")));
@@ -361,7 +401,7 @@ impl Shared {
         match old {
             Some(old) => {
                 state.folders[folder].replace(old, key.clone());
-                state.space.give_up(old.seek_key..old.seek_key + u64::from(old.nbytes));
+                state.space.give_up(old.room());
             }
             None => state.folders[folder].add(key.clone()),
         }

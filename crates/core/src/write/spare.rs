@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::seal::{SealedBranch, Workspace};
+use super::seal::{SealedBasket, Workspace};
 
 /// Memory for records, and what threads that seal keep.
 #[derive(Debug, Default)]
@@ -18,9 +18,9 @@ impl Spare {
     }
 
     /// Takes back the memory of what was written.
-    pub(super) fn give_back(&self, sealed: Vec<SealedBranch>) {
+    pub(super) fn give_back(&self, sealed: Vec<SealedBasket>) {
         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
-        for mut record in sealed.into_iter().flat_map(|branch| branch.baskets).map(|basket| basket.record).rev() {
+        for mut record in sealed.into_iter().map(|basket| basket.record).rev() {
             record.clear();
             records.push(record);
         }

@@ -1,6 +1,7 @@
 //! A tree as far as it was written: branches, baskets, clusters.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::branch::{BranchKind, BranchSpec};
@@ -84,6 +85,35 @@ pub(super) struct PlacedBasket {
     pub(super) first_entry: u64,
 }
 
+impl PlacedBasket {
+    /// Where it stands.
+    pub(super) fn room(&self) -> Range<u64> {
+        self.seek..self.seek + u64::from(self.nbytes)
+    }
+}
+
+impl BranchState {
+    /// A branch without baskets.
+    pub(super) fn new(name: Arc<str>, what: What, value: usize, compression: Compression) -> Self {
+        Self {
+            name,
+            what,
+            value,
+            compression,
+            baskets: Vec::new(),
+            tot_bytes: 0,
+            zip_bytes: 0,
+            largest_bytes: 0,
+            most: 0,
+        }
+    }
+
+    /// A branch that is there, of whatever kind, without baskets.
+    pub(super) fn found(name: Arc<str>, has_data: bool, compression: Compression) -> Self {
+        Self::new(Arc::clone(&name), What::Found(name, has_data), 0, compression)
+    }
+}
+
 impl TreeState {
     /// A tree of these branches, without entries.
     pub(super) fn new(
@@ -111,17 +141,8 @@ impl TreeState {
             }
         }
         let (mut all, mut plans): (Vec<BranchState>, Vec<Arc<Plan>>) = (Vec::new(), Vec::new());
-        let state = |name: &Arc<str>, what: What, value: usize| BranchState {
-            name: Arc::clone(name),
-            what,
-            value,
-            compression,
-            baskets: Vec::new(),
-            tot_bytes: 0,
-            zip_bytes: 0,
-            largest_bytes: 0,
-            most: 0,
-        };
+        let state =
+            |name: &Arc<str>, what: What, value: usize| BranchState::new(Arc::clone(name), what, value, compression);
         for (value, spec) in branches.iter().enumerate() {
             let BranchKind::Object(kind, split_level) = &spec.kind else {
                 all.push(state(&spec.name, What::Plain(spec.clone()), value));
@@ -150,21 +171,6 @@ impl TreeState {
             is_open: true,
             saved: (0, 0),
         })
-    }
-
-    /// A branch that is there, of whatever kind, without baskets.
-    pub(super) fn found(name: Arc<str>, has_data: bool, compression: Compression) -> BranchState {
-        BranchState {
-            name: Arc::clone(&name),
-            what: What::Found(name, has_data),
-            value: 0,
-            compression,
-            baskets: Vec::new(),
-            tot_bytes: 0,
-            zip_bytes: 0,
-            largest_bytes: 0,
-            most: 0,
-        }
     }
 
     /// Baskets that a branch has.

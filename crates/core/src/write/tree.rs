@@ -1,19 +1,16 @@
 //! The tree that is written: rows wait for their cluster, clusters are sealed, placed and published.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
-
-use rayon::prelude::*;
 
 use super::branch::{BranchKind, BranchSpec, Values};
 use super::clustering::{Clustering, Every, Next, Waiting};
+use super::commit::{Cluster, Committer};
+use super::flight::Flight;
 use super::pending::Pending;
 use super::raw::Raw;
-use super::seal::{SealedBranch, Sealing, cuts, seal};
 use super::shared::Shared;
-use super::spare::Spare;
-use super::state::{PlacedBasket, TreeState, What};
+use super::state::TreeState;
 use crate::codec::Compression;
 use crate::error::{Error, Result};
 
@@ -71,18 +68,16 @@ impl Default for TreeOptions {
 /// ```
 #[derive(Debug)]
 pub struct TreeWriter {
-    shared: Arc<Shared>,
-    index: usize,
-    name: Arc<str>,
+    committer: Arc<Committer>,
     specs: Vec<BranchSpec>,
-    /// What has baskets, and the value that it has or has a part of.
-    parts: Vec<(usize, What)>,
-    compression: Compression,
-    basket_bytes: usize,
     clustering: Clustering,
+    /// Rows of the cluster that is filled.
     pub(super) pending: Vec<Pending>,
     pub(super) rows: usize,
-    spare: Spare,
+    /// Memory for those of the next.
+    next: Vec<Pending>,
+    /// The cluster before.
+    flight: Flight,
 }
 
 /// Rows of all branches that wait.
@@ -106,27 +101,10 @@ impl TreeWriter {
         specs: Vec<BranchSpec>,
         options: TreeOptions,
     ) -> Self {
-        let pending = specs.iter().map(Pending::of).collect();
-        let value =
-            |index: usize, what: &What, value: usize| if matches!(what, What::Found(..)) { index } else { value };
-        let branches = state.branches.iter().enumerate();
-        let parts = branches.map(|(index, b)| (value(index, &b.what, b.value), b.what.clone())).collect();
-        let compression = options.compression.unwrap_or(shared.compression);
         let clustering = Clustering::new(options.auto_flush, options.cluster_bytes);
-        let (name, basket_bytes) = (Arc::clone(&state.name), options.basket_bytes);
-        Self {
-            shared,
-            index,
-            name,
-            specs,
-            parts,
-            compression,
-            basket_bytes,
-            clustering,
-            pending,
-            rows: 0,
-            spare: Spare::default(),
-        }
+        let committer = Arc::new(Committer::new(shared, index, state, options.basket_bytes));
+        let pending = specs.iter().map(Pending::of).collect();
+        Self { committer, specs, clustering, pending, rows: 0, next: Vec::new(), flight: Flight::None }
     }
 
     /// The branches.
@@ -134,14 +112,15 @@ impl TreeWriter {
         &self.specs
     }
 
-    /// Adds rows: values for every branch by name, those that count left out. Rows are kept until their cluster is whole.
+    /// Adds rows: values for every branch by name, those that count left out. Rows are kept until their cluster is whole; with more
+    /// than one thread it is committed while the next is filled, so that what storage reports may come with a later call.
     ///
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) where branches are missing, unknown or of another kind, or where lengths
     /// differ: then no row was added.
     pub fn extend(&mut self, values: &[(&str, Values<'_>)]) -> Result<()> {
-        let (order, rows) = self.order(values).map_err(|error| error.in_object(&self.name))?;
+        let (order, rows) = self.order(values).map_err(|error| error.in_object(&self.committer.name))?;
         for (pending, source) in self.pending.iter_mut().zip(order) {
             match source {
                 Source::Given(values) => pending.append(&values),
@@ -166,13 +145,10 @@ impl TreeWriter {
             match next {
                 Next::Wait => return Ok(()),
                 // What is not compressed does not shrink.
-                Next::Sample(_) if self.compression.level == 0 => self.clustering.sampled(1, 1),
+                Next::Sample(_) if !self.committer.is_compressed() => self.clustering.sampled(1, 1),
                 Next::Sample(rows) => {
-                    let sealed = self.seal(rows)?;
-                    let baskets = || sealed.iter().flat_map(|branch| &branch.baskets);
-                    let before = baskets().map(|basket| basket.unsealed_bytes).sum();
-                    self.clustering.sampled(before, baskets().map(|basket| basket.record.len() as u64).sum());
-                    self.spare.give_back(sealed);
+                    let (before, after) = self.committer.sample(&self.pending, rows)?;
+                    self.clustering.sampled(before, after);
                 }
                 Next::Cluster(rows) => self.cluster(rows)?,
             }
@@ -229,123 +205,51 @@ impl TreeWriter {
         Ok(lengths)
     }
 
-    /// Writes the rows that are kept as a cluster of their own.
+    /// Writes the rows that are kept as a cluster of their own, and waits until they are committed.
     ///
     /// # Errors
     ///
     /// What the sink reports: the rows are still kept then. Rows that cannot be written at all are dropped.
     pub fn flush(&mut self) -> Result<()> {
-        if self.rows > 0 { self.cluster(self.rows) } else { Ok(()) }
+        if self.rows > 0 {
+            self.cluster(self.rows)?;
+        }
+        self.land()
     }
 
     /// Writes a cluster of entries that nobody looks into, those of each branch.
     pub(super) fn cluster_of(&mut self, raw: Vec<Raw>, rows: usize) -> Result<()> {
-        self.pending = raw.into_iter().map(Pending::from).collect();
-        self.rows = rows;
-        self.cluster(rows)
+        self.land()?;
+        self.depart(Cluster::new(raw.into_iter().map(Pending::from).collect(), rows))
     }
 
-    /// Seals the first rows that are kept, and writes them.
+    /// Sends the first rows that are kept to storage. Where there are threads for it, they are sealed while more are filled.
     fn cluster(&mut self, rows: usize) -> Result<()> {
-        let sealed = self.seal(0..rows);
-        let written = match sealed {
-            // The sink may take them another time.
-            Ok(sealed) => self.commit(rows as u64, sealed)?,
-            Err(error) => Err(error),
-        };
+        self.land()?;
+        let mut next = std::mem::take(&mut self.next);
+        if next.is_empty() {
+            next = self.specs.iter().map(Pending::of).collect();
+        }
+        for ((spec, pending), next) in self.specs.iter().zip(&mut self.pending).zip(&mut next) {
+            pending.move_rest(spec, rows, next);
+        }
+        let pending = std::mem::replace(&mut self.pending, next);
         self.rows -= rows;
-        for (spec, pending) in self.specs.iter().zip(&mut self.pending) {
-            pending.drop_front(spec, rows);
-        }
-        written
+        self.depart(Cluster::new(pending, rows))
     }
 
-    fn seal(&self, rows: Range<usize>) -> Result<Vec<SealedBranch>> {
-        self.sealed(rows).map_err(|error| error.in_object(&self.name))
+    fn depart(&mut self, cluster: Cluster) -> Result<()> {
+        self.flight = Flight::depart(&self.committer, cluster);
+        if self.committer.pool().is_some() { Ok(()) } else { self.land() }
     }
 
-    fn sealed(&self, rows: Range<usize>) -> Result<Vec<SealedBranch>> {
-        let how = Sealing {
-            tree: &self.name,
-            compression: self.compression,
-            datime: self.shared.now(),
-            basket_bytes: self.basket_bytes,
-        };
-        let mut sealed: Vec<SealedBranch> = Vec::with_capacity(self.parts.len());
-        let mut jobs = Vec::new();
-        for (index, (value, what)) in self.parts.iter().enumerate() {
-            let Some(pending) = self.pending.get(*value).filter(|_| what.has_data()) else {
-                sealed.push(SealedBranch::default());
-                continue;
-            };
-            let (cuts, most) = cuts(what, pending, &rows, self.basket_bytes);
-            jobs.extend(cuts.map(|rows| (index, what, pending, rows)));
-            sealed.push(SealedBranch { baskets: Vec::new(), most });
+    /// Waits for the cluster before.
+    fn land(&mut self) -> Result<()> {
+        if let Some(cluster) = self.flight.land(&self.committer)? {
+            self.next = cluster.pending;
+            self.next.iter_mut().for_each(Pending::clear);
         }
-        let one = |(index, what, pending, rows): &(usize, &What, &Pending, Range<usize>)| {
-            let basket = self.spare.with(|work| seal(what, pending, rows, &how, self.spare.record(), work))?;
-            Ok((*index, basket))
-        };
-        let baskets: Vec<_> = match self.shared.options.session.pool() {
-            Some(pool) => pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect::<Result<_>>())?,
-            None => jobs.iter().map(one).collect::<Result<_>>()?,
-        };
-        for (index, basket) in baskets {
-            sealed[index].baskets.push(basket);
-        }
-        Ok(sealed)
-    }
-
-    /// Reserves space, writes, and publishes; then saves, where it is time to. The outer result is that of the rows, the inner
-    /// that of the save.
-    fn commit(&self, rows: u64, mut sealed: Vec<SealedBranch>) -> Result<Result<()>> {
-        let bytes: u64 =
-            sealed.iter().flat_map(|branch| &branch.baskets).map(|basket| basket.record.len() as u64).sum();
-        let (start, directory, first_entry, numbers) = {
-            let mut state = self.shared.open_state()?;
-            let start = state.space.append(bytes);
-            let directory = state.folder_seek(state.trees[self.index].folder);
-            let tree = &state.trees[self.index];
-            let numbers: Vec<usize> = (0..tree.branches.len()).map(|index| tree.baskets_of(index)).collect();
-            (start, directory, tree.entries, numbers)
-        };
-        let mut at = start;
-        let mut places: Vec<Vec<PlacedBasket>> = Vec::with_capacity(sealed.len());
-        let mut records: Vec<&[u8]> = Vec::new();
-        for (branch, number) in sealed.iter_mut().zip(numbers) {
-            let mut entry = first_entry;
-            let placed = branch.baskets.iter_mut().enumerate().map(|(index, basket)| {
-                basket.place(at, directory, (number + index) as u16);
-                let place = PlacedBasket { seek: at, nbytes: basket.record.len() as u32, first_entry: entry };
-                at += u64::from(place.nbytes);
-                entry += u64::from(basket.entries);
-                place
-            });
-            places.push(placed.collect());
-        }
-        records.extend(sealed.iter().flat_map(|branch| &branch.baskets).map(|basket| basket.record.as_slice()));
-        if let Err(error) = self.shared.place(start, &records) {
-            self.shared.open_state()?.space.give_up(start..start + bytes);
-            return Err(error);
-        }
-        let mut state = self.shared.open_state()?;
-        let tree = &mut state.trees[self.index];
-        for ((branch, sealed), places) in tree.branches.iter_mut().zip(&sealed).zip(places) {
-            branch.most = branch.most.max(sealed.most);
-            for basket in &sealed.baskets {
-                branch.tot_bytes += basket.unsealed_bytes;
-                branch.zip_bytes += basket.record.len() as u64;
-                branch.largest_bytes = branch.largest_bytes.max(basket.unsealed_bytes);
-            }
-            branch.baskets.extend(places);
-        }
-        tree.entries += rows;
-        tree.clusters.push(rows);
-        tree.changed = tree.is_whole();
-        self.spare.give_back(sealed);
-        let (saved_bytes, saved_entries) = tree.saved;
-        let is_due = tree.auto_save.is_due(tree.zip_bytes() - saved_bytes, tree.entries - saved_entries);
-        Ok(if is_due { self.shared.save(&mut state) } else { Ok(()) })
+        Ok(())
     }
 
     /// Writes the rows that are kept; the tree is visible to every reader once its file is saved or closed.
@@ -356,17 +260,18 @@ impl TreeWriter {
     /// given as many entries as it has: they are not in the tree then.
     pub fn close(mut self) -> Result<()> {
         self.flush()?;
-        let mut state = self.shared.open_state()?;
-        let tree = &state.trees[self.index];
+        let Committer { shared, tree: index, name, .. } = &*self.committer;
+        let mut state = shared.open_state()?;
+        let tree = &state.trees[*index];
         let outcome = match &tree.base {
             Some(base) if !tree.is_whole() => {
                 let error = Error::mismatch("branches were added with another number of entries than the tree has");
-                Err(error.wanted(base.entries, tree.entries).in_object(&self.name))
+                Err(error.wanted(base.entries, tree.entries).in_object(name))
             }
             _ => Ok(()),
         };
         if outcome.is_err() {
-            state.abandon(self.index);
+            state.abandon(*index);
         }
         outcome
     }
@@ -374,10 +279,14 @@ impl TreeWriter {
 
 impl Drop for TreeWriter {
     fn drop(&mut self) {
-        if let Ok(mut state) = self.shared.open_state() {
-            state.trees[self.index].is_open = false;
-            if !state.trees[self.index].is_whole() {
-                state.abandon(self.index);
+        let Committer { shared, tree: index, .. } = &*self.committer;
+        if let Flight::Back(cluster) = &mut self.flight {
+            self.committer.give_up(cluster);
+        }
+        if let Ok(mut state) = shared.open_state() {
+            state.trees[*index].is_open = false;
+            if !state.trees[*index].is_whole() {
+                state.abandon(*index);
             }
         }
     }

@@ -3,13 +3,12 @@
 //! Source: `TFile::Init` (mode `UPDATE`), `TKey::Delete`, `TDirectoryFile::ReadKeys`.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::file::{FileWriter, WriteOptions};
-use super::folder::Folder;
 use super::shared::{Shared, State};
 use super::space::Space;
-use crate::codec::Compression;
+use super::state::PlacedBasket;
 use crate::container::{Key, Record};
 use crate::error::{Error, Result};
 use crate::file::{File, OpenOptions, is_directory, split_cycle};
@@ -27,19 +26,8 @@ impl Shared {
             let words = "the file was not closed, or was cut: `sapwood recover` brings back what it can";
             return Err(file.name(Error::malformed(words).wanted(header.end, there)));
         }
-        let root = file.root_key();
-        let at = u64::from(header.begin) + u64::from(header.nbytes_name);
-        let room = (root.seek_key + u64::from(root.nbytes)).saturating_sub(at) as usize;
-        let keys = file.keys(false)?.into_iter().map(|found| found.key).collect();
-        let folder = Folder::new(String::new(), root, file.root().clone(), room, keys);
-        let space = Space::new(header.end, gaps(&file)?);
-        let (infos, rules) = file.infos_and_rules()?;
-        let compression = options.compression.or_else(|| Compression::from_root(header.compress)).unwrap_or_default();
-        let mut state = State::new(space, header, folder);
-        state.infos = infos.into_iter().map(Arc::new).collect();
-        state.rules = rules;
-        let name = Arc::clone(&file.identity().name);
-        Ok(Self { sink, options, compression, name, before: Some(file), state: Mutex::new(state) })
+        let (record, space) = (file.root().clone(), Space::new(header.end, gaps(&file)?));
+        Self::over(file, sink, options, record, space)
     }
 
     /// Whether a tree that is being written stands there.
@@ -54,10 +42,9 @@ impl Shared {
             if Self::is_being_written(state, key) {
                 return Err(self.placed(Error::mismatch("the tree is being written").in_object(&key.name)));
             }
-            rooms.push(range(key));
+            rooms.push(key.room());
             if is_directory(&key.class) {
-                let path = &state.folders[folder].path;
-                let path = if path.is_empty() { key.name.to_string() } else { format!("{path}/{}", key.name) };
+                let path = state.folders[folder].path_of(&key.name);
                 let Some(inside) = self.find_folder(state, &path, false)? else { continue };
                 let record = &state.folders[inside].record;
                 rooms.push(record.seek_keys..record.seek_keys + u64::from(record.nbytes_keys));
@@ -80,7 +67,7 @@ impl Shared {
         let mut rooms = Vec::new();
         if let Some(tree) = state.tree_of(key) {
             let baskets = tree.branches.iter().flat_map(|branch| &branch.baskets);
-            rooms.extend(baskets.map(|basket| basket.seek..basket.seek + u64::from(basket.nbytes)));
+            rooms.extend(baskets.map(PlacedBasket::room));
             return Ok(rooms);
         }
         let Some(file) = &self.before else { return Ok(rooms) };
@@ -156,10 +143,6 @@ fn is_nothing_behind(file: &File) -> bool {
         }
     }
     true
-}
-
-fn range(key: &Key) -> Range<u64> {
-    key.seek_key..key.seek_key + u64::from(key.nbytes)
 }
 
 /// The gaps of a file, where its list of free segments is what its records say; else none, and their room stays unused.

@@ -1,0 +1,255 @@
+//! Clusters on their way to storage: rows are sealed, placed and published.
+//!
+//! Format page: `docs/format/basket.md`. Source: `TTree::FlushBaskets`, `TBranch::WriteBasketImpl`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::pending::Pending;
+use super::seal::{SealedBasket, Sealing, cuts, seal};
+use super::shared::Shared;
+use super::spare::Spare;
+use super::state::{BranchState, PlacedBasket, TreeState, What};
+use crate::codec::Compression;
+use crate::error::{Error, Result};
+
+/// Seals and commits the clusters of one tree.
+#[derive(Debug)]
+pub(super) struct Committer {
+    pub(super) shared: Arc<Shared>,
+    pub(super) tree: usize,
+    pub(super) name: Arc<str>,
+    parts: Vec<Part>,
+    basket_bytes: usize,
+    spare: Spare,
+}
+
+/// A branch: what it is, the value that it has or has a part of, and how it is compressed.
+#[derive(Debug)]
+struct Part {
+    what: What,
+    value: usize,
+    compression: Compression,
+}
+
+/// The rows of a cluster, and how far they are committed.
+#[derive(Debug, Default)]
+pub(super) struct Cluster {
+    pub(super) pending: Vec<Pending>,
+    pub(super) rows: usize,
+    /// What of each branch stands on storage.
+    placed: Vec<Placed>,
+    /// Baskets that stand there, of all in their order.
+    done: usize,
+}
+
+/// Baskets of a branch that stand on storage and that nobody knows of yet.
+#[derive(Debug, Default)]
+struct Placed {
+    baskets: Vec<PlacedBasket>,
+    unsealed_bytes: u64,
+    largest_bytes: u64,
+}
+
+/// What became of a cluster.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// It is committed; and what became of the save, where it was time for one.
+    Committed(Result<()>),
+    /// Storage did not take it. It may another time.
+    Kept(Error),
+    /// It can never be written.
+    Dropped(Error),
+}
+
+/// A basket that is to be sealed.
+struct Job<'c> {
+    branch: usize,
+    part: &'c Part,
+    pending: &'c Pending,
+    rows: Range<usize>,
+    /// Bytes that it has, about.
+    bytes: usize,
+}
+
+impl Cluster {
+    pub(super) fn new(pending: Vec<Pending>, rows: usize) -> Self {
+        Self { pending, rows, ..Self::default() }
+    }
+}
+
+impl Committer {
+    pub(super) fn new(shared: Arc<Shared>, tree: usize, state: &TreeState, basket_bytes: usize) -> Self {
+        let part = |(index, branch): (usize, &BranchState)| {
+            let value = if matches!(branch.what, What::Found(..)) { index } else { branch.value };
+            Part { what: branch.what.clone(), value, compression: branch.compression }
+        };
+        let parts = state.branches.iter().enumerate().map(part).collect();
+        let (name, spare) = (Arc::clone(&state.name), Spare::default());
+        Self { shared, tree, name, parts, basket_bytes, spare }
+    }
+
+    /// The threads that seal; none where the caller does. Whoever is one of a pool would wait for itself.
+    pub(super) fn pool(&self) -> Option<&rayon::ThreadPool> {
+        self.shared.options.session.pool().filter(|_| rayon::current_thread_index().is_none())
+    }
+
+    fn threads(&self) -> Option<&rayon::ThreadPool> {
+        self.shared.options.session.pool()
+    }
+
+    /// Whether baskets shrink.
+    pub(super) fn is_compressed(&self) -> bool {
+        self.parts.iter().any(|part| part.compression.level > 0)
+    }
+
+    /// Bytes of some rows, before and after compression.
+    pub(super) fn sample(&self, pending: &[Pending], rows: Range<usize>) -> Result<(u64, u64)> {
+        let sealed = self.seal(&self.jobs(pending, rows).0)?;
+        let before = sealed.iter().map(|basket| basket.unsealed_bytes).sum();
+        let after = sealed.iter().map(|basket| basket.record.len() as u64).sum();
+        self.spare.give_back(sealed);
+        Ok((before, after))
+    }
+
+    /// Seals a cluster, writes it and publishes it; then saves, where it is time to.
+    pub(super) fn commit(&self, cluster: &mut Cluster) -> Outcome {
+        let pending = std::mem::take(&mut cluster.pending);
+        let outcome = self.commit_rows(&pending, cluster);
+        cluster.pending = pending;
+        if matches!(outcome, Outcome::Dropped(_)) {
+            self.give_up(cluster);
+        }
+        outcome
+    }
+
+    fn commit_rows(&self, pending: &[Pending], cluster: &mut Cluster) -> Outcome {
+        let (jobs, most) = self.jobs(pending, 0..cluster.rows);
+        cluster.placed.resize_with(self.parts.len(), Placed::default);
+        while let Some(left) = jobs.get(cluster.done..).filter(|left| !left.is_empty()) {
+            let wave = &left[..self.wave(left)];
+            let sealed = match self.seal(wave) {
+                Ok(sealed) => sealed,
+                Err(error) => return Outcome::Dropped(error),
+            };
+            if let Err(error) = self.place(wave, sealed, cluster) {
+                return Outcome::Kept(error);
+            }
+        }
+        match self.publish(cluster, &most) {
+            Ok(saved) => Outcome::Committed(saved),
+            Err(error) => Outcome::Kept(error),
+        }
+    }
+
+    /// The baskets of a cluster, branch by branch, and the largest count or longest string of each branch.
+    fn jobs<'c>(&'c self, pending: &'c [Pending], rows: Range<usize>) -> (Vec<Job<'c>>, Vec<u64>) {
+        let (mut jobs, mut most) = (Vec::new(), vec![0; self.parts.len()]);
+        for (branch, part) in self.parts.iter().enumerate() {
+            let Some(pending) = pending.get(part.value).filter(|_| part.what.has_data()) else { continue };
+            let cuts = cuts(&part.what, pending, &rows, self.basket_bytes);
+            most[branch] = cuts.most;
+            let bytes = cuts.bytes / cuts.rows.len().max(1);
+            jobs.extend(cuts.rows.map(|rows| Job { branch, part, pending, rows, bytes }));
+        }
+        (jobs, most)
+    }
+
+    /// How many baskets are sealed before they are written. What one thread seals, and what is not compressed at all, is written
+    /// while it is in the caches; several threads that compress would wait for each other.
+    fn wave(&self, jobs: &[Job<'_>]) -> usize {
+        const WAVE_BYTES: usize = 2 << 20;
+        if self.is_compressed() && self.threads().is_some() {
+            return jobs.len();
+        }
+        let mut bytes = 0;
+        let fits = |job: &&Job<'_>| {
+            bytes += job.bytes;
+            bytes <= WAVE_BYTES
+        };
+        jobs.iter().take_while(fits).count().max(1)
+    }
+
+    fn seal(&self, jobs: &[Job<'_>]) -> Result<Vec<SealedBasket>> {
+        let how = Sealing { tree: &self.name, datime: self.shared.now(), basket_bytes: self.basket_bytes };
+        let one = |job: &Job<'_>| {
+            let Part { what, compression, .. } = job.part;
+            self.spare.with(|work| seal(what, job.pending, &job.rows, *compression, &how, self.spare.record(), work))
+        };
+        let sealed: Result<Vec<_>> = match self.threads().filter(|_| jobs.len() > 1) {
+            Some(pool) => pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect()),
+            None => jobs.iter().map(one).collect(),
+        };
+        sealed.map_err(|error| error.in_object(&self.name))
+    }
+
+    /// Reserves space for baskets and writes them.
+    fn place(&self, jobs: &[Job<'_>], mut sealed: Vec<SealedBasket>, cluster: &mut Cluster) -> Result<()> {
+        let bytes: u64 = sealed.iter().map(|basket| basket.record.len() as u64).sum();
+        let mut places = Vec::with_capacity(sealed.len());
+        let start = {
+            let mut state = self.shared.lock_state()?;
+            let start = state.space.append(bytes);
+            let tree = &state.trees[self.tree];
+            let directory = state.folder_seek(tree.folder);
+            let (mut at, mut branch, mut number) = (start, usize::MAX, 0);
+            for (job, basket) in jobs.iter().zip(&mut sealed) {
+                if job.branch != branch {
+                    branch = job.branch;
+                    number = tree.baskets_of(branch) + cluster.placed[branch].baskets.len();
+                }
+                basket.place(at, directory, number as u16);
+                let (nbytes, first_entry) = (basket.record.len() as u32, tree.entries + job.rows.start as u64);
+                places.push(PlacedBasket { seek: at, nbytes, first_entry });
+                at += u64::from(nbytes);
+                number += 1;
+            }
+            start
+        };
+        let records: Vec<&[u8]> = sealed.iter().map(|basket| basket.record.as_slice()).collect();
+        if let Err(error) = self.shared.place(start, &records) {
+            self.shared.lock_state()?.space.give_up(start..start + bytes);
+            return Err(error);
+        }
+        for ((job, basket), place) in jobs.iter().zip(&sealed).zip(places) {
+            let placed = &mut cluster.placed[job.branch];
+            placed.baskets.push(place);
+            placed.unsealed_bytes += basket.unsealed_bytes;
+            placed.largest_bytes = placed.largest_bytes.max(basket.unsealed_bytes);
+        }
+        cluster.done += jobs.len();
+        self.spare.give_back(sealed);
+        Ok(())
+    }
+
+    /// Makes baskets that stand on storage part of the tree. The inner result is that of the save, where it is time for one.
+    fn publish(&self, cluster: &mut Cluster, most: &[u64]) -> Result<Result<()>> {
+        let mut state = self.shared.lock_state()?;
+        let tree = &mut state.trees[self.tree];
+        for ((branch, placed), &most) in tree.branches.iter_mut().zip(cluster.placed.drain(..)).zip(most) {
+            branch.most = branch.most.max(most);
+            branch.tot_bytes += placed.unsealed_bytes;
+            branch.zip_bytes += placed.baskets.iter().map(|basket| u64::from(basket.nbytes)).sum::<u64>();
+            branch.largest_bytes = branch.largest_bytes.max(placed.largest_bytes);
+            branch.baskets.extend(placed.baskets);
+        }
+        tree.entries += cluster.rows as u64;
+        tree.clusters.push(cluster.rows as u64);
+        tree.changed = tree.is_whole();
+        let (saved_bytes, saved_entries) = tree.saved;
+        let is_due = tree.auto_save.is_due(tree.zip_bytes() - saved_bytes, tree.entries - saved_entries);
+        Ok(if is_due { self.shared.save(&mut state) } else { Ok(()) })
+    }
+
+    /// Gives up what stands on storage of a cluster that nobody will see.
+    pub(super) fn give_up(&self, cluster: &mut Cluster) {
+        if let Ok(mut state) = self.shared.lock_state() {
+            for basket in cluster.placed.drain(..).flat_map(|placed| placed.baskets) {
+                state.space.give_up(basket.room());
+            }
+        }
+        cluster.done = 0;
+    }
+}
