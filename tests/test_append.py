@@ -214,3 +214,40 @@ def test_dataclasses_are_added_to_our_own_trees(tmp_path: Path) -> None:
             assert file["t"].num_entries == len(EVENTS)
             if split:
                 assert file["t/name"].array().tolist() == [e.name for e in EVENTS]
+
+
+NAMESAKES = """
+from array import array
+file = ROOT.TFile(sys.argv[1], "RECREATE")
+tree = ROOT.TTree("tree", "leaves and branches of other names")
+n, x, k, y = array("i", [0]), array("f", 100 * [0]), array("i", [0]), array("f", 100 * [0])
+tree.Branch("counter", n, "n/I")
+tree.Branch("x", x, "values[n]/F")
+tree.Branch("n", k, "k/I")
+tree.Branch("y", y, "values[k]/F")
+for i in range(10):
+    n[0], k[0] = i % 3, i % 2
+    tree.Fill()
+tree.Write()
+file.Close()
+"""
+
+RANGES = """
+file = ROOT.TFile(sys.argv[1])
+tree = file.Get("tree")
+lengths = [[tree.GetEntry(i), tree.GetBranch("x").GetLeaf("values").GetLen(), tree.GetBranch("y").GetLeaf("values").GetLen()] for i in range(tree.GetEntries())]
+answer([[tree.GetBranch("counter").GetLeaf("n").GetMaximum(), tree.GetBranch("n").GetLeaf("k").GetMaximum()], [l[1:] for l in lengths]])
+"""
+
+
+def test_largest_counts_are_those_of_the_leaves_of_a_branch(tmp_path: Path) -> None:
+    path = tmp_path / "file.root"
+    root(NAMESAKES, path)
+    x, y = [[1.0] * 7, [], [2.0] * 3], [[3.0] * 20, [4.0], []]
+    with sapwood.update(path) as file, file.append("tree") as tree:
+        tree.extend({"x": ak.Array(x), "y": ak.Array(y)})
+    largest, lengths = root(RANGES, path)
+    assert largest == [7, 20]
+    assert lengths[10:] == [[len(a), len(b)] for a, b in zip(x, y)]
+    with sapwood.open(path) as file:
+        assert file["tree"]["y"].array().tolist()[10:] == y

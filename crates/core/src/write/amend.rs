@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use super::record;
 use super::state::{Base, BranchState, TreeState};
 use crate::error::{Error, Result};
-use crate::schema::{Datum, Draft};
+use crate::schema::{Datum, Draft, Mark};
 
 /// The record as it is now.
 pub(super) fn amend(tree: &TreeState, base: &Base) -> Result<Draft> {
@@ -21,8 +21,8 @@ pub(super) fn amend(tree: &TreeState, base: &Base) -> Result<Draft> {
         }
     }
     let more = |of: fn(&BranchState) -> u64| tree.branches.iter().map(of).sum::<u64>() as i64;
-    let total = whole(&draft, "fTotBytes") + more(|branch| branch.tot_bytes);
-    let zipped = whole(&draft, "fZipBytes") + more(|branch| branch.zip_bytes);
+    let total = whole(&draft, "fTotBytes").saturating_add(more(|branch| branch.tot_bytes));
+    let zipped = whole(&draft, "fZipBytes").saturating_add(more(|branch| branch.zip_bytes));
     draft.set("fTotBytes", total);
     draft.set("fZipBytes", zipped);
     for name in ["fSavedBytes", "fFlushedBytes"] {
@@ -37,9 +37,18 @@ pub(super) fn amend(tree: &TreeState, base: &Base) -> Result<Draft> {
 fn append(tree: &TreeState, base: &Base, baskets: &[usize], draft: &mut Draft) -> Result<()> {
     let mut index = 0;
     let mut outcome = Ok(());
+    // Leaves by what they are: names of leaves need not be those of branches, nor be unique.
+    let mut most: HashMap<usize, i64> = HashMap::new();
     each_branch(draft, &mut |branch| {
         if let (Some(state), Some(&before), Ok(())) = (tree.branches.get(index), baskets.get(index), &outcome) {
             outcome = add_baskets(tree, state, before, branch);
+            let leaves = branch.member("fLeaves").and_then(Datum::as_draft).and_then(|leaves| leaves.member("items"));
+            let mark = |leaf: &Datum| match leaf {
+                Datum::Same(mark) => Some(mark.address()),
+                leaf => leaf.as_draft()?.mark().map(Mark::address),
+            };
+            let marks = leaves.and_then(Datum::as_list).into_iter().flatten().filter_map(mark);
+            most.extend(marks.map(|mark| (mark, state.most as i64)));
         }
         index += 1;
     });
@@ -48,12 +57,8 @@ fn append(tree: &TreeState, base: &Base, baskets: &[usize], draft: &mut Draft) -
         let words = "the tree has other branches than were found when it was opened";
         return Err(Error::mismatch(words).wanted(tree.branches.len() as u64, index as u64));
     }
-    let most: HashMap<&str, i64> = tree.branches.iter().map(|branch| (&*branch.name, branch.most as i64)).collect();
     draft.visit_mut(&mut |leaf| {
-        let Some(Datum::Text(name)) = leaf.member("fName").filter(|_| leaf.member("fLeafCount").is_some()) else {
-            return;
-        };
-        let Some(&most) = most.get(&**name) else { return };
+        let Some(&most) = leaf.mark().and_then(|mark| most.get(&mark.address())) else { return };
         // A string has a zero behind it.
         let most = if leaf.class() == "TLeafC" { most + 1 } else { most };
         if leaf.class() == "TLeafC" && whole(leaf, "fLen") < most {
@@ -76,7 +81,7 @@ fn clusters(tree: &TreeState, base: &Base, draft: &mut Draft) {
     }
     let auto_flush = whole(draft, "fAutoFlush");
     let (mut ends, mut sizes) = (wholes(draft, "fClusterRangeEnd"), wholes(draft, "fClusterSize"));
-    let closed = ends.last().map_or(0, |last| last + 1);
+    let closed = ends.last().map_or(0, |last| last.saturating_add(1));
     let entries = base.entries as i64;
     if closed < entries {
         ends.push(entries - 1);
@@ -124,7 +129,7 @@ fn add_baskets(tree: &TreeState, state: &BranchState, before: usize, branch: &mu
         }
     }
     for (name, more) in [("fTotBytes", state.tot_bytes), ("fZipBytes", state.zip_bytes)] {
-        let sum = whole(branch, name) + more as i64;
+        let sum = whole(branch, name).saturating_add(more as i64);
         branch.set(name, sum);
     }
     for (name, least) in [("fBasketSize", state.largest_bytes), ("fMaximum", state.most)] {
