@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::walk::Placed;
 use super::{Inner, Listing};
 use crate::codec::{self, Scratch};
 use crate::container::{Directory, Key, Record, read_key_list};
@@ -73,20 +74,6 @@ impl Inner {
         Ok(listing)
     }
 
-    /// The key at an offset.
-    pub(super) fn key_at(&self, at: u64) -> Result<Key> {
-        const USUAL_BYTES: u64 = 512;
-        let first = self.read_up_to(at, USUAL_BYTES)?;
-        match Key::read(&first) {
-            Ok(key) => Ok(key),
-            // Three long strings: at most 64 KiB, since `fKeylen` is a 16-bit number.
-            Err(_) => {
-                let more = self.read_up_to(at, 1 << 16)?;
-                Key::read(&more).map_err(|error| error.at(at))
-            }
-        }
-    }
-
     pub(super) fn payload(&self, key: &Key) -> Result<Bytes> {
         let start = key.seek_key.saturating_add(u64::from(key.keylen));
         let stored = u64::from(key.stored_bytes());
@@ -131,7 +118,7 @@ impl Inner {
     }
 
     /// At most `bytes` bytes: fewer at the end of the file.
-    fn read_up_to(&self, at: u64, bytes: u64) -> Result<Bytes> {
+    pub(super) fn read_up_to(&self, at: u64, bytes: u64) -> Result<Bytes> {
         let end = at.saturating_add(bytes).min(self.identity.len);
         self.read(at.min(end)..end)
     }
@@ -146,7 +133,7 @@ impl Inner {
         let mut seek = header.seek_info;
         if self.recovered {
             // The newest info record found by the walk counts.
-            let found = self.walk()?.into_iter().rev().find_map(|(at, record)| match record {
+            let found = self.records()?.into_iter().rev().find_map(|Placed { at, record }| match record {
                 Record::Key(key) if &*key.name == "StreamerInfo" && &*key.class == "TList" => Some(at),
                 _ => None,
             });
@@ -165,43 +152,14 @@ impl Inner {
         Ok(Registry::new(self.load_infos()?, self.header.version))
     }
 
-    /// What stands at an offset: a key, or the mark of a gap.
-    pub(super) fn record_at(&self, at: u64) -> Result<Record> {
-        let first = self.read_up_to(at, 512)?;
-        Key::parse_record(&first).or_else(|_| self.read_up_to(at, 1 << 16).and_then(|more| Key::parse_record(&more)))
-    }
-
-    pub(super) fn walk(&self) -> Result<Vec<(u64, Record)>> {
-        let mut records = Vec::new();
-        let mut at = u64::from(self.header.begin);
-        let end = if self.recovered { self.identity.len } else { self.header.end.min(self.identity.len) };
-        while at + 4 <= end {
-            let record = match self.record_at(at) {
-                Ok(record) => record,
-                Err(_) if self.recovered => break,
-                Err(error) => return Err(error.at(at)),
-            };
-            let nbytes = match &record {
-                Record::Key(key) => u64::from(key.nbytes),
-                Record::Gap(bytes) => *bytes,
-            };
-            if nbytes == 0 {
-                break;
-            }
-            records.push((at, record));
-            at += nbytes;
-        }
-        Ok(records)
-    }
-
     /// The keys of the root directory, by walking the records as `TFile::Recover` does.
     fn recover(&mut self) -> Vec<Key> {
         self.recovered = true;
         let root = self.root.seek_dir.max(u64::from(self.header.begin));
-        let walked = self.walk().unwrap_or_default();
+        let walked = self.records().unwrap_or_default();
         let mut keys: Vec<Key> = Vec::new();
         let mut places: HashMap<(Arc<str>, u16), usize> = HashMap::new();
-        for (at, record) in walked {
+        for Placed { at, record } in walked {
             if let Record::Key(mut key) = record
                 && key.seek_pdir == root
                 && !matches!(&*key.class, "TFile" | "TBasket" | "")

@@ -2,6 +2,7 @@
 
 mod listing;
 mod load;
+pub mod walk;
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -291,9 +292,29 @@ impl File {
         self.0.directory_keys(directory).map(|listing| listing.keys.clone()).map_err(|error| self.name(error))
     }
 
-    /// What stands at an offset.
-    pub(crate) fn record_at(&self, at: u64) -> Result<Record> {
+    /// What stands at an offset: a key, or the mark of a gap.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`](crate::ErrorKind::Malformed) where neither stands there.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+    /// use sapwood::container::Record;
+    /// let file = sapwood::File::open(path)?;
+    /// let infos = file.record_at(file.header().seek_info)?;
+    /// assert!(matches!(infos, Record::Key(key) if &*key.name == "StreamerInfo"));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn record_at(&self, at: u64) -> Result<Record> {
         self.0.record_at(at).map_err(|error| self.name(error))
+    }
+
+    /// The key at an offset.
+    pub(crate) fn key_at(&self, at: u64) -> Result<Key> {
+        self.0.key_at(at).map_err(|error| self.name(error))
     }
 
     /// Reads an object by `path;cycle`, as named members.
@@ -399,7 +420,8 @@ impl File {
 
     /// Every record from the first to the end: keys, and gaps with their length.
     pub fn records(&self) -> Result<Vec<(u64, Record)>> {
-        self.0.walk().map_err(|error| self.name(error))
+        let records = self.0.records().map_err(|error| self.name(error))?;
+        Ok(records.into_iter().map(|placed| (placed.at, placed.record)).collect())
     }
 
     pub(crate) fn name(&self, error: Error) -> Error {

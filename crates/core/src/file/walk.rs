@@ -1,8 +1,8 @@
 //! The records of a file one after another, as far as they can be followed.
 
+use super::{File, Inner};
 use crate::container::{Key, Record};
 use crate::error::{Error, Result};
-use crate::file::File;
 
 /// A record and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,10 +33,7 @@ pub enum Stop {
     /// A word of zeros stands where a record should begin: space that was reserved and never written.
     Zeros,
     /// The record reaches beyond the end.
-    Beyond {
-        /// Where it would end.
-        end: u64,
-    },
+    Beyond(Placed),
     /// No key and no gap stands there.
     Unreadable(Error),
 }
@@ -55,9 +52,8 @@ pub enum Stop {
 /// println!("{records} records, then {:?} at {}", walk.stop(), walk.at());
 /// # Ok::<(), sapwood::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Walk<'f> {
-    file: &'f File,
+    file: &'f Inner,
     at: u64,
     end: u64,
     stop: Option<Stop>,
@@ -66,9 +62,20 @@ pub struct Walk<'f> {
 impl<'f> Walk<'f> {
     /// From `fBEGIN` to `fEND`; where a file was never closed, or is shorter than its header says, to the last byte.
     pub fn new(file: &'f File) -> Self {
-        let (header, len) = (file.header(), file.identity().len);
-        let end = if file.is_recovered() { len } else { header.end.min(len) };
-        Self { file, at: u64::from(header.begin), end, stop: None }
+        Self::of(&file.0)
+    }
+
+    pub(super) fn of(file: &'f Inner) -> Self {
+        let len = file.identity.len;
+        let end = if file.recovered { len } else { file.header.end.min(len) };
+        Self { file, at: u64::from(file.header.begin), end, stop: None }
+    }
+
+    /// From the end that the header knows to the last byte; where the file was never closed, from the first record.
+    pub(crate) fn behind(file: &'f File) -> Self {
+        let header = file.header();
+        let at = if file.is_recovered() { u64::from(header.begin) } else { header.end };
+        Self { file: &file.0, at, end: file.identity().len, stop: None }
     }
 
     /// Where the next record would begin.
@@ -93,11 +100,11 @@ impl<'f> Walk<'f> {
         if self.at > self.end || self.end - self.at < 4 {
             return Err(Stop::Short);
         }
-        let record = record_at(self.file, self.at, self.end).map_err(Stop::Unreadable)?;
+        let record = self.file.record_at(self.at).map_err(Stop::Unreadable)?;
         let placed = Placed { at: self.at, record };
         match placed.end() {
             end if end == self.at => Err(Stop::Zeros),
-            end if end > self.end => Err(Stop::Beyond { end }),
+            end if end > self.end => Err(Stop::Beyond(placed)),
             // A gap's own mark takes four bytes; a shorter one would lead back into itself.
             end if end - self.at < 4 => Err(Stop::Unreadable(Error::malformed("a record of less than four bytes"))),
             end => {
@@ -125,53 +132,41 @@ impl Iterator for Walk<'_> {
     }
 }
 
-/// The key or gap at an offset; `end` bounds what is read.
-///
-/// # Errors
-///
-/// [`Malformed`](crate::ErrorKind::Malformed) where neither stands there.
-///
-/// # Example
-///
-/// ```
-/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
-/// use sapwood::inspect::walk::record_at;
-/// let file = sapwood::File::open(path)?;
-/// let first = record_at(&file, u64::from(file.header().begin), file.identity().len)?;
-/// # Ok::<(), sapwood::Error>(())
-/// ```
-pub fn record_at(file: &File, at: u64, end: u64) -> Result<Record> {
-    /// Most keys are shorter. None is longer than 64 KiB, for `fKeylen` has 16 bits.
-    const USUAL_BYTES: u64 = 512;
-    const MOST_BYTES: u64 = 1 << 16;
-    let end = end.min(file.identity().len);
-    let read = |bytes: u64| {
-        let range = at.min(end)..at.saturating_add(bytes).min(end);
-        file.read_raw(&[range]).map(|read| read.into_iter().next().unwrap_or_default())
-    };
-    Key::parse_record(&read(USUAL_BYTES)?)
-        .or_else(|_| Key::parse_record(&read(MOST_BYTES)?))
-        .map_err(|error| error.at(at))
+impl std::fmt::Debug for Walk<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Walk").field("at", &self.at).field("end", &self.end).field("stop", &self.stop).finish()
+    }
 }
 
-/// The key at an offset.
-///
-/// # Errors
-///
-/// [`Malformed`](crate::ErrorKind::Malformed) where none stands there.
-///
-/// # Example
-///
-/// ```
-/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
-/// let file = sapwood::File::open(path)?;
-/// let infos = sapwood::inspect::walk::key_at(&file, file.header().seek_info)?;
-/// assert_eq!(&*infos.name, "StreamerInfo");
-/// # Ok::<(), sapwood::Error>(())
-/// ```
-pub fn key_at(file: &File, at: u64) -> Result<Key> {
-    match record_at(file, at, u64::MAX)? {
-        Record::Key(key) => Ok(key),
-        Record::Gap(_) => Err(Error::malformed("a gap stands where a record should").at(at)),
+impl Inner {
+    /// What stands at an offset: a key, or the mark of a gap.
+    pub(super) fn record_at(&self, at: u64) -> Result<Record> {
+        /// Most keys are shorter. None is longer than 64 KiB, for `fKeylen` has 16 bits.
+        const USUAL_BYTES: u64 = 512;
+        const MOST_BYTES: u64 = 1 << 16;
+        let first = self.read_up_to(at, USUAL_BYTES)?;
+        Key::parse_record(&first)
+            .or_else(|_| Key::parse_record(&self.read_up_to(at, MOST_BYTES)?))
+            .map_err(|error| error.at(at))
+    }
+
+    /// The key at an offset.
+    pub(super) fn key_at(&self, at: u64) -> Result<Key> {
+        match self.record_at(at)? {
+            Record::Key(key) => Ok(key),
+            Record::Gap(_) => Err(Error::malformed("a gap stands where a record should").at(at)),
+        }
+    }
+
+    /// All records, and the one that the file was cut in. Where a file was never closed they end where no record stands.
+    pub(super) fn records(&self) -> Result<Vec<Placed>> {
+        let mut walk = Walk::of(self);
+        let mut records: Vec<Placed> = walk.by_ref().collect();
+        match walk.stop {
+            Some(Stop::Unreadable(error)) if !self.recovered => return Err(error),
+            Some(Stop::Beyond(placed)) => records.push(placed),
+            _ => {}
+        }
+        Ok(records)
     }
 }

@@ -11,6 +11,6 @@ pub mod picture;
 pub mod plan;
 mod symptoms;
 pub mod verify;
-pub mod walk;
 
+pub use crate::file::walk;
 pub use symptoms::{Complaint, Trouble};

@@ -12,7 +12,7 @@ use crate::codec::Compression;
 use crate::column::{Number, Prim};
 use crate::container::Key;
 use crate::error::{Error, Result};
-use crate::file::File;
+use crate::file::{File, split_cycle};
 use crate::schema::{Detail, Element, Registry, Sequence, TypeName};
 use crate::tree::{BasketBytes, Branch, Leaf, Tree};
 
@@ -84,12 +84,9 @@ impl FileWriter {
             return Err(self.shared.placed(Error::mismatch("only files that are updated have trees to add to")));
         };
         let mut state = self.shared.open_state()?;
-        let (above, name) = path.trim_matches('/').rsplit_once('/').unwrap_or(("", path.trim_matches('/')));
-        let missing = || file.name(Error::not_found(format!("no key {path:?}")));
-        let folder = self.shared.find_folder(&mut state, above, false)?.ok_or_else(missing)?;
-        let newest = state.folders[folder].named(name, None).max_by_key(|key| key.cycle).cloned();
-        let key = newest.ok_or_else(missing)?;
-        let was_there = file.key(&format!("{path};{}", key.cycle)).is_ok_and(|known| known == key);
+        let (_, keys) = self.shared.find(&mut state, path.trim_matches('/'))?;
+        let key = keys.into_iter().next().ok_or_else(|| file.name(Error::not_found(format!("no key {path:?}"))))?;
+        let was_there = file.key(&format!("{};{}", split_cycle(path).0, key.cycle)).is_ok_and(|known| known == key);
         if state.tree_of(&key).is_some() || !was_there {
             let words = "the tree was written since the file was opened: close the file first";
             return Err(file.name(Error::mismatch(words).in_object(path)));

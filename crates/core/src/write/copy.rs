@@ -76,15 +76,12 @@ impl FileWriter {
             let words = "it was changed since the file was opened: close the file first";
             self.shared.placed(Error::mismatch(words).in_object(path))
         };
-        let (above, text) = path.rsplit_once('/').unwrap_or(("", path));
-        let missing = || self.shared.placed(Error::not_found(format!("no key {path:?}")));
-        let folder = self.shared.find_folder(&mut state, above, false)?.ok_or_else(missing)?;
-        let (name, cycle) = split_cycle(text);
-        let live = state.folders[folder].named(name, cycle).max_by_key(|key| key.cycle).cloned().ok_or_else(missing)?;
+        let (folder, keys) = self.shared.find(&mut state, path)?;
+        let Some(live) = keys.into_iter().next() else { return Err(changed()) };
         if file.key(path)? != live || state.tree_of(&live).is_some() {
             return Err(changed());
         }
-        if is_tree(&live.class) && state.folders[folder].named(name, None).count() > 1 {
+        if is_tree(&live.class) && state.folders[folder].named(&live.name, None).count() > 1 {
             let words = "the tree has several cycles, which share baskets: delete the older ones first";
             return Err(self.shared.placed(Error::mismatch(words).in_object(path)));
         }
@@ -231,15 +228,9 @@ impl FileWriter {
     fn remove_keeping_baskets(&mut self, path: &str) -> Result<()> {
         let mut state = self.shared.open_state()?;
         let state = &mut *state;
-        let (folder, text) = path.rsplit_once('/').unwrap_or(("", path));
-        let missing = || self.shared.placed(Error::not_found(format!("no key {path:?}")));
-        let folder = self.shared.find_folder(state, folder, false)?.ok_or_else(missing)?;
-        let (name, cycle) = split_cycle(text);
-        let mut keys: Vec<Key> = state.folders[folder].named(name, cycle).cloned().collect();
-        if cycle.is_none() && keys.len() > 1 {
-            keys.sort_by_key(|key| key.cycle);
-            keys.drain(..keys.len() - 1);
-        }
+        let (folder, mut keys) = self.shared.find(state, path)?;
+        // Without a cycle the newest is meant.
+        keys.truncate(1);
         state.folders[folder].remove(&keys);
         state.forget(folder, &keys);
         for key in keys {

@@ -19,6 +19,7 @@ use crate::codec::Compression;
 use crate::column::Kind;
 use crate::container::{Directory, Key, Record};
 use crate::error::{Error, Result};
+use crate::file::walk::{Placed, Walk};
 use crate::file::{File, OpenOptions, is_directory};
 use crate::io::LocalFile;
 use crate::read::{self, Column};
@@ -110,25 +111,13 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
 
 /// Whole records behind the end that the header knows, and where the last of them ends.
 fn behind(file: &File) -> (Vec<Key>, u64) {
-    let there = file.identity().len;
-    let mut at = if file.is_recovered() { u64::from(file.header().begin) } else { file.header().end };
-    let mut keys = Vec::new();
-    while let Ok(record) = file.record_at(at) {
-        let end = match &record {
-            Record::Key(key) => at.saturating_add(u64::from(key.nbytes)),
-            Record::Gap(bytes) => at.saturating_add(*bytes),
-        };
-        if end <= at || end > there {
-            break;
-        }
-        if let Record::Key(key) = record
-            && key.seek_key == at
-        {
-            keys.push(key);
-        }
-        at = end;
-    }
-    (keys, at.min(there))
+    let mut walk = Walk::behind(file);
+    let here = |Placed { at, record }: Placed| match record {
+        Record::Key(key) if key.seek_key == at => Some(key),
+        _ => None,
+    };
+    let keys = walk.by_ref().filter_map(here).collect();
+    (keys, walk.at().min(walk.end()))
 }
 
 impl Shared {

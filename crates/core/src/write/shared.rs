@@ -1,5 +1,6 @@
 //! What a file and its trees share: the sink, the space, the directories, and how a record is put in its place.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io::IoSlice;
 use std::ops::Range;
@@ -13,7 +14,7 @@ use super::state::TreeState;
 use crate::codec::{self, Compression, Scratch};
 use crate::container::{BIG_FILE, Directory, Header, Key, datime};
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::{File, is_directory};
+use crate::file::{File, is_directory, split_cycle};
 use crate::io::Sink;
 use crate::schema::{Draft, Encoder, StreamerInfo};
 use crate::wire::Reader;
@@ -275,8 +276,7 @@ impl Shared {
                 at = known;
                 continue;
             }
-            let newest = state.folders[at].named(name, None).max_by_key(|key| key.cycle).cloned();
-            at = match newest {
+            at = match state.folders[at].newest(name).cloned() {
                 Some(key) if is_directory(&key.class) => self.load_folder(state, &key, done.clone())?,
                 Some(_) => {
                     let words = format!("{done:?} is an object, and no directory");
@@ -287,6 +287,26 @@ impl Shared {
             };
         }
         Ok(Some(at))
+    }
+
+    /// What `path` names, `;cycle` included: the directory that holds it, and its keys, the newest first. A name may end like a
+    /// cycle.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](ErrorKind::NotFound).
+    pub(super) fn find(&self, state: &mut State, path: &str) -> Result<(usize, Vec<Key>)> {
+        let (folder, text) = path.rsplit_once('/').unwrap_or(("", path));
+        let missing = || self.placed(Error::not_found(format!("no key {path:?}")));
+        let folder = self.find_folder(state, folder, false)?.ok_or_else(missing)?;
+        let (name, cycle) = split_cycle(text);
+        let named = |name, cycle| state.folders[folder].named(name, cycle).cloned().collect();
+        let mut keys: Vec<Key> = named(name, cycle);
+        if keys.is_empty() {
+            keys = named(text, None);
+        }
+        keys.sort_by_key(|key| Reverse(key.cycle));
+        if keys.is_empty() { Err(missing()) } else { Ok((folder, keys)) }
     }
 
     /// A directory that the file had before.

@@ -11,7 +11,8 @@ use super::space::Space;
 use super::state::PlacedBasket;
 use crate::container::{Key, Record};
 use crate::error::{Error, Result};
-use crate::file::{File, OpenOptions, is_directory, split_cycle};
+use crate::file::walk::{Placed, Stop, Walk};
+use crate::file::{File, OpenOptions, is_directory};
 use crate::io::{Sink, Store};
 use crate::tree::{BasketBytes, is_tree};
 
@@ -100,18 +101,7 @@ impl FileWriter {
         let shared = &self.shared;
         let mut state = shared.open_state()?;
         let state = &mut *state;
-        let path = path.trim_matches('/');
-        let (folder, text) = path.rsplit_once('/').unwrap_or(("", path));
-        let missing = || shared.placed(Error::not_found(format!("no key {path:?}")));
-        let folder = shared.find_folder(state, folder, false)?.ok_or_else(missing)?;
-        let (name, cycle) = split_cycle(text);
-        let mut keys: Vec<Key> = state.folders[folder].named(name, cycle).cloned().collect();
-        if keys.is_empty() {
-            keys = state.folders[folder].named(text, None).cloned().collect();
-        }
-        if keys.is_empty() {
-            return Err(missing());
-        }
+        let (folder, keys) = shared.find(state, path.trim_matches('/'))?;
         let mut rooms = Vec::new();
         shared.rooms_of(state, folder, &keys, &mut rooms)?;
         state.folders[folder].remove(&keys);
@@ -134,15 +124,15 @@ pub(super) fn check_version(file: &File) -> Result<()> {
 /// Whether behind the end that the header knows there is nothing but gaps: ROOT leaves one there when it deletes what came last,
 /// and so does a writer that died before its first record was whole.
 fn is_nothing_behind(file: &File) -> bool {
-    let there = file.identity().len;
-    let mut at = file.header().end;
-    while at < there {
-        match file.record_at(at) {
-            Ok(Record::Gap(bytes)) if bytes > 0 => at = at.saturating_add(bytes),
-            _ => return false,
+    let mut walk = Walk::behind(file);
+    let is_gap = |placed: &Placed| matches!(placed.record, Record::Gap(_));
+    walk.by_ref().all(|placed| is_gap(&placed))
+        && match walk.stop() {
+            Some(Stop::End) => true,
+            // A gap may be longer than the file.
+            Some(Stop::Beyond(last)) => is_gap(last),
+            _ => false,
         }
-    }
-    true
 }
 
 /// The gaps of a file, where its list of free segments is what its records say; else none, and their room stays unused.

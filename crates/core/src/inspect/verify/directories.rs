@@ -7,7 +7,6 @@ use super::records::Seen;
 use super::{Finding, Report};
 use crate::container::{Directory, Key, read_key_list};
 use crate::file::{File, is_directory};
-use crate::inspect::walk::key_at;
 use crate::wire::Reader;
 
 /// A key that a directory lists, and its path.
@@ -47,7 +46,7 @@ impl Folders<'_> {
         if directory.seek_keys == 0 {
             return;
         }
-        let key = match key_at(self.file, directory.seek_keys) {
+        let key = match self.file.key_at(directory.seek_keys) {
             Ok(key) => key,
             Err(error) => {
                 let finding = Finding::damage("no list of keys stands where its directory says").because(&error);
@@ -144,7 +143,7 @@ impl Folders<'_> {
     fn check_image(&mut self, path: &str, directory: u64, image: &Key) -> bool {
         let at = image.seek_key;
         let place = |finding: Finding| finding.within(format!("{path};{}", image.cycle)).at(at);
-        let key = match key_at(self.file, at) {
+        let key = match self.file.key_at(at) {
             Ok(key) => key,
             Err(error) => {
                 self.report.add(place(Finding::damage("no record stands where its key says").because(&error)));

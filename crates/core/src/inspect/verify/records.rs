@@ -4,7 +4,7 @@ use super::payload::{self, BATCH_BYTES, BATCH_PAYLOADS, check_all};
 use super::{Finding, Report};
 use crate::container::{BIG_FILE, Key, Record};
 use crate::file::File;
-use crate::inspect::walk::{Stop, Walk};
+use crate::file::walk::{Stop, Walk};
 
 /// What the walk saw, in the order of the file.
 #[derive(Default)]
@@ -80,7 +80,7 @@ pub(super) fn check_header(file: &File, report: &mut Report) {
             }
             continue;
         }
-        match crate::inspect::walk::key_at(file, seek) {
+        match file.key_at(seek) {
             Ok(key) if key.nbytes != nbytes => {
                 let words = format!("the record of {what} is not as long as the header says");
                 report.add(Finding::unusual(words).at(seek).wanted(nbytes.into(), key.nbytes.into()));
@@ -139,8 +139,8 @@ pub(super) fn check_records(file: &File, report: &mut Report) -> Seen {
         Some(Stop::Zeros) if file.is_recovered() => Finding::note("zeros stand where the next record should begin"),
         Some(Stop::Zeros) => Finding::unusual("the records cannot be followed: zeros stand where one should begin"),
         Some(Stop::Short) => Finding::unusual("the records end short of the end"),
-        Some(Stop::Beyond { end: beyond }) => {
-            Finding::unusual("the records cannot be followed: one reaches beyond the end").wanted(end, *beyond)
+        Some(Stop::Beyond(placed)) => {
+            Finding::unusual("the records cannot be followed: one reaches beyond the end").wanted(end, placed.end())
         }
         Some(Stop::Unreadable(error)) => {
             Finding::unusual("the records cannot be followed: no key stands where one should begin").because(error)
@@ -157,7 +157,7 @@ pub(super) fn check_orphans(file: &File, report: &mut Report, orphans: &[u64]) {
     }
     let words = format!("{} baskets belong to no tree that the file lists", orphans.len());
     report.add(Finding::note(words).at(orphans.first().copied().unwrap_or(0)));
-    let keys = orphans.iter().filter_map(|&at| crate::inspect::walk::key_at(file, at).ok().map(|key| (at, key)));
+    let keys = orphans.iter().filter_map(|&at| file.key_at(at).ok().map(|key| (at, key)));
     let keys: Vec<(u64, Key)> = keys.collect();
     for batch in payload::batches(&keys, |(_, key)| u64::from(key.stored_bytes())) {
         check_all(file, report, batch, |(at, key), bench| payload::check(file, *at, key, bench));
