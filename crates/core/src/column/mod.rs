@@ -4,10 +4,10 @@ mod arena;
 mod kind;
 mod number;
 mod part;
+mod stored;
 
 pub(crate) use arena::Arena;
 pub use kind::{BufferId, Field, Kind, ListOf};
-pub(crate) use number::encode_numbers;
 pub use number::{Number, Packing, Prim};
-pub(crate) use part::decode_numbers;
 pub use part::{BufferKind, Growing, Part};
+pub(crate) use stored::{decode_numbers, encode_numbers};

@@ -246,70 +246,6 @@ fn bound(text: &str) -> Option<f64> {
     }
 }
 
-/// One packed value.
-#[inline]
-pub(crate) fn unpack_range(stored: [u8; 4], min: f64, factor: f64) -> f64 {
-    f64::from(u32::from_be_bytes(stored)) / factor + min
-}
-
-/// One value of exponent byte and mantissa word.
-#[inline]
-pub(crate) fn unpack_mantissa(stored: [u8; 3], bits: u32) -> f32 {
-    let mantissa = u32::from(u16::from_be_bytes([stored[1], stored[2]]));
-    let word = u32::from(stored[0]) << 23 | (mantissa & ((1 << (bits + 1)) - 1)) << (23 - bits);
-    let value = f32::from_bits(word);
-    if mantissa & 1 << (bits + 1) != 0 { -value } else { value }
-}
-
-/// The counterpart of [`unpack_range`].
-#[inline]
-pub(crate) fn pack_range(value: f64, min: f64, factor: f64) -> [u8; 4] {
-    // Too large and too small values saturate.
-    (((value - min) * factor + 0.5) as u32).to_be_bytes()
-}
-
-/// The counterpart of [`unpack_mantissa`]: rounded to the nearest, and down where that would reach the next exponent.
-#[inline]
-pub(crate) fn pack_mantissa(value: f32, bits: u32) -> [u8; 3] {
-    let word = value.to_bits();
-    let kept = (word & 0x007f_ffff) >> (22 - bits);
-    let rounded = ((kept + 1) >> 1).min((1 << bits) - 1);
-    let sign = if value < 0.0 { 1 << (bits + 1) } else { 0 };
-    let [high, low] = ((rounded | sign) as u16).to_be_bytes();
-    [(word >> 23) as u8, high, low]
-}
-
-/// Native-endian numbers as they stand in a file.
-pub(crate) fn encode_numbers(prim: Prim, values: &[u8], mut put: impl FnMut(&[u8])) {
-    let (wide, double) = (prim.number().bytes(), prim.number() == Number::F64);
-    for value in values.chunks_exact(wide) {
-        let float = || {
-            if double {
-                f64::from_ne_bytes(value.first_chunk().copied().unwrap_or_default())
-            } else {
-                f64::from(f32::from_ne_bytes(value.first_chunk().copied().unwrap_or_default()))
-            }
-        };
-        match prim {
-            Prim::Plain(_) => {
-                let mut bytes = [0; 8];
-                bytes[..wide].copy_from_slice(value);
-                if cfg!(target_endian = "little") {
-                    bytes[..wide].reverse();
-                }
-                put(&bytes[..wide]);
-            }
-            Prim::Double32(Packing::Float) | Prim::Float16(Packing::Float) => put(&(float() as f32).to_be_bytes()),
-            Prim::Double32(Packing::Range { min, factor }) | Prim::Float16(Packing::Range { min, factor }) => {
-                put(&pack_range(float(), min, factor));
-            }
-            Prim::Double32(Packing::Mantissa { bits }) | Prim::Float16(Packing::Mantissa { bits }) => {
-                put(&pack_mantissa(float() as f32, bits));
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -324,37 +260,5 @@ mod tests {
         let pi = std::f64::consts::PI;
         let Prim::Double32(Packing::Range { min, factor }) = Prim::double32("angle [-pi, 2*pi, 16]") else { panic!() };
         assert!((min + pi).abs() < 1e-15 && (factor - 65536.0 / (3.0 * pi)).abs() < 1e-9);
-    }
-
-    #[test]
-    fn what_was_unpacked_packs_into_the_same_bytes() {
-        for prim in [Prim::double32("[-2,3,9]"), Prim::double32("[0,0,7]"), Prim::float16(""), Prim::float16("[0,1]")] {
-            for value in [0.0_f64, 0.125, 0.7, -1.5, 2.9, 1e-3] {
-                let native = |value: f64| match prim.number() {
-                    Number::F64 => value.to_ne_bytes().to_vec(),
-                    _ => (value as f32).to_ne_bytes().to_vec(),
-                };
-                let mut first = Vec::new();
-                encode_numbers(prim, &native(value), |bytes| first.extend_from_slice(bytes));
-                assert_eq!(first.len(), prim.bytes());
-                let mut back = vec![0; prim.number().bytes()];
-                crate::column::part::decode_numbers(prim, &first, &mut back);
-                let mut again = Vec::new();
-                encode_numbers(prim, &back, |bytes| again.extend_from_slice(bytes));
-                assert_eq!(first, again, "{prim:?} {value}");
-            }
-        }
-    }
-
-    #[test]
-    fn mantissas_unpack() {
-        // 1.5 has exponent 127 and mantissa 0b100…: with 12 bits that is 1 << 11 in front of the hidden exponent bit.
-        let word = 1.5_f32.to_bits();
-        let exponent = (word >> 23) as u8;
-        let mantissa = ((word >> 11) & 0xfff) as u16;
-        let [high, low] = mantissa.to_be_bytes();
-        assert_eq!(unpack_mantissa([exponent, high, low], 12), 1.5);
-        let [high, low] = (mantissa | 1 << 13).to_be_bytes();
-        assert_eq!(unpack_mantissa([exponent, high, low], 12), -1.5);
     }
 }

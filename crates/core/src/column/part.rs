@@ -1,7 +1,6 @@
 //! Columns while they grow: what a program decodes into.
 
-use super::number::{unpack_mantissa, unpack_range};
-use super::{BufferId, Number, Packing, Prim};
+use super::{BufferId, Number, Prim, decode_numbers};
 use crate::error::{Error, Result};
 use crate::wire::Reader;
 
@@ -249,60 +248,6 @@ fn append(into: &mut Vec<u8>, prim: Prim, from: &[u8]) {
     let items = from.len() / prim.bytes();
     into.resize(old + items * prim.number().bytes(), 0);
     decode_numbers(prim, from, &mut into[old..]);
-}
-
-/// Decodes consecutive numbers of a file into native-endian memory. Both slices hold the same number of items; what one
-/// has more is left alone.
-pub(crate) fn decode_numbers(prim: Prim, from: &[u8], into: &mut [u8]) {
-    match prim {
-        Prim::Plain(number) => match number.bytes() {
-            1 if number == Number::Bool => {
-                for (out, byte) in into.iter_mut().zip(from) {
-                    *out = u8::from(*byte != 0);
-                }
-            }
-            1 => into.copy_from_slice(from),
-            2 => swap::<2>(from, into),
-            4 => swap::<4>(from, into),
-            _ => swap::<8>(from, into),
-        },
-        Prim::Double32(packing) => match packing {
-            Packing::Float => each(from, into, |stored| f64::from(f32::from_be_bytes(stored)).to_ne_bytes()),
-            Packing::Range { min, factor } => {
-                each(from, into, |stored| unpack_range(stored, min, factor).to_ne_bytes())
-            }
-            Packing::Mantissa { bits } => {
-                each(from, into, |stored| f64::from(unpack_mantissa(stored, bits)).to_ne_bytes())
-            }
-        },
-        Prim::Float16(packing) => match packing {
-            Packing::Float => swap::<4>(from, into),
-            Packing::Range { min, factor } => {
-                each(from, into, |stored| (unpack_range(stored, min, factor) as f32).to_ne_bytes());
-            }
-            Packing::Mantissa { bits } => each(from, into, |stored| unpack_mantissa(stored, bits).to_ne_bytes()),
-        },
-    }
-}
-
-#[inline]
-fn each<const FROM: usize, const INTO: usize>(from: &[u8], into: &mut [u8], with: impl Fn([u8; FROM]) -> [u8; INTO]) {
-    let (from, _) = from.as_chunks::<FROM>();
-    let (into, _) = into.as_chunks_mut::<INTO>();
-    for (out, stored) in into.iter_mut().zip(from) {
-        *out = with(*stored);
-    }
-}
-
-/// Big-endian to native, `W` bytes a value.
-#[inline]
-pub(crate) fn swap<const W: usize>(from: &[u8], into: &mut [u8]) {
-    each::<W, W>(from, into, |mut value| {
-        if cfg!(target_endian = "little") {
-            value.reverse();
-        }
-        value
-    });
 }
 
 /// Big-endian numbers that are where they should be, to native ones.

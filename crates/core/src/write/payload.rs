@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::branch::{BranchKind, BranchSpec};
 use super::pending::Pending;
 use super::seal::Shape;
-use crate::column::{Number, Prim, decode_numbers};
+use crate::column::{Number, Prim, encode_numbers};
 use crate::wire::Writer;
 
 /// Largest count, or bytes of the longest string.
@@ -55,8 +55,7 @@ pub(super) fn swapped(number: Number, from: &[u8], into: &mut Vec<u8>) {
     for from in from.chunks(STEP) {
         let old = into.len();
         into.resize(old + from.len(), 0);
-        // Swapping bytes is its own counterpart.
-        decode_numbers(Prim::Plain(number), from, &mut into[old..]);
+        encode_numbers(Prim::Plain(number), from, &mut into[old..]);
     }
 }
 
@@ -107,7 +106,7 @@ fn vector(spec: &BranchSpec, pending: &Pending, level: usize, index: usize, writ
         Some(number) if level + 1 == pending.depth() => {
             let width = number.bytes();
             let from = &pending.values()[below.start * width..below.end * width];
-            decode_numbers(Prim::Plain(number), from, writer.room(from.len()));
+            encode_numbers(Prim::Plain(number), from, writer.room(from.len()));
         }
         None if level + 2 == pending.depth() => {
             for text in below {

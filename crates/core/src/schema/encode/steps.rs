@@ -412,8 +412,8 @@ fn has_tags(raw: &[u8]) -> bool {
 
 impl Encoder {
     pub(super) fn numbers(&mut self, prim: Prim, values: &[u8]) {
-        let writer = &mut self.writer;
-        encode_numbers(prim, values, |bytes| writer.bytes(bytes));
+        let items = values.len() / prim.number().bytes();
+        encode_numbers(prim, values, self.writer.room(items * prim.bytes()));
     }
 
     pub(super) fn link(&mut self, link: Option<&Link>) -> Result<()> {
