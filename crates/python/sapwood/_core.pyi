@@ -210,7 +210,7 @@ class FileWriter:
         self,
         how: str,
         path: str,
-        branches: Sequence[tuple[str, str, str, str, Sequence[int], tuple[Any, ...] | None]],
+        branches: Sequence[tuple[Any, ...]],
         title: str,
         compression: str | None = None,
         auto_flush: int | None = None,

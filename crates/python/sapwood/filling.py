@@ -29,8 +29,8 @@ class Spec:
     dimensions: tuple[int, ...] = ()
     objects: classes.Type | None = None
 
-    def for_engine(self) -> tuple[str, str, str, str, tuple[int, ...], classes.Type | None]:
-        return self.name, self.kind, self.dtype, self.counter, self.dimensions, self.objects
+    def for_engine(self, compression: str | None = None) -> tuple[Any, ...]:
+        return self.name, self.kind, self.dtype, self.counter, self.dimensions, self.objects, compression
 
 
 @dataclass

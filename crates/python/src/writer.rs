@@ -80,8 +80,8 @@ fn file_of(file: &crate::file::File) -> sapwood::File {
 pub(crate) struct TreeWriter(Mutex<Option<sapwood::write::TreeWriter>>);
 
 /// Name, kind (`numbers`, `jagged`, `counter`, `text`, `vector`), type of the numbers or nothing for strings, counter, extents or the
-/// depth of a vector, type of objects.
-type Spec = (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Vec<u32>, Option<Model>);
+/// depth of a vector, type of objects, compression where it is not that of the tree.
+type Spec = (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Vec<u32>, Option<Model>, Option<PyBackedStr>);
 
 /// Name, where the lists of each level end, values; or objects.
 type Given = (PyBackedStr, Vec<PyBackedBytes>, PyBackedBytes, Option<Objects>);
@@ -271,7 +271,7 @@ fn whole(bytes: &[u8]) -> Vec<i64> {
     bytes.as_chunks::<8>().0.iter().map(|chunk| i64::from_ne_bytes(*chunk)).collect()
 }
 
-/// What [`Spec`] is made from.
+/// What [`Spec`] is made from, but for the compression.
 type SpecOut<'py> = (String, &'static str, &'static str, String, Vec<u32>, Option<Bound<'py, PyAny>>);
 
 fn spec_out<'py>(py: Python<'py>, spec: &BranchSpec) -> PyResult<SpecOut<'py>> {
@@ -287,11 +287,16 @@ fn spec_out<'py>(py: Python<'py>, spec: &BranchSpec) -> PyResult<SpecOut<'py>> {
     Ok((spec.name.to_string(), kind, number, counter.to_owned(), dimensions, objects))
 }
 
-fn spec((name, kind, number_name, counter, dimensions, objects): &Spec) -> sapwood::Result<BranchSpec> {
+fn spec(given: &Spec) -> sapwood::Result<BranchSpec> {
+    let compression = given.6.as_deref().map(str::parse).transpose()?;
+    Ok(BranchSpec { compression, ..kind_of(given)? })
+}
+
+fn kind_of((name, kind, number_name, counter, dimensions, objects, _): &Spec) -> sapwood::Result<BranchSpec> {
     if let Some(Model(kind)) = objects {
         let split_level = dimensions.first().copied().unwrap_or(99);
         let kind = BranchKind::Object(kind.clone(), split_level);
-        return Ok(BranchSpec { name: (&**name).into(), kind, dimensions: Vec::new() });
+        return Ok(BranchSpec::new(&**name, kind));
     }
     let number = || {
         let found = Number::from_numpy_name(number_name);

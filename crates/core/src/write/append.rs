@@ -47,11 +47,14 @@ impl FileWriter {
     /// ```
     pub fn append(&mut self, path: &str, options: TreeOptions) -> Result<TreeWriter> {
         let (file, key, tree) = self.tree_before(path)?;
-        let specs = specs(&tree).map_err(|error| file.name(error).in_object(path))?;
+        let mut specs = specs(&tree).map_err(|error| file.name(error).in_object(path))?;
+        if options.compression.is_none() {
+            let branches = tree.top().iter().filter_map(|&id| tree.branches().get(id));
+            for (spec, branch) in specs.iter_mut().zip(branches) {
+                spec.compression = Compression::from_root(branch.compress);
+            }
+        }
         let baskets = baskets(&tree).map_err(|error| file.name(error).in_object(path))?;
-        let first = tree.branches().iter().find(|branch| branch.has_data());
-        let compression = options.compression.or_else(|| Compression::from_root(first?.compress));
-        let options = TreeOptions { compression: Some(compression.unwrap_or(self.shared.compression)), ..options };
         // Entries go on in clusters of the size that the last ones have.
         let auto_flush = if tree.auto_flush > 0 { Every::Entries(tree.auto_flush as u64) } else { options.auto_flush };
         let options = TreeOptions { auto_flush, ..options };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::column::Column;
 use super::model::{Class, Type, cpp_name};
+use crate::codec::Compression;
 use crate::column::Number;
 use crate::error::{Error, Result};
 
@@ -25,6 +26,8 @@ pub struct BranchSpec {
     pub kind: BranchKind,
     /// Extents of an array that each entry, or each item of a list, is.
     pub dimensions: Vec<u32>,
+    /// Compression of its baskets, and of those of its sub-branches; none for the tree's.
+    pub compression: Option<Compression>,
 }
 
 /// What a branch holds.
@@ -71,41 +74,62 @@ pub enum Values<'a> {
 }
 
 impl BranchSpec {
+    /// A branch, compressed as its tree is.
+    pub fn new(name: impl Into<Arc<str>>, kind: BranchKind) -> Self {
+        Self { name: name.into(), kind, dimensions: Vec::new(), compression: None }
+    }
+
     /// One number an entry.
     pub fn number(name: impl Into<Arc<str>>, number: Number) -> Self {
-        Self { name: name.into(), kind: BranchKind::Numbers(number), dimensions: Vec::new() }
+        Self::new(name, BranchKind::Numbers(number))
     }
 
     /// A list of numbers an entry, counted by branch `counter`.
     pub fn jagged(name: impl Into<Arc<str>>, number: Number, counter: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), kind: BranchKind::Jagged(number, counter.into()), dimensions: Vec::new() }
+        Self::new(name, BranchKind::Jagged(number, counter.into()))
     }
 
     /// The lengths of lists.
     pub fn counter(name: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), kind: BranchKind::Counter, dimensions: Vec::new() }
+        Self::new(name, BranchKind::Counter)
     }
 
     /// A string an entry.
     pub fn text(name: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), kind: BranchKind::Text, dimensions: Vec::new() }
+        Self::new(name, BranchKind::Text)
     }
 
     /// A `std::vector` an entry: of items where `depth` is 1, of vectors of items where it is 2, and so on.
     pub fn vector(name: impl Into<Arc<str>>, item: Item, depth: u32) -> Self {
-        Self { name: name.into(), kind: BranchKind::Vector(item, depth), dimensions: Vec::new() }
+        Self::new(name, BranchKind::Vector(item, depth))
     }
 
     /// An object an entry, split down to a level: 99 for all that can be, as ROOT does, 0 for none.
     pub fn object(name: impl Into<Arc<str>>, class: Arc<Class>, split_level: u32) -> Self {
-        let kind = BranchKind::Object(Type::Object(class), split_level);
-        Self { name: name.into(), kind, dimensions: Vec::new() }
+        Self::new(name, BranchKind::Object(Type::Object(class), split_level))
     }
 
     /// The same, each entry or item an array of these extents.
     #[must_use]
     pub fn with_dimensions(mut self, dimensions: impl Into<Vec<u32>>) -> Self {
         self.dimensions = dimensions.into();
+        self
+    }
+
+    /// The same, compressed in its own way.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::write::BranchSpec;
+    /// let x = BranchSpec::number("x", Number::F64).with_compression("lzma:6".parse()?);
+    /// assert_eq!(x.compression.map(|compression| compression.to_root()), Some(206));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_compression(mut self, compression: Compression) -> Self {
+        self.compression = Some(compression);
         self
     }
 

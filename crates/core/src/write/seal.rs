@@ -17,7 +17,6 @@ use crate::wire::Writer;
 #[derive(Clone, Debug)]
 pub(super) struct Sealing<'a> {
     pub(super) tree: &'a str,
-    pub(super) compression: Compression,
     pub(super) datime: u32,
     /// Bytes that a basket holds before compression, unless one entry has more.
     pub(super) basket_bytes: usize,
@@ -91,6 +90,7 @@ pub(super) fn seal(
     pending: &Pending,
     rows: &Range<usize>,
     how: &Sealing<'_>,
+    compression: Compression,
     memory: Vec<u8>,
     work: &mut Workspace,
 ) -> Result<SealedBasket> {
@@ -125,7 +125,7 @@ pub(super) fn seal(
     let mut record = writer.into_bytes();
     let head = record.len();
     // What is not compressed goes straight to its place.
-    let is_packed = how.compression.level > 0;
+    let is_packed = compression.level > 0;
     let (entries, before) = if is_packed { (&mut work.payload, 0) } else { (&mut record, head) };
     entries.truncate(before);
     let shape = match (what, what.split(), pending.objects()) {
@@ -141,7 +141,7 @@ pub(super) fn seal(
     let last = i32::try_from(keylen + data_bytes).map_err(|_| too_large(data_bytes))?;
     let objlen = i32::try_from(bytes).map_err(|_| too_large(bytes))?;
     let entry_bytes = if bytes > data_bytes { rows.len() as i32 + 1 } else { width as i32 };
-    if is_packed && !codec::deflate(&work.payload, how.compression, &mut record, &mut work.codec)? {
+    if is_packed && !codec::deflate(&work.payload, compression, &mut record, &mut work.codec)? {
         record.extend_from_slice(&work.payload);
     }
     let nbytes = u32::try_from(record.len()).map_err(|_| too_large(record.len()))?;

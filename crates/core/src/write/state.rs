@@ -111,11 +111,11 @@ impl TreeState {
             }
         }
         let (mut all, mut plans): (Vec<BranchState>, Vec<Arc<Plan>>) = (Vec::new(), Vec::new());
-        let state = |name: &Arc<str>, what: What, value: usize| BranchState {
+        let state = |name: &Arc<str>, what: What, value: usize, own: Option<Compression>| BranchState {
             name: Arc::clone(name),
             what,
             value,
-            compression,
+            compression: own.unwrap_or(compression),
             baskets: Vec::new(),
             tot_bytes: 0,
             zip_bytes: 0,
@@ -124,13 +124,13 @@ impl TreeState {
         };
         for (value, spec) in branches.iter().enumerate() {
             let BranchKind::Object(kind, split_level) = &spec.kind else {
-                all.push(state(&spec.name, What::Plain(spec.clone()), value));
+                all.push(state(&spec.name, What::Plain(spec.clone()), value, spec.compression));
                 continue;
             };
             let plan = Arc::new(Plan::new(&spec.name, kind, *split_level, options.member_wise)?);
             let first = all.len();
             for (index, split) in plan.branches.iter().enumerate() {
-                all.push(state(&split.name, What::Split(Arc::clone(&plan), index, first), value));
+                all.push(state(&split.name, What::Split(Arc::clone(&plan), index, first), value, spec.compression));
             }
             plans.push(plan);
         }

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 pub struct TreeOptions {
     /// `fTitle`.
     pub title: Arc<str>,
-    /// Compression of its baskets; none for the file's.
+    /// Compression of its baskets, but for branches that have their own; none for the file's.
     pub compression: Option<Compression>,
     /// When a cluster ends: after so many entries, or after the entries that the first so many compressed bytes hold
     /// (`TTree::SetAutoFlush`).
@@ -75,15 +75,18 @@ pub struct TreeWriter {
     index: usize,
     name: Arc<str>,
     specs: Vec<BranchSpec>,
-    /// What has baskets, and the value that it has or has a part of.
-    parts: Vec<(usize, What)>,
-    compression: Compression,
+    /// What has baskets.
+    parts: Vec<Part>,
     basket_bytes: usize,
     clustering: Clustering,
     pub(super) pending: Vec<Pending>,
     pub(super) rows: usize,
     spare: Spare,
 }
+
+/// A branch: the value that it has or has a part of, what it is, and how it is compressed.
+#[derive(Debug)]
+struct Part(usize, What, Compression);
 
 /// Rows of all branches that wait.
 struct Rows<'a>(&'a TreeWriter);
@@ -110,23 +113,11 @@ impl TreeWriter {
         let value =
             |index: usize, what: &What, value: usize| if matches!(what, What::Found(..)) { index } else { value };
         let branches = state.branches.iter().enumerate();
-        let parts = branches.map(|(index, b)| (value(index, &b.what, b.value), b.what.clone())).collect();
-        let compression = options.compression.unwrap_or(shared.compression);
+        let parts = branches.map(|(index, b)| Part(value(index, &b.what, b.value), b.what.clone(), b.compression));
+        let parts = parts.collect();
         let clustering = Clustering::new(options.auto_flush, options.cluster_bytes);
         let (name, basket_bytes) = (Arc::clone(&state.name), options.basket_bytes);
-        Self {
-            shared,
-            index,
-            name,
-            specs,
-            parts,
-            compression,
-            basket_bytes,
-            clustering,
-            pending,
-            rows: 0,
-            spare: Spare::default(),
-        }
+        Self { shared, index, name, specs, parts, basket_bytes, clustering, pending, rows: 0, spare: Spare::default() }
     }
 
     /// The branches.
@@ -166,7 +157,9 @@ impl TreeWriter {
             match next {
                 Next::Wait => return Ok(()),
                 // What is not compressed does not shrink.
-                Next::Sample(_) if self.compression.level == 0 => self.clustering.sampled(1, 1),
+                Next::Sample(_) if self.parts.iter().all(|Part(_, _, compression)| compression.level == 0) => {
+                    self.clustering.sampled(1, 1)
+                }
                 Next::Sample(rows) => {
                     let sealed = self.seal(rows)?;
                     let baskets = || sealed.iter().flat_map(|branch| &branch.baskets);
@@ -265,25 +258,23 @@ impl TreeWriter {
     }
 
     fn sealed(&self, rows: Range<usize>) -> Result<Vec<SealedBranch>> {
-        let how = Sealing {
-            tree: &self.name,
-            compression: self.compression,
-            datime: self.shared.now(),
-            basket_bytes: self.basket_bytes,
-        };
+        let how = Sealing { tree: &self.name, datime: self.shared.now(), basket_bytes: self.basket_bytes };
         let mut sealed: Vec<SealedBranch> = Vec::with_capacity(self.parts.len());
         let mut jobs = Vec::new();
-        for (index, (value, what)) in self.parts.iter().enumerate() {
+        for (index, part) in self.parts.iter().enumerate() {
+            let Part(value, what, _) = part;
             let Some(pending) = self.pending.get(*value).filter(|_| what.has_data()) else {
                 sealed.push(SealedBranch::default());
                 continue;
             };
             let (cuts, most) = cuts(what, pending, &rows, self.basket_bytes);
-            jobs.extend(cuts.map(|rows| (index, what, pending, rows)));
+            jobs.extend(cuts.map(|rows| (index, part, pending, rows)));
             sealed.push(SealedBranch { baskets: Vec::new(), most });
         }
-        let one = |(index, what, pending, rows): &(usize, &What, &Pending, Range<usize>)| {
-            let basket = self.spare.with(|work| seal(what, pending, rows, &how, self.spare.record(), work))?;
+        let one = |(index, part, pending, rows): &(usize, &Part, &Pending, Range<usize>)| {
+            let Part(_, what, compression) = part;
+            let seal = |work: &mut _| seal(what, pending, rows, &how, *compression, self.spare.record(), work);
+            let basket = self.spare.with(seal)?;
             Ok((*index, basket))
         };
         let baskets: Vec<_> = match self.shared.options.session.pool() {
