@@ -235,12 +235,13 @@ impl TreeWriter {
                 values.iter().map(|(_, levels, ..)| levels.iter().map(|ends| whole(ends)).collect()).collect();
             let levels: Vec<Vec<&[i64]>> =
                 ends.iter().map(|levels| levels.iter().map(Vec::as_slice).collect()).collect();
+            let kinds: HashMap<&str, &BranchKind> =
+                writer.branches().iter().map(|spec| (&*spec.name, &spec.kind)).collect();
             let given: Vec<(&str, Values<'_>)> = values
                 .iter()
                 .zip(&levels)
                 .map(|((name, _, bytes, objects), levels)| {
-                    let spec = writer.branches().iter().find(|spec| *spec.name == **name);
-                    let values = match (spec.map(|spec| &spec.kind), &levels[..]) {
+                    let values = match (kinds.get(&**name), &levels[..]) {
                         _ if let Some(Objects(column)) = objects => Values::Objects(column),
                         (Some(BranchKind::Vector(..)), _) => Values::Vectors(levels, bytes),
                         (Some(BranchKind::Text), [ends]) => Values::Texts(ends, bytes),
