@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import errors
+from sapwood.whole import as_array
 
 Type = tuple[Any, ...]
 """A type, for the engine: its kind, and what it is made of."""
@@ -33,7 +34,7 @@ def is_class(kind: Any) -> bool:
     return isinstance(kind, type) and dataclasses.is_dataclass(kind)
 
 
-def type_of(kind: Any) -> Type:
+def type_of(kind: Any, within: tuple[type, ...] = ()) -> Type:
     """The type of an annotation.
 
     >>> import numpy as np
@@ -41,23 +42,23 @@ def type_of(kind: Any) -> Type:
     ('map', ('text',), ('vector', ('number', 'float32')))
     """
     if is_class(kind):
-        return "object", _class_of(kind)
+        return "object", _class_of(kind, within)
     if kind is str:
         return ("text",)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is typing.Annotated:
-        item = type_of(arguments[0])
+        item = type_of(arguments[0], within)
         if item[0] != "number" or not all(isinstance(extent, int) and extent > 0 for extent in arguments[1:]):
             raise errors.UnsupportedError(f"an array is Annotated[number, extent, ...], not {kind}")
         return "array", item[1], list(arguments[1:])
     if origin is list or origin is typing.get_origin(Sequence[int]):
-        return "vector", type_of(arguments[0])
+        return "vector", type_of(arguments[0], within)
     if origin is dict:
-        return "map", type_of(arguments[0]), type_of(arguments[1])
+        return "map", type_of(arguments[0], within), type_of(arguments[1], within)
     if origin in (typing.Union, types.UnionType):
-        others = [argument for argument in arguments if argument is not type(None)]
-        if len(others) == 1 and len(arguments) == 2 and is_class(others[0]):
-            return "pointer", _class_of(others[0])
+        pointee = pointee_of(kind)
+        if pointee is not None:
+            return "pointer", _class_of(pointee, within)
         raise errors.UnsupportedError(f"{kind} cannot be written: of unions, only D | None for a dataclass D can")
     name = _NUMBERS.get(kind) if isinstance(kind, type) else None
     if name is None and isinstance(kind, (str, np.dtype)) or isinstance(kind, type) and issubclass(kind, np.generic):
@@ -67,24 +68,72 @@ def type_of(kind: Any) -> Type:
     return "number", name
 
 
-def _class_of(kind: type) -> tuple[str, int | None, list[tuple[str, Type, bool]]]:
-    """Name, version and members of a dataclass, bases first."""
-    members: list[tuple[str, Type, bool]] = []
-    inherited: set[str] = set()
-    for base in kind.__bases__:
-        if dataclasses.is_dataclass(base):
-            made = _class_of(base)
-            members.append((made[0], ("object", made), True))
-            inherited.update(member.name for member in dataclasses.fields(base))
-    try:
-        hints = typing.get_type_hints(kind, include_extras=True)
-    except NameError:  # annotations as text that name classes of a function, or of an interactive session
-        hints = typing.get_type_hints(kind, localns=_names_of_callers(), include_extras=True)
+def pointee_of(kind: Any) -> type | None:
+    """The dataclass ``D`` of ``D | None``; nothing for another annotation."""
+    arguments = typing.get_args(kind)
+    others = [argument for argument in arguments if argument is not type(None)]
+    return others[0] if len(others) == 1 and len(arguments) == 2 and is_class(others[0]) else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Member:
+    """A member of a dataclass, or a base."""
+
+    name: str
+    kind: Any
+    """Its annotation, or the base."""
+    is_base: bool
+    was: tuple[str, ...] = ()
+    """Names that it had before."""
+
+
+def members_of(kind: type) -> list[Member]:
+    """Bases of a dataclass, then the members that it declares itself."""
+    bases = [base for base in kind.__bases__ if dataclasses.is_dataclass(base)]
+    found = [Member(base.__name__, base, True) for base in bases]
+    above: dict[str, tuple[type, Any]] = {}
+    for base in bases:
+        hints = _hints(base)
+        above |= {member.name: (base, hints[member.name]) for member in dataclasses.fields(base)}
+    hints = _hints(kind)
     for member in dataclasses.fields(kind):
-        if member.name in inherited:
+        if member.name in above:
+            base, declared = above[member.name]
+            if declared != hints[member.name]:
+                raise errors.UnsupportedError(
+                    f"{kind.__name__} declares member {member.name!r} ({_spelled(hints[member.name])}) again, which its base "
+                    f"{base.__name__} declares as {_spelled(declared)}: in C++ these are two members"
+                )
+            continue
+        was = member.metadata.get("was", ())
+        found.append(Member(member.name, hints[member.name], False, (was,) if isinstance(was, str) else tuple(was)))
+    return found
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(kind, include_extras=True)
+    except NameError:  # annotations as text that name classes of a function, or of an interactive session
+        return typing.get_type_hints(kind, localns=_names_of_callers(), include_extras=True)
+
+
+def _spelled(kind: Any) -> str:
+    return kind.__name__ if isinstance(kind, type) and not typing.get_args(kind) else str(kind)
+
+
+def _class_of(kind: type, within: tuple[type, ...]) -> tuple[str, int | None, list[tuple[str, Type, bool, list[str]]]]:
+    """Name, version and members of a dataclass, bases first."""
+    if kind in within:
+        way = " -> ".join(one.__name__ for one in (*within[within.index(kind) :], kind))
+        raise errors.UnsupportedError(f"class {kind.__name__} holds itself ({way}), which no column can")
+    members: list[tuple[str, Type, bool, list[str]]] = []
+    for member in members_of(kind):
+        if member.is_base:
+            made = _class_of(member.kind, (*within, kind))
+            members.append((made[0], ("object", made), True, []))
             continue
         try:
-            members.append((member.name, type_of(hints[member.name]), False))
+            members.append((member.name, type_of(member.kind, (*within, kind)), False, list(member.was)))
         except errors.UnsupportedError as error:
             raise errors.UnsupportedError(f"member {member.name!r} of {kind.__name__}: {error}") from None
     version = kind.__dict__.get("__root_version__")
@@ -127,7 +176,10 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
         return "lists", _ends(map(len, lists)), _of_objects(kind[1], [item for items in lists for item in items])
     if word == "map":
         # As a std::map has them: in the order of their keys.
-        maps = [sorted(_mapped(value).items(), key=operator.itemgetter(0)) for value in values]
+        try:
+            maps = [sorted(_mapped(value).items(), key=operator.itemgetter(0)) for value in values]
+        except TypeError as error:
+            raise errors.MismatchError(f"keys of one map are of one type: {error}") from None
         pairs = [pair for items in maps for pair in items]
         columns = [_of_objects(kind[1 + half], [pair[half] for pair in pairs]) for half in (0, 1)]
         return "lists", _ends(map(len, maps)), ("record", len(pairs), columns)
@@ -136,7 +188,7 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
         return "lists", _ends(int(value is not None) for value in values), _of_objects(("object", kind[1]), there)
     name, _, members = kind[1]
     columns = []
-    for member, of, is_base in members:
+    for member, of, is_base, _ in members:
         if is_base:
             columns.append(_of_objects(of, values))
             continue
@@ -180,10 +232,10 @@ def _of_layout(kind: Type, layout: Any) -> Column:
     if word == "object":
         if not layout.is_record:
             raise wrong()
-        missing = [name for name, _, is_base in kind[1][2] if not is_base and name not in layout.fields]
+        missing = [name for name, _, is_base, _ in kind[1][2] if not is_base and name not in layout.fields]
         if missing:
             raise errors.MismatchError(f"objects of class {kind[1][0]} lack {', '.join(map(repr, missing))}")
-        columns = [_of_layout(of, layout if is_base else layout.content(name)) for name, of, is_base in kind[1][2]]
+        columns = [_of_layout(of, layout if is_base else layout.content(name)) for name, of, is_base, _ in kind[1][2]]
         return "record", len(layout), columns
     if not (layout.is_list or layout.is_regular):
         raise wrong()
@@ -207,7 +259,7 @@ def _of_layout(kind: Type, layout: Any) -> Column:
 def _numbers(wanted: np.dtype[Any], values: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """Numbers as the class has them. Digits of floats may be lost; whole numbers fit or are refused."""
     try:
-        array = np.asarray(values, dtype=None if len(values) else wanted)
+        array = as_array(values) if len(values) else np.empty(shape, wanted)
     except ValueError as error:
         raise errors.MismatchError(str(error)) from None
     if array.shape != shape:

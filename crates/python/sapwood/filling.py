@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood import classes, errors
+from sapwood import classes, errors, whole
 
 CounterName = Callable[[str], str]
 FieldName = Callable[[str, str], str]
@@ -135,14 +135,23 @@ def as_column(name: str, data: Any) -> Any:
     if isinstance(data, np.ndarray) and data.dtype.kind in "US":
         data = data.tolist()
     try:
-        array = np.asarray(data)
+        array = whole.as_array(data)
+    except errors.MismatchError as error:
+        raise errors.MismatchError(f"column {name!r}: {error}") from None
     except ValueError:  # lists of different lengths
         array = np.empty(0, object)
     if array.dtype.kind in "biuf":
         return array
     import awkward as ak
 
-    return ak.from_iter(data)
+    try:
+        return ak.from_iter(data)
+    except RuntimeError:  # whole numbers above 2^63
+        pass
+    try:
+        return whole.as_jagged(data)
+    except (errors.MismatchError, ValueError, TypeError) as error:
+        raise errors.MismatchError(f"column {name!r}: {error}") from None
 
 
 def schema_of(columns: Mapping[str, Any], counters: CounterName, fields: FieldName) -> Schema:

@@ -1,12 +1,14 @@
 //! Types and values of objects that are written.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use sapwood::column::Number;
 use sapwood::write::{Class, Column, Type};
+
+use crate::errors::run;
 
 /// A type: the word for its kind, and what it is made of.
 pub(crate) struct Model(pub(crate) Type);
@@ -55,11 +57,12 @@ fn class_of(class: &Bound<'_, PyAny>) -> PyResult<Arc<Class>> {
     let mut class = Class::new(name);
     class.version = version;
     for member in members {
-        let (name, kind, is_base): (String, Bound<'_, PyAny>, bool) = member.extract()?;
+        let (name, kind, is_base, was): (String, Bound<'_, PyAny>, bool, Vec<String>) = member.extract()?;
         class = match (type_of(&kind)?, is_base) {
             (Type::Object(base), true) => class.base(base),
             (kind, _) => class.member(name, kind),
         };
+        class = was.iter().fold(class, |class, was| class.was(was));
     }
     Ok(Arc::new(class))
 }
@@ -83,7 +86,10 @@ fn class_to_python<'py>(py: Python<'py>, class: &Class) -> PyResult<Bound<'py, P
     let members: Vec<_> = class
         .members
         .iter()
-        .map(|member| Ok((&*member.name, to_python(py, &member.kind)?, member.is_base)))
+        .map(|member| {
+            let was: Vec<&str> = member.was.iter().map(|was| &**was).collect();
+            Ok((&*member.name, to_python(py, &member.kind)?, member.is_base, was))
+        })
         .collect::<PyResult<_>>()?;
     Ok((&*class.name, class.version, members).into_pyobject(py)?.into_any())
 }
@@ -105,4 +111,36 @@ fn column_of(column: &Bound<'_, PyAny>) -> PyResult<Column> {
         }
         other => return Err(PyValueError::new_err(format!("{other:?} is no column"))),
     })
+}
+
+/// A column as Python has it.
+fn column_to_python<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyAny>> {
+    let tuple = match column {
+        Column::Numbers(width, bytes) => ("numbers", *width, PyBytes::new(py, bytes)).into_pyobject(py)?,
+        Column::Lists(ends, items) => {
+            let ends: Vec<u8> = ends.iter().flat_map(|end| end.to_ne_bytes()).collect();
+            ("lists", PyBytes::new(py, &ends), column_to_python(py, items)?).into_pyobject(py)?
+        }
+        Column::Record(len, columns) => {
+            let columns = columns.iter().map(|column| column_to_python(py, column)).collect::<PyResult<Vec<_>>>()?;
+            ("record", *len, columns).into_pyobject(py)?
+        }
+    };
+    Ok(tuple.into_any())
+}
+
+/// Entries of a branch as columns of a type, cluster by cluster.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct Columns(pub(crate) Mutex<sapwood::entry::Columns>);
+
+#[pymethods]
+impl Columns {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let next = || self.0.lock().unwrap_or_else(PoisonError::into_inner).next().transpose();
+        run(py, next)?.map(|column| column_to_python(py, &column)).transpose()
+    }
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use crate::write::{Class, Column, Type};
 pub use numbers::ArrayItem;
-pub use reader::Entries;
+pub use reader::{Columns, Entries};
 pub use writer::EntryWriter;
 
 /// A type whose values are entries of trees, or parts of them.

@@ -146,7 +146,7 @@ impl Type {
     }
 
     /// Refuses what C++ or ROOT cannot hold.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         self.check_in(&mut Vec::new())
     }
 
