@@ -1,13 +1,15 @@
 """Dataclasses as classes of objects: what C++ would call their members, and their values as columns.
 
 A member is written as its annotation says: ``bool``, ``int`` (``Long64_t``), ``float`` (``double``), ``str`` (``std::string``), NumPy's
-types for others (``np.float32``), ``list[T]`` (``std::vector``), ``dict[K, V]`` (``std::map``), a dataclass, ``D | None`` (a pointer to an object
-of class D, or null), ``Annotated[T, 3]`` or ``Annotated[T, 2, 3]`` for arrays of numbers. Dataclasses that a class derives from are its
-bases. ``__root_name__`` gives the name in C++ where it is another, ``__root_version__`` the number of its ``ClassDef``.
+types for others (``np.float32``), ``list[T]`` (``std::vector``), ``dict[K, V]`` (``std::map``), ``set[T]`` (``std::set``), ``collections.deque[T]``
+(``std::deque``), a dataclass, ``D | None`` (a pointer to an object of class D, or null), ``Annotated[T, 3]`` or ``Annotated[T, 2, 3]`` for arrays
+of numbers. ``Annotated`` names other containers: ``Annotated[list[int], "forward_list"]``, ``Annotated[dict[str, int], "unordered_map"]``,
+``Annotated[list[tuple[int, float]], "multimap"]``. Dataclasses that a class derives from are its bases. ``__root_name__`` gives the name in C++ where it is another, ``__root_version__`` the number of its ``ClassDef``.
 """
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import inspect
 import operator
@@ -29,6 +31,19 @@ Column = tuple[Any, ...]
 _NUMBERS = {bool: "bool", int: "int64", float: "float64"}
 
 
+_SEQUENCES: dict[type, tuple[str, ...]] = {
+    list: ("vector", "list", "deque", "forward_list", "multiset", "unordered_multiset"),
+    collections.deque: ("deque", "vector", "list", "forward_list"),
+    set: ("set", "unordered_set"),
+    frozenset: ("set", "unordered_set"),
+}
+"""The containers of C++ that a container of Python can be, the usual one first."""
+_MAPPINGS: dict[type, tuple[str, ...]] = {dict: ("map", "unordered_map"), list: ("multimap", "unordered_multimap")}
+"""The same of pairs: a list of them where keys may come several times."""
+_WORDS = {word for words in _SEQUENCES.values() for word in words}
+_PAIRS = {word for words in _MAPPINGS.values() for word in words}
+
+
 def is_class(kind: Any) -> bool:
     """Whether ``kind`` is a class whose objects are written member by member."""
     return isinstance(kind, type) and dataclasses.is_dataclass(kind)
@@ -46,15 +61,15 @@ def type_of(kind: Any, within: tuple[type, ...] = ()) -> Type:
     if kind is str:
         return ("text",)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Annotated and isinstance(arguments[1], str):
+        return _container(arguments[0], within, arguments[1])
     if origin is typing.Annotated:
         item = type_of(arguments[0], within)
         if item[0] != "number" or not all(isinstance(extent, int) and extent > 0 for extent in arguments[1:]):
             raise errors.UnsupportedError(f"an array is Annotated[number, extent, ...], not {kind}")
         return "array", item[1], list(arguments[1:])
-    if origin is list or origin is typing.get_origin(Sequence[int]):
-        return "vector", type_of(arguments[0], within)
-    if origin is dict:
-        return "map", type_of(arguments[0], within), type_of(arguments[1], within)
+    if origin in _SEQUENCES or origin in _MAPPINGS or origin is typing.get_origin(Sequence[int]):
+        return _container(kind, within)
     if origin in (typing.Union, types.UnionType):
         pointee = pointee_of(kind)
         if pointee is not None:
@@ -66,6 +81,21 @@ def type_of(kind: Any, within: tuple[type, ...] = ()) -> Type:
     if name is None or name == "float16" or np.dtype(name).kind not in "biuf":
         raise errors.UnsupportedError(f"{kind!r} cannot be written: {__doc__.split('.')[1].strip() if __doc__ else ''}")
     return "number", name
+
+
+def _container(kind: Any, within: tuple[type, ...], word: str = "") -> Type:
+    """A container by the name that C++ has for it, without one by the usual name."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    origin = list if origin is typing.get_origin(Sequence[int]) else origin
+    word = word.removeprefix("std::")
+    if word in _MAPPINGS.get(origin, ()) or origin is dict and not word:
+        halves = typing.get_args(arguments[0]) if origin is list else arguments
+        if len(halves) == 2:
+            return word or "map", type_of(halves[0], within), type_of(halves[1], within)
+    elif origin in _SEQUENCES and (not word or word in _SEQUENCES[origin]):
+        return word or _SEQUENCES[origin][0], type_of(arguments[0], within)
+    known = ", ".join(_SEQUENCES.get(origin, ()) + _MAPPINGS.get(origin, ()))
+    raise errors.UnsupportedError(f"{kind} cannot be written as {word!r}; {known or 'only containers'} can")
 
 
 def pointee_of(kind: Any) -> type | None:
@@ -171,13 +201,13 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
     if word in ("text", "TString"):
         texts = [_bytes(value) for value in values]
         return "lists", _ends(map(len, texts)), ("numbers", 1, b"".join(texts))
-    if word == "vector":
+    if word in _WORDS:
         lists = [_listed(value) for value in values]
         return "lists", _ends(map(len, lists)), _of_objects(kind[1], [item for items in lists for item in items])
-    if word == "map":
+    if word in _PAIRS:
         # As a std::map has them: in the order of their keys.
         try:
-            maps = [sorted(_mapped(value).items(), key=operator.itemgetter(0)) for value in values]
+            maps = [sorted(_paired(word, value), key=operator.itemgetter(0)) for value in values]
         except TypeError as error:
             raise errors.MismatchError(f"keys of one map are of one type: {error}") from None
         pairs = [pair for items in maps for pair in items]
@@ -247,7 +277,7 @@ def _of_layout(kind: Type, layout: Any) -> Column:
         if layout.parameter("__array__") not in ("string", "bytestring"):
             raise wrong()
         return "lists", ends, ("numbers", 1, np.asarray(layout.content[: offsets[-1]].data).tobytes())
-    if word == "vector":
+    if word in _WORDS:
         return "lists", ends, _of_layout(kind[1], content)
     fields = content.fields  # of a map: pairs
     if len(fields) != 2:
@@ -286,12 +316,23 @@ def _bytes(value: Any) -> bytes:
 
 
 def _listed(value: Any) -> Any:
+    if isinstance(value, (set, frozenset)):
+        try:
+            return sorted(value)  # the same set gives the same bytes
+        except TypeError:
+            return list(value)
     if isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or isinstance(value, dict):
         raise errors.MismatchError(f"a list was expected, and {type(value).__name__} was given")
     return value
 
 
-def _mapped(value: Any) -> dict[Any, Any]:
-    if not isinstance(value, dict):
+def _paired(word: str, value: Any) -> Iterable[tuple[Any, Any]]:
+    """The pairs of a map, or of a container that has a key several times."""
+    if word in _MAPPINGS[dict]:
+        if isinstance(value, dict):
+            return value.items()
         raise errors.MismatchError(f"a dict was expected, and {type(value).__name__} was given")
-    return value
+    pairs = list(_listed(value))
+    if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
+        raise errors.MismatchError("a list of pairs was expected, and something else was given")
+    return pairs

@@ -6,6 +6,7 @@ lists of members become objects.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import typing
 from collections.abc import Iterator
@@ -34,6 +35,8 @@ def _values(kind: Any, column: Column) -> list[Any]:
         _, ends, (_, _, text) = column
         return [text[start:end].decode("utf-8", "surrogateescape") for start, end in _spans(ends)]
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Annotated and isinstance(arguments[1], str):
+        return _values(arguments[0], column)
     if origin is typing.Annotated:
         return _arrays(_numbers(arguments[0], column), arguments[1:])
     pointee = classes.pointee_of(kind)
@@ -43,9 +46,12 @@ def _values(kind: Any, column: Column) -> list[Any]:
     if origin is dict:
         keys, values = (_values(of, half) for of, half in zip(arguments, column[2][2]))
         return [dict(zip(keys[start:end], values[start:end])) for start, end in _spans(column[1])]
+    if origin is tuple:  # of a multimap
+        return list(zip(*(_values(of, half) for of, half in zip(arguments, column[2]))))
     if origin is not None:
         items = _values(arguments[0], column[2])
-        return [items[start:end] for start, end in _spans(column[1])]
+        made = origin if origin in (set, frozenset, collections.deque) else list
+        return [made(items[start:end]) for start, end in _spans(column[1])]
     return _numbers(kind, column)
 
 

@@ -6,6 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use sapwood::column::Number;
+use sapwood::schema::{Mapping, Sequence};
 use sapwood::write::{Class, Column, Type};
 
 use crate::errors::run;
@@ -44,11 +45,13 @@ fn type_of(model: &Bound<'_, PyAny>) -> PyResult<Type> {
         "array" => Type::Array(numbers(1)?, model.get_item(2)?.extract()?),
         "text" => Type::Text,
         "TString" => Type::RootText,
-        "vector" => Type::vector(type_of(&model.get_item(1)?)?),
-        "map" => Type::map(type_of(&model.get_item(1)?)?, type_of(&model.get_item(2)?)?),
         "object" => Type::Object(class_of(&model.get_item(1)?)?),
         "pointer" => Type::Pointer(class_of(&model.get_item(1)?)?),
-        other => return Err(PyValueError::new_err(format!("{other:?} is no type"))),
+        other => match (Sequence::from_name(other), Mapping::from_name(other)) {
+            (Some(kind), _) => Type::sequence(kind, type_of(&model.get_item(1)?)?),
+            (_, Some(kind)) => Type::mapping(kind, type_of(&model.get_item(1)?)?, type_of(&model.get_item(2)?)?),
+            _ => return Err(PyValueError::new_err(format!("{other:?} is no type"))),
+        },
     })
 }
 
@@ -74,8 +77,10 @@ pub(crate) fn to_python<'py>(py: Python<'py>, kind: &Type) -> PyResult<Bound<'py
         Type::Array(number, extents) => ("array", number.numpy_name(), extents.clone()).into_pyobject(py)?.into_any(),
         Type::Text => ("text",).into_pyobject(py)?.into_any(),
         Type::RootText => ("TString",).into_pyobject(py)?.into_any(),
-        Type::Vector(item) => ("vector", to_python(py, item)?).into_pyobject(py)?.into_any(),
-        Type::Map(key, value) => ("map", to_python(py, key)?, to_python(py, value)?).into_pyobject(py)?.into_any(),
+        Type::Sequence(kind, item) => (kind.name(), to_python(py, item)?).into_pyobject(py)?.into_any(),
+        Type::Mapping(kind, key, value) => {
+            (kind.name(), to_python(py, key)?, to_python(py, value)?).into_pyobject(py)?.into_any()
+        }
         Type::Object(class) => ("object", class_to_python(py, class)?).into_pyobject(py)?.into_any(),
         Type::Pointer(class) => ("pointer", class_to_python(py, class)?).into_pyobject(py)?.into_any(),
     };

@@ -63,7 +63,7 @@ impl Adapter {
                 }
                 _ => Err(differs()),
             },
-            (Type::Vector(item_type), Column::Lists(ends, items)) => match kind {
+            (Type::Sequence(_, item_type), Column::Lists(ends, items)) => match kind {
                 Kind::List { offsets, item, .. } => {
                     let span = source.lists(*offsets, &rows, ends)?;
                     self.append(items, item_type, item, source, span)
@@ -88,7 +88,7 @@ impl Adapter {
                 }
                 _ => Err(differs()),
             },
-            (Type::Map(key, value), Column::Lists(ends, items)) => {
+            (Type::Mapping(_, key, value), Column::Lists(ends, items)) => {
                 let Kind::List { offsets, item, .. } = kind else { return Err(differs()) };
                 let (Kind::Record { fields, .. }, Column::Record(len, columns)) = (&**item, &mut **items) else {
                     return Err(differs());

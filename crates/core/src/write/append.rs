@@ -332,13 +332,12 @@ fn member(registry: &Registry, element: &Element, depth: u32) -> Result<Member> 
 }
 
 fn of_name(registry: &Registry, name: &TypeName, depth: u32) -> Result<Type> {
-    use crate::schema::Mapping;
     Ok(match name {
         TypeName::Number(Prim::Plain(number)) => Type::Number(*number),
         TypeName::StdString => Type::Text,
-        TypeName::Sequence(Sequence::Vector, item) => Type::vector(of_name(registry, item, depth + 1)?),
-        TypeName::Mapping(Mapping::Map, key, value) => {
-            Type::map(of_name(registry, key, depth + 1)?, of_name(registry, value, depth + 1)?)
+        TypeName::Sequence(kind, item) => Type::sequence(*kind, of_name(registry, item, depth + 1)?),
+        TypeName::Mapping(kind, key, value) => {
+            Type::mapping(*kind, of_name(registry, key, depth + 1)?, of_name(registry, value, depth + 1)?)
         }
         TypeName::Class(class) => Type::Object(class_of(registry, (class, None, None), depth + 1)?),
         other => return Err(Error::unsupported(format!("members of type {other} cannot be written"))),
