@@ -257,3 +257,82 @@ def test_what_no_container_is(tmp_path: Path) -> None:
         pairs = file.mktree("t", {"pairs": like(Annotated[list[tuple[int, int]], "multimap"])})
         with pytest.raises(ValueError, match="list of pairs"):
             pairs.extend({"pairs": [like(list)([1, 2])]})
+
+
+@dataclasses.dataclass
+class Deep:
+    arrays: list[Annotated[np.float32, 3]]
+    more: Annotated[list[Annotated[float, 2]], "list"]
+    points: list[Pos | None]
+    queue: Annotated[list[Pos | None], "deque"]
+
+
+DEEP = """
+#include <array>
+#include <deque>
+#include <list>
+#include <vector>
+#include <Rtypes.h>
+struct Pos { double x, y; Pos() {} };
+struct Deep { std::vector<std::array<float, 3>> arrays; std::list<std::array<double, 2>> more; std::vector<Pos*> points; std::deque<Pos*> queue; Deep() {} };
+#ifdef __CLING__
+#pragma link C++ struct Pos+;
+#pragma link C++ struct Deep+;
+#pragma link C++ class std::vector<std::array<float, 3>>+;
+#pragma link C++ class std::list<std::array<double, 2>>+;
+#pragma link C++ class std::vector<Pos*>+;
+#pragma link C++ class std::deque<Pos*>+;
+#endif
+"""
+
+
+def test_arrays_and_pointers_in_containers(tmp_path: Path) -> None:
+    def deep(seed: int) -> Deep:
+        some = range(seed % 4)
+        points = [None if k == 1 else Pos(seed, k) for k in some]
+        return Deep([[np.float32(seed), np.float32(k), np.float32(2)] for k in some], [[k / 2, seed / 4] for k in some], points, points[::-1])
+
+    rows = [deep(seed) for seed in range(20)]
+    (tmp_path / "deep.C").write_text(DEEP)
+    for split, member_wise in FORMS:
+        with sapwood.recreate(tmp_path / f"{split}{member_wise}.root") as file:
+            file.mktree("t", {"deep": Deep}, split_level=split, member_wise=member_wise, auto_flush=7).extend({"deep": rows})
+        with sapwood.open(tmp_path / f"{split}{member_wise}.root") as file:
+            assert list(file["t/deep"].objects(Deep)) == rows
+    lines = """
+import glob
+found = {}
+def pos(p): return [p.x, p.y] if p else None
+for path in sorted(glob.glob(sys.argv[2] + "/*e.root")):
+    file = ROOT.TFile(path)
+    tree = file.Get("t")
+    one = ROOT.Deep()
+    tree.SetBranchAddress("deep", one)
+    found[path] = [[[list(a) for a in one.arrays], [list(a) for a in one.more], [pos(p) for p in one.points], [pos(p) for p in one.queue]]
+                   for entry in range(tree.GetEntries()) if tree.GetEntry(entry) > 0]
+# What ROOT writes whole: split, it loses the arrays.
+out = ROOT.TFile(sys.argv[2] + "/root.root", "RECREATE")
+again = ROOT.TTree("t", "")
+again.Branch("deep", one, 32000, 0)
+for entry in range(tree.GetEntries()):
+    tree.GetEntry(entry)
+    again.Fill()
+again.Write()
+out.Close()
+answer(found)
+"""
+    found = root(BUILD + lines, tmp_path / "deep.C", tmp_path)
+    assert len(found) == len(FORMS)
+    for path, values in found.items():
+        for got, one in zip(values, rows, strict=True):
+            assert got == [plain(one.arrays), one.more, plain(one.points), plain(one.queue)], path
+    with sapwood.open(tmp_path / "root.root") as file:
+        assert list(file["t/deep"].objects(Deep)) == rows
+    with sapwood.update(tmp_path / "root.root") as file, file.append("t") as tree:
+        tree.extend({"deep": rows[:3]})
+    with sapwood.open(tmp_path / "root.root") as file:
+        assert list(file["t/deep"].objects(Deep)) == rows + rows[:3]
+    with sapwood.recreate(tmp_path / "no.root") as file:
+        for kind in (list[Annotated[int, 2, 2]], set[Annotated[int, 2]]):
+            with pytest.raises(NotImplementedError, match="arrays"):
+                file.mktree("t", {"odd": dataclasses.make_dataclass("Odd", [("member", kind)])})

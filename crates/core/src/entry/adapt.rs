@@ -8,7 +8,7 @@ use super::members::Scope;
 use super::source::Source;
 use crate::column::{Kind, ListOf};
 use crate::error::{Error, Result};
-use crate::write::{Class, Column, Type};
+use crate::write::{ARRAY_MEMBER, Class, Column, Type};
 
 /// Turns stored values into columns of a type.
 #[derive(Debug, Default)]
@@ -44,6 +44,13 @@ impl Adapter {
             },
             (Type::Array(to, extents), Column::Numbers(_, into)) => {
                 let (mut kind, mut rows) = (kind, rows);
+                // In a container it is an object.
+                if let Kind::Record { fields, .. } = kind
+                    && let [array] = &fields[..]
+                    && &*array.name == ARRAY_MEMBER
+                {
+                    kind = &array.kind;
+                }
                 for &extent in extents {
                     let Kind::Fixed { len, item } = kind else { return Err(differs()) };
                     if *len != extent as usize {

@@ -340,6 +340,11 @@ fn of_name(registry: &Registry, name: &TypeName, depth: u32) -> Result<Type> {
             Type::mapping(*kind, of_name(registry, key, depth + 1)?, of_name(registry, value, depth + 1)?)
         }
         TypeName::Class(class) => Type::Object(class_of(registry, (class, None, None), depth + 1)?),
+        TypeName::Pointer(class) => Type::Pointer(class_of(registry, (&class.to_string(), None, None), depth + 1)?),
+        TypeName::Array(item, len) => match (&**item, u32::try_from(*len)) {
+            (TypeName::Number(Prim::Plain(number)), Ok(len)) => Type::Array(*number, vec![len]),
+            _ => return Err(Error::unsupported(format!("members of type {name} cannot be written"))),
+        },
         other => return Err(Error::unsupported(format!("members of type {other} cannot be written"))),
     })
 }

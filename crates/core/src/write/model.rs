@@ -2,6 +2,7 @@
 //!
 //! Format page: `docs/format/streamerinfo.md`. Source: `TStreamerInfo::Build`, `TClass::GetCheckSum`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::column::Number;
@@ -126,10 +127,18 @@ impl Type {
             Self::Number(number) | Self::Array(number, _) => cpp_name(*number).to_owned(),
             Self::Text => "string".to_owned(),
             Self::RootText => "TString".to_owned(),
-            Self::Sequence(kind, item) => closed(format!("{}<{}", kind.name(), item.name())),
+            Self::Sequence(kind, item) => closed(format!("{}<{}", kind.name(), item.item().name())),
             Self::Mapping(kind, key, value) => closed(format!("{}<{},{}", kind.name(), key.name(), value.name())),
             Self::Object(class) => class.name.to_string(),
             Self::Pointer(class) => format!("{}*", class.name),
+        }
+    }
+
+    /// What it is as an item of a container: there C++ has no arrays but those that are objects.
+    fn item(&self) -> Cow<'_, Self> {
+        match self {
+            Self::Array(number, extents) => Cow::Owned(Self::Object(Arc::new(array(*number, extents)))),
+            other => Cow::Borrowed(other),
         }
     }
 
@@ -154,7 +163,7 @@ impl Type {
                     found.push(Arc::clone(class));
                 }
             }
-            Self::Sequence(_, item) => item.classes(found),
+            Self::Sequence(_, item) => item.item().classes(found),
             Self::Mapping(_, key, value) => Self::Object(Arc::new(pair(key, value))).classes(found),
             Self::Number(_) | Self::Array(..) | Self::Text | Self::RootText => {}
         }
@@ -189,12 +198,24 @@ impl Type {
                 Ok(())
             }
             Self::Sequence(Sequence::RVec, _) => Err(Error::unsupported(format!("{} cannot be written", self.name()))),
-            Self::Sequence(_, item) => match &**item {
-                Self::Array(..) | Self::Pointer(_) => {
-                    Err(Error::unsupported(format!("{}: vectors of arrays or pointers cannot be written", self.name())))
+            Self::Sequence(kind, item) => {
+                let has_order = !matches!(
+                    kind,
+                    Sequence::Set | Sequence::MultiSet | Sequence::UnorderedSet | Sequence::UnorderedMultiSet
+                );
+                match &**item {
+                    // ROOT itself keeps the first row of these only.
+                    Self::Array(_, extents) if extents.len() > 1 => Err(Error::unsupported(format!(
+                        "{}: arrays of arrays in containers cannot be written",
+                        self.name()
+                    ))),
+                    Self::Array(..) | Self::Pointer(_) if !has_order => Err(Error::unsupported(format!(
+                        "{}: sets of arrays or pointers cannot be written",
+                        self.name()
+                    ))),
+                    item => item.check_in(within),
                 }
-                item => item.check_in(within),
-            },
+            }
             Self::Mapping(_, key, value) => match (&**key, &**value) {
                 (Self::Number(_) | Self::Text, Self::Array(..) | Self::Pointer(_)) => {
                     Err(Error::unsupported(format!("{} cannot be written", self.name())))
@@ -317,6 +338,16 @@ pub(super) fn pair(key: &Type, value: &Type) -> Class {
     Class::new(name).member("first", key.clone()).member("second", value.clone())
 }
 
+/// The class of an array as an item of a container: `std::array`.
+fn array(number: Number, extents: &[u32]) -> Class {
+    let length: u32 = extents.iter().fold(1, |length, &extent| length.saturating_mul(extent));
+    let name = format!("array<{},{length}>", cpp_name(number));
+    Class::new(name).member(ARRAY_MEMBER, Type::Array(number, vec![length]))
+}
+
+/// The only member of `std::array`, as GCC has it.
+pub(crate) const ARRAY_MEMBER: &str = "_M_elems";
+
 fn element(member: &Member) -> Element {
     const FOREIGN: i32 = -1;
     let base = Element {
@@ -351,6 +382,7 @@ fn element(member: &Member) -> Element {
         Type::Sequence(kind, item) => {
             let item_code = match &**item {
                 Type::Number(number) => code(*number),
+                Type::Pointer(_) => 63,
                 _ => 61,
             };
             Element { size: kind.bytes(), ..stl(kind.stl_type(), item_code) }
@@ -459,6 +491,7 @@ mod tests {
             .member("vv", Type::vector(Type::vector(number(Number::F64))));
         assert_eq!(event.checksum(), 2_778_764_303);
         assert_eq!(pair(&number(Number::I32), &number(Number::F64)).checksum(), 3_270_786_586);
+        assert_eq!(array(Number::F32, &[3]).checksum(), 1_882_069_520);
         Type::Object(Arc::new(event)).check().unwrap();
     }
 
