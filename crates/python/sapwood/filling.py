@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,8 @@ class Schema:
     """Branches that count, and a branch that each of them counts."""
     places: dict[str, int] = field(default_factory=dict)
     """Where the branch of a name stands."""
+    is_declared: bool = True
+    """Whether somebody chose the types: then a counter has its own, else it is an ``int``."""
 
     def add(self, column: str, part: str | None, spec: Spec) -> None:
         if spec.counter and spec.counter not in self.counters:
@@ -53,11 +55,14 @@ class Schema:
             counter = Spec(spec.counter, "counter", "int32")
             given = self.places.get(spec.counter)
             if given is not None and _may_count(self.specs[given]):
-                self.specs[given] = counter
+                self.specs[given] = replace(counter, dtype=self.specs[given].dtype) if self.is_declared else counter
                 self.columns.pop(spec.counter, None)
             else:
                 self._append(counter)
         if spec.name in self.counters and _may_count(spec) and part is None:
+            if self.is_declared:
+                counter = self.places[spec.name]
+                self.specs[counter] = replace(self.specs[counter], dtype=spec.dtype)
             return
         self._append(spec)
         self.columns.setdefault(column, []).append((part, spec))
@@ -165,12 +170,14 @@ def schema_of(columns: Mapping[str, Any], counters: CounterName, fields: FieldNa
             types[name] = kind.content
         else:
             types[name] = np.dtype((column.dtype, column.shape[1:]))
-    return schema(types, counters, fields)
+    return schema(types, counters, fields, is_declared=False)
 
 
-def schema(types: Mapping[str, Any], counters: CounterName, fields: FieldName, split_level: int = 99) -> Schema:
+def schema(
+    types: Mapping[str, Any], counters: CounterName, fields: FieldName, split_level: int = 99, is_declared: bool = True
+) -> Schema:
     """The branches of a mapping from names to types: NumPy's, Awkward's, their texts (``f4``, ``var * float32``), or dataclasses."""
-    out = Schema()
+    out = Schema(is_declared=is_declared)
     for name, kind in types.items():
         if classes.is_class(kind):
             out.add(name, None, Spec(name, "object", dimensions=(split_level,), objects=classes.type_of(kind)))

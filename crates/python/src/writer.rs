@@ -280,7 +280,7 @@ fn spec_out<'py>(py: Python<'py>, spec: &BranchSpec) -> PyResult<SpecOut<'py>> {
     let (kind, counter, dimensions, objects) = match &spec.kind {
         BranchKind::Numbers(_) => ("numbers", "", spec.dimensions.clone(), None),
         BranchKind::Jagged(_, counter) => ("jagged", &**counter, spec.dimensions.clone(), None),
-        BranchKind::Counter => ("counter", "", Vec::new(), None),
+        BranchKind::Counter(_) => ("counter", "", Vec::new(), None),
         BranchKind::Text => ("text", "", Vec::new(), None),
         BranchKind::Vector(_, depth) => ("vector", "", vec![*depth], None),
         BranchKind::Object(kind, level) => ("object", "", vec![*level], Some(model::to_python(py, kind)?)),
@@ -306,7 +306,7 @@ fn kind_of((name, kind, number_name, counter, dimensions, objects, _): &Spec) ->
     let spec = match &**kind {
         "numbers" => BranchSpec::number(&**name, number()?),
         "jagged" => BranchSpec::jagged(&**name, number()?, &**counter),
-        "counter" => BranchSpec::counter(&**name),
+        "counter" => BranchSpec::counter_of(&**name, number()?),
         "vector" => {
             let item = if number_name.is_empty() { Item::Text } else { Item::Number(number()?) };
             return Ok(BranchSpec::vector(&**name, item, dimensions.first().copied().unwrap_or(1)));

@@ -237,10 +237,7 @@ fn spec(tree: &Tree, branch: &Branch) -> Result<BranchSpec> {
             let counter = tree.branches().get(counter).map(|counter| Arc::clone(&counter.name));
             BranchSpec::jagged(name(), number, counter.unwrap_or_default())
         }
-        None if counts() && number == Number::I32 => BranchSpec::counter(name()),
-        None if counts() => {
-            return Err(Error::unsupported(format!("a branch of {number} that counts others cannot be written")));
-        }
+        None if counts() => BranchSpec::counter_of(name(), number),
         None => BranchSpec::number(name(), number),
     };
     Ok(spec.with_dimensions(dimensions))

@@ -37,8 +37,8 @@ pub enum BranchKind {
     Numbers(Number),
     /// A list of numbers an entry, whose length another branch holds.
     Jagged(Number, Arc<str>),
-    /// Lengths of lists. The branch is filled from the first list that it counts.
-    Counter,
+    /// Lengths of lists, as whole numbers. The branch is filled from the first list that it counts.
+    Counter(Number),
     /// A string an entry.
     Text,
     /// A `std::vector` an entry, of vectors to this depth (1: of items).
@@ -89,9 +89,22 @@ impl BranchSpec {
         Self::new(name, BranchKind::Jagged(number, counter.into()))
     }
 
-    /// The lengths of lists.
+    /// The lengths of lists, as `int`.
     pub fn counter(name: impl Into<Arc<str>>) -> Self {
-        Self::new(name, BranchKind::Counter)
+        Self::counter_of(name, Number::I32)
+    }
+
+    /// The lengths of lists, as other whole numbers.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::write::BranchSpec;
+    /// assert_eq!(BranchSpec::counter_of("nMuon", Number::U32).title(), "nMuon/i");
+    /// ```
+    pub fn counter_of(name: impl Into<Arc<str>>, number: Number) -> Self {
+        Self::new(name, BranchKind::Counter(number))
     }
 
     /// A string an entry.
@@ -136,9 +149,8 @@ impl BranchSpec {
     /// Type of its numbers; none for strings.
     pub fn number_type(&self) -> Option<Number> {
         match self.kind {
-            BranchKind::Numbers(number) | BranchKind::Jagged(number, _) => Some(number),
+            BranchKind::Numbers(number) | BranchKind::Jagged(number, _) | BranchKind::Counter(number) => Some(number),
             BranchKind::Vector(Item::Number(number), _) => Some(number),
-            BranchKind::Counter => Some(Number::I32),
             BranchKind::Text | BranchKind::Vector(Item::Text, _) | BranchKind::Object(..) => None,
         }
     }
@@ -224,6 +236,11 @@ impl BranchSpec {
         {
             return wrong("is a vector of an impossible depth, or of arrays");
         }
+        if let BranchKind::Counter(number) = self.kind
+            && (most_items(number).is_none() || !self.dimensions.is_empty())
+        {
+            return wrong("cannot count: it does not hold one whole number an entry");
+        }
         if self.dimensions.contains(&0) {
             return wrong("has an extent of 0");
         }
@@ -242,7 +259,7 @@ impl<'a> Values<'a> {
         let wrong = |what: String| Err(error(&what));
         let width = spec.width();
         match (self, &spec.kind) {
-            (Self::Numbers(bytes), BranchKind::Numbers(_) | BranchKind::Counter) => {
+            (Self::Numbers(bytes), BranchKind::Numbers(_) | BranchKind::Counter(_)) => {
                 if bytes.len() % width != 0 {
                     return wrong(format!("was given {} bytes, and an entry has {width}", bytes.len()));
                 }
@@ -283,6 +300,19 @@ impl<'a> Values<'a> {
             _ => wrong("was given values of another kind".to_owned()),
         }
     }
+}
+
+/// The most items that a counter of a type can count; none for what cannot count.
+pub(super) fn most_items(number: Number) -> Option<u64> {
+    Some(match number {
+        Number::Bool | Number::F32 | Number::F64 => return None,
+        Number::I8 => i8::MAX as u64,
+        Number::U8 => u8::MAX.into(),
+        Number::I16 => i16::MAX as u64,
+        Number::U16 => u16::MAX.into(),
+        // Entries have no more in any branch.
+        Number::I32 | Number::U32 | Number::I64 | Number::U64 => i32::MAX as u64,
+    })
 }
 
 fn check_ends(ends: &[i64], items: usize) -> Result<(), &'static str> {

@@ -99,7 +99,7 @@ impl TreeState {
             if !names.insert(&spec.name) {
                 return Err(Error::new(ErrorKind::Exists, format!("two branches have the name {:?}", spec.name)));
             }
-            if spec.kind == BranchKind::Counter {
+            if matches!(spec.kind, BranchKind::Counter(_)) {
                 counters.insert(&spec.name);
             }
             if let BranchKind::Jagged(_, counter) = &spec.kind
