@@ -148,6 +148,23 @@ def test_parts_of_objects(files: Path) -> None:
         assert list(file["event/counts"].objects(dict[str, int])) == [one.counts for one in EVENTS]
 
 
+def test_classes_of_a_function(tmp_path: Path) -> None:
+    def reading() -> Any:
+        @dataclasses.dataclass
+        class Part:
+            x: float
+
+        @dataclasses.dataclass
+        class All:
+            parts: list[Part]
+
+        with sapwood.recreate(tmp_path / "a.root") as file:
+            file.mktree("t", {"all": All}).extend({"all": [All([Part(1.0)]), All([])]})
+        return sapwood.open(tmp_path / "a.root")["t/all"].objects(All)
+
+    assert [[part.x for part in one.parts] for one in reading()] == [[1.0], []]
+
+
 def test_what_does_not_fit_is_told(files: Path) -> None:
     def raised(kind: Any, path: str = "event/event") -> str:
         with sapwood.open(files / "99True.root") as file, pytest.raises(ValueError) as found:

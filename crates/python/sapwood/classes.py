@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import inspect
 import operator
 import types
@@ -117,8 +118,12 @@ class Member:
     """Names that it had before."""
 
 
-def members_of(kind: type) -> list[Member]:
-    """Bases of a dataclass, then the members that it declares itself."""
+@functools.lru_cache(maxsize=10_000)
+def members_of(kind: type) -> tuple[Member, ...]:
+    """Bases of a dataclass, then the members that it declares itself.
+
+    They are kept: names of classes in a function are known to those whom the function calls, and not to who reads on later.
+    """
     bases = [base for base in kind.__bases__ if dataclasses.is_dataclass(base)]
     found = [Member(base.__name__, base, True) for base in bases]
     above: dict[str, tuple[type, Any]] = {}
@@ -137,7 +142,7 @@ def members_of(kind: type) -> list[Member]:
             continue
         was = member.metadata.get("was", ())
         found.append(Member(member.name, hints[member.name], False, (was,) if isinstance(was, str) else tuple(was)))
-    return found
+    return tuple(found)
 
 
 def _hints(kind: type) -> dict[str, Any]:

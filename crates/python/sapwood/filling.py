@@ -61,8 +61,8 @@ class Schema:
                 self._append(counter)
         if spec.name in self.counters and _may_count(spec) and part is None:
             if self.is_declared:
-                counter = self.places[spec.name]
-                self.specs[counter] = replace(self.specs[counter], dtype=spec.dtype)
+                there = self.places[spec.name]
+                self.specs[there] = replace(self.specs[there], dtype=spec.dtype)
             return
         self._append(spec)
         self.columns.setdefault(column, []).append((part, spec))
