@@ -303,3 +303,30 @@ def test_values_that_do_not_fit_are_refused(tmp_path: Path) -> None:
             file.mktree("u", {"t": Track}).extend({"t": [dataclasses.replace(track(1), charge=300)]})
         tree.fill(p=Point(2.0), n=1)
     assert sapwood.open(tmp_path / "a.root")["t/x"].array().tolist() == [2.0]
+
+
+def test_keys_and_whole_numbers_of_two_kinds(tmp_path: Path) -> None:
+    @dataclasses.dataclass
+    class Big:
+        key: np.uint64
+        many: list[np.uint64]
+        counts: dict[str, int]
+
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        tree = file.mktree("t", {"big": Big})
+        tree.extend({"big": [Big(1, [2**63, 2], {}), Big(2**64 - 1, [], {"a": 1})]})
+        for wrong, words in (
+            (Big(-1, [2**63], {}), "'key' of Big: uint64 was expected"),
+            (Big(1, [-1, 2**63], {}), "'many' of Big: .* from -1 to 9223372036854775808"),
+            (Big(1, [2**64], {}), "from 18446744073709551616"),
+            (Big(1, [], {"a": 1, 2: 2}), "'counts' of Big: keys of one map are of one type"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                tree.extend({"big": [wrong]})
+    with sapwood.open(tmp_path / "a.root") as file:
+        assert list(file["t/big"].objects(Big)) == [Big(1, [2**63, 2], {}), Big(2**64 - 1, [], {"a": 1})]
+    lines = """
+columns = ROOT.RDataFrame("t", sys.argv[1]).AsNumpy(["key", "many"])
+answer([[int(key), [int(one) for one in many]] for key, many in zip(columns["key"], columns["many"])])
+"""
+    assert root(lines, tmp_path / "a.root") == [[1, [2**63, 2]], [2**64 - 1, []]]

@@ -18,8 +18,13 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 POINT = "struct Point { double x, y; };\n"
 CPP = (
     """
+#include <deque>
+#include <list>
 #include <map>
+#include <set>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 #include <Rtypes.h>
 """
@@ -30,7 +35,8 @@ namespace lab {
 struct Track { float fPt; char charge; Point at; std::vector<short> hits; std::string tag; float cov[3]; };
 inline int charge(const Track &t) { return t.charge; }
 struct Event : public Header { ULong64_t number; bool ok; double matrix[2][3]; Track best; std::vector<Track> tracks; std::map<std::string, int> counts;
-  std::map<int, Point> places; std::vector<std::string> words; std::vector<std::vector<unsigned short>> nested; Point *vertex = nullptr;
+  std::unordered_map<int, Point> places; std::set<int> layers; std::unordered_set<std::string> names; std::deque<Point> queue; std::list<float> list;
+  std::vector<std::string> words; std::vector<std::vector<unsigned short>> nested; Point *vertex = nullptr;
   Event() {}
   virtual ~Event() {}
   ClassDef(lab::Event, 3) };
@@ -43,7 +49,9 @@ struct Event : public Header { ULong64_t number; bool ok; double matrix[2][3]; T
 #pragma link C++ class lab::Event+;
 #pragma link C++ class std::vector<lab::Track>+;
 #pragma link C++ class std::map<std::string, int>+;
-#pragma link C++ class std::map<int, Point>+;
+#pragma link C++ class std::unordered_map<int, Point>+;
+#pragma link C++ class std::unordered_set<std::string>+;
+#pragma link C++ class std::deque<Point>+;
 #pragma link C++ class std::vector<std::vector<unsigned short>>+;
 #endif
 """
@@ -159,6 +167,8 @@ def event(seed: int) -> dict[str, Any]:
         "run": seed, "weights": [0.25] * (seed % 3), "number": 1000 + seed, "ok": seed % 2 == 1, "matrix": [[seed, 1, 2], [3, 4, 5]],
         "best": track(seed), "tracks": [track(seed + item) for item in range(seed % 4)],
         "counts": [[f"key {item}", item] for item in range(seed % 3)], "places": [[item - 2, point(item)] for item in range(seed % 5)],
+        "layers": [item - 1 for item in range(seed % 4)], "names": [f"name {item}" for item in range(seed % 3)],
+        "queue": [point(item) for item in range(seed % 3)], "list": [item / 2 for item in range(seed % 4)],
         "words": [f"word {item}" for item in range(seed % 3)], "nested": [[item] * item for item in range(seed % 3)],
         "vertex": point(seed) if seed % 3 == 1 else None,
     }  # fmt: skip
@@ -188,7 +198,8 @@ def track(t):
 def event(e):
     return {"run": e.run, "weights": list(e.weights), "number": e.number, "ok": bool(e.ok), "matrix": [[e.matrix[i][j] for j in range(3)] for i in range(2)],
             "best": track(e.best), "tracks": [track(t) for t in e.tracks], "counts": sorted([str(k), v] for k, v in e.counts),
-            "places": sorted([k, point(p)] for k, p in e.places), "words": [str(w) for w in e.words], "nested": [list(v) for v in e.nested],
+            "places": sorted([k, point(p)] for k, p in e.places), "layers": list(e.layers), "names": sorted(str(n) for n in e.names),
+            "queue": [point(p) for p in e.queue], "list": list(e.list), "words": [str(w) for w in e.words], "nested": [list(v) for v in e.nested],
             "vertex": point(e.vertex) if e.vertex else None}
 file = ROOT.TFile(sys.argv[2])
 found = {}

@@ -313,3 +313,22 @@ def test_what_was_saved_is_there_while_the_file_is_open(tmp_path: Path) -> None:
     assert sapwood.open(tmp_path / "open.root")["t"].num_entries == 30
     file.close()
     assert sapwood.open(tmp_path / "open.root")["t"].num_entries == 40
+
+
+def test_whole_numbers_above_two_to_the_63(tmp_path: Path) -> None:
+    data = {"x": [1, 2**63, 2**64 - 1], "m": [[1, 2], [3, 2**63], [5, 6]], "v": [[], [7, 2**63], [1]], "vv": [[[1]], [], [[2**63], []]]}
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["t"] = data
+        tree = file.mktree("filled", {"x": "u8", "v": "var * uint64"})
+        for x, v in zip(data["x"], data["v"]):
+            tree.fill(x=x, v=v)
+    for reader in (uproot, sapwood):
+        with reader.open(tmp_path / "a.root") as read:
+            for name, values in data.items():
+                assert read["t"][name].array().tolist() == values
+            assert read["t/x"].array(library="np").dtype == np.uint64
+            assert read["filled/x"].array().tolist() == data["x"] and read["filled/v"].array().tolist() == data["v"]
+    for wrong in ([-1, 2**63], [[-1], [2**63, 1]], [2**64], [[1], [2**64, 2]]):
+        with sapwood.recreate(io.BytesIO()) as file:
+            with pytest.raises(sapwood.SapwoodError, match="'x'.* 64 bits .* from -?[0-9]+ to [0-9]+"):
+                file["t"] = {"x": wrong}

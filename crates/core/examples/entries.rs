@@ -6,7 +6,7 @@
 //! cargo run --example entries -- read events.root split99
 //! ```
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 
 use sapwood::write::{Every, FileWriter, TreeOptions, WriteOptions};
 use sapwood::{Entry, Error, File, Result};
@@ -47,6 +47,10 @@ struct Event {
     tracks: Vec<Track>,
     counts: BTreeMap<String, i32>,
     places: HashMap<i32, Point>,
+    layers: BTreeSet<i32>,
+    names: HashSet<String>,
+    queue: VecDeque<Point>,
+    list: LinkedList<f32>,
     words: Vec<String>,
     nested: Vec<Vec<u16>>,
     vertex: Option<Point>,
@@ -99,6 +103,10 @@ fn event(seed: usize) -> Event {
         tracks: (0..seed % 4).map(|item| track(seed + item)).collect(),
         counts: (0..seed % 3).map(|item| (format!("key {item}"), item as i32)).collect(),
         places: (0..seed % 5).map(|item| (item as i32 - 2, point(item))).collect(),
+        layers: (0..seed % 4).map(|item| item as i32 - 1).collect(),
+        names: (0..seed % 3).map(|item| format!("name {item}")).collect(),
+        queue: (0..seed % 3).map(point).collect(),
+        list: (0..seed % 4).map(|item| item as f32 / 2.0).collect(),
         words: (0..seed % 3).map(|item| format!("word {item}")).collect(),
         nested: (0..seed % 3).map(|item| vec![item as u16; item]).collect(),
         vertex: (seed % 3 == 1).then(|| point(seed)),

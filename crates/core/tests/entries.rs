@@ -1,6 +1,6 @@
 //! Values of Rust types as entries, written and read back. What real ROOT makes of them is tested in `tests/`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 use std::sync::Arc;
 
 use sapwood::entry::{EntryClass, EntryWriter};
@@ -129,6 +129,38 @@ fn every_member_comes_back_at_every_split_level() {
             assert_eq!(one_by_one.expect("entries"), events);
             assert_eq!(tree.clusters().len(), 4);
         }
+    }
+}
+
+#[derive(Entry, Clone, Debug, PartialEq)]
+struct Containers {
+    layers: BTreeSet<i32>,
+    names: HashSet<String>,
+    queue: VecDeque<Point>,
+    list: LinkedList<Vec<u8>>,
+    by_name: HashMap<String, BTreeSet<i16>>,
+    arrays: Vec<[f32; 3]>,
+    pointers: Vec<Option<Point>>,
+}
+
+#[test]
+fn every_container_comes_back_at_every_split_level() {
+    let one = |seed: usize| Containers {
+        layers: (0..seed as i32 % 4).collect(),
+        names: (0..seed % 3).map(|item| format!("name {item}")).collect(),
+        queue: (0..seed % 3).map(point).collect(),
+        list: (0..seed as u8 % 4).map(|item| vec![item; 2]).collect(),
+        by_name: (0..seed % 3).map(|item| (format!("key {item}"), (0..item as i16).collect())).collect(),
+        arrays: (0..seed % 4).map(|item| [item as f32, 0.5, seed as f32]).collect(),
+        pointers: (0..seed % 4).map(|item| (item != 1).then(|| point(item))).collect(),
+    };
+    let entries: Vec<Containers> = (0..50).map(one).collect();
+    for (split, member_wise) in FORMS {
+        let (file, bytes) = written("c", split, TreeOptions { member_wise, ..options() }, &entries);
+        let found: Vec<Containers> = file.tree("t").expect("a tree").read_entries("c", 0..50).expect("entries");
+        assert_eq!(found, entries, "split {split}");
+        let (_, again) = written("c", split, TreeOptions { member_wise, ..options() }, &found);
+        assert!(bytes == again, "sets and maps in the order of their hashes");
     }
 }
 

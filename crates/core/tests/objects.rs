@@ -42,11 +42,11 @@ fn value(kind: &Type, seed: usize, column: &mut Column) {
             bytes.extend(format!("text {seed}").bytes());
             ends.push(bytes.len() as u64);
         }
-        (Type::Vector(item), Column::Lists(ends, items)) => {
+        (Type::Sequence(_, item), Column::Lists(ends, items)) => {
             (0..seed % 3).for_each(|index| value(item, seed + index, items));
             ends.push(items.len() as u64);
         }
-        (Type::Map(first, second), Column::Lists(ends, items)) => {
+        (Type::Mapping(_, first, second), Column::Lists(ends, items)) => {
             let Column::Record(len, columns) = &mut **items else { panic!("no pairs") };
             for index in 0..seed % 4 {
                 value(first, seed + index, &mut columns[0]);

@@ -75,6 +75,10 @@ class Branch(HasBranches):
         return str(self._row["path"])
 
     @property
+    def _path_in_tree(self) -> str:  # type: ignore[override]
+        return self.path
+
+    @property
     def object_path(self) -> str:
         """Its path in the file."""
         return f"{self._tree.object_path}:{self.path}"

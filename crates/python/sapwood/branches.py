@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
-from sapwood import iteration, reading, sizes, stream
+from sapwood import instances, iteration, reading, sizes, stream
 from sapwood.errors import near, not_found
 from sapwood.filters import Filter, as_match
 from sapwood.foreign import Foreign, ignore
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sapwood.tree import Tree
 
 BranchFilter = Callable[["Branch"], bool]
+T = TypeVar("T")
 
 
 class HasBranches:
@@ -32,6 +33,7 @@ class HasBranches:
     """
 
     _id: int | None = None
+    _path_in_tree = ""
 
     @property
     def _below(self) -> list[int]:
@@ -419,6 +421,37 @@ class HasBranches:
         plan = reading.Plan(self, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
         entries = reading.bounds(self.tree.num_entries, entry_start, entry_stop)
         return iteration.iterate(plan, entries, step_size, library, how, report, progress)
+
+    def objects(self, kind: type[T], entry_start: int | None = None, entry_stop: int | None = None) -> Iterator[T]:
+        """Entries as objects of a dataclass, one after another, read cluster by cluster: those of a branch of objects, split or
+        not; of a tree, whose branches are the members. Dataclasses are those that :meth:`sapwood.writing.WritableFile.mktree` takes, and
+        lists or dicts of them.
+
+        The class in the file may be another version. Members are found by name, in the object and its bases; a member that
+        the file lacks gets the dataclass's default, one that the dataclass lacks is not read; numbers become those of the annotation
+        where they fit. ``field(metadata={"was": "old"})`` gives the name, or the names, that a member had before.
+
+        >>> import dataclasses, io, sapwood
+        >>> @dataclasses.dataclass
+        ... class Hit:
+        ...     x: float
+        ...     adc: int
+        >>> memory = io.BytesIO()
+        >>> with sapwood.recreate(memory) as file:
+        ...     file.mktree("hits", {"hit": Hit}).extend({"hit": [Hit(0.5, 3), Hit(1.5, 4)]})
+        >>> list(sapwood.open(memory)["hits/hit"].objects(Hit))
+        [Hit(x=0.5, adc=3), Hit(x=1.5, adc=4)]
+        >>> @dataclasses.dataclass
+        ... class Pulse:
+        ...     charge: float = dataclasses.field(metadata={"was": "adc"})
+        ...     time: float = -1.0
+        >>> list(sapwood.open(memory)["hits/hit"].objects(Pulse, entry_stop=1))
+        [Pulse(charge=3.0, time=-1.0)]
+
+        Raises :class:`~sapwood.errors.MismatchError`, naming class and member, where a type or value does not fit.
+        """
+        start, stop = reading.bounds(self.tree.num_entries, entry_start, entry_stop)
+        return instances.instances(self.tree, self._path_in_tree, kind, start, stop)
 
     def num_entries_for(
         self,

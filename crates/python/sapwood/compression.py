@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sapwood.errors import near, not_found
+from sapwood.filters import as_match
+
+if TYPE_CHECKING:
+    from sapwood.filling import Schema
 
 _NAMES = {0: "ZLIB", 1: "ZLIB", 2: "LZMA", 3: "OLD", 4: "LZ4", 5: "ZSTD"}
 
@@ -36,3 +44,46 @@ class Compression:
 
     def __repr__(self) -> str:
         return f"{self.name}({self.level})"
+
+
+def as_compression(compression: Any) -> str:
+    """The engine's text for a setting of compression."""
+    if compression is None:
+        return "zlib:0"
+    if isinstance(compression, bool) or not isinstance(compression, (str, int, Compression)):
+        code = getattr(compression, "code", None)  # uproot's own settings
+        if not isinstance(code, int):
+            raise TypeError(f"compression is a text like 'zstd:5', ROOT's number or None, not {compression!r}")
+        compression = code
+    if isinstance(compression, str):
+        return compression
+    found = compression if isinstance(compression, Compression) else Compression.from_code(compression)
+    if found.level == 0:
+        return "zlib:0"
+    return f"{found.name.lower()}:{found.level}"
+
+
+def of_branches(compression: Any, inherited: str, schema: Schema) -> tuple[str | None, dict[str, str]]:
+    """The setting of a tree, nothing where it is ``inherited``, and those of branches that have their own.
+
+    Raises :class:`sapwood.errors.NotFoundError` for names and globs that no branch has.
+    """
+    if not isinstance(compression, Mapping):
+        return (None if compression == inherited else as_compression(compression)), {}
+    columns = {spec.name: column for column, parts in schema.columns.items() for _, spec in parts}
+    found: dict[str, str] = {}
+    general = None
+    # What is spelled out comes before globs.
+    for wanted in sorted(compression, key=lambda name: any(mark in name for mark in "*?[/")):
+        setting = as_compression(compression[wanted])
+        if wanted == "*":
+            general = setting
+            continue
+        match = as_match(wanted)
+        fits = [spec.name for spec in schema.specs if match and (match(spec.name) or match(columns.get(spec.name, spec.name)))]
+        if not fits:
+            names = [spec.name for spec in schema.specs]
+            raise not_found(f"there is no branch {wanted!r} to compress{near(wanted, names)}")
+        for name in fits:
+            found.setdefault(name, setting)
+    return general, found

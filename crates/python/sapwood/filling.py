@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from sapwood import classes, errors
+from sapwood import classes, errors, whole
 
 CounterName = Callable[[str], str]
 FieldName = Callable[[str, str], str]
@@ -29,8 +29,8 @@ class Spec:
     dimensions: tuple[int, ...] = ()
     objects: classes.Type | None = None
 
-    def for_engine(self) -> tuple[str, str, str, str, tuple[int, ...], classes.Type | None]:
-        return self.name, self.kind, self.dtype, self.counter, self.dimensions, self.objects
+    def for_engine(self, compression: str | None = None) -> tuple[Any, ...]:
+        return self.name, self.kind, self.dtype, self.counter, self.dimensions, self.objects, compression
 
 
 @dataclass
@@ -46,6 +46,8 @@ class Schema:
     """Branches that count, and a branch that each of them counts."""
     places: dict[str, int] = field(default_factory=dict)
     """Where the branch of a name stands."""
+    is_declared: bool = True
+    """Whether somebody chose the types: then a counter has its own, else it is an ``int``."""
 
     def add(self, column: str, part: str | None, spec: Spec) -> None:
         if spec.counter and spec.counter not in self.counters:
@@ -53,11 +55,14 @@ class Schema:
             counter = Spec(spec.counter, "counter", "int32")
             given = self.places.get(spec.counter)
             if given is not None and _may_count(self.specs[given]):
-                self.specs[given] = counter
+                self.specs[given] = replace(counter, dtype=self.specs[given].dtype) if self.is_declared else counter
                 self.columns.pop(spec.counter, None)
             else:
                 self._append(counter)
         if spec.name in self.counters and _may_count(spec) and part is None:
+            if self.is_declared:
+                there = self.places[spec.name]
+                self.specs[there] = replace(self.specs[there], dtype=spec.dtype)
             return
         self._append(spec)
         self.columns.setdefault(column, []).append((part, spec))
@@ -135,14 +140,23 @@ def as_column(name: str, data: Any) -> Any:
     if isinstance(data, np.ndarray) and data.dtype.kind in "US":
         data = data.tolist()
     try:
-        array = np.asarray(data)
+        array = whole.as_array(data)
+    except errors.MismatchError as error:
+        raise errors.MismatchError(f"column {name!r}: {error}") from None
     except ValueError:  # lists of different lengths
         array = np.empty(0, object)
     if array.dtype.kind in "biuf":
         return array
     import awkward as ak
 
-    return ak.from_iter(data)
+    try:
+        return ak.from_iter(data)
+    except RuntimeError:  # whole numbers above 2^63
+        pass
+    try:
+        return whole.as_jagged(data)
+    except (errors.MismatchError, ValueError, TypeError) as error:
+        raise errors.MismatchError(f"column {name!r}: {error}") from None
 
 
 def schema_of(columns: Mapping[str, Any], counters: CounterName, fields: FieldName) -> Schema:
@@ -156,12 +170,14 @@ def schema_of(columns: Mapping[str, Any], counters: CounterName, fields: FieldNa
             types[name] = kind.content
         else:
             types[name] = np.dtype((column.dtype, column.shape[1:]))
-    return schema(types, counters, fields)
+    return schema(types, counters, fields, is_declared=False)
 
 
-def schema(types: Mapping[str, Any], counters: CounterName, fields: FieldName, split_level: int = 99) -> Schema:
+def schema(
+    types: Mapping[str, Any], counters: CounterName, fields: FieldName, split_level: int = 99, is_declared: bool = True
+) -> Schema:
     """The branches of a mapping from names to types: NumPy's, Awkward's, their texts (``f4``, ``var * float32``), or dataclasses."""
-    out = Schema()
+    out = Schema(is_declared=is_declared)
     for name, kind in types.items():
         if classes.is_class(kind):
             out.add(name, None, Spec(name, "object", dimensions=(split_level,), objects=classes.type_of(kind)))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import _core, errors, file, writing
+from sapwood.compression import as_compression
 from sapwood.filters import as_match
 from sapwood.sizes import as_bytes
 
@@ -62,7 +63,7 @@ def rewrite(
     damaged: then there is no target.
     """
     opened = file.open(source, threads=threads) if isinstance(source, (str, os.PathLike)) else source
-    setting = None if compression == "tree" else writing.as_compression(compression)
+    setting = None if compression == "tree" else as_compression(compression)
     branches: dict[str, list[str]] = {}
     entries: dict[str, list[tuple[int, int]]] = {}
     names = trees if trees is not None else opened.keys(filter_classname=["TTree", "TNtuple", "TNtupleD"], cycle=False)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import _core, errors, filling
-from sapwood.compression import Compression
+from sapwood.compression import as_compression, of_branches
 from sapwood.conversion import as_object
 from sapwood.file import checked
 from sapwood.file import open as _open
@@ -93,23 +93,6 @@ def update(
     return WritableFile("update", path, compression, threads, reproducible, sync)
 
 
-def as_compression(compression: Any) -> str:
-    """The engine's text for a setting of compression."""
-    if compression is None:
-        return "zlib:0"
-    if isinstance(compression, bool) or not isinstance(compression, (str, int, Compression)):
-        code = getattr(compression, "code", None)  # uproot's own settings
-        if not isinstance(code, int):
-            raise TypeError(f"compression is a text like 'zstd:5', ROOT's number or None, not {compression!r}")
-        compression = code
-    if isinstance(compression, str):
-        return compression
-    found = compression if isinstance(compression, Compression) else Compression.from_code(compression)
-    if found.level == 0:
-        return "zlib:0"
-    return f"{found.name.lower()}:{found.level}"
-
-
 def every(setting: Any) -> int:
     """ROOT's number for a setting of AutoFlush or AutoSave: entries, minus bytes, or 0.
 
@@ -169,6 +152,10 @@ class WritableFile:
         branches down to ``split_level`` (0 keeps each object whole). Lists are counted by a branch of the name
         ``counter_name`` gives, fields of records have the names ``field_name`` gives.
 
+        ``compression`` is a setting as :func:`recreate` takes it, or a mapping from branches to settings: names, or globs like
+        ``"Muon_*"``, of which the first that fits counts; a name of a column or object stands for all branches that it becomes, and
+        ``"*"`` for those that nothing else names.
+
         A cluster ends after ``auto_flush`` entries; where that is negative or a size like ``"30 MB"``, after as many entries as
         the first so many compressed bytes hold; where it is 0, or at the latest, when its rows take ``cluster_bytes`` bytes (128
         MiB) before compression. ``auto_save`` says in the same words how often all that was written becomes visible to
@@ -193,12 +180,11 @@ class WritableFile:
         [[], [1], [2, 2]]
         """
         schema = filling.schema(branch_types, counter_name, field_name, split_level)
-        setting = None if compression == "file" else as_compression(compression)
-        specs = [spec.for_engine() for spec in schema.specs]
+        setting, own = of_branches(compression, "file", schema)
         core = self._core.tree(
             "new",
             name,
-            specs,
+            [spec.for_engine(own.get(spec.name)) for spec in schema.specs],
             title,
             setting,
             every(auto_flush),
@@ -278,7 +264,7 @@ class WritableFile:
     def add_branches(self, name: str, data: Any, *, compression: Any = "file") -> None:
         """Adds branches to a tree that was in the file before, made by whomever: a value for each of its entries.
 
-        ``data`` is what :meth:`WritableTree.extend` takes.
+        ``data`` is what :meth:`WritableTree.extend` takes, ``compression`` what :meth:`mktree` takes.
 
         >>> import os, sapwood, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "file.root")
@@ -294,8 +280,9 @@ class WritableFile:
         """
         columns = {column: filling.as_column(column, values) for column, values in filling.columns_of(data).items()}
         schema = filling.schema_of(columns, filling.counter_name, filling.field_name)
-        setting = None if compression == "file" else as_compression(compression)
-        core = self._core.tree("branches", name, [spec.for_engine() for spec in schema.specs], "", setting)
+        setting, own = of_branches(compression, "file", schema)
+        specs = [spec.for_engine(own.get(spec.name)) for spec in schema.specs]
+        core = self._core.tree("branches", name, specs, "", setting)
         with WritableTree(core, schema, name) as tree:
             tree.extend(columns)
 

@@ -36,6 +36,8 @@ mod _core {
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]
+    use super::model::Columns;
+    #[pymodule_export]
     use super::object::{Object, Struct};
     #[pymodule_export]
     use super::steps::Steps;

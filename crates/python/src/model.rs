@@ -1,13 +1,16 @@
 //! Types and values of objects that are written.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use sapwood::column::Number;
+use sapwood::schema::{Mapping, Sequence};
 use sapwood::write::{Class, Column, Type};
+
+use crate::errors::run;
 
 /// A type: the word for its kind, and what it is made of.
 pub(crate) struct Model(pub(crate) Type);
@@ -43,11 +46,13 @@ fn type_of(model: &Bound<'_, PyAny>) -> PyResult<Type> {
         "array" => Type::Array(numbers(1)?, model.get_item(2)?.extract()?),
         "text" => Type::Text,
         "TString" => Type::RootText,
-        "vector" => Type::vector(type_of(&model.get_item(1)?)?),
-        "map" => Type::map(type_of(&model.get_item(1)?)?, type_of(&model.get_item(2)?)?),
         "object" => Type::Object(class_of(&model.get_item(1)?)?),
         "pointer" => Type::Pointer(class_of(&model.get_item(1)?)?),
-        other => return Err(PyValueError::new_err(format!("{other:?} is no type"))),
+        other => match (Sequence::from_name(other), Mapping::from_name(other)) {
+            (Some(kind), _) => Type::sequence(kind, type_of(&model.get_item(1)?)?),
+            (_, Some(kind)) => Type::mapping(kind, type_of(&model.get_item(1)?)?, type_of(&model.get_item(2)?)?),
+            _ => return Err(PyValueError::new_err(format!("{other:?} is no type"))),
+        },
     })
 }
 
@@ -56,11 +61,12 @@ fn class_of(class: &Bound<'_, PyAny>) -> PyResult<Arc<Class>> {
     let mut class = Class::new(name);
     class.version = version;
     for member in members {
-        let (name, kind, is_base): (String, Bound<'_, PyAny>, bool) = member.extract()?;
+        let (name, kind, is_base, was): (String, Bound<'_, PyAny>, bool, Vec<String>) = member.extract()?;
         class = match (type_of(&kind)?, is_base) {
             (Type::Object(base), true) => class.base(base),
             (kind, _) => class.member(name, kind),
         };
+        class = was.iter().fold(class, |class, was| class.was(was));
     }
     Ok(Arc::new(class))
 }
@@ -72,8 +78,10 @@ pub(crate) fn to_python<'py>(py: Python<'py>, kind: &Type) -> PyResult<Bound<'py
         Type::Array(number, extents) => ("array", number.numpy_name(), extents.clone()).into_pyobject(py)?.into_any(),
         Type::Text => ("text",).into_pyobject(py)?.into_any(),
         Type::RootText => ("TString",).into_pyobject(py)?.into_any(),
-        Type::Vector(item) => ("vector", to_python(py, item)?).into_pyobject(py)?.into_any(),
-        Type::Map(key, value) => ("map", to_python(py, key)?, to_python(py, value)?).into_pyobject(py)?.into_any(),
+        Type::Sequence(kind, item) => (kind.name(), to_python(py, item)?).into_pyobject(py)?.into_any(),
+        Type::Mapping(kind, key, value) => {
+            (kind.name(), to_python(py, key)?, to_python(py, value)?).into_pyobject(py)?.into_any()
+        }
         Type::Object(class) => ("object", class_to_python(py, class)?).into_pyobject(py)?.into_any(),
         Type::Pointer(class) => ("pointer", class_to_python(py, class)?).into_pyobject(py)?.into_any(),
     };
@@ -84,7 +92,10 @@ fn class_to_python<'py>(py: Python<'py>, class: &Class) -> PyResult<Bound<'py, P
     let members: Vec<_> = class
         .members
         .iter()
-        .map(|member| Ok((&*member.name, to_python(py, &member.kind)?, member.is_base)))
+        .map(|member| {
+            let was: Vec<&str> = member.was.iter().map(|was| &**was).collect();
+            Ok((&*member.name, to_python(py, &member.kind)?, member.is_base, was))
+        })
         .collect::<PyResult<_>>()?;
     Ok((&*class.name, class.version, members).into_pyobject(py)?.into_any())
 }
@@ -107,4 +118,36 @@ fn column_of(column: &Bound<'_, PyAny>) -> PyResult<Column> {
         }
         other => return Err(PyValueError::new_err(format!("{other:?} is no column"))),
     })
+}
+
+/// A column as Python has it.
+fn column_to_python<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyAny>> {
+    let tuple = match column {
+        Column::Numbers(width, bytes) => ("numbers", *width, PyBytes::new(py, bytes)).into_pyobject(py)?,
+        Column::Lists(ends, items) => {
+            let ends: Vec<u8> = ends.iter().flat_map(|end| end.to_ne_bytes()).collect();
+            ("lists", PyBytes::new(py, &ends), column_to_python(py, items)?).into_pyobject(py)?
+        }
+        Column::Record(len, columns) => {
+            let columns = columns.iter().map(|column| column_to_python(py, column)).collect::<PyResult<Vec<_>>>()?;
+            ("record", *len, columns).into_pyobject(py)?
+        }
+    };
+    Ok(tuple.into_any())
+}
+
+/// Entries of a branch as columns of a type, cluster by cluster.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct Columns(pub(crate) Mutex<sapwood::entry::Columns>);
+
+#[pymethods]
+impl Columns {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let next = || self.0.lock().unwrap_or_else(PoisonError::into_inner).next().transpose();
+        run(py, next)?.map(|column| column_to_python(py, &column)).transpose()
+    }
 }

@@ -1,6 +1,6 @@
 //! Trees: branches and columns.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -8,6 +8,7 @@ use pyo3::types::{PyCapsule, PyDict};
 use crate::arrow;
 use crate::column::{Column, kind};
 use crate::errors::{caught, raise, run};
+use crate::model::{Columns, Model};
 use crate::object::{Object, Origin};
 use crate::steps::Steps;
 
@@ -146,6 +147,13 @@ impl Tree {
     fn columns(&self, py: Python<'_>, ids: Vec<usize>, start: u64, stop: u64) -> PyResult<Vec<Column>> {
         let columns = run(py, || sapwood::read::columns(&self.0, &ids, start..stop))?;
         Ok(columns.into_iter().map(Column).collect())
+    }
+
+    /// Reads entries `start..stop` of a branch as columns of a type, cluster by cluster; of the tree's own branches where there is no
+    /// path.
+    fn iter_columns(&self, path: &str, model: Model, start: u64, stop: u64) -> PyResult<Columns> {
+        let columns = caught(|| self.0.iter_columns(path, model.0, start..stop)).map_err(raise)?;
+        Ok(Columns(Mutex::new(columns)))
     }
 
     /// Schema of branches under names, for Arrow.

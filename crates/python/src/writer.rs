@@ -89,8 +89,8 @@ struct Filling {
 }
 
 /// Name, kind (`numbers`, `jagged`, `counter`, `text`, `vector`), type of the numbers or nothing for strings, counter, extents or the
-/// depth of a vector, type of objects.
-type Spec = (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Vec<u32>, Option<Model>);
+/// depth of a vector, type of objects, compression where it is not that of the tree.
+type Spec = (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Vec<u32>, Option<Model>, Option<PyBackedStr>);
 
 /// Name, where the lists of each level end, memory of the values; or objects.
 type Given = (PyBackedStr, Vec<PyBuffer<i64>>, PyBuffer<u8>, Option<Objects>);
@@ -249,15 +249,13 @@ impl TreeWriter {
         room.resize(values.iter().map(|(_, _, memory, _)| memory.item_count()).sum(), 0);
         let mut free = &mut room[..];
         let mut given: Vec<(&str, Values<'_>)> = Vec::with_capacity(values.len());
-        for (index, ((name, _, memory, objects), levels)) in values.iter().zip(&levels).enumerate() {
+        let kinds: HashMap<&str, &BranchKind> =
+            writer.branches().iter().map(|spec| (&*spec.name, &spec.kind)).collect();
+        for ((name, _, memory, objects), levels) in values.iter().zip(&levels) {
             let (bytes, rest) = std::mem::take(&mut free).split_at_mut(memory.item_count());
             free = rest;
             memory.copy_to_slice(py, bytes)?;
-            // They come in the order of the branches, but for counters.
-            let specs = writer.branches();
-            let near = specs[index.min(specs.len())..].iter().find(|spec| *spec.name == **name);
-            let spec = near.or_else(|| specs.iter().find(|spec| *spec.name == **name));
-            let values = match (spec.map(|spec| &spec.kind), &levels[..]) {
+            let values = match (kinds.get(&**name), &levels[..]) {
                 _ if let Some(Objects(column)) = objects => Values::Objects(column),
                 (Some(BranchKind::Vector(..)), _) => Values::Vectors(levels, bytes),
                 (Some(BranchKind::Text), [ends]) => Values::Texts(ends, bytes),
@@ -267,7 +265,6 @@ impl TreeWriter {
             given.push((&**name, values));
         }
         let done = py.detach(|| writer.extend(&given)).map_err(raise);
-        drop(given);
         room.truncate(LARGEST_ROOM);
         room.shrink_to(LARGEST_ROOM);
         done
@@ -287,7 +284,7 @@ impl TreeWriter {
 /// Bytes of memory that are kept from step to step.
 const LARGEST_ROOM: usize = 64 << 20;
 
-/// What [`Spec`] is made from.
+/// What [`Spec`] is made from, but for the compression.
 type SpecOut<'py> = (String, &'static str, &'static str, String, Vec<u32>, Option<Bound<'py, PyAny>>);
 
 fn spec_out<'py>(py: Python<'py>, spec: &BranchSpec) -> PyResult<SpecOut<'py>> {
@@ -295,7 +292,7 @@ fn spec_out<'py>(py: Python<'py>, spec: &BranchSpec) -> PyResult<SpecOut<'py>> {
     let (kind, counter, dimensions, objects) = match &spec.kind {
         BranchKind::Numbers(_) => ("numbers", "", spec.dimensions.clone(), None),
         BranchKind::Jagged(_, counter) => ("jagged", &**counter, spec.dimensions.clone(), None),
-        BranchKind::Counter => ("counter", "", Vec::new(), None),
+        BranchKind::Counter(_) => ("counter", "", Vec::new(), None),
         BranchKind::Text => ("text", "", Vec::new(), None),
         BranchKind::Vector(_, depth) => ("vector", "", vec![*depth], None),
         BranchKind::Object(kind, level) => ("object", "", vec![*level], Some(model::to_python(py, kind)?)),
@@ -303,11 +300,16 @@ fn spec_out<'py>(py: Python<'py>, spec: &BranchSpec) -> PyResult<SpecOut<'py>> {
     Ok((spec.name.to_string(), kind, number, counter.to_owned(), dimensions, objects))
 }
 
-fn spec((name, kind, number_name, counter, dimensions, objects): &Spec) -> sapwood::Result<BranchSpec> {
+fn spec(given: &Spec) -> sapwood::Result<BranchSpec> {
+    let compression = given.6.as_deref().map(str::parse).transpose()?;
+    Ok(BranchSpec { compression, ..kind_of(given)? })
+}
+
+fn kind_of((name, kind, number_name, counter, dimensions, objects, _): &Spec) -> sapwood::Result<BranchSpec> {
     if let Some(Model(kind)) = objects {
         let split_level = dimensions.first().copied().unwrap_or(99);
         let kind = BranchKind::Object(kind.clone(), split_level);
-        return Ok(BranchSpec { name: (&**name).into(), kind, dimensions: Vec::new() });
+        return Ok(BranchSpec::new(&**name, kind));
     }
     let number = || {
         let found = Number::from_numpy_name(number_name);
@@ -316,7 +318,7 @@ fn spec((name, kind, number_name, counter, dimensions, objects): &Spec) -> sapwo
     let spec = match &**kind {
         "numbers" => BranchSpec::number(&**name, number()?),
         "jagged" => BranchSpec::jagged(&**name, number()?, &**counter),
-        "counter" => BranchSpec::counter(&**name),
+        "counter" => BranchSpec::counter_of(&**name, number()?),
         "vector" => {
             let item = if number_name.is_empty() { Item::Text } else { Item::Number(number()?) };
             return Ok(BranchSpec::vector(&**name, item, dimensions.first().copied().unwrap_or(1)));

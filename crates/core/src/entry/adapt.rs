@@ -8,7 +8,7 @@ use super::members::Scope;
 use super::source::Source;
 use crate::column::{Kind, ListOf};
 use crate::error::{Error, Result};
-use crate::write::{Class, Column, Type};
+use crate::write::{ARRAY_MEMBER, Class, Column, Type};
 
 /// Turns stored values into columns of a type.
 #[derive(Debug, Default)]
@@ -44,6 +44,13 @@ impl Adapter {
             },
             (Type::Array(to, extents), Column::Numbers(_, into)) => {
                 let (mut kind, mut rows) = (kind, rows);
+                // In a container it is an object.
+                if let Kind::Record { fields, .. } = kind
+                    && let [array] = &fields[..]
+                    && &*array.name == ARRAY_MEMBER
+                {
+                    kind = &array.kind;
+                }
                 for &extent in extents {
                     let Kind::Fixed { len, item } = kind else { return Err(differs()) };
                     if *len != extent as usize {
@@ -63,7 +70,7 @@ impl Adapter {
                 }
                 _ => Err(differs()),
             },
-            (Type::Vector(item_type), Column::Lists(ends, items)) => match kind {
+            (Type::Sequence(_, item_type), Column::Lists(ends, items)) => match kind {
                 Kind::List { offsets, item, .. } => {
                     let span = source.lists(*offsets, &rows, ends)?;
                     self.append(items, item_type, item, source, span)
@@ -88,7 +95,7 @@ impl Adapter {
                 }
                 _ => Err(differs()),
             },
-            (Type::Map(key, value), Column::Lists(ends, items)) => {
+            (Type::Mapping(_, key, value), Column::Lists(ends, items)) => {
                 let Kind::List { offsets, item, .. } = kind else { return Err(differs()) };
                 let (Kind::Record { fields, .. }, Column::Record(len, columns)) = (&**item, &mut **items) else {
                     return Err(differs());

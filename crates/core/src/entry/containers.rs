@@ -1,11 +1,12 @@
-//! Strings, lists, maps and pointers as entries.
+//! Strings, lists, sets, maps and pointers as entries.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque};
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Entry, EntryClass};
+use crate::schema::{Mapping, Sequence};
 use crate::write::{Class, Column, Type};
 
 /// Appends what a list holds, and ends it.
@@ -46,22 +47,47 @@ impl Entry for String {
     }
 }
 
-impl<T: Entry> Entry for Vec<T> {
-    fn kind() -> Type {
-        Type::vector(T::kind())
-    }
+/// Containers of items, in the order in which they give them.
+macro_rules! sequences {
+    ($($container:ident<T $(, $hasher:ident)?> $(where $bound:path)?: $kind:ident, $push:expr;)*) => {$(
+        impl<T: Entry $(+ $bound)?$(, $hasher: BuildHasher + Default)?> Entry for $container<T $(, $hasher)?> {
+            fn kind() -> Type {
+                Type::sequence(Sequence::$kind, T::kind())
+            }
 
-    fn push_to(&self, column: &mut Column) {
-        push_list(column, |items| T::push_all(self, items));
-    }
+            fn push_to(&self, column: &mut Column) {
+                let push: fn(&Self, &mut Column) = $push;
+                push_list(column, |items| push(self, items));
+            }
 
-    fn from_row(column: &Column, row: usize) -> Self {
-        list(column, row).map_or_else(Self::new, |(items, span)| T::from_rows(items, span))
-    }
+            fn from_row(column: &Column, row: usize) -> Self {
+                let items = list(column, row).map(|(items, span)| T::from_rows(items, span));
+                items.unwrap_or_default().into_iter().collect()
+            }
 
-    fn absent() -> Self {
-        Self::new()
-    }
+            fn absent() -> Self {
+                Self::default()
+            }
+        }
+    )*};
+}
+
+/// What has its order from its values.
+trait Keys: Ord + Hash {}
+
+impl<T: Ord + Hash> Keys for T {}
+
+sequences! {
+    Vec<T>: Vector, |values, items| T::push_all(values, items);
+    VecDeque<T>: Deque, |values, items| values.iter().for_each(|value| value.push_to(items));
+    LinkedList<T>: List, |values, items| values.iter().for_each(|value| value.push_to(items));
+    BTreeSet<T> where Ord: Set, |values, items| values.iter().for_each(|value| value.push_to(items));
+    // In the order of the values, so that the same set gives the same bytes.
+    HashSet<T, S> where Keys: UnorderedSet, |values, items| {
+        let mut sorted: Vec<&T> = values.iter().collect();
+        sorted.sort_unstable();
+        sorted.into_iter().for_each(|value| value.push_to(items));
+    };
 }
 
 fn push_pairs<'m, K: Entry + 'm, V: Entry + 'm>(column: &mut Column, pairs: impl Iterator<Item = (&'m K, &'m V)>) {
@@ -105,10 +131,10 @@ impl<K: Entry + Ord, V: Entry> Entry for BTreeMap<K, V> {
 
 impl<K: Entry + Ord + Hash, V: Entry, S: BuildHasher + Default> Entry for HashMap<K, V, S> {
     fn kind() -> Type {
-        Type::map(K::kind(), V::kind())
+        Type::mapping(Mapping::UnorderedMap, K::kind(), V::kind())
     }
 
-    /// In the order of the keys, as a `std::map` has them.
+    /// In the order of the keys, so that the same map gives the same bytes.
     fn push_to(&self, column: &mut Column) {
         let mut sorted: Vec<(&K, &V)> = self.iter().collect();
         sorted.sort_unstable_by(|one, other| one.0.cmp(other.0));

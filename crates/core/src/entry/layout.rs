@@ -59,9 +59,11 @@ impl Layout {
             Node::Members("".into(), finder.parts(tree.top(), &[String::new()])?)
         } else {
             let branch = tree.branch(name)?;
-            // Only a dot at its end makes the name a part of those below.
-            let prefix = if branch.name.ends_with('.') { branch.name.to_string() } else { String::new() };
-            finder.node(branch, &[prefix])?
+            // The name of a whole object is a part of those below only where it ends in a dot, that of a member always.
+            let is_part = branch.name.ends_with('.') || branch.parent.is_some();
+            let prefix = format!("{}.", branch.name.trim_end_matches('.'));
+            let prefixes: &[String] = if is_part { &[prefix, String::new()] } else { &[String::new()] };
+            finder.node(branch, prefixes)?
         };
         Ok(Self { ids: finder.ids, root })
     }
@@ -122,7 +124,9 @@ impl Finder<'_> {
             }
             let mut inner = vec![format!("{}.", branch.name.trim_end_matches('.'))];
             if is_base {
-                // Members of a base may lack its name.
+                // Members of a base may lack its name, but not that of the object that it is a base of.
+                let own = branch.name.trim_end_matches('.');
+                inner.push(own.rfind('.').and_then(|dot| own.get(..=dot)).unwrap_or_default().to_owned());
                 inner.extend(prefixes.iter().cloned());
             }
             let node = match self.node(branch, &inner) {

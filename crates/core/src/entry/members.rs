@@ -56,8 +56,8 @@ pub(super) fn all_names<'t>(kind: &'t Type, into: &mut std::collections::HashSet
             into.extend(names(member));
             all_names(&member.kind, into);
         }),
-        Type::Vector(item) => all_names(item, into),
-        Type::Map(key, value) => {
+        Type::Sequence(_, item) => all_names(item, into),
+        Type::Mapping(_, key, value) => {
             into.extend(["first", "second"]);
             all_names(key, into);
             all_names(value, into);

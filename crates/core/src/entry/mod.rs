@@ -19,13 +19,13 @@ use std::sync::Arc;
 
 use crate::write::{Class, Column, Type};
 pub use numbers::ArrayItem;
-pub use reader::Entries;
+pub use reader::{Columns, Entries};
 pub use writer::EntryWriter;
 
 /// A type whose values are entries of trees, or parts of them.
 ///
-/// Numbers, `bool`, `String`, `Vec` (`std::vector`), `BTreeMap` and `HashMap` (`std::map`), arrays of numbers, `Option` of a class (a
-/// pointer, or null) and `Box` are. Structs become classes by `#[derive(Entry)]`:
+/// Numbers, `bool`, `String`, `Vec` (`std::vector`), `VecDeque`, `LinkedList`, `BTreeSet`, `HashSet` (`unordered_set`), `BTreeMap`,
+/// `HashMap` (`unordered_map`), arrays of numbers (`std::array` in containers), `Option` of a class (a pointer, or null) and `Box` are. Structs become classes by `#[derive(Entry)]`:
 ///
 /// | attribute | of | meaning |
 /// |---|---|---|

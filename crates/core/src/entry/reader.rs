@@ -40,6 +40,40 @@ use crate::write::{Column, Type};
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub struct Entries<T> {
+    steps: Columns,
+    /// What was read, and the next row of it.
+    column: Column,
+    row: usize,
+    entry: PhantomData<fn() -> T>,
+}
+
+/// Entries as columns of a type, read cluster by cluster. Made by [`Tree::iter_columns`].
+///
+/// # Example
+///
+/// ```
+/// use std::sync::Arc;
+/// use sapwood::column::Number;
+/// use sapwood::write::{BranchSpec, Class, Column, FileWriter, TreeOptions, Type, Values, WriteOptions};
+/// # let path = std::env::temp_dir().join("sapwood-iter-columns.root");
+/// let hit = Arc::new(Class::new("Hit").member("charge", Type::Number(Number::F32)));
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// let mut hits = file.tree("hits", vec![BranchSpec::object("hit", Arc::clone(&hit), 99)], TreeOptions::default())?;
+/// let charges = Column::Numbers(4, 0.5_f32.to_ne_bytes().to_vec());
+/// hits.extend(&[("hit", Values::Objects(&Column::Record(1, vec![charges])))])?;
+/// hits.close()?;
+/// file.close()?;
+/// // What became of the class.
+/// let hit = Class::new("Hit").member("charge", Type::Number(Number::F64)).member("time", Type::Number(Number::F64));
+/// let tree = sapwood::File::open(&path)?.tree("hits")?;
+/// let column = tree.iter_columns("hit", Type::Object(Arc::new(hit)), 0..1)?.next().expect("a cluster")?;
+/// let charges = Column::Numbers(8, 0.5_f64.to_ne_bytes().to_vec());
+/// assert_eq!(column, Column::Record(1, vec![charges, Column::Numbers(8, vec![])]), "no time is stored");
+/// # std::fs::remove_file(path).ok();
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Columns {
     tree: Arc<Tree>,
     kind: Type,
     layout: Layout,
@@ -47,10 +81,6 @@ pub struct Entries<T> {
     /// Clusters that are left, the next one last, and the most entries of a step.
     clusters: Vec<Range<u64>>,
     most: u64,
-    /// What was read, and the next row of it.
-    column: Column,
-    row: usize,
-    entry: PhantomData<fn() -> T>,
 }
 
 /// Clusters that take more once inflated are read in several steps.
@@ -117,16 +147,30 @@ impl Tree {
     ///
     /// See [`Entries`].
     pub fn iter_entries<T: Entry>(self: &Arc<Self>, branch: &str) -> Result<Entries<T>> {
-        let kind = T::kind();
+        let steps = self.iter_columns(branch, T::kind(), 0..self.entries)?;
+        let column = Column::of(&steps.kind);
+        Ok(Entries { steps, column, row: 0, entry: PhantomData })
+    }
+
+    /// Reads entries of a branch as columns of a type, in steps of clusters; what a class that changed means is said at
+    /// [`read_entries`](Self::read_entries). Columns of members that the file lacks have no rows.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_entries`](Self::read_entries); what is wrong with values comes when they are read.
+    ///
+    /// # Example
+    ///
+    /// See [`Columns`].
+    pub fn iter_columns(self: &Arc<Self>, branch: &str, kind: Type, entries: Range<u64>) -> Result<Columns> {
+        kind.check()?;
         let layout = Layout::new(self, branch, &kind)?;
         let branches = layout.ids.iter().filter_map(|&id| self.branches().get(id));
         let row_bytes: u64 = branches.map(|branch| branch.tot_bytes / branch.entries.max(1) + 1).sum();
         let most = (STEP_BYTES / row_bytes.max(1)).max(1);
-        let mut clusters = self.clusters();
-        clusters.reverse();
-        let column = Column::of(&kind);
-        let tree = Arc::clone(self);
-        Ok(Entries { tree, kind, layout, branch: branch.into(), clusters, most, column, row: 0, entry: PhantomData })
+        let within = |cluster: Range<u64>| cluster.start.max(entries.start)..cluster.end.min(entries.end);
+        let clusters = self.clusters().into_iter().rev().map(within).filter(|cluster| !cluster.is_empty()).collect();
+        Ok(Columns { tree: Arc::clone(self), kind, layout, branch: branch.into(), clusters, most })
     }
 }
 
@@ -145,21 +189,32 @@ fn read(tree: &Tree, layout: &Layout, kind: &Type, branch: &str, entries: Range<
     Ok(column)
 }
 
+impl Iterator for Columns {
+    type Item = Result<Column>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let cluster = self.clusters.pop()?;
+        let end = cluster.end.min(cluster.start.saturating_add(self.most));
+        if end < cluster.end {
+            self.clusters.push(end..cluster.end);
+        }
+        let column = read(&self.tree, &self.layout, &self.kind, &self.branch, cluster.start..end);
+        if column.is_err() {
+            self.clusters.clear();
+        }
+        Some(column)
+    }
+}
+
 impl<T: Entry> Iterator for Entries<T> {
     type Item = Result<T>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.row >= self.column.len() {
-            let cluster = self.clusters.pop()?;
-            let end = cluster.end.min(cluster.start.saturating_add(self.most));
-            if end < cluster.end {
-                self.clusters.push(end..cluster.end);
-            }
-            match read(&self.tree, &self.layout, &self.kind, &self.branch, cluster.start..end) {
+            match self.steps.next()? {
                 Ok(column) => (self.column, self.row) = (column, 0),
                 Err(error) => {
-                    self.clusters.clear();
-                    self.column = Column::of(&self.kind);
+                    self.column = Column::of(&self.steps.kind);
                     return Some(Err(error));
                 }
             }
@@ -171,6 +226,6 @@ impl<T: Entry> Iterator for Entries<T> {
 
 impl<T> fmt::Debug for Entries<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entries").field("tree", &self.tree).field("branch", &self.branch).finish_non_exhaustive()
+        f.debug_struct("Entries").field("steps", &self.steps).finish_non_exhaustive()
     }
 }

@@ -30,6 +30,83 @@ pub enum Mapping {
     UnorderedMultiMap,
 }
 
+/// What C++ and ROOT know of a container.
+struct Known<T> {
+    kind: T,
+    /// Its name in its namespace.
+    name: &'static str,
+    /// `ROOT::ESTLType`, `fSTLtype` of a member.
+    stl_type: i32,
+    /// Bytes of an object in memory, as GCC has them.
+    bytes: i32,
+}
+
+const fn known<T>(kind: T, name: &'static str, stl_type: i32, bytes: i32) -> Known<T> {
+    Known { kind, name, stl_type, bytes }
+}
+
+const SEQUENCES: [Known<Sequence>; 9] = [
+    known(Sequence::Vector, "vector", 1, 24),
+    known(Sequence::List, "list", 2, 24),
+    known(Sequence::Deque, "deque", 3, 80),
+    known(Sequence::ForwardList, "forward_list", 9, 8),
+    known(Sequence::Set, "set", 6, 48),
+    known(Sequence::MultiSet, "multiset", 7, 48),
+    known(Sequence::UnorderedSet, "unordered_set", 10, 56),
+    known(Sequence::UnorderedMultiSet, "unordered_multiset", 11, 56),
+    // Its size depends on its items: those that are few stand in it.
+    known(Sequence::RVec, "RVec", 14, 0),
+];
+
+const MAPPINGS: [Known<Mapping>; 4] = [
+    known(Mapping::Map, "map", 4, 48),
+    known(Mapping::MultiMap, "multimap", 5, 48),
+    known(Mapping::UnorderedMap, "unordered_map", 12, 56),
+    known(Mapping::UnorderedMultiMap, "unordered_multimap", 13, 56),
+];
+
+macro_rules! containers {
+    ($($type:ident: $table:ident, $first:literal;)*) => {$(
+        impl $type {
+            /// The container of a name without namespace.
+            ///
+            /// # Example
+            ///
+            /// ```
+            #[doc = concat!("use sapwood::schema::", stringify!($type), ";")]
+            #[doc = concat!("assert_eq!(", stringify!($type), "::from_name(\"", $first, "\").map(|kind| kind.name()), Some(\"", $first, "\"));")]
+            /// ```
+            pub fn from_name(name: &str) -> Option<Self> {
+                $table.iter().find(|known| known.name == name).map(|known| known.kind)
+            }
+
+            /// Its name without namespace.
+            pub fn name(self) -> &'static str {
+                self.known().map_or("", |known| known.name)
+            }
+
+            /// `ROOT::ESTLType`.
+            pub(crate) fn stl_type(self) -> i32 {
+                self.known().map_or(0, |known| known.stl_type)
+            }
+
+            /// Bytes of an object in memory.
+            pub(crate) fn bytes(self) -> i32 {
+                self.known().map_or(0, |known| known.bytes)
+            }
+
+            fn known(self) -> Option<&'static Known<Self>> {
+                $table.iter().find(|known| known.kind == self)
+            }
+        }
+    )*};
+}
+
+containers! {
+    Sequence: SEQUENCES, "deque";
+    Mapping: MAPPINGS, "unordered_map";
+}
+
 /// A parsed C++ type.
 ///
 /// # Example
@@ -145,26 +222,18 @@ fn parse(name: &str, depth: u32) -> Result<TypeName> {
         Some(text) => parse(text, depth - 1).map(Box::new),
         None => Err(Error::malformed("a template lacks an argument")),
     };
-    let sequence = |kind| Ok(TypeName::Sequence(kind, argument(0)?));
-    let mapping = |kind| Ok(TypeName::Mapping(kind, argument(0)?, argument(1)?));
     let count = |index: usize| {
         let digits = arguments.get(index).map(|text| text.trim().trim_end_matches(|c: char| c.is_ascii_alphabetic()));
         digits.and_then(|text| text.parse::<usize>().ok()).ok_or_else(|| Error::malformed("a template lacks a number"))
     };
-    match &bare[..open] {
-        "vector" => sequence(Sequence::Vector),
-        "list" => sequence(Sequence::List),
-        "deque" => sequence(Sequence::Deque),
-        "forward_list" => sequence(Sequence::ForwardList),
-        "set" => sequence(Sequence::Set),
-        "multiset" => sequence(Sequence::MultiSet),
-        "unordered_set" => sequence(Sequence::UnorderedSet),
-        "unordered_multiset" => sequence(Sequence::UnorderedMultiSet),
-        "RVec" => sequence(Sequence::RVec),
-        "map" => mapping(Mapping::Map),
-        "multimap" => mapping(Mapping::MultiMap),
-        "unordered_map" => mapping(Mapping::UnorderedMap),
-        "unordered_multimap" => mapping(Mapping::UnorderedMultiMap),
+    let template = &bare[..open];
+    if let Some(kind) = Sequence::from_name(template) {
+        return Ok(TypeName::Sequence(kind, argument(0)?));
+    }
+    if let Some(kind) = Mapping::from_name(template) {
+        return Ok(TypeName::Mapping(kind, argument(0)?, argument(1)?));
+    }
+    match template {
         "pair" => Ok(TypeName::Pair(argument(0)?, argument(1)?)),
         "bitset" => Ok(TypeName::Bitset(count(0)?)),
         "array" => Ok(TypeName::Array(argument(0)?, count(1)?)),
@@ -233,29 +302,9 @@ impl fmt::Display for TypeName {
             Self::Number(Prim::Float16(_)) => f.write_str("Float16_t"),
             Self::StdString => f.write_str("std::string"),
             Self::TString => f.write_str("TString"),
-            Self::Sequence(kind, item) => {
-                let name = match kind {
-                    Sequence::Vector => "vector",
-                    Sequence::List => "list",
-                    Sequence::Deque => "deque",
-                    Sequence::ForwardList => "forward_list",
-                    Sequence::Set => "set",
-                    Sequence::MultiSet => "multiset",
-                    Sequence::UnorderedSet => "unordered_set",
-                    Sequence::UnorderedMultiSet => "unordered_multiset",
-                    Sequence::RVec => return write!(f, "ROOT::VecOps::RVec<{item}>"),
-                };
-                write!(f, "std::{name}<{item}>")
-            }
-            Self::Mapping(kind, key, value) => {
-                let name = match kind {
-                    Mapping::Map => "map",
-                    Mapping::MultiMap => "multimap",
-                    Mapping::UnorderedMap => "unordered_map",
-                    Mapping::UnorderedMultiMap => "unordered_multimap",
-                };
-                write!(f, "std::{name}<{key}, {value}>")
-            }
+            Self::Sequence(Sequence::RVec, item) => write!(f, "ROOT::VecOps::RVec<{item}>"),
+            Self::Sequence(kind, item) => write!(f, "std::{}<{item}>", kind.name()),
+            Self::Mapping(kind, key, value) => write!(f, "std::{}<{key}, {value}>", kind.name()),
             Self::Pair(first, second) => write!(f, "std::pair<{first}, {second}>"),
             Self::Bitset(bits) => write!(f, "std::bitset<{bits}>"),
             Self::Array(item, len) => write!(f, "std::array<{item}, {len}>"),

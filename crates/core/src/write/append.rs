@@ -47,11 +47,14 @@ impl FileWriter {
     /// ```
     pub fn append(&mut self, path: &str, options: TreeOptions) -> Result<TreeWriter> {
         let (file, key, tree) = self.tree_before(path)?;
-        let specs = specs(&tree).map_err(|error| file.name(error).in_object(path))?;
+        let mut specs = specs(&tree).map_err(|error| file.name(error).in_object(path))?;
+        if options.compression.is_none() {
+            let branches = tree.top().iter().filter_map(|&id| tree.branches().get(id));
+            for (spec, branch) in specs.iter_mut().zip(branches) {
+                spec.compression = Compression::from_root(branch.compress);
+            }
+        }
         let baskets = baskets(&tree).map_err(|error| file.name(error).in_object(path))?;
-        let first = tree.branches().iter().find(|branch| branch.has_data());
-        let compression = options.compression.or_else(|| Compression::from_root(first?.compress));
-        let options = TreeOptions { compression: Some(compression.unwrap_or(self.shared.compression)), ..options };
         // Entries go on in clusters of the size that the last ones have.
         let auto_flush = if tree.auto_flush > 0 { Every::Entries(tree.auto_flush as u64) } else { options.auto_flush };
         let options = TreeOptions { auto_flush, ..options };
@@ -231,10 +234,7 @@ fn spec(tree: &Tree, branch: &Branch) -> Result<BranchSpec> {
             let counter = tree.branches().get(counter).map(|counter| Arc::clone(&counter.name));
             BranchSpec::jagged(name(), number, counter.unwrap_or_default())
         }
-        None if counts() && number == Number::I32 => BranchSpec::counter(name()),
-        None if counts() => {
-            return Err(Error::unsupported(format!("a branch of {number} that counts others cannot be written")));
-        }
+        None if counts() => BranchSpec::counter_of(name(), number),
         None => BranchSpec::number(name(), number),
     };
     Ok(spec.with_dimensions(dimensions))
@@ -326,15 +326,19 @@ fn member(registry: &Registry, element: &Element, depth: u32) -> Result<Member> 
 }
 
 fn of_name(registry: &Registry, name: &TypeName, depth: u32) -> Result<Type> {
-    use crate::schema::Mapping;
     Ok(match name {
         TypeName::Number(Prim::Plain(number)) => Type::Number(*number),
         TypeName::StdString => Type::Text,
-        TypeName::Sequence(Sequence::Vector, item) => Type::vector(of_name(registry, item, depth + 1)?),
-        TypeName::Mapping(Mapping::Map, key, value) => {
-            Type::map(of_name(registry, key, depth + 1)?, of_name(registry, value, depth + 1)?)
+        TypeName::Sequence(kind, item) => Type::sequence(*kind, of_name(registry, item, depth + 1)?),
+        TypeName::Mapping(kind, key, value) => {
+            Type::mapping(*kind, of_name(registry, key, depth + 1)?, of_name(registry, value, depth + 1)?)
         }
         TypeName::Class(class) => Type::Object(class_of(registry, (class, None, None), depth + 1)?),
+        TypeName::Pointer(class) => Type::Pointer(class_of(registry, (&class.to_string(), None, None), depth + 1)?),
+        TypeName::Array(item, len) => match (&**item, u32::try_from(*len)) {
+            (TypeName::Number(Prim::Plain(number)), Ok(len)) => Type::Array(*number, vec![len]),
+            _ => return Err(Error::unsupported(format!("members of type {name} cannot be written"))),
+        },
         other => return Err(Error::unsupported(format!("members of type {other} cannot be written"))),
     })
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::column::Column;
 use super::model::{Class, Type, cpp_name};
+use crate::codec::Compression;
 use crate::column::Number;
 use crate::error::{Error, Result};
 
@@ -25,6 +26,8 @@ pub struct BranchSpec {
     pub kind: BranchKind,
     /// Extents of an array that each entry, or each item of a list, is.
     pub dimensions: Vec<u32>,
+    /// Compression of its baskets, and of those of its sub-branches; none for the tree's.
+    pub compression: Option<Compression>,
 }
 
 /// What a branch holds.
@@ -34,8 +37,8 @@ pub enum BranchKind {
     Numbers(Number),
     /// A list of numbers an entry, whose length another branch holds.
     Jagged(Number, Arc<str>),
-    /// Lengths of lists. The branch is filled from the first list that it counts.
-    Counter,
+    /// Lengths of lists, as whole numbers. The branch is filled from the first list that it counts.
+    Counter(Number),
     /// A string an entry.
     Text,
     /// A `std::vector` an entry, of vectors to this depth (1: of items).
@@ -71,35 +74,52 @@ pub enum Values<'a> {
 }
 
 impl BranchSpec {
+    /// A branch, compressed as its tree is.
+    pub fn new(name: impl Into<Arc<str>>, kind: BranchKind) -> Self {
+        Self { name: name.into(), kind, dimensions: Vec::new(), compression: None }
+    }
+
     /// One number an entry.
     pub fn number(name: impl Into<Arc<str>>, number: Number) -> Self {
-        Self { name: name.into(), kind: BranchKind::Numbers(number), dimensions: Vec::new() }
+        Self::new(name, BranchKind::Numbers(number))
     }
 
     /// A list of numbers an entry, counted by branch `counter`.
     pub fn jagged(name: impl Into<Arc<str>>, number: Number, counter: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), kind: BranchKind::Jagged(number, counter.into()), dimensions: Vec::new() }
+        Self::new(name, BranchKind::Jagged(number, counter.into()))
     }
 
-    /// The lengths of lists.
+    /// The lengths of lists, as `int`.
     pub fn counter(name: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), kind: BranchKind::Counter, dimensions: Vec::new() }
+        Self::counter_of(name, Number::I32)
+    }
+
+    /// The lengths of lists, as other whole numbers.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::write::BranchSpec;
+    /// assert_eq!(BranchSpec::counter_of("nMuon", Number::U32).title(), "nMuon/i");
+    /// ```
+    pub fn counter_of(name: impl Into<Arc<str>>, number: Number) -> Self {
+        Self::new(name, BranchKind::Counter(number))
     }
 
     /// A string an entry.
     pub fn text(name: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), kind: BranchKind::Text, dimensions: Vec::new() }
+        Self::new(name, BranchKind::Text)
     }
 
     /// A `std::vector` an entry: of items where `depth` is 1, of vectors of items where it is 2, and so on.
     pub fn vector(name: impl Into<Arc<str>>, item: Item, depth: u32) -> Self {
-        Self { name: name.into(), kind: BranchKind::Vector(item, depth), dimensions: Vec::new() }
+        Self::new(name, BranchKind::Vector(item, depth))
     }
 
     /// An object an entry, split down to a level: 99 for all that can be, as ROOT does, 0 for none.
     pub fn object(name: impl Into<Arc<str>>, class: Arc<Class>, split_level: u32) -> Self {
-        let kind = BranchKind::Object(Type::Object(class), split_level);
-        Self { name: name.into(), kind, dimensions: Vec::new() }
+        Self::new(name, BranchKind::Object(Type::Object(class), split_level))
     }
 
     /// The same, each entry or item an array of these extents.
@@ -109,12 +129,28 @@ impl BranchSpec {
         self
     }
 
+    /// The same, compressed in its own way.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::write::BranchSpec;
+    /// let x = BranchSpec::number("x", Number::F64).with_compression("lzma:6".parse()?);
+    /// assert_eq!(x.compression.map(|compression| compression.to_root()), Some(206));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_compression(mut self, compression: Compression) -> Self {
+        self.compression = Some(compression);
+        self
+    }
+
     /// Type of its numbers; none for strings.
     pub fn number_type(&self) -> Option<Number> {
         match self.kind {
-            BranchKind::Numbers(number) | BranchKind::Jagged(number, _) => Some(number),
+            BranchKind::Numbers(number) | BranchKind::Jagged(number, _) | BranchKind::Counter(number) => Some(number),
             BranchKind::Vector(Item::Number(number), _) => Some(number),
-            BranchKind::Counter => Some(Number::I32),
             BranchKind::Text | BranchKind::Vector(Item::Text, _) | BranchKind::Object(..) => None,
         }
     }
@@ -200,6 +236,11 @@ impl BranchSpec {
         {
             return wrong("is a vector of an impossible depth, or of arrays");
         }
+        if let BranchKind::Counter(number) = self.kind
+            && (most_items(number).is_none() || !self.dimensions.is_empty())
+        {
+            return wrong("cannot count: it does not hold one whole number an entry");
+        }
         if self.dimensions.contains(&0) {
             return wrong("has an extent of 0");
         }
@@ -218,7 +259,7 @@ impl<'a> Values<'a> {
         let wrong = |what: String| Err(error(&what));
         let width = spec.width();
         match (self, &spec.kind) {
-            (Self::Numbers(bytes), BranchKind::Numbers(_) | BranchKind::Counter) => {
+            (Self::Numbers(bytes), BranchKind::Numbers(_) | BranchKind::Counter(_)) => {
                 if bytes.len() % width != 0 {
                     return wrong(format!("was given {} bytes, and an entry has {width}", bytes.len()));
                 }
@@ -259,6 +300,19 @@ impl<'a> Values<'a> {
             _ => wrong("was given values of another kind".to_owned()),
         }
     }
+}
+
+/// The most items that a counter of a type can count; none for what cannot count.
+pub(super) fn most_items(number: Number) -> Option<u64> {
+    Some(match number {
+        Number::Bool | Number::F32 | Number::F64 => return None,
+        Number::I8 => i8::MAX as u64,
+        Number::U8 => u8::MAX.into(),
+        Number::I16 => i16::MAX as u64,
+        Number::U16 => u16::MAX.into(),
+        // Entries have no more in any branch.
+        Number::I32 | Number::U32 | Number::I64 | Number::U64 => i32::MAX as u64,
+    })
 }
 
 fn check_ends(ends: &[i64], items: usize) -> Result<(), &'static str> {

@@ -37,8 +37,8 @@ impl Column {
             Type::Number(number) => Self::Numbers(number.bytes(), Vec::new()),
             Type::Array(number, extents) => Self::Numbers(width(*number, extents), Vec::new()),
             Type::Text | Type::RootText => Self::lists(Self::Numbers(1, Vec::new())),
-            Type::Vector(item) => Self::lists(Self::of(item)),
-            Type::Map(key, value) => Self::lists(Self::of(&Type::Object(Arc::new(pair(key, value))))),
+            Type::Sequence(_, item) => Self::lists(Self::of(item)),
+            Type::Mapping(_, key, value) => Self::lists(Self::of(&Type::Object(Arc::new(pair(key, value))))),
             Type::Pointer(class) => Self::lists(Self::of(&Type::Object(Arc::clone(class)))),
             Type::Object(class) => Self::Record(0, class.members.iter().map(|member| Self::of(&member.kind)).collect()),
         }
@@ -90,7 +90,7 @@ impl Column {
                 }
                 _ => wrong("are given as something else"),
             },
-            Type::Text | Type::RootText | Type::Vector(_) | Type::Map(..) | Type::Pointer(_) => {
+            Type::Text | Type::RootText | Type::Sequence(..) | Type::Mapping(..) | Type::Pointer(_) => {
                 let Self::Lists(ends, items) = self else { return wrong("are given as something else") };
                 let ordered = ends.is_sorted() && ends.last().copied().unwrap_or(0) == items.len() as u64;
                 let most = if matches!(kind, Type::Pointer(_)) { 1 } else { i32::MAX as u64 };
@@ -104,8 +104,8 @@ impl Column {
                         Self::Numbers(1, _) => Ok(()),
                         _ => wrong("are given as something else"),
                     },
-                    Type::Vector(item) => items.check(item),
-                    Type::Map(key, value) => items.check(&Type::Object(Arc::new(pair(key, value)))),
+                    Type::Sequence(_, item) => items.check(item),
+                    Type::Mapping(_, key, value) => items.check(&Type::Object(Arc::new(pair(key, value)))),
                     Type::Pointer(class) => items.check(&Type::Object(Arc::clone(class))),
                     _ => Ok(()),
                 }

@@ -37,6 +37,7 @@ pub use branch::{BranchKind, BranchSpec, Item, Values};
 pub use clustering::Every;
 pub use column::Column;
 pub use file::{FileWriter, WriteOptions};
+pub(crate) use model::ARRAY_MEMBER;
 pub use model::{Class, Member, Type};
 pub use recover::{Recovered, recover};
 pub use remake::{Remade, Remake};

@@ -2,11 +2,12 @@
 //!
 //! Format page: `docs/format/streamerinfo.md`. Source: `TStreamerInfo::Build`, `TClass::GetCheckSum`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::column::Number;
 use crate::error::{Error, Result};
-use crate::schema::{Detail, Element, StreamerInfo};
+use crate::schema::{Detail, Element, Mapping, Sequence, StreamerInfo};
 
 /// The type of a value, as C++ would declare it.
 ///
@@ -28,10 +29,10 @@ pub enum Type {
     Text,
     /// `TString`.
     RootText,
-    /// `std::vector`.
-    Vector(Arc<Type>),
-    /// `std::map`, of unique keys in order.
-    Map(Arc<Type>, Arc<Type>),
+    /// `std::vector`, `std::set` and their kin.
+    Sequence(Sequence, Arc<Type>),
+    /// `std::map` and its kin.
+    Mapping(Mapping, Arc<Type>, Arc<Type>),
     /// An object of a class.
     Object(Arc<Class>),
     /// A pointer to an object, or null.
@@ -83,12 +84,40 @@ impl PartialEq for Member {
 impl Type {
     /// A `std::vector` of items.
     pub fn vector(item: Self) -> Self {
-        Self::Vector(Arc::new(item))
+        Self::sequence(Sequence::Vector, item)
+    }
+
+    /// A container of items.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::schema::Sequence;
+    /// use sapwood::write::Type;
+    /// assert_eq!(Type::sequence(Sequence::Set, Type::Text).name(), "set<string>");
+    /// ```
+    pub fn sequence(kind: Sequence, item: Self) -> Self {
+        Self::Sequence(kind, Arc::new(item))
     }
 
     /// A `std::map`.
     pub fn map(key: Self, value: Self) -> Self {
-        Self::Map(Arc::new(key), Arc::new(value))
+        Self::mapping(Mapping::Map, key, value)
+    }
+
+    /// A container of pairs.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::schema::Mapping;
+    /// use sapwood::write::Type;
+    /// let places = Type::mapping(Mapping::UnorderedMap, Type::Text, Type::Number(Number::I32));
+    /// assert_eq!(places.name(), "unordered_map<string,int>");
+    /// ```
+    pub fn mapping(kind: Mapping, key: Self, value: Self) -> Self {
+        Self::Mapping(kind, Arc::new(key), Arc::new(value))
     }
 
     /// Its name in C++, as ROOT spells it.
@@ -98,21 +127,29 @@ impl Type {
             Self::Number(number) | Self::Array(number, _) => cpp_name(*number).to_owned(),
             Self::Text => "string".to_owned(),
             Self::RootText => "TString".to_owned(),
-            Self::Vector(item) => closed(format!("vector<{}", item.name())),
-            Self::Map(key, value) => closed(format!("map<{},{}", key.name(), value.name())),
+            Self::Sequence(kind, item) => closed(format!("{}<{}", kind.name(), item.item().name())),
+            Self::Mapping(kind, key, value) => closed(format!("{}<{},{}", kind.name(), key.name(), value.name())),
             Self::Object(class) => class.name.to_string(),
             Self::Pointer(class) => format!("{}*", class.name),
+        }
+    }
+
+    /// What it is as an item of a container: there C++ has no arrays but those that are objects.
+    fn item(&self) -> Cow<'_, Self> {
+        match self {
+            Self::Array(number, extents) => Cow::Owned(Self::Object(Arc::new(array(*number, extents)))),
+            other => Cow::Borrowed(other),
         }
     }
 
     /// The class whose members are the columns of a collection's items; none where they are no objects.
     pub(super) fn item_class(&self) -> Option<Arc<Class>> {
         match self {
-            Self::Vector(item) => match &**item {
+            Self::Sequence(_, item) => match &**item {
                 Self::Object(class) => Some(Arc::clone(class)),
                 _ => None,
             },
-            Self::Map(key, value) => Some(Arc::new(pair(key, value))),
+            Self::Mapping(_, key, value) => Some(Arc::new(pair(key, value))),
             _ => None,
         }
     }
@@ -126,8 +163,8 @@ impl Type {
                     found.push(Arc::clone(class));
                 }
             }
-            Self::Vector(item) => item.classes(found),
-            Self::Map(key, value) => Self::Object(Arc::new(pair(key, value))).classes(found),
+            Self::Sequence(_, item) => item.item().classes(found),
+            Self::Mapping(_, key, value) => Self::Object(Arc::new(pair(key, value))).classes(found),
             Self::Number(_) | Self::Array(..) | Self::Text | Self::RootText => {}
         }
     }
@@ -138,7 +175,7 @@ impl Type {
         match self {
             Self::Number(number) => code(*number),
             Self::Array(number, _) => code(*number) + 20,
-            Self::Text | Self::Vector(_) | Self::Map(..) => COLLECTION,
+            Self::Text | Self::Sequence(..) | Self::Mapping(..) => COLLECTION,
             Self::RootText => 65,
             Self::Object(_) => 62,
             Self::Pointer(_) => 69,
@@ -146,7 +183,7 @@ impl Type {
     }
 
     /// Refuses what C++ or ROOT cannot hold.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         self.check_in(&mut Vec::new())
     }
 
@@ -160,14 +197,27 @@ impl Type {
                 }
                 Ok(())
             }
-            Self::Vector(item) => match &**item {
-                Self::Array(..) | Self::Pointer(_) => {
-                    Err(Error::unsupported(format!("{}: vectors of arrays or pointers cannot be written", self.name())))
+            Self::Sequence(Sequence::RVec, _) => Err(Error::unsupported(format!("{} cannot be written", self.name()))),
+            Self::Sequence(kind, item) => {
+                let has_order = !matches!(
+                    kind,
+                    Sequence::Set | Sequence::MultiSet | Sequence::UnorderedSet | Sequence::UnorderedMultiSet
+                );
+                match &**item {
+                    // ROOT itself keeps the first row of these only.
+                    Self::Array(_, extents) if extents.len() > 1 => Err(Error::unsupported(format!(
+                        "{}: arrays of arrays in containers cannot be written",
+                        self.name()
+                    ))),
+                    Self::Array(..) | Self::Pointer(_) if !has_order => Err(Error::unsupported(format!(
+                        "{}: sets of arrays or pointers cannot be written",
+                        self.name()
+                    ))),
+                    item => item.check_in(within),
                 }
-                item => item.check_in(within),
-            },
-            Self::Map(key, value) => match (&**key, &**value) {
-                (Self::Number(_) | Self::Text, Self::Array(..) | Self::Pointer(_)) | (Self::Map(..), _) => {
+            }
+            Self::Mapping(_, key, value) => match (&**key, &**value) {
+                (Self::Number(_) | Self::Text, Self::Array(..) | Self::Pointer(_)) => {
                     Err(Error::unsupported(format!("{} cannot be written", self.name())))
                 }
                 (Self::Number(_) | Self::Text, value) => value.check_in(within),
@@ -288,6 +338,16 @@ pub(super) fn pair(key: &Type, value: &Type) -> Class {
     Class::new(name).member("first", key.clone()).member("second", value.clone())
 }
 
+/// The class of an array as an item of a container: `std::array`.
+fn array(number: Number, extents: &[u32]) -> Class {
+    let length: u32 = extents.iter().fold(1, |length, &extent| length.saturating_mul(extent));
+    let name = format!("array<{},{length}>", cpp_name(number));
+    Class::new(name).member(ARRAY_MEMBER, Type::Array(number, vec![length]))
+}
+
+/// The only member of `std::array`, as GCC has it.
+pub(crate) const ARRAY_MEMBER: &str = "_M_elems";
+
 fn element(member: &Member) -> Element {
     const FOREIGN: i32 = -1;
     let base = Element {
@@ -319,14 +379,15 @@ fn element(member: &Member) -> Element {
         }
         Type::RootText => Element { class: "TStreamerString", size: 24, ..base },
         Type::Text => Element { class: "TStreamerSTLstring", detail: Detail::StlString, code: 500, size: 32, ..base },
-        Type::Vector(item) => {
+        Type::Sequence(kind, item) => {
             let item_code = match &**item {
                 Type::Number(number) => code(*number),
+                Type::Pointer(_) => 63,
                 _ => 61,
             };
-            Element { size: 24, ..stl(1, item_code) }
+            Element { size: kind.bytes(), ..stl(kind.stl_type(), item_code) }
         }
-        Type::Map(..) => Element { size: 48, ..stl(4, 61) },
+        Type::Mapping(kind, ..) => Element { size: kind.bytes(), ..stl(kind.stl_type(), 61) },
         Type::Object(class) if member.is_base => Element {
             class: "TStreamerBase",
             detail: Detail::Base { version: class.version.map_or(FOREIGN, i32::from) },
@@ -430,6 +491,7 @@ mod tests {
             .member("vv", Type::vector(Type::vector(number(Number::F64))));
         assert_eq!(event.checksum(), 2_778_764_303);
         assert_eq!(pair(&number(Number::I32), &number(Number::F64)).checksum(), 3_270_786_586);
+        assert_eq!(array(Number::F32, &[3]).checksum(), 1_882_069_520);
         Type::Object(Arc::new(event)).check().unwrap();
     }
 

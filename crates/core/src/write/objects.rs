@@ -158,6 +158,10 @@ impl Fill<'_> {
             (Kind::Record { fields, .. }, Column::Record(_, columns)) if fields.len() == columns.len() => {
                 fields.iter().zip(columns).try_for_each(|(field, column)| self.rows(&field.kind, column, rows))
             }
+            // An array that is an object, in a container.
+            (Kind::Record { fields, .. }, Column::Numbers(..)) if let [array] = &fields[..] => {
+                self.rows(&array.kind, column, rows)
+            }
             (Kind::Pointer { buffer, class }, Column::Lists(ends, items)) => {
                 for row in rows.clone() {
                     let id = match Column::span(ends, &(row..row + 1)) {

@@ -13,9 +13,9 @@ use crate::wire::Writer;
 /// Largest count, or bytes of the longest string.
 pub(super) fn most(spec: &BranchSpec, pending: &Pending, rows: &Range<usize>) -> u64 {
     match &spec.kind {
-        BranchKind::Counter => {
-            let counts = pending.values().as_chunks::<4>().0.get(rows.clone()).unwrap_or(&[]);
-            counts.iter().map(|count| i32::from_ne_bytes(*count)).max().unwrap_or(0).max(0) as u64
+        BranchKind::Counter(number) => {
+            let counts = pending.values().chunks_exact(number.bytes()).skip(rows.start).take(rows.len());
+            counts.map(|count| number.whole(count)).max().unwrap_or(0).max(0) as u64
         }
         BranchKind::Text => rows.clone().map(|row| pending.span(&(row..row + 1)).len() as u64).max().unwrap_or(0),
         _ => 0,
@@ -34,7 +34,7 @@ pub(super) fn payload(
     let (span, number) = match (&spec.kind, spec.number_type()) {
         (BranchKind::Vector(..), _) => return vectors(spec, pending, rows, keylen, into),
         (_, None) => return texts(pending, rows, keylen, into),
-        (BranchKind::Numbers(_) | BranchKind::Counter, Some(number)) => (rows.clone(), number),
+        (BranchKind::Numbers(_) | BranchKind::Counter(_), Some(number)) => (rows.clone(), number),
         (_, Some(number)) => (pending.span(rows), number),
     };
     let from = &pending.values()[span.start * width..span.end * width];

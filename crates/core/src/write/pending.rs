@@ -83,11 +83,17 @@ impl Pending {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Adds the lengths of lists.
-    pub(super) fn append_lengths(&mut self, ends: &[i64]) {
+    /// Adds the lengths of lists, as whole numbers of so many bytes.
+    pub(super) fn append_lengths(&mut self, ends: &[i64], width: usize) {
         let mut before = 0;
         for &end in ends {
-            self.bytes.extend_from_slice(&((end - before) as i32).to_ne_bytes());
+            let length = end - before;
+            match width {
+                1 => self.bytes.extend_from_slice(&(length as u8).to_ne_bytes()),
+                2 => self.bytes.extend_from_slice(&(length as u16).to_ne_bytes()),
+                4 => self.bytes.extend_from_slice(&(length as u32).to_ne_bytes()),
+                _ => self.bytes.extend_from_slice(&length.to_ne_bytes()),
+            }
             before = end;
         }
     }

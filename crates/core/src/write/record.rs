@@ -165,7 +165,7 @@ fn branch(
     }
     firsts.resize(slots, 0);
     let (title, varies) = match (&branch.what, branch.what.split()) {
-        (What::Plain(spec), _) => (spec.title(), !matches!(spec.kind, BranchKind::Numbers(_) | BranchKind::Counter)),
+        (What::Plain(spec), _) => (spec.title(), !matches!(spec.kind, BranchKind::Numbers(_) | BranchKind::Counter(_))),
         (_, Some(split)) => (split.title.clone(), split.single().is_none()),
         _ => (String::new(), false),
     };
@@ -259,10 +259,10 @@ fn leaf(spec: &BranchSpec, most: u64, leaves: &HashMap<&str, Arc<Draft>>) -> Dra
         .with("fTitle", &*spec.leaf_title())
         .with("fLen", len)
         .with("fLenType", len_type)
-        .with("fIsRange", *kind == BranchKind::Counter)
+        .with("fIsRange", matches!(kind, BranchKind::Counter(_)))
         .with("fIsUnsigned", number.is_some_and(|number| number.is_unsigned()));
     match kind {
-        BranchKind::Counter => draft.with("fMaximum", most as i64),
+        BranchKind::Counter(_) => draft.with("fMaximum", most as i64),
         BranchKind::Text => draft.with("fMinimum", 0).with("fMaximum", most as i64 + 1),
         BranchKind::Jagged(_, counter) => match leaves.get(&**counter) {
             Some(counter) => draft.with("fLeafCount", Arc::clone(counter)),

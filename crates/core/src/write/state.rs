@@ -129,7 +129,7 @@ impl TreeState {
             if !names.insert(&spec.name) {
                 return Err(Error::new(ErrorKind::Exists, format!("two branches have the name {:?}", spec.name)));
             }
-            if spec.kind == BranchKind::Counter {
+            if matches!(spec.kind, BranchKind::Counter(_)) {
                 counters.insert(&spec.name);
             }
             if let BranchKind::Jagged(_, counter) = &spec.kind
@@ -141,17 +141,18 @@ impl TreeState {
             }
         }
         let (mut all, mut plans): (Vec<BranchState>, Vec<Arc<Plan>>) = (Vec::new(), Vec::new());
-        let state =
-            |name: &Arc<str>, what: What, value: usize| BranchState::new(Arc::clone(name), what, value, compression);
+        let state = |name: &Arc<str>, what: What, value: usize, own: Option<Compression>| {
+            BranchState::new(Arc::clone(name), what, value, own.unwrap_or(compression))
+        };
         for (value, spec) in branches.iter().enumerate() {
             let BranchKind::Object(kind, split_level) = &spec.kind else {
-                all.push(state(&spec.name, What::Plain(spec.clone()), value));
+                all.push(state(&spec.name, What::Plain(spec.clone()), value, spec.compression));
                 continue;
             };
             let plan = Arc::new(Plan::new(&spec.name, kind, *split_level, options.member_wise)?);
             let first = all.len();
             for (index, split) in plan.branches.iter().enumerate() {
-                all.push(state(&split.name, What::Split(Arc::clone(&plan), index, first), value));
+                all.push(state(&split.name, What::Split(Arc::clone(&plan), index, first), value, spec.compression));
             }
             plans.push(plan);
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::branch::{BranchKind, BranchSpec, Values};
+use super::branch::{BranchKind, BranchSpec, Values, most_items};
 use super::clustering::{Clustering, Every, Next, Waiting};
 use super::commit::{Cluster, Committer};
 use super::flight::Flight;
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 pub struct TreeOptions {
     /// `fTitle`.
     pub title: Arc<str>,
-    /// Compression of its baskets; none for the file's.
+    /// Compression of its baskets, but for branches that have their own; none for the file's.
     pub compression: Option<Compression>,
     /// When a cluster ends: after so many entries, or after the entries that the first so many compressed bytes hold
     /// (`TTree::SetAutoFlush`).
@@ -121,10 +121,10 @@ impl TreeWriter {
     /// differ: then no row was added.
     pub fn extend(&mut self, values: &[(&str, Values<'_>)]) -> Result<()> {
         let (order, rows) = self.order(values).map_err(|error| error.in_object(&self.committer.name))?;
-        for (pending, source) in self.pending.iter_mut().zip(order) {
+        for ((spec, pending), source) in self.specs.iter().zip(&mut self.pending).zip(order) {
             match source {
                 Source::Given(values) => pending.append(&values),
-                Source::Lengths(ends) => pending.append_lengths(ends),
+                Source::Lengths(ends) => pending.append_lengths(ends, spec.width()),
             }
         }
         self.rows += rows;
@@ -162,7 +162,7 @@ impl TreeWriter {
         let mut rows: Option<(usize, &str)> = None;
         for (name, values) in values {
             let spec = specs.get(name).ok_or_else(|| Error::not_found(format!("there is no branch {name:?}")))?;
-            if spec.kind == BranchKind::Counter {
+            if matches!(spec.kind, BranchKind::Counter(_)) {
                 return Err(Error::mismatch(format!("branch {name:?} counts others: it is filled from them")));
             }
             let found = values.entries(spec)?;
@@ -179,7 +179,7 @@ impl TreeWriter {
         }
         let lengths = self.lengths(&given)?;
         let source = |spec: &BranchSpec| match spec.kind {
-            BranchKind::Counter => lengths.get(&*spec.name).map(|&(_, ends)| Source::Lengths(ends)),
+            BranchKind::Counter(_) => lengths.get(&*spec.name).map(|&(_, ends)| Source::Lengths(ends)),
             _ => given.get(&*spec.name).map(|&values| Source::Given(values)),
         };
         let order = self.specs.iter().map(|spec| {
@@ -200,6 +200,18 @@ impl TreeWriter {
             if known != *ends {
                 let message = format!("branches {first:?} and {:?} share a counter, and their lists differ", spec.name);
                 return Err(Error::mismatch(message));
+            }
+        }
+        for spec in &self.specs {
+            let (BranchKind::Counter(number), Some((first, ends))) = (&spec.kind, lengths.get(&*spec.name)) else {
+                continue;
+            };
+            let before = std::iter::once(&0).chain(*ends);
+            let longest = ends.iter().zip(before).map(|(end, before)| (end - before) as u64).max().unwrap_or(0);
+            let most = most_items(*number).unwrap_or(0);
+            if longest > most {
+                let message = format!("branch {:?} ({}) cannot count a list of {first:?}", spec.name, spec.title());
+                return Err(Error::mismatch(message).wanted(most, longest));
             }
         }
         Ok(lengths)

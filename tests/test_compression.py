@@ -1,0 +1,144 @@
+"""Branches that are compressed in their own way: in the record, in each basket, and for whoever reads them."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rootrun import root
+
+sapwood = pytest.importorskip("sapwood")
+uproot = pytest.importorskip("uproot")
+
+ENTRIES = 300
+
+
+@dataclasses.dataclass
+class Hit:
+    x: float
+    layer: int
+
+
+@dataclasses.dataclass
+class Event:
+    number: int
+    hits: list[Hit]
+
+
+SETTINGS = {"Muon_*": "lz4:4", "Muon_eta": 209, "noise": None, "event": sapwood.Compression("ZSTD", 7), "*": "zlib:6"}
+WANTED = {"nMuon": 106, "Muon_pt": 404, "Muon_eta": 209, "noise": 0, "event": 507, "number": 507, "hits": 507, "x": 106}
+BLOCKS = {106: "ZL", 404: "L4", 209: "XZ", 507: "ZS"}
+
+
+def rows() -> dict[str, Any]:
+    counts = [e % 4 for e in range(ENTRIES)]
+    return {
+        "x": np.arange(ENTRIES) / 2,
+        "noise": np.arange(ENTRIES),
+        "Muon": [[{"pt": float(k), "eta": e / 4} for k in range(n)] for e, n in enumerate(counts)],
+        "event": [Event(e, [Hit(k / 2, e) for k in range(n)]) for e, n in enumerate(counts)],
+    }
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path: Path = tmp_path_factory.mktemp("compression") / "mixed.root"
+    types = {"x": "f8", "noise": "i8", "Muon": "var * {pt: float32, eta: float32}", "event": Event}
+    with sapwood.recreate(path, compression="zstd:1") as file:
+        file.mktree("t", types, compression=SETTINGS, auto_flush=120).extend(rows())
+        file.mktree("plain", {"x": "f8"}, compression="lz4:2").extend({"x": rows()["x"]})
+        file.mktree("one", {"x": "f8", "y": "f8"}, compression={"y": "lzma:1"}).extend({"x": rows()["x"], "y": rows()["x"]})
+    return path
+
+
+def test_records_and_baskets_have_the_setting(path: Path) -> None:
+    raw = path.read_bytes()
+    with uproot.open(path) as file:
+        tree = file["t"]
+        for branch in tree.values(recursive=True):
+            if branch.num_baskets == 0:
+                continue
+            code = branch.member("fCompress")
+            assert code == WANTED.get(branch.name, 507), branch.name
+            for number in range(branch.num_baskets):
+                key = branch.basket_key(number)
+                block = raw[key.fSeekKey + key.fKeylen :][:2].decode("latin-1")
+                if code == 0:
+                    assert key.fNbytes == key.fKeylen + key.fObjlen
+                elif key.fNbytes < key.fKeylen + key.fObjlen:
+                    assert block == BLOCKS[code], branch.name
+        assert file["plain/x"].member("fCompress") == 402
+        assert [file["one"][name].member("fCompress") for name in "xy"] == [501, 201]
+
+
+def test_real_root_uproot_and_sapwood_read_the_values(path: Path) -> None:
+    lines = """
+file = ROOT.TFile(sys.argv[1])
+tree = file.Get("t")
+found = {name: [] for name in ("x", "noise", "Muon_pt", "Muon_eta", "number", "hits.x", "hits.layer")}
+for entry in range(tree.GetEntries()):
+    assert tree.GetEntry(entry) > 0
+    for name in found:
+        leaf = tree.GetLeaf(name)
+        found[name].append([leaf.GetValue(k) for k in range(leaf.GetLen())])
+settings = {b.GetName(): b.GetCompressionSettings() for b in tree.GetListOfBranches()}
+answer([found, settings])
+"""
+    found, settings = root(lines, path)
+    assert all(settings[name] == WANTED[name] for name in settings)
+    events = rows()["event"]
+    wanted = {
+        "number": [[e.number] for e in events],
+        "hits.x": [[h.x for h in e.hits] for e in events],
+        "hits.layer": [[h.layer for h in e.hits] for e in events],
+        "Muon_pt": [[m["pt"] for m in muons] for muons in rows()["Muon"]],
+        "Muon_eta": [[m["eta"] for m in muons] for muons in rows()["Muon"]],
+        "x": [[x] for x in rows()["x"]],
+        "noise": [[x] for x in rows()["noise"]],
+    }
+    assert found == wanted
+    for reader in (uproot, sapwood):
+        with reader.open(path) as file:
+            for name, values in wanted.items():
+                array = file["t"][name].array().tolist()
+                assert array == ([one for (one,) in values] if name in ("x", "noise", "number") else values)
+
+
+def test_added_entries_and_branches_keep_to_their_settings(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.root"
+    copy.write_bytes(path.read_bytes())
+    with sapwood.update(copy) as file:
+        file.add_branches("one", {"z": np.arange(ENTRIES), "w": np.arange(ENTRIES)}, compression={"z": "lz4:1"})
+        with file.append("t") as tree:
+            names = {name: rows()[name] for name in ("x", "noise", "event")}
+            muons = sapwood.open(path)["t"].arrays(["Muon_pt", "Muon_eta"])
+            tree.extend({**names, "Muon_pt": muons.Muon_pt, "Muon_eta": muons.Muon_eta})
+    raw = copy.read_bytes()
+    with uproot.open(copy) as file:
+        assert [file["one"][name].member("fCompress") for name in "xyzw"] == [501, 201, 401, 501]
+        assert file["t/x"].num_entries == 2 * ENTRIES
+        for name in ("x", "Muon_pt", "number"):
+            branch = file["t"][name]
+            key = branch.basket_key(branch.num_baskets - 1)
+            assert raw[key.fSeekKey + key.fKeylen :][:2].decode("latin-1") == BLOCKS[WANTED[name]]
+    lines = """
+file = ROOT.TFile(sys.argv[1])
+answer([[[row.x, row.y, row.z, row.w] for row in file.Get("one")], [[row.x, row.noise] for row in file.Get("t")]])
+"""
+    ones, twice = root(lines, copy)
+    assert ones == [[e / 2, e / 2, e, e] for e in range(ENTRIES)]
+    assert twice == [[e / 2, e] for e in range(ENTRIES)] * 2
+
+
+def test_settings_for_nothing_are_refused(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        with pytest.raises(KeyError, match="'Moun_pt'.*nearest: 'Muon_pt'"):
+            file.mktree("t", {"Muon_pt": "f4"}, compression={"Moun_pt": "lz4"})
+        with pytest.raises(ValueError, match="brotli"):
+            file.mktree("t", {"Muon_pt": "f4"}, compression={"Muon_pt": "brotli:3"})
+        with pytest.raises(TypeError, match="compression"):
+            file.mktree("t", {"Muon_pt": "f4"}, compression={"Muon_pt": 0.5})
