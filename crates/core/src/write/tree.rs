@@ -9,7 +9,6 @@ use rayon::prelude::*;
 use super::branch::{BranchKind, BranchSpec, Values};
 use super::clustering::{Clustering, Every, Next, Waiting};
 use super::pending::Pending;
-use super::raw::Raw;
 use super::seal::{SealedBranch, Sealing, cuts, seal};
 use super::shared::Shared;
 use super::spare::Spare;
@@ -107,10 +106,7 @@ impl TreeWriter {
         options: TreeOptions,
     ) -> Self {
         let pending = specs.iter().map(Pending::of).collect();
-        let value =
-            |index: usize, what: &What, value: usize| if matches!(what, What::Found(..)) { index } else { value };
-        let branches = state.branches.iter().enumerate();
-        let parts = branches.map(|(index, b)| (value(index, &b.what, b.value), b.what.clone())).collect();
+        let parts = state.branches.iter().map(|branch| (branch.value, branch.what.clone())).collect();
         let compression = options.compression.unwrap_or(shared.compression);
         let clustering = Clustering::new(options.auto_flush, options.cluster_bytes);
         let (name, basket_bytes) = (Arc::clone(&state.name), options.basket_bytes);
@@ -236,13 +232,6 @@ impl TreeWriter {
     /// What the sink reports: the rows are still kept then. Rows that cannot be written at all are dropped.
     pub fn flush(&mut self) -> Result<()> {
         if self.rows > 0 { self.cluster(self.rows) } else { Ok(()) }
-    }
-
-    /// Writes a cluster of entries that nobody looks into, those of each branch.
-    pub(super) fn cluster_of(&mut self, raw: Vec<Raw>, rows: usize) -> Result<()> {
-        self.pending = raw.into_iter().map(Pending::from).collect();
-        self.rows = rows;
-        self.cluster(rows)
     }
 
     /// Seals the first rows that are kept, and writes them.
