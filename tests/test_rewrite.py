@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +43,9 @@ def same(a: Any, b: Any) -> bool:
 
 @pytest.mark.skipif(not CORPUS.exists(), reason="the corpus of real files is not here")
 def test_files_of_all_writers_keep_their_values(tmp_path: Path) -> None:
-    """Real files: clusters of three entries, small baskets, another codec; then back into large clusters."""
-    counts = {"files": 0, "branches": 0, "refused": 0}
+    """Real files: clusters of three entries, small baskets, another codec; then back into large clusters; and their own baskets, branch
+    by branch."""
+    counts = {"files": 0, "branches": 0, "refused": 0, "kept": 0}
     for path in sorted(CORPUS.rglob("*.root")):
         if path.stat().st_size > SMALL:
             continue
@@ -53,7 +57,7 @@ def test_files_of_all_writers_keep_their_values(tmp_path: Path) -> None:
             continue
         if not old:
             continue
-        first, second = tmp_path / "first.root", tmp_path / "second.root"
+        first, second, kept = (tmp_path / f"{name}.root" for name in ("first", "second", "kept"))
         try:
             sapwood.rewrite(path, first, auto_flush=3, basket_bytes=300, compression="lz4:1", trees=list(old))
         except (sapwood.errors.UnsupportedError, sapwood.errors.MalformedError, sapwood.errors.LimitError):
@@ -61,7 +65,11 @@ def test_files_of_all_writers_keep_their_values(tmp_path: Path) -> None:
             assert not first.exists()
             continue
         sapwood.rewrite(first, second, compression="zstd:3", trees=list(old))
-        for step in (first, second):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            sapwood.rewrite(path, kept, order="branch", baskets="keep", trees=list(old))
+        counts["kept"] += not said
+        for step in (first, second, kept):
             with sapwood.open(step) as after:
                 for name, columns in old.items():
                     new = values(after[name])
@@ -73,6 +81,7 @@ def test_files_of_all_writers_keep_their_values(tmp_path: Path) -> None:
             assert not sapwood.verify(step).damaged, path
         counts["files"] += 1
     assert counts["files"] > 100 and counts["refused"] < counts["files"] / 4, counts
+    assert counts["kept"] > 0.95 * counts["files"], counts
     print(counts)
 
 
@@ -170,3 +179,257 @@ def test_branches_and_entries_are_chosen(tmp_path: Path) -> None:
     assert done.returncode == 0 and "1000" in done.stdout, done.stderr
     with sapwood.open(target) as file:
         assert file["a/tree/x"].array().tolist() == list(range(10, 20)) and "hits" not in file["a/tree"]
+
+
+FILL = """
+from array import array
+def fill(tree, entries):
+    n, x = array("i", [0]), array("f", 10 * [0])
+    v = ROOT.std.vector("double")()
+    obj = ROOT.TNamed("a", "b")
+    tree.Branch("n", n, "n/I", 700); tree.Branch("x", x, "x[n]/F", 900); tree.Branch("v", v, 1100); tree.Branch("obj", obj, 1300, 0)
+    for i in range(entries):
+        n[0] = i % 7
+        for k in range(n[0]): x[k] = i + k / 8
+        v.clear()
+        for k in range(i % 4): v.push_back(i)
+        obj.SetTitle(f"title {i}")
+        tree.Fill()
+"""
+LOOK = """
+found = []
+for path in sys.argv[1:]:
+    file = ROOT.TFile(path)
+    tree = file.Get("tree")
+    found.append([[tree.GetEntry(i) > 0 and tree.n, list(tree.x)[: tree.n], list(tree.v), str(tree.obj.GetTitle())] for i in range(tree.GetEntries())])
+answer(found)
+"""
+
+
+def rows(entries: range) -> list[Any]:
+    """What `FILL` gives each entry, as `LOOK` finds it."""
+    return [[i % 7, [i + k / 8 for k in range(i % 7)], [float(i)] * (i % 4), f"title {i}"] for i in entries]
+
+
+def in_file(path: Path, tree: str = "tree") -> list[tuple[str, int]]:
+    """Branch and first entry of each basket, in the order of the file."""
+    branches = sapwood.open(path)[tree].layout()["branches"]
+    found = [(basket[2], branch["path"], basket[0]) for branch in branches for basket in branch["baskets"]]
+    return [(name, entry) for _, name, entry in sorted(found)]
+
+
+def same_in_uproot(path: Path, other: Path) -> None:
+    """Both files have the same numbers for uproot."""
+    uproot = pytest.importorskip("uproot")
+    with uproot.open(path) as a, uproot.open(other) as b:
+        for name in ("n", "x", "v"):
+            assert ak.array_equal(a["tree"][name].array(), b["tree"][name].array())
+
+
+def test_baskets_that_are_kept_stand_as_root_sorts_them(tmp_path: Path) -> None:
+    """The orders of `TTreeCloner`, basket by basket."""
+    path = tmp_path / "old.root"
+    lines = """
+file = ROOT.TFile(sys.argv[1], "RECREATE")
+tree = ROOT.TTree("tree", ""); tree.SetAutoFlush(300)
+fill(tree, 2000)
+tree.Write(); file.Close()
+old = ROOT.TFile(sys.argv[1])
+for order in ("Branch", "Entry", "Offset"):
+    new = ROOT.TFile(f"{sys.argv[2]}/root{order}.root", "RECREATE")
+    clone = old.Get("tree").CloneTree(-1, f"fast SortBasketsBy{order}")
+    clone.Write(); new.Close()
+"""
+    root(FILL + lines, path, tmp_path)
+    made = []
+    for order in ("branch", "entry", "offset"):
+        target = tmp_path / f"{order}.root"
+        before, after = sapwood.rewrite(path, target, order=order, baskets="keep")["tree"]
+        assert after == before
+        assert in_file(target) == in_file(tmp_path / f"root{order.title()}.root")
+        assert not sapwood.verify(target), order
+        same_in_uproot(path, target)
+        made.append(target)
+    assert in_file(made[0]) != in_file(path) == in_file(made[2])
+    assert root(LOOK, *made) == 3 * [rows(range(2000))]
+
+
+def test_baskets_in_the_trees_record_get_records_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "old.root"
+    lines = """
+tree = ROOT.TTree("tree", "")
+tree.SetDirectory(ROOT.nullptr)
+fill(tree, 700)
+file = ROOT.TFile(sys.argv[1], "RECREATE")
+file.WriteTObject(tree)
+file.Close()
+"""
+    root(FILL + lines, path)
+    assert sum(branch["embedded"] for branch in sapwood.open(path)["tree"].layout()["branches"]) > 20
+    made = [tmp_path / f"{order}.root" for order in ("branch", "offset")]
+    for target in made:
+        before, after = sapwood.rewrite(path, target, order=target.stem, baskets="keep")["tree"]
+        assert (after.entries, after.baskets) == (before.entries, before.baskets)
+        layout = sapwood.open(target)["tree"].layout()
+        assert all(branch["embedded"] == 0 for branch in layout["branches"])
+        assert not sapwood.verify(target)
+        same_in_uproot(path, target)
+    assert root(LOOK, *made) == 2 * [rows(range(700))]
+
+
+def test_new_baskets_stand_branch_by_branch(tmp_path: Path) -> None:
+    path, target, cut = tmp_path / "old.root", tmp_path / "new.root", tmp_path / "cut.root"
+    root(FILL + 'file = ROOT.TFile(sys.argv[1], "RECREATE"); tree = ROOT.TTree("tree", ""); fill(tree, 2000); tree.Write()', path)
+    _, after = sapwood.rewrite(path, target, order="branch", auto_flush=300, basket_bytes=1000)["tree"]
+    names = [name for name, _ in in_file(target)]
+    assert names == sorted(names, key=["n", "x", "v", "obj"].index) and in_file(target)[0] == ("n", 0)
+    assert after.clusters == 7 and sapwood.open(target)["tree"].num_entries == 2000
+    sapwood.rewrite(path, cut, order="branch", cut="n == 3", auto_flush=100)
+    found = root(LOOK, target, cut)
+    assert found == [rows(range(2000)), [row for row in rows(range(2000)) if row[0] == 3]]
+    same_in_uproot(path, target)
+    assert not sapwood.verify(target) and not sapwood.verify(cut)
+    lines = """
+file = ROOT.TFile(sys.argv[1])
+clusters, iterator = [], file.Get("tree").GetClusterIterator(0)
+while (start := iterator()) < 2000: clusters.append(start)
+answer(clusters)
+"""
+    assert root(lines, target) == list(range(0, 2000, 300))
+
+
+def test_what_kept_baskets_cannot_do_is_refused(tmp_path: Path) -> None:
+    path, target = tmp_path / "old.root", tmp_path / "new.root"
+    with sapwood.recreate(path) as file:
+        file["t"] = {"x": np.arange(10)}
+    for wrong in ({"cut": "x > 2"}, {"compression": "zstd:5"}, {"auto_flush": 5}, {"basket_bytes": 500}):
+        with pytest.raises(sapwood.errors.MismatchError, match=next(iter(wrong))):
+            sapwood.rewrite(path, target, order="offset", **wrong)
+    for wrong in ({"order": "up"}, {"baskets": "some"}, {"order": "offset", "baskets": "new"}):
+        with pytest.raises(sapwood.errors.MismatchError):
+            sapwood.rewrite(path, target, **wrong)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["old.root"]
+
+
+def test_objects_that_refer_to_each_other_keep_their_baskets(tmp_path: Path) -> None:
+    """Entries that nobody can move: their baskets are moved, and branches beside them dropped."""
+    path, kept, dropped = tmp_path / "old.root", tmp_path / "kept.root", tmp_path / "dropped.root"
+    lines = """
+file = ROOT.TFile(sys.argv[1], "RECREATE")
+tree = ROOT.TTree("tree", "")
+from array import array
+n = array("i", [0])
+line = ROOT.TObjArray()
+tree.Branch("n", n, "n/I", 400)
+tree.Branch("line", line, 2000, 0)
+for i in range(300):
+    n[0] = i
+    line.Clear()
+    one, two = ROOT.TNamed(f"a{i}", "x"), ROOT.TNamed("b", "y")
+    # The same object twice: the second time as a reference to the first.
+    for each in (one, two, one): line.Add(each)
+    tree.Fill()
+tree.Write()
+file.Close()
+"""
+    root(lines, path)
+    with pytest.warns(UserWarning, match="keeps its baskets"):
+        sapwood.rewrite(path, kept, order="branch", auto_flush=50)
+    with pytest.warns(UserWarning, match="keeps its baskets"):
+        _, after = sapwood.rewrite(path, dropped, drop="n", auto_flush=50)["tree"]
+    assert sapwood.open(dropped)["tree"].keys() == ["line"] and after.entries == 300
+    look = """
+found = []
+for path in sys.argv[1:]:
+    file = ROOT.TFile(path)
+    tree = file.Get("tree")
+    names = []
+    for i in range(tree.GetEntries()):
+        tree.GetEntry(i)
+        names.append([str(each.GetName()) for each in tree.line])
+    found.append(names)
+answer(found)
+"""
+    assert root(look, kept, dropped) == 2 * [[[f"a{i}", "b", f"a{i}"] for i in range(300)]]
+    assert [name for name, _ in in_file(kept)] == sorted((name for name, _ in in_file(kept)), reverse=True)
+    assert not sapwood.verify(kept) and not sapwood.verify(dropped)
+
+
+def sapwood_command(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Runs the `sapwood` command of the package."""
+    return subprocess.run([sys.executable, "-m", "sapwood", *map(str, arguments)], capture_output=True, text=True)
+
+
+def test_the_command_cuts_sorts_and_reports(tmp_path: Path) -> None:
+    path, target = tmp_path / "old.root", tmp_path / "new.root"
+    x = np.arange(10_000)
+    with sapwood.recreate(path) as file:
+        tree = file.mktree("deep/tree", {"x": "i8", "y": "f8", "z": "i4", "w": "i4"}, auto_flush=100)
+        tree.extend({"x": x, "y": x / 2, "z": x % 3, "w": x % 5})
+    done = sapwood_command("rewrite", path, target, "--cut", "(x % 10 == 2) & (y > 50)", "--entries", ":5000", "--order", "branch")
+    assert done.returncode == 0, done.stderr
+    wanted = x[(x % 10 == 2) & (x / 2 > 50)]
+    wanted = wanted[wanted < 5000]
+    assert sapwood.open(target)["deep/tree/x"].array(library="np").tolist() == wanted.tolist()
+    words = done.stdout.split()
+    assert "10000" in words and str(len(wanted)) in words and "full" in words and "requests" in words
+    done = sapwood_command("rewrite", path, target, "--force", "--order", "offset", "--drop", "y", "--json")
+    document = json.loads(done.stdout)
+    (tree,) = document["trees"]
+    assert tree["tree"] == "deep/tree" and tree["before"]["num_clusters"] == tree["after"]["num_clusters"] == 100
+    assert document["before"]["bytes"] == path.stat().st_size and document["after"]["bytes"] == target.stat().st_size
+    full, columns, fifth = tree["readings"]
+    for reading in (full, columns, fifth):
+        costs = sapwood.doctor(target).trees[0]["readings"]
+        assert reading["after"] in [cost["now"] for cost in costs] and reading["before"]["requests"] > 0
+    assert set(columns["branches"]) == {"x", "z", "w"} and columns["before"]["wanted_bytes"] == columns["after"]["wanted_bytes"]
+    assert full["before"]["bytes"] > full["after"]["bytes"]
+    for wrong, words in [
+        (["--cut", "nothing > 2"], "nothing"),
+        (["--cut", "x + 2"], "truth value"),
+        (["--order", "offset", "--compression", "zstd:3"], "--compression"),
+        (["--baskets", "keep", "--cut", "x > 2"], "--cut"),
+        (["--baskets", "new", "--order", "offset"], "order"),
+    ]:
+        done = sapwood_command("rewrite", path, target, "--force", *wrong)
+        assert done.returncode == 1 and words in done.stderr, (wrong, done.stderr)
+    assert sapwood_command("rewrite", path, target, "--order", "sideways").returncode == 2
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["new.root", "old.root"]
+
+
+def test_a_command_without_python_says_that_it_evaluates_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "old.root"
+    with sapwood.recreate(path) as file:
+        file["t"] = {"x": np.arange(10)}
+    code = sapwood._core.command(["sapwood", "rewrite", str(path), str(tmp_path / "new.root"), "--cut", "x > 2"])
+    assert code == 1 and "--cut takes the Python package" in capfd.readouterr().err
+
+
+def test_what_a_doctor_suggests_can_be_run(tmp_path: Path) -> None:
+    path = tmp_path / "old file.root"
+    x = np.arange(40_000)
+    with sapwood.recreate(path, compression="lzma:9") as file:
+        for name in ("one", "two"):
+            tree = file.mktree(name, {f"b{k}": "i8" for k in range(30)}, auto_flush=50)
+            tree.extend({f"b{k}": x * k for k in range(30)})
+    lines = sapwood.doctor(path).rewrite
+    assert lines
+    for line in lines:
+        words = shlex.split(line)
+        assert words[0] == "sapwood"
+        done = sapwood_command(*words[1:], "--force")
+        assert done.returncode == 0, done.stderr
+        target = words[3]
+        assert not sapwood.verify(target)
+        with sapwood.open(target) as file:
+            assert file["one/b7"].array(library="np").tolist() == (x * 7).tolist()
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus of real files is not here")
+def test_a_table_of_references_does_not_name_places_of_the_old_file(tmp_path: Path) -> None:
+    path, target = CORPUS / "roottest__missingString.root", tmp_path / "new.root"
+    (name,) = [name for name in sapwood.open(path).keys(filter_classname="TTree", cycle=False) if sapwood.open(path)[name].member("fBranchRef")]
+    for baskets in ("new", "keep"):
+        sapwood.rewrite(path, target, baskets=baskets)
+        assert sapwood.open(target)[name].member("fBranchRef") is None
+        assert not sapwood.verify(target).damaged

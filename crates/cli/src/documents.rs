@@ -61,12 +61,7 @@ pub fn layout(layout: &Layout) -> Value {
 /// ```
 pub fn doctor(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Value {
     let complaint = |complaint: &Complaint| json!({ "trouble": complaint.trouble.as_str(), "words": complaint.words });
-    let cost = |cost: &Cost| {
-        json!({
-            "requests": cost.requests, "windows": cost.windows, "backward": cost.backward, "bytes": cost.bytes, "baskets": cost.baskets,
-            "wanted_bytes": cost.wanted_bytes, "seconds": output::number(cost.seconds(reader)),
-        })
-    };
+    let cost = |found: &Cost| cost(found, reader);
     let tree = |tree: &TreeDiagnosis| {
         let reading = |reading: &Reading| {
             json!({
@@ -84,6 +79,14 @@ pub fn doctor(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Value {
         "file": path, "healthy": diagnosis.is_healthy(),
         "complaints": diagnosis.complaints.iter().map(complaint).collect::<Vec<_>>(),
         "trees": diagnosis.trees.iter().map(tree).collect::<Vec<_>>(), "rewrite": commands::doctor::rewrites(path, diagnosis),
+    })
+}
+
+/// What a reading costs.
+pub(crate) fn cost(cost: &Cost, reader: &Reader) -> Value {
+    json!({
+        "requests": cost.requests, "windows": cost.windows, "backward": cost.backward, "bytes": cost.bytes, "baskets": cost.baskets,
+        "wanted_bytes": cost.wanted_bytes, "seconds": output::number(cost.seconds(reader)),
     })
 }
 

@@ -5,9 +5,11 @@
 mod commands;
 pub mod documents;
 mod output;
+mod rewritten;
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::ops::Range;
 
 use clap::{Parser, Subcommand};
 
@@ -55,6 +57,33 @@ where
     I: IntoIterator<Item = T>,
     T: Into<OsString> + Clone,
 {
+    run_with(arguments, None, out, err)
+}
+
+/// Says which entries pass a cut: ranges that rise, of the path of a file, that of a tree in it, and an expression.
+pub type Select<'a> = dyn Fn(&str, &str, &str) -> sapwood::Result<Vec<Range<u64>>> + 'a;
+
+/// [`run`], with somebody who evaluates expressions.
+///
+/// # Example
+///
+/// ```
+/// use sapwood_cli::{Select, run_with};
+/// # let input = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// # let place = std::env::temp_dir().join("sapwood-cli-cut.root");
+/// # let output = place.to_str().unwrap_or_default();
+/// let first: &Select = &|_file, _tree, _cut| Ok(vec![0..1]);
+/// let arguments = ["sapwood", "rewrite", "--force", "--cut", "x > 2", input, output];
+/// assert_eq!(run_with(arguments, Some(first), &mut Vec::new(), &mut std::io::stderr()), 0);
+/// assert_eq!(sapwood::File::open(output)?.tree("t")?.entries, 1);
+/// # std::fs::remove_file(output).ok();
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn run_with<I, T>(arguments: I, select: Option<&Select<'_>>, out: &mut dyn Write, err: &mut dyn Write) -> i32
+where
+    I: IntoIterator<Item = T>,
+    T: Into<OsString> + Clone,
+{
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -73,7 +102,7 @@ where
         Command::Layout(arguments) => layout::run(arguments, out),
         Command::Doctor(arguments) => doctor::run(arguments, out),
         Command::Verify(arguments) => verify::run(arguments, out),
-        Command::Rewrite(arguments) => rewrite::run(arguments, out),
+        Command::Rewrite(arguments) => rewrite::run(arguments, select, out),
         Command::Recover(arguments) => recover::run(arguments, out),
         Command::Cp(arguments) => cp::copy(arguments),
         Command::Mv(arguments) => cp::rename(arguments),

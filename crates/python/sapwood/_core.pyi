@@ -1,6 +1,6 @@
 """The engine as Python sees it. Types of columns are nested tuples, see ``sapwood._layout``."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, TypeAlias
 
@@ -11,8 +11,11 @@ __version__: str
 Kind: TypeAlias = tuple[Any, ...]
 Capsule: TypeAlias = Any
 
-def command(args: Sequence[str]) -> int:
-    """Runs the command line; gives its exit code."""
+def command(
+    arguments: Sequence[str], select: Callable[[str, str, str], list[tuple[int, int]]] | None = None
+) -> int:
+    """Runs the command line; gives its exit code. ``select`` gives the ranges of entries that pass an expression: of the path of a
+    file, that of a tree, and the expression."""
 
 def makeproject(path: str, language: str, classes: Sequence[str]) -> str:
     """Source code of the classes that a file describes."""
@@ -28,6 +31,8 @@ def rewrite(
     compression: str | None,
     auto_flush: int,
     basket_bytes: int | None,
+    order: str,
+    keep_baskets: bool,
     threads: int,
 ) -> list[tuple[str, list[int], list[int], str | None]]: ...
 def verify_path(path: str | PathLike[str], threads: int = 0) -> str: ...

@@ -1,4 +1,4 @@
-"""Files that are written again: other clusters, compression, fewer branches and entries."""
+"""Files that are written again: other clusters, compression, order, fewer branches and entries."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ class Figures:
     baskets: int
     clusters: int
     zip_bytes: int
+    tot_bytes: int
+    """Bytes before compression."""
 
 
 def rewrite(
@@ -34,8 +36,10 @@ def rewrite(
     drop: Any = None,
     cut: Any = None,
     compression: Any = "tree",
-    auto_flush: int | str = -30_000_000,
+    auto_flush: int | str | None = None,
     basket_bytes: int | str | None = None,
+    order: str | None = None,
+    baskets: str | None = None,
     threads: int = 0,
 ) -> dict[str, tuple[Figures, Figures]]:
     """Writes a file again: its trees in good clusters, all other objects as they are. Gives for each tree its figures before and
@@ -43,9 +47,15 @@ def rewrite(
 
     Entries are moved as bytes, so that branches of any class can be rewritten. ``trees`` names those that are (the others are
     copied as they are); ``keep`` and ``drop`` are patterns of top-level branches, as :meth:`~sapwood.Tree.keys` takes them; ``cut`` is an
-    expression that entries have to pass. ``auto_flush`` and ``basket_bytes`` are those of
+    expression that entries have to pass. ``auto_flush`` (30 MB of compressed data where it is not given) and ``basket_bytes`` are those of
     :meth:`~sapwood.WritableFile.mktree`. The target has its name only once it is whole.
-    A tree whose entries cannot be moved is copied as it is, with a warning.
+
+    ``order`` says how baskets follow one another: ``"entry"``, cluster after cluster, for those who read most branches; ``"branch"``, all
+    baskets of a branch and then those of the next, for those who read few branches over a link; ``"offset"``, as they stand in the
+    source. With ``baskets="keep"``, and with ``order="offset"``, baskets are moved as they are and nothing is inflated: as fast as a
+    copy, but clusters, basket sizes and compression stay, and entries cannot be chosen.
+
+    A tree whose entries cannot be moved keeps its baskets, with a warning.
 
     >>> import os, sapwood, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -59,9 +69,17 @@ def rewrite(
     >>> sapwood.open(new)["events"].arrays(library="np")["x"].tolist()
     [3, 4, 5, 6]
 
-    Raises :class:`KeyError` for trees and branches that are not there; :class:`sapwood.errors.MalformedError` where the file is
-    damaged: then there is no target.
+    Raises :class:`KeyError` for trees and branches that are not there; :class:`sapwood.errors.MismatchError` for what baskets that are
+    kept cannot do; :class:`sapwood.errors.MalformedError` where the file is damaged: then there is no target.
     """
+    if baskets not in (None, "new", "keep"):
+        raise errors.MismatchError(f"baskets is 'new' or 'keep', not {baskets!r}")
+    kept_whole = baskets == "keep" or (baskets is None and order == "offset")
+    given = {"cut": cut, "auto_flush": auto_flush, "basket_bytes": basket_bytes}
+    given["compression"] = None if compression == "tree" else compression
+    if kept_whole and any(value is not None for value in given.values()):
+        named = [name for name, value in given.items() if value is not None]
+        raise errors.MismatchError(f"baskets that are kept stay as they are: {', '.join(named)} takes new ones")
     opened = file.open(source, threads=threads) if isinstance(source, (str, os.PathLike)) else source
     setting = None if compression == "tree" else as_compression(compression)
     branches: dict[str, list[str]] = {}
@@ -74,12 +92,24 @@ def rewrite(
             top = [branch.name for branch in tree.branches]
             branches[name] = [each for each in top if (not kept or kept(each)) and not (dropped and dropped(each))]
         if cut is not None:
-            entries[name] = _passing(tree, cut)
+            entries[name] = _ranges(tree, cut)
     unfinished = f"{os.fspath(target)}.{os.getpid()}.unfinished"
     size = None if basket_bytes is None else as_bytes(basket_bytes)
+    flush = writing.every(-30_000_000 if auto_flush is None else auto_flush)
+    order = order or ("offset" if kept_whole else "entry")
     try:
         made = _core.rewrite(
-            opened._engine(), unfinished, trees, branches, entries, setting, writing.every(auto_flush), size, threads
+            opened._engine(),
+            unfinished,
+            trees,
+            branches,
+            entries,
+            setting,
+            flush,
+            size,
+            order,
+            kept_whole,
+            threads,
         )
         os.replace(unfinished, target)
     except BaseException:
@@ -88,11 +118,17 @@ def rewrite(
         raise
     for path, _, _, reason in made:
         if reason is not None:
-            warnings.warn(f"{path!r} was copied as it is: {reason}", stacklevel=2)
+            warnings.warn(f"{path!r} keeps its baskets: {reason}", stacklevel=2)
     return {path: (Figures(*before), Figures(*after)) for path, before, after, _ in made}
 
 
-def _passing(tree: Any, cut: Any) -> list[tuple[int, int]]:
+def passing(path: str, tree: str, cut: str) -> list[tuple[int, int]]:
+    """Ranges of entries of a file's tree that pass a cut: what ``sapwood rewrite --cut`` asks for."""
+    with file.open(path) as opened:
+        return _ranges(opened[tree], cut)
+
+
+def _ranges(tree: Any, cut: Any) -> list[tuple[int, int]]:
     """Ranges of entries that pass a cut, read step by step."""
     ranges: list[tuple[int, int]] = []
     start = 0

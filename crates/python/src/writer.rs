@@ -11,7 +11,9 @@ use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 use sapwood::column::Number;
 use sapwood::io::MemorySink;
-use sapwood::write::{BranchKind, BranchSpec, Every, Item, Remake, TreeOptions, Values, WriteOptions};
+use sapwood::write::{
+    Baskets, BranchKind, BranchSpec, Every, Figures, Item, Remake, TreeOptions, Values, WriteOptions,
+};
 use sapwood::{Error, ErrorKind};
 
 use crate::draft::Draft;
@@ -30,8 +32,8 @@ pub(crate) struct FileWriter {
 /// Objects, trees, what was left, bytes cut off, whether the file was closed.
 type Recovered = (Vec<String>, Vec<(String, u64, u64)>, Vec<String>, u64, bool);
 
-/// Path of a tree, its figures before and after, and why it was copied as it is.
-type Remade = (String, [u64; 4], [u64; 4], Option<String>);
+/// Path of a tree, its figures before and after, and why its baskets were kept.
+type Remade = (String, [u64; 5], [u64; 5], Option<String>);
 
 /// Brings back what a writer that died had written.
 #[pyfunction]
@@ -42,7 +44,7 @@ pub(crate) fn recover(py: Python<'_>, path: PathBuf, dry_run: bool) -> PyResult<
 }
 
 /// Writes a file again into another one: its trees in other clusters, all else as it is. Gives for each tree its path, and entries,
-/// baskets, clusters and bytes before and after.
+/// baskets, clusters, bytes and bytes before compression, before and after.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
 pub(crate) fn rewrite(
@@ -55,22 +57,28 @@ pub(crate) fn rewrite(
     compression: Option<&str>,
     auto_flush: i64,
     basket_bytes: Option<usize>,
+    order: &str,
+    keep_baskets: bool,
     threads: usize,
 ) -> PyResult<Vec<Remade>> {
     let compression = compression.map(str::parse).transpose().map_err(raise)?;
     let usual = TreeOptions::default();
     let basket_bytes = basket_bytes.unwrap_or(usual.basket_bytes);
     let tree = TreeOptions { compression, auto_flush: Every::from_root(auto_flush), basket_bytes, ..usual };
+    let baskets = if keep_baskets { Baskets::Keep } else { Baskets::New(tree) };
     let branches = branches.into_iter().map(|(tree, names)| (tree, names.into_iter().map(Into::into).collect()));
     let entries = entries.into_iter().map(|(tree, kept)| (tree, kept.into_iter().map(|(a, b)| a..b).collect()));
-    let how = Remake { tree, trees, branches: branches.collect(), entries: entries.collect() };
+    let order = order.parse().map_err(raise)?;
+    let how = Remake { baskets, order, trees, branches: branches.collect(), entries: entries.collect() };
     let (file, options) =
         (file_of(from), WriteOptions { compression, session: sessions::shared(threads), ..WriteOptions::default() });
     let remade = py.detach(|| {
         let writer = sapwood::write::FileWriter::recreate(&path, options)?;
         writer.remake(&file, || sapwood::File::open(&path), &how)
     });
-    Ok(remade.map_err(raise)?.into_iter().map(|tree| (tree.path, tree.before, tree.after, tree.copied)).collect())
+    let figures = |of: Figures| [of.entries, of.baskets, of.clusters, of.zip_bytes, of.tot_bytes];
+    let remade = remade.map_err(raise)?.into_iter();
+    Ok(remade.map(|tree| (tree.path, figures(tree.before), figures(tree.after), tree.kept)).collect())
 }
 
 fn file_of(file: &crate::file::File) -> sapwood::File {

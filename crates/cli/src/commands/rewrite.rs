@@ -7,17 +7,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sapwood::codec::Compression;
-use sapwood::write::{Every, FileWriter, Remake, TreeOptions, WriteOptions};
+use sapwood::inspect::plan::Reader;
+use sapwood::tree::Tree;
+use sapwood::write::{Baskets, Every, FileWriter, Order, Remake, TreeOptions, WriteOptions};
 use sapwood::{Error, File, OpenOptions, Session};
 
+use crate::Select;
 use crate::output::{self, Outcome};
+use crate::rewritten::Rewritten;
 
-/// Write a file again: trees in other clusters, baskets and compression, with fewer branches or entries; all else as it is.
+/// Write a file again: trees in other clusters, baskets, compression and order, with fewer branches or entries; all else as it is.
 ///
-/// The input stays as it is, and the output has its name only once it is whole.
+/// The input stays as it is, and the output has its name only once it is whole. What it cost to read the trees and what it costs now
+/// is planned as by `sapwood doctor`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  sapwood rewrite old.root new.root\n  sapwood rewrite old.root small.root --tree events --keep 'Muon_*' --compression zstd:5"
+    after_help = "Examples:\n  sapwood rewrite old.root new.root\n  sapwood rewrite old.root small.root --tree events --keep 'Muon_*' --compression zstd:5\n  sapwood rewrite old.root columns.root --order branch --baskets keep\n  sapwood rewrite old.root few.root --cut 'nMuon > 1'"
 )]
 pub(crate) struct Arguments {
     /// The file that is read.
@@ -39,9 +44,13 @@ pub(crate) struct Arguments {
     /// Compression, like zstd:5, lz4:4, zlib:1, lzma:7, or zlib:0 for none; that of the first branch where it is not given.
     #[arg(long)]
     compression: Option<Compression>,
-    /// Order of the baskets. `entry`: cluster after cluster.
-    #[arg(long, default_value = "entry", value_parser = ["entry"])]
-    order: String,
+    /// Order of the baskets. `entry`: cluster after cluster; `branch`: branch after branch; `offset`: as they stand in the input, and
+    /// kept. `entry` where it is not given, `offset` with `--baskets keep`.
+    #[arg(long)]
+    order: Option<Order>,
+    /// `new`: entries go into new baskets; `keep`: baskets are moved as they are, and nothing is inflated.
+    #[arg(long, value_parser = ["new", "keep"])]
+    baskets: Option<String>,
     /// Keep only top-level branches that match, `*` and `?` as in the shell; once for each pattern.
     #[arg(long)]
     keep: Vec<String>,
@@ -51,12 +60,82 @@ pub(crate) struct Arguments {
     /// Keep only the entries from A to before B, of each tree that has so many.
     #[arg(long, value_name = "A:B")]
     entries: Option<String>,
+    /// Keep only entries that pass an expression, like 'nMuon > 1'. The Python package evaluates it.
+    #[arg(long, value_name = "EXPR")]
+    cut: Option<String>,
     /// Replace a file that is there.
     #[arg(short, long)]
     force: bool,
     /// Threads that inflate and compress; 0 for all cores.
     #[arg(long, default_value_t = 0)]
     threads: usize,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Arguments {
+    /// What becomes of the baskets, and their order.
+    fn baskets(&self) -> Outcome<(Baskets, Order)> {
+        let keep = match self.baskets.as_deref() {
+            Some(word) => word == "keep",
+            None => self.order == Some(Order::Offset),
+        };
+        if !keep {
+            let usual = TreeOptions::default();
+            let auto_flush = match (self.cluster_bytes, self.cluster_entries) {
+                (_, Some(entries)) => Every::Entries(entries),
+                (Some(bytes), _) => Every::Bytes(bytes),
+                _ => usual.auto_flush,
+            };
+            let basket_bytes = self.basket_bytes.unwrap_or(usual.basket_bytes);
+            let options = TreeOptions { auto_flush, basket_bytes, compression: self.compression, ..usual };
+            return Ok((Baskets::New(options), self.order.unwrap_or_default()));
+        }
+        let given = [
+            ("--cluster-bytes", self.cluster_bytes.is_some()),
+            ("--cluster-entries", self.cluster_entries.is_some()),
+            ("--basket-bytes", self.basket_bytes.is_some()),
+            ("--compression", self.compression.is_some()),
+            ("--entries", self.entries.is_some()),
+            ("--cut", self.cut.is_some()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => {
+                Err(Error::mismatch(format!("baskets that are kept stay as they are: {option} takes new ones")).into())
+            }
+            None => Ok((Baskets::Keep, self.order.unwrap_or(Order::Offset))),
+        }
+    }
+
+    /// The top-level branches of a tree that are kept; none for all.
+    fn branches(&self, tree: &Tree) -> Option<Vec<Arc<str>>> {
+        if self.keep.is_empty() && self.drop.is_empty() {
+            return None;
+        }
+        let any = |patterns: &[String], name: &str| patterns.iter().any(|p| matches(p.as_bytes(), name.as_bytes()));
+        let top = tree.top().iter().filter_map(|&id| tree.branches().get(id));
+        let kept = top
+            .map(|branch| Arc::clone(&branch.name))
+            .filter(|name| self.keep.is_empty() || any(&self.keep, name))
+            .filter(|name| !any(&self.drop, name));
+        Some(kept.collect())
+    }
+
+    /// The entries of a tree that are kept; none for all.
+    fn entries(&self, path: &str, tree: &Tree, select: Option<&Select<'_>>) -> Outcome<Option<Vec<Range<u64>>>> {
+        let bounds = self.entries.as_deref().map(range).transpose()?;
+        let within = bounds.clone().unwrap_or(0..u64::MAX);
+        let within = within.start.min(tree.entries)..within.end.min(tree.entries);
+        let Some(cut) = &self.cut else { return Ok(bounds.map(|_| vec![within])) };
+        let Some(select) = select else {
+            let words = "--cut takes the Python package, whose `sapwood` command evaluates expressions";
+            return Err(Error::unsupported(words).into());
+        };
+        let passing = select(&self.input, path, cut)?.into_iter();
+        let passing = passing.map(|range| range.start.max(within.start)..range.end.min(within.end));
+        Ok(Some(passing.filter(|range| range.start < range.end).collect()))
+    }
 }
 
 /// Whether a name matches a pattern of the shell.
@@ -82,43 +161,27 @@ fn range(text: &str) -> Outcome<Range<u64>> {
         .ok_or_else(|| Error::mismatch(format!("{text:?} is not A:B")))?)
 }
 
-pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
+pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut dyn Write) -> Outcome {
     let session = Session::with_threads(arguments.threads);
     let from = File::open_with(&arguments.input, OpenOptions { session: session.clone(), ..OpenOptions::default() })?;
-    let usual = TreeOptions::default();
-    let auto_flush = match (arguments.cluster_bytes, arguments.cluster_entries) {
-        (_, Some(entries)) => Every::Entries(entries),
-        (Some(bytes), _) => Every::Bytes(bytes),
-        _ => usual.auto_flush,
-    };
-    let basket_bytes = arguments.basket_bytes.unwrap_or(usual.basket_bytes);
-    let tree = TreeOptions { auto_flush, basket_bytes, compression: arguments.compression, ..usual };
+    let (baskets, order) = arguments.baskets()?;
     let (mut branches, mut entries) = (HashMap::new(), HashMap::new());
-    let wanted = arguments.entries.as_deref().map(range).transpose()?;
     for found in from.keys(true)? {
         let named =
             || arguments.tree.is_empty() || arguments.tree.iter().any(|tree| tree.trim_matches('/') == found.path);
-        if !output::is_tree(&found.key.class) || !named() {
+        if !output::is_tree(&found.key.class) || !named() || entries.contains_key(&found.path) {
             continue;
         }
         let tree = from.tree(&found.path)?;
-        if !arguments.keep.is_empty() || !arguments.drop.is_empty() {
-            let any = |patterns: &[String], name: &str| patterns.iter().any(|p| matches(p.as_bytes(), name.as_bytes()));
-            let top = tree.top().iter().filter_map(|&id| tree.branches().get(id));
-            let kept: Vec<Arc<str>> = top
-                .map(|branch| Arc::clone(&branch.name))
-                .filter(|name| arguments.keep.is_empty() || any(&arguments.keep, name))
-                .filter(|name| !any(&arguments.drop, name))
-                .collect();
+        if let Some(kept) = arguments.branches(&tree) {
             branches.insert(found.path.clone(), kept);
         }
-        if let Some(wanted) = &wanted {
-            let end = wanted.end.min(tree.entries);
-            entries.insert(found.path.clone(), vec![wanted.start.min(end)..end]);
+        if let Some(kept) = arguments.entries(&found.path, &tree, select)? {
+            entries.insert(found.path, kept);
         }
     }
     let trees = (!arguments.tree.is_empty()).then(|| arguments.tree.clone());
-    let how = Remake { tree, trees, branches, entries };
+    let how = Remake { baskets, order, trees, branches, entries };
     if arguments.output.exists() && !arguments.force {
         let words = "there is a file of that name: --force replaces it";
         let place = arguments.output.to_string_lossy().into_owned();
@@ -133,19 +196,6 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         .and_then(|writer| writer.remake(&from, || File::open(&unfinished), &how))
         .inspect_err(|_| drop(std::fs::remove_file(&unfinished)))?;
     std::fs::rename(&unfinished, &arguments.output)?;
-    let mut rows = Vec::new();
-    for tree in remade {
-        if let Some(reason) = &tree.copied {
-            writeln!(out, "{}: copied as it is: {reason}", tree.path)?;
-        }
-        for (when, [entries, baskets, clusters, bytes]) in [("before", tree.before), ("after", tree.after)] {
-            let path = if when == "before" { tree.path.clone() } else { String::new() };
-            let numbers = [entries, clusters, baskets, bytes].map(|number| number.to_string());
-            rows.push([vec![path, when.to_owned()], numbers.to_vec()].concat());
-        }
-    }
-    output::table(out, &["tree", "", "entries", "clusters", "baskets", "bytes"], &rows)?;
-    let size = |path: &std::path::Path| std::fs::metadata(path).map_or(0, |meta| meta.len());
-    let (before, after) = (size(std::path::Path::new(&arguments.input)), size(&arguments.output));
-    Ok(writeln!(out, "file: {before} bytes before, {after} after")?)
+    let report = Rewritten::new(&from, &File::open(&arguments.output)?, remade, Reader::default())?;
+    if arguments.json { output::json(out, &report.document()) } else { report.words(out) }
 }

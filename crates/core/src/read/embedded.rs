@@ -5,6 +5,15 @@ use crate::error::{Error, Result};
 use crate::object::{find, list_bounds};
 use crate::tree::{Tree, Unsealed};
 
+/// Whether entries of basket object `id` stood elsewhere when they were written: a circular tree moved them.
+pub(crate) fn is_displaced(tree: &Tree, id: u32) -> bool {
+    let Some(row) = tree.object.table().get(id) else { return false };
+    match find(row.kind, "fDisplacement") {
+        Some(Kind::List { offsets, .. }) => !list_bounds(row.part, *offsets, row.row).is_empty(),
+        _ => false,
+    }
+}
+
 /// Basket object `id` of the tree's record.
 pub(crate) fn embedded(tree: &Tree, id: u32) -> Result<Unsealed<'_>> {
     let row = tree.object.table().get(id).ok_or_else(|| Error::malformed("an embedded basket was not decoded"))?;

@@ -9,7 +9,7 @@ mod batch;
 mod column;
 mod decode;
 mod embedded;
-pub(crate) use embedded::embedded;
+pub(crate) use embedded::{embedded, is_displaced};
 mod scan;
 mod window;
 

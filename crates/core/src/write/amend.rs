@@ -109,18 +109,8 @@ fn add_baskets(tree: &TreeState, state: &BranchState, before: usize, branch: &mu
         firsts.push(basket.first_entry as i64);
         seeks.push(basket.seek as i64);
     }
-    let written = bytes.len();
-    if state.what.has_data() {
-        firsts.push(tree.entries as i64);
-    }
-    // One place more than there are baskets: that of the basket which would be filled next.
-    let slots = whole(branch, "fMaxBaskets").max(written as i64 + 1) as usize;
-    [&mut bytes, &mut firsts, &mut seeks].into_iter().for_each(|list| list.resize(slots, 0));
-    branch.set("fMaxBaskets", slots as i64);
-    set_wholes(branch, "fBasketBytes", &bytes);
-    set_wholes(branch, "fBasketEntry", &firsts);
-    set_wholes(branch, "fBasketSeek", &seeks);
-    branch.set("fWriteBasket", written as i64);
+    let end = state.what.has_data().then_some(tree.entries);
+    set_index(branch, bytes, firsts, seeks, end);
     branch.set("fEntries", tree.entries as i64);
     if state.what.has_data() {
         branch.set("fEntryNumber", tree.entries as i64);
@@ -140,12 +130,37 @@ fn add_baskets(tree: &TreeState, state: &BranchState, before: usize, branch: &mu
     Ok(())
 }
 
-/// Each branch, those below it behind it.
+/// Gives a branch its index of baskets, and the entry behind them where it has values of its own.
+pub(super) fn set_index(
+    branch: &mut Draft,
+    mut bytes: Vec<i64>,
+    mut firsts: Vec<i64>,
+    mut seeks: Vec<i64>,
+    end: Option<u64>,
+) {
+    let written = bytes.len();
+    firsts.extend(end.map(|end| end as i64));
+    // One place more than there are baskets: that of the basket which would be filled next.
+    let slots = wholes(branch, "fBasketSeek").len().max(written + 1);
+    [&mut bytes, &mut firsts, &mut seeks].into_iter().for_each(|list| list.resize(slots, 0));
+    branch.set("fMaxBaskets", slots as i64);
+    set_wholes(branch, "fBasketBytes", &bytes);
+    set_wholes(branch, "fBasketEntry", &firsts);
+    set_wholes(branch, "fBasketSeek", &seeks);
+    branch.set("fWriteBasket", written as i64);
+}
+
+/// Each branch, those below it behind it; in front of those of a `TBranchClones` the one that counts for them, which no list names.
 pub(super) fn each_branch(draft: &mut Draft, each: &mut impl FnMut(&mut Draft)) {
     let branches = draft.member_mut("fBranches").and_then(Datum::as_draft_mut);
     let items = branches.and_then(|branches| branches.member_mut("items")).and_then(Datum::as_list_mut);
     for branch in items.into_iter().flatten().filter_map(Datum::as_draft_mut) {
         each(branch);
+        if branch.class() == "TBranchClones"
+            && let Some(count) = branch.member_mut("fBranchCount").and_then(Datum::as_draft_mut)
+        {
+            each(count);
+        }
         each_branch(branch, each);
     }
 }
@@ -159,7 +174,7 @@ fn push(draft: &mut Draft, list: &str, more: Vec<Datum>) -> Result<()> {
 }
 
 /// A member as a whole number; 0 where it is not there.
-fn whole(draft: &Draft, name: &str) -> i64 {
+pub(super) fn whole(draft: &Draft, name: &str) -> i64 {
     match draft.member(name) {
         Some(Datum::Int(value)) => *value,
         Some(Datum::Float(value)) => *value as i64,
@@ -187,4 +202,32 @@ fn set_wholes(draft: &mut Draft, name: &'static str, values: &[i64]) {
         _ => values.iter().flat_map(|value| value.to_ne_bytes()).collect(),
     };
     draft.set(name, Datum::Numbers(number, bytes));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn branches_are_met_in_the_order_of_their_numbers() {
+        let list = |items: Vec<Draft>| {
+            let items: Vec<Datum> = items.into_iter().map(|item| Datum::Object(Arc::new(item))).collect();
+            Draft::new("TObjArray").with("items", items)
+        };
+        let branch =
+            |class: &str, name: &str, below| Draft::new(class).with("fName", name).with("fBranches", list(below));
+        let clones = branch("TBranchClones", "c", vec![branch("TBranch", "c.x", vec![])]);
+        let clones = clones.with("fBranchCount", branch("TBranch", "c_", vec![]));
+        let top =
+            vec![branch("TBranch", "a", vec![branch("TBranch", "b", vec![])]), clones, branch("TBranch", "d", vec![])];
+        let mut names = Vec::new();
+        each_branch(&mut Draft::new("TTree").with("fBranches", list(top)), &mut |branch| {
+            if let Some(Datum::Text(name)) = branch.member("fName") {
+                names.push(name.to_string());
+            }
+        });
+        assert_eq!(names, ["a", "b", "c", "c_", "c.x", "d"]);
+    }
 }

@@ -7,12 +7,15 @@ use std::sync::Arc;
 use super::amend::each_branch;
 use super::append::in_order;
 use super::file::FileWriter;
+use super::relocate::sealed;
+use super::rewrite::{Order, same_rules};
 use super::shared::State;
-use crate::container::{BIG_FILE, Key};
+use super::strip::forget_references;
+use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::{File, is_directory, split_cycle};
 use crate::schema::{Datum, Draft};
-use crate::tree::{BasketBytes, Tree, is_tree};
+use crate::tree::{Tree, is_tree};
 
 impl FileWriter {
     /// Copies an object, a tree with its baskets, or a directory with all below it, from another file or from this one as it
@@ -130,14 +133,14 @@ impl FileWriter {
             draft.set("fName", name);
         }
         if is_tree(&key.class) && with_baskets {
-            /// Up to this version of ROOT, objects that others count stand otherwise, and only the file's version says so.
-            const OLD_LOOPS: i32 = 51_508;
-            if (file.header().version <= OLD_LOOPS) != (state.header.version <= OLD_LOOPS) {
-                let words = "a tree of ROOT 5.15 or older is read by the rules of its file: sapwood rewrite takes the whole file";
-                return Err(Error::unsupported(words).in_object(to));
-            }
+            same_rules(file, &state).map_err(|error| error.in_object(to))?;
             let tree = file.tree_at(key)?;
-            self.copy_baskets(&mut state, file, &tree, folder, &mut draft)?;
+            let directory = state.folder_seek(folder);
+            // Reading and writing much, while nobody waits for the lock.
+            drop(state);
+            self.copy_baskets(file, &tree, directory, &mut draft)?;
+            forget_references(&mut draft);
+            state = shared.open_state()?;
             // What is in the branches is described by their file alone.
             state.describe(file.infos()?.into_iter().map(Arc::new));
         }
@@ -165,61 +168,22 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Copies the baskets of a tree as they are, in the order in which they stand, and tells its record where they went.
-    fn copy_baskets(
-        &self,
-        state: &mut State,
-        file: &File,
-        tree: &Tree,
-        folder: usize,
-        draft: &mut Draft,
-    ) -> Result<()> {
-        /// Bytes that are in memory at a time.
-        const STEP_BYTES: u64 = 16 << 20;
-        let mut baskets: Vec<(u64, u32, usize, usize)> = Vec::new();
-        for (index, branch) in in_order(tree).into_iter().enumerate() {
-            for (number, basket) in branch.baskets().iter().enumerate() {
-                if let BasketBytes::Stored { seek, nbytes } = basket.bytes {
-                    baskets.push((seek, nbytes, index, number));
-                }
-            }
-            if !branch.file_name.is_empty() {
-                return Err(Error::unsupported("its baskets are in another file").in_object(&branch.path));
+    /// Moves the baskets of a tree as they are, in the order in which they stand, and tells its record where they went. Those that stand
+    /// in the record stay there.
+    fn copy_baskets(&self, file: &File, tree: &Tree, directory: u64, draft: &mut Draft) -> Result<()> {
+        let branches = in_order(tree);
+        let baskets = sealed(tree, &branches, Order::Offset, None).map_err(|error| file.name(error))?;
+        let mut seeks: Vec<Vec<(usize, u64)>> = vec![Vec::new(); branches.len()];
+        for (basket, placed) in baskets.iter().zip(self.shared.relocate(file, &baskets, directory)?) {
+            if let Some(seeks) = seeks.get_mut(basket.branch) {
+                seeks.push((basket.number, placed.seek));
             }
         }
-        baskets.sort_unstable();
-        let mut seeks: Vec<Vec<(usize, u64)>> = vec![Vec::new(); tree.branches().len()];
-        let directory = state.folder_seek(folder);
-        let mut rest = &baskets[..];
-        while !rest.is_empty() {
-            let mut bytes = 0;
-            let many = rest.iter().take_while(|basket| {
-                let fits = bytes == 0 || bytes + u64::from(basket.1) <= STEP_BYTES;
-                bytes += u64::from(basket.1);
-                fits
-            });
-            let (step, behind) = rest.split_at(many.count());
-            rest = behind;
-            let ranges: Vec<_> = step.iter().map(|&(seek, nbytes, ..)| seek..seek + u64::from(nbytes)).collect();
-            let mut records: Vec<Vec<u8>> = file.read_raw(&ranges)?.iter().map(|record| record.to_vec()).collect();
-            let start = state.space.append(records.iter().map(|record| record.len() as u64).sum());
-            let mut at = start;
-            for (record, &(seek, _, index, number)) in records.iter_mut().zip(step) {
-                place(record, at, directory).map_err(|error| file.name(error.at(seek)))?;
-                if let Some(seeks) = seeks.get_mut(index) {
-                    seeks.push((number, at));
-                }
-                at += record.len() as u64;
-            }
-            let parts: Vec<&[u8]> = records.iter().map(Vec::as_slice).collect();
-            self.shared.place(start, &parts).inspect_err(|_| state.space.give_up(start..at))?;
-        }
-        let mut index = 0;
+        let mut seeks = seeks.into_iter();
         each_branch(draft, &mut |branch| {
-            for &(number, seek) in seeks.get(index).into_iter().flatten() {
+            for (number, seek) in seeks.next().into_iter().flatten() {
                 set_seek(branch, number, seek);
             }
-            index += 1;
         });
         Ok(())
     }
@@ -238,21 +202,6 @@ impl FileWriter {
         }
         Ok(())
     }
-}
-
-/// Writes the words of a basket's key that its place decides.
-fn place(record: &mut [u8], at: u64, directory: u64) -> Result<()> {
-    let key = Key::read(record)?;
-    let is_wide = key.version > 1000;
-    let words = match (is_wide, record.len()) {
-        (true, 34..) => [at.to_be_bytes(), (directory | u64::from(key.pid_offset) << 48).to_be_bytes()].concat(),
-        (false, 26..) if at <= BIG_FILE && directory <= BIG_FILE => {
-            [(at as u32).to_be_bytes(), (directory as u32).to_be_bytes()].concat()
-        }
-        _ => return Err(Error::unsupported("a basket of an old file has no room for an offset of 64 bits")),
-    };
-    record[18..18 + words.len()].copy_from_slice(&words);
-    Ok(())
 }
 
 /// Says where a basket is, in the type that the record has for it.

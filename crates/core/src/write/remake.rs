@@ -5,23 +5,63 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::file::FileWriter;
-use super::rewrite::Rewrite;
-use super::tree::TreeOptions;
+use super::rewrite::{Baskets, Order, Rewrite};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, is_directory};
-use crate::tree::is_tree;
+use crate::tree::{Tree, is_tree};
 
 /// What a file is rewritten to.
 #[derive(Clone, Debug, Default)]
 pub struct Remake {
-    /// Clusters, baskets and compression of the trees.
-    pub tree: TreeOptions,
+    /// New baskets for the trees, or those that are there.
+    pub baskets: Baskets,
+    /// The order of their baskets.
+    pub order: Order,
     /// Paths of the trees that are rewritten; the others are copied as they are. None for all.
     pub trees: Option<Vec<String>>,
     /// Top-level branches that are kept, for each tree by its path; all where it is not named.
     pub branches: HashMap<String, Vec<Arc<str>>>,
-    /// Entries that are kept, for each tree by its path; all where it is not named.
+    /// Entries that are kept, as ranges that rise, for each tree by its path; all where it is not named.
     pub entries: HashMap<String, Vec<Range<u64>>>,
+}
+
+/// What a tree has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Entries.
+    pub entries: u64,
+    /// Baskets of all branches.
+    pub baskets: u64,
+    /// Clusters.
+    pub clusters: u64,
+    /// Compressed bytes.
+    pub zip_bytes: u64,
+    /// Bytes before compression.
+    pub tot_bytes: u64,
+}
+
+impl Figures {
+    /// Those of a tree.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+    /// use sapwood::write::Figures;
+    /// let tree = sapwood::File::open(path)?.tree("t")?;
+    /// assert_eq!(Figures::of(&tree).clusters, 3);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn of(tree: &Tree) -> Self {
+        let branches = tree.branches().iter().filter(|branch| branch.has_data());
+        Self {
+            entries: tree.entries,
+            baskets: branches.map(|branch| branch.baskets().len() as u64).sum(),
+            clusters: tree.clusters().len() as u64,
+            zip_bytes: tree.zip_bytes,
+            tot_bytes: tree.tot_bytes,
+        }
+    }
 }
 
 /// A tree before and after.
@@ -29,19 +69,12 @@ pub struct Remake {
 pub struct Remade {
     /// Its path.
     pub path: String,
-    /// Entries, baskets, clusters and compressed bytes that it had.
-    pub before: [u64; 4],
-    /// The same as they are now.
-    pub after: [u64; 4],
-    /// Why it was copied as it is, where it could not be rewritten.
-    pub copied: Option<String>,
-}
-
-/// Entries, baskets, clusters and compressed bytes of a tree.
-fn figures(file: &File, path: &str) -> Result<[u64; 4]> {
-    let tree = file.tree(path)?;
-    let baskets = tree.branches().iter().filter(|branch| branch.has_data()).map(|branch| branch.baskets().len() as u64);
-    Ok([tree.entries, baskets.sum(), tree.clusters().len() as u64, tree.zip_bytes])
+    /// What it had.
+    pub before: Figures,
+    /// What it has now.
+    pub after: Figures,
+    /// Why its baskets were kept, where new ones could not be made.
+    pub kept: Option<String>,
 }
 
 impl FileWriter {
@@ -52,6 +85,21 @@ impl FileWriter {
     ///
     /// Those of [`rewrite`](Self::rewrite) and [`copy`](Self::copy); [`NotFound`](crate::ErrorKind::NotFound) for trees that were
     /// named and are not there.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let old = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+    /// # let new = std::env::temp_dir().join("sapwood-remake.root");
+    /// use sapwood::write::{Baskets, FileWriter, Order, Remake, WriteOptions};
+    /// let from = sapwood::File::open(old)?;
+    /// let how = Remake { baskets: Baskets::Keep, order: Order::Branch, ..Remake::default() };
+    /// let writer = FileWriter::recreate(&new, WriteOptions::default())?;
+    /// let remade = writer.remake(&from, || sapwood::File::open(&new), &how)?;
+    /// assert_eq!(remade[0].before, remade[0].after); // in another order only
+    /// # std::fs::remove_file(new).ok();
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn remake(mut self, from: &File, reopen: impl FnOnce() -> Result<File>, how: &Remake) -> Result<Vec<Remade>> {
         let keys = from.keys(true)?;
         let mut newest: HashMap<&str, u16> = HashMap::new();
@@ -84,29 +132,42 @@ impl FileWriter {
             if newest.get(path) != Some(&found.key.cycle) {
                 continue;
             }
-            let before = figures(from, path)?;
-            let mut copied = None;
+            let before = Figures::of(&*from.tree_at(&found.key)?);
+            let mut kept = None;
             if how.trees.as_ref().is_none_or(|trees| trees.iter().any(|tree| tree.trim_matches('/') == path)) {
-                let branches = how.branches.get(path).cloned();
-                let one = Rewrite { tree: how.tree.clone(), branches, entries: how.entries.get(path).cloned() };
-                match self.rewrite(from, path, path, &one) {
-                    // Nothing is lost: a tree whose entries cannot be moved keeps its baskets.
-                    Err(error) if error.kind() == ErrorKind::Unsupported && one.keeps_all() => {
-                        self.copy(from, path, path)?;
-                        copied = Some(error.to_string());
-                    }
-                    outcome => outcome?,
-                }
+                let (branches, entries) = (how.branches.get(path).cloned(), how.entries.get(path).cloned());
+                let one = Rewrite { baskets: how.baskets.clone(), order: how.order, branches, entries };
+                kept = self.rewrite_or_keep(from, path, one)?;
             } else {
                 self.copy(from, path, path)?;
             }
-            remade.push(Remade { path: path.to_owned(), before, after: [0; 4], copied });
+            remade.push(Remade { path: path.to_owned(), before, after: Figures::default(), kept });
         }
         self.close()?;
         let file = reopen()?;
         for tree in &mut remade {
-            tree.after = figures(&file, &tree.path)?;
+            tree.after = Figures::of(&*file.tree(&tree.path)?);
         }
         Ok(remade)
+    }
+
+    /// Nothing is lost: a tree whose entries cannot be moved keeps its baskets. Gives the reason.
+    fn rewrite_or_keep(&mut self, from: &File, path: &str, how: Rewrite) -> Result<Option<String>> {
+        let reason = match self.rewrite(from, path, path, &how) {
+            Err(error) if error.kind() == ErrorKind::Unsupported && how.entries.is_none() => error,
+            outcome => return outcome.map(|()| None),
+        };
+        let outcome = match how.baskets {
+            Baskets::New(_) => self.rewrite(from, path, path, &Rewrite { baskets: Baskets::Keep, ..how.clone() }),
+            Baskets::Keep => Err(reason.duplicate()),
+        };
+        match outcome {
+            // Baskets in the tree's record that cannot get records of their own stay in it.
+            Err(error) if error.kind() == ErrorKind::Unsupported && how.branches.is_none() => {
+                self.copy(from, path, path)?;
+            }
+            outcome => outcome?,
+        }
+        Ok(Some(reason.to_string()))
     }
 }

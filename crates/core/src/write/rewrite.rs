@@ -1,45 +1,127 @@
-//! A tree written again: other clusters, baskets, compression; fewer branches and entries. Values are moved as bytes, so that
-//! branches of any kind can be rewritten.
+//! A tree written again: other clusters, baskets, compression and order; fewer branches and entries.
 //!
-//! Source: `TTree::CloneTree`, `TTree::OptimizeBaskets`, `TBasket::Streamer` (`fDisplacement`).
+//! Source: `TTree::CloneTree`, `TTreeCloner`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use rayon::prelude::*;
-
-use super::amend::each_branch;
 use super::append::in_order;
 use super::clustering::Every;
 use super::file::FileWriter;
-use super::raw::Raw;
+use super::relocate;
+use super::reseal::{Reseal, bytes_of, stored_bytes};
+use super::seal::Sealing;
+use super::selection::Selection;
+use super::shared::State;
 use super::state::{Base, BranchState, TreeState};
-use super::tree::{TreeOptions, TreeWriter};
-use crate::codec::{Compression, Scratch};
-use crate::error::{Error, ErrorKind, Result};
+use super::strip;
+use super::tree::TreeOptions;
+use crate::codec::Compression;
+use crate::container::Key;
+use crate::error::{Error, Result};
 use crate::file::File;
-use crate::read::embedded;
-use crate::schema::{Datum, Draft};
-use crate::tree::{Basket, BasketBytes, Branch, Tree, Unsealed, wanted};
+use crate::schema::Draft;
+use crate::tree::{Branch, Tree};
 
 /// How a tree is rewritten.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::write::{Baskets, Order, Rewrite};
+/// // As ROOT's `CloneTree("fast SortBasketsByBranch")`: nothing is inflated.
+/// let columns = Rewrite { baskets: Baskets::Keep, order: Order::Branch, ..Rewrite::default() };
+/// assert!(columns.entries.is_none());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Rewrite {
-    /// Clusters, baskets and compression of what is written. A cluster's entries follow from the bytes that the tree has now.
-    pub tree: TreeOptions,
+    /// New baskets, or those that are there.
+    pub baskets: Baskets,
+    /// The order in which baskets stand in the file.
+    pub order: Order,
     /// Top-level branches that are kept, and those that count for them; none for all.
     pub branches: Option<Vec<Arc<str>>>,
-    /// Entries that are kept, in order; none for all.
+    /// Entries that are kept, as ranges that rise and do not overlap; none for all.
     pub entries: Option<Vec<Range<u64>>>,
 }
 
-impl Rewrite {
-    /// Whether neither branches nor entries are left out.
-    pub(super) fn keeps_all(&self) -> bool {
-        self.branches.is_none() && self.entries.is_none()
+/// What becomes of a tree's baskets.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::write::{Baskets, Every, TreeOptions};
+/// let hundreds = Baskets::New(TreeOptions { auto_flush: Every::Entries(100), ..TreeOptions::default() });
+/// assert!(matches!(hundreds, Baskets::New(options) if options.compression.is_none()));
+/// ```
+#[derive(Clone, Debug)]
+pub enum Baskets {
+    /// Entries go, as bytes, into new ones: clusters, basket sizes and compression are these. A cluster's entries follow from the bytes
+    /// that the branches have now. The tree is saved once it is whole, whatever `auto_save` says.
+    New(TreeOptions),
+    /// They are moved as they are and never inflated: clusters, basket sizes and compression stay.
+    Keep,
+}
+
+impl Default for Baskets {
+    fn default() -> Self {
+        Self::New(TreeOptions::default())
     }
+}
+
+/// The order in which the baskets of a tree stand in its file.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::write::Order;
+/// assert_eq!("branch".parse::<Order>()?, Order::Branch);
+/// assert_eq!(Order::default().as_str(), "entry");
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Cluster after cluster: for those who read most branches (ROOT's `SortBasketsByEntry`).
+    #[default]
+    Entry,
+    /// All baskets of one branch, then those of the next: for those who read few branches of all entries over a link
+    /// (`SortBasketsByBranch`).
+    Branch,
+    /// As they stand in the file that is read (`SortBasketsByOffset`); for baskets that are kept.
+    Offset,
+}
+
+impl Order {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Entry => "entry",
+            Self::Branch => "branch",
+            Self::Offset => "offset",
+        }
+    }
+}
+
+impl std::str::FromStr for Order {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let all = [Self::Entry, Self::Branch, Self::Offset];
+        let wrong = || Error::mismatch(format!("the order of baskets is entry, branch or offset, not {name:?}"));
+        all.into_iter().find(|order| order.as_str() == name).ok_or_else(wrong)
+    }
+}
+
+/// A tree that is rewritten, and where it goes.
+struct Job<'a> {
+    from: &'a File,
+    key: &'a Key,
+    tree: &'a Tree,
+    branches: &'a [&'a Branch],
+    folder: usize,
+    name: &'a str,
+    order: Order,
 }
 
 impl FileWriter {
@@ -47,8 +129,11 @@ impl FileWriter {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) for a tree or a branch that is not there; [`Unsupported`](crate::ErrorKind::Unsupported) for
-    /// baskets in other files or without offsets, and for objects that refer to each other by where they stand; what reading a basket or writing reports.
+    /// [`NotFound`](crate::ErrorKind::NotFound) for a tree or a branch that is not there; [`Mismatch`](crate::ErrorKind::Mismatch) for entries
+    /// that are not there or do not rise, for entries chosen of baskets that are kept, and for the order of the file where they are new;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for baskets in other files, and, where baskets are new, for those without offsets, for
+    /// branches with other entries than their tree, and for objects that refer to each other by where they stand; what reading a
+    /// basket or writing reports.
     ///
     /// # Example
     ///
@@ -78,85 +163,107 @@ impl FileWriter {
         let kept = kept(&tree, how).map_err(within)?;
         let branches: Vec<&Branch> =
             in_order(&tree).into_iter().filter(|branch| kept.contains(top(&tree, branch))).collect();
-        check(&branches, tree.entries).map_err(within)?;
-        let ranges = match &how.entries {
-            None => vec![0..tree.entries],
-            Some(ranges) => ranges.clone(),
-        };
-        if ranges.iter().any(|range| range.start > range.end || range.end > tree.entries) {
-            return Err(within(Error::mismatch("entries that the tree does not have are to be kept")));
-        }
-        let entries: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+        let selection = Selection::new(how.entries.as_deref(), tree.entries).map_err(within)?;
         let mut draft = from.draft_at(&key)?;
-        empty(&mut draft, &kept, how.entries.is_some());
-        let first = branches.iter().find(|branch| branch.has_data());
-        let compression = how.tree.compression.or_else(|| Compression::from_root(first?.compress));
-        let compression = compression.unwrap_or(self.shared.compression);
-        set_compression(&mut draft, compression);
+        strip::keep_branches(&mut draft, &kept);
+        strip::forget_references(&mut draft);
         let mut state = self.shared.open_state()?;
         let (folder, name) = self.shared.folder_of(&mut state, to)?;
+        same_rules(from, &state).map_err(|error| error.in_object(to))?;
+        drop(state);
         if draft.member("fName").is_some() && name != &*key.name {
             draft.set("fName", name);
         }
-        let wish = TreeOptions { compression: Some(compression), ..how.tree.clone() };
-        let mut written = TreeState::new(folder, name.into(), &[], compression, &wish)?;
-        written.title = Arc::clone(&key.title);
-        for branch in &branches {
-            written.branches.push(BranchState::found(Arc::clone(&branch.name), branch.has_data(), compression));
-        }
-        let baskets = Some(vec![0; branches.len()]);
-        written.base = Some(Base { draft, entries: 0, baskets });
-        // What is in the branches is described by their file alone.
-        state.describe(from.infos()?.into_iter().map(Arc::new));
-        state.trees.push(written);
-        let index = state.trees.len() - 1;
-        let mut writer = TreeWriter::new(Arc::clone(&self.shared), index, &state.trees[index], Vec::new(), wish);
-        drop(state);
-        let step = cluster_entries(&tree, &how.tree);
-        let mut done = 0;
-        while done < entries {
-            let many = step.min(entries - done);
-            let part = part(&ranges, done, many);
-            let outcome = gather(from, &tree, &branches, &part).map_err(within);
-            if let Err(error) = outcome.and_then(|raw| writer.cluster_of(raw, many as usize)) {
-                self.shared.open_state()?.abandon(index);
-                return Err(error);
+        let job = Job { from, key: &key, tree: &tree, branches: &branches, folder, name, order: how.order };
+        let outcome = match &how.baskets {
+            Baskets::New(_) if how.order == Order::Offset => {
+                Err(Error::mismatch("new baskets have no order in the old file: keep those that are there"))
             }
-            done += many;
-        }
-        if entries == 0 {
-            self.shared.open_state()?.trees[index].changed = true;
-        }
-        writer.close()
+            Baskets::New(wish) => {
+                if how.entries.is_some() {
+                    strip::forget_index(&mut draft);
+                }
+                self.reseal(&job, &selection, draft, wish)
+            }
+            Baskets::Keep if how.entries.is_some() => {
+                Err(Error::mismatch("baskets are kept whole: entries are chosen where they are made anew"))
+            }
+            Baskets::Keep => self.relocate(&job, draft),
+        };
+        outcome.map_err(within)
     }
+
+    /// Entries into new baskets.
+    fn reseal(&mut self, job: &Job<'_>, selection: &Selection, mut draft: Draft, wish: &TreeOptions) -> Result<()> {
+        let Job { from, tree, branches, folder, order, .. } = *job;
+        check(branches, tree.entries)?;
+        // Each branch keeps its own where none was asked for.
+        let of = |branch: &Branch| wish.compression.or_else(|| Compression::from_root(branch.compress));
+        let usual = self.shared.compression;
+        let mut written = TreeState::new(folder, job.name.into(), &[], wish.compression.unwrap_or(usual), wish)?;
+        written.title = Arc::clone(&job.key.title);
+        let found = |branch: &&Branch| {
+            BranchState::found(Arc::clone(&branch.name), branch.has_data(), of(branch).unwrap_or(usual))
+        };
+        written.branches = branches.iter().map(found).collect();
+        strip::forget_entries(&mut draft);
+        strip::set_compression(&mut draft, &written.branches);
+        written.base = Some(Base { draft, entries: 0, baskets: Some(vec![0; branches.len()]) });
+        written.is_open = false;
+        let sealing = Sealing { tree: job.name, datime: self.shared.now(), basket_bytes: wish.basket_bytes };
+        // What is in the branches is described by their file alone.
+        let infos = from.infos()?.into_iter().map(Arc::new);
+        let directory = self.shared.open_state()?.folder_seek(folder);
+        let cluster_entries = cluster_entries(tree, branches, wish);
+        let shared = &self.shared;
+        Reseal { shared, from, tree, branches, selection, cluster_entries, order, sealing, directory }
+            .write(&mut written)?;
+        let mut state = self.shared.open_state()?;
+        state.describe(infos);
+        state.trees.push(written);
+        Ok(())
+    }
+
+    /// Baskets as they are.
+    fn relocate(&mut self, job: &Job<'_>, mut draft: Draft) -> Result<()> {
+        let Job { from, key, tree, branches, folder, name, order } = *job;
+        let baskets = relocate::sealed(tree, branches, order, Some(self.shared.now()))?;
+        let infos = from.infos()?.into_iter().map(Arc::new);
+        let directory = self.shared.open_state()?.folder_seek(folder);
+        let placed = self.shared.relocate(from, &baskets, directory)?;
+        strip::settle(&mut draft, branches, &baskets, &placed);
+        let mut state = self.shared.open_state()?;
+        state.describe(infos);
+        self.shared.write_object(&mut state, folder, name, &key.title, &Arc::new(draft), None).map(drop)
+    }
+}
+
+/// Refuses what the file that is written would have read by other rules.
+pub(super) fn same_rules(from: &File, into: &State) -> Result<()> {
+    /// Up to this version of ROOT, objects that others count stand otherwise, and only the file's version says so.
+    const OLD_LOOPS: i32 = 51_508;
+    if (from.header().version <= OLD_LOOPS) == (into.header.version <= OLD_LOOPS) {
+        return Ok(());
+    }
+    let words = "a tree of ROOT 5.15 or older is read by the rules of its file: sapwood rewrite takes the whole file";
+    Err(Error::unsupported(words))
 }
 
 /// Entries of a cluster: those that were asked for, or as many as the bytes hold that were asked for.
-fn cluster_entries(tree: &Tree, wish: &TreeOptions) -> u64 {
+fn cluster_entries(tree: &Tree, branches: &[&Branch], wish: &TreeOptions) -> u64 {
     let entries = tree.entries.max(1);
-    let of = |bytes: u64, all: u64| (u128::from(entries) * u128::from(bytes) / u128::from(all.max(1))).max(1) as u64;
-    let capped = of(wish.cluster_bytes as u64, tree.tot_bytes);
+    let sum = |of: fn(&Branch) -> u64| branches.iter().fold(0, |sum: u64, branch| sum.saturating_add(of(branch)));
+    let of = |bytes: u64, all: u64| {
+        let entries = u128::from(entries) * u128::from(bytes) / u128::from(all.max(1));
+        u64::try_from(entries).unwrap_or(u64::MAX).max(1)
+    };
+    let capped = of(wish.cluster_bytes as u64, sum(bytes_of));
     let wanted = match wish.auto_flush {
         Every::Entries(entries) => entries.max(1),
-        Every::Bytes(bytes) => of(bytes, tree.zip_bytes),
+        Every::Bytes(bytes) => of(bytes, sum(stored_bytes)),
         Every::Never => entries,
     };
     wanted.min(capped)
-}
-
-/// Entries `from` and so many behind it, of those in some ranges.
-fn part(ranges: &[Range<u64>], from: u64, many: u64) -> Vec<Range<u64>> {
-    let (mut before, mut part) = (0, Vec::new());
-    for range in ranges {
-        let length = range.end - range.start;
-        let start = from.saturating_sub(before).min(length);
-        let end = (from + many).saturating_sub(before).min(length);
-        if start < end {
-            part.push(range.start + start..range.start + end);
-        }
-        before += length;
-    }
-    part
 }
 
 /// Name of the top-level branch that a branch is in.
@@ -186,7 +293,7 @@ fn kept(tree: &Tree, how: &Rewrite) -> Result<HashSet<Arc<str>>> {
     Ok(kept)
 }
 
-/// Refuses what cannot be moved as bytes.
+/// Refuses branches whose entries cannot be cut into clusters.
 fn check(branches: &[&Branch], entries: u64) -> Result<()> {
     for branch in branches {
         if !branch.file_name.is_empty() {
@@ -199,186 +306,4 @@ fn check(branches: &[&Branch], entries: u64) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Makes the record of a tree that of an empty one with these branches.
-fn empty(draft: &mut Draft, kept: &HashSet<Arc<str>>, is_selected: bool) {
-    if let Some(items) = items(draft, "fBranches") {
-        items.retain(|branch| match branch.as_draft().and_then(|branch| branch.member("fName")) {
-            Some(Datum::Text(name)) => kept.contains(name),
-            _ => true,
-        });
-    }
-    let mut marks = Vec::new();
-    if let Some(branches) = draft.member_mut("fBranches").and_then(Datum::as_draft_mut) {
-        branches.visit_mut(&mut |object| marks.extend(object.mark().cloned()));
-    }
-    if let Some(items) = items(draft, "fLeaves") {
-        let known: HashSet<usize> = marks.iter().map(crate::schema::Mark::address).collect();
-        items.retain(|leaf| !matches!(leaf, Datum::Same(mark) if !known.contains(&mark.address())));
-    }
-    each_branch(draft, &mut |branch| {
-        for name in ["fTotBytes", "fZipBytes", "fWriteBasket", "fEntries", "fEntryNumber"] {
-            branch.set(name, 0);
-        }
-        if let Some(features) = branch.member_mut("fIOFeatures").and_then(Datum::as_draft_mut) {
-            features.set("fIOBits", 0);
-        }
-        if let Some(baskets) = branch.member_mut("fBaskets").and_then(Datum::as_draft_mut) {
-            baskets.set("items", Vec::<Datum>::new());
-        }
-    });
-    for name in ["fEntries", "fTotBytes", "fZipBytes"] {
-        draft.set(name, 0);
-    }
-    if draft.member("fClusterRangeEnd").is_some() {
-        draft.set("fNClusterRange", 0);
-        draft.set("fClusterRangeEnd", Vec::<i64>::new());
-        draft.set("fClusterSize", Vec::<i64>::new());
-    }
-    // An index knows entries by their old numbers.
-    if is_selected && draft.member("fTreeIndex").is_some() {
-        draft.set("fTreeIndex", Datum::Null);
-    }
-}
-
-fn items<'d>(draft: &'d mut Draft, list: &str) -> Option<&'d mut Vec<Datum>> {
-    draft.member_mut(list)?.as_draft_mut()?.member_mut("items")?.as_list_mut()
-}
-
-fn set_compression(draft: &mut Draft, compression: Compression) {
-    each_branch(draft, &mut |branch| {
-        if branch.member("fCompress").is_some() {
-            branch.set("fCompress", i64::from(compression.to_root()));
-        }
-    });
-}
-
-/// Entries of all branches, read at once.
-fn gather(file: &File, tree: &Tree, branches: &[&Branch], part: &[Range<u64>]) -> Result<Vec<Raw>> {
-    let mut ranges: Vec<Range<u64>> = Vec::new();
-    for basket in branches.iter().filter(|branch| branch.has_data()).flat_map(|branch| branch.baskets()) {
-        if let BasketBytes::Stored { seek, nbytes } = basket.bytes
-            && part.iter().any(|want| !wanted(&basket.entries, want).is_empty())
-        {
-            ranges.push(seek..seek.saturating_add(u64::from(nbytes)));
-        }
-    }
-    ranges.sort_by_key(|range| range.start);
-    ranges.dedup();
-    let records: HashMap<u64, Bytes> = ranges.iter().map(|range| range.start).zip(file.read_raw(&ranges)?).collect();
-    let one = |scratch: &mut Scratch, branch: &&Branch| {
-        branch_entries(tree, branch, part, &records, scratch).map_err(|error| error.in_object(&branch.path))
-    };
-    match file.options().session.pool() {
-        Some(pool) => pool.install(|| branches.par_iter().map_init(Scratch::default, one).collect()),
-        None => {
-            let mut scratch = Scratch::default();
-            branches.iter().map(|branch| one(&mut scratch, branch)).collect()
-        }
-    }
-}
-
-fn branch_entries(
-    tree: &Tree,
-    branch: &Branch,
-    part: &[Range<u64>],
-    records: &HashMap<u64, Bytes>,
-    scratch: &mut Scratch,
-) -> Result<Raw> {
-    let mut raw = Raw::default();
-    if !branch.has_data() {
-        return Ok(raw);
-    }
-    let varies = branch.entry_offset_len > 0;
-    let has_tags = varies && tree.interpretation(branch.id).map_or(true, |found| found.program.may_have_tags());
-    let limits = &tree.file().options().limits;
-    let (mut memory, mut starts) = (Vec::new(), Vec::new());
-    raw.starts.push(0);
-    for want in part {
-        let mut next = want.start;
-        for basket in branch.baskets() {
-            let rows = wanted(&basket.entries, want);
-            if rows.is_empty() {
-                continue;
-            }
-            if basket.entries.start + rows.start as u64 != next {
-                return Err(
-                    Error::malformed("entries are missing between two baskets").wanted(next, basket.entries.start)
-                );
-            }
-            next += rows.len() as u64;
-            match basket.bytes {
-                BasketBytes::Stored { seek, .. } => {
-                    let record = records.get(&seek).cloned().unwrap_or_default();
-                    let sealed = Basket::read(record, limits)?;
-                    let unsealed = sealed.unseal(&mut memory, scratch)?;
-                    take(&mut raw, &unsealed, rows, varies, has_tags, &mut starts)?;
-                }
-                BasketBytes::Embedded(id) => take(&mut raw, &embedded(tree, id)?, rows, varies, has_tags, &mut starts)?,
-            }
-        }
-        if next != want.end {
-            let words = "the branch has fewer entries than its tree";
-            return Err(Error::new(ErrorKind::Unsupported, words).wanted(want.end, next));
-        }
-    }
-    Ok(raw)
-}
-
-/// Adds entries of a basket.
-fn take(
-    raw: &mut Raw,
-    unsealed: &Unsealed<'_>,
-    rows: Range<usize>,
-    varies: bool,
-    has_tags: bool,
-    starts: &mut Vec<u32>,
-) -> Result<()> {
-    unsealed.starts(starts)?;
-    let too_few = || Error::malformed("a basket has fewer entries than its branch says");
-    let bounds = starts.get(rows.start..rows.end + 1).ok_or_else(too_few)?;
-    let (Some(&first), Some(&last)) = (bounds.first(), bounds.last()) else { return Err(too_few()) };
-    let base = raw.data.len();
-    // Behind the last entry of fixed size there may be room that nobody uses.
-    raw.data.extend_from_slice(unsealed.data.get(first as usize..last as usize).ok_or_else(too_few)?);
-    raw.starts.extend(bounds[1..].iter().map(|&start| base + (start - first) as usize));
-    if !varies {
-        let width =
-            unsealed.fixed_bytes().ok_or_else(|| Error::malformed("a basket has offsets that its branch denies"))?;
-        if raw.width.is_some_and(|known| known != width) {
-            return Err(Error::unsupported("entries of one size in one basket and of another in the next"));
-        }
-        raw.width = Some(width);
-    }
-    if has_tags {
-        for (row, bounds) in rows.zip(bounds.windows(2)) {
-            let [start, end] = *bounds else { continue };
-            let entry = unsealed.data.get(start as usize..end as usize).unwrap_or_default();
-            let origin = i64::from(start) + i64::from(unsealed.keylen) - unsealed.displacement(row, start);
-            if may_refer(entry, origin) {
-                let words = "objects of an entry refer to each other by where they stand, so that they cannot be moved";
-                return Err(Error::unsupported(words));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Whether a word of an entry may name the place of an object or a class in it, where the entry stood at `origin`. ROOT can shift such
-/// words (`fDisplacement`), but shifts null pointers with them.
-fn may_refer(entry: &[u8], origin: i64) -> bool {
-    /// Added to places, so that none is 0.
-    const MAP_OFFSET: i64 = 2;
-    const CLASS: u32 = 0x8000_0000;
-    const FLAGS: u32 = 0xc000_0000;
-    entry.windows(4).enumerate().any(|(at, word)| {
-        let word = word.first_chunk().map_or(0, |word| u32::from_be_bytes(*word));
-        let end = origin + at as i64 + MAP_OFFSET;
-        // Objects are forgotten between entries; classes were not, in old files.
-        match word & FLAGS == CLASS {
-            true => (MAP_OFFSET..end).contains(&i64::from(word & !FLAGS)),
-            false => (origin + MAP_OFFSET..end).contains(&i64::from(word)),
-        }
-    })
 }

@@ -8,7 +8,6 @@ use super::clustering::{Clustering, Every, Next, Waiting};
 use super::commit::{Cluster, Committer};
 use super::flight::Flight;
 use super::pending::Pending;
-use super::raw::Raw;
 use super::shared::Shared;
 use super::state::TreeState;
 use crate::codec::Compression;
@@ -227,12 +226,6 @@ impl TreeWriter {
             self.cluster(self.rows)?;
         }
         self.land()
-    }
-
-    /// Writes a cluster of entries that nobody looks into, those of each branch.
-    pub(super) fn cluster_of(&mut self, raw: Vec<Raw>, rows: usize) -> Result<()> {
-        self.land()?;
-        self.depart(Cluster::new(raw.into_iter().map(Pending::from).collect(), rows))
     }
 
     /// Sends the first rows that are kept to storage. Where there are threads for it, they are sealed while more are filled.

@@ -1,0 +1,116 @@
+//! What a rewrite changed, in words and as JSON: figures of each tree, and what it costs to read, before and after.
+
+use std::io::Write;
+
+use sapwood::File;
+use sapwood::inspect::doctor::{ReadingKind, diagnose_tree};
+use sapwood::inspect::plan::{Cost, Reader, plan};
+use sapwood::write::{Figures, Remade};
+use serde_json::{Value, json};
+
+use crate::documents;
+use crate::output::{self, Outcome};
+
+/// A file before and after.
+pub(crate) struct Rewritten {
+    files: [(String, u64); 2],
+    trees: Vec<(Remade, Vec<Compared>)>,
+    reader: Reader,
+}
+
+/// What a reading cost and costs.
+struct Compared {
+    kind: ReadingKind,
+    branches: Vec<String>,
+    before: Cost,
+    after: Cost,
+}
+
+impl Rewritten {
+    pub(crate) fn new(from: &File, to: &File, remade: Vec<Remade>, reader: Reader) -> Outcome<Self> {
+        let files = [from, to].map(|file| (file.identity().name.to_string(), file.identity().len));
+        let mut trees = Vec::new();
+        for tree in remade {
+            let costs = compare(from, to, &tree.path, &reader)?;
+            trees.push((tree, costs));
+        }
+        Ok(Self { files, trees, reader })
+    }
+
+    /// As tables.
+    pub(crate) fn words(&self, out: &mut dyn Write) -> Outcome {
+        let mut rows = Vec::new();
+        for (tree, _) in &self.trees {
+            if let Some(reason) = &tree.kept {
+                writeln!(out, "{}: its baskets were kept: {reason}", tree.path)?;
+            }
+            for (path, when, figures) in [(&*tree.path, "before", &tree.before), ("", "after", &tree.after)] {
+                let Figures { entries, baskets, clusters, zip_bytes, tot_bytes } = *figures;
+                let numbers = [entries, clusters, baskets, zip_bytes, tot_bytes].map(|number| number.to_string());
+                rows.push([vec![path.to_owned(), when.to_owned()], numbers.to_vec()].concat());
+            }
+        }
+        output::table(out, &["tree", "", "entries", "clusters", "baskets", "bytes", "uncompressed"], &rows)?;
+        rows.clear();
+        for (tree, costs) in &self.trees {
+            for (index, compared) in costs.iter().enumerate() {
+                let path = if index == 0 { tree.path.as_str() } else { "" };
+                for (words, when, cost) in
+                    [([path, compared.kind.as_str()], "before", compared.before), (["", ""], "after", compared.after)]
+                {
+                    let numbers = [cost.requests.to_string(), cost.bytes.to_string()];
+                    let words = [words[0], words[1], when].map(str::to_owned);
+                    rows.push([words.to_vec(), numbers.to_vec()].concat());
+                }
+            }
+        }
+        writeln!(out)?;
+        output::table(out, &["tree", "reading", "", "requests", "bytes"], &rows)?;
+        let [(_, before), (_, after)] = &self.files;
+        Ok(writeln!(out, "\nfile: {before} bytes before, {after} after")?)
+    }
+
+    /// As JSON.
+    pub(crate) fn document(&self) -> Value {
+        let figures = |figures: &Figures| {
+            json!({
+                "entries": figures.entries, "num_baskets": figures.baskets, "num_clusters": figures.clusters,
+                "zip_bytes": figures.zip_bytes, "tot_bytes": figures.tot_bytes,
+            })
+        };
+        let reading = |compared: &Compared| {
+            json!({
+                "reading": compared.kind.as_str(), "branches": compared.branches,
+                "before": documents::cost(&compared.before, &self.reader),
+                "after": documents::cost(&compared.after, &self.reader),
+            })
+        };
+        let tree = |(tree, costs): &(Remade, Vec<Compared>)| {
+            json!({
+                "tree": tree.path, "kept": tree.kept, "before": figures(&tree.before), "after": figures(&tree.after),
+                "readings": costs.iter().map(reading).collect::<Vec<_>>(),
+            })
+        };
+        let [before, after] = self.files.each_ref().map(|(name, bytes)| json!({ "file": name, "bytes": bytes }));
+        json!({ "before": before, "after": after, "trees": self.trees.iter().map(tree).collect::<Vec<_>>() })
+    }
+}
+
+/// The readings of a doctor. The three columns are those of the new tree, since the old one has them, too.
+fn compare(from: &File, to: &File, path: &str, reader: &Reader) -> Outcome<Vec<Compared>> {
+    let before = diagnose_tree(path, &*from.tree(path)?, reader);
+    let after = diagnose_tree(path, &*to.tree(path)?, reader);
+    let clusters: Vec<_> = before.layout.clusters.iter().map(|cluster| cluster.entries.clone()).collect();
+    let branches = &before.layout.branches;
+    let compared = before.readings.iter().zip(after.readings).map(|(old, new)| {
+        let is_wanted = |place: usize| branches.get(place).is_some_and(|branch| new.branches.contains(&branch.path));
+        let now = match new.kind {
+            ReadingKind::ThreeColumns => {
+                plan(&before.layout.baskets, &clusters, is_wanted, &[0..before.layout.entries], reader)
+            }
+            _ => old.now,
+        };
+        Compared { kind: new.kind, branches: new.branches, before: now, after: new.now }
+    });
+    Ok(compared.collect())
+}
