@@ -10,7 +10,7 @@ from files import DATA, load_root
 
 SETTINGS = {"none": 0, "lz4": 404, "zstd5": 505, "zlib1": 101}
 """ROOT's numbers."""
-LIBRARY = {"none": "none:0", "lz4": "lz4hc:4", "zstd5": "zstd:10", "zlib1": "zlib:1"}
+LIBRARY = {"none": "none:0", "lz4": "lz4hc:4", "zstd5": "zstd:10", "zlib1": "zlib:2"}
 """What ROOT's numbers mean to the libraries that compress."""
 ENTRIES = {"flat": 4_000_000, "jagged": 1_000_000, "event": 1_000}
 STEPS = {"flat": 50_000, "jagged": 50_000, "event": 50}

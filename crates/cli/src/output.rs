@@ -57,16 +57,6 @@ pub(crate) fn inside(target: &str) -> Outcome<(&str, &str)> {
     }
 }
 
-/// Whether objects of a class are directories.
-pub(crate) fn is_directory(class: &str) -> bool {
-    matches!(class, "TDirectory" | "TDirectoryFile")
-}
-
-/// Whether objects of a class are trees.
-pub(crate) fn is_tree(class: &str) -> bool {
-    matches!(class, "TTree" | "TNtuple" | "TNtupleD")
-}
-
 /// Opens a file with so many decoding threads.
 pub(crate) fn open(path: &str, threads: usize) -> Outcome<File> {
     let options = OpenOptions { session: Session::with_threads(threads), ..OpenOptions::default() };

@@ -32,9 +32,8 @@ pub(crate) struct Move {
 fn destination(file: Option<&File>, to: &str, from: &str) -> String {
     let name = from.trim_matches('/').rsplit('/').next().unwrap_or(from);
     let name = name.rsplit_once(';').map_or(name, |(name, _)| name);
-    let is_directory = to.is_empty()
-        || to.ends_with('/')
-        || file.is_some_and(|file| file.key(to).is_ok_and(|key| output::is_directory(&key.class)));
+    let is_directory =
+        to.is_empty() || to.ends_with('/') || file.is_some_and(|file| file.key(to).is_ok_and(|key| key.is_directory()));
     match (is_directory, to.trim_matches('/')) {
         (true, "") => name.to_owned(),
         (true, to) => format!("{to}/{name}"),
@@ -65,7 +64,7 @@ pub(crate) fn copy(arguments: &Copy) -> Outcome {
         let (path, object) = output::inside(source)?;
         let file = File::open(path)?;
         let key = file.key(object)?;
-        if output::is_directory(&key.class) && !arguments.recursive {
+        if key.is_directory() && !arguments.recursive {
             let words = format!("{object:?} is a directory: -r copies it");
             return Err(sapwood::Error::mismatch(words).in_file(path).into());
         }

@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         let file = output::open(path, 1)?;
         let keys = file.keys_in(inside.unwrap_or(""), arguments.recursive)?;
         let entries = |found: &sapwood::KeyPath| {
-            let is_tree = matches!(&*found.key.class, "TTree" | "TNtuple" | "TNtupleD");
+            let is_tree = found.key.is_tree();
             is_tree.then(|| file.tree_at(&found.key).ok().map(|tree| tree.entries)).flatten()
         };
         if arguments.json {

@@ -169,7 +169,7 @@ pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut 
     for found in from.keys(true)? {
         let named =
             || arguments.tree.is_empty() || arguments.tree.iter().any(|tree| tree.trim_matches('/') == found.path);
-        if !output::is_tree(&found.key.class) || !named() || entries.contains_key(&found.path) {
+        if !found.key.is_tree() || !named() || entries.contains_key(&found.path) {
             continue;
         }
         let tree = from.tree(&found.path)?;

@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let (path, object) = output::inside(target)?;
         let found = File::open(path)?.key(object);
         match found {
-            Ok(key) if output::is_directory(&key.class) && !arguments.recursive => {
+            Ok(key) if key.is_directory() && !arguments.recursive => {
                 return Err(Error::mismatch(format!("{object:?} is a directory: -r deletes it")).in_file(path).into());
             }
             Err(error) if !arguments.force => return Err(error.into()),

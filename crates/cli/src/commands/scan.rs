@@ -38,8 +38,7 @@ pub(crate) fn tree(file: &File, name: Option<&str>) -> Outcome<Arc<Tree>> {
         return Ok(file.tree(name)?);
     }
     let keys = file.keys(true)?;
-    let mut trees: Vec<_> =
-        keys.iter().filter(|found| matches!(&*found.key.class, "TTree" | "TNtuple" | "TNtupleD")).collect();
+    let mut trees: Vec<_> = keys.iter().filter(|found| found.key.is_tree()).collect();
     trees.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
     trees.dedup_by(|a, b| a.path == b.path);
     match &trees[..] {

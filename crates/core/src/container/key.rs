@@ -164,6 +164,32 @@ impl Key {
         self
     }
 
+    /// Whether it holds a directory: subclasses of `TFile` are directories, too.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::container::Key;
+    /// assert!(Key { class: "TDirectoryFile".into(), ..Key::default() }.is_directory());
+    /// ```
+    pub fn is_directory(&self) -> bool {
+        let class = &*self.class;
+        matches!(class, "TDirectory" | "TDirectoryFile" | "TFile")
+            || (class.starts_with('T') && class.ends_with("File"))
+    }
+
+    /// Whether it holds a tree.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::container::Key;
+    /// assert!(Key { class: "TNtuple".into(), ..Key::default() }.is_tree());
+    /// ```
+    pub fn is_tree(&self) -> bool {
+        matches!(&*self.class, "TTree" | "TNtuple" | "TNtupleD")
+    }
+
     /// The bytes of the file that it and what it holds stand in.
     pub(crate) fn room(&self) -> std::ops::Range<u64> {
         self.seek_key..self.seek_key.saturating_add(u64::from(self.nbytes))

@@ -39,11 +39,6 @@ impl Listing {
     }
 }
 
-/// Whether a class is a directory: subclasses of `TFile` are, too.
-pub(crate) fn is_directory(class: &str) -> bool {
-    matches!(class, "TDirectory" | "TDirectoryFile" | "TFile") || (class.starts_with('T') && class.ends_with("File"))
-}
-
 pub(crate) fn split_cycle(path: &str) -> (&str, Option<u16>) {
     match path.rsplit_once(';') {
         Some((name, cycle)) => match cycle.parse() {

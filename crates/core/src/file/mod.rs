@@ -19,7 +19,7 @@ use crate::session::Session;
 use crate::tree::Tree;
 use crate::wire::Limits;
 use listing::Listing;
-pub(crate) use listing::{distance, is_directory, split_cycle};
+pub(crate) use listing::{distance, split_cycle};
 
 /// How a file is opened.
 ///
@@ -176,7 +176,7 @@ impl File {
             return self.keys(recursive);
         }
         let key = self.key(path)?;
-        if !is_directory(&key.class) {
+        if !key.is_directory() {
             return Err(self.name(Error::mismatch(format!("{path:?} is a {}, and no directory", key.class))));
         }
         let listing = self.0.directory_keys(&key).map_err(|error| self.name(error).in_object(path))?;
@@ -208,7 +208,7 @@ impl File {
             into.push(KeyPath { path: path.clone(), key: key.clone() });
             // One directory that cannot be read, or that lies too deep, never hides the rest.
             if recursive
-                && is_directory(&key.class)
+                && key.is_directory()
                 && depth < limits.depth
                 && seen.insert(key.seek_key)
                 && let Ok(inside) = self.0.directory_keys(key)
@@ -233,7 +233,7 @@ impl File {
                 return Ok(key.clone());
             }
             let step = rest.match_indices('/').find_map(|(at, _)| {
-                listing.find(&rest[..at]).filter(|key| is_directory(&key.class)).map(|key| (key.clone(), at))
+                listing.find(&rest[..at]).filter(|key| key.is_directory()).map(|key| (key.clone(), at))
             });
             let Some((folder, at)) = step else { break };
             listing = self.0.directory_keys(&folder).map_err(|error| self.name(error).in_object(&folder.name))?;

@@ -103,7 +103,7 @@ pub fn diagnose(file: &File, tree: Option<&str>, reader: &Reader) -> Result<Diag
         return Ok(Diagnosis { complaints, trees });
     }
     let mut keys = file.keys(true)?;
-    keys.retain(|found| matches!(&*found.key.class, "TTree" | "TNtuple" | "TNtupleD"));
+    keys.retain(|found| found.key.is_tree());
     keys.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
     keys.dedup_by(|a, b| a.path == b.path);
     keys.sort_by_key(|found| found.key.seek_key);

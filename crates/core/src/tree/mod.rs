@@ -53,11 +53,6 @@ pub struct Tree {
     registry: Arc<Registry>,
 }
 
-/// Whether objects of a class are trees of rows.
-pub(crate) fn is_tree(class: &str) -> bool {
-    matches!(class, "TTree" | "TNtuple" | "TNtupleD")
-}
-
 impl std::fmt::Debug for Tree {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tree").field("name", &self.name).field("entries", &self.entries).finish_non_exhaustive()

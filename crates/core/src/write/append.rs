@@ -133,19 +133,6 @@ impl FileWriter {
     }
 }
 
-/// Branches in the order of the tree's lists, those below others behind them.
-pub(super) fn in_order(tree: &Tree) -> Vec<&Branch> {
-    fn below<'t>(tree: &'t Tree, ids: &[crate::tree::BranchId], into: &mut Vec<&'t Branch>) {
-        for branch in ids.iter().filter_map(|&id| tree.branches().get(id)) {
-            into.push(branch);
-            below(tree, &branch.children, into);
-        }
-    }
-    let mut all = Vec::with_capacity(tree.branches().len());
-    below(tree, tree.top(), &mut all);
-    all
-}
-
 /// How many baskets each branch has; all hold every entry, in records of their own.
 fn baskets(tree: &Tree) -> Result<Vec<usize>> {
     let one = |branch: &Branch| {
@@ -166,12 +153,12 @@ fn baskets(tree: &Tree) -> Result<Vec<usize>> {
         }
         Ok(baskets.len())
     };
-    in_order(tree).into_iter().map(one).collect()
+    tree.branches().iter().map(one).collect()
 }
 
 /// Whether what would be written has the branches that are there.
 fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
-    let there = in_order(tree);
+    let there = tree.branches();
     for (index, branch) in there.iter().enumerate() {
         let wrong = |words: String| Err(Error::unsupported(words).in_object(&branch.path));
         let Some(ours) = state.branches.get(index) else {

@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use super::amend::each_branch;
-use super::append::in_order;
 use super::file::FileWriter;
 use super::relocate::sealed;
 use super::rewrite::{Order, same_rules};
@@ -13,9 +12,9 @@ use super::shared::State;
 use super::strip::forget_references;
 use crate::container::Key;
 use crate::error::{Error, Result};
-use crate::file::{File, is_directory, split_cycle};
+use crate::file::{File, split_cycle};
 use crate::schema::{Datum, Draft};
-use crate::tree::{Tree, is_tree};
+use crate::tree::Tree;
 
 impl FileWriter {
     /// Copies an object, a tree with its baskets, or a directory with all below it, from another file or from this one as it
@@ -84,11 +83,11 @@ impl FileWriter {
         if file.key(path)? != live || state.tree_of(&live).is_some() {
             return Err(changed());
         }
-        if is_tree(&live.class) && state.folders[folder].named(&live.name, None).count() > 1 {
+        if live.is_tree() && state.folders[folder].named(&live.name, None).count() > 1 {
             let words = "the tree has several cycles, which share baskets: delete the older ones first";
             return Err(self.shared.placed(Error::mismatch(words).in_object(path)));
         }
-        if is_directory(&live.class) {
+        if live.is_directory() {
             let bare = split_cycle(path).0;
             let below = format!("{bare}/");
             let is_inside = |index: usize| {
@@ -105,7 +104,7 @@ impl FileWriter {
     }
 
     fn copy_key(&mut self, file: &File, key: &Key, to: &str, with_baskets: bool) -> Result<()> {
-        if is_directory(&key.class) {
+        if key.is_directory() {
             self.mkdir(to)?;
             let mut keys = file.keys_of(key)?;
             // The oldest first, so that cycles keep their order.
@@ -118,13 +117,13 @@ impl FileWriter {
         let mut state = shared.open_state()?;
         let (folder, name) = shared.folder_of(&mut state, to)?;
         let is_renamed = name != &*key.name;
-        if !is_tree(&key.class) && !is_renamed {
+        if !key.is_tree() && !is_renamed {
             return self.copy_record(&mut state, file, key, folder);
         }
         let draft = file.draft_at(key);
         let mut draft = match draft {
             Ok(draft) => draft,
-            Err(_) if !is_tree(&key.class) && name.len() == key.name.len() => {
+            Err(_) if !key.is_tree() && name.len() == key.name.len() => {
                 return self.copy_record(&mut state, file, &Key { name: name.into(), ..key.clone() }, folder);
             }
             Err(error) => return Err(error.in_object(to)),
@@ -132,7 +131,7 @@ impl FileWriter {
         if is_renamed && matches!(draft.member("fName"), Some(Datum::Text(known)) if *known == key.name) {
             draft.set("fName", name);
         }
-        if is_tree(&key.class) && with_baskets {
+        if key.is_tree() && with_baskets {
             same_rules(file, &state).map_err(|error| error.in_object(to))?;
             let tree = file.tree_at(key)?;
             let directory = state.folder_seek(folder);
@@ -171,7 +170,7 @@ impl FileWriter {
     /// Moves the baskets of a tree as they are, in the order in which they stand, and tells its record where they went. Those that stand
     /// in the record stay there.
     fn copy_baskets(&self, file: &File, tree: &Tree, directory: u64, draft: &mut Draft) -> Result<()> {
-        let branches = in_order(tree);
+        let branches: Vec<_> = tree.branches().iter().collect();
         let baskets = sealed(tree, &branches, Order::Offset, None).map_err(|error| file.name(error))?;
         let mut seeks: Vec<Vec<(usize, u64)>> = vec![Vec::new(); branches.len()];
         for (basket, placed) in baskets.iter().zip(self.shared.relocate(file, &baskets, directory)?) {

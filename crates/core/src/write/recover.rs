@@ -8,7 +8,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::amend::each_branch;
-use super::append::in_order;
 use super::file::WriteOptions;
 use super::shared::{Shared, State};
 use super::space::Space;
@@ -20,11 +19,11 @@ use crate::column::Kind;
 use crate::container::{Directory, Key, Record};
 use crate::error::{Error, Result};
 use crate::file::walk::{Placed, Walk};
-use crate::file::{File, OpenOptions, is_directory};
+use crate::file::{File, OpenOptions};
 use crate::io::LocalFile;
 use crate::read::{self, Column};
 use crate::schema::{Datum, Draft};
-use crate::tree::{Basket, BasketBytes, is_tree};
+use crate::tree::{Basket, BasketBytes};
 use crate::wire::Reader;
 
 /// What was brought back.
@@ -137,8 +136,8 @@ impl Shared {
             if known.as_ref().is_some_and(|known| known.seek_key >= key.seek_key) {
                 continue;
             }
-            let path = path_of(&state.folders[folder].path, &key.name);
-            if is_directory(&key.class) {
+            let path = state.folders[folder].path_of(&key.name);
+            if key.is_directory() {
                 // A directory's list of keys looks like its record, but for where it says that it is.
                 let is_record = file
                     .payload(&key)
@@ -155,7 +154,7 @@ impl Shared {
                 Some(old) => state.folders[folder].replace(&old, key.clone()),
                 None => state.folders[folder].add(key.clone()),
             }
-            if is_directory(&key.class) {
+            if key.is_directory() {
                 self.load_folder(state, &key, path.clone())?;
             }
             found.objects.push(path);
@@ -166,7 +165,7 @@ impl Shared {
     /// Reads all directories, so that what was written into them finds them.
     fn load_folders(&self, state: &mut State, file: &File) -> Result<()> {
         let listed = file.keys(true)?;
-        for found in listed.iter().filter(|found| is_directory(&found.key.class)) {
+        for found in listed.iter().filter(|found| found.key.is_directory()) {
             // One that cannot be read hides no other.
             let _ = self.find_folder(state, &found.path, false);
         }
@@ -181,7 +180,7 @@ impl Shared {
         }
         for folder in 0..state.folders.len() {
             let mut newest: HashMap<Arc<str>, Key> = HashMap::new();
-            for key in state.folders[folder].keys().iter().filter(|key| is_tree(&key.class)) {
+            for key in state.folders[folder].keys().iter().filter(|key| key.is_tree()) {
                 let known = newest.entry(Arc::clone(&key.name)).or_insert_with(|| key.clone());
                 if known.cycle < key.cycle {
                     *known = key.clone();
@@ -192,7 +191,7 @@ impl Shared {
             for key in newest {
                 let cycles = state.folders[folder].named(&key.name, None).count();
                 let Some(baskets) = of.remove(&(state.folder_seek(folder), Arc::clone(&key.name))) else { continue };
-                let path = path_of(&state.folders[folder].path, &key.name);
+                let path = state.folders[folder].path_of(&key.name);
                 if cycles > 1 && !file.is_recovered() {
                     let words =
                         "several trees of the name are there, and which of them baskets belong to cannot be told";
@@ -223,7 +222,7 @@ impl Shared {
         // Both lists are in the same order.
         for ((path, before, _), known) in found.trees.iter().zip(&mut state.trees) {
             let tree = file.tree(path)?;
-            for (branch, known) in in_order(&tree).into_iter().zip(&mut known.branches) {
+            for (branch, known) in tree.branches().iter().zip(&mut known.branches) {
                 let counts = branch.leaves.iter().any(|leaf| leaf.is_range || &*leaf.class == "TLeafC")
                     || branch.element.as_ref().is_some_and(|element| matches!(element.kind, 3 | 4));
                 if !counts {
@@ -246,7 +245,7 @@ impl Shared {
 /// A tree with the baskets behind its record; none where they add nothing.
 fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, shared: &Shared) -> Result<Option<TreeState>> {
     let tree = file.tree_at(key)?;
-    let branches: Vec<_> = in_order(&tree);
+    let branches: Vec<_> = tree.branches().iter().collect();
     let mut of: HashMap<&str, VecDeque<Key>> = HashMap::new();
     let names: HashSet<&str> = branches.iter().filter(|branch| branch.has_data()).map(|branch| &*branch.name).collect();
     for key in &behind {
@@ -318,8 +317,8 @@ fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, shared: &Shar
     for state in &mut states {
         state.baskets.retain(|basket| basket.first_entry < common);
     }
-    let draft = file.draft_at(key)?;
-    check(&draft, states.len())?;
+    let mut draft = file.draft_at(key)?;
+    check(&mut draft, states.len())?;
     let clusters = clusters(&states, tree.entries, common);
     let mut longer = TreeState::new(folder, Arc::clone(&key.name), &[], shared.compression, &TreeOptions::default())?;
     longer.title = Arc::clone(&key.title);
@@ -364,22 +363,16 @@ fn clusters(branches: &[BranchState], before: u64, end: u64) -> Vec<u64> {
 
 /// Entries of a basket, by its header.
 fn entries_of(file: &File, key: &Key) -> Result<u64> {
-    let range = key.seek_key..key.seek_key.saturating_add(u64::from(key.nbytes));
-    let record = file.read_raw(&[range])?.pop().unwrap_or_default();
+    let record = file.read_raw(&[key.room()])?.pop().unwrap_or_default();
     Ok(u64::from(Basket::read(record, &file.options().limits)?.entries))
 }
 
 /// Whether a record has so many branches.
-fn check(draft: &Draft, branches: usize) -> Result<()> {
+fn check(draft: &mut Draft, branches: usize) -> Result<()> {
     let mut there = 0;
-    let mut draft = draft.clone();
-    each_branch(&mut draft, &mut |_| there += 1);
+    each_branch(draft, &mut |_| there += 1);
     if there == branches && !matches!(draft.member("fBranches"), None | Some(Datum::Null)) {
         return Ok(());
     }
     Err(Error::malformed("the tree's record and its branches differ").wanted(branches as u64, there as u64))
-}
-
-fn path_of(folder: &str, name: &str) -> String {
-    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }

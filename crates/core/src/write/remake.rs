@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::file::FileWriter;
 use super::rewrite::{Baskets, Order, Rewrite};
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::{File, is_directory};
-use crate::tree::{Tree, is_tree};
+use crate::file::File;
+use crate::tree::Tree;
 
 /// What a file is rewritten to.
 #[derive(Clone, Debug, Default)]
@@ -103,7 +103,7 @@ impl FileWriter {
     pub fn remake(mut self, from: &File, reopen: impl FnOnce() -> Result<File>, how: &Remake) -> Result<Vec<Remade>> {
         let keys = from.keys(true)?;
         let mut newest: HashMap<&str, u16> = HashMap::new();
-        for found in keys.iter().filter(|found| is_tree(&found.key.class)) {
+        for found in keys.iter().filter(|found| found.key.is_tree()) {
             let cycle = newest.entry(&found.path).or_insert(found.key.cycle);
             *cycle = found.key.cycle.max(*cycle);
         }
@@ -121,11 +121,11 @@ impl FileWriter {
         keys.sort_by_key(|found| found.key.cycle);
         for found in keys {
             let path = found.path.as_str();
-            if is_directory(&found.key.class) {
+            if found.key.is_directory() {
                 self.mkdir(path)?;
                 continue;
             }
-            if !is_tree(&found.key.class) {
+            if !found.key.is_tree() {
                 self.copy(from, &format!("{path};{}", found.key.cycle), path)?;
                 continue;
             }

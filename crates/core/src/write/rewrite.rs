@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::append::in_order;
 use super::clustering::Every;
 use super::file::FileWriter;
 use super::relocate;
@@ -162,7 +161,7 @@ impl FileWriter {
         let within = |error: Error| from.name(error).in_object(path);
         let kept = kept(&tree, how).map_err(within)?;
         let branches: Vec<&Branch> =
-            in_order(&tree).into_iter().filter(|branch| kept.contains(top(&tree, branch))).collect();
+            tree.branches().iter().filter(|branch| kept.contains(top(&tree, branch))).collect();
         let selection = Selection::new(how.entries.as_deref(), tree.entries).map_err(within)?;
         let mut draft = from.draft_at(&key)?;
         strip::keep_branches(&mut draft, &kept);

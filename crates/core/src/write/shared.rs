@@ -14,7 +14,7 @@ use super::state::TreeState;
 use crate::codec::{self, Compression, Scratch};
 use crate::container::{BIG_FILE, Directory, Header, Key, datime};
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::{File, is_directory, split_cycle};
+use crate::file::{File, split_cycle};
 use crate::io::Sink;
 use crate::schema::{Draft, Encoder, StreamerInfo};
 use crate::wire::Reader;
@@ -106,7 +106,7 @@ impl State {
             self.trees[index].key = None;
             self.trees[index].changed = false;
         }
-        for key in keys.iter().filter(|key| is_directory(&key.class)) {
+        for key in keys.iter().filter(|key| key.is_directory()) {
             let path = self.folders[folder].path_of(&key.name);
             let below = format!("{path}/");
             for folder in
@@ -277,7 +277,7 @@ impl Shared {
                 continue;
             }
             at = match state.folders[at].newest(name).cloned() {
-                Some(key) if is_directory(&key.class) => self.load_folder(state, &key, done.clone())?,
+                Some(key) if key.is_directory() => self.load_folder(state, &key, done.clone())?,
                 Some(_) => {
                     let words = format!("{done:?} is an object, and no directory");
                     return Err(self.placed(Error::new(ErrorKind::Exists, words)));
@@ -408,7 +408,7 @@ impl Shared {
         object: &Arc<Draft>,
         old: Option<&Key>,
     ) -> Result<Key> {
-        if old.is_none() && state.folders[folder].named(name, None).any(|key| is_directory(&key.class)) {
+        if old.is_none() && state.folders[folder].named(name, None).any(|key| key.is_directory()) {
             let words = format!("{name:?} is a directory");
             return Err(self.placed(Error::new(ErrorKind::Exists, words)));
         }

@@ -12,9 +12,9 @@ use super::state::PlacedBasket;
 use crate::container::{Key, Record};
 use crate::error::{Error, Result};
 use crate::file::walk::{Placed, Stop, Walk};
-use crate::file::{File, OpenOptions, is_directory};
+use crate::file::{File, OpenOptions};
 use crate::io::{Sink, Store};
-use crate::tree::{BasketBytes, is_tree};
+use crate::tree::BasketBytes;
 
 impl Shared {
     /// The writer of a file that is there.
@@ -44,14 +44,14 @@ impl Shared {
                 return Err(self.placed(Error::mismatch("the tree is being written").in_object(&key.name)));
             }
             rooms.push(key.room());
-            if is_directory(&key.class) {
+            if key.is_directory() {
                 let path = state.folders[folder].path_of(&key.name);
                 let Some(inside) = self.find_folder(state, &path, false)? else { continue };
                 let record = &state.folders[inside].record;
                 rooms.push(record.seek_keys..record.seek_keys + u64::from(record.nbytes_keys));
                 let below = state.folders[inside].keys().to_vec();
                 self.rooms_of(state, inside, &below, rooms)?;
-            } else if is_tree(&key.class) {
+            } else if key.is_tree() {
                 let goes = |other: &Key| keys.iter().any(|gone| gone.seek_key == other.seek_key);
                 let is_newest = |other: &Key| other.cycle <= key.cycle;
                 let mut cycles = state.folders[folder].named(&key.name, None);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::records::Seen;
 use super::{Finding, Report};
 use crate::container::{Directory, Key, read_key_list};
-use crate::file::{File, is_directory};
+use crate::file::File;
 use crate::wire::Reader;
 
 /// A key that a directory lists, and its path.
@@ -88,7 +88,7 @@ impl Folders<'_> {
         for key in keys {
             let path = if path.is_empty() { key.name.to_string() } else { format!("{path}/{}", key.name) };
             let sound = self.check_image(&path, directory, &key);
-            let below = sound && is_directory(&key.class) && depth < self.file.options().limits.depth;
+            let below = sound && key.is_directory() && depth < self.file.options().limits.depth;
             if below && self.gone_through.insert(key.seek_key) {
                 self.below(&path, &key, depth);
             }
@@ -167,7 +167,7 @@ impl Folders<'_> {
             }
         }
         // Until ROOT 5.32 the list named a directory's class in fewer letters than the record did.
-        if image.keylen != key.keylen && !is_directory(&key.class) {
+        if image.keylen != key.keylen && !key.is_directory() {
             let finding = Finding::unusual("a key in a list and its record differ in the length of the key");
             self.report.add(place(finding).wanted(image.keylen.into(), key.keylen.into()));
         }

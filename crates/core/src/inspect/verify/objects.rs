@@ -3,7 +3,7 @@
 use super::directories::Listed;
 use super::{Finding, Report};
 use crate::error::ErrorKind;
-use crate::file::{File, is_directory};
+use crate::file::File;
 use crate::object::{Members, Object, Value};
 
 /// Larger ones are left out: decoded objects take several times the room of their bytes.
@@ -13,7 +13,7 @@ const MOST_BYTES: u32 = 64 << 20;
 pub(super) fn check_objects(file: &File, listed: &[Listed], report: &mut Report) {
     for found in listed {
         let key = &found.key;
-        let elsewhere = is_directory(&key.class) || matches!(&*key.class, "TTree" | "TNtuple" | "TNtupleD" | "TBasket");
+        let elsewhere = key.is_directory() || key.is_tree() || &*key.class == "TBasket";
         if elsewhere || key.objlen > MOST_BYTES {
             continue;
         }

@@ -26,7 +26,7 @@ struct Claim {
 /// Checks all trees, each cycle for itself; gives where their baskets begin, in order.
 pub(super) fn check_trees(file: &File, listed: &[Listed], seen: &Seen, report: &mut Report) -> Vec<u64> {
     let mut claimed = Vec::new();
-    for found in listed.iter().filter(|found| matches!(&*found.key.class, "TTree" | "TNtuple" | "TNtupleD")) {
+    for found in listed.iter().filter(|found| found.key.is_tree()) {
         let path = format!("{};{}", found.path, found.key.cycle);
         let tree = match file.tree_at(&found.key) {
             Ok(tree) => tree,
