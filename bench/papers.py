@@ -145,11 +145,31 @@ class Root:
         self.root.page_sample(path)
 
 
-WHO: dict[str, Any] = {"Sapwood": Sapwood, "ROOT": Root}
+ROWS = "Sapwood, row by row"
+WHO: dict[str, Any] = {"Sapwood": Sapwood, ROWS: None, "ROOT": Root}
+
+
+def row_by_row(entries: int) -> list[dict[str, Any]]:
+    """The page's events as values of a Rust type, filled one by one: `crates/core/examples/event.rs`."""
+    target = DATA / "build" / "example"
+    build = ["cargo", "build", "--release", "--quiet", "--package", "sapwood", "--example", "event", "--target-dir", str(target)]
+    subprocess.run(build, cwd=HERE.parent, check=True)
+    out = []
+    for split in (0, 99):
+        for level in (0, 1, 2):
+            path = FOLDER / f"page_{split}_{level}_rows.root"
+            setting = f"zlib:{level}" if level else "none"
+            command = [str(target / "release" / "examples" / "event"), str(path), str(entries), setting, str(split)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            out.append({"who": ROWS, "split": split, "variant": level, **json.loads(done.stdout)})
+            path.unlink()
+    return out
 
 
 def work(job: dict[str, Any]) -> list[dict[str, Any]]:
     """All rows of one contender."""
+    if job["who"] == ROWS:
+        return row_by_row(job["entries"])
     one, name, out = WHO[job["who"]](job["entries"]), job["who"], []
     make = one.make_page if job["kind"] == "page" else one.make_hits
     make()  # libraries load
@@ -179,11 +199,15 @@ def work(job: dict[str, Any]) -> list[dict[str, Any]]:
     return out
 
 
+def contenders(kind: str) -> list[str]:
+    return [who for who in WHO if kind == "page" or who != ROWS]
+
+
 def run(kind: str, entries: int, rounds: int) -> dict[tuple[int, int, str], dict[str, float]]:
     """Medians of each row, by split level, variant and contender."""
     found: dict[tuple[int, int, str], list[dict[str, Any]]] = {}
     for _ in range(rounds):
-        for who in WHO:
+        for who in contenders(kind):
             job = json.dumps({"who": who, "kind": kind, "entries": entries})
             done = subprocess.run(
                 [sys.executable, "-W", "ignore", __file__, "--job", job], capture_output=True, text=True, check=False
@@ -205,15 +229,16 @@ def event_section(rows: dict[tuple[int, int, str], dict[str, float]], entries: i
         for level in (0, 1, 2):
             for who in WHO:
                 r = rows[split, level, who]
-                seconds = [r["write"] + r["made"], r["write"], r["write_cpu"], r["read"], r["read_cpu"]]
-                more = [f"{r[k]:.3f}" if k in r else "" for k in ("sample", "sample_cpu")]
-                cells = [f"{x:.3f}" for x in seconds]
-                body.append([f"{who}, comp {level}, {'split' if split else 'unsplit'}", f"{r['size'] / 1e6:.2f}", *cells, *more])
+                r["total"] = r["write"] + r["made"]
+                seconds = ("total", "write", "write_cpu", "read", "read_cpu", "sample", "sample_cpu")
+                cells = [f"{r[name]:.3f}" if name in r else "" for name in seconds]
+                body.append([f"{who}, comp {level}, {'split' if split else 'unsplit'}", f"{r['size'] / 1e6:.2f}", *cells])
     head = ["1997", "MB", "total write, s", "effective write, s", "CPU", "read all, s", "CPU", "read sample, s", "CPU"]
     return (
         "## The Event benchmark of 1997\n\n"
         f"{entries:,} events of about 600 tracks of 17 members, in one thread (`bench/papers.py`). *Total* has the making of the "
-        "random numbers in it, by NumPy for Sapwood and by `TRandom3` for ROOT; *effective* has not. Comp 1 and 2 are levels of "
+        "random numbers in it, by NumPy for Sapwood and by `TRandom3` for ROOT; *effective* has not. Sapwood is given arrays of 100 "
+        "events in Python, or, row by row, values of a Rust type (`crates/core/examples/event.rs`), as ROOT is given objects. Comp 1 and 2 are levels of "
         "ZLIB. Each reads its own file: all events, or for *sample* the branch of track counts, and the whole event where it is "
         f"below {BELOW}. Split is level 99: what the page calls split 1 split the tracks, too.\n\n" + table(head, body)
     )
@@ -222,7 +247,7 @@ def event_section(rows: dict[tuple[int, int, str], dict[str, float]], entries: i
 def streaming_section(rows: dict[tuple[int, int, str], dict[str, float]], entries: int) -> str:
     body = []
     for split in (99, 0):
-        for who in WHO:
+        for who in contenders("hits"):
             one, other = rows[split, 0, who], rows[split, 1, who]
             for word, r in (("object by object", one), ("member by member", other)):
                 smaller = f"{100 * (1 - r['size'] / one['size']):.1f} %" if r is other else ""

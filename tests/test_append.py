@@ -251,3 +251,31 @@ def test_largest_counts_are_those_of_the_leaves_of_a_branch(tmp_path: Path) -> N
     assert lengths[10:] == [[len(a), len(b)] for a, b in zip(x, y)]
     with sapwood.open(path) as file:
         assert file["tree"]["y"].array().tolist()[10:] == y
+
+
+def test_a_name_with_its_cycle_is_the_tree(tmp_path: Path) -> None:
+    path = tmp_path / "file.root"
+    with sapwood.recreate(path) as file:
+        file.mktree("folder/tree", {"x": "i4"}).extend({"x": [1, 2]})
+    with sapwood.update(path) as file, file.append("folder/tree;1") as tree:
+        tree.extend({"x": [3]})
+    with sapwood.update(path) as file:
+        file.add_branches("/folder/tree;1", {"y": [0.5, 1.5, 2.5]})
+    with sapwood.open(path) as file:
+        assert file.keys(recursive=True) == ["folder;1", "folder/tree;1"]
+        assert file["folder/tree"].arrays(library="np")["x"].tolist() == [1, 2, 3]
+        assert file["folder/tree"]["y"].array(library="np").tolist() == [0.5, 1.5, 2.5]
+
+
+@pytest.mark.parametrize("rows", [4, 9, 11, 16])
+def test_added_branches_have_a_value_for_each_entry_and_no_more(tmp_path: Path, rows: int) -> None:
+    path = tmp_path / "file.root"
+    with sapwood.recreate(path) as file:
+        file.mktree("tree", {"x": "i4"}, auto_flush=5).extend({"x": range(10)})
+    with sapwood.update(path) as file:
+        with pytest.raises(sapwood.errors.MismatchError, match="entries"):
+            file.add_branches("tree", {"y": np.arange(rows) / 2})
+    with sapwood.open(path) as file:
+        assert file["tree"].keys() == ["x"]
+        assert file["tree"]["x"].array(library="np").tolist() == list(range(10))
+    assert sapwood.verify(path) == []

@@ -433,3 +433,13 @@ def test_a_table_of_references_does_not_name_places_of_the_old_file(tmp_path: Pa
         sapwood.rewrite(path, target, baskets=baskets)
         assert sapwood.open(target)[name].member("fBranchRef") is None
         assert not sapwood.verify(target).damaged
+
+
+@pytest.mark.parametrize("name", ["deep/tree", "/deep/tree", "deep/tree/"])
+def test_a_tree_may_be_named_with_slashes(tmp_path: Path, name: str) -> None:
+    with sapwood.recreate(tmp_path / "old.root") as file:
+        file["deep/tree"] = {"x": np.arange(10), "y": np.arange(10)}
+    sapwood.rewrite(tmp_path / "old.root", tmp_path / "new.root", trees=[name], cut="x > 6", drop="y")
+    with sapwood.open(tmp_path / "new.root") as file:
+        assert file["deep/tree"].arrays(library="np").keys() == {"x"}
+        assert file["deep/tree"]["x"].array(library="np").tolist() == [7, 8, 9]

@@ -474,3 +474,28 @@ fn broken_files_are_errors_and_nothing_worse() {
         }
     }
 }
+
+#[test]
+fn branches_of_entries_that_are_added_have_one_for_each_entry_or_are_not_there() {
+    let path = std::env::temp_dir().join(format!("sapwood-added-entries-{}.root", std::process::id()));
+    for filled in [3_usize, 5, 6] {
+        let mut file = FileWriter::recreate(&path, WriteOptions::default()).expect("a file");
+        let spec = BranchSpec::number("x", sapwood::column::Number::U8);
+        let mut tree = file.tree("t", vec![spec], options()).expect("a tree");
+        tree.extend(&[("x", Values::Numbers(&[1, 2, 3, 4, 5]))]).expect("rows");
+        tree.close().expect("rows");
+        file.close().expect("a file");
+        let mut file = FileWriter::update(&path, WriteOptions::default()).expect("a file");
+        let point_spec = BranchSpec::object("point", Point::class(), 99);
+        let tree = file.add_branches("t", vec![point_spec], TreeOptions::default()).expect("a tree");
+        let mut points = EntryWriter::<Point>::new(tree).expect("points");
+        (0..filled).for_each(|seed| points.fill(&point(seed)).expect("they wait"));
+        let closed = points.close().map_err(|error| error.kind());
+        assert_eq!(closed, if filled == 5 { Ok(()) } else { Err(ErrorKind::Mismatch) }, "{filled}");
+        file.close().expect("a file");
+        let tree = File::open(&path).expect("a file").tree("t").expect("a tree");
+        // What is more than the tree has is refused.
+        assert_eq!((tree.entries, tree.branches().len() > 1), (5, filled >= 5), "{filled}");
+    }
+    std::fs::remove_file(&path).expect("a file");
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sapwood::column::Number;
 use sapwood::io::{MemorySink, MemoryStore};
 use sapwood::schema::Draft;
-use sapwood::write::{BranchSpec, Every, FileWriter, TreeOptions, Values, WriteOptions};
+use sapwood::write::{BranchSpec, Every, FileWriter, TreeOptions, TreeWriter, Values, WriteOptions};
 use sapwood::{ErrorKind, File, OpenOptions, Session, read};
 
 fn options(compression: &str, threads: usize) -> WriteOptions {
@@ -176,6 +176,77 @@ fn what_stands_where_does_not_depend_on_threads() {
     };
     let one = written(1);
     assert!((0..5).all(|_| written(3) == one));
+}
+
+#[test]
+fn many_rows_at_once_in_the_threads_of_the_pool() {
+    let written = |threads: usize, codec: &str, step: usize| {
+        let sink = Arc::new(MemorySink::default());
+        let mut file = FileWriter::to_sink(Arc::clone(&sink), "large.root", options(codec, threads)).expect("a file");
+        let wish = TreeOptions { auto_flush: Every::Entries(150_000), ..TreeOptions::default() };
+        let specs = vec![
+            BranchSpec::number("x", Number::F32),
+            BranchSpec::counter("n"),
+            BranchSpec::jagged("list", Number::F32, "n"),
+            BranchSpec::text("text"),
+        ];
+        let mut tree = file.tree("t", specs, wish).expect("a tree");
+        let x = floats((0..1_000_000).map(|i| (i % 977) as f32));
+        let all: Vec<i64> = (0..1_000_000)
+            .scan(0, |end, i| {
+                *end += i % 4;
+                Some(*end)
+            })
+            .collect();
+        let items = floats((0..all[999_999]).map(|i| (i % 31) as f32));
+        for start in (0..1_000_000).step_by(step) {
+            let base = if start == 0 { 0 } else { all[start - 1] };
+            let ends: Vec<i64> = all[start..start + step].iter().map(|end| end - base).collect();
+            let (from, to) = (base as usize, (base + ends[step - 1]) as usize);
+            let texts = vec![b'x'; ends[step - 1] as usize];
+            tree.extend(&[
+                ("x", Values::Numbers(&x[4 * start..4 * (start + step)])),
+                ("list", Values::Lists(&ends, &items[4 * from..4 * to])),
+                ("text", Values::Texts(&ends, &texts)),
+            ])
+            .expect("rows");
+        }
+        tree.close().expect("rows");
+        file.close().expect("a file");
+        sink.to_bytes()
+    };
+    for codec in ["none", "zlib:1"] {
+        let one = written(1, codec, 1_000_000);
+        assert!(written(3, codec, 1_000_000) == one, "{codec}: threads");
+        assert!(written(3, codec, 100_000) == one, "{codec}: steps");
+    }
+    // The same from inside the pool: a thread that waits works.
+    let session = Session::with_threads(2);
+    let sink = Arc::new(MemorySink::default());
+    let how = WriteOptions { session: session.clone(), ..options("zlib:1", 2) };
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "inside.root", how).expect("a file");
+    let wish = TreeOptions { auto_flush: Every::Entries(100), ..TreeOptions::default() };
+    let mut trees: Vec<_> = (0..4)
+        .map(|tree| {
+            file.tree(&format!("t{tree}"), vec![BranchSpec::number("x", Number::F32)], wish.clone()).expect("a tree")
+        })
+        .collect();
+    let fill = |tree: &mut TreeWriter| {
+        for step in 0..50 {
+            let x = floats((0..70).map(|i| (step * 70 + i) as f32));
+            tree.extend(&[("x", Values::Numbers(&x))]).expect("rows");
+        }
+    };
+    let mut outside = trees.pop().expect("a tree");
+    std::thread::scope(|scope| {
+        scope.spawn(|| fill(&mut outside));
+        let pool = session.pool().expect("a pool");
+        pool.scope(|scope| trees.iter_mut().for_each(|tree| scope.spawn(move |_| fill(tree))));
+    });
+    trees.into_iter().chain([outside]).for_each(|tree| tree.close().expect("rows"));
+    file.close().expect("a file");
+    let file = open(&sink);
+    assert!((0..4).all(|tree| file.tree(&format!("t{tree}")).expect("a tree").entries == 3_500));
 }
 
 #[test]

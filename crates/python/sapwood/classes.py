@@ -210,11 +210,12 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
         lists = [_listed(value) for value in values]
         return "lists", _ends(map(len, lists)), _of_objects(kind[1], [item for items in lists for item in items])
     if word in _PAIRS:
-        # As a std::map has them: in the order of their keys.
-        try:
-            maps = [sorted(_paired(word, value), key=operator.itemgetter(0)) for value in values]
-        except TypeError as error:
-            raise errors.MismatchError(f"keys of one map are of one type: {error}") from None
+        maps = [list(_paired(word, value)) for value in values]
+        if "unordered" not in word:  # as a std::map has them: in the order of their keys
+            try:
+                maps = [sorted(pairs, key=operator.itemgetter(0)) for pairs in maps]
+            except TypeError as error:
+                raise errors.MismatchError(f"keys of a {word} are of one type that has an order: {error}") from None
         pairs = [pair for items in maps for pair in items]
         columns = [_of_objects(kind[1 + half], [pair[half] for pair in pairs]) for half in (0, 1)]
         return "lists", _ends(map(len, maps)), ("record", len(pairs), columns)

@@ -380,17 +380,24 @@ class WritableTree:
         table. Rows are kept until their cluster is whole.
 
         Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown, lengths differ, or a type does not
-        fit: then no row was added.
+        fit: then no row was added. What the disk reports (:class:`OSError`, for this cluster or the one before) leaves all rows
+        added: they wait, and :meth:`flush` tries again.
         """
         self._spill()
         self._extend(filling.columns_of(data))
 
     def _extend(self, columns: Mapping[str, Any]) -> None:
-        self._core.extend(filling.values(self._schema, columns))
+        values = filling.values(self._schema, columns)
         first = next(iter(columns.values()), None)
         while isinstance(first, Mapping):
             first = next(iter(first.values()), None)
-        self.num_entries += 0 if first is None else len(first)
+        rows = 0 if first is None else len(first)
+        try:
+            self._core.extend(values)
+        except errors.IOError:
+            self.num_entries += rows  # they wait
+            raise
+        self.num_entries += rows
 
     def fill(self, row: Mapping[str, Any] | None = None, /, **more: Any) -> None:
         """Adds one row: a value for every column. Rows are gathered, and given to the engine many at a time.

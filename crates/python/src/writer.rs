@@ -240,7 +240,7 @@ impl FileWriter {
 impl TreeWriter {
     /// Its branches, as they were given, or as they would have been.
     fn branches<'py>(&self, py: Python<'py>) -> PyResult<Vec<SpecOut<'py>>> {
-        let locked = locked(&self.0);
+        let locked = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let filling = locked.as_ref().ok_or_else(closed)?;
         filling.writer.branches().iter().map(|spec| spec_out(py, spec)).collect()
     }

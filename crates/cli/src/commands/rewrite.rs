@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     /// Bytes of a basket before compression, at most.
     #[arg(long)]
     basket_bytes: Option<usize>,
-    /// Compression, like zstd:5, lz4:4, zlib:1, lzma:7, or zlib:0 for none; that of the first branch where it is not given.
+    /// Compression, like zstd:5, lz4:4, zlib:1, lzma:7, or zlib:0 for none; each branch keeps its own where it is not given.
     #[arg(long)]
     compression: Option<Compression>,
     /// Order of the baskets. `entry`: cluster after cluster; `branch`: branch after branch; `offset`: as they stand in the input, and
@@ -194,8 +194,8 @@ pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut 
     let options = WriteOptions { session, compression: arguments.compression, ..WriteOptions::default() };
     let remade = FileWriter::recreate(&unfinished, options)
         .and_then(|writer| writer.remake(&from, || File::open(&unfinished), &how))
+        .and_then(|remade| Ok(std::fs::rename(&unfinished, &arguments.output).map(|()| remade)?))
         .inspect_err(|_| drop(std::fs::remove_file(&unfinished)))?;
-    std::fs::rename(&unfinished, &arguments.output)?;
     let report = Rewritten::new(&from, &File::open(&arguments.output)?, remade, Reader::default())?;
     if arguments.json { output::json(out, &report.document()) } else { report.words(out) }
 }

@@ -138,19 +138,20 @@ impl<T: Entry> EntryWriter<T> {
     ///
     /// What the sink reports: the entries are still kept then. Entries that cannot be written at all are dropped.
     pub fn flush(&mut self) -> Result<()> {
-        self.look()?;
+        let looked = self.look();
         let done = self.tree.flush();
         (self.looked, self.until) = (self.tree.waiting(), 1);
-        done
+        looked.and(done)
     }
 
     /// Writes the entries that are kept; the tree is visible to every reader once its file is saved or closed.
     ///
     /// # Errors
     ///
-    /// As [`flush`](Self::flush).
+    /// As [`flush`](Self::flush), and those of [`TreeWriter::close`].
     pub fn close(mut self) -> Result<()> {
-        self.flush()
+        let flushed = self.flush();
+        flushed.and(self.tree.close())
     }
 }
 

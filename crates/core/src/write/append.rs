@@ -87,8 +87,12 @@ impl FileWriter {
             return Err(self.shared.placed(Error::mismatch("only files that are updated have trees to add to")));
         };
         let mut state = self.shared.open_state()?;
-        let (_, keys) = self.shared.find(&mut state, path.trim_matches('/'))?;
+        let (folder, keys) = self.shared.find(&mut state, path.trim_matches('/'))?;
         let key = keys.into_iter().next().ok_or_else(|| file.name(Error::not_found(format!("no key {path:?}"))))?;
+        if state.folders[folder].newest(&key.name) != Some(&key) {
+            let words = "cycles of a tree share baskets: only the newest can be added to";
+            return Err(file.name(Error::mismatch(words).in_object(path)));
+        }
         let was_there = file.key(&format!("{};{}", split_cycle(path).0, key.cycle)).is_ok_and(|known| known == key);
         if state.tree_of(&key).is_some() || !was_there {
             let words = "the tree was written since the file was opened: close the file first";
@@ -110,9 +114,9 @@ impl FileWriter {
         options: TreeOptions,
     ) -> Result<TreeWriter> {
         let mut state = self.shared.open_state()?;
-        let (folder, name) = self.shared.folder_of(&mut state, path)?;
+        let (folder, _) = self.shared.find(&mut state, path.trim_matches('/'))?;
         let compression = options.compression.unwrap_or(self.shared.compression);
-        let mut reopened = TreeState::new(folder, name.into(), &specs, compression, &options)?;
+        let mut reopened = TreeState::new(folder, Arc::clone(&key.name), &specs, compression, &options)?;
         if let Some(baskets) = &baskets {
             same_branches(&reopened, tree).map_err(|error| file.name(error).in_object(path))?;
             debug_assert_eq!(baskets.len(), reopened.branches.len());

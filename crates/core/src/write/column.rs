@@ -95,8 +95,8 @@ impl Column {
                 let ordered = ends.is_sorted() && ends.last().copied().unwrap_or(0) == items.len() as u64;
                 let most = if matches!(kind, Type::Pointer(_)) { 1 } else { i32::MAX as u64 };
                 let mut before = 0;
-                let fits = ends.iter().all(|&end| end - std::mem::replace(&mut before, end) <= most);
-                if !ordered || !fits {
+                let fits = ordered && ends.iter().all(|&end| end - std::mem::replace(&mut before, end) <= most);
+                if !fits {
                     return wrong("have impossible lengths");
                 }
                 match kind {
@@ -123,18 +123,20 @@ impl Column {
         }
     }
 
-    /// Adds the values of another column of the same type.
-    pub(super) fn append(&mut self, more: &Self) {
+    /// Adds some values of another column of the same type.
+    pub(super) fn append(&mut self, more: &Self, rows: &Range<usize>) {
         match (self, more) {
-            (Self::Numbers(_, bytes), Self::Numbers(_, more)) => bytes.extend_from_slice(more),
-            (Self::Lists(ends, items), Self::Lists(more_ends, more_items)) => {
-                let before = items.len() as u64;
-                ends.extend(more_ends.iter().map(|end| before + end));
-                items.append(more_items);
+            (Self::Numbers(width, bytes), Self::Numbers(_, more)) => {
+                bytes.extend_from_slice(&more[rows.start * *width..rows.end * *width]);
             }
-            (Self::Record(len, columns), Self::Record(more_len, more)) => {
-                *len += more_len;
-                columns.iter_mut().zip(more).for_each(|(column, more)| column.append(more));
+            (Self::Lists(ends, items), Self::Lists(more_ends, more_items)) => {
+                let (before, span) = (items.len() as u64, Self::span(more_ends, rows));
+                ends.extend(more_ends[rows.clone()].iter().map(|end| before + (end - span.start as u64)));
+                items.append(more_items, &span);
+            }
+            (Self::Record(len, columns), Self::Record(_, more)) => {
+                *len += rows.len();
+                columns.iter_mut().zip(more).for_each(|(column, more)| column.append(more, rows));
             }
             _ => {}
         }

@@ -34,15 +34,13 @@ struct Part {
     compression: Compression,
 }
 
-/// The rows of a cluster, and how far they are committed.
+/// The rows of a cluster, and what of them is on storage.
 #[derive(Debug, Default)]
 pub(super) struct Cluster {
     pub(super) pending: Vec<Pending>,
     pub(super) rows: usize,
     /// What of each branch stands on storage.
     placed: Vec<Placed>,
-    /// Baskets that stand there, of all in their order.
-    done: usize,
 }
 
 /// Baskets of a branch that stand on storage and that nobody knows of yet.
@@ -58,7 +56,7 @@ struct Placed {
 pub(super) enum Outcome {
     /// It is committed; and what became of the save, where it was time for one.
     Committed(Result<()>),
-    /// Storage did not take it. It may another time.
+    /// Storage did not take all of it, and nothing of it is left there. It may another time.
     Kept(Error),
     /// It can never be written.
     Dropped(Error),
@@ -119,7 +117,7 @@ impl Committer {
         let pending = std::mem::take(&mut cluster.pending);
         let outcome = self.commit_rows(&pending, cluster);
         cluster.pending = pending;
-        if matches!(outcome, Outcome::Dropped(_)) {
+        if !matches!(outcome, Outcome::Committed(_)) {
             self.give_up(cluster);
         }
         outcome
@@ -128,8 +126,10 @@ impl Committer {
     fn commit_rows(&self, pending: &[Pending], cluster: &mut Cluster) -> Outcome {
         let (jobs, most) = self.jobs(pending, 0..cluster.rows);
         cluster.placed.resize_with(self.parts.len(), Placed::default);
-        while let Some(left) = jobs.get(cluster.done..).filter(|left| !left.is_empty()) {
-            let wave = &left[..self.wave(left)];
+        let mut left = &jobs[..];
+        while !left.is_empty() {
+            let (wave, rest) = left.split_at(self.wave(left));
+            left = rest;
             let sealed = match self.seal(wave) {
                 Ok(sealed) => sealed,
                 Err(error) => return Outcome::Dropped(error),
@@ -219,7 +219,6 @@ impl Committer {
             placed.unsealed_bytes += basket.unsealed_bytes;
             placed.largest_bytes = placed.largest_bytes.max(basket.unsealed_bytes);
         }
-        cluster.done += jobs.len();
         self.spare.give_back(sealed);
         Ok(())
     }
@@ -243,13 +242,14 @@ impl Committer {
         Ok(if is_due { self.shared.save(&mut state) } else { Ok(()) })
     }
 
-    /// Gives up what stands on storage of a cluster that nobody will see.
-    pub(super) fn give_up(&self, cluster: &mut Cluster) {
+    /// Gives up what stands on storage of a cluster that nobody will see: no header names it, so that it is a gap at once, and nobody who
+    /// looks for clusters of a writer that died takes it for one.
+    fn give_up(&self, cluster: &mut Cluster) {
+        let rooms: Vec<Range<u64>> =
+            cluster.placed.drain(..).flat_map(|placed| placed.baskets).map(|basket| basket.room()).collect();
+        rooms.iter().for_each(|room| self.shared.leave_gap(room.clone()));
         if let Ok(mut state) = self.shared.lock_state() {
-            for basket in cluster.placed.drain(..).flat_map(|placed| placed.baskets) {
-                state.space.give_up(basket.room());
-            }
+            rooms.into_iter().for_each(|room| state.space.give_up(room));
         }
-        cluster.done = 0;
     }
 }

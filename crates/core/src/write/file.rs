@@ -187,6 +187,10 @@ impl FileWriter {
     }
 
     /// Saves and ends. Rows that a [`TreeWriter`] still holds are not written: close or flush it first.
+    ///
+    /// # Errors
+    ///
+    /// What the sink reports, of clusters too whose writer was dropped before they were committed: the file is closed then, without them.
     pub fn close(self) -> Result<()> {
         self.finish()
     }
@@ -196,7 +200,7 @@ impl FileWriter {
         self.shared.save(&mut state)?;
         // Whoever asked to wait for storage has waited in the save.
         state.closed = true;
-        Ok(())
+        state.lost.take().map_or(Ok(()), Err)
     }
 }
 

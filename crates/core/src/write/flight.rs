@@ -3,10 +3,12 @@
 //! At most one of a file is on its way: whatever else is written waits for it, so that what stands where does not depend on the
 //! number of threads. Source: `TTree::FlushBaskets` with `ROOT::EnableImplicitMT`.
 
-use std::sync::mpsc::{Receiver, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::{Arc, PoisonError};
 
 use super::commit::{Cluster, Committer, Outcome};
+use super::shared::yield_now;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Where the last cluster of a tree is.
@@ -17,66 +19,53 @@ pub(super) enum Flight {
     None,
     /// With the threads of the pool.
     Away(Receiver<(Cluster, Outcome)>),
+    /// It has landed, and nobody has looked.
+    Landed(Box<(Cluster, Outcome)>),
     /// Here again: storage did not take it.
     Back(Cluster),
 }
 
-/// Whether a cluster of a file is on its way.
-#[derive(Debug, Default)]
-pub(super) struct Airspace {
-    is_taken: Mutex<bool>,
-    is_free: Condvar,
-}
-
-impl Airspace {
-    /// Waits until no cluster is on its way.
-    pub(super) fn wait(&self) {
-        let taken = self.is_taken.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.is_free.wait_while(taken, |taken| *taken).unwrap_or_else(PoisonError::into_inner));
-    }
-
-    fn take(&self) {
-        let taken = self.is_taken.lock().unwrap_or_else(PoisonError::into_inner);
-        *self.is_free.wait_while(taken, |taken| *taken).unwrap_or_else(PoisonError::into_inner) = true;
-    }
-
-    fn leave(&self) {
-        *self.is_taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
-        self.is_free.notify_all();
-    }
-}
-
-/// Leaves the airspace, whatever happens on the way.
+/// Says that a cluster has landed, whatever happened on the way.
 struct Seat(Arc<Committer>);
+
+impl Seat {
+    /// Waits until no cluster of the file is on its way.
+    fn take(committer: &Arc<Committer>) -> Result<Self> {
+        committer.shared.open_state()?.in_air = true;
+        Ok(Self(Arc::clone(committer)))
+    }
+}
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.0.shared.airspace.leave();
+        let shared = &self.0.shared;
+        shared.state.lock().unwrap_or_else(PoisonError::into_inner).in_air = false;
+        shared.landed.notify_all();
     }
 }
 
 impl Flight {
     /// Sends a cluster to storage: on its own where there are threads for it, else at once.
     pub(super) fn depart(committer: &Arc<Committer>, mut cluster: Cluster) -> Self {
-        let (sender, receiver) = sync_channel(1);
+        let seat = match Seat::take(committer) {
+            Ok(seat) => seat,
+            Err(error) => return Self::Landed(Box::new((cluster, Outcome::Kept(error)))),
+        };
+        let fly = move || {
+            let died = |_| Outcome::Dropped(Error::new(ErrorKind::Io, "a thread that sealed baskets died"));
+            let outcome = catch_unwind(AssertUnwindSafe(|| seat.0.commit(&mut cluster))).unwrap_or_else(died);
+            drop(seat);
+            (cluster, outcome)
+        };
         match committer.pool() {
             Some(pool) => {
-                committer.shared.airspace.take();
-                let seat = Seat(Arc::clone(committer));
-                pool.spawn(move || {
-                    let outcome = seat.0.commit(&mut cluster);
-                    drop(seat);
-                    // Nobody waits where the writer is gone.
-                    let _ = sender.send((cluster, outcome));
-                });
+                let (sender, receiver) = sync_channel(1);
+                // Nobody waits where the writer is gone.
+                pool.spawn(move || drop(sender.send(fly())));
+                Self::Away(receiver)
             }
-            None => {
-                committer.shared.airspace.wait();
-                let outcome = committer.commit(&mut cluster);
-                let _ = sender.send((cluster, outcome));
-            }
+            None => Self::Landed(Box::new(fly())),
         }
-        Self::Away(receiver)
     }
 
     /// Waits until the cluster is committed; one that came back sets off again. Gives the memory of its rows.
@@ -85,22 +74,41 @@ impl Flight {
     ///
     /// What the sink reports: the cluster is here then. What can never be written is dropped.
     pub(super) fn land(&mut self, committer: &Arc<Committer>) -> Result<Option<Cluster>> {
-        let receiver = match std::mem::take(self) {
-            Self::None => return Ok(None),
-            Self::Away(receiver) => receiver,
-            Self::Back(cluster) => match Self::depart(committer, cluster) {
-                Self::Away(receiver) => receiver,
-                _ => return Ok(None),
-            },
+        let flight = match std::mem::take(self) {
+            Self::Back(cluster) => Self::depart(committer, cluster),
+            flight => flight,
         };
-        let died = || Error::new(ErrorKind::Io, "a thread that sealed baskets died").in_object(&committer.name);
-        match receiver.recv().map_err(|_| died())? {
-            (cluster, Outcome::Committed(saved)) => saved.map(|()| Some(cluster)),
-            (cluster, Outcome::Kept(error)) => {
+        let (cluster, outcome) = match flight {
+            Self::None | Self::Back(_) => return Ok(None),
+            Self::Landed(landed) => *landed,
+            Self::Away(receiver) => wait(&receiver).ok_or_else(|| {
+                Error::new(ErrorKind::Io, "a thread that sealed baskets died").in_object(&committer.name)
+            })?,
+        };
+        match outcome {
+            Outcome::Committed(saved) => saved.map(|()| Some(cluster)),
+            Outcome::Kept(error) => {
                 *self = Self::Back(cluster);
                 Err(error)
             }
-            (_, Outcome::Dropped(error)) => Err(error),
+            Outcome::Dropped(error) => Err(error),
         }
     }
+
+    /// Whether storage did not take the cluster.
+    pub(super) fn is_back(&self) -> bool {
+        matches!(self, Self::Back(_))
+    }
+}
+
+/// What a thread of the pool sends.
+fn wait<T>(receiver: &Receiver<T>) -> Option<T> {
+    while rayon::current_thread_index().is_some() {
+        // The cluster may wait for this very thread.
+        match receiver.try_recv() {
+            Err(TryRecvError::Empty) => yield_now(),
+            received => return received.ok(),
+        }
+    }
+    receiver.recv().ok()
 }

@@ -60,33 +60,37 @@ impl Pending {
         self.objects.as_mut()
     }
 
-    /// Adds values that were checked.
-    pub(super) fn append(&mut self, values: &Values<'_>) {
+    /// Adds some rows of values that were checked.
+    pub(super) fn append(&mut self, spec: &BranchSpec, values: &Values<'_>, rows: &Range<usize>) {
         match values {
-            Values::Numbers(bytes) => self.bytes.extend_from_slice(bytes),
-            Values::Lists(ends, bytes) | Values::Texts(ends, bytes) => self.append_levels(&[ends], bytes),
-            Values::Vectors(levels, bytes) => self.append_levels(levels, bytes),
+            Values::Numbers(bytes) => self.append_levels(spec, &[], bytes, rows),
+            Values::Lists(ends, bytes) | Values::Texts(ends, bytes) => self.append_levels(spec, &[ends], bytes, rows),
+            Values::Vectors(levels, bytes) => self.append_levels(spec, levels, bytes, rows),
             Values::Objects(more) => {
                 if let Some(objects) = &mut self.objects {
-                    objects.append(more);
+                    objects.append(more, rows);
                 }
             }
         }
     }
 
-    fn append_levels(&mut self, levels: &[&[i64]], bytes: &[u8]) {
+    fn append_levels(&mut self, spec: &BranchSpec, levels: &[&[i64]], bytes: &[u8], rows: &Range<usize>) {
         self.levels.resize_with(levels.len(), Vec::new);
+        let mut span = rows.clone();
         for (known, ends) in self.levels.iter_mut().zip(levels) {
-            let before = known.last().copied().unwrap_or(0);
-            known.extend(ends.iter().map(|&end| before + end as u64));
+            let end = |list: usize| list.checked_sub(1).and_then(|list| ends.get(list)).copied().unwrap_or(0) as u64;
+            let (first, before) = (end(span.start), known.last().copied().unwrap_or(0));
+            known.extend(ends[span.clone()].iter().map(|&end| before + (end as u64 - first)));
+            span = first as usize..end(span.end) as usize;
         }
-        self.bytes.extend_from_slice(bytes);
+        let width = spec.width();
+        self.bytes.extend_from_slice(&bytes[span.start * width..span.end * width]);
     }
 
-    /// Adds the lengths of lists, as whole numbers of so many bytes.
-    pub(super) fn append_lengths(&mut self, ends: &[i64], width: usize) {
-        let mut before = 0;
-        for &end in ends {
+    /// Adds the lengths of some lists, as whole numbers of so many bytes.
+    pub(super) fn append_lengths(&mut self, ends: &[i64], rows: &Range<usize>, width: usize) {
+        let mut before = rows.start.checked_sub(1).and_then(|list| ends.get(list)).copied().unwrap_or(0);
+        for &end in &ends[rows.clone()] {
             let length = end - before;
             match width {
                 1 => self.bytes.extend_from_slice(&(length as u8).to_ne_bytes()),

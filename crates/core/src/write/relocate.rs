@@ -135,7 +135,7 @@ impl Shared {
             if let Err(error) = self.relocate_step(from, step, directory, &mut placed) {
                 let mut state = self.open_state()?;
                 for basket in &placed {
-                    state.space.give_up(basket.seek..basket.seek + u64::from(basket.nbytes));
+                    state.space.give_up(basket.room());
                 }
                 return Err(error);
             }

@@ -113,6 +113,9 @@ impl FileWriter {
                 return Err(from.name(Error::not_found(format!("there is no tree {path:?}"))));
             }
         }
+        let of = |path: &str| path.trim_matches('/').to_owned();
+        let branches: HashMap<String, _> = how.branches.iter().map(|(path, kept)| (of(path), kept)).collect();
+        let entries: HashMap<String, _> = how.entries.iter().map(|(path, kept)| (of(path), kept)).collect();
         // What old versions wrote is read by their rules: the file says that it is as old.
         self.shared.open_state()?.header.version = from.header().version;
         let mut remade = Vec::new();
@@ -135,7 +138,7 @@ impl FileWriter {
             let before = Figures::of(&*from.tree_at(&found.key)?);
             let mut kept = None;
             if how.trees.as_ref().is_none_or(|trees| trees.iter().any(|tree| tree.trim_matches('/') == path)) {
-                let (branches, entries) = (how.branches.get(path).cloned(), how.entries.get(path).cloned());
+                let (branches, entries) = (branches.get(path).copied().cloned(), entries.get(path).copied().cloned());
                 let one = Rewrite { baskets: how.baskets.clone(), order: how.order, branches, entries };
                 kept = self.rewrite_or_keep(from, path, one)?;
             } else {

@@ -233,7 +233,11 @@ impl FileWriter {
         strip::settle(&mut draft, branches, &baskets, &placed);
         let mut state = self.shared.open_state()?;
         state.describe(infos);
-        self.shared.write_object(&mut state, folder, name, &key.title, &Arc::new(draft), None).map(drop)
+        let outcome = self.shared.write_object(&mut state, folder, name, &key.title, &Arc::new(draft), None);
+        if outcome.is_err() {
+            placed.iter().for_each(|basket| state.space.give_up(basket.room()));
+        }
+        outcome.map(drop)
     }
 }
 

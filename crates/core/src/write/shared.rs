@@ -4,10 +4,9 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io::IoSlice;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::file::WriteOptions;
-use super::flight::Airspace;
 use super::folder::Folder;
 use super::space::Space;
 use super::state::TreeState;
@@ -28,7 +27,10 @@ pub(super) struct Shared {
     /// The file as it was before, where one is updated.
     pub(super) before: Option<File>,
     pub(super) state: Mutex<State>,
-    pub(super) airspace: Airspace,
+    /// Told when a cluster has landed.
+    pub(super) landed: Condvar,
+    /// Rooms that could not be marked as gaps: until they are, whoever walks the records stops there.
+    unmarked: Mutex<Vec<Range<u64>>>,
 }
 
 /// What changes under the lock.
@@ -43,6 +45,10 @@ pub(super) struct State {
     pub(super) rules: Vec<String>,
     pub(super) infos_changed: bool,
     pub(super) trees: Vec<TreeState>,
+    /// Whether a cluster is on its way.
+    pub(super) in_air: bool,
+    /// What became of clusters that nobody waited for.
+    pub(super) lost: Option<Error>,
     pub(super) closed: bool,
 }
 
@@ -67,6 +73,8 @@ impl State {
             rules: Vec::new(),
             infos_changed: false,
             trees: Vec::new(),
+            in_air: false,
+            lost: None,
             closed: false,
         }
     }
@@ -88,12 +96,16 @@ impl State {
         self.trees.iter().find(|tree| tree.key.as_ref().is_some_and(|known| known.seek_key == key.seek_key))
     }
 
-    /// Gives up a tree that has no record yet: nobody will see it, and its room is free.
+    /// Gives up a tree, or what was added to it: nobody will see it, and its room is free.
     pub(super) fn abandon(&mut self, index: usize) {
         let Some(tree) = self.trees.get_mut(index) else { return };
         tree.changed = false;
         tree.is_open = false;
-        tree.key = None;
+        // One that was there before keeps its record.
+        if let Some(key) = tree.key.take().filter(|_| tree.base.is_none()) {
+            self.folders[tree.folder].remove(std::slice::from_ref(&key));
+            self.space.give_up(key.room());
+        }
         for basket in tree.branches.iter_mut().flat_map(|branch| branch.baskets.drain(..)) {
             self.space.give_up(basket.room());
         }
@@ -141,8 +153,8 @@ impl Shared {
         before: Option<File>,
         state: State,
     ) -> Self {
-        let (state, airspace) = (Mutex::new(state), Airspace::default());
-        Self { sink, options, compression, name, before, state, airspace }
+        let (state, landed, unmarked) = (Mutex::new(state), Condvar::new(), Mutex::default());
+        Self { sink, options, compression, name, before, state, landed, unmarked }
     }
 
     /// What a file is changed through: its root directory with these keys and this record, and what lies in its space.
@@ -170,15 +182,28 @@ impl Shared {
         error.in_file(Arc::clone(&self.name))
     }
 
-    /// The state, for as long as the file is open, once no cluster is on its way any more.
+    /// The state, for as long as the file is open, once no cluster is on its way. None sets off while it is held.
     pub(super) fn open_state(&self) -> Result<MutexGuard<'_, State>> {
-        self.airspace.wait();
-        self.lock_state()
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while state.in_air {
+            state = if rayon::current_thread_index().is_some() {
+                // A thread of the pool may be the one that the cluster waits for.
+                drop(state);
+                yield_now();
+                self.state.lock().unwrap_or_else(PoisonError::into_inner)
+            } else {
+                self.landed.wait(state).unwrap_or_else(PoisonError::into_inner)
+            };
+        }
+        self.unless_closed(state)
     }
 
     /// The same for a cluster that is on its way.
     pub(super) fn lock_state(&self) -> Result<MutexGuard<'_, State>> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.unless_closed(self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn unless_closed<'s>(&self, state: MutexGuard<'s, State>) -> Result<MutexGuard<'s, State>> {
         if state.closed {
             return Err(self.placed(Error::new(ErrorKind::Mismatch, "the file is closed")));
         }
@@ -213,17 +238,35 @@ impl Shared {
         Ok(())
     }
 
+    /// Marks room that nobody uses as a gap, now or before anything else is written.
+    pub(super) fn leave_gap(&self, room: Range<u64>) {
+        if self.mark_gap(&room).is_err() {
+            self.unmarked.lock().unwrap_or_else(PoisonError::into_inner).push(room);
+        }
+    }
+
+    /// Marks what could not be marked before.
+    fn mark_left(&self) -> Result<()> {
+        let mut unmarked = self.unmarked.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(room) = unmarked.last() {
+            self.mark_gap(room)?;
+            unmarked.pop();
+        }
+        Ok(())
+    }
+
     /// Writes what stands at `at`: a gap until all of it but its first word is written, then records. Whoever finds the file
     /// after the death of this process finds either.
     ///
     /// # Errors
     ///
-    /// What the sink reports. The room is then free again after the next save.
+    /// What the sink reports. The room is a gap then; whoever called gives it up.
     pub(super) fn place(&self, at: u64, parts: &[&[u8]]) -> Result<()> {
         /// The length of the first record.
         const WORD: usize = 4;
         let bytes: usize = parts.iter().map(|part| part.len()).sum();
-        self.mark_gap(&(at..at + bytes as u64))?;
+        let room = at..at + bytes as u64;
+        self.mark_left().and_then(|()| self.mark_gap(&room)).inspect_err(|_| self.leave_gap(room.clone()))?;
         let Some((first, rest)) = parts.split_first().filter(|(first, _)| first.len() >= WORD) else {
             return Err(self.placed(Error::mismatch("a record without a key")));
         };
@@ -456,4 +499,11 @@ pub(super) fn new_uuid() -> [u8; 16] {
     uuid[6] = uuid[6] & 0x0f | 0x40;
     uuid[8] = uuid[8] & 0x3f | 0x80;
     uuid
+}
+
+/// Lets a thread of a pool do something else.
+pub(super) fn yield_now() {
+    if rayon::yield_now() != Some(rayon::Yield::Executed) {
+        std::thread::yield_now();
+    }
 }

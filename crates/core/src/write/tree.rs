@@ -77,7 +77,12 @@ pub struct TreeWriter {
     next: Vec<Pending>,
     /// The cluster before.
     flight: Flight,
+    /// Entries that are still to come, where branches are added to a tree.
+    left: Option<u64>,
 }
+
+/// Bytes of rows that are taken at a time.
+const STEP_BYTES: usize = 8 << 20;
 
 /// Rows of all branches that wait.
 struct Rows<'a>(&'a TreeWriter);
@@ -103,7 +108,8 @@ impl TreeWriter {
         let clustering = Clustering::new(options.auto_flush, options.cluster_bytes);
         let committer = Arc::new(Committer::new(shared, index, state, options.basket_bytes));
         let pending = specs.iter().map(Pending::of).collect();
-        Self { committer, specs, clustering, pending, rows: 0, next: Vec::new(), flight: Flight::None }
+        let left = state.base.as_ref().filter(|base| base.baskets.is_none()).map(|base| base.entries);
+        Self { committer, specs, clustering, pending, rows: 0, next: Vec::new(), flight: Flight::None, left }
     }
 
     /// The branches.
@@ -117,17 +123,37 @@ impl TreeWriter {
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) where branches are missing, unknown or of another kind, or where lengths
-    /// differ: then no row was added.
+    /// differ: then no row was added. What the sink reports, of this cluster or of the one before: then all rows were added, and wait.
     pub fn extend(&mut self, values: &[(&str, Values<'_>)]) -> Result<()> {
         let (order, rows) = self.order(values).map_err(|error| error.in_object(&self.committer.name))?;
-        for ((spec, pending), source) in self.specs.iter().zip(&mut self.pending).zip(order) {
-            match source {
-                Source::Given(values) => pending.append(&values),
-                Source::Lengths(ends) => pending.append_lengths(ends, spec.width()),
+        if self.left.is_some_and(|left| (self.rows + rows) as u64 > left) {
+            return Err(self.too_many(rows));
+        }
+        let bytes: usize = order.iter().map(|source| source.bytes()).sum();
+        // Of many rows no more wait at a time than a cluster needs.
+        let step = (rows as u128 * STEP_BYTES as u128 / bytes.max(1) as u128).clamp(1, rows.max(1) as u128) as usize;
+        let mut outcome = Ok(());
+        for start in (0..rows).step_by(step) {
+            let part = start..rows.min(start + step);
+            for ((spec, pending), source) in self.specs.iter().zip(&mut self.pending).zip(&order) {
+                match source {
+                    Source::Given(values) => pending.append(spec, values, &part),
+                    Source::Lengths(ends) => pending.append_lengths(ends, &part, spec.width()),
+                }
+            }
+            self.rows += part.len();
+            // All rows are kept, whatever storage says.
+            if outcome.is_ok() {
+                outcome = self.write_whole();
             }
         }
-        self.rows += rows;
-        self.write_whole()
+        outcome
+    }
+
+    /// Why these rows, and those that wait, are too many for the branches that are added.
+    fn too_many(&self, rows: usize) -> Error {
+        let error = Error::mismatch("branches that are added are given more entries than the tree has");
+        error.wanted(self.left.unwrap_or(0), (self.rows + rows) as u64).in_object(&self.committer.name)
     }
 
     /// Bytes in memory of the first rows that wait.
@@ -222,15 +248,29 @@ impl TreeWriter {
     ///
     /// What the sink reports: the rows are still kept then. Rows that cannot be written at all are dropped.
     pub fn flush(&mut self) -> Result<()> {
-        if self.rows > 0 {
-            self.cluster(self.rows)?;
+        let before = self.land();
+        // What became of the cluster before says nothing of these rows, unless storage takes no more.
+        if self.rows > 0 && !self.flight.is_back() {
+            before.and(self.cluster(self.rows).and_then(|()| self.land()))
+        } else {
+            before
         }
-        self.land()
     }
 
     /// Sends the first rows that are kept to storage. Where there are threads for it, they are sealed while more are filled.
     fn cluster(&mut self, rows: usize) -> Result<()> {
         self.land()?;
+        if let Some(left) = &mut self.left {
+            match left.checked_sub(rows as u64) {
+                Some(rest) => *left = rest,
+                None => {
+                    let error = self.too_many(0);
+                    self.pending = self.specs.iter().map(Pending::of).collect();
+                    self.rows = 0;
+                    return Err(error);
+                }
+            }
+        }
         let mut next = std::mem::take(&mut self.next);
         if next.is_empty() {
             next = self.specs.iter().map(Pending::of).collect();
@@ -261,8 +301,9 @@ impl TreeWriter {
     ///
     /// # Errors
     ///
-    /// Those of [`flush`](Self::flush); [`Mismatch`](crate::ErrorKind::Mismatch) where branches were added to a tree and were not
-    /// given as many entries as it has: they are not in the tree then.
+    /// Those of [`flush`](Self::flush), and rows that storage did not take are gone: flush first to try again.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where branches were added to a tree and were given fewer entries than it has: they are
+    /// not in the tree then.
     pub fn close(mut self) -> Result<()> {
         self.flush()?;
         let Committer { shared, tree: index, name, .. } = &*self.committer;
@@ -284,11 +325,11 @@ impl TreeWriter {
 
 impl Drop for TreeWriter {
     fn drop(&mut self) {
+        // Whoever closes the file learns of what nobody waited for.
+        let lost = if self.flight.is_back() { None } else { self.land().err() };
         let Committer { shared, tree: index, .. } = &*self.committer;
-        if let Flight::Back(cluster) = &mut self.flight {
-            self.committer.give_up(cluster);
-        }
         if let Ok(mut state) = shared.open_state() {
+            state.lost = state.lost.take().or(lost);
             state.trees[*index].is_open = false;
             if !state.trees[*index].is_whole() {
                 state.abandon(*index);
@@ -301,4 +342,19 @@ impl Drop for TreeWriter {
 enum Source<'v> {
     Given(Values<'v>),
     Lengths(&'v [i64]),
+}
+
+impl Source<'_> {
+    /// Bytes in memory.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Lengths(ends) => 8 * ends.len(),
+            Self::Given(Values::Numbers(bytes)) => bytes.len(),
+            Self::Given(Values::Lists(ends, bytes) | Values::Texts(ends, bytes)) => 8 * ends.len() + bytes.len(),
+            Self::Given(Values::Vectors(levels, bytes)) => {
+                levels.iter().map(|ends| 8 * ends.len()).sum::<usize>() + bytes.len()
+            }
+            Self::Given(Values::Objects(column)) => column.bytes_of(&(0..column.len())),
+        }
+    }
 }
