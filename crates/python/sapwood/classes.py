@@ -215,7 +215,7 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
             try:
                 maps = [sorted(pairs, key=operator.itemgetter(0)) for pairs in maps]
             except TypeError as error:
-                raise errors.MismatchError(f"keys of a {word} are of one type that has an order: {error}") from None
+                raise errors.MismatchError(f"keys of one map are of one type, with an order: {error}") from None
         pairs = [pair for items in maps for pair in items]
         columns = [_of_objects(kind[1 + half], [pair[half] for pair in pairs]) for half in (0, 1)]
         return "lists", _ends(map(len, maps)), ("record", len(pairs), columns)
