@@ -4,6 +4,7 @@
 //! its cycle its number. So the baskets that were written after the last record of their tree are found, too.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::codec::Compression;
 use crate::column::Kind;
 use crate::container::{Directory, Key, Record};
 use crate::error::{Error, Result};
-use crate::file::walk::{Placed, Walk};
+use crate::file::walk::Walk;
 use crate::file::{File, OpenOptions};
 use crate::io::LocalFile;
 use crate::read::{self, Column};
@@ -80,16 +81,19 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
         return Ok(found);
     }
     update::check_version(&file)?;
-    let (behind, end) = behind(&file);
+    let Behind { keys, gaps, end } = Behind::of(&file);
     found.cut_bytes = there - end.min(there);
     let seek_dir = file.root().seek_dir.max(u64::from(file.header().begin));
     let record = Directory { seek_dir, ..file.root().clone() };
-    let gaps = if file.is_recovered() { Vec::new() } else { update::gaps(&file)? };
-    let shared = Shared::over(file.clone(), Box::new(Arc::clone(&sink)), options, record, Space::new(end, gaps))?;
+    let mut space = Space::new(end, Vec::new());
+    // The last list of free segments does not know what the writer did after it: the marks do.
+    let before = if file.is_recovered() { Vec::new() } else { update::marked_gaps(&file) };
+    before.into_iter().chain(gaps).for_each(|gap| space.give_up(gap));
+    let shared = Shared::over(file.clone(), Box::new(Arc::clone(&sink)), options, record, space)?;
     let mut state = shared.open_state()?;
     state.folders[0].changed = true;
     state.infos_changed = file.is_recovered();
-    let baskets = shared.add_objects(&mut state, &file, behind, &mut found)?;
+    let baskets = shared.add_objects(&mut state, &file, keys, &mut found)?;
     shared.add_baskets(&mut state, &file, baskets, &mut found)?;
     if dry_run {
         state.closed = true;
@@ -108,15 +112,30 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
     Ok(found)
 }
 
-/// Whole records behind the end that the header knows, and where the last of them ends.
-fn behind(file: &File) -> (Vec<Key>, u64) {
-    let mut walk = Walk::behind(file);
-    let here = |Placed { at, record }: Placed| match record {
-        Record::Key(key) if key.seek_key == at => Some(key),
-        _ => None,
-    };
-    let keys = walk.by_ref().filter_map(here).collect();
-    (keys, walk.at().min(walk.end()))
+/// What stands behind the end that the header knows.
+struct Behind {
+    /// Keys of whole records.
+    keys: Vec<Key>,
+    /// Room that was reserved and never written, or given up.
+    gaps: Vec<Range<u64>>,
+    /// Where the last whole record ends.
+    end: u64,
+}
+
+impl Behind {
+    fn of(file: &File) -> Self {
+        let mut walk = Walk::behind(file);
+        let (mut keys, mut gaps) = (Vec::new(), Vec::new());
+        for placed in walk.by_ref() {
+            let room = placed.at..placed.end();
+            match placed.record {
+                Record::Key(key) if key.seek_key == placed.at => keys.push(key),
+                Record::Key(_) => {}
+                Record::Gap(_) => gaps.push(room),
+            }
+        }
+        Self { keys, gaps, end: walk.at().min(walk.end()) }
+    }
 }
 
 impl Shared {
