@@ -33,6 +33,7 @@ mod space;
 mod spare;
 mod split;
 mod state;
+mod stray;
 mod strip;
 mod tree;
 mod update;

@@ -3,7 +3,7 @@
 //! Source: `TFile::Recover`, which brings back the keys. A basket's key says more: its name is its branch, its title its tree, and
 //! its cycle its number. So the baskets that were written after the last record of their tree are found, too.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use super::file::WriteOptions;
 use super::shared::{Shared, State};
 use super::space::Space;
 use super::state::{Base, BranchState, PlacedBasket, TreeState};
+use super::stray::Stray;
 use super::tree::TreeOptions;
 use super::update;
 use crate::codec::Compression;
@@ -265,19 +266,8 @@ impl Shared {
 fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, shared: &Shared) -> Result<Option<TreeState>> {
     let tree = file.tree_at(key)?;
     let branches: Vec<_> = tree.branches().iter().collect();
-    let mut of: HashMap<&str, VecDeque<Key>> = HashMap::new();
-    let names: HashSet<&str> = branches.iter().filter(|branch| branch.has_data()).map(|branch| &*branch.name).collect();
-    for key in &behind {
-        if let Some(&name) = names.get(&*key.name) {
-            of.entry(name).or_default().push_back(key.clone());
-        }
-    }
+    let stray = Stray::of(&branches, &behind);
     let (mut states, mut before, mut common) = (Vec::new(), Vec::new(), u64::MAX);
-    // Several branches of one name: each number comes once for each of them, in the order of the branches.
-    let mut namesakes: HashMap<&str, usize> = HashMap::new();
-    for branch in branches.iter().filter(|branch| branch.has_data()) {
-        *namesakes.entry(&branch.name).or_default() += 1;
-    }
     let mut met: HashMap<&str, usize> = HashMap::new();
     for branch in &branches {
         let mut state = BranchState::found(Arc::clone(&branch.name), branch.has_data(), Compression::NONE);
@@ -286,6 +276,7 @@ fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, shared: &Shar
             before.push(0);
             continue;
         }
+        branch.refuse_holes()?;
         let stored = branch.baskets().iter().filter(|basket| matches!(basket.bytes, BasketBytes::Stored { .. }));
         let (mut number, mut entry) = (0, branch.first_entry);
         for basket in stored {
@@ -294,27 +285,12 @@ fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, shared: &Shar
         }
         before.push(number);
         let place = met.entry(&branch.name).or_default();
-        let (place, all) = (std::mem::replace(place, *place + 1), namesakes.get(&*branch.name).copied().unwrap_or(1));
-        let queue = of.get(&*branch.name);
+        let place = std::mem::replace(place, *place + 1);
         let embedded_end = branch.entry_range().end;
-        // A number that the record has already, of a basket that it does not know: that was copied, or is another tree's.
-        let known: HashSet<u64> = branch.baskets().iter().filter_map(|basket| basket.stored_at()).collect();
-        let is_foreign = |key: &Key| usize::from(key.cycle) < number && !known.contains(&key.seek_key);
-        if !file.is_recovered() && number <= usize::from(u16::MAX) && queue.into_iter().flatten().any(is_foreign) {
+        if !file.is_recovered() && stray.is_below(&branch.name, number) {
             return Err(Error::malformed("baskets of another tree of the name stand behind the last save"));
         }
-        loop {
-            let wanted = (number + state.baskets.len()) as u16;
-            let mut same = queue.into_iter().flatten().filter(|key| key.cycle == wanted);
-            let candidates: Vec<&Key> = same.by_ref().collect();
-            if candidates.is_empty() {
-                break;
-            }
-            if candidates.len() != all {
-                let words = "its branches have names in common, and which of them a basket belongs to cannot be told";
-                return Err(Error::malformed(words).in_object(&branch.path));
-            }
-            let Some(key) = candidates.get(place) else { break };
+        while let Some(key) = stray.get(branch, place, number, state.baskets.len())? {
             let entries = entries_of(file, key)?;
             state.baskets.push(PlacedBasket { seek: key.seek_key, nbytes: key.nbytes, first_entry: entry });
             state.tot_bytes += u64::from(key.keylen) + u64::from(key.objlen);

@@ -61,7 +61,9 @@ pub(super) fn sealed(tree: &Tree, branches: &[&Branch], order: Order, datime: Op
         if !branch.file_name.is_empty() {
             return Err(place(Error::unsupported("its baskets are in another file")));
         }
-        for (number, basket) in branch.baskets().iter().enumerate() {
+        branch.refuse_holes().map_err(place)?;
+        for basket in branch.baskets() {
+            let number = basket.slot;
             let source = match basket.bytes {
                 BasketBytes::Stored { seek, nbytes: 0 } => match tree.file().record_at(seek).map_err(place)? {
                     Record::Key(key) => Source::Stored { seek, nbytes: key.nbytes },
