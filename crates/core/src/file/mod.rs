@@ -292,6 +292,11 @@ impl File {
         self.0.directory_keys(directory).map(|listing| listing.keys.clone()).map_err(|error| self.name(error))
     }
 
+    /// The newest key of a name in the root directory.
+    pub(crate) fn newest(&self, name: &str) -> Option<&Key> {
+        self.0.keys.best(name, None)
+    }
+
     /// What stands at an offset: a key, or the mark of a gap.
     ///
     /// # Errors

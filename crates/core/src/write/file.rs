@@ -150,7 +150,8 @@ impl FileWriter {
             Some(Datum::Text(title)) => Arc::clone(title),
             _ => "".into(),
         };
-        self.shared.write_object(&mut state, folder, name, &title, &object, None).map(drop)
+        let key = self.shared.key(&state, object.class(), &name.into(), &title);
+        self.shared.write_object(&mut state, folder, key, &object, None).map(drop)
     }
 
     /// Makes a directory and those above it; nothing where it is there.

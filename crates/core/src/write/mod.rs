@@ -18,6 +18,7 @@ mod model;
 mod objects;
 mod payload;
 mod pending;
+mod process_ids;
 mod raw;
 mod record;
 mod recover;

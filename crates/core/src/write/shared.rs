@@ -8,8 +8,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::file::WriteOptions;
 use super::folder::Folder;
+use super::seal::SealedBasket;
 use super::space::Space;
-use super::state::TreeState;
+use super::state::{PlacedBasket, TreeState};
 use crate::codec::{self, Compression, Scratch};
 use crate::container::{BIG_FILE, Directory, Header, Key, datime};
 use crate::error::{Error, ErrorKind, Result};
@@ -277,6 +278,53 @@ impl Shared {
         self.put(at, &[word])
     }
 
+    /// Writes baskets one behind another at the end of the file: `directory` is the place of the record of the directory that holds
+    /// their tree, `number` says which of its branch each of them is. Gives their places. Only room and numbers are taken under the
+    /// lock; where it fails, the room is a gap.
+    pub(super) fn append(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        directory: u64,
+        baskets: &mut [SealedBasket],
+        mut number: impl FnMut(&State, usize) -> usize,
+    ) -> Result<Vec<u64>> {
+        let bytes: u64 = baskets.iter().map(|basket| basket.record.len() as u64).sum();
+        let start = state.space.append(bytes);
+        let (mut at, mut places) = (start, Vec::with_capacity(baskets.len()));
+        let mut outcome = Ok(());
+        for (index, basket) in baskets.iter_mut().enumerate() {
+            outcome = outcome.and(basket.place(at, directory, number(&state, index) as u16));
+            places.push(at);
+            at += basket.record.len() as u64;
+        }
+        drop(state);
+        if places.is_empty() {
+            return Ok(places);
+        }
+        let records: Vec<&[u8]> = baskets.iter().map(|basket| basket.record.as_slice()).collect();
+        let outcome = match outcome {
+            Ok(()) => self.place(start, &records),
+            Err(error) => {
+                self.leave_gap(start..at);
+                Err(self.placed(error))
+            }
+        };
+        if let Err(error) = outcome {
+            self.lock_state()?.space.give_up(start..at);
+            return Err(error);
+        }
+        Ok(places)
+    }
+
+    /// Gives up baskets that no header names and that nobody will see: each becomes a gap at once, so that nobody who looks for
+    /// clusters of a writer that died takes it for one.
+    pub(super) fn give_back(&self, state: &mut State, baskets: &[PlacedBasket]) {
+        for room in baskets.iter().map(PlacedBasket::room) {
+            self.leave_gap(room.clone());
+            state.space.give_up(room);
+        }
+    }
+
     /// [`place`](Self::place), and the room given up where that fails.
     fn place_or_give_up(&self, state: &mut State, at: u64, parts: &[&[u8]]) -> Result<()> {
         self.place(at, parts).inspect_err(|_| {
@@ -441,22 +489,22 @@ impl Shared {
         Ok(key)
     }
 
-    /// Writes an object under a name, with the next cycle, or in place of `old`.
+    /// Writes an object under the name in `key`, with the next cycle, or in place of `old`.
     pub(super) fn write_object(
         &self,
         state: &mut State,
         folder: usize,
-        name: &str,
-        title: &Arc<str>,
+        key: Key,
         object: &Arc<Draft>,
         old: Option<&Key>,
     ) -> Result<Key> {
+        let name = &*Arc::clone(&key.name);
         if old.is_none() && state.folders[folder].named(name, None).any(|key| key.is_directory()) {
             let words = format!("{name:?} is a directory");
             return Err(self.placed(Error::new(ErrorKind::Exists, words)));
         }
         let cycle = old.map_or_else(|| state.folders[folder].next_cycle(name), |old| Ok(old.cycle))?;
-        let key = Key { cycle, ..self.key(state, object.class(), &name.into(), title) };
+        let key = Key { cycle, ..key };
         let keylen = usize::from(key.clone().sized(0).keylen);
         let (payload, classes) = Encoder::record(keylen, object).map_err(|error| self.placed(error.in_object(name)))?;
         let key = self.put_record(state, folder, key, &payload)?;
