@@ -52,7 +52,7 @@ mod _core {
     /// entries that pass an expression: of the path of a file, that of a tree, and the expression.
     #[pyfunction]
     #[pyo3(signature = (arguments, select = None))]
-    fn command(py: Python<'_>, arguments: Vec<String>, select: Option<Py<PyAny>>) -> i32 {
+    fn command(py: Python<'_>, arguments: Vec<std::ffi::OsString>, select: Option<Py<PyAny>>) -> i32 {
         use std::io::Write;
         let passing = |file: &str, tree: &str, cut: &str| {
             let found: PyResult<Vec<(u64, u64)>> = Python::attach(|py| {

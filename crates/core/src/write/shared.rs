@@ -32,6 +32,8 @@ pub(super) struct Shared {
     pub(super) landed: Condvar,
     /// Rooms that could not be marked as gaps: until they are, whoever walks the records stops there.
     unmarked: Mutex<Vec<Range<u64>>>,
+    /// The process that opened the file. A child that was forked has none of its threads, and its rows are not ours.
+    process: u32,
 }
 
 /// What changes under the lock.
@@ -155,7 +157,7 @@ impl Shared {
         state: State,
     ) -> Self {
         let (state, landed, unmarked) = (Mutex::new(state), Condvar::new(), Mutex::default());
-        Self { sink, options, compression, name, before, state, landed, unmarked }
+        Self { sink, options, compression, name, before, state, landed, unmarked, process: std::process::id() }
     }
 
     /// What a file is changed through: its root directory with these keys and this record, and what lies in its space.
@@ -185,6 +187,7 @@ impl Shared {
 
     /// The state, for as long as the file is open, once no cluster is on its way. None sets off while it is held.
     pub(super) fn open_state(&self) -> Result<MutexGuard<'_, State>> {
+        self.check_process()?;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         while state.in_air {
             state = if rayon::current_thread_index().is_some() {
@@ -201,7 +204,20 @@ impl Shared {
 
     /// The same for a cluster that is on its way.
     pub(super) fn lock_state(&self) -> Result<MutexGuard<'_, State>> {
+        self.check_process()?;
         self.unless_closed(self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Refuses child processes that were forked while the file was open.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) in them.
+    pub(super) fn check_process(&self) -> Result<()> {
+        if self.process == std::process::id() {
+            return Ok(());
+        }
+        Err(self.placed(Error::mismatch("the file was opened by another process, which writes it alone")))
     }
 
     fn unless_closed<'s>(&self, state: MutexGuard<'s, State>) -> Result<MutexGuard<'s, State>> {
