@@ -75,6 +75,18 @@ fn many_apart_from_one_another_are_right_from_every_kind_of_server() {
 }
 
 #[test]
+fn a_server_that_knows_one_spelling_alone_is_spoken_to_in_it() {
+    let conduct = Conduct { strict: true, suffixes: false, etag: Tag::None, ..Conduct::default() };
+    let server = HttpServer::start(content(1_000_000), conduct);
+    let store = store(&server);
+    store.ends(4_000, 64_000).unwrap();
+    load(&store, &[0..10, 500_000..500_010]).unwrap();
+    let seen: Vec<_> = server.seen().into_iter().filter_map(|seen| seen.range).collect();
+    // Both ends, the tail again since this server knows no suffixes, and the read.
+    assert_eq!(seen[2..], ["bytes=936000-999999", "bytes=0-9,500000-500009"]);
+}
+
+#[test]
 fn both_ends_take_two_requests_at_once_and_a_read_takes_one() {
     let content = content(1_000_000);
     let server = HttpServer::start(content.clone(), Conduct::default());
