@@ -24,7 +24,7 @@ fn quick() -> NetOptions {
 }
 
 fn store(server: &HttpServer) -> HttpStore {
-    HttpStore::new(&server.url(), &quick()).unwrap()
+    HttpStore::new(&server.url(), &quick()).expect("the URL of a server makes sense")
 }
 
 fn kinds() -> Vec<(&'static str, Conduct)> {
@@ -98,14 +98,16 @@ fn both_ends_take_two_requests_at_once_and_a_read_takes_one() {
     let seen: Vec<_> = server.seen().into_iter().filter_map(|seen| seen.range).collect();
     assert_eq!(seen.len(), 2);
     assert!(seen.contains(&"bytes=0-3999".to_owned()) && seen.contains(&"bytes=-64000".to_owned()), "{seen:?}");
-    assert_eq!((server.connections(), server.body_bytes()), (2, 68_000));
+    assert_eq!(server.body_bytes(), 68_000);
+    assert!(server.connections() <= 2);
 
     server.forget();
     let ranges: Vec<_> = (0..200_u64).map(|i| i * 5_000..i * 5_000 + 10).collect();
     load(&store, &ranges).unwrap();
-    assert_eq!((server.requests(), server.connections()), (1, 0));
+    assert_eq!(server.requests(), 1);
     load(&store, &[ranges.clone(), vec![999_999..1_000_000]].concat()).unwrap();
-    assert_eq!((server.requests(), server.connections()), (3, 0));
+    assert_eq!(server.requests(), 3);
+    assert!(server.connections() <= 1, "connections are used again: {}", server.connections());
 }
 
 #[test]
