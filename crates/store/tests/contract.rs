@@ -223,3 +223,37 @@ fn redirections_are_followed_and_remembered_and_secrets_stay() {
     let away = HttpServer::start("", Conduct { redirect: Some("file:///etc/passwd".into()), ..Conduct::default() });
     assert!(HttpStore::new(&away.url(), &quick()).unwrap().ends(1, 0).is_err());
 }
+
+#[test]
+fn a_long_file_of_a_server_without_ranges_is_passed_over_for_each_read() {
+    let content = content(70_000_000); // more than is kept
+    let server = HttpServer::start(content.clone(), Conduct { ranges: Ranges::Ignored, ..Conduct::default() });
+    let store = store(&server);
+    let ends = store.ends(4_000, 64_000).unwrap();
+    assert!(ends.head == content[..4_000] && ends.tail == content[69_936_000..]);
+    for start in [69_000_000, 5_000] {
+        server.forget();
+        let got = load(&store, &[start..start + 10, 0..7]).unwrap();
+        assert!(got[0] == content[start as usize..start as usize + 10] && got[1] == content[..7]);
+        assert_eq!(server.requests(), 1);
+    }
+    assert!(server.body_bytes() < 70_000_000, "what lies behind the last byte is not sent: {}", server.body_bytes());
+}
+
+#[test]
+fn a_proxy_is_asked_for_what_it_should_be_asked_for() {
+    let content = content(100_000);
+    // It serves its file whatever it is asked for, as a proxy would that has it.
+    let proxy = HttpServer::start(content.clone(), Conduct::default());
+    let url = "http://far.invalid/data.root";
+    let options = NetOptions { http_proxy: Some(format!("http://{}", proxy.address())), retries: 0, ..quick() };
+    let store = HttpStore::new(url, &options).unwrap();
+    assert_eq!(&*store.ends(10, 10).unwrap().identity.name, url);
+    assert_eq!(load(&store, &[5..9]).unwrap(), [&content[5..9]]);
+    assert_eq!(proxy.requests(), 3);
+    let options = NetOptions { no_proxy: Some("other.org,far.invalid".into()), ..options };
+    assert!(HttpStore::new(url, &options).unwrap().ends(10, 10).is_err());
+    assert_eq!(proxy.requests(), 3);
+    let options = NetOptions { http_proxy: Some("::".into()), ..quick() };
+    assert_eq!(HttpStore::new(url, &options).unwrap_err().kind(), ErrorKind::Mismatch);
+}
