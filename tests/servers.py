@@ -17,7 +17,7 @@ import pytest
 
 RECIPES = Path(__file__).resolve().parent / "servers"
 #: Servers and the Debian packages that bring them.
-PACKAGES = {"apache2": "apache2", "nginx": "nginx", "xrootd": "xrootd-server"}
+PACKAGES = {"apache2": "apache2", "nginx": "nginx", "xrootd": "xrootd-server", "openssl": "openssl"}
 #: Nobody's account: two of the servers refuse to be run by root.
 ACCOUNT = "daemon"
 
@@ -83,6 +83,8 @@ def certificates(place: Path) -> None:
 def serving(name: str) -> Iterator[Server]:
     """A server of this name for as long as the block lasts."""
     path = program(name)
+    if name == "nginx":
+        program("openssl")
     place = Path(tempfile.mkdtemp(prefix=f"sapwood-{name}-"))
     for folder in ("data", "admin", "run"):
         (place / folder).mkdir()
