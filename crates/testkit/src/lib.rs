@@ -1,7 +1,9 @@
 //! What the tests of several crates share.
 
 pub mod fuzz;
+pub mod http_server;
 pub mod store_contract;
 mod store_faults;
 
 pub use store_faults::{Fault, Faulty, Throttled};
+pub mod tcp_proxy;

@@ -11,7 +11,7 @@ use sapwood::inspect::plan::Reader;
 use sapwood::io::Staged;
 use sapwood::tree::Tree;
 use sapwood::write::{Baskets, Every, FileWriter, Order, Remake, TreeOptions, WriteOptions};
-use sapwood::{Error, ErrorKind, File, OpenOptions, Session};
+use sapwood::{Error, ErrorKind, File, Session};
 
 use crate::Select;
 use crate::output::{self, Outcome};
@@ -164,7 +164,7 @@ fn range(text: &str) -> Outcome<Range<u64>> {
 
 pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut dyn Write) -> Outcome {
     let session = Session::with_threads(arguments.threads);
-    let from = File::open_with(&arguments.input, OpenOptions { session: session.clone(), ..OpenOptions::default() })?;
+    let from = output::open_in(&arguments.input, session.clone())?;
     let (baskets, order) = arguments.baskets()?;
     let (mut branches, mut entries) = (HashMap::new(), HashMap::new());
     let mut unused: Vec<&String> = arguments.keep.iter().chain(&arguments.drop).collect();

@@ -29,8 +29,9 @@ use window::{Ahead, Segment, Workbench};
 /// cache of the processor when it is decoded. Elsewhere half of the tree cache's budget: one window is decoded while the next is on its
 /// way.
 const INLINE_WINDOW_BYTES: u64 = 1 << 20;
-/// A store that takes longer to answer is far: it is read ahead, whoever decodes.
-const FAR_NS: u64 = 300_000;
+/// A store that takes longer to answer is far: whoever decodes alone would wait more than work, so that bytes are fetched ahead for him,
+/// too.
+const FAR_NS: u64 = 1_000_000;
 
 /// Reads columns of a tree: branches `ids`, entries `entries`.
 ///

@@ -1,0 +1,113 @@
+//! One request and its answer, through all redirections.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, LOCATION, RANGE};
+use reqwest::{Method, Response, StatusCode, Url};
+use sapwood::{Error, ErrorKind};
+
+use super::known::Facts;
+use super::target::{Target, host};
+use super::trouble::{Again, Trouble};
+use crate::net::Link;
+
+/// As many as curl and browsers follow, about.
+const REDIRECTIONS: usize = 16;
+
+/// An answer whose body is still to come.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    response: Response,
+    pub(crate) host: String,
+    pub(crate) facts: Facts,
+    /// From the request to the answer's headers.
+    pub(crate) latency: Duration,
+    timeout: Duration,
+}
+
+/// Asks for the file, or for ranges of it. Answers that are refusals are trouble, but for 416, which tells the length.
+pub(crate) async fn ask(
+    link: &Link,
+    target: &Target,
+    method: Method,
+    ranges: Option<&str>,
+    timeout: Duration,
+) -> Result<Reply, Trouble> {
+    let (mut url, elsewhere) = target.place();
+    // What was good there may be good no more: a ticket ran out, a server went away. Who sent us there knows.
+    let back = |mut trouble: Trouble| {
+        if elsewhere {
+            target.lost();
+            if trouble.again == Again::Never && trouble.status.is_some() {
+                trouble.again = Again::After(Duration::ZERO);
+            }
+        }
+        trouble
+    };
+    for _ in 0..=REDIRECTIONS {
+        let mut request = link.client.request(method.clone(), url.clone()).header(ACCEPT_ENCODING, "identity");
+        if let Some(ranges) = ranges {
+            request = request.header(RANGE, ranges);
+        }
+        let host = host(&url);
+        let sent = Instant::now();
+        let answer = match tokio::time::timeout(timeout, target.dress(&url, request).send()).await {
+            Err(_) => return Err(back(Trouble::late(&host, timeout))),
+            Ok(Err(error)) => return Err(back(Trouble::network(&host, error))),
+            Ok(Ok(answer)) => answer,
+        };
+        let status = answer.status();
+        if matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
+            url = next(&url, &answer).ok_or_else(|| back(Trouble::refused(&host, status, answer.headers())))?;
+            continue;
+        }
+        if !status.is_success() && status != StatusCode::RANGE_NOT_SATISFIABLE {
+            return Err(back(Trouble::refused(&host, status, answer.headers())));
+        }
+        let encoding = answer.headers().get(CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase());
+        if encoding.is_some_and(|encoding| encoding != b"identity") {
+            let words = format!("{host} sends the file compressed, so that offsets mean nothing");
+            return Err(Trouble::never(Error::unsupported(words)));
+        }
+        target.found_at(&url);
+        let facts = Facts::of(answer.headers(), status == StatusCode::OK);
+        return Ok(Reply { response: answer, host, facts, latency: sent.elapsed(), timeout });
+    }
+    let words = format!("{} sends us from place to place, {REDIRECTIONS} times", host(&url));
+    Err(back(Trouble::never(Error::new(ErrorKind::Io, words))))
+}
+
+/// Where a redirection leads: to http and https alone.
+fn next(from: &Url, answer: &Response) -> Option<Url> {
+    let place = answer.headers().get(LOCATION)?;
+    let mut to = from.join(std::str::from_utf8(place.as_bytes()).ok()?).ok()?;
+    to.set_fragment(None);
+    matches!(to.scheme(), "http" | "https").then_some(to)
+}
+
+impl Reply {
+    pub(crate) fn status(&self) -> StatusCode {
+        self.response.status()
+    }
+
+    /// The value of a header, if it is text.
+    pub(crate) fn header(&self, name: reqwest::header::HeaderName) -> Option<&[u8]> {
+        self.response.headers().get(name).map(|value| value.as_bytes())
+    }
+
+    /// What the server says that the body has.
+    pub(crate) fn body_bytes(&self) -> Option<u64> {
+        let text = self.header(reqwest::header::CONTENT_LENGTH)?;
+        std::str::from_utf8(text).ok()?.trim().parse().ok()
+    }
+
+    /// The next piece of the body; none at its end.
+    pub(crate) async fn piece(&mut self) -> Result<Option<Bytes>, Trouble> {
+        match tokio::time::timeout(self.timeout, self.response.chunk()).await {
+            Err(_) => Err(Trouble::late(&self.host, self.timeout)),
+            Ok(Err(error)) => Err(Trouble::network(&self.host, error)),
+            Ok(Ok(piece)) => Ok(piece),
+        }
+    }
+}

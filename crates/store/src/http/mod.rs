@@ -1,0 +1,275 @@
+//! Files on http and https servers.
+
+mod ability;
+mod assembly;
+mod batch;
+mod content_range;
+mod ends;
+mod exchange;
+mod known;
+mod multipart;
+mod read;
+mod target;
+mod trouble;
+mod whole;
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::{Either, select};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use reqwest::Method;
+use sapwood::io::{ByteRange, Ends, Flow, Profile, Receive, Store, check_ranges};
+use sapwood::{Error, Result};
+
+use crate::NetOptions;
+use crate::net::{Link, PARALLEL, link, wait};
+use ability::{Ability, REQUEST_BYTES};
+use assembly::{Assembly, stopped};
+use known::{Facts, Known};
+use read::Outcome;
+use target::Target;
+use trouble::{Again, Patience, Trouble};
+
+/// So often is a receiver asked whether it still wants what is on its way.
+const POLL: Duration = Duration::from_millis(10);
+
+/// A file on an http or https server, read by ranges.
+///
+/// What the server can is found out by what it answers: several ranges in one request, one range a request, several of them at
+/// a time, or the whole file and nothing else. Where ranges are not known, a file of up to 64 MB is read once and kept. An
+/// answer that shows another length, ETag or time of change than the first is an error of the kind
+/// [`Changed`](sapwood::ErrorKind::Changed): bytes of two states are never mixed. What fails in a way that may pass is tried again, and
+/// only bytes that have not come are asked for.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::io::{Store, load};
+/// use sapwood_store::{HttpStore, NetOptions};
+/// use sapwood_testkit::http_server::{Conduct, HttpServer};
+/// let server = HttpServer::start("hello world", Conduct::default());
+/// let store = HttpStore::new(&server.url(), &NetOptions::default())?;
+/// assert_eq!(&store.ends(5, 0)?.head[..], b"hello");
+/// assert_eq!(load(&store, &[6..11])?, ["world"]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct HttpStore {
+    target: Target,
+    options: NetOptions,
+    ability: Ability,
+    known: OnceLock<Known>,
+    /// The content, where it came whole and is short.
+    whole: OnceLock<Bytes>,
+}
+
+impl HttpStore {
+    /// A store for `url`. Nothing is asked of the server before the first read.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL or options that make no sense, and what reading certificates reports.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood_store::{HttpStore, NetOptions};
+    /// assert!(HttpStore::new("https://example.org/a.root", &NetOptions::default()).is_ok());
+    /// assert!(HttpStore::new("https://", &NetOptions::default()).is_err());
+    /// ```
+    pub fn new(url: &str, options: &NetOptions) -> Result<Self> {
+        let target = Target::new(url, options)?;
+        link(options).map_err(|error| error.in_file(target.name.clone()))?;
+        Ok(Self {
+            target,
+            options: options.clone(),
+            ability: Ability::new(),
+            known: OnceLock::new(),
+            whole: OnceLock::new(),
+        })
+    }
+
+    fn named<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| error.in_file(self.target.name.clone()))
+    }
+
+    fn link(&self) -> Result<Link> {
+        link(&self.options)
+    }
+
+    /// What is known of the file; found out by its first byte where nobody asked before.
+    fn known(&self) -> Result<&Known> {
+        if self.known.get().is_none() {
+            self.find_ends(0, 0)?;
+        }
+        self.known.get().ok_or_else(|| Error::unsupported("the length of the file is not known"))
+    }
+
+    /// Notes what an answer says of a file of this length, or compares it with what is noted.
+    fn learn(&self, len: u64, facts: &Facts) -> Result<&Known> {
+        let known = self.known.get_or_init(|| Known::new(len, facts.clone()));
+        known.check(facts)?;
+        known.check(&Facts::of_part(Some(len)))?;
+        Ok(known)
+    }
+
+    async fn ask(&self, link: &Link, method: Method, ranges: Option<&str>) -> Result<exchange::Reply, Trouble> {
+        exchange::ask(link, &self.target, method, ranges, self.options.timeout).await
+    }
+
+    /// Asks for all that is missing until nothing is.
+    async fn fill(&self, link: &Link, known: &Known, assembly: &RefCell<Assembly<'_>>) -> Result<()> {
+        loop {
+            let missing = assembly.borrow().missing();
+            if missing.is_empty() {
+                return Ok(());
+            }
+            if self.ability.whole_only() {
+                return self.stream_whole(link, known, assembly).await;
+            }
+            // One range at a time or many: each batch repairs itself, and where the server wants to be asked otherwise, what is
+            // missing then is cut anew.
+            let mut waiting = batch::batches(&missing, self.ability.ranges(), REQUEST_BYTES).into_iter();
+            let batch = |ranges| self.batch(link, known, ranges, assembly);
+            let mut working: FuturesUnordered<_> = waiting.by_ref().take(PARALLEL).map(batch).collect();
+            while let Some(outcome) = working.next().await {
+                if outcome? == Outcome::Read
+                    && let Some(ranges) = waiting.next()
+                {
+                    working.push(batch(ranges));
+                }
+            }
+        }
+    }
+
+    /// Reads one batch, again and again as long as there is hope.
+    async fn batch(
+        &self,
+        link: &Link,
+        known: &Known,
+        mut ranges: Vec<ByteRange>,
+        assembly: &RefCell<Assembly<'_>>,
+    ) -> Result<Outcome> {
+        let mut patience = Patience::new(self.options.retries);
+        loop {
+            let mut news = 0;
+            let done = self.attempt(link, known, &ranges, assembly, &mut news).await;
+            let trouble = match done {
+                Ok(outcome) => return Ok(outcome),
+                Err(trouble) => trouble,
+            };
+            let first = ranges.first().map_or(0, |range| range.start);
+            ranges = assembly.borrow().missing_of(&ranges);
+            if ranges.is_empty() && trouble.again != Again::Never {
+                return Ok(Outcome::Read); // it broke behind the last byte
+            }
+            let first = ranges.first().map_or(first, |range| range.start);
+            let pause = patience.after(trouble, news).map_err(|error| error.at(first))?;
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn attempt(
+        &self,
+        link: &Link,
+        known: &Known,
+        ranges: &[ByteRange],
+        assembly: &RefCell<Assembly<'_>>,
+        news: &mut u64,
+    ) -> Result<Outcome, Trouble> {
+        let _permit = self.permit(link).await;
+        let header = batch::header(ranges);
+        let reply = match self.ask(link, Method::GET, Some(&header)).await {
+            Ok(reply) => reply,
+            // Too long a header, or more ranges than it likes.
+            Err(trouble)
+                if ranges.len() > 1
+                    && trouble.status.is_some_and(|s| matches!(s.as_u16(), 400 | 413 | 414 | 431 | 501)) =>
+            {
+                self.ability.refused(ranges.len());
+                return Ok(Outcome::Otherwise);
+            }
+            Err(trouble) => return Err(trouble),
+        };
+        read::ranges(reply, ranges, known, &self.ability, assembly, news).await
+    }
+
+    /// Waits until this host has few enough requests to answer.
+    async fn permit(&self, link: &Link) -> Option<tokio::sync::OwnedSemaphorePermit> {
+        link.permits(&target::host(&self.target.place().0)).acquire_owned().await.ok()
+    }
+
+    fn read(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
+        let known = self.known()?;
+        check_ranges(ranges, known.len)?;
+        if let Some(whole) = self.whole.get() {
+            return slices(whole, ranges, into);
+        }
+        let assembly = RefCell::new(Assembly::new(ranges, into)?);
+        if assembly.borrow().missing().is_empty() {
+            return Ok(());
+        }
+        let link = self.link()?;
+        let _inside = link.runtime.enter();
+        wait(unless_stopped(self.fill(&link, known, &assembly), || assembly.borrow().check()))
+    }
+}
+
+impl Store for HttpStore {
+    fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
+        self.named(self.find_ends(head_bytes, tail_bytes))
+    }
+
+    fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
+        if ranges.is_empty() {
+            return Ok(());
+        }
+        self.named(self.read(ranges, into))
+    }
+
+    fn profile(&self) -> Profile {
+        if self.whole.get().is_some() {
+            return Profile {
+                latency_ns: 0,
+                bandwidth_bytes: 20 << 30,
+                request_bytes: 16 << 20,
+                ranges: 1024,
+                parallel: 1,
+            };
+        }
+        self.ability.profile()
+    }
+}
+
+/// Runs `work` unless `check` fails before it is done; it is asked now and then.
+async fn unless_stopped<T>(work: impl Future<Output = Result<T>>, check: impl Fn() -> Result<()>) -> Result<T> {
+    let watch = async {
+        loop {
+            tokio::time::sleep(POLL).await;
+            if let Err(error) = check() {
+                return error;
+            }
+        }
+    };
+    match select(pin!(work), pin!(watch)).await {
+        Either::Left((done, _)) => done,
+        Either::Right((error, _)) => Err(error),
+    }
+}
+
+/// Delivers ranges of bytes in memory.
+fn slices(whole: &Bytes, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
+    for (index, range) in ranges.iter().enumerate() {
+        // The ranges were compared with the length.
+        let slice = whole.slice(range.start as usize..range.end as usize);
+        if into.stopped() || into.deliver(index, slice) == Flow::Stop {
+            return Err(stopped());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! Bodies of answers to requests for ranges, into an assembly.
+
+use std::cell::RefCell;
+use std::time::Instant;
+
+use reqwest::StatusCode;
+use reqwest::header::{CONTENT_RANGE, CONTENT_TYPE};
+use sapwood::io::ByteRange;
+use sapwood::{Error, ErrorKind};
+
+use super::ability::Ability;
+use super::assembly::Assembly;
+use super::content_range::ContentRange;
+use super::exchange::Reply;
+use super::known::{Facts, Known};
+use super::multipart::{Broken, Multipart};
+use super::trouble::{Again, Trouble};
+
+/// A body that is no longer than this is taken whole rather than cut off: a new connection costs more.
+const SMALL_BYTES: u64 = 64 << 10;
+
+/// How the body of an answer went.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It was read to its end, or as far as anything in it was missing.
+    Read,
+    /// The server does not answer such requests; the ability says what it may answer.
+    Otherwise,
+}
+
+impl From<Broken> for Trouble {
+    fn from(broken: Broken) -> Self {
+        Self::later(Error::new(ErrorKind::Io, broken.0))
+    }
+}
+
+/// Reads the answer to a request for `asked`, counting into `news` the bytes that were missing.
+pub(crate) async fn ranges(
+    reply: Reply,
+    asked: &[ByteRange],
+    known: &Known,
+    ability: &Ability,
+    assembly: &RefCell<Assembly<'_>>,
+    news: &mut u64,
+) -> Result<Outcome, Trouble> {
+    known.check(&reply.facts).map_err(Trouble::never)?;
+    ability.answered_in(reply.latency);
+    let several = asked.len() > 1;
+    let asked_bytes: u64 = asked.iter().map(|range| range.end - range.start).sum();
+    match reply.status() {
+        StatusCode::PARTIAL_CONTENT => {}
+        StatusCode::OK if reply.body_bytes().is_some_and(|bytes| bytes <= asked_bytes.max(SMALL_BYTES)) => {
+            if several {
+                ability.refused(asked.len());
+            }
+            return plain(reply, 0..known.len, ability, assembly, news).await;
+        }
+        StatusCode::OK => {
+            // The body is not read: dropping it ends the connection.
+            if several {
+                ability.refused(asked.len())
+            } else {
+                ability.knows_no_ranges()
+            }
+            return Ok(Outcome::Otherwise);
+        }
+        _ if several => {
+            ability.refused(asked.len());
+            return Ok(Outcome::Otherwise);
+        }
+        status => {
+            let words = format!("{} answered {status} to a range within the file", reply.host);
+            return Err(Trouble::later(Error::new(ErrorKind::Io, words)));
+        }
+    }
+    let header = reply.header(CONTENT_RANGE).map(ContentRange::parse);
+    let is_multipart = header.is_none()
+        && reply.header(CONTENT_TYPE).is_some_and(|kind| kind.to_ascii_lowercase().starts_with(b"multipart/"));
+    if is_multipart {
+        return multipart(reply, asked, known, ability, assembly, news).await;
+    }
+    let range = match (header, asked) {
+        (Some(Some(ContentRange { range: Some(range), .. })), _) if range.end <= known.len => range,
+        // Some leave it out; then the length must tell.
+        (None, [range]) if reply.body_bytes() == Some(range.end - range.start) => range.clone(),
+        _ => {
+            let words = format!("{} does not say which bytes it sends", reply.host);
+            return otherwise(asked, ability, Trouble::later(Error::new(ErrorKind::Io, words)));
+        }
+    };
+    if several && range.end - range.start > asked_bytes.saturating_mul(2).max(SMALL_BYTES) {
+        // Joined to one, with all that lies between: that is not worth its bytes.
+        return otherwise(asked, ability, short(&reply.host));
+    }
+    let host = reply.host.clone();
+    plain(reply, range, ability, assembly, news).await?;
+    if assembly.borrow().missing_of(asked).is_empty() {
+        return Ok(Outcome::Read);
+    }
+    // All joined to one would have been complete; it was the first of them, or the longest.
+    otherwise(asked, ability, short(&host))
+}
+
+/// Several ranges were not answered as they should be: one at a time may be. One alone is trouble.
+fn otherwise(asked: &[ByteRange], ability: &Ability, trouble: Trouble) -> Result<Outcome, Trouble> {
+    if asked.len() < 2 {
+        return Err(trouble);
+    }
+    ability.one_at_a_time();
+    Ok(Outcome::Otherwise)
+}
+
+/// A body that is this range of the file.
+async fn plain(
+    mut reply: Reply,
+    range: ByteRange,
+    ability: &Ability,
+    assembly: &RefCell<Assembly<'_>>,
+    news: &mut u64,
+) -> Result<Outcome, Trouble> {
+    let (mut at, began) = (range.start, Instant::now());
+    while let Some(piece) = reply.piece().await? {
+        let end = at.saturating_add(piece.len() as u64);
+        if end > range.end {
+            let words = format!("{} sent more than it said", reply.host);
+            return Err(Trouble::later(Error::new(ErrorKind::Io, words).wanted(range.end, end)));
+        }
+        *news += assembly.borrow_mut().put(at, &piece).map_err(Trouble::never)?;
+        at = end;
+    }
+    ability.flowed(at - range.start, began.elapsed());
+    Ok(Outcome::Read)
+}
+
+async fn multipart(
+    mut reply: Reply,
+    asked: &[ByteRange],
+    known: &Known,
+    ability: &Ability,
+    assembly: &RefCell<Assembly<'_>>,
+    news: &mut u64,
+) -> Result<Outcome, Trouble> {
+    let (mut parser, mut bytes, began) = (Multipart::new(), 0, Instant::now());
+    while let Some(piece) = reply.piece().await? {
+        bytes += piece.len() as u64;
+        let fed = parser.feed::<Trouble>(&piece, &mut |offset, data, total| {
+            known.check(&Facts::of_part(total)).map_err(Trouble::never)?;
+            if offset.checked_add(data.len() as u64).is_none_or(|end| end > known.len) {
+                return Err(Broken("a part lies beyond the end of the file").into());
+            }
+            *news += assembly.borrow_mut().put(offset, data).map_err(Trouble::never)?;
+            Ok(())
+        });
+        if let Err(trouble) = fed {
+            // What cannot be understood once is asked for otherwise; a change or a stop is final.
+            return if trouble.again == Again::Never { Err(trouble) } else { otherwise(asked, ability, trouble) };
+        }
+    }
+    ability.flowed(bytes, began.elapsed());
+    if assembly.borrow().missing_of(asked).is_empty() {
+        return Ok(Outcome::Read);
+    }
+    // Other ranges than were asked for, or nothing that could be read as parts.
+    if parser.may_end() && *news == 0 { otherwise(asked, ability, short(&reply.host)) } else { Err(short(&reply.host)) }
+}
+
+fn short(host: &str) -> Trouble {
+    Trouble::later(Error::new(ErrorKind::Io, format!("{host} sent less than it was asked for")))
+}

@@ -1,0 +1,171 @@
+//! Where a file is: the URL that was named, where that one sent us, and the secrets that only the first may see.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use reqwest::Url;
+use reqwest::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName, HeaderValue};
+use sapwood::{Error, Result};
+
+use crate::NetOptions;
+
+/// A file on a server.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// The URL as it was named, without secrets: for messages and for identities. Where a server sends us is often good for one
+    /// visit only, and holds a ticket.
+    pub(crate) name: Arc<str>,
+    origin: Url,
+    /// For every host.
+    open: HeaderMap,
+    /// For the host that was named.
+    secret: HeaderMap,
+    /// Name and password of the URL, for the host that was named.
+    login: Option<(String, Option<String>)>,
+    /// Where the last answer came from, if it came from elsewhere.
+    moved: Mutex<Option<Url>>,
+}
+
+impl Target {
+    pub(crate) fn new(url: &str, options: &NetOptions) -> Result<Self> {
+        let mut origin =
+            Url::parse(url).map_err(|error| Error::mismatch("the URL makes no sense").because(error).in_file(url))?;
+        if !origin.has_host() {
+            return Err(Error::mismatch("the URL names no host").in_file(url));
+        }
+        let login = (!origin.username().is_empty() || origin.password().is_some()).then(|| {
+            let plain = |text: &str| percent_decoded(text);
+            (plain(origin.username()), origin.password().map(plain))
+        });
+        // Both work for every URL with a host.
+        let _ = origin.set_username("");
+        let _ = origin.set_password(None);
+        origin.set_fragment(None);
+        let (mut open, mut secret) = (HeaderMap::new(), HeaderMap::new());
+        for (name, value) in &options.headers {
+            let wrong = || Error::mismatch(format!("the header {name:?} makes no sense"));
+            let name = HeaderName::try_from(name).map_err(|_| wrong())?;
+            let mut value = HeaderValue::try_from(value).map_err(|_| wrong())?;
+            let is_secret = name == AUTHORIZATION || name == COOKIE;
+            value.set_sensitive(is_secret);
+            if is_secret {
+                secret.append(name, value)
+            } else {
+                open.append(name, value)
+            };
+        }
+        if let Some(token) = &options.token {
+            let value = HeaderValue::try_from(format!("Bearer {}", token.trim()));
+            let mut value = value.map_err(|_| Error::mismatch("the token makes no sense"))?;
+            value.set_sensitive(true);
+            secret.insert(AUTHORIZATION, value);
+        }
+        let login = login.filter(|_| !secret.contains_key(AUTHORIZATION));
+        let name = origin.as_str().into();
+        Ok(Self { name, origin, open, secret, login, moved: Mutex::default() })
+    }
+
+    /// Where to ask next, and whether that is elsewhere than was named.
+    pub(crate) fn place(&self) -> (Url, bool) {
+        match &*self.moved.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(moved) => (moved.clone(), true),
+            None => (self.origin.clone(), false),
+        }
+    }
+
+    /// An answer came from here.
+    pub(crate) fn found_at(&self, url: &Url) {
+        let elsewhere = (*url != self.origin).then(|| url.clone());
+        *self.moved.lock().unwrap_or_else(PoisonError::into_inner) = elsewhere;
+    }
+
+    /// What was there is there no more.
+    pub(crate) fn lost(&self) {
+        *self.moved.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// A request with the headers that `url` may see: secrets go to the same scheme, host and port as were named, and
+    /// nowhere else.
+    pub(crate) fn dress(&self, url: &Url, mut request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
+        request = request.headers(self.open.clone());
+        if url.origin() == self.origin.origin() {
+            request = request.headers(self.secret.clone());
+            if let Some((name, password)) = &self.login {
+                request = request.basic_auth(name, password.as_ref());
+            }
+        }
+        request
+    }
+}
+
+/// Host and port, for messages and for counting.
+pub(crate) fn host(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+fn percent_decoded(text: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let [first, tail @ ..] = rest {
+        let code = tail.get(..2).filter(|_| *first == b'%').and_then(|code| std::str::from_utf8(code).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = tail.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(target: &Target, url: &str) -> Vec<String> {
+        let url = Url::parse(url).unwrap();
+        let request = target.dress(&url, client().get(url.clone())).build().unwrap();
+        request.headers().keys().map(ToString::to_string).collect()
+    }
+
+    fn client() -> reqwest::Client {
+        crate::net::link(&NetOptions::default()).unwrap().client
+    }
+
+    #[test]
+    fn secrets_go_to_the_host_that_was_named_and_nowhere_else() {
+        let options = NetOptions {
+            token: Some("t".into()),
+            headers: vec![("cookie".into(), "c".into()), ("x-mine".into(), "m".into())],
+            ..NetOptions::default()
+        };
+        let target = Target::new("https://a.org/f.root", &options).unwrap();
+        assert_eq!(headers(&target, "https://a.org:443/elsewhere").len(), 3);
+        for other in ["http://a.org/f.root", "https://a.org:8443/f.root", "https://b.org/f.root", "https://x.a.org/"] {
+            assert_eq!(headers(&target, other), ["x-mine"], "{other}");
+        }
+    }
+
+    #[test]
+    fn a_login_of_the_url_is_sent_and_never_shown() {
+        let target = Target::new("http://me:p%40ss@a.org/f.root#x", &NetOptions::default()).unwrap();
+        assert_eq!(&*target.name, "http://a.org/f.root");
+        assert_eq!(headers(&target, "http://a.org/f.root"), ["authorization"]);
+        assert_eq!(headers(&target, "http://b.org/f.root"), [""; 0]);
+        assert_eq!(percent_decoded("p%40s%zz%"), "p@s%zz%");
+    }
+
+    #[test]
+    fn options_that_make_no_sense_are_errors() {
+        let with = |name: &str, value: &str| NetOptions {
+            headers: vec![(name.into(), value.into())],
+            ..NetOptions::default()
+        };
+        assert!(Target::new("http://a.org/", &with("a b", "c")).is_err());
+        assert!(Target::new("http://a.org/", &with("a", "c\r\nd: e")).is_err());
+        assert!(Target::new("http://", &NetOptions::default()).is_err());
+    }
+}

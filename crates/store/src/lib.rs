@@ -1,0 +1,15 @@
+//! Where files are read from beyond plain files: a [`Store`](sapwood::io::Store) for each way to reach them.
+//!
+//! All of the network is in here, and nothing of it shows: the surface is synchronous, as the engine is. Threads that move bytes
+//! belong to this crate; whoever calls waits in his own.
+
+#![forbid(unsafe_code)]
+
+mod http;
+mod net;
+mod open;
+mod options;
+
+pub use http::HttpStore;
+pub use open::{is_url, open};
+pub use options::NetOptions;

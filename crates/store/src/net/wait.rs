@@ -1,0 +1,58 @@
+//! A future that the caller's thread waits for.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+struct Unpark {
+    thread: Thread,
+    woken: AtomicBool,
+}
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.woken.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
+}
+
+/// Runs `future` in this thread until it is done. Tokio's own way panics in a thread that belongs to some runtime, and ours may
+/// be any thread of a user.
+pub(crate) fn wait<F: Future>(future: F) -> F::Output {
+    let unpark = Arc::new(Unpark { thread: thread::current(), woken: AtomicBool::new(false) });
+    let waker = Waker::from(Arc::clone(&unpark));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return output;
+        }
+        while !unpark.woken.swap(false, Ordering::Acquire) {
+            thread::park();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_within_a_runtime_is_no_panic() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(2).build().unwrap();
+        let inner = async {
+            wait(async {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+                7
+            })
+        };
+        assert_eq!(runtime.block_on(runtime.spawn(inner)).unwrap(), 7);
+    }
+}

@@ -1,0 +1,97 @@
+//! One function for all places: which store a URL needs.
+
+use std::sync::Arc;
+
+use sapwood::io::{LocalFile, Store};
+use sapwood::{Error, Result};
+
+use crate::{HttpStore, NetOptions};
+
+/// Opens what `url` names: `http://`, `https://`, `file://`, or the path of a plain file. Nothing is asked of a server before
+/// the first read.
+///
+/// # Errors
+///
+/// [`NotFound`](sapwood::ErrorKind::NotFound) and the like for plain files; [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL or options
+/// that make no sense; [`Unsupported`](sapwood::ErrorKind::Unsupported) for other schemes.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::{File, OpenOptions};
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// let store = sapwood_store::open(path, &Default::default())?;
+/// let file = File::from_store(store, OpenOptions::default())?;
+/// assert_eq!(file.tree("t")?.entries, 60);
+/// assert!(sapwood_store::open("gopher://example.org/a.root", &Default::default()).is_err());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
+    match scheme(url).map(str::to_ascii_lowercase).as_deref() {
+        None => Ok(Arc::new(LocalFile::open(url)?)),
+        Some("http" | "https") => Ok(Arc::new(HttpStore::new(url, options)?)),
+        Some("file") => Ok(Arc::new(LocalFile::open(path_of(url)?)?)),
+        Some(other) => {
+            let words = format!("{other}:// is not read here: http, https, file, and plain paths are");
+            Err(Error::unsupported(words).in_file(url))
+        }
+    }
+}
+
+/// Whether `text` is a URL, of any scheme, and no path.
+///
+/// # Example
+///
+/// ```
+/// assert!(sapwood_store::is_url("https://example.org/a.root"));
+/// assert!(!sapwood_store::is_url("data/a.root"));
+/// ```
+pub fn is_url(text: &str) -> bool {
+    scheme(text).is_some()
+}
+
+fn scheme(text: &str) -> Option<&str> {
+    let (scheme, _) = text.split_once("://")?;
+    let mut letters = scheme.bytes();
+    let good = letters.next().is_some_and(|first| first.is_ascii_alphabetic())
+        && letters.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+    good.then_some(scheme)
+}
+
+/// The path of a `file://` URL: as it stands, and where there is no such file, with `%20` and the like resolved.
+fn path_of(url: &str) -> Result<std::path::PathBuf> {
+    let plain = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let plain = plain.strip_prefix("localhost").filter(|rest| rest.starts_with('/')).unwrap_or(plain);
+    if std::path::Path::new(plain).exists() {
+        return Ok(plain.into());
+    }
+    let parsed = reqwest::Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
+    Ok(parsed.unwrap_or_else(|| plain.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemes_are_told_from_paths() {
+        for url in ["http://a/b", "HTTPS://a", "s3+x://b"] {
+            assert!(is_url(url), "{url}");
+        }
+        for path in ["a.root", "/a/b://c", "1x://a", "://", "a:tree", "c:\\x"] {
+            assert!(!is_url(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn file_urls_are_plain_files() {
+        let place = std::env::temp_dir().join(format!("sapwood store {}.bin", std::process::id()));
+        std::fs::write(&place, "hello").unwrap();
+        let plain = format!("file://{}", place.display());
+        for url in [plain.clone(), plain.replace(' ', "%20"), plain.replace("file://", "file://localhost")] {
+            let ends = open(&url, &NetOptions::default()).unwrap().ends(5, 5).unwrap();
+            assert_eq!(&ends.head[..], b"hello");
+        }
+        std::fs::remove_file(place).unwrap();
+    }
+}

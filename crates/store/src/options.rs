@@ -1,0 +1,73 @@
+//! How the network is spoken to: what the caller knows, and the libraries do not look up.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Settings of all stores that are reached over a network. The environment is not looked at: a command that honours
+/// `https_proxy` or `BEARER_TOKEN` reads them and puts them here.
+///
+/// # Example
+///
+/// ```
+/// use std::time::Duration;
+/// use sapwood_store::NetOptions;
+/// let options = NetOptions { token: Some("secret".into()), timeout: Duration::from_secs(5), ..NetOptions::default() };
+/// assert!(!format!("{options:?}").contains("secret"));
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct NetOptions {
+    /// A bearer token. It is sent to the host that was named, and to no host that this one sends us to.
+    pub token: Option<String>,
+    /// More headers of each request, as name and value. `Authorization` and `Cookie` go where a token would.
+    pub headers: Vec<(String, String)>,
+    /// A PEM file with a client certificate and what signed it: an X.509 proxy, for instance.
+    pub certificate: Option<PathBuf>,
+    /// A PEM file with the key of the certificate; without, the key is in the certificate's file.
+    pub key: Option<PathBuf>,
+    /// A PEM file, or a folder of them, with authorities to be trusted beside the system's.
+    pub authorities: Option<PathBuf>,
+    /// Proxy for `http://`: `http://host:port`, `socks5://host:port`.
+    pub http_proxy: Option<String>,
+    /// Proxy for `https://`.
+    pub https_proxy: Option<String>,
+    /// Hosts that are reached without a proxy, separated by commas; `*` for all.
+    pub no_proxy: Option<String>,
+    /// So long may nothing come, neither a connection nor a byte, before an attempt is given up. A slow answer that goes on is
+    /// never cut.
+    pub timeout: Duration,
+    /// So often is something tried again that brought nothing new.
+    pub retries: u32,
+}
+
+impl Default for NetOptions {
+    fn default() -> Self {
+        Self {
+            token: None,
+            headers: Vec::new(),
+            certificate: None,
+            key: None,
+            authorities: None,
+            http_proxy: None,
+            https_proxy: None,
+            no_proxy: None,
+            timeout: Duration::from_secs(30),
+            retries: 4,
+        }
+    }
+}
+
+impl fmt::Debug for NetOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Nothing that is a secret or may hold one.
+        f.debug_struct("NetOptions")
+            .field("token", &self.token.is_some())
+            .field("headers", &self.headers.iter().map(|(name, _)| name).collect::<Vec<_>>())
+            .field("certificate", &self.certificate)
+            .field("authorities", &self.authorities)
+            .field("proxy", &(self.http_proxy.is_some() || self.https_proxy.is_some()))
+            .field("timeout", &self.timeout)
+            .field("retries", &self.retries)
+            .finish_non_exhaustive()
+    }
+}

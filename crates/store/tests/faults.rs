@@ -1,0 +1,181 @@
+//! Links that are slow, break and stall: right bytes or a clear error, in time.
+
+use std::time::{Duration, Instant};
+
+use sapwood::io::{ByteRange, Flow, Receive, Store, load};
+use sapwood::{ErrorKind, Result};
+use sapwood_store::{HttpStore, NetOptions};
+use sapwood_testkit::http_server::{Conduct, HttpServer, Mishap, Ranges};
+use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
+
+const TIMEOUT: Duration = Duration::from_millis(300);
+const RETRIES: u32 = 3;
+
+fn quick() -> NetOptions {
+    NetOptions { timeout: TIMEOUT, retries: RETRIES, ..NetOptions::default() }
+}
+
+fn content(length: usize) -> Vec<u8> {
+    (0..length as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 23) as u8).collect()
+}
+
+fn behind(proxy: &TcpProxy) -> HttpStore {
+    HttpStore::new(&format!("http://{}/data.root", proxy.address()), &quick()).expect("the URL of a server makes sense")
+}
+
+/// Numbers that are the same in each run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most.max(1)
+    }
+}
+
+/// What the connection of this number is like: two of three go wrong.
+fn wire(seed: u64, connection: usize) -> Wire {
+    let mut dice = Dice(seed.wrapping_mul(1_000_003) ^ (connection as u64).wrapping_mul(7_919));
+    for _ in 0..3 {
+        dice.below(2);
+    }
+    let bytes = dice.below(60_000) as usize;
+    match dice.below(12) {
+        0 | 1 => Wire::CutAfter(bytes),
+        2 | 3 => Wire::ResetAfter(bytes),
+        4 => Wire::StallAfter(bytes),
+        5 => Wire::Answers([500, 502, 503, 429, 408][dice.below(5) as usize]),
+        6 => Wire::Delayed(Duration::from_millis(dice.below(20))),
+        7 => Wire::Slow(500_000 + dice.below(1_000_000)),
+        _ => Wire::Good,
+    }
+}
+
+fn conduct(seed: u64) -> Conduct {
+    let usual = Conduct::default;
+    match seed % 5 {
+        0 => Conduct { ranges: Ranges::Most(1), ..usual() },
+        1 => Conduct { ranges: Ranges::Ignored, ..usual() },
+        2 => Conduct { reorders: true, splits_at: Some(1_000), ..usual() },
+        3 => Conduct { joins_within: Some(100), says_length: false, ..usual() },
+        _ => usual(),
+    }
+}
+
+#[test]
+fn random_faults_give_right_bytes_or_a_clear_error_in_time() {
+    let schedules: u64 = std::env::var("SAPWOOD_FAULTS").ok().and_then(|count| count.parse().ok()).unwrap_or(20);
+    let content = content(400_000);
+    let (mut right, mut failed) = (0, 0);
+    for seed in 0..schedules {
+        let server = HttpServer::start(content.clone(), conduct(seed));
+        let proxy = TcpProxy::start(server.address(), move |connection| wire(seed, connection));
+        let store = behind(&proxy);
+        let mut dice = Dice(seed);
+        let began = Instant::now();
+        let outcome: Result<()> = (|| {
+            let ends = store.ends(4_000, 30_000)?;
+            assert!(ends.head == content[..4_000] && ends.tail == content[370_000..], "seed {seed}");
+            for _ in 0..4 {
+                let ranges: Vec<ByteRange> = (0..1 + dice.below(50))
+                    .map(|_| (dice.below(390_000), dice.below(9_000)))
+                    .map(|(start, bytes)| start..start + bytes)
+                    .collect();
+                for (range, got) in ranges.iter().zip(load(&store, &ranges)?) {
+                    assert!(got == content[range.start as usize..range.end as usize], "seed {seed}: {range:?}");
+                }
+            }
+            Ok(())
+        })();
+        match outcome {
+            Ok(()) => right += 1,
+            Err(error) => {
+                failed += 1;
+                let words = error.to_string();
+                assert!(matches!(error.kind(), ErrorKind::Io | ErrorKind::TimedOut), "seed {seed}: {words}");
+                assert!(words.contains("127.0.0.1") && words.contains("at attempt"), "seed {seed}: {words}");
+            }
+        }
+        // Each attempt that brings nothing takes a time-out and a pause at most; those that bring something are few.
+        let most = Duration::from_secs(60);
+        assert!(began.elapsed() < most, "seed {seed} took {:?}", began.elapsed());
+    }
+    println!("{right} right, {failed} errors");
+    assert!(right * 2 > schedules, "most come through: {right} right, {failed} errors");
+}
+
+#[test]
+fn only_what_is_missing_is_asked_for_again() {
+    let content = content(1_000_000);
+    let server = HttpServer::start(content.clone(), Conduct::default());
+    let store = HttpStore::new(&server.url(), &quick()).unwrap();
+    store.ends(10, 10).unwrap();
+    server.forget();
+    server.spoil(&[Mishap::CutAfter(70_000), Mishap::Status(503, Some(0)), Mishap::TooLong(5)]);
+    let ranges = [0..50_000, 100_000..150_000, 200_000..250_000];
+    let got = load(&store, &ranges).unwrap();
+    assert!(got[1] == content[100_000..150_000] && got[2] == content[200_000..250_000]);
+    let seen: Vec<_> = server.seen().into_iter().filter_map(|seen| seen.range).collect();
+    assert_eq!(seen.len(), 3, "{seen:?}");
+    assert_eq!(seen[0], "bytes=0-49999,100000-149999,200000-249999");
+    assert!(seen[1].starts_with("bytes=119") && seen[1].ends_with("-149999,200000-249999"), "{seen:?}");
+    assert_eq!(seen[1], seen[2]);
+}
+
+#[test]
+fn a_stalled_link_ends_in_an_error_after_the_time_that_was_set() {
+    let server = HttpServer::start(content(100_000), Conduct::default());
+    let proxy = TcpProxy::start(server.address(), |_| Wire::StallAfter(0));
+    let began = Instant::now();
+    let error = behind(&proxy).ends(10, 10).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert!(error.to_string().contains("at attempt 4"), "{error}");
+    let attempts = RETRIES + 1;
+    assert!(began.elapsed() >= TIMEOUT * attempts && began.elapsed() < TIMEOUT * attempts + Duration::from_secs(3));
+}
+
+#[test]
+fn a_slow_link_that_goes_on_is_not_cut() {
+    let content = content(200_000);
+    let server = HttpServer::start(content.clone(), Conduct::default());
+    let proxy = TcpProxy::start(server.address(), |_| Wire::Slow(200_000));
+    let began = Instant::now();
+    let got = load(&behind(&proxy), &[0..200_000]).unwrap();
+    assert!(got[0] == content && began.elapsed() > TIMEOUT * 2, "{:?}", began.elapsed());
+    assert!(proxy.connections() <= 2);
+}
+
+#[test]
+fn a_reader_that_stops_does_not_wait_for_the_link() {
+    struct Impatient(Instant);
+    impl Receive for Impatient {
+        fn buffer(&self, bytes: usize) -> bytes::BytesMut {
+            bytes::BytesMut::zeroed(bytes)
+        }
+        fn deliver(&mut self, _: usize, _: bytes::Bytes) -> Flow {
+            Flow::Go
+        }
+        fn stopped(&self) -> bool {
+            self.0.elapsed() > Duration::from_millis(100)
+        }
+    }
+    let server = HttpServer::start(content(100_000), Conduct::default());
+    let proxy = TcpProxy::start(server.address(), |at| if at < 2 { Wire::CutAfter(500) } else { Wire::StallAfter(0) });
+    let options = NetOptions { timeout: Duration::from_secs(30), ..quick() };
+    let store = HttpStore::new(&format!("http://{}/", proxy.address()), &options).unwrap();
+    store.ends(1, 1).unwrap();
+    let began = Instant::now();
+    let error = store.read_ranges(&[0..50_000], &mut Impatient(began)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+}
+
+#[test]
+fn nobody_at_home_is_an_error_that_says_so() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let error = HttpStore::new(&format!("http://{address}/x"), &quick()).unwrap().ends(1, 1).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(error.to_string().contains(&format!("no connection to {address}, at attempt 4")), "{error}");
+}

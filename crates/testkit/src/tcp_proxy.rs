@@ -1,0 +1,206 @@
+//! A link on loopback that is slow or breaks by plan.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What one connection is like. Bytes are counted from the server to the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wire {
+    /// As fast as loopback.
+    Good,
+    /// Each direction takes so long.
+    Delayed(Duration),
+    /// So many bytes a second.
+    Slow(u64),
+    /// Ends in order after so many bytes.
+    CutAfter(usize),
+    /// Breaks after so many bytes.
+    ResetAfter(usize),
+    /// After so many bytes nothing comes, and the connection stays.
+    StallAfter(usize),
+    /// Whatever is asked, the answer is this status.
+    Answers(u16),
+}
+
+/// Forwards connections to a server. It ends when this is dropped.
+///
+/// # Example
+///
+/// ```
+/// use std::io::{Read, Write};
+/// use sapwood_testkit::http_server::{Conduct, HttpServer};
+/// use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
+/// let server = HttpServer::start("hello world", Conduct::default());
+/// let proxy = TcpProxy::start(server.address(), |_| Wire::CutAfter(4));
+/// let mut stream = std::net::TcpStream::connect(proxy.address())?;
+/// stream.write_all(b"GET / HTTP/1.1\r\n\r\n")?;
+/// let mut answer = String::new();
+/// stream.read_to_string(&mut answer)?;
+/// assert_eq!(answer, "HTTP");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct TcpProxy {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    ended: AtomicBool,
+    connections: AtomicUsize,
+    streams: Mutex<Vec<TcpStream>>,
+}
+
+impl TcpProxy {
+    /// Forwards to `server`; `plan` says what each connection is like, counted from zero.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no port.
+    pub fn start(server: SocketAddr, plan: impl Fn(usize) -> Wire + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+        let address = listener.local_addr().expect("a listener has an address");
+        let shared = Arc::new(Shared::default());
+        let of_thread = Arc::clone(&shared);
+        let thread = thread::spawn(move || {
+            for client in listener.incoming() {
+                if of_thread.ended.load(Ordering::Relaxed) {
+                    return;
+                }
+                let wire = plan(of_thread.connections.fetch_add(1, Ordering::Relaxed));
+                if let Ok(client) = client {
+                    let _ = of_thread.forward(&client, server, wire);
+                }
+            }
+        });
+        Self { address, shared, thread: Some(thread) }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// How many connections were made.
+    pub fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for TcpProxy {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(self.address); // so that it stops waiting
+        self.shared.close_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        self.shared.close_all();
+    }
+}
+
+impl Shared {
+    fn close_all(&self) {
+        for stream in self.streams.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn forward(self: &Arc<Self>, client: &TcpStream, server: SocketAddr, wire: Wire) -> io::Result<()> {
+        let server = TcpStream::connect(server)?;
+        client.set_nodelay(true)?;
+        server.set_nodelay(true)?;
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.extend([client.try_clone()?, server.try_clone()?]);
+        drop(streams);
+        let (up, down) = ((client.try_clone()?, server.try_clone()?), (server, client.try_clone()?));
+        let there = match wire {
+            Wire::Delayed(_) => wire,
+            Wire::ResetAfter(_) => Wire::ResetAfter(usize::MAX),
+            _ => Wire::Good,
+        };
+        let (one, two) = (Arc::clone(self), Arc::clone(self));
+        thread::spawn(move || one.pump(up.0, up.1, there));
+        thread::spawn(move || two.pump(down.0, down.1, wire));
+        Ok(())
+    }
+
+    /// Moves bytes until either side ends or the plan does.
+    fn pump(&self, mut from: TcpStream, mut to: TcpStream, wire: Wire) {
+        let mut buffer = vec![0; 16 << 10];
+        let mut sent = 0;
+        let began = Instant::now();
+        if let Wire::Answers(status) = wire {
+            // Asked first, as a server would be.
+            let _ = from.set_read_timeout(Some(Duration::from_millis(500)));
+            let _ = from.read(&mut buffer);
+            let answer = format!("HTTP/1.1 {status} By plan\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            let _ = to.write_all(answer.as_bytes());
+            close(&from, &to);
+            return;
+        }
+        while let Ok(count @ 1..) = from.read(&mut buffer) {
+            let left = match wire {
+                Wire::CutAfter(most) | Wire::ResetAfter(most) | Wire::StallAfter(most) => most - sent,
+                _ => usize::MAX,
+            };
+            let here = count.min(left);
+            match wire {
+                Wire::Delayed(time) => thread::sleep(time),
+                Wire::Slow(rate) => {
+                    let due = Duration::from_secs_f64((sent + here) as f64 / rate.max(1) as f64);
+                    thread::sleep(due.saturating_sub(began.elapsed()));
+                }
+                _ => {}
+            }
+            if to.write_all(&buffer[..here]).is_err() {
+                break;
+            }
+            sent += here;
+            if here < left {
+                continue;
+            }
+            match wire {
+                Wire::StallAfter(_) => {
+                    while !self.ended.load(Ordering::Relaxed) {
+                        thread::sleep(Duration::from_millis(5));
+                    }
+                }
+                Wire::ResetAfter(_) => {
+                    // With no time to linger, closing is a reset. All copies of the socket have to go, unclosed: the other
+                    // direction's as soon as nothing can be read from it.
+                    let _ = rustix::net::sockopt::set_socket_linger(&to, Some(Duration::ZERO));
+                    self.forget(&to);
+                    let _ = to.shutdown(Shutdown::Read);
+                    let _ = from.shutdown(Shutdown::Both);
+                    return;
+                }
+                _ => {}
+            }
+            break;
+        }
+        if matches!(wire, Wire::ResetAfter(usize::MAX)) {
+            let _ = to.shutdown(Shutdown::Both);
+            return;
+        }
+        close(&from, &to);
+    }
+
+    /// Drops our own copy of a stream.
+    fn forget(&self, stream: &TcpStream) {
+        let Ok(peer) = stream.peer_addr() else { return };
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.retain(|one| one.peer_addr().ok() != Some(peer));
+    }
+}
+
+fn close(from: &TcpStream, to: &TcpStream) {
+    let _ = from.shutdown(Shutdown::Both);
+    let _ = to.shutdown(Shutdown::Both);
+}
