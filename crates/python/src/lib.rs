@@ -13,6 +13,7 @@ mod key;
 mod model;
 mod network;
 mod object;
+mod reader;
 mod sessions;
 mod steps;
 mod tree;
@@ -40,6 +41,8 @@ mod _core {
     use super::model::Columns;
     #[pymodule_export]
     use super::object::{Object, Struct};
+    #[pymodule_export]
+    use super::reader::Reader;
     #[pymodule_export]
     use super::steps::Steps;
     #[pymodule_export]
