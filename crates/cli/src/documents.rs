@@ -4,6 +4,7 @@ use sapwood::inspect::Complaint;
 use sapwood::inspect::doctor::{Diagnosis, Reading, TreeDiagnosis};
 use sapwood::inspect::layout::{BranchLayout, ClusterLayout, Extent, Layout};
 use sapwood::inspect::optimize::{BranchSizes, Optimization, Sizing};
+use sapwood::inspect::perf::{PerfStats, Read};
 use sapwood::inspect::plan::{Cost, Reader};
 use sapwood::inspect::verify::{Finding, Report};
 use serde_json::{Value, json};
@@ -44,6 +45,23 @@ pub fn layout(layout: &Layout) -> Value {
         "zip_bytes": layout.zip_bytes(), "tot_bytes": layout.tot_bytes(), "has_clusters": layout.has_clusters,
         "branches": layout.branches.iter().enumerate().map(branch).collect::<Vec<_>>(),
         "clusters": layout.clusters.iter().map(cluster).collect::<Vec<_>>(),
+    })
+}
+
+/// What reading a tree cost, as JSON.
+///
+/// # Example
+///
+/// ```
+/// let document = sapwood_cli::documents::perf(&sapwood::inspect::perf::PerfStats::default());
+/// assert_eq!(document["figures"]["ReadCalls"]["value"], 0.0);
+/// ```
+pub fn perf(report: &PerfStats) -> Value {
+    let figure = |(name, value, unit): (&str, f64, &str)| (name.to_owned(), json!({ "value": value, "unit": unit }));
+    let read = |read: &Read| json!([read.entry, read.range.start, read.range.end, read.at, read.took, read.used_bytes]);
+    json!({
+        "figures": report.figures().into_iter().map(figure).collect::<serde_json::Map<_, _>>(),
+        "reads": report.reads.iter().map(read).collect::<Vec<_>>(),
     })
 }
 

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use clap::{Parser, Subcommand};
 
-use commands::{cp, doctor, dump, layout, ls, makeproject, map, mkdir, recover, rewrite, rm, scan, show, verify};
+use commands::{cp, doctor, dump, layout, ls, makeproject, map, mkdir, perf, recover, rewrite, rm, scan, show, verify};
 
 /// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
@@ -33,6 +33,7 @@ enum Command {
     Dump(dump::Arguments),
     Makeproject(makeproject::Arguments),
     Layout(layout::Arguments),
+    Perf(perf::Arguments),
     Doctor(doctor::Arguments),
     Verify(verify::Arguments),
     Rewrite(rewrite::Arguments),
@@ -101,6 +102,7 @@ where
         Command::Dump(arguments) => dump::run(arguments, out),
         Command::Makeproject(arguments) => makeproject::run(arguments, out),
         Command::Layout(arguments) => layout::run(arguments, out),
+        Command::Perf(arguments) => perf::run(arguments, out),
         Command::Doctor(arguments) => doctor::run(arguments, out),
         Command::Verify(arguments) => verify::run(arguments, out),
         Command::Rewrite(arguments) => rewrite::run(arguments, select, out),

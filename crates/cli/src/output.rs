@@ -75,7 +75,11 @@ pub(crate) fn open(path: &str, threads: usize) -> Outcome<File> {
 
 /// [`open`], in a session that other files share.
 pub(crate) fn open_in(path: impl AsRef<Path>, session: Session) -> Outcome<File> {
-    let options = OpenOptions { session, ..OpenOptions::default() };
+    open_with(path, OpenOptions { session, ..OpenOptions::default() })
+}
+
+/// [`open`], with all options.
+pub(crate) fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Outcome<File> {
     Ok(File::from_store(places::open(path, NetOptions::default())?, options)?)
 }
 

@@ -12,6 +12,7 @@ pub mod inspect;
 pub mod io;
 pub mod memory;
 mod object;
+pub mod perf;
 pub mod project;
 pub mod read;
 pub mod schema;

@@ -154,6 +154,9 @@ class File:
     @property
     def threads(self) -> int: ...
 
+def record(tree: Tree, on: bool) -> None: ...
+def perf(tree: Tree) -> tuple[str, str, str]: ...
+
 class Reader:
     """Knows where somebody goes who reads entry by entry."""
 

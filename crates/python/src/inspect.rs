@@ -10,6 +10,7 @@ use sapwood::OpenOptions;
 use sapwood::inspect::doctor::diagnose;
 use sapwood::inspect::layout::Layout;
 use sapwood::inspect::optimize::optimize_baskets;
+use sapwood::inspect::perf::PerfStats;
 use sapwood::inspect::plan::Reader;
 use sapwood::inspect::verify;
 use sapwood::io::MemoryStore;
@@ -56,6 +57,23 @@ pub(crate) fn doctor(py: Python<'_>, file: PyRef<'_, File>, tree: Option<String>
 pub(crate) fn layout(py: Python<'_>, tree: PyRef<'_, Tree>) -> PyResult<String> {
     let tree = Arc::clone(&tree.0);
     run(py, || Ok(documents::layout(&Layout::of(&tree)).to_string()))
+}
+
+/// Records what is read of a tree's file from now on, or no more.
+#[pyfunction]
+pub(crate) fn record(tree: PyRef<'_, Tree>, on: bool) {
+    let perf = tree.0.file().perf();
+    if on { perf.start() } else { perf.stop() }
+}
+
+/// What was recorded as JSON, in words, and as a picture.
+#[pyfunction]
+pub(crate) fn perf(py: Python<'_>, tree: PyRef<'_, Tree>) -> PyResult<(String, String, String)> {
+    let tree = Arc::clone(&tree.0);
+    run(py, || {
+        let stats = PerfStats::of(&tree);
+        Ok((documents::perf(&stats).to_string(), stats.to_string(), stats.to_svg()))
+    })
 }
 
 /// Sizes of baskets as JSON.

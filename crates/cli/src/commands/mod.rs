@@ -8,6 +8,7 @@ pub(crate) mod ls;
 pub(crate) mod makeproject;
 pub(crate) mod map;
 pub(crate) mod mkdir;
+pub(crate) mod perf;
 pub(crate) mod recover;
 pub(crate) mod rewrite;
 pub(crate) mod rm;

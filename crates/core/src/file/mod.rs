@@ -14,6 +14,7 @@ use crate::container::{Directory, Free, Header, Key, Record};
 use crate::error::{Error, Result};
 use crate::io::{ByteRange, Identity, LocalFile, Store, load};
 use crate::object::Object;
+use crate::perf::Perf;
 use crate::schema::{Draft, Registry, StreamerInfo};
 use crate::session::Session;
 use crate::tree::{CACHE_BYTES, Tree};
@@ -38,11 +39,13 @@ pub struct OpenOptions {
     pub session: Session,
     /// Budget of each tree's cache in bytes; 0 switches it off.
     pub cache_bytes: u64,
+    /// Where it is recorded what reading costs, once that is wanted.
+    pub perf: Perf,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { limits: Limits::default(), session: Session::default(), cache_bytes: CACHE_BYTES }
+        Self { limits: Limits::default(), session: Session::default(), cache_bytes: CACHE_BYTES, perf: Perf::default() }
     }
 }
 
@@ -109,6 +112,7 @@ impl File {
 
     /// Opens a file in any store: two round trips at most, where the tail holds what is usually there.
     pub fn from_store(store: Arc<dyn Store>, options: OpenOptions) -> Result<Self> {
+        let store = options.perf.watch(store);
         let ends = store.ends(HEAD_BYTES, TAIL_BYTES)?;
         let name = Arc::clone(&ends.identity.name);
         let within = |error: Error| error.in_file(Arc::clone(&name));
@@ -140,6 +144,11 @@ impl File {
     /// Name, length and validator of what is open.
     pub fn identity(&self) -> &Identity {
         &self.0.identity
+    }
+
+    /// The record of what reading costs; nothing is recorded before it is started.
+    pub fn perf(&self) -> &Perf {
+        &self.0.options.perf
     }
 
     /// How it was opened.

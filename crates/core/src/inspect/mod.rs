@@ -7,6 +7,7 @@ pub mod doctor;
 mod ideal;
 pub mod layout;
 pub mod optimize;
+pub mod perf;
 pub mod picture;
 pub mod plan;
 mod symptoms;

@@ -94,6 +94,16 @@ impl<'s, 't> Ahead<'s, 't> {
 
     /// Waits for the window that was asked for last. Embedded baskets have no bytes of their own.
     pub(super) fn take(&mut self, window: &[Segment]) -> Result<Vec<Bytes>> {
+        let perf = self.tree.file().perf();
+        let from = perf.now();
+        let outcome = self.collect(window);
+        if let Some(from) = from {
+            perf.note_wait(from);
+        }
+        outcome
+    }
+
+    fn collect(&mut self, window: &[Segment]) -> Result<Vec<Bytes>> {
         let mut records = vec![Bytes::new(); window.len()];
         let Some(asked) = self.asked.take() else { return Ok(records) };
         let mut here = asked.here.into_iter();
@@ -212,7 +222,14 @@ pub(super) fn decode(
         }
         bench.each(&mut tasks, |task, bench| {
             let scan = &scans[task.segment.scan];
-            task.outcome = run(scan, task, bench).map_err(|error| scan.error(task.segment.basket, error));
+            let perf = scan.tree.file().perf();
+            let from = perf.now();
+            let outcome = run(scan, task, bench);
+            if let (Some(from), Some(Basket { key, .. })) = (from, &task.basket) {
+                let unpacked = u64::from(key.keylen) + u64::from(key.objlen);
+                perf.note_basket(key.seek_key, u64::from(key.nbytes), unpacked, from);
+            }
+            task.outcome = outcome.map_err(|error| scan.error(task.segment.basket, error));
         });
         settle(scans, answers, &mut tasks, bench)?;
         bench.tasks = tasks;

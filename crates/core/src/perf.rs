@@ -1,0 +1,187 @@
+//! What reading costs, recorded while it happens: which bytes were asked for and when, and which of them were used.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::error::Result;
+use crate::io::{ByteRange, Call, Ends, Profile, Receive, Store};
+
+/// A record of what is read of the files that are opened with it; nothing is recorded before [`start`](Self::start). Clones are the same
+/// record.
+///
+/// Figures are made of it by [`inspect::perf`](crate::inspect::perf).
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// use sapwood::File;
+/// let tree = File::open(path)?.tree("t")?;
+/// let perf = tree.file().perf();
+/// perf.start();
+/// sapwood::read::columns(&tree, &[tree.branch("x")?.id], 0..tree.entries)?;
+/// perf.stop();
+/// assert!(!perf.calls().is_empty());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Perf(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    is_on: AtomicBool,
+    log: Mutex<Log>,
+}
+
+#[derive(Debug)]
+struct Log {
+    since: Instant,
+    cpu: Duration,
+    calls: Vec<Call>,
+    baskets: HashMap<u64, Decoded>,
+    waited: Duration,
+    /// Real time and that of all processors, once it has stopped.
+    stopped: Option<(Duration, Duration)>,
+}
+
+/// What was made of a basket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decoded {
+    /// Bytes on storage, key included.
+    pub stored_bytes: u64,
+    /// Bytes once inflated.
+    pub unpacked_bytes: u64,
+    /// How often it was inflated.
+    pub times: u32,
+    /// How long that took in all, on whichever thread.
+    pub took: Duration,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        let (calls, baskets) = (Vec::new(), HashMap::new());
+        Self { since: Instant::now(), cpu: cpu_time(), calls, baskets, waited: Duration::ZERO, stopped: None }
+    }
+}
+
+/// Time of all processors that this process had.
+fn cpu_time() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(now.tv_sec.max(0) as u64, now.tv_nsec.clamp(0, 999_999_999) as u32)
+}
+
+impl Perf {
+    /// Forgets what was recorded, and records from now on.
+    pub fn start(&self) {
+        *self.log() = Log::default();
+        self.0.is_on.store(true, Ordering::Relaxed);
+    }
+
+    /// Records no more. What was recorded stays.
+    pub fn stop(&self) {
+        self.0.is_on.store(false, Ordering::Relaxed);
+        let mut log = self.log();
+        log.stopped = Some(log.times());
+    }
+
+    /// Whether it records.
+    pub fn is_on(&self) -> bool {
+        self.0.is_on.load(Ordering::Relaxed)
+    }
+
+    /// Real time from the start to the end, or until now, and the time of all processors.
+    pub fn times(&self) -> (Duration, Duration) {
+        self.log().times()
+    }
+
+    /// How long readers waited for bytes.
+    pub fn waited(&self) -> Duration {
+        self.log().waited
+    }
+
+    /// The calls of stores, in the order in which they ended.
+    pub fn calls(&self) -> Vec<Call> {
+        self.log().calls.clone()
+    }
+
+    /// Baskets that were used, by the place of their record.
+    pub fn baskets(&self) -> HashMap<u64, Decoded> {
+        self.log().baskets.clone()
+    }
+
+    /// A store whose calls are recorded.
+    pub(crate) fn watch(&self, inner: Arc<dyn Store>) -> Arc<dyn Store> {
+        Arc::new(Watched { inner, perf: self.clone() })
+    }
+
+    /// Now, where it records.
+    pub(crate) fn now(&self) -> Option<Instant> {
+        self.is_on().then(Instant::now)
+    }
+
+    pub(crate) fn note_wait(&self, from: Instant) {
+        self.log().waited += from.elapsed();
+    }
+
+    pub(crate) fn note_basket(&self, seek: u64, stored_bytes: u64, unpacked_bytes: u64, from: Instant) {
+        let took = from.elapsed();
+        let mut log = self.log();
+        let basket = log.baskets.entry(seek).or_default();
+        *basket = Decoded { stored_bytes, unpacked_bytes, times: basket.times + 1, took: basket.took + took };
+    }
+
+    fn note_call(&self, ranges: Vec<ByteRange>, from: Instant) {
+        let took = from.elapsed();
+        let mut log = self.log();
+        let at = from.saturating_duration_since(log.since);
+        log.calls.push(Call { ranges, at, took });
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.0.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Log {
+    fn times(&self) -> (Duration, Duration) {
+        self.stopped.unwrap_or_else(|| (self.since.elapsed(), cpu_time().saturating_sub(self.cpu)))
+    }
+}
+
+/// Passes calls on and records them.
+struct Watched {
+    inner: Arc<dyn Store>,
+    perf: Perf,
+}
+
+impl Store for Watched {
+    fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
+        let from = self.perf.now();
+        let ends = self.inner.ends(head_bytes, tail_bytes)?;
+        if let Some(from) = from {
+            let tail_start = ends.identity.len.saturating_sub(ends.tail.len() as u64);
+            self.perf.note_call(vec![0..ends.head.len() as u64, tail_start..ends.identity.len], from);
+        }
+        Ok(ends)
+    }
+
+    fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
+        let from = self.perf.now();
+        let outcome = self.inner.read_ranges(ranges, into);
+        if let Some(from) = from {
+            self.perf.note_call(ranges.to_vec(), from);
+        }
+        outcome
+    }
+
+    fn profile(&self) -> Profile {
+        self.inner.profile()
+    }
+
+    fn as_file(&self) -> Option<&File> {
+        self.inner.as_file()
+    }
+}
