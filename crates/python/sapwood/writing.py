@@ -13,9 +13,11 @@ import numpy as np
 from sapwood import _core, errors, filling
 from sapwood.compression import as_compression, of_branches
 from sapwood.conversion import as_object
+from sapwood.errors import near, not_found
 from sapwood.file import checked
 from sapwood.file import open as _open
 from sapwood.filling import Schema
+from sapwood.listing import Listing
 from sapwood.sizes import as_bytes
 
 
@@ -106,10 +108,11 @@ def _sizes(cluster: int | str | None, basket: int | str | None) -> tuple[int | N
     return (None if cluster is None else as_bytes(cluster)), (None if basket is None else as_bytes(basket))
 
 
-class WritableFile:
+class WritableFile(Listing):
     """A file that is being written: a mapping from names to what gets written under them.
 
-    What was saved is seen by every reader, whatever happens to this process; closing saves.
+    What was saved is seen by every reader, whatever happens to this process; closing saves. :meth:`keys`, :meth:`classnames`, ``in``,
+    ``len`` and iteration know what was saved and what was written since; ``file[name]`` reads it.
     """
 
     def __init__(
@@ -119,9 +122,9 @@ class WritableFile:
         if self._target is not None and not hasattr(path, "write"):
             raise TypeError(f"a file is written to a path or a binary file object, not to {type(path).__name__}")
         setting = None if compression == "file" else as_compression(compression)
-        place = None if self._target is not None else os.fspath(path)
+        self._place = None if self._target is not None else os.fspath(path)
         checked(threads=threads)
-        self._core = _core.FileWriter.open(mode, place, setting, threads, reproducible, sync)
+        self._core = _core.FileWriter.open(mode, self._place, setting, threads, reproducible, sync)
         self._trees: list[WritableTree] = []
         self._closed = False
 
@@ -309,6 +312,38 @@ class WritableFile:
     def rename(self, name: str, to: str) -> None:
         """Gives an object, a tree or a directory that was in the file before another path."""
         self._core.rename(name, to)
+
+    def _keys(self, recursive: bool) -> list[Any]:
+        return [key for key in self._core.keys() if recursive or "/" not in key.path]
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return isinstance(name, str) and bool(self._core.key(name))
+        except (errors.NotFoundError, errors.ExistsError, UnicodeEncodeError):
+            return False
+
+    def __getitem__(self, name: str) -> Any:
+        """A tree that is being filled, to go on with it; all else is read, as :func:`sapwood.open` would. What is not saved yet is
+        saved first, but for rows that trees still keep.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(io.BytesIO()) as file:
+        ...     file["note"] = "first"
+        ...     tree = file.mktree("tree", {"x": "f8"})
+        ...     file["tree"].extend({"x": [1.5]})
+        ...     file.keys(), "note" in file, str(file["note"])
+        (['note;1', 'tree;1'], True, 'first')
+
+        Raises :class:`KeyError` where there is none of that name.
+        """
+        for tree in self._trees:
+            if not tree._closed and tree.name.strip("/") == str(name).strip("/"):
+                return tree
+        if name not in self:
+            raise not_found(f"not found: no key {name!r}{near(name, self.keys(cycle=False))}")
+        if not self._core.is_saved():
+            self._core.save()
+        return _open(self._place if self._place is not None else self._core.content())[name]
 
     def __delitem__(self, name: str) -> None:
         """Deletes an object, or a directory and all below it; all cycles, where the name does not end in ``;cycle``.
