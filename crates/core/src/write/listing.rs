@@ -22,6 +22,10 @@ impl FileWriter {
     /// file.write("notes/answer", Draft::new("TObjString").with("fString", "42"))?;
     /// let paths: Vec<String> = file.keys()?.into_iter().map(|key| key.path).collect();
     /// assert_eq!(paths, ["notes", "notes/answer"]);
+    /// assert_eq!(&*file.key("notes/answer")?.class, "TObjString");
+    /// assert!(!file.is_saved()?);
+    /// file.save()?;
+    /// assert!(file.is_saved()?);
     /// # drop(file);
     /// # std::fs::remove_file(path).ok();
     /// # Ok::<(), sapwood::Error>(())

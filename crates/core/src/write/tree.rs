@@ -59,6 +59,7 @@ impl Default for TreeOptions {
 /// let mut tree = file.tree("t", vec![BranchSpec::number("x", Number::I32)], TreeOptions::default())?;
 /// let x: Vec<u8> = [1_i32, 2, 3].iter().flat_map(|x| x.to_ne_bytes()).collect();
 /// tree.extend(&[("x", Values::Numbers(&x))])?;
+/// assert_eq!(tree.taken(), 3);
 /// tree.close()?;
 /// file.close()?;
 /// assert_eq!(sapwood::File::open(&path)?.tree("t")?.entries, 3);
