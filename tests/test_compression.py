@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 from pathlib import Path
 from typing import Any
 
@@ -142,3 +143,13 @@ def test_settings_for_nothing_are_refused(tmp_path: Path) -> None:
             file.mktree("t", {"Muon_pt": "f4"}, compression={"Muon_pt": "brotli:3"})
         with pytest.raises(TypeError, match="compression"):
             file.mktree("t", {"Muon_pt": "f4"}, compression={"Muon_pt": 0.5})
+
+
+def test_compression_has_levels() -> None:
+    for wrong in (-1, 1000, 600, 150, "zstd:99", "zstd:12", "lz4:10", "zlib:-1", sapwood.Compression("ZSTD", 99)):
+        with pytest.raises(sapwood.errors.MismatchError, match="no such compression"):
+            sapwood.recreate(io.BytesIO(), compression=wrong)
+    for setting, code in (("ZSTD:5", 505), ("raw", 0), ("none", 0), ("NONE", 0), (404, 404), ("zstd:11", 511), (None, 0)):
+        memory = io.BytesIO()
+        sapwood.recreate(memory, compression=setting).close()
+        assert sapwood.open(memory).fCompress == code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
@@ -88,3 +89,14 @@ def test_comparisons_beside_bit_operators_need_brackets(path: str) -> None:
     for cut, words in (("i > 1 && i < 3", "write & for &&"), ("i*", "filter_name")):
         with pytest.raises(ValueError, match=words):
             tree.arrays(["i"], cut)
+
+
+def test_a_cut_on_lists_names_the_column_without() -> None:
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        file["t"] = {"l": [[1], [2, 3]], "x": [1, 2]}
+    tree = sapwood.open(memory)["t"]
+    for library in ("ak", "np"):
+        with pytest.raises(sapwood.errors.MismatchError, match="cut 'l > 2' is on items of lists, and 'x' has no list"):
+            tree.arrays(["l", "x"], cut="l > 2", library=library)
+    assert tree.arrays(["l"], cut="l > 2")["l"].tolist() == [[], [3]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 import subprocess
@@ -452,3 +453,36 @@ def test_a_forked_child_does_not_write(tmp_path: Path) -> None:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) >= 3
         tree.extend({"x": np.arange(25, 50)})
     assert sapwood.open(path)["t/x"].array(library="np").tolist() == list(range(50))
+
+
+def test_a_file_that_is_written_is_a_mapping(tmp_path: Path) -> None:
+    path = tmp_path / "a.root"
+    with sapwood.recreate(path) as file:
+        file["old/deep/note"] = "first"
+        file["t"] = {"x": [1]}
+    for file in (sapwood.update(path), sapwood.recreate(io.BytesIO())):
+        is_update = "t" in file
+        with file:
+            file["old/more"], file["h"], file["h"] = "second", (np.ones(2), np.arange(3)), (np.zeros(2), np.arange(3))
+            tree = file.mktree("new/tree", {"x": "f8"})
+            old = ["old;1", "old/deep;1", "old/deep/note;1", "old/more;1", "t;1"] if is_update else ["old;1", "old/more;1"]
+            assert file.keys() == list(file) == [*old, "h;2", "h;1", "new;1", "new/tree;1"] and len(file) == len(file.keys())
+            assert file.keys(recursive=False, cycle=False) == [*(["old", "t"] if is_update else ["old"]), "h", "new"]
+            assert file.keys(filter_classname="TH1*") == ["h;2", "h;1"] and file.classnames()["new/tree;1"] == "TTree"
+            assert file["new/tree"] is tree and "new/tree" in file and "h;1" in file and "h;3" not in file and 5 not in file
+            assert file["h"].values().tolist() == [0, 0] and file["h;1"].values().tolist() == [1, 1]
+            assert str(file["old/more"]) == "second" and file["old"].keys(recursive=False)[-1] == "more;1"
+            if is_update:
+                assert file["t"].arrays().tolist() == [{"x": 1}] and str(file["old/deep/note"]) == "first"
+            del file["h"]
+            file["h"] = (np.full(2, 7.0), np.arange(3))
+            assert file["h"].values().tolist() == [7, 7] and "h;2" not in file
+            tree.extend({"x": [1.5]})
+            tree.close()
+            assert file["new/tree"]["x"].array().tolist() == [1.5]
+            for name in ("hh", "h/x", "no/h", ""):
+                assert name not in file
+                with pytest.raises(KeyError, match="no key"):
+                    file[name]
+    with pytest.raises(sapwood.errors.MismatchError, match="closed"):
+        file.keys()

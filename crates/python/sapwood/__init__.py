@@ -17,7 +17,8 @@ from sapwood.project import makeproject
 from sapwood.recovery import Recovered, recover
 from sapwood.rewriting import rewrite
 from sapwood.tree import Tree
-from sapwood.writing import WritableFile, WritableTree, create, recreate, update
+from sapwood.writable_tree import WritableTree
+from sapwood.writing import WritableFile, create, recreate, update
 
 __all__ = [
     "Branch",

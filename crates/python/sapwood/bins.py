@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.errors import MismatchError
+from sapwood.whole import unmasked
 
 Array = NDArray[Any]
 _NAMES = ("xaxis", "yaxis", "zaxis")
@@ -22,7 +23,7 @@ class Bins:
 
     def __init__(self, edges: Any, labels: Sequence[str] | None = None, title: str = "") -> None:
         try:
-            given = np.asarray(edges)
+            given = np.asarray(unmasked(edges, "edges of an axis"))
         except ValueError:  # lists of different lengths
             given = np.asarray(None)
         if given.dtype.kind not in "biuf":
@@ -116,7 +117,7 @@ def axes(all_bins: Sequence[Bins]) -> list[tuple[str, Any]]:
 
 def whole(values: Any, all_bins: Sequence[Bins], flow: bool, what: str) -> Array:
     """Values with flow bins at both ends of each direction."""
-    array = np.asarray(values)
+    array = np.asarray(unmasked(values, f"{what} of a histogram"))
     if array.dtype.kind not in "biuf":
         raise MismatchError(f"{what} of a histogram are numbers, not {array.dtype}")
     inner = tuple(len(bins) for bins in all_bins)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import errors
-from sapwood.whole import as_array
+from sapwood.whole import as_array, encoded, fitted
 
 Type = tuple[Any, ...]
 """A type, for the engine: its kind, and what it is made of."""
@@ -58,7 +58,7 @@ def type_of(kind: Any, within: tuple[type, ...] = ()) -> Type:
     ('map', ('text',), ('vector', ('number', 'float32')))
     """
     if is_class(kind):
-        return "object", _class_of(kind, within)
+        return "object", _object_of(kind, within)
     if kind is str:
         return ("text",)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
@@ -74,7 +74,7 @@ def type_of(kind: Any, within: tuple[type, ...] = ()) -> Type:
     if origin in (typing.Union, types.UnionType):
         pointee = pointee_of(kind)
         if pointee is not None:
-            return "pointer", _class_of(pointee, within)
+            return "pointer", _object_of(pointee, within)
         raise errors.UnsupportedError(f"{kind} cannot be written: of unions, only D | None for a dataclass D can")
     name = _NUMBERS.get(kind) if isinstance(kind, type) else None
     if name is None and isinstance(kind, (str, np.dtype)) or isinstance(kind, type) and issubclass(kind, np.generic):
@@ -156,6 +156,14 @@ def _spelled(kind: Any) -> str:
     return kind.__name__ if isinstance(kind, type) and not typing.get_args(kind) else str(kind)
 
 
+def _object_of(kind: type, within: tuple[type, ...]) -> tuple[str, int | None, list[tuple[str, Type, bool, list[str]]]]:
+    """A class of which there are objects. One without members can only be a base."""
+    made = _class_of(kind, within)
+    if not made[2]:
+        raise errors.UnsupportedError(f"class {kind.__name__} has no members: nothing of its objects would be written")
+    return made
+
+
 def _class_of(kind: type, within: tuple[type, ...]) -> tuple[str, int | None, list[tuple[str, Type, bool, list[str]]]]:
     """Name, version and members of a dataclass, bases first."""
     if kind in within:
@@ -204,7 +212,7 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
         array = _numbers(wanted, values, shape)
         return "numbers", wanted.itemsize * int(np.prod(shape[1:])), memory(array)
     if word in ("text", "TString"):
-        texts = [_bytes(value) for value in values]
+        texts = [encoded(value) for value in values]
         return "lists", _ends(map(len, texts)), ("numbers", 1, b"".join(texts))
     if word in _WORDS:
         lists = [_listed(value) for value in values]
@@ -302,11 +310,7 @@ def _numbers(wanted: np.dtype[Any], values: Any, shape: tuple[int, ...]) -> np.n
         raise errors.MismatchError(f"values of shape {shape[1:]} were expected, and {array.shape[1:]} were given")
     if array.dtype.kind not in "biuf" or array.dtype.kind == "f" and wanted.kind != "f" or wanted.kind == "b" != array.dtype.kind:
         raise errors.MismatchError(f"{wanted} was expected, and {array.dtype} was given")
-    if wanted.kind in "iu" and array.size and not np.can_cast(array.dtype, wanted):
-        least, most = int(array.min()), int(array.max())
-        if least < np.iinfo(wanted).min or most > np.iinfo(wanted).max:
-            raise errors.MismatchError(f"{wanted} was expected, and numbers from {least} to {most} were given")
-    return np.ascontiguousarray(array, wanted)
+    return fitted(array, wanted)
 
 
 def memory(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -316,14 +320,6 @@ def memory(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def _ends(lengths: Iterable[int]) -> np.ndarray[Any, Any]:
     return np.cumsum(np.fromiter(lengths, "i8")).astype("u8")
-
-
-def _bytes(value: Any) -> bytes:
-    if isinstance(value, str):
-        return value.encode("utf-8", "surrogateescape")
-    if isinstance(value, bytes):
-        return value
-    raise errors.MismatchError(f"a string was expected, and {type(value).__name__} was given")
 
 
 def _listed(value: Any) -> Any:

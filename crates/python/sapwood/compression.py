@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sapwood.errors import near, not_found
+from sapwood.errors import MismatchError, near, not_found
 from sapwood.filters import as_match
 
 if TYPE_CHECKING:
@@ -47,20 +47,42 @@ class Compression:
 
 
 def as_compression(compression: Any) -> str:
-    """The engine's text for a setting of compression."""
+    """The engine's text for a setting of compression.
+
+    >>> as_compression(505), as_compression("ZSTD:5"), as_compression(None), as_compression("lz4")
+    ('zstd:5', 'zstd:5', 'zlib:0', 'lz4')
+
+    Raises :class:`sapwood.errors.MismatchError` for algorithms and levels that there are not.
+    """
     if compression is None:
-        return "zlib:0"
+        return _RAW
     if isinstance(compression, bool) or not isinstance(compression, (str, int, Compression)):
         code = getattr(compression, "code", None)  # uproot's own settings
         if not isinstance(code, int):
             raise TypeError(f"compression is a text like 'zstd:5', ROOT's number or None, not {compression!r}")
         compression = code
     if isinstance(compression, str):
-        return compression
-    found = compression if isinstance(compression, Compression) else Compression.from_code(compression)
-    if found.level == 0:
-        return "zlib:0"
-    return f"{found.name.lower()}:{found.level}"
+        name, colon, digits = compression.strip().lower().partition(":")
+        if not colon:
+            return _RAW if name in ("none", "raw") else name
+        # What is no number of the kind the engine refuses, with its words.
+        level = int(digits) if digits.isdecimal() else 0
+        text = f"{name}:{digits}"
+    else:
+        if isinstance(compression, int) and not 0 <= compression < 600:
+            raise MismatchError(f"no such compression: {compression} (a hundred times the algorithm, from 1 to 5, plus the level)")
+        found = compression if isinstance(compression, Compression) else Compression.from_code(compression)
+        name, level = found.name.lower(), found.level
+        text = f"{name}:{level}" if level else _RAW
+    most = _MOST.get(name, 9)
+    if not 0 <= level <= most:
+        raise MismatchError(f"no such compression: {compression} (the levels of {name} go from 0 to {most})")
+    return text
+
+
+_RAW = "zlib:0"
+_MOST = {"zstd": 11}
+"""Highest levels that are not 9."""
 
 
 def of_branches(compression: Any, inherited: str, schema: Schema) -> tuple[str | None, dict[str, str]]:

@@ -14,6 +14,7 @@ from sapwood import _core, objects
 from sapwood.bins import Bins
 from sapwood.errors import MismatchError, UnsupportedError
 from sapwood.model import Model
+from sapwood.whole import unmasked
 
 Array = NDArray[Any]
 
@@ -75,7 +76,7 @@ def from_uhi(found: Any) -> _core.Draft:
     title = _title(found, ("title", "label", "metadata"))
 
     def padded(values: Any) -> Array:
-        return _padded(np.asarray(values), directions, all_bins)
+        return _padded(np.asarray(unmasked(values)), directions, all_bins)
 
     names = getattr(_view(found), "dtype", np.dtype("f8")).names or ()
     if "MEAN" in str(found.kind):

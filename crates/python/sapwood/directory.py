@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sapwood.errors import NotFoundError, UnsupportedError, not_found, place
-from sapwood.filters import Filter, as_match
+from sapwood.filters import Filter
+from sapwood.listing import Listing
 from sapwood.model import Model
 from sapwood.tree import Tree
 
@@ -108,7 +109,7 @@ class Key:
         return f"<Key {self.name(cycle=True)}: {self.fClassName} (seek {self.fSeekKey})>"
 
 
-class Directory(Mapping[str, Any]):
+class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
     """A directory of a file: a mapping from ``name;cycle`` to objects. Nothing is read before it is asked for.
 
     Names may leave the cycle out (the highest counts), may be paths like ``folder/name``, and may go on into trees:
@@ -171,80 +172,6 @@ class Directory(Mapping[str, Any]):
             self._listed[recursive] = self._file.keys(self._path, recursive)
         return self._listed[recursive]
 
-    def _iter(
-        self, recursive: bool, cycle: bool, filter_name: Filter, filter_classname: Filter
-    ) -> Iterator[tuple[str, Any]]:
-        name_passes, class_passes = as_match(filter_name), as_match(filter_classname)
-        seen: set[str] = set()
-        for key in self._keys(recursive):
-            path = key.path
-            if name_passes is not None and not name_passes(path):
-                continue
-            if class_passes is not None and not class_passes(key.classname):
-                continue
-            name = f"{path};{key.cycle}" if cycle else path
-            if name not in seen:
-                seen.add(name)
-                yield name, key
-
-    def iterkeys(
-        self,
-        *,
-        recursive: bool = True,
-        cycle: bool = True,
-        filter_name: Filter = None,
-        filter_classname: Filter = None,
-    ) -> Iterator[str]:
-        """Names of keys in the order of the file, as :meth:`keys`."""
-        return (name for name, _ in self._iter(recursive, cycle, filter_name, filter_classname))
-
-    def keys(  # type: ignore[override]
-        self,
-        *,
-        recursive: bool = True,
-        cycle: bool = True,
-        filter_name: Filter = None,
-        filter_classname: Filter = None,
-    ) -> list[str]:
-        """Names of keys in the order of the file; no object is read.
-
-        ``recursive`` goes down into directories, ``cycle`` appends ``;cycle``. ``filter_name`` sees names without
-        cycle, with the directories before them (see :mod:`sapwood.filters`); ``filter_classname`` sees the class.
-        """
-        return list(
-            self.iterkeys(
-                recursive=recursive, cycle=cycle, filter_name=filter_name, filter_classname=filter_classname
-            )
-        )
-
-    def iterclassnames(
-        self,
-        *,
-        recursive: bool = True,
-        cycle: bool = True,
-        filter_name: Filter = None,
-        filter_classname: Filter = None,
-    ) -> Iterator[tuple[str, str]]:
-        """Names and classes, as :meth:`classnames`."""
-        return (
-            (name, key.classname) for name, key in self._iter(recursive, cycle, filter_name, filter_classname)
-        )
-
-    def classnames(
-        self,
-        *,
-        recursive: bool = True,
-        cycle: bool = True,
-        filter_name: Filter = None,
-        filter_classname: Filter = None,
-    ) -> dict[str, str]:
-        """Class of each key; no object is read."""
-        return dict(
-            self.iterclassnames(
-                recursive=recursive, cycle=cycle, filter_name=filter_name, filter_classname=filter_classname
-            )
-        )
-
     def iteritems(
         self,
         *,
@@ -288,15 +215,6 @@ class Directory(Mapping[str, Any]):
         return list(
             self.itervalues(recursive=recursive, filter_name=filter_name, filter_classname=filter_classname)
         )
-
-    def __iter__(self) -> Iterator[str]:
-        return self.iterkeys()
-
-    def __len__(self) -> int:
-        return len(self._keys(True))
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return self.keys()
 
     # ---- objects
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from sapwood._core import SapwoodError
 
 __all__ = [
+    "ExistsError",
     "IOError",
     "LimitError",
     "MalformedError",
@@ -41,6 +42,12 @@ class NotFoundError(SapwoodError, KeyError):
 
 class MissingFileError(SapwoodError, FileNotFoundError):
     """No such file. The message names files of the same directory that look alike."""
+
+    __str__ = SapwoodError.__str__
+
+
+class ExistsError(SapwoodError, FileExistsError):
+    """There is one of that name."""
 
     __str__ = SapwoodError.__str__
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from sapwood import classes, errors, whole
+from sapwood import branch_types, classes, errors, whole
+from sapwood.tables import as_column, is_awkward
 
-CounterName = Callable[[str], str]
-FieldName = Callable[[str, str], str]
+CounterName = Callable[[str], str] | str
+FieldName = Callable[[str, str], str] | str
+"""Choices of names: functions, or texts with ``{}`` for what they are given."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,93 @@ class Schema:
         self._append(spec)
         self.columns.setdefault(column, []).append((part, spec))
 
+    def refusal(self, row: Mapping[str, Any]) -> str | None:
+        """Why a row is none of this tree, as far as names and plain types say so; nothing where it may be one."""
+        if row.keys() != self.columns.keys():
+            wanted = ", ".join(map(repr, self.columns))
+            return f"a row has a value for each of {wanted}; given were {', '.join(map(repr, row))}"
+        for name, (kinds, least, most) in self._passing.items():
+            value = row[name]
+            if type(value) in kinds and (least is None or least <= value <= most):
+                continue
+            part, spec = self.columns[name][0]
+            # Of a record only its conversion knows more.
+            wrong = _refusal(spec, value) if part is None or value is None else None
+            if wrong:
+                return f"branch {spec.name!r} {wrong}"
+        return None
+
+    @functools.cached_property
+    def _passing(self) -> dict[str, tuple[frozenset[type], Any, Any]]:
+        """For each column the types of values that need no second look, and the least and most of whole numbers."""
+        found: dict[str, tuple[frozenset[type], Any, Any]] = {}
+        for name, ((part, spec), *_) in self.columns.items():
+            if part is not None or spec.objects is not None:
+                found[name] = frozenset(), None, None
+            elif spec.kind == "numbers" and not spec.dimensions:
+                kind = np.dtype(spec.dtype)
+                range_ = np.iinfo(kind) if kind.kind in "iu" else None
+                kinds = frozenset(_FITTING[kind.kind]) & {bool, int, float}
+                found[name] = kinds, None if range_ is None else range_.min, None if range_ is None else range_.max
+            else:
+                found[name] = frozenset((str, bytes) if spec.kind == "text" else (list, np.ndarray)), None, None
+        return found
+
     def _append(self, spec: Spec) -> None:
+        check_text(spec.name, "the name of a branch")
         if spec.name in self.places:
             raise errors.MismatchError(f"two branches would have the name {spec.name!r}: see counter_name and field_name")
         self.places[spec.name] = len(self.specs)
         self.specs.append(spec)
+
+
+_SCALARS = (int, float, complex, str, bytes, np.generic)
+_FITTING: dict[str, Any] = {
+    "b": (bool, np.bool_),
+    "i": (int, np.integer, np.bool_),
+    "u": (int, np.integer, np.bool_),
+    "f": (int, float, np.number, np.bool_),
+}
+"""Python's types of numbers that a branch of numbers takes."""
+
+
+def _refusal(spec: Spec, value: Any) -> str | None:
+    """Why a value cannot be one entry of a branch, as far as its type says so; nothing where it may be one."""
+    if value is None or value is np.ma.masked:
+        is_pointer = spec.objects is not None and spec.objects[0] == "pointer"
+        return None if is_pointer and value is None else "cannot hold missing values"
+    if spec.kind == "numbers" and not spec.dimensions:
+        kind = np.dtype(spec.dtype).kind
+        if isinstance(value, _FITTING[kind]):
+            if kind not in "iu" or np.iinfo(spec.dtype).min <= int(value) <= np.iinfo(spec.dtype).max:
+                return None
+        elif not isinstance(value, (*_SCALARS, list, tuple, dict)):
+            return None  # an array of no dimension, perhaps
+        return f"holds {spec.dtype} and was given {whole.shown(value)}"
+    if spec.kind == "text":
+        return None if isinstance(value, (str, bytes)) else f"holds strings and was given {whole.shown(value)}"
+    if isinstance(value, _SCALARS) and not (spec.objects and spec.objects[0] in ("number", "text")):
+        return f"holds {'objects' if spec.objects else 'lists'} and was given {whole.shown(value)}"
+    return None
+
+
+def check_text(name: Any, what: str) -> str:
+    """A name that a file can hold.
+
+    >>> check_text("x", "the name of a branch")
+    'x'
+
+    Raises :class:`sapwood.errors.MismatchError` for another.
+    """
+    if not isinstance(name, str):
+        raise errors.MismatchError(f"{what} is a text, not {whole.shown(name)}")
+    if "\0" in name:
+        raise errors.MismatchError(f"{what} has a zero in it, where names end: {name!r}")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise errors.MismatchError(f"{what} has no UTF-8: {name!r}") from None
+    return name
 
 
 def _may_count(spec: Spec) -> bool:
@@ -88,86 +173,14 @@ def field_name(outer: str, inner: str) -> str:
     return inner if outer == "" else f"{outer}_{inner}"
 
 
-def columns_of(data: Any) -> dict[str, Any]:
-    """The columns of whatever is a table: a mapping, a structured or record array, a DataFrame, an Arrow table."""
-    if isinstance(data, Mapping):
-        return {str(name): column for name, column in data.items()}
-    if isinstance(data, np.ndarray) and data.dtype.names:
-        return {name: data[name] for name in data.dtype.names}
-    if type(data).__module__.startswith("pandas") and hasattr(data, "columns"):
-        return {str(name): data[name].to_numpy() for name in data.columns}
-    if _is_awkward(data) and data.fields:
-        return {name: _without_options(name, data[name]) for name in data.fields}
-    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "to_arrow"):
-        import awkward as ak
-        import pyarrow as pa  # type: ignore[import-untyped]
-
-        table = ak.from_arrow(data.to_arrow() if hasattr(data, "to_arrow") else pa.table(data))
-        return {name: _without_options(name, table[name]) for name in table.fields}
-    raise TypeError(
-        f"a tree is filled from a mapping of names to arrays, a structured NumPy array, an Awkward record array, a DataFrame "
-        f"or an Arrow table, not from {type(data).__name__}; histograms and other objects cannot be written yet"
-    )
-
-
-def _is_awkward(data: Any) -> bool:
-    return type(data).__module__.startswith("awkward.")
-
-
-def _without_options(name: str, array: Any) -> Any:
-    """Arrow columns may have nulls; ROOT's branches cannot."""
-    import awkward as ak
-
-    if "?" not in str(array.type) and "option" not in str(array.type):
-        return array
-
-    def project(layout: Any, **_: Any) -> Any:
-        if not layout.is_option:
-            return None
-        if layout.mask_as_bool(valid_when=False).any():
-            raise errors.MismatchError(f"column {name!r} has missing values, which no branch can hold")
-        return ak.transform(project, layout.project(), highlevel=False)
-
-    return ak.transform(project, array)
-
-
-def as_column(name: str, data: Any) -> Any:
-    """A column as a NumPy or Awkward array."""
-    if _is_awkward(data):
-        return _without_options(name, data)
-    if isinstance(data, np.ndarray) and data.dtype.kind in "biuf":
-        return data
-    if isinstance(data, np.ndarray) and data.dtype.kind in "US":
-        data = data.tolist()
-    try:
-        array = whole.as_array(data)
-    except errors.MismatchError as error:
-        raise errors.MismatchError(f"column {name!r}: {error}") from None
-    except ValueError:  # lists of different lengths
-        array = np.empty(0, object)
-    if array.dtype.kind in "biuf":
-        return array
-    import awkward as ak
-
-    try:
-        return ak.from_iter(data)
-    except RuntimeError:  # whole numbers above 2^63
-        pass
-    try:
-        return whole.as_jagged(data)
-    except (errors.MismatchError, ValueError, TypeError) as error:
-        raise errors.MismatchError(f"column {name!r}: {error}") from None
-
-
 def schema_of(columns: Mapping[str, Any], counters: CounterName, fields: FieldName) -> Schema:
     """The branches that hold these columns."""
     types: dict[str, Any] = {}
     for name, column in columns.items():
-        if _is_awkward(column):
+        if is_awkward(column):
             import awkward as ak
 
-            kind = ak.type(column)
-            types[name] = kind.content
+            types[name] = ak.type(column).content
         else:
             types[name] = np.dtype((column.dtype, column.shape[1:]))
     return schema(types, counters, fields, is_declared=False)
@@ -177,63 +190,57 @@ def schema(
     types: Mapping[str, Any], counters: CounterName, fields: FieldName, split_level: int = 99, is_declared: bool = True
 ) -> Schema:
     """The branches of a mapping from names to types: NumPy's, Awkward's, their texts (``f4``, ``var * float32``), or dataclasses."""
+    count, part = _namer("counter_name", counters), _namer("field_name", fields)
     out = Schema(is_declared=is_declared)
     for name, kind in types.items():
         if classes.is_class(kind):
             out.add(name, None, Spec(name, "object", dimensions=(split_level,), objects=classes.type_of(kind)))
         elif isinstance(kind, Mapping):
             for inner, of in kind.items():
-                _add(out, name, str(inner), fields(name, str(inner)), _type(of), counters, fields)
+                _add(out, name, str(inner), part(name, str(inner)), _of_branch(part(name, str(inner)), of), count, part)
         else:
-            _add(out, name, None, name, _type(kind), counters, fields)
+            _add(out, name, None, name, _of_branch(name, kind), count, part)
     return out
 
 
-def _type(kind: Any) -> Any:
-    """A NumPy or Awkward type, or the words of a C++ vector."""
-    if isinstance(kind, str):
-        if kind.replace("std::", "").startswith("vector<"):
-            return kind.replace("std::", "").replace(" ", "")
-        try:
-            return np.dtype(kind)
-        except (TypeError, ValueError):
-            import awkward as ak
+def _namer(what: str, choice: Any) -> Any:
+    """A choice of names as a function."""
+    if callable(choice):
+        return choice
+    places = 1 if what == "counter_name" else 2
+    try:
+        choice.format(*[""] * places)
+        return choice.format
+    except (AttributeError, LookupError, ValueError):
+        raise errors.MismatchError(
+            f"{what} is a function of names, or a text with {'{}' if places == 1 else 'two {}'} for them, not {choice!r}"
+        ) from None
 
-            try:
-                return ak.types.from_datashape(kind, highlevel=False)
-            except Exception:  # the parser's own errors, which name neither branch nor type
-                raise errors.UnsupportedError(
-                    f"the type {kind!r} is not understood: NumPy's ('f4'), Awkward's ('var * float32', 'string') and vectors "
-                    "('vector<float>') are"
-                ) from None
-    if type(kind).__module__.startswith("awkward."):
-        return getattr(kind, "content", kind) if type(kind).__name__ == "ArrayType" else kind
-    return np.dtype(kind)
+
+def _of_branch(name: str, kind: Any) -> Any:
+    try:
+        return branch_types.as_type(kind)
+    except errors.UnsupportedError as error:
+        raise errors.UnsupportedError(f"branch {name!r}: {error}") from None
 
 
 def _add(
-    out: Schema, column: str, part: str | None, name: str, kind: Any, counters: CounterName, fields: FieldName
+    out: Schema, column: str, part: str | None, name: str, kind: Any, counters: Any, fields: Any
 ) -> None:
     if isinstance(kind, str):
-        depth = kind.count("vector<")
-        item = kind[7 * depth : len(kind) - depth]
-        if kind != "vector<" * depth + item + ">" * depth or item not in _ITEMS:
-            raise errors.UnsupportedError(f"branch {name!r}: {kind} cannot be written yet; items are {', '.join(_ITEMS)}")
-        out.add(column, part, Spec(name, "vector", _ITEMS[item], dimensions=(depth,)))
-    elif isinstance(kind, np.dtype) or (_word(kind) == "Numpy"):
-        dtype, dimensions = _numbers(name, kind)
-        out.add(column, part, Spec(name, "numbers", dtype, dimensions=dimensions))
+        depth, dtype = branch_types.vector(name, kind)
+        out.add(column, part, Spec(name, "vector", dtype, dimensions=(depth,)))
     elif _is_string(kind):
         out.add(column, part, Spec(name, "text"))
-    elif _word(kind) == "Regular":
-        dtype, dimensions = _numbers(name, kind)
-        out.add(column, part, Spec(name, "numbers", dtype, dimensions=dimensions))
-    elif _word(kind) == "Record":
-        for inner, of in zip(kind.fields, kind.contents):
+    elif inner_types := _fields_of(kind):
+        for inner, of in inner_types:
             path = inner if part is None else f"{part}.{inner}"
             _add(out, column, path, fields(name, inner), of, counters, fields)
-    elif _word(kind) == "List" and _word(kind.content) == "Record":
-        for inner, of in zip(kind.content.fields, kind.content.contents):
+    elif isinstance(kind, np.dtype) or _word(kind) in ("Numpy", "Regular"):
+        dtype, dimensions = _numbers(name, kind)
+        out.add(column, part, Spec(name, "numbers", dtype, dimensions=dimensions))
+    elif _word(kind) == "List" and (inner_types := _fields_of(kind.content)):
+        for inner, of in inner_types:
             if _word(of) in ("List", "Record"):
                 raise errors.UnsupportedError(f"branch {name!r}: lists of records with {inner!r} of type {of} cannot be written yet")
             dtype, dimensions = _numbers(fields(name, inner), of)
@@ -251,16 +258,28 @@ def _add(
         dtype, dimensions = _numbers(name, kind.content)
         out.add(column, part, Spec(name, "jagged", dtype, counters(name), dimensions))
     else:
-        raise errors.UnsupportedError(f"branch {name!r}: values of type {kind} cannot be written yet")
+        raise _no_type(name, kind)
 
 
-_ITEMS = {
-    "bool": "bool", "char": "int8", "unsignedchar": "uint8", "short": "int16", "unsignedshort": "uint16", "int": "int32",
-    "unsignedint": "uint32", "Long64_t": "int64", "ULong64_t": "uint64", "longlong": "int64", "unsignedlonglong": "uint64",
-    "int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t": "uint16", "int32_t": "int32", "uint32_t": "uint32",
-    "int64_t": "int64", "uint64_t": "uint64", "float": "float32", "double": "float64", "string": "",
-}  # fmt: skip
-"""What vectors hold, in C++ words without blanks."""
+def _no_type(name: str, kind: Any) -> errors.UnsupportedError:
+    if _word(kind) == "Unknown":
+        words = "cannot tell the type of empty lists: use mktree with a type, like 'var * float64'"
+    elif _word(kind) == "Option":
+        words = f"no branch can hold missing values, so that its type cannot be {kind}"
+    else:
+        words = f"values of type {kind} cannot be written yet"
+        if "datetime" in str(kind) or "timedelta" in str(kind):
+            words += ": write them as whole numbers, with astype('int64')"
+    return errors.UnsupportedError(f"branch {name!r}: {words}")
+
+
+def _fields_of(kind: Any) -> list[tuple[str, Any]]:
+    """Fields of a record and their types; none of anything else."""
+    if isinstance(kind, np.dtype):
+        return [(name, kind[name]) for name in kind.names or ()]
+    if _word(kind) != "Record":
+        return []
+    return list(zip([str(place) for place in range(len(kind.contents))] if kind.is_tuple else kind.fields, kind.contents))
 
 
 def _word(kind: Any) -> str:
@@ -269,6 +288,8 @@ def _word(kind: Any) -> str:
 
 
 def _is_string(kind: Any) -> bool:
+    if isinstance(kind, np.dtype):
+        return kind.kind in "US"
     return _word(kind) == "List" and (kind.parameters or {}).get("__array__") in ("string", "bytestring")
 
 
@@ -284,7 +305,7 @@ def _numbers(name: str, kind: Any) -> tuple[str, tuple[int, ...]]:
             return base.newbyteorder("=").name, dimensions + tuple(shape)
     elif _word(kind) == "Numpy" and not _is_complex(kind.primitive):
         return kind.primitive, dimensions
-    raise errors.UnsupportedError(f"branch {name!r}: values of type {kind} cannot be written yet")
+    raise _no_type(name, kind)
 
 
 def _is_complex(primitive: str) -> bool:
@@ -326,18 +347,37 @@ def values(schema: Schema, columns: Mapping[str, Any]) -> list[tuple[str, list[A
             except errors.MismatchError as error:
                 raise errors.MismatchError(f"branch {name!r}: {error}") from None
             continue
-        nested = isinstance(column, Mapping)
-        whole: Any = None if nested else as_column(name, column)
+        found = as_column(name, column)
+        _check_fields(name, found, [part for part, _ in parts if part is not None])
         for part, spec in parts:
-            array: Any = whole
-            if part is not None:
-                path = part.split(".")
-                array = as_column(part, column[path[0]]) if nested else whole
-                for inner in path[1:] if nested else path:
+            array: Any = found
+            if part is not None and getattr(found, "fields", None):  # lists with nothing in them know of none
+                for inner in part.split("."):
                     array = array[inner]
             out.append((spec.name, *_buffers(spec, array), None))
     _check_counters(schema, columns, {name: levels for name, levels, *_ in out})
     return out
+
+
+def _check_fields(name: str, array: Any, parts: list[str]) -> None:
+    """Records have the fields that branches are for, and no others, which would be lost."""
+    wanted = {part.split(".", 1)[0] for part in parts}
+    found = set(getattr(array, "fields", ()))
+    if found != wanted and (found or _has_items(array)):
+        words = [f"{what} {', '.join(map(repr, sorted(names)))}" for what, names in (("lacks", wanted - found), ("has no branch for", found - wanted)) if names]
+        raise errors.MismatchError(f"column {name!r} {' and '.join(words)}")
+    for first in found:
+        inner = [part.split(".", 1)[1] for part in parts if part.startswith(f"{first}.")]
+        if inner:
+            _check_fields(f"{name}.{first}", array[first], inner)
+
+
+def _has_items(array: Any) -> bool:
+    if not is_awkward(array):
+        return bool(array.size)
+    import awkward as ak
+
+    return len(ak.flatten(array, axis=None)) > 0
 
 
 def _check_counters(schema: Schema, columns: Mapping[str, Any], levels: Mapping[str, list[Array]]) -> None:
@@ -353,14 +393,14 @@ def _check_counters(schema: Schema, columns: Mapping[str, Any], levels: Mapping[
 
 def _buffers(spec: Spec, array: Any) -> tuple[list[Array], Array]:
     if spec.kind == "numbers":
-        if _is_awkward(array):
+        if is_awkward(array):
             import awkward as ak
 
             try:
                 array = ak.to_numpy(array, allow_missing=False)
             except ValueError as error:
                 raise errors.MismatchError(f"branch {spec.name!r} was given values of another kind: {error}") from None
-        if array.shape[1:] != spec.dimensions:
+        if len(array) and array.shape[1:] != spec.dimensions:
             raise errors.MismatchError(
                 f"branch {spec.name!r} holds arrays of shape {spec.dimensions} and was given {array.shape[1:]}"
             )
@@ -371,8 +411,7 @@ def _buffers(spec: Spec, array: Any) -> tuple[list[Array], Array]:
     is_text = not spec.dtype
     wanted = " of ".join(["lists"] * depth + ["strings"] * is_text)
     wrong = errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given {_spelled(array)}")
-    whole = array if _is_awkward(array) else ak.from_numpy(array, regulararray=True)
-    layout = ak.to_layout(ak.to_packed(whole))
+    layout = ak.to_layout(ak.to_packed(array if is_awkward(array) else ak.from_numpy(array, regulararray=True)))
     levels = []
     for level in range(depth + is_text):
         if len(layout) == 0:  # nothing says what would be in it
@@ -399,22 +438,21 @@ def _buffers(spec: Spec, array: Any) -> tuple[list[Array], Array]:
 
 
 def _native(spec: Spec, array: Any) -> Array:
-    """Bytes of numbers as the branch has them. Digits of floats may be lost; whole numbers fit or are refused."""
+    """Bytes of numbers as the branch has them. Digits of floats may be lost; numbers fit or are refused."""
     wanted = np.dtype(spec.dtype)
     if array.size == 0:  # nothing says of what type
         return NOTHING
     kinds = array.dtype.kind + wanted.kind
     if kinds[0] not in "biuf" or (kinds[0] != kinds[1] and kinds not in ("ui", "iu", "if", "uf", "bi", "bu", "bf")):
         raise errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given {array.dtype}")
-    if kinds in ("ii", "uu", "ui", "iu") and array.size and not np.can_cast(array.dtype, wanted):
-        least, most = int(array.min()), int(array.max())
-        if least < np.iinfo(wanted).min or most > np.iinfo(wanted).max:
-            raise errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given numbers from {least} to {most}")
-    return classes.memory(np.ascontiguousarray(array, wanted))
+    try:
+        return classes.memory(whole.fitted(array, wanted))
+    except errors.MismatchError as error:
+        raise errors.MismatchError(f"branch {spec.name!r}: {error}") from None
 
 
 def _spelled(array: Any) -> str:
-    if _is_awkward(array):
+    if is_awkward(array):
         import awkward as ak
 
         return str(ak.type(array))

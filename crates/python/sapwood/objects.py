@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sapwood import _core, bins
 from sapwood.bins import Bins
 from sapwood.errors import MismatchError
+from sapwood.whole import unmasked
 
 Array = NDArray[Any]
 _ATTRIBUTES: list[tuple[str, Any]] = [
@@ -134,6 +135,7 @@ def graph(
 
 
 def _points(values: Any, what: str) -> Array:
+    values = unmasked(values, f"{what} of a graph")
     try:
         array = np.asarray(values, "float64")
     except (TypeError, ValueError):

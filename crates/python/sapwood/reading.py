@@ -10,7 +10,7 @@ import numpy as np
 
 from sapwood import libraries
 from sapwood import progress as progress_bar
-from sapwood.errors import MismatchError, NotFoundError, UnsupportedError, not_found, place
+from sapwood.errors import MismatchError, NotFoundError, SapwoodError, UnsupportedError, not_found, place
 from sapwood.expressions import Expression, ExpressionError
 from sapwood.filters import Filter
 from sapwood.interpretation import Grouped, Unknown
@@ -328,8 +328,21 @@ def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> 
             value = _values(plan, output, loaded, selection)
             arrays[output.name] = to.computed(value, selection)
     if mask is not None:
-        arrays = {name: to.masked(array, mask) for name, array in arrays.items()}
+        arrays = {name: _items_left(plan.cut, name, array, mask, to) for name, array in arrays.items()}
     return to.group(arrays, plan.outputs, how, loaded)
+
+
+def _items_left(cut: Output | None, name: str, array: Any, mask: Any, to: Library) -> Any:
+    """What a cut on items leaves of a column, which has a list for each of its lists."""
+    try:
+        return to.masked(array, mask)
+    except SapwoodError:
+        raise
+    except (IndexError, ValueError):
+        raise MismatchError(
+            f"the cut {cut.name if cut else ''!r} is on items of lists, and {name!r} has no list for each of them: leave it out, or cut "
+            "on one value an entry"
+        ) from None
 
 
 def _load_what_can_be(

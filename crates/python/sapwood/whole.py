@@ -1,8 +1,10 @@
-"""Plain lists as arrays. NumPy makes floats of whole numbers above 2^63 that stand beside small ones; here they stay whole."""
+"""Plain lists as arrays, without loss: whole numbers above 2^63 that stand beside small ones stay whole, texts stay Python's, masks are
+not forgotten, and numbers fit their type or are refused."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import reprlib
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,16 +15,21 @@ _LEAST, _MOST = -(2**63), 2**64 - 1
 
 
 def as_array(data: Any) -> np.ndarray[Any, Any]:
-    """The same as ``numpy.asarray``, but that whole numbers are ``uint64`` where some are above 2^63 and none is negative.
+    """The same as ``numpy.asarray``, but that whole numbers are ``uint64`` where some are above 2^63 and none is negative, and that texts
+    stay objects: NumPy would give each the room of the longest.
 
-    >>> as_array([1, 2**63]).dtype
-    dtype('uint64')
+    >>> as_array([1, 2**63]).dtype, as_array(["a", "long"]).dtype
+    (dtype('uint64'), dtype('O'))
 
-    Raises :class:`~sapwood.errors.MismatchError` for whole numbers that no type of 64 bits holds together; ``ValueError`` for lists of
-    different lengths.
+    Raises :class:`~sapwood.errors.MismatchError` for whole numbers that no type of 64 bits holds together, and for values that are masked;
+    ``ValueError`` for lists of different lengths.
     """
-    array = np.asarray(data)
-    if isinstance(data, np.ndarray) or array.dtype.kind not in "fO" or not _is_whole(_first(data)):
+    data = unmasked(data)
+    if isinstance(data, np.ndarray):
+        return data
+    first = _first(data)
+    array = np.asarray(data, object if isinstance(first, (str, bytes)) else None)
+    if array.dtype.kind not in "fO" or not _is_whole(first):
         return array
     numbers = np.empty(array.shape, object)
     numbers[...] = data
@@ -35,12 +42,117 @@ def as_array(data: Any) -> np.ndarray[Any, Any]:
 
 
 def as_jagged(data: Any) -> Any:
-    """An Awkward Array of lists, or of lists of lists, of numbers that :func:`as_array` takes."""
+    """An Awkward Array of lists, or of lists of lists, of numbers that :func:`as_array` takes, or of texts that :func:`as_texts` takes."""
     import awkward as ak
 
+    if all(isinstance(item, (str, bytes)) for item in data):
+        return as_texts(data)
     if not all(isinstance(item, (list, tuple, np.ndarray)) for item in data):
         return ak.from_numpy(as_array(data))
     return ak.unflatten(as_jagged([item for items in data for item in items]), [len(items) for items in data])
+
+
+def as_texts(texts: Collection[str | bytes]) -> Any:
+    """An Awkward Array of strings.
+
+    >>> as_texts(["a", "é"]).tolist()
+    ['a', 'é']
+    """
+    import awkward as ak
+
+    parts = [encoded(text) for text in texts]
+    offsets = np.zeros(len(parts) + 1, "i8")
+    np.cumsum([len(part) for part in parts], out=offsets[1:])
+    letters = ak.contents.NumpyArray(np.frombuffer(b"".join(parts), "u1"), parameters={"__array__": "char"})
+    return ak.Array(ak.contents.ListOffsetArray(ak.index.Index64(offsets), letters, parameters={"__array__": "string"}))
+
+
+def encoded(value: Any) -> bytes:
+    """The bytes of a text; those that were no UTF-8 when they were read are what they were.
+
+    Raises :class:`~sapwood.errors.MismatchError` for what is no text.
+    """
+    if isinstance(value, bytes):
+        return value
+    if not isinstance(value, str):
+        raise MismatchError(f"a string was expected, and {type(value).__name__} was given")
+    try:
+        return value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise MismatchError(f"the text {value!r:.60} has no UTF-8: {error.reason}") from None
+
+
+def unmasked(data: Any, what: str = "values") -> Any:
+    """Data without the mask of ``numpy.ma``, where nothing is masked; all else as it is.
+
+    >>> unmasked(np.ma.masked_array([1, 2], [0, 0]))
+    array([1, 2])
+
+    Raises :class:`~sapwood.errors.MismatchError` for what is masked.
+    """
+    if isinstance(data, np.ma.MaskedArray):
+        mask = np.ma.getmask(data)
+        flat = np.ravel(np.ma.flatten_mask(mask) if mask.dtype.names else mask)
+        if flat.any():
+            raise MismatchError(
+                f"{int(flat.sum())} of the {what} are masked (the first is number {int(flat.argmax())}), which cannot be written: give "
+                "them a value (numpy.ma.filled), or leave them out"
+            )
+        return np.ma.getdata(data)
+    if isinstance(data, (list, tuple)) and any(issubclass(kind, np.ma.MaskedArray) for kind in set(map(type, data))):
+        return [unmasked(item, what) for item in data]
+    return data
+
+
+def fitted(array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Numbers as another type has them. Digits of floats may be lost; what is too large is refused.
+
+    >>> fitted(np.array([1.5, np.inf]), np.dtype("f4"))
+    array([1.5, inf], dtype=float32)
+
+    Raises :class:`~sapwood.errors.MismatchError` where some do not fit.
+    """
+    if array.size == 0 or np.can_cast(array.dtype, wanted):
+        return np.ascontiguousarray(array, wanted)
+    if wanted.kind in "iu":
+        least, most = int(array.min()), int(array.max())
+        if least < np.iinfo(wanted).min or most > np.iinfo(wanted).max:
+            raise MismatchError(f"{wanted} was expected, and numbers from {least} to {most} were given")
+    with np.errstate(over="ignore"):
+        out = np.ascontiguousarray(array, wanted)
+    if wanted.kind == "f":
+        lost = np.isinf(out) & np.isfinite(array)
+        if lost.any():
+            raise MismatchError(f"{wanted} was expected, and {array[lost][0]} was given, which is too large for it")
+    return out
+
+
+def shown(value: Any) -> str:
+    """A value and its type, in a few words.
+
+    >>> shown(5), shown(None)
+    ('int 5', 'None')
+    """
+    return "None" if value is None else f"{type(value).__name__} {reprlib.repr(value)}"
+
+
+def check_depth(data: Any, deepest: int = 64) -> None:
+    """Refuses lists that hold themselves: whoever follows them never comes back.
+
+    >>> check_depth([[1], [2, 3]])
+    """
+    kinds = set(map(type, data.values() if isinstance(data, dict) else data))
+    if not any(issubclass(kind, _CONTAINERS) for kind in kinds):
+        return
+    if deepest == 0:
+        raise MismatchError("lists are nested too deep, or hold themselves")
+    items: Iterable[Any] = data.values() if isinstance(data, dict) else data
+    for item in items:
+        if isinstance(item, _CONTAINERS):
+            check_depth(item, deepest - 1)
+
+
+_CONTAINERS = (list, tuple, dict)
 
 
 def _first(data: Any) -> Any:

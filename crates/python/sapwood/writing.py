@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import io
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from sapwood import _core, errors, filling
+from sapwood import _core, errors, filling, tables, whole
 from sapwood.compression import as_compression, of_branches
 from sapwood.conversion import as_object
+from sapwood.errors import near, not_found
 from sapwood.file import checked
 from sapwood.file import open as _open
-from sapwood.filling import Schema
+from sapwood.listing import Listing
 from sapwood.sizes import as_bytes
+from sapwood.writable_tree import WritableTree
 
 
 def recreate(
@@ -49,10 +48,10 @@ def recreate(
 def create(path: Any, **options: Any) -> WritableFile:
     """A new file. The same as :func:`recreate`, but what is there stays.
 
-    Raises :class:`FileExistsError` where there is a file of that name.
+    Raises :class:`sapwood.errors.ExistsError`, a :class:`FileExistsError`, where there is a file of that name.
     """
     if isinstance(path, (str, os.PathLike)) and os.path.exists(path):
-        raise FileExistsError(
+        raise errors.ExistsError(
             f"there is a file {os.fspath(path)!r}: sapwood.recreate would replace it, sapwood.update would add to it"
         )
     return recreate(path, **options)
@@ -106,10 +105,11 @@ def _sizes(cluster: int | str | None, basket: int | str | None) -> tuple[int | N
     return (None if cluster is None else as_bytes(cluster)), (None if basket is None else as_bytes(basket))
 
 
-class WritableFile:
+class WritableFile(Listing):
     """A file that is being written: a mapping from names to what gets written under them.
 
-    What was saved is seen by every reader, whatever happens to this process; closing saves.
+    What was saved is seen by every reader, whatever happens to this process; closing saves. :meth:`keys`, :meth:`classnames`, ``in``,
+    ``len`` and iteration know what was saved and what was written since; ``file[name]`` reads it.
     """
 
     def __init__(
@@ -119,14 +119,15 @@ class WritableFile:
         if self._target is not None and not hasattr(path, "write"):
             raise TypeError(f"a file is written to a path or a binary file object, not to {type(path).__name__}")
         setting = None if compression == "file" else as_compression(compression)
-        place = None if self._target is not None else os.fspath(path)
+        self._place = None if self._target is not None else os.fspath(path)
         checked(threads=threads)
-        self._core = _core.FileWriter.open(mode, place, setting, threads, reproducible, sync)
+        self._core = _core.FileWriter.open(mode, self._place, setting, threads, reproducible, sync)
         self._trees: list[WritableTree] = []
         self._closed = False
 
     def mkdir(self, path: str) -> None:
         """Makes a directory, and those above it."""
+        filling.check_text(path, "the name of a directory")
         self._core.mkdir(path)
 
     def mktree(
@@ -135,8 +136,8 @@ class WritableFile:
         branch_types: Mapping[str, Any],
         title: str = "",
         *,
-        counter_name: Callable[[str], str] = filling.counter_name,
-        field_name: Callable[[str, str], str] = filling.field_name,
+        counter_name: filling.CounterName = filling.counter_name,
+        field_name: filling.FieldName = filling.field_name,
         compression: Any = "file",
         auto_flush: int | str = -30_000_000,
         auto_save: int | str = -300_000_000,
@@ -148,9 +149,10 @@ class WritableFile:
         """Begins a tree; :meth:`WritableTree.extend` fills it.
 
         ``branch_types`` gives each branch a type: a NumPy type (``"f4"``, ``np.dtype(("f8", (2, 2)))``), or an Awkward type
-        (``"var * float32"``, ``"string"``, ``"var * {pt: float32, eta: float32}"``), or a dataclass for objects, whose members become
-        branches down to ``split_level`` (0 keeps each object whole). Lists are counted by a branch of the name
-        ``counter_name`` gives, fields of records have the names ``field_name`` gives.
+        (``"var * float32"``, ``"string"``, ``"var * {pt: f4, eta: f4}"``), or C++'s word (``"Long64_t"``, ``"vector<float>"``), or a
+        dataclass for objects, whose members become branches down to ``split_level`` (0 keeps each object whole). Lists are counted by
+        a branch of the name ``counter_name`` gives, fields of records have the names ``field_name`` gives: functions, or texts like
+        ``"n{}"`` and ``"{}_{}"``.
 
         ``compression`` is a setting as :func:`recreate` takes it, or a mapping from branches to settings: names, or globs like
         ``"Muon_*"``, of which the first that fits counts; a name of a column or object stands for all branches that it becomes, and
@@ -179,6 +181,7 @@ class WritableFile:
         >>> sapwood.open(memory)["events/hits.adc"].array().tolist()
         [[], [1], [2, 2]]
         """
+        filling.check_text(name, "the name of a tree")
         schema = filling.schema(branch_types, counter_name, field_name, split_level)
         setting, own = of_branches(compression, "file", schema)
         core = self._core.tree(
@@ -211,13 +214,20 @@ class WritableFile:
         >>> sapwood.open(copy)["folder/copy"].to_numpy()[0].tolist()
         [0.0, 1.0, 2.0, 0.0]
         """
+        filling.check_text(name, "the name of an object")
         draft = as_object(value)
         if draft is not None:
             if draft.has_member("fName") and (draft.has_member("fTitle") or draft.classname.startswith("TParameter<")):
                 draft = draft.replaced("fName", name.strip("/").rsplit("/", 1)[-1])
             self._core.write(name, draft)
             return
-        columns = {column: filling.as_column(column, data) for column, data in filling.columns_of(value).items()}
+        found = tables.table(value)
+        if found is None:
+            raise errors.MismatchError(
+                f"{whole.shown(value)} cannot be written: a file takes tables ({tables.TABLES}), text, histograms, objects that were read, "
+                "lists of objects, and what sapwood.objects makes, like parameter for a number"
+            )
+        columns = {column: tables.as_column(column, data) for column, data in found.items()}
         schema = filling.schema_of(columns, filling.counter_name, filling.field_name)
         lengths = {column: len(data) for column, data in columns.items()}
         if len(set(lengths.values())) > 1:  # before there is a tree
@@ -284,7 +294,7 @@ class WritableFile:
         Raises :class:`sapwood.errors.MismatchError` where the number of values is not that of the entries: then the tree stays as
         it is.
         """
-        columns = {column: filling.as_column(column, values) for column, values in filling.columns_of(data).items()}
+        columns = {column: tables.as_column(column, values) for column, values in tables.columns_of(data).items()}
         schema = filling.schema_of(columns, filling.counter_name, filling.field_name)
         setting, own = of_branches(compression, "file", schema)
         specs = [spec.for_engine(own.get(spec.name)) for spec in schema.specs]
@@ -314,7 +324,40 @@ class WritableFile:
 
     def rename(self, name: str, to: str) -> None:
         """Gives an object, a tree or a directory that was in the file before another path."""
+        filling.check_text(to, "the name of an object")
         self._core.rename(name, to)
+
+    def _keys(self, recursive: bool) -> list[Any]:
+        return [key for key in self._core.keys() if recursive or "/" not in key.path]
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return isinstance(name, str) and bool(self._core.key(name))
+        except (errors.NotFoundError, errors.ExistsError, UnicodeEncodeError):
+            return False
+
+    def __getitem__(self, name: str) -> Any:
+        """A tree that is being filled, to go on with it; all else is read, as :func:`sapwood.open` would. What is not saved yet is
+        saved first, but for rows that trees still keep.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(io.BytesIO()) as file:
+        ...     file["note"] = "first"
+        ...     tree = file.mktree("tree", {"x": "f8"})
+        ...     file["tree"].extend({"x": [1.5]})
+        ...     file.keys(), "note" in file, str(file["note"])
+        (['note;1', 'tree;1'], True, 'first')
+
+        Raises :class:`KeyError` where there is none of that name.
+        """
+        for tree in self._trees:
+            if not tree.closed and tree.name.strip("/") == str(name).strip("/"):
+                return tree
+        if name not in self:
+            raise not_found(f"not found: no key {name!r}{near(name, self.keys(cycle=False))}")
+        if not self._core.is_saved():
+            self._core.save()
+        return _open(self._place if self._place is not None else self._core.content())[name]
 
     def __delitem__(self, name: str) -> None:
         """Deletes an object, or a directory and all below it; all cycles, where the name does not end in ``;cycle``.
@@ -353,96 +396,3 @@ class WritableFile:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-_PLAIN = (int, float, str, bytes, bool, np.generic)
-"""Types whose values never change."""
-ROWS = 1000
-"""So many rows are gathered before they become columns."""
-
-
-class WritableTree:
-    """A tree that is being filled."""
-
-    def __init__(self, core: _core.TreeWriter, schema: Schema, name: str) -> None:
-        self._core = core
-        self._schema = schema
-        self.name = name
-        """Its name in the file."""
-        self.num_entries = 0
-        """Entries given so far."""
-        self._rows: list[Mapping[str, Any]] = []
-        self._closed = False
-
-    @property
-    def branches(self) -> list[str]:
-        """Names of the branches, those that count lists included."""
-        return [spec.name for spec in self._schema.specs]
-
-    def extend(self, data: Any) -> None:
-        """Adds rows: the same number for every column.
-
-        ``data`` is a mapping from names to arrays, a structured NumPy array, an Awkward record array, a DataFrame or an Arrow
-        table. Rows are kept until their cluster is whole.
-
-        Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown, lengths differ, or a type does not
-        fit: then no row was added. What the disk reports (:class:`OSError`, for this cluster or the one before) leaves all rows
-        added: they wait, and :meth:`flush` tries again.
-        """
-        self._spill()
-        self._extend(filling.columns_of(data))
-
-    def _extend(self, columns: Mapping[str, Any]) -> None:
-        values = filling.values(self._schema, columns)
-        first = next(iter(columns.values()), None)
-        while isinstance(first, Mapping):
-            first = next(iter(first.values()), None)
-        rows = 0 if first is None else len(first)
-        try:
-            self._core.extend(values)
-        except errors.IOError:
-            self.num_entries += rows  # they wait
-            raise
-        self.num_entries += rows
-
-    def fill(self, row: Mapping[str, Any] | None = None, /, **more: Any) -> None:
-        """Adds one row: a value for every column. Rows are gathered, and given to the engine many at a time.
-
-        Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown; where a value does not fit its
-        column, when the rows that were gathered are written: then none of them was added.
-        """
-        values = {**(row or {}), **more}
-        if values.keys() != self._schema.columns.keys():
-            wanted = ", ".join(map(repr, self._schema.columns))
-            raise errors.MismatchError(f"a row has a value for each of {wanted}; given were {', '.join(map(repr, values))}")
-        # A caller may use one array or object for all rows.
-        self._rows.append({name: value if isinstance(value, _PLAIN) else copy.deepcopy(value) for name, value in values.items()})
-        if len(self._rows) >= ROWS:
-            self._spill()
-
-    def _spill(self) -> None:
-        """Gives the engine the rows that were gathered."""
-        rows, self._rows = self._rows, []
-        if rows:
-            self._extend({name: [row[name] for row in rows] for name in self._schema.columns})
-
-    def flush(self) -> None:
-        """Writes the rows that are kept as a cluster of their own."""
-        if not self._closed:
-            self._spill()
-            self._core.flush()
-
-    def close(self) -> None:
-        """Writes the rows that are kept, and ends."""
-        self._closed = True
-        try:
-            self._spill()
-        finally:
-            self._core.close()
-
-    def __enter__(self) -> WritableTree:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-

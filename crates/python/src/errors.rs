@@ -41,6 +41,7 @@ fn build(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         ErrorKind::Malformed | ErrorKind::Checksum => "MalformedError",
         ErrorKind::Unsupported => "UnsupportedError",
         ErrorKind::Limit => "LimitError",
+        ErrorKind::Exists => "ExistsError",
         ErrorKind::Mismatch => "MismatchError",
         _ => "IOError",
     };

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::buffer::PyBuffer;
@@ -19,6 +20,7 @@ use sapwood::{Error, ErrorKind};
 
 use crate::draft::Draft;
 use crate::errors::raise;
+use crate::key::Key;
 use crate::model::{self, Model, Objects};
 use crate::sessions;
 
@@ -90,7 +92,11 @@ fn file_of(file: &crate::file::File) -> sapwood::File {
 
 /// Takes rows of a tree.
 #[pyclass(frozen, module = "sapwood._core")]
-pub(crate) struct TreeWriter(Mutex<Option<Filling>>);
+pub(crate) struct TreeWriter {
+    filling: Mutex<Option<Filling>>,
+    /// Rows that were taken, known after the end too.
+    taken: AtomicU64,
+}
 
 /// A tree that is filled.
 struct Filling {
@@ -210,7 +216,25 @@ impl FileWriter {
             "branches" => writer.add_branches(path, branches, options),
             _ => writer.tree(path, branches, options),
         })?;
-        Ok(TreeWriter(Mutex::new(Some(Filling { writer: tree, room: Vec::new() }))))
+        let filling = Filling { writer: tree, room: Vec::new() };
+        Ok(TreeWriter { filling: Mutex::new(Some(filling)), taken: AtomicU64::new(0) })
+    }
+
+    /// All keys with their paths: those of the last save, and what was written or deleted since.
+    fn keys(&self, py: Python<'_>) -> PyResult<Vec<Key>> {
+        let keys = self.with(py, |writer| writer.keys())?;
+        Ok(keys.into_iter().map(|found| Key { path: found.path, key: found.key }).collect())
+    }
+
+    /// Whether the last save shows all that was written.
+    fn is_saved(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |writer| writer.is_saved())
+    }
+
+    /// The key of a path.
+    fn key(&self, py: Python<'_>, path: &str) -> PyResult<Key> {
+        let key = self.with(py, |writer| writer.key(path))?;
+        Ok(Key { path: key.name.to_string(), key })
     }
 
     /// Makes all that was written visible to every reader.
@@ -243,14 +267,20 @@ impl FileWriter {
 impl TreeWriter {
     /// Its branches, as they were given, or as they would have been.
     fn branches<'py>(&self, py: Python<'py>) -> PyResult<Vec<SpecOut<'py>>> {
-        let locked = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let locked = self.filling.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let filling = locked.as_ref().ok_or_else(closed)?;
         filling.writer.branches().iter().map(|spec| spec_out(py, spec)).collect()
     }
 
+    /// Rows that were taken so far, those that wait included.
+    #[getter]
+    fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
     /// Adds rows.
     fn extend(&self, py: Python<'_>, values: Vec<Given>) -> PyResult<()> {
-        let mut locked = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let mut locked = self.filling.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let Filling { writer, room } = locked.as_mut().ok_or_else(closed)?;
         let ends: Vec<Vec<Vec<i64>>> = values
             .iter()
@@ -276,6 +306,7 @@ impl TreeWriter {
             given.push((&**name, values));
         }
         let done = py.detach(|| writer.extend(&given)).map_err(raise);
+        self.taken.store(writer.taken(), Ordering::Relaxed);
         room.truncate(LARGEST_ROOM);
         room.shrink_to(LARGEST_ROOM);
         done
@@ -283,7 +314,9 @@ impl TreeWriter {
 
     /// Writes the rows that are kept as a cluster of their own.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| locked(&self.0).as_mut().map(|filling| filling.writer.flush())).ok_or_else(closed)?.map_err(raise)
+        py.detach(|| locked(&self.filling).as_mut().map(|filling| filling.writer.flush()))
+            .ok_or_else(closed)?
+            .map_err(raise)
     }
 
     /// Gives the tree up, with all its rows.
@@ -293,7 +326,7 @@ impl TreeWriter {
 
     /// Writes the rows that are kept, and ends.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| locked(&self.0).take().map_or(Ok(()), |filling| filling.writer.close())).map_err(raise)
+        py.detach(|| locked(&self.filling).take().map_or(Ok(()), |filling| filling.writer.close())).map_err(raise)
     }
 }
 

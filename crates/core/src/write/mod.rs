@@ -14,6 +14,7 @@ mod direct;
 mod file;
 mod flight;
 mod folder;
+mod listing;
 mod model;
 mod objects;
 mod payload;

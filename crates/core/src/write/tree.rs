@@ -59,6 +59,7 @@ impl Default for TreeOptions {
 /// let mut tree = file.tree("t", vec![BranchSpec::number("x", Number::I32)], TreeOptions::default())?;
 /// let x: Vec<u8> = [1_i32, 2, 3].iter().flat_map(|x| x.to_ne_bytes()).collect();
 /// tree.extend(&[("x", Values::Numbers(&x))])?;
+/// assert_eq!(tree.taken(), 3);
 /// tree.close()?;
 /// file.close()?;
 /// assert_eq!(sapwood::File::open(&path)?.tree("t")?.entries, 3);
@@ -73,6 +74,8 @@ pub struct TreeWriter {
     /// Rows of the cluster that is filled.
     pub(super) pending: Vec<Pending>,
     pub(super) rows: usize,
+    /// Rows that were taken since it began.
+    taken: u64,
     /// Memory for those of the next.
     next: Vec<Pending>,
     /// The cluster before.
@@ -109,12 +112,17 @@ impl TreeWriter {
         let committer = Arc::new(Committer::new(shared, index, state, options.basket_bytes));
         let pending = specs.iter().map(Pending::of).collect();
         let left = state.base.as_ref().filter(|base| base.baskets.is_none()).map(|base| base.entries);
-        Self { committer, specs, clustering, pending, rows: 0, next: Vec::new(), flight: Flight::None, left }
+        Self { committer, specs, clustering, pending, rows: 0, taken: 0, next: Vec::new(), flight: Flight::None, left }
     }
 
     /// The branches.
     pub fn branches(&self) -> &[BranchSpec] {
         &self.specs
+    }
+
+    /// Rows that it took so far, those that wait included.
+    pub fn taken(&self) -> u64 {
+        self.taken
     }
 
     /// Adds rows: values for every branch by name, those that count left out. Rows are kept until their cluster is whole; with more
@@ -142,6 +150,7 @@ impl TreeWriter {
                 }
             }
             self.rows += part.len();
+            self.taken += part.len() as u64;
             // All rows are kept, whatever storage says.
             if outcome.is_ok() {
                 outcome = self.write_whole();

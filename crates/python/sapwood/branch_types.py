@@ -1,0 +1,97 @@
+"""Words for the type of a branch: NumPy's, Awkward's, those of C++ and of Python."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from sapwood import errors
+
+ITEMS = {
+    "bool": "bool", "char": "int8", "unsignedchar": "uint8", "short": "int16", "unsignedshort": "uint16", "int": "int32",
+    "unsignedint": "uint32", "Long64_t": "int64", "ULong64_t": "uint64", "longlong": "int64", "unsignedlonglong": "uint64",
+    "int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t": "uint16", "int32_t": "int32", "uint32_t": "uint32",
+    "int64_t": "int64", "uint64_t": "uint64", "float": "float32", "double": "float64", "string": "", "Bool_t": "bool",
+    "Char_t": "int8", "UChar_t": "uint8", "Short_t": "int16", "UShort_t": "uint16", "Int_t": "int32", "UInt_t": "uint32",
+    "Float_t": "float32", "Double_t": "float64",
+}  # fmt: skip
+"""Numbers and strings in C++ words without blanks; strings have no type of numbers."""
+
+_WORD = re.compile(r"""\b(?:unsigned )?(?:long long|[A-Za-z_]\w*)\b(?!\s*["']?\s*:)""")
+"""A word of a type, which is no name of a field."""
+_OF_AWKWARD = {"var", "string", "bytes", "option", "union", "unknown"}
+
+
+def as_type(kind: Any) -> Any:
+    """A NumPy or Awkward type, or the words of a C++ vector.
+
+    Words that NumPy and C++ share are NumPy's: ``int`` has 64 bits, as in Python.
+
+    >>> as_type("Long64_t"), as_type("var * f8"), as_type("std::vector<unsigned int>")
+    (dtype('int64'), ListType(NumpyType('float64')), 'vector<unsignedint>')
+
+    Raises :class:`sapwood.errors.UnsupportedError` for what is no type.
+    """
+    if isinstance(kind, str):
+        return _of_words(kind.replace("std::", "").strip())
+    if isinstance(kind, type) and issubclass(kind, (str, bytes)):
+        return _of_words("string")
+    if type(kind).__module__.startswith("awkward."):
+        return getattr(kind, "content", kind) if type(kind).__name__ == "ArrayType" else kind
+    try:
+        if kind is not None:  # which would be a double
+            return np.dtype(kind)
+    except (TypeError, ValueError):
+        pass
+    raise _unknown(kind)
+
+
+def _of_words(words: str) -> Any:
+    if words.startswith("vector<"):
+        return words.replace(" ", "")
+    try:
+        return np.dtype(words)
+    except (TypeError, ValueError, SyntaxError):
+        pass
+    import awkward as ak
+
+    try:
+        found = ak.types.from_datashape(_WORD.sub(lambda word: _of_awkward(word[0]), words), highlevel=False)
+    except Exception:  # the parser's own errors, which name neither branch nor type
+        raise _unknown(words) from None
+    return np.dtype(found.primitive) if type(found).__name__ == "NumpyType" and not found.parameters else found
+
+
+def _of_awkward(word: str) -> str:
+    """Awkward's word for one of NumPy or C++."""
+    if word in _OF_AWKWARD:
+        return word
+    try:
+        kind = np.dtype(word)
+    except (TypeError, ValueError):
+        return ITEMS.get(word.replace(" ", ""), word)
+    return "string" if kind.kind in "US" else kind.name
+
+
+def _unknown(kind: Any) -> errors.UnsupportedError:
+    return errors.UnsupportedError(
+        f"the type {kind!r} is not understood: NumPy's ('f4'), Awkward's ('var * float32', 'string', '{{pt: f4}}'), those of C++ "
+        "('Long64_t', 'vector<float>') and dataclasses are"
+    )
+
+
+def vector(name: str, words: str) -> tuple[int, str]:
+    """How deep the vectors are nested, and the type of the numbers in them.
+
+    >>> vector("v", "vector<vector<float>>")
+    (2, 'float32')
+
+    Raises :class:`sapwood.errors.UnsupportedError` naming the branch.
+    """
+    depth = words.count("vector<")
+    item = words[7 * depth : len(words) - depth]
+    if words != "vector<" * depth + item + ">" * depth or item not in ITEMS:
+        raise errors.UnsupportedError(f"branch {name!r}: {words} cannot be written yet; items are {', '.join(ITEMS)}")
+    return depth, ITEMS[item]

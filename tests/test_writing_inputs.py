@@ -1,0 +1,337 @@
+"""What is given to be written: nothing is lost silently, and what cannot be written says which column and why."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import decimal
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sapwood = pytest.importorskip("sapwood")
+ak = pytest.importorskip("awkward")
+
+Mismatch, Unsupported = sapwood.errors.MismatchError, sapwood.errors.UnsupportedError
+
+
+def written(data: Any, types: Any = None, **options: Any) -> Any:
+    """The tree that is read back."""
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        if types is None:
+            file["t"] = data
+        else:
+            file.mktree("t", types, **options).extend(data)
+    return sapwood.open(memory)["t"]
+
+
+def test_masks_are_not_lost() -> None:
+    masked = np.ma.masked_array([1.0, -999.0, 3.0], [0, 1, 0])
+    edges = np.array([0.0, 1, 2, 3])
+    record = np.ma.masked_array([(1, 2.0)], [(False, True)], dtype=[("a", "i4"), ("b", "f8")])
+    for column in (masked, [masked, masked], [1.0, np.ma.masked], record, {"y": masked}):
+        with pytest.raises(Mismatch, match="'x': .*masked"):
+            written({"x": column})
+    with sapwood.recreate(io.BytesIO()) as file:
+        with pytest.raises(Mismatch, match="values of a histogram are masked"):
+            file["h"] = (masked, edges)
+        with pytest.raises(Mismatch, match="variances of a histogram are masked"):
+            sapwood.objects.histogram([1, 2, 3], edges, variances=masked)
+        with pytest.raises(Mismatch, match="x of a graph are masked"):
+            sapwood.objects.graph(masked, [1.0, 2.0, 3.0])
+        whole = np.ma.masked_array([1.0, 2.0, 3.0], [0, 0, 0])
+        file["h"], file["g"] = (whole, edges), sapwood.objects.graph(whole, whole)
+        file["t"] = {"x": whole, "y": np.ma.masked_array([1, 2, 3])}
+        assert file["h"].values().tolist() == file["g"].values("x").tolist() == [1, 2, 3]
+        assert file["t"].arrays().tolist() == [{"x": 1, "y": 1}, {"x": 2, "y": 2}, {"x": 3, "y": 3}]
+
+
+def test_rows_that_do_not_fit_are_refused_and_all_others_are_kept() -> None:
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        tree = file.mktree("t", {"x": "i4", "v": "var * f8", "s": str})
+        for number, wrong in enumerate([{"x": "one"}, {"x": 1.5}, {"x": None}, {"x": 2**31}, {"v": 1.0}, {"v": None}, {"s": 7}, {"y": 1}]):
+            name = "'x', 'v', 's'" if "y" in wrong else f"branch '{next(iter(wrong))}'"
+            with pytest.raises(Mismatch, match=f"row {2 * number + 1} is left out: .*{name}"):
+                tree.fill({"x": number, "v": [number], "s": "a"})
+                tree.fill({"x": 1, "v": [], "s": ""} | wrong)
+        assert tree.num_entries == 8
+        # Only a conversion finds these.
+        for number in range(100):
+            tree.fill(x=number, v=["five"] if number == 50 else [1.0], s="a\0b" if number == 70 else "b")
+        with pytest.raises(Mismatch, match=r"row 66 \(and 1 others, the last is row 86\) .*'v'.*; 106 of the 108 rows"):
+            tree.flush()
+        assert tree.num_entries == 106
+        tree.fill(x=-1, v=[], s="")
+    tree = sapwood.open(memory)["t"]
+    assert tree["x"].array().tolist() == [*range(8), *(n for n in range(100) if n not in (50, 70)), -1]
+    with pytest.raises(Mismatch, match="closed"):
+        file._trees[0].fill(x=1, v=[], s="")
+
+
+@dataclasses.dataclass
+class Point:
+    x: float
+    tag: str
+
+
+@dataclasses.dataclass
+class Nothing:
+    pass
+
+
+def test_objects_that_do_not_fit_are_left_out() -> None:
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        tree = file.mktree("t", {"p": Point})
+        for number in range(1005):
+            tag: Any = 5 if number == 500 else "b"
+            if number == 999:
+                with pytest.raises(Mismatch, match="row 500 is left out: .*'p'.*'tag'.*999 of the 1000"):
+                    tree.fill(p=Point(number, tag))
+            else:
+                tree.fill(p=Point(number, tag))
+        with pytest.raises(Mismatch, match="row 1005 is left out: branch 'p' cannot hold missing values"):
+            tree.fill(p=None)
+    assert sapwood.open(memory)["t/x"].array().tolist() == [n for n in range(1005) if n != 500]
+    with sapwood.recreate(io.BytesIO()) as file, pytest.raises(Unsupported, match="Nothing has no members"):
+        file.mktree("t", {"n": Nothing})
+
+
+def test_structured_arrays_are_records() -> None:
+    inner = np.dtype([("x", "f8"), ("n", "i8")])
+    given = np.array([(2**60 + 1, (2.5, 7)), (7, (3.5, -1))], dtype=[("a", "i8"), ("b", inner)])
+    names = np.array([(1, "é"), (2, "b")], dtype=[("i", "i2"), ("s", "U3")])
+    assert written({"r": given}).arrays().tolist() == [
+        {"r_a": 2**60 + 1, "r_b_x": 2.5, "r_b_n": 7},
+        {"r_a": 7, "r_b_x": 3.5, "r_b_n": -1},
+    ]
+    assert written(given).keys() == ["a", "b_x", "b_n"]
+    assert written({"r": given}, {"r": given.dtype}).typenames()["r_a"] == "int64_t"
+    assert written({"r": list(names)})["r_s"].array().tolist() == ["é", "b"]
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        tree = file.mktree("t", {"r": names.dtype})
+        for row in names:
+            tree.fill(r=row)
+            row["i"] = 99
+    assert sapwood.open(memory)["t"].arrays().tolist() == [{"r_i": 1, "r_s": "é"}, {"r_i": 2, "r_s": "b"}]
+
+
+def test_missing_values_of_pandas_are_refused() -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    for kind, values in (
+        ("Int64", [2**62 + 1, 3]),
+        ("int64[pyarrow]", [2**62 + 1, 3]),
+        ("boolean", [True, False]),
+        ("Float64", [1.5, 2.5]),
+        ("string", ["x", "é"]),
+        ("string[pyarrow]", ["x", "é"]),
+        ("category", ["x", "é"]),
+        ("object", ["x", "é"]),
+    ):
+        assert written(pd.DataFrame({"a": pd.Series(values, dtype=kind)}))["a"].array().tolist() == values, kind
+        frame = pd.DataFrame({"a": pd.Series([*values, None], dtype=kind)})
+        for given in (frame, {"a": frame["a"]}):
+            with pytest.raises(Mismatch, match=r"'a': missing values \(the first in row 2\)"):
+                written(given)
+    assert np.isnan(written(pd.DataFrame({"a": [1.5, None]}))["a"].array()[1])
+    with pytest.raises(Mismatch, match="two columns have the name 'a'"):
+        written(pd.DataFrame([[1, 2.5, 3]], columns=["a", "b", "a"]))
+    assert written(pd.Series([1, 2], name="a"))["a"].array().tolist() == [1, 2]
+    with pytest.raises(Mismatch, match="Series without a name"):
+        written(pd.Series([1, 2]))
+
+
+def test_arrow_is_taken_as_far_as_it_goes() -> None:
+    pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    words = ["a", "b" * 30, "a"]
+    table = pa.table({"v": pa.array(words, pa.string_view()), "d": pa.array(words).dictionary_encode(), "l": [[1], [], [2, 3]]})
+    assert written(table).arrays(["v", "d", "l"]).tolist() == [{"v": w, "d": w, "l": n} for w, n in zip(words, [[1], [], [2, 3]])]
+    assert written(pl.DataFrame({"s": words, "c": pl.Series(words, dtype=pl.Categorical)}))["c"].array().tolist() == words
+    assert written({"x": pl.Series([1, 2]), "y": pa.array([1.5, 2.5])})["x"].array().tolist() == [1, 2]
+    for wrong in (pl.Series([1, None]), pa.array([1, None]), pa.chunked_array([[1, None]])):
+        with pytest.raises(Mismatch, match=r"'x': missing values \(the first in row 1\)"):
+            written({"x": wrong})
+    for wrong in (pa.array([decimal.Decimal("1.5")]), pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int32()))):
+        with pytest.raises(Unsupported, match="'x': Arrow's type (decimal|map).*cast"):
+            written(pa.table({"x": wrong}))
+    # What a slice leaves out may be missing.
+    assert written(pa.table({"l": [[None], [1]]})[1:])["l"].array().tolist() == [[1]]
+
+
+def test_entries_after_an_interrupt_are_those_that_were_taken(tmp_path: Path) -> None:
+    file = sapwood.recreate(tmp_path / "a.root", compression="lzma:6")
+    tree = file.mktree("t", {"x": "f8"})
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        timer.start()
+        tree.extend({"x": np.random.default_rng(1).random(3_000_000)})
+        timer.join()
+    file.close()
+    assert tree.num_entries == sapwood.open(tmp_path / "a.root")["t"].num_entries == 3_000_000
+
+
+def test_strings_take_memory_for_their_bytes() -> None:
+    code = (
+        "import io, resource, awkward, sapwood\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "with sapwood.recreate(io.BytesIO()) as file:\n"
+        "    for name, lists in (('s', False), ('v', True)):\n"
+        "        texts = ['x' * 1_000_000] + ['a'] * 10_000\n"
+        "        file[name] = {'s': [[text] for text in texts] if lists else texts}\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert int(done.stdout) < 100_000
+
+
+def raising() -> Iterator[int]:
+    yield 1
+    raise RuntimeError("of the generator")
+
+
+def holds_itself() -> list[Any]:
+    items: list[Any] = [1]
+    items.append([items, items])
+    return items
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (5, "list of values, one for each entry, and int 5 was given"),
+        (np.array(5), "one for each entry"),
+        ("abc", "one for each entry, and str 'abc'"),
+        (None, "one for each entry, and None was given"),
+        (ak.Record({"y": 1}), "one for each entry, and Record"),
+        ({"y": [1], "z": [1, 2]}, "different lengths"),
+        ({1: [2]}, "names of fields as keys, not 1"),
+        ([1.0, None], r"missing values \(the first in row 1\)"),
+        ([[1], [None]], "missing values, which"),
+        ([{"a": 1}, {"b": 2}], "missing values"),
+        ([1, "a"], "union"),
+        ([[[], []], []], "cannot tell the type of empty lists: use mktree"),
+        ([[], [], []], "cannot tell the type of empty lists: use mktree"),
+        (holds_itself(), "hold themselves"),
+        (["\ud800"], "no UTF-8"),
+        ([object()], "type object"),
+        (np.array(["2020-01-01"], "M8[s]"), "astype"),
+        ([1 + 2j], "complex"),
+    ],
+)
+def test_columns_that_are_none_say_so(column: Any, words: str) -> None:
+    with pytest.raises(sapwood.SapwoodError, match=f"'x'.*{words}"):
+        written({"x": column})
+
+
+def test_columns_of_many_kinds_are_taken() -> None:
+    for column in (range(2), (0, 1), collections.deque([0, 1]), iter([0, 1]), (n for n in range(2)), {0: "", 1: ""}.keys()):
+        assert written({"x": column})["x"].array().tolist() == [0, 1]
+    assert written({"x": (n for n in range(2))}, {"x": "f8"})["x"].array().tolist() == [0, 1]
+    for types in (None, {"x": "f8"}):
+        with pytest.raises(RuntimeError, match="of the generator"):
+            written({"x": raising()}, types)
+    assert written({"x": {"y": [1, 2], "s": ["a", "b"]}}).arrays().tolist() == [{"x_y": 1, "x_s": "a"}, {"x_y": 2, "x_s": "b"}]
+    assert written({"m": ak.Array([(1, 2.5)])}).arrays().tolist() == [{"m_0": 1, "m_1": 2.5}]
+    assert written({"s": ["\udce9", "a"], "v": [["\udce9"], []]}).arrays().tolist() == [
+        {"s": "\udce9", "v": ["\udce9"]},
+        {"s": "a", "v": []},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(5, "int 5 cannot be written: a file takes tables.*parameter"), (None, "None cannot"), (ak.Record({"x": 1}), "one row of a table")],
+)
+def test_values_that_are_no_objects_say_what_can_be_written(value: Any, words: str) -> None:
+    with sapwood.recreate(io.BytesIO()) as file:
+        with pytest.raises(Mismatch, match=words):
+            file["o"] = value
+        assert file.keys() == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("var * f8", "double[]"),
+        ("var * Long64_t", "int64_t[]"),
+        ("2 * f4", "float[2]"),
+        ("Long64_t", "int64_t"),
+        ("unsigned int", "uint32_t"),
+        ("ULong64_t", "uint64_t"),
+        ("Float_t", "float"),
+        ("std::string", "char*"),
+        (str, "char*"),
+        ("U", "char*"),
+        (np.dtype("U5"), "char*"),
+        ("std::vector<std::string>", "std::vector<std::string>"),
+        ("std::vector<unsigned short>", "std::vector<uint16_t>"),
+        ("var * var * i2", "std::vector<std::vector<int16_t>>"),
+    ],
+)
+def test_words_of_types(kind: Any, name: str) -> None:
+    assert written({"x": []}, {"x": kind})["x"].typename == name
+
+
+def test_records_of_any_words() -> None:
+    for kind in ("{pt: f4, i1: unsigned char}", '{"pt": float32, "i1": u1}', np.dtype([("pt", "f4"), ("i1", "u1")])):
+        tree = written({"m": [{"pt": 1.5, "i1": 2}]}, {"m": kind}, field_name="{}.{}")
+        assert tree.typenames() == {"m.pt": "float", "m.i1": "uint8_t"}
+    tree = written({"m": [[{"pt": 1}]]}, {"m": "var * {pt: f4}"}, counter_name="n_{}")
+    assert tree.keys() == ["n_m", "m_pt"]
+    for rows, found in (([[], []], [[], []]), ([], [])):  # nothing says that these would be records
+        assert written({"m": rows}, {"m": "var * {pt: f4}"})["m_pt"].array().tolist() == found
+    for names in ({"counter_name": "{}{}"}, {"counter_name": 5}, {"field_name": "{a}"}):
+        with pytest.raises(Mismatch, match=f"{next(iter(names))} is a function of names, or a text"):
+            written({}, {"m": "var * f4"}, **names)
+    for wrong, words in (({"a": 1}, "lacks 'b'"), ({"a": 1, "b": 2, "c": 3}, "no branch for 'c'")):
+        with pytest.raises(Mismatch, match=f"'m' .*{words}"):
+            written({"m": [wrong]}, {"m": "{a: i4, b: i4}"})
+
+
+@pytest.mark.parametrize("kind", [None, list[float], "O", "complex64", "?f8", "var * ?f8", "no type", "vector<TObject>", 5])
+def test_what_is_no_type_is_refused(kind: Any) -> None:
+    with pytest.raises(Unsupported, match="branch 'x'"):
+        written({"x": []}, {"x": kind})
+
+
+def test_numbers_that_do_not_fit_are_refused() -> None:
+    for kind, values in (("f4", [1.0, 1e300]), ("var * f4", [[], [-1e300]]), ("vector<float>", [[1e300]]), ("i1", [128]), ("u8", [-1])):
+        with pytest.raises(Mismatch, match="'x': .* was expected"):
+            written({"x": values}, {"x": kind})
+    assert written({"x": [np.inf, 1e-300, 0.1]}, {"x": "f4"})["x"].array().tolist() == [np.inf, 0, float(np.float32(0.1))]
+
+
+def test_names_that_no_file_holds_are_refused() -> None:
+    with sapwood.recreate(io.BytesIO()) as file:
+        for name, words in (("a\udc80", "has no UTF-8"), ("a\0b", "has a zero in it"), (5, "is a text, not int 5")):
+            for write in (
+                lambda name: file.__setitem__(name, "text"),
+                lambda name: file.mktree(name, {"x": "f4"}),
+                file.mkdir,
+            ):
+                with pytest.raises(Mismatch, match=words):
+                    write(name)
+            if isinstance(name, str):
+                with pytest.raises(Mismatch, match=f"name of a branch {words}"):
+                    file["t"] = {name: [1]}
+        assert len(file) == 0
+
+
+def test_a_file_that_is_there_is_not_created(tmp_path: Path) -> None:
+    sapwood.create(tmp_path / "a.root").close()
+    with pytest.raises(FileExistsError) as caught:
+        sapwood.create(tmp_path / "a.root")
+    assert isinstance(caught.value, sapwood.SapwoodError)
