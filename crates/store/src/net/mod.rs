@@ -5,6 +5,7 @@ mod engine;
 mod gauge;
 mod tls;
 mod trouble;
+mod turns;
 mod wait;
 
 pub(crate) use assembly::{Assembly, stopped};
@@ -12,4 +13,5 @@ pub(crate) use engine::{Link, PARALLEL, link};
 pub(crate) use gauge::Gauge;
 pub(crate) use tls::config as tls_config;
 pub(crate) use trouble::{Again, LONGEST_ASKED, Patience, Trouble};
+pub(crate) use turns::Turns;
 pub(crate) use wait::{unless_stopped, wait};
