@@ -5,6 +5,7 @@
 mod commands;
 pub mod documents;
 mod output;
+pub mod places;
 mod rewritten;
 
 use std::ffi::OsString;

@@ -4,6 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use sapwood::{Error, File, OpenOptions, Session, Value};
+use sapwood_store::NetOptions;
+
+use crate::places;
 
 /// Why a command ended early.
 pub(crate) enum Failure {
@@ -41,9 +44,17 @@ pub(crate) fn split(target: &str) -> (&str, Option<&str>) {
     if Path::new(target).exists() {
         return (target, None);
     }
-    match target.rsplit_once(':') {
-        Some((file, object)) if !file.is_empty() && !object.is_empty() && !object.starts_with("//") => {
-            (file, Some(object))
+    // In a URL colons before the path are of the scheme and of the port.
+    let path_at = match target.split_once("://") {
+        Some((scheme, rest)) if sapwood_store::is_url(target) => match rest.find('/') {
+            Some(slash) => scheme.len() + 3 + slash,
+            None => return (target, None),
+        },
+        _ => 0,
+    };
+    match target.rfind(':').filter(|at| *at >= path_at) {
+        Some(at) if at > 0 && at + 1 < target.len() && !target[at + 1..].starts_with("//") => {
+            (&target[..at], Some(&target[at + 1..]))
         }
         _ => (target, None),
     }
@@ -57,10 +68,15 @@ pub(crate) fn inside(target: &str) -> Outcome<(&str, &str)> {
     }
 }
 
-/// Opens a file with so many decoding threads.
+/// Opens a file, near or far, with so many decoding threads.
 pub(crate) fn open(path: &str, threads: usize) -> Outcome<File> {
-    let options = OpenOptions { session: Session::with_threads(threads), ..OpenOptions::default() };
-    Ok(File::open_with(path, options)?)
+    open_in(path, Session::with_threads(threads))
+}
+
+/// [`open`], in a session that other files share.
+pub(crate) fn open_in(path: impl AsRef<Path>, session: Session) -> Outcome<File> {
+    let options = OpenOptions { session, ..OpenOptions::default() };
+    Ok(File::from_store(places::open(path, NetOptions::default())?, options)?)
 }
 
 /// A table: columns as wide as they need to be, numbers to the right.
@@ -161,5 +177,7 @@ mod tests {
         assert_eq!(split("a.root:dir/tree;2"), ("a.root", Some("dir/tree;2")));
         assert_eq!(split("a.root"), ("a.root", None));
         assert_eq!(split("http://x"), ("http://x", None));
+        assert_eq!(split("http://x:80/a.root"), ("http://x:80/a.root", None));
+        assert_eq!(split("http://x:80/a.root:dir/tree"), ("http://x:80/a.root", Some("dir/tree")));
     }
 }

@@ -33,7 +33,7 @@ const FETCH_THREADS: usize = 4;
 
 impl Session {
     /// A session that decodes on `threads` threads; 0 stands for all cores, 1 for the caller's own thread, which then
-    /// reads as well.
+    /// reads as well, but from far stores: for those others wait.
     pub fn with_threads(threads: usize) -> Self {
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),

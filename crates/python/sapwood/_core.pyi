@@ -126,6 +126,7 @@ class File:
         threads: int = 0,
         object_limit: int | None = None,
         answer_limit: int | None = None,
+        network: dict[str, Any] | None = None,
     ) -> File: ...
     @staticmethod
     def from_bytes(

@@ -7,19 +7,21 @@ import os
 import sys
 import threading
 import uuid
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 from weakref import WeakValueDictionary
 
-from sapwood import _core, paths, session
+from sapwood import _core, network, paths, session
 from sapwood.compression import Compression
 from sapwood.directory import Directory
 from sapwood.errors import IOError, NotFoundError, not_found
-from sapwood.foreign import Foreign, ignore
+from sapwood.foreign import ignore
 from sapwood.streamers import StreamerInfo, gather
 from sapwood.tree import Tree
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from sapwood.network import Opening
 
 #: More threads than any machine has use for.
 MOST_THREADS = 1024
@@ -186,7 +188,8 @@ class File(Directory):
     def __reduce__(self) -> Any:
         if not isinstance(self._source, str):
             raise TypeError(f"the file {self._name} was opened from memory: it has no path to be pickled by")
-        return _reopened, (os.path.abspath(self._source), self._options)
+        place = self._source if paths.is_url(self._source) else os.path.abspath(self._source)
+        return _reopened, (place, self._options)
 
     def __repr__(self) -> str:
         return f"<File {self._name!r}>"
@@ -203,9 +206,14 @@ def _reopened(path: str, options: dict[str, Any]) -> File:
 
 
 def open_file(
-    source: Any, *, threads: int = 0, object_limit: int | None = None, answer_limit: int | None = None
+    source: Any,
+    *,
+    threads: int = 0,
+    object_limit: int | None = None,
+    answer_limit: int | None = None,
+    network: dict[str, Any] | None = None,
 ) -> File:
-    """Opens a path, bytes or a binary file object, without an object in it."""
+    """Opens a path, a URL, bytes or a binary file object, without an object in it."""
     options = checked(threads, object_limit, answer_limit)
     if paths.is_bytes(source):
         return File(_core.File.from_bytes(bytes(source), "<memory>", **options), None, options)
@@ -216,10 +224,14 @@ def open_file(
         if isinstance(content, str):
             raise TypeError("the file object gives text; open it with mode 'rb'")
         return File(_core.File.from_bytes(content, str(name or "<file object>"), **options), None, options)
-    path = os.path.expanduser(os.fspath(source))
+    place = os.fspath(source)
+    path = place if paths.is_url(place) else os.path.expanduser(place)
+    options["network"] = network
     try:
         return File(_core.File.open(path, **options), path, options)
-    except NotFoundError:
+    except NotFoundError as error:
+        if paths.is_url(path):
+            raise paths.missing_url(path, error) from None
         if not os.path.exists(path):
             raise paths.missing_file(path) from None
         raise
@@ -251,14 +263,16 @@ def open(
     threads: int = 0,
     object_limit: int | None = None,
     answer_limit: int | None = None,
-    **others: Unpack[Foreign],
+    **others: Unpack[Opening],
 ) -> Any:
     """Opens a file for reading.
 
     ``source`` is a path, ``"path:object"``, a one-item dictionary ``{path: object}``, the content of a file as
     ``bytes`` or ``memoryview``, or a binary file object. A glob or list must name one file: for several, see
     :func:`sapwood.iterate` and :func:`sapwood.concatenate`. ``bytes`` are shared, all else that is no path is copied
-    once. A remote file is read whole, through a file object: ``sapwood.open(fsspec.open("https://...").open())``.
+    once. A path may be a URL, ``http://`` or ``https://``, of which only what is needed is read; for these there are more keyword
+    arguments, see :class:`sapwood.network.Opening`. Other remote files are read whole, through a file object:
+    ``sapwood.open(fsspec.open("s3://...").open())``.
 
     ``threads`` is the number of decoding threads: 0 for all cores, 1 for the caller's own, at most 1024. What would take
     more bytes than a limit raises :class:`~sapwood.errors.LimitError`: ``object_limit`` for one object once inflated (by
@@ -274,6 +288,7 @@ def open(
     Traceback (most recent call last):
     sapwood.errors.MissingFileError: not found: no file 'no-such-file.root'
     """
+    network_options = network.taken(cast("dict[str, Any]", others))
     ignore(others, "open")
     inner: str | None = None
     if not paths.is_bytes(source) and not paths.is_open_file(source):
@@ -289,5 +304,7 @@ def open(
                 f"{len(found)} files match {source!r} ({names}...): use sapwood.iterate or sapwood.concatenate"
             )
         source, inner = found[0].file, found[0].object
-    opened = open_file(source, threads=threads, object_limit=object_limit, answer_limit=answer_limit)
+    opened = open_file(
+        source, threads=threads, object_limit=object_limit, answer_limit=answer_limit, network=network_options
+    )
     return opened[inner] if inner else opened

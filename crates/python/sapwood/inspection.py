@@ -94,8 +94,9 @@ def verify(source: Any, *, threads: int = 0) -> Findings:
     """
     checked(threads=threads)
     if not paths.is_bytes(source) and not paths.is_open_file(source):
-        path = os.path.expanduser(os.fspath(source))
-        if not os.path.exists(path):
+        place = os.fspath(source)
+        path = place if paths.is_url(place) else os.path.expanduser(place)
+        if not paths.is_url(path) and not os.path.exists(path):
             raise paths.missing_file(path)
         return Findings(json.loads(_core.verify_path(path, threads)))
     if paths.is_open_file(source):

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sapwood import file as files_module
-from sapwood import iteration, paths, reading
+from sapwood import iteration, network, paths, reading
 from sapwood import progress as progress_bar
 from sapwood.directory import TREES
 from sapwood.errors import MismatchError, MissingFileError, NotFoundError, not_found, place
 from sapwood.filters import Filter, as_match
-from sapwood.foreign import Foreign, ignore
+from sapwood.foreign import ignore
 from sapwood.iteration import MOST, Report
 from sapwood.libraries import as_library
 from sapwood.selection import Range, Selection, bounds
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from sapwood.network import Opening
 
 
 def _open(source: paths.Source, allow_missing: bool, options: dict[str, Any]) -> Any:
@@ -75,7 +77,7 @@ def iterate(
     threads: int = 0,
     object_limit: int | None = None,
     answer_limit: int | None = None,
-    **others: Unpack[Foreign],
+    **others: Unpack[Opening],
 ) -> Iterator[Any]:
     """Reads trees of several files in steps, one file after another; the next step is read while you use the last.
 
@@ -91,12 +93,13 @@ def iterate(
     >>> for arrays in sapwood.iterate("run*.root:events", ["px"], step_size="10 MB"):  # doctest: +SKIP
     ...     fill(arrays.px)
     """
+    over = network.taken(cast("dict[str, Any]", others))
     ignore(others, "iterate")
     sources = paths.expand(files)
     to = as_library(library)
     iteration.step_entries(step_size)
     as_match(filter_name), as_match(filter_typename)
-    options = files_module.checked(threads, object_limit, answer_limit)
+    options = {**files_module.checked(threads, object_limit, answer_limit), "network": over}
 
     def steps() -> Iterator[tuple[reading.Plan, Range, int]]:
         offset = 0
@@ -159,7 +162,7 @@ def concatenate(
     threads: int = 0,
     object_limit: int | None = None,
     answer_limit: int | None = None,
-    **others: Unpack[Foreign],
+    **others: Unpack[Opening],
 ) -> Any:
     """Reads trees of several files into one answer.
 
@@ -169,10 +172,11 @@ def concatenate(
     >>> import sapwood
     >>> sapwood.concatenate({"run*.root": "events"}, ["px", "py"], cut="px > 0")  # doctest: +SKIP
     """
+    over = network.taken(cast("dict[str, Any]", others))
     ignore(others, "concatenate")
     sources = paths.expand(files)
     to = as_library(library)
-    options = files_module.checked(threads, object_limit, answer_limit)
+    options = {**files_module.checked(threads, object_limit, answer_limit), "network": over}
 
     def plan_of(tree: Any) -> reading.Plan:
         return reading.Plan(tree, expressions, cut, filter_name, filter_typename, filter_branch, aliases)

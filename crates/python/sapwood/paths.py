@@ -36,6 +36,8 @@ def split_object(source: str) -> tuple[str, str | None]:
     ('events.root', 'folder/tree')
     >>> split_object("events.root")
     ('events.root', None)
+    >>> split_object("https://example.org:8443/events:tree")
+    ('https://example.org:8443/events', 'tree')
     """
     source = source.strip() if not os.path.exists(source) else source
     if ":" not in source or os.path.exists(source):
@@ -43,6 +45,13 @@ def split_object(source: str) -> tuple[str, str | None]:
     found = _ROOT_AND_OBJECT.match(source)
     if found is not None:
         return found.group(1), found.group(2).strip().strip("/")
+    if is_url(source):
+        # Colons before the path are of the scheme and of the port.
+        path_at = source.find("/", source.find("://") + 3)
+        at = source.rfind(":") if path_at > 0 else -1
+        if at > path_at and source[at + 1 :].strip("/ "):
+            return source[:at], source[at + 1 :].strip().strip("/")
+        return source, None
     # Names without `.root`: the longest part that is a file.
     at = source.rfind(":")
     while at > 0:
@@ -50,6 +59,16 @@ def split_object(source: str) -> tuple[str, str | None]:
             return source[:at], source[at + 1 :].strip().strip("/")
         at = source.rfind(":", 0, at)
     return source, None
+
+
+def is_url(path: Any) -> bool:
+    """Is it the URL of a remote file, and no path?
+
+    >>> is_url("https://example.org/a.root"), is_url("file:///a.root"), is_url("a.root")
+    (True, False, False)
+    """
+    found = _URL.match(path) if isinstance(path, str) else None
+    return found is not None and found.group(1).lower() != "file"
 
 
 def is_open_file(source: Any) -> bool:
@@ -128,10 +147,12 @@ def _glob(path: str) -> list[str]:
     found = _URL.match(path)
     if found is not None and found.group(1).lower() == "file":
         path = path[found.end() :]
+    elif found is not None and found.group(1).lower() in ("http", "https"):
+        return [path]
     elif found is not None:
         error = UnsupportedError(
-            f"unsupported: {path!r} is not on this machine, and remote files cannot be read by name yet: give a file "
-            "object, as fsspec.open(...).open() makes one"
+            f"unsupported: of remote files only those with http:// and https:// are read by name, not {path!r}: give a "
+            "file object, as fsspec.open(...).open() makes one"
         )
         error.kind, error.file = "unsupported", path
         raise error
@@ -147,6 +168,13 @@ def _glob(path: str) -> list[str]:
         pattern = pieces[0] + "".join(choice + piece for choice, piece in zip(combination, pieces[1:]))
         names.extend(sorted(glob.glob(pattern)))
     return list(dict.fromkeys(names))
+
+
+def missing_url(path: str, error: Exception) -> MissingFileError:
+    """The error for a file that a server does not have."""
+    missing = MissingFileError(str(error))
+    missing.kind, missing.file = "not found", path
+    return missing
 
 
 def missing_file(path: str) -> MissingFileError:

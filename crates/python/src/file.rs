@@ -11,6 +11,7 @@ use sapwood::OpenOptions;
 use sapwood::container::{Record as Found, datime_text};
 use sapwood::io::MemoryStore;
 use sapwood::wire::Limits;
+use sapwood_cli::places;
 
 use crate::draft::Draft;
 use crate::errors::{caught, raise, run};
@@ -25,18 +26,20 @@ pub(crate) struct File(pub(crate) sapwood::File);
 
 #[pymethods]
 impl File {
-    /// Opens a path.
+    /// Opens a path or a URL.
     #[staticmethod]
-    #[pyo3(signature = (path, threads = 0, object_limit = None, answer_limit = None))]
+    #[pyo3(signature = (path, threads = 0, object_limit = None, answer_limit = None, network = None))]
     fn open(
         py: Python<'_>,
         path: PathBuf,
         threads: usize,
         object_limit: Option<u64>,
         answer_limit: Option<u64>,
+        network: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let options = options(threads, object_limit, answer_limit);
-        run(py, || sapwood::File::open_with(path, options)).map(Self)
+        let network = crate::network::options(network)?;
+        run(py, || sapwood::File::from_store(places::open(&path, network)?, options)).map(Self)
     }
 
     /// Opens `bytes` in memory, without a copy.

@@ -13,7 +13,7 @@ use sapwood::inspect::optimize::optimize_baskets;
 use sapwood::inspect::plan::Reader;
 use sapwood::inspect::verify;
 use sapwood::io::MemoryStore;
-use sapwood_cli::documents;
+use sapwood_cli::{documents, places};
 
 use crate::errors::run;
 use crate::file::File;
@@ -25,7 +25,7 @@ use crate::tree::Tree;
 #[pyo3(signature = (path, threads = 0))]
 pub(crate) fn verify_path(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<String> {
     let options = OpenOptions { session: sessions::shared(threads), ..OpenOptions::default() };
-    let report = run(py, || verify::verify(&path, options))?;
+    let report = run(py, || verify::verify_store(places::open(&path, Default::default())?, options))?;
     Ok(documents::verify(&path.to_string_lossy(), &report).to_string())
 }
 

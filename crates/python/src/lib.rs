@@ -11,6 +11,7 @@ mod file;
 mod inspect;
 mod key;
 mod model;
+mod network;
 mod object;
 mod sessions;
 mod steps;
@@ -76,7 +77,8 @@ mod _core {
     #[pyfunction]
     fn makeproject(py: Python<'_>, path: String, language: &str, classes: Vec<String>) -> PyResult<String> {
         errors::run(py, || {
-            let infos = sapwood::File::open(&path)?.infos()?;
+            let store = sapwood_cli::places::open(&path, Default::default())?;
+            let infos = sapwood::File::from_store(store, Default::default())?.infos()?;
             let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
             sapwood::project::makeproject(&infos, language.parse()?, &classes)
                 .map_err(|error| error.in_file(path.as_str()))

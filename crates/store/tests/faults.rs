@@ -20,7 +20,7 @@ fn content(length: usize) -> Vec<u8> {
 }
 
 fn behind(proxy: &TcpProxy) -> HttpStore {
-    HttpStore::new(&format!("http://{}/data.root", proxy.address()), &quick()).unwrap()
+    HttpStore::new(&format!("http://{}/data.root", proxy.address()), &quick()).expect("the URL of a server makes sense")
 }
 
 /// Numbers that are the same in each run.

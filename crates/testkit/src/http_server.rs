@@ -39,6 +39,8 @@ pub struct Conduct {
     pub redirect: Option<String>,
     /// Answers 401 without this token.
     pub token: Option<String>,
+    /// Knows headers only as `Range` and `Authorization`, in no other spelling.
+    pub strict: bool,
     /// Ends the connection after each answer.
     pub closes: bool,
 }
@@ -93,6 +95,7 @@ impl Default for Conduct {
             etag: Tag::Strong,
             redirect: None,
             token: None,
+            strict: false,
             closes: false,
         }
     }
@@ -278,7 +281,7 @@ impl Shared {
 
     fn serve(&self, stream: &TcpStream) -> io::Result<()> {
         let (mut input, mut output) = (BufReader::new(stream.try_clone()?), stream);
-        while let Some(asked) = read_request(&mut input)? {
+        while let Some(asked) = read_request(&mut input, self.conduct.strict)? {
             let (content, version, mishap) = {
                 let mut state = self.state();
                 let seen = Seen {
@@ -462,7 +465,7 @@ struct Answer {
 }
 
 /// The next request; none at the end of the connection. A body is not expected.
-fn read_request(input: &mut BufReader<TcpStream>) -> io::Result<Option<Asked>> {
+fn read_request(input: &mut BufReader<TcpStream>, strict: bool) -> io::Result<Option<Asked>> {
     let mut asked = Asked::default();
     let mut line = String::new();
     loop {
@@ -478,7 +481,9 @@ fn read_request(input: &mut BufReader<TcpStream>) -> io::Result<Option<Asked>> {
             asked.method = text.split(' ').next().unwrap_or_default().to_owned();
         } else if let Some((name, value)) = text.split_once(':') {
             let value = value.trim().to_owned();
+            let capital = name.starts_with(|first: char| first.is_ascii_uppercase());
             match name.to_ascii_lowercase().as_str() {
+                "range" | "authorization" if strict && !capital => {}
                 "range" => asked.range = Some(value),
                 "authorization" => asked.authorization = Some(value),
                 "connection" => asked.closes = value.eq_ignore_ascii_case("close"),

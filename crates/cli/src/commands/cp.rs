@@ -62,7 +62,7 @@ pub(crate) fn copy(arguments: &Copy) -> Outcome {
     let mut opened = Vec::new();
     for source in sources {
         let (path, object) = output::inside(source)?;
-        let file = File::open(path)?;
+        let file = output::open(path, 0)?;
         let key = file.key(object)?;
         if key.is_directory() && !arguments.recursive {
             let words = format!("{object:?} is a directory: -r copies it");

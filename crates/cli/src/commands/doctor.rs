@@ -97,8 +97,12 @@ pub(crate) fn rewrites(path: &str, diagnosis: &Diagnosis) -> Vec<String> {
     lines
 }
 
-/// Where a mended file goes.
+/// Where a mended file goes: beside the old one, or here where that is on a server.
 fn target(path: &str) -> String {
+    let path = match path.split(['?', '#']).next().and_then(|plain| plain.rsplit('/').next()) {
+        Some(name) if sapwood_store::is_url(path) => name,
+        _ => path,
+    };
     format!("{}-mended.root", path.strip_suffix(".root").unwrap_or(path))
 }
 
@@ -118,5 +122,6 @@ mod tests {
         assert_eq!(quoted("dir/a.root"), "dir/a.root");
         assert_eq!(quoted("it's; here"), r"'it'\''s; here'");
         assert_eq!(target("dir/a.root"), "dir/a-mended.root");
+        assert_eq!(target("https://b.org:80/dir/a.root?t=1/2"), "a-mended.root");
     }
 }

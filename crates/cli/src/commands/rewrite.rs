@@ -10,7 +10,7 @@ use sapwood::codec::Compression;
 use sapwood::inspect::plan::Reader;
 use sapwood::tree::Tree;
 use sapwood::write::{Baskets, Every, FileWriter, Order, Remake, TreeOptions, WriteOptions};
-use sapwood::{Error, File, OpenOptions, Session};
+use sapwood::{Error, File, Session};
 
 use crate::Select;
 use crate::output::{self, Outcome};
@@ -163,7 +163,7 @@ fn range(text: &str) -> Outcome<Range<u64>> {
 
 pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut dyn Write) -> Outcome {
     let session = Session::with_threads(arguments.threads);
-    let from = File::open_with(&arguments.input, OpenOptions { session: session.clone(), ..OpenOptions::default() })?;
+    let from = output::open_in(&arguments.input, session.clone())?;
     let (baskets, order) = arguments.baskets()?;
     let (mut branches, mut entries) = (HashMap::new(), HashMap::new());
     for found in from.keys(true)? {

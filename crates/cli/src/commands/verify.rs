@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use sapwood::inspect::verify::{Severity, verify};
+use sapwood::inspect::verify::{Severity, verify_store};
 use sapwood::{OpenOptions, Session};
 
-use crate::documents;
 use crate::output::{self, Failure, Outcome};
+use crate::{documents, places};
 
 /// Say whether files are whole: structure, checksums of all payloads, baskets against their index. The exit code is 1 where
 /// anything is damaged.
@@ -31,7 +31,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let session = Session::with_threads(arguments.threads);
     let (mut damaged, mut rows) = (false, Vec::new());
     for path in &arguments.files {
-        let report = verify(path, OpenOptions { session: session.clone(), ..OpenOptions::default() })?;
+        let store = places::open(path, Default::default())?;
+        let report = verify_store(store, OpenOptions { session: session.clone(), ..OpenOptions::default() })?;
         damaged |= report.is_damaged();
         if arguments.json {
             rows.push(documents::verify(path, &report));

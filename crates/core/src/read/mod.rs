@@ -27,6 +27,9 @@ use window::{Ahead, Segment, Workbench};
 const WINDOW_BYTES: u64 = 16 << 20;
 /// The same where one thread reads and decodes in turn: what was read is still in the cache when it is decoded.
 const INLINE_WINDOW_BYTES: u64 = 1 << 20;
+/// From this latency on a store is far: whoever decodes alone would wait more than work, so that bytes are fetched ahead for him,
+/// too.
+const FAR_NS: u64 = 2_000_000;
 
 /// Reads columns of a tree: branches `ids`, entries `entries`.
 ///
@@ -61,16 +64,17 @@ pub fn columns(tree: &Tree, ids: &[BranchId], entries: Range<u64>) -> Result<Vec
     }
     // In the order of entries, so that a window holds what belongs together.
     segments.sort_by_key(|segment| (scans[segment.scan].place(segment.basket).entries.start, segment.scan));
-    let most = if session.reads_ahead() { WINDOW_BYTES } else { INLINE_WINDOW_BYTES };
+    let fetches = session.reads_ahead() || tree.file().store().profile().latency_ns >= FAR_NS;
+    let most = if fetches { WINDOW_BYTES } else { INLINE_WINDOW_BYTES };
     let windows = cut(&segments, most, |segment| scans[segment.scan].stored_bytes(segment.basket));
     let mut bench = Workbench::new(session);
-    let mut ahead = Ahead::new(tree, &scans);
+    let mut ahead = Ahead::new(tree, &scans, fetches);
     let mut coming = windows.iter();
-    if session.reads_ahead() {
+    if fetches {
         ahead.ask(coming.next().copied().unwrap_or(&[]))?;
     }
     for window in &windows {
-        let records = if session.reads_ahead() {
+        let records = if fetches {
             let records = ahead.take(window)?;
             ahead.ask(coming.next().copied().unwrap_or(&[]))?;
             records

@@ -32,6 +32,8 @@ pub(super) struct Segment {
 pub(super) struct Ahead<'s, 't> {
     tree: &'t Tree,
     scans: &'s [Scan<'t>],
+    /// Whether others than the caller read.
+    fetches: bool,
     asked: Option<Asked>,
 }
 
@@ -46,8 +48,8 @@ struct Asked {
 }
 
 impl<'s, 't> Ahead<'s, 't> {
-    pub(super) fn new(tree: &'t Tree, scans: &'s [Scan<'t>]) -> Self {
-        Self { tree, scans, asked: None }
+    pub(super) fn new(tree: &'t Tree, scans: &'s [Scan<'t>], fetches: bool) -> Self {
+        Self { tree, scans, fetches, asked: None }
     }
 
     /// Asks for the records of a window. A near store is read by whoever needs the bytes; a far one in advance.
@@ -70,7 +72,7 @@ impl<'s, 't> Ahead<'s, 't> {
         let (to, arrivals): (Sender<Arrival>, _) = channel();
         let mut asked = Asked { arrivals, _tickets: Vec::new(), here: Vec::new(), missing: wants.len() };
         for request in coalesce(&wants, &store.profile()) {
-            if session.reads_ahead() {
+            if self.fetches {
                 let to = to.clone();
                 let deliver = move |arrival| if to.send(arrival).is_ok() { Flow::Go } else { Flow::Stop };
                 asked._tickets.push(session.fetcher().submit(store, request, deliver));

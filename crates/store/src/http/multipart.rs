@@ -14,6 +14,9 @@ const HEAD_BYTES: usize = 32 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Broken(pub(crate) &'static str);
 
+/// Takes bytes with their offset in the file, and the length of the file where their part knows it.
+pub(crate) type Each<'a, E> = dyn FnMut(u64, &[u8], Option<u64>) -> Result<(), E> + 'a;
+
 /// Takes a body piece by piece, and says of which offset in the file its bytes are.
 #[derive(Debug)]
 pub(crate) struct Multipart {
@@ -41,13 +44,8 @@ impl Multipart {
         Self { state: State::Between, line: Vec::new(), head_bytes: 0 }
     }
 
-    /// Takes the next piece of the body. `each` gets bytes with their offset in the file, and the length of the file where the
-    /// part knows it.
-    pub(crate) fn feed<E: From<Broken>>(
-        &mut self,
-        mut piece: &[u8],
-        each: &mut dyn FnMut(u64, &[u8], Option<u64>) -> Result<(), E>,
-    ) -> Result<(), E> {
+    /// Takes the next piece of the body.
+    pub(crate) fn feed<E: From<Broken>>(&mut self, mut piece: &[u8], each: &mut Each<'_, E>) -> Result<(), E> {
         while !piece.is_empty() {
             match &mut self.state {
                 State::End => return Ok(()),

@@ -119,6 +119,8 @@ fn connect(runtime: Arc<Runtime>, options: &NetOptions) -> Result<Link> {
     let mut builder = Client::builder()
         .tls_backend_preconfigured(tls::config(options)?)
         .http1_only()
+        // XRootD 5.5 knows `Range` and no `range`: it would send the whole file.
+        .http1_title_case_headers()
         // Where to go next, and with which secrets, is decided for each hop.
         .redirect(Policy::none())
         .referer(false)
