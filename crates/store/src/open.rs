@@ -7,8 +7,8 @@ use sapwood::{Error, Result};
 
 use crate::{HttpStore, NetOptions, XrootdStore};
 
-/// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `file://`, or the path of a plain file. Nothing is asked of a server before
-/// the first read.
+/// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `file://`, or the path of a plain file. Nothing is
+/// asked of a server before the first read.
 ///
 /// # Errors
 ///

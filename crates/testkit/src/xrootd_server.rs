@@ -114,6 +114,8 @@ pub const LOGIN: u16 = 3007;
 pub const OPEN: u16 = 3010;
 /// Number of a request to close a file.
 pub const CLOSE: u16 = 3003;
+/// Number of a question about a file.
+pub const STAT: u16 = 3017;
 /// Number of a request for one range.
 pub const READ: u16 = 3013;
 /// Number of a request for several ranges.
@@ -351,7 +353,7 @@ impl Client {
                     let words = if says_limits { format!("{vector_ranges}\n{vector_bytes}\n") } else { text };
                     self.answer(asked.stream, 0, words.as_bytes())?;
                 }
-                3017 => self.answer(asked.stream, 0, self.stat("").as_bytes())?,
+                STAT => self.answer(asked.stream, 0, self.stat("").as_bytes())?,
                 CLOSE => self.answer(asked.stream, 0, &[])?,
                 READ | READ_VECTOR => self.read(&asked, &ranges)?,
                 _ => self.refuse(asked.stream, 3013, "not known here")?,

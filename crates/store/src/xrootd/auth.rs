@@ -55,7 +55,8 @@ mod tests {
         assert_eq!(means(true, Some(" ab\n")).proof(&offer("ztn")).unwrap(), b"ztn\0\0T\0\0\0\x03ab\0");
         assert_eq!(means(false, Some("ab")).proof(&offer("ztn")), None);
         assert_eq!(means(true, None).proof(&offer("ztn")), None);
-        assert_eq!(means(true, Some(&"x".repeat(5_000))).proof(&offer("ztn")), None);
+        let long = "x".repeat(5_000);
+        assert_eq!(means(true, Some(&long)).proof(&offer("ztn")), None);
         assert_eq!(means(true, Some("ab")).proof(&offer("gsi")), None);
         assert_eq!(names(&[offer("gsi"), offer("krb5")]), "gsi, krb5");
     }

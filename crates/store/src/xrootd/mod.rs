@@ -35,12 +35,12 @@ const PARALLEL: usize = 4;
 ///
 /// Many ranges are one request, and several requests are on their way at a time, on one connection for all files of a server. A
 /// server may send us to another, ask to wait, or answer later; a link that breaks is made anew, and only bytes that have not
-/// come are asked for again. A file that has another length or time of change when it is opened again is an error of the kind
-/// [`Changed`](sapwood::ErrorKind::Changed).
+/// come are asked for again. A file that has another length or time of change than when it was opened first is an error of the
+/// kind [`Changed`](sapwood::ErrorKind::Changed); that is looked at when it is opened again, and once a second while it is read.
 ///
-/// `root://` is spoken in the clear unless the server wants TLS or a token is there to be shown; `roots://` is TLS and nothing
+/// `root://` is spoken in the clear unless the server wants TLS, or lets us in only with a token; `roots://` is TLS and nothing
 /// else. Who is there is proved by the name of a user (`unix`), as the URL has it (`root://me@host//path`), or by a token
-/// (`ztn`).
+/// (`ztn`), which is shown over TLS alone.
 ///
 /// # Example
 ///
@@ -128,7 +128,7 @@ impl XrootdStore {
         let avoid = self.avoid.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let opener = Opener { link, options: &self.options, named: &self.place };
         let checked = match opener.open(&avoid).await {
-            Ok(opened) => self.check(&opened).map(|()| opened).map_err(Trouble::never),
+            Ok(opened) => self.check(&opened.stat).map(|()| opened).map_err(Trouble::never),
             Err(trouble) => Err(trouble),
         };
         match checked {
@@ -148,8 +148,7 @@ impl XrootdStore {
     }
 
     /// Notes what the first open told, and compares later ones with it.
-    fn check(&self, opened: &Opened) -> Result<()> {
-        let now = &opened.stat;
+    fn check(&self, now: &Stat) -> Result<()> {
         let known = self.known.get_or_init(|| now.clone());
         let changed = |what| Error::new(ErrorKind::Changed, format!("the file changed while it was open: {what}"));
         if known.len != now.len {

@@ -1,5 +1,6 @@
 //! Opening a file, from server to server until one has it.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -7,7 +8,7 @@ use sapwood::{Error, ErrorKind, Result};
 
 use super::connection::Pending;
 use super::place::{Place, Tried, may_see_token};
-use super::pool::{Lease, Opening, Pool};
+use super::pool::{Lease, Opening, Pool, may_insist};
 use super::refusal::{elsewhere, nonsense, refused};
 use super::session::{Session, wait};
 use super::wire::{Forward, Handle, OpenFile, Refusal, Request, Stat, Status};
@@ -29,11 +30,23 @@ pub(super) struct Opened {
     pub(super) host: String,
     /// From the request to the answer.
     pub(super) latency: Option<Duration>,
+    /// When it was compared with what is known of it.
+    checked: Mutex<Instant>,
 }
 
 impl Opened {
     pub(super) fn session(&self) -> &Session {
         &self.lease.0
+    }
+
+    /// Whether it is time to look if the file is what it was. Times of change have seconds.
+    pub(super) fn is_due(&self) -> bool {
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = checked.elapsed() >= Duration::from_secs(1);
+        if due {
+            *checked = Instant::now();
+        }
+        due
     }
 
     /// Whether it can be read still, in this process.
@@ -121,6 +134,10 @@ impl Opener<'_> {
                 }
                 Err(trouble) => trouble,
             };
+            if may_insist(&place.server, with_token, &trouble) && trouble.code.is_some() && pool.insist(&place, &ticket)
+            {
+                continue;
+            }
             // Who sent us here may know another.
             let (Some(why), Some(manager)) = (elsewhere(&trouble), managers.pop()) else {
                 return Err(better(first, trouble));
@@ -193,7 +210,14 @@ impl Opener<'_> {
         if stat.is_no_file() {
             return Err(Trouble::never(Error::mismatch(format!("{name} has a folder there, and no file"))));
         }
-        Ok(Opened { lease, handle: open.handle, stat, host: name.to_owned(), latency })
+        Ok(Opened {
+            lease,
+            handle: open.handle,
+            stat,
+            host: name.to_owned(),
+            latency,
+            checked: Mutex::new(Instant::now()),
+        })
     }
 }
 

@@ -1,11 +1,12 @@
 //! Sessions of the process, shared by the files of a server.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use rustls::ClientConfig;
+use sapwood::ErrorKind;
 
 use super::connection::Pending;
 use super::place::{Place, Server};
@@ -37,9 +38,15 @@ struct Key {
 #[derive(Debug, Default)]
 struct Known {
     sessions: Turns<Vec<Arc<Session>>>,
-    /// It wants TLS or a proof.
-    careful: AtomicBool,
+    manner: AtomicU8,
 }
+
+/// All in one go. What a server is spoken to in only grows.
+const AT_ONCE: u8 = 0;
+/// Step by step: it wants TLS or a proof.
+const CAREFUL: u8 = 1;
+/// With TLS, so that the token can be shown.
+const WITH_TOKEN: u8 = 2;
 
 /// A request to open a file that is under way.
 pub(super) enum Opening {
@@ -73,7 +80,10 @@ impl Pool {
         let mut sessions = known.sessions.take().await?;
         sessions.retain(|session| session.connection.lives());
         let path = place.path_with_cgi();
-        if let Some(session) = sessions.iter().find(|session| session.users().load(Ordering::Relaxed) < FILES) {
+        let insists = known.manner.load(Ordering::Relaxed) == WITH_TOKEN;
+        let fits =
+            |session: &&Arc<Session>| (session.tls || !insists) && session.users().load(Ordering::Relaxed) < FILES;
+        if let Some(session) = sessions.iter().find(fits) {
             session.users().fetch_add(1, Ordering::Relaxed);
             let pending = session.connection.ask(&Request::Open { path: &path });
             return Ok(Opening::Asked(Lease(Arc::clone(session)), pending));
@@ -87,7 +97,7 @@ impl Pool {
             ticket,
             path: &path,
         };
-        match self.start(start, options, &known.careful).await {
+        match self.start(start, options, &known.manner).await {
             Ok(Started::Session(session, pending)) => {
                 sessions.push(Arc::clone(&session));
                 Ok(Opening::Asked(Lease(session), pending))
@@ -101,18 +111,35 @@ impl Pool {
         }
     }
 
-    async fn start(&self, start: Start<'_>, options: &NetOptions, is_careful: &AtomicBool) -> Result<Started, Trouble> {
-        let at_once = !start.server.tls && start.token.is_none() && !is_careful.load(Ordering::Relaxed);
-        if at_once {
+    async fn start(&self, start: Start<'_>, options: &NetOptions, manner: &AtomicU8) -> Result<Started, Trouble> {
+        if !start.server.tls && manner.load(Ordering::Relaxed) == AT_ONCE {
             match fast(start).await? {
                 Started::Careful => {}
                 other => return Ok(other),
             }
         }
-        let started = careful(start, self.tls(options)?).await?;
-        // Only if it went better so: a link that broke once says nothing of the server.
-        is_careful.store(true, Ordering::Relaxed);
+        let tls = self.tls(options)?;
+        if start.server.tls || manner.load(Ordering::Relaxed) < WITH_TOKEN {
+            match careful(start, start.server.tls, Arc::clone(&tls)).await {
+                // Only if it went better so: a link that broke once says nothing of the server.
+                Ok(started) => {
+                    manner.fetch_max(CAREFUL, Ordering::Relaxed);
+                    return Ok(started);
+                }
+                // Many a server lets everybody in without TLS; where it does not, a token may do.
+                Err(trouble) if may_insist(start.server, start.token.is_some(), &trouble) => {}
+                Err(trouble) => return Err(trouble),
+            }
+        }
+        let started = careful(start, true, tls).await?;
+        manner.fetch_max(WITH_TOKEN, Ordering::Relaxed);
         Ok(started)
+    }
+
+    /// A session in the clear was let in and may not read: from now on the token is shown. False if that was so before.
+    pub(super) fn insist(&self, place: &Place, ticket: &str) -> bool {
+        let key = Key { server: place.server.clone(), with_token: true, ticket: ticket.to_owned() };
+        self.known(key).manner.fetch_max(WITH_TOKEN, Ordering::Relaxed) < WITH_TOKEN
     }
 
     fn tls(&self, options: &NetOptions) -> Result<Arc<ClientConfig>, Trouble> {
@@ -131,4 +158,9 @@ impl Pool {
         }
         Arc::clone(servers.entry(key).or_default())
     }
+}
+
+/// Whether TLS and the token are still to be tried.
+pub(super) fn may_insist(server: &Server, with_token: bool, trouble: &Trouble) -> bool {
+    with_token && !server.tls && trouble.error.kind() == ErrorKind::Denied
 }

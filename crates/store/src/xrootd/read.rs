@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
+use futures_util::future::Either;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use sapwood::{Error, ErrorKind};
 
@@ -14,7 +15,7 @@ use super::refusal::{
     ARGUMENT_TOO_LONG, FILE_NOT_OPEN, INVALID_ARGUMENT, INVALID_REQUEST, UNSUPPORTED, nonsense, refused,
 };
 use super::session::wait;
-use super::wire::{Broken, Refusal, Request, Status, Vector};
+use super::wire::{Broken, Refusal, Request, Stat, Status, Vector};
 use crate::net::{Again, Assembly, PARALLEL, Trouble};
 
 /// What one attempt reads into.
@@ -42,9 +43,13 @@ impl XrootdStore {
         let (ranges, bytes) = opened.session().limits(self.options.timeout).await;
         let missing = reading.assembly.borrow().missing();
         let mut waiting = requests(&missing, ranges, bytes).into_iter();
-        let one = |ask| self.exchange(opened, ask, reading);
+        let one = |ask| Either::Right(self.exchange(opened, ask, reading));
         // As many as pay are on their way; each that is done makes room for the next.
-        let mut working: FuturesUnordered<_> = waiting.by_ref().take(PARALLEL).map(one).collect();
+        let mut working = FuturesUnordered::new();
+        if opened.is_due() {
+            working.push(Either::Left(self.look(opened)));
+        }
+        working.extend(waiting.by_ref().take(PARALLEL).map(one));
         while let Some(done) = working.next().await {
             done?;
             if let Some(ask) = waiting.next() {
@@ -52,6 +57,20 @@ impl XrootdStore {
             }
         }
         Ok(())
+    }
+
+    /// Asks whether the file is what it was: a file that is written in place keeps its handle. The question goes along with the
+    /// reads and takes no round trip of its own.
+    async fn look(&self, opened: &Opened) -> Result<(), Trouble> {
+        let mut pending = opened.session().connection.ask(&Request::Stat { handle: opened.handle });
+        match pending.whole(self.options.timeout).await? {
+            (Status::Ok, body) => match Stat::read(&body) {
+                Ok(now) => self.check(&now).map_err(Trouble::never),
+                Err(broken) => Err(nonsense(&opened.host, broken)),
+            },
+            // Servers that do not tell.
+            _ => Ok(()),
+        }
     }
 
     /// One request and its answer.

@@ -149,10 +149,8 @@ pub(super) async fn fast(start: Start<'_>) -> Result<Started, Trouble> {
 }
 
 /// Step by step.
-pub(super) async fn careful(start: Start<'_>, tls: Arc<ClientConfig>) -> Result<Started, Trouble> {
+pub(super) async fn careful(start: Start<'_>, mut want_tls: bool, tls: Arc<ClientConfig>) -> Result<Started, Trouble> {
     let name = start.server.name();
-    // A token asks for TLS where the server has it, for it is not shown without.
-    let mut want_tls = start.server.tls || start.token.is_some();
     loop {
         let mut stream = connect(start).await?;
         let protocol = within(&name, start.timeout, greet(&mut stream, &name, want_tls)).await?;
