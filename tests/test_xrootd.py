@@ -87,6 +87,7 @@ def content(file: Any, name: str, key: str) -> Any:
         return type(error)
 
 
+@pytest.mark.filterwarnings("ignore:left out")
 def test_files_of_the_corpus_are_what_they_are_on_disk(server: servers.Server) -> None:
     paths = sorted(CORPUS.glob("*.root"))
     if not paths:

@@ -124,7 +124,9 @@ fn a_file_opens_with_both_ends_in_two_round_trips_and_a_read_takes_one() {
 
 #[test]
 fn opening_takes_two_round_trips_of_time() {
-    let server = XrootdServer::start(content(1_000_000), Conduct::default());
+    // The link delays each write: what is answered together has to be written together.
+    let conduct = Conduct { gathers: Some(Duration::from_millis(5)), ..Conduct::default() };
+    let server = XrootdServer::start(content(1_000_000), conduct);
     let delay = Duration::from_millis(60);
     let proxy = TcpProxy::start(server.address(), move |_| Wire::Delayed(delay));
     let store = at(&format!("root://{}//x", proxy.address()));
