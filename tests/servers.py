@@ -117,8 +117,9 @@ def token(place: Path, minutes: int = 15) -> str:
 
 
 @contextmanager
-def serving(name: str, recipe: str | None = None) -> Iterator[Server]:
-    """A server of this name for as long as the block lasts; `recipe` is another file than its usual one."""
+def serving(name: str, recipe: str | None = None, target: str = "") -> Iterator[Server]:
+    """A server of this name for as long as the block lasts; `recipe` is another file than its usual one, and `target`
+    a server that it sends to."""
     path = program(name)
     certified = name == "nginx" or recipe in ("xrootd-tls.cfg", "xrootd-ztn.cfg")
     if certified:
@@ -137,7 +138,7 @@ def serving(name: str, recipe: str | None = None) -> Iterator[Server]:
     only_root = recipe is not None
     recipe = recipe or {"apache2": "apache.conf", "nginx": "nginx.conf", "xrootd": "xrootd.cfg"}[name]
     text = (RECIPES / recipe).read_text().replace("@DIR@", str(place)).replace("@PORT@", str(port))
-    text = text.replace("@TLS_PORT@", str(other)).replace("@XRD_PORT@", str(other))
+    text = text.replace("@TLS_PORT@", str(other)).replace("@XRD_PORT@", str(other)).replace("@TARGET@", target)
     config = place / recipe
     config.write_text(text)
     command = {

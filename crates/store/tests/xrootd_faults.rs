@@ -20,7 +20,7 @@ fn content(length: usize) -> Vec<u8> {
 }
 
 fn behind(proxy: &TcpProxy) -> XrootdStore {
-    XrootdStore::new(&format!("root://{}//data.root", proxy.address()), &quick()).unwrap()
+    XrootdStore::new(&format!("root://{}//data.root", proxy.address()), &quick()).expect("the URL makes sense")
 }
 
 /// Numbers that are the same in each run.

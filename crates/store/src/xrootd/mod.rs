@@ -12,6 +12,7 @@ mod session;
 mod wire;
 
 use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
@@ -54,7 +55,6 @@ const PARALLEL: usize = 4;
 /// assert_eq!(load(&store, &[6..11])?, ["world"]);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct XrootdStore {
     name: Arc<str>,
     place: Place,
@@ -66,6 +66,13 @@ pub struct XrootdStore {
     opening: Turns<()>,
     /// Servers that failed since bytes came last.
     avoid: Mutex<Vec<Tried>>,
+}
+
+impl fmt::Debug for XrootdStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without what is sent along with the path, which may hold a secret.
+        f.debug_struct("XrootdStore").field("name", &self.name).field("options", &self.options).finish_non_exhaustive()
+    }
 }
 
 impl XrootdStore {

@@ -40,7 +40,8 @@ impl Server {
 impl Place {
     /// The parts of a URL.
     pub(crate) fn parse(url: &str) -> Result<Self> {
-        let wrong = |what: &'static str| Error::mismatch(what).in_file(url);
+        // What is sent along may hold a secret.
+        let wrong = |what: &'static str| Error::mismatch(what).in_file(url.split('?').next().unwrap_or_default());
         if url.len() > URL_BYTES || url.chars().any(char::is_control) {
             return Err(wrong("the URL makes no sense"));
         }
@@ -74,7 +75,9 @@ impl Place {
     /// Where a redirection leads. TLS is never given up on the way.
     pub(crate) fn follow(&self, forward: &Forward) -> Result<Self> {
         let Some(port) = forward.port else {
-            let mut place = Self::parse(&forward.to)?;
+            let mut place = Self::parse(&forward.to).map_err(|error| {
+                Error::mismatch(format!("{} sends us to no place", self.server.name())).because(error)
+            })?;
             place.server.tls |= self.server.tls;
             if place.server.user.is_empty() {
                 place.server.user.clone_from(&self.server.user);

@@ -20,7 +20,7 @@ impl Vector {
     pub(crate) fn feed<E: From<Broken>>(
         &mut self,
         mut bytes: &[u8],
-        out: &mut dyn FnMut(u64, &[u8]) -> Result<(), E>,
+        out: &mut impl FnMut(u64, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         while !bytes.is_empty() {
             if self.left == 0 {
