@@ -443,3 +443,25 @@ def test_a_tree_may_be_named_with_slashes(tmp_path: Path, name: str) -> None:
     with sapwood.open(tmp_path / "new.root") as file:
         assert file["deep/tree"].arrays(library="np").keys() == {"x"}
         assert file["deep/tree"]["x"].array(library="np").tolist() == [7, 8, 9]
+
+
+def test_a_pattern_that_no_branch_is_like_is_an_error(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "old.root") as file:
+        file["t"] = {"x": np.arange(3), "y": np.arange(3)}
+    for given in ({"keep": "nomatch*"}, {"drop": ["y", "z"]}):
+        with pytest.raises(sapwood.errors.NotFoundError, match="nomatch|'z'"):
+            sapwood.rewrite(tmp_path / "old.root", tmp_path / "new.root", **given)
+    assert not (tmp_path / "new.root").exists()
+
+
+def test_a_file_that_is_being_written_is_not_replaced(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "other.root") as file:
+        file["o"] = "other"
+    with sapwood.recreate(tmp_path / "mine.root") as file:
+        file["mine"] = {"x": [1, 2, 3]}
+        file.save()
+        with pytest.raises(sapwood.SapwoodError, match="another writer"):
+            sapwood.rewrite(tmp_path / "other.root", tmp_path / "mine.root")
+        file["more"] = {"x": [4]}
+    assert sapwood.open(tmp_path / "mine.root").keys() == ["mine;1", "more;1"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.root", "other.root"]

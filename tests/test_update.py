@@ -417,3 +417,38 @@ def test_long_names_are_refused_and_long_titles_cut(tmp_path: Path) -> None:
         with pytest.raises(MemoryError, match="too long"):
             file["n" * 70_000] = "text"
     assert sapwood.open(path)["t/x"].array().tolist() == [1]
+
+
+def test_an_assignment_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "there.root"
+    with sapwood.recreate(path) as file:
+        file["t"] = {"a": [1, 2, 3]}
+    with sapwood.update(path) as file:
+        with pytest.raises(sapwood.SapwoodError):
+            file["t"] = {"s": ["x", "a\0b"]}
+        with pytest.raises(sapwood.SapwoodError):
+            file["new"] = {"s": ["x", "a\0b"]}
+    with sapwood.open(path) as file:
+        assert file.keys() == ["t;1"] and file["t/a"].array(library="np").tolist() == [1, 2, 3]
+    assert sapwood.verify(path) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_does_not_write(tmp_path: Path) -> None:
+    path = tmp_path / "parents.root"
+    with sapwood.recreate(path) as file:
+        tree = file.mktree("t", {"x": "i8"}, auto_flush=10)
+        tree.extend({"x": np.arange(25)})
+        child = os.fork()
+        if child == 0:
+            refused = 0
+            for act in (lambda: tree.extend({"x": np.arange(5)}), tree.flush, file.save, file.close):
+                try:
+                    act()
+                except sapwood.errors.MismatchError:
+                    refused += 1
+            os._exit(refused)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) >= 3
+        tree.extend({"x": np.arange(25, 50)})
+    assert sapwood.open(path)["t/x"].array(library="np").tolist() == list(range(50))

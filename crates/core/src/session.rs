@@ -59,11 +59,6 @@ impl Session {
         &self.0.fetcher
     }
 
-    /// Whether other threads than the caller's may read.
-    pub(crate) fn reads_ahead(&self) -> bool {
-        self.0.threads > 1
-    }
-
     /// The pool; none where the caller's thread does all the work. Started on first use.
     pub fn pool(&self) -> Option<&rayon::ThreadPool> {
         if self.0.threads == 1 {

@@ -4,8 +4,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sapwood::io::MemoryStore;
+use sapwood::io::{MemorySink, MemoryStore};
 use sapwood::tree::{BasketBytes, Tree};
+use sapwood::write::{FileWriter, WriteOptions};
 use sapwood::{Error, ErrorKind, File, OpenOptions, Session, read};
 
 fn plain() -> Vec<u8> {
@@ -57,6 +58,10 @@ fn a_missing_basket_is_an_error_where_its_entries_are_wanted() {
     let tree = file.tree("t").unwrap();
     let id = tree.branch("x").unwrap().id;
     assert_eq!(read::columns(&tree, &[id], 0..60).unwrap()[0].len, 60, "other branches are there");
+    // A copy would number the baskets behind it anew.
+    let mut copy = FileWriter::to_sink(MemorySink::default(), "copy.root", WriteOptions::default()).unwrap();
+    let error = copy.copy(&file, "t", "t").unwrap_err();
+    assert_eq!((error.kind(), error.place().basket), (ErrorKind::Malformed, Some(1)), "{error}");
 }
 
 #[test]

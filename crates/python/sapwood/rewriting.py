@@ -48,7 +48,8 @@ def rewrite(
     Entries are moved as bytes, so that branches of any class can be rewritten. ``trees`` names those that are (the others are
     copied as they are); ``keep`` and ``drop`` are patterns of top-level branches, as :meth:`~sapwood.Tree.keys` takes them; ``cut`` is an
     expression that entries have to pass. ``auto_flush`` (30 MB of compressed data where it is not given) and ``basket_bytes`` are those of
-    :meth:`~sapwood.WritableFile.mktree`. The target has its name only once it is whole.
+    :meth:`~sapwood.WritableFile.mktree`. The target has its name only once it is whole; a file that has it is replaced then,
+    unless somebody is writing it.
 
     ``order`` says how baskets follow one another: ``"entry"``, cluster after cluster, for those who read most branches; ``"branch"``, all
     baskets of a branch and then those of the next, for those who read few branches over a link; ``"offset"``, as they stand in the
@@ -85,37 +86,24 @@ def rewrite(
     branches: dict[str, list[str]] = {}
     entries: dict[str, list[tuple[int, int]]] = {}
     names = trees if trees is not None else opened.keys(filter_classname=["TTree", "TNtuple", "TNtupleD"], cycle=False)
+    unused = [pattern for patterns in (keep, drop) for pattern in _each(patterns)]
     for name in dict.fromkeys(names):
         tree = opened[name]
+        unused = [pattern for pattern in unused if not _passes_any(pattern, tree.branches)]
         kept, dropped = as_match(keep), as_match(drop)
         if kept is not None or dropped is not None:
             top = [branch.name for branch in tree.branches]
             branches[name] = [each for each in top if (not kept or kept(each)) and not (dropped and dropped(each))]
         if cut is not None:
             entries[name] = _ranges(tree, cut)
-    unfinished = f"{os.fspath(target)}.{os.getpid()}.unfinished"
+    if unused:
+        raise errors.NotFoundError(f"no top-level branch is like {unused[0]!r}")
     size = None if basket_bytes is None else as_bytes(basket_bytes)
     flush = writing.every(-30_000_000 if auto_flush is None else auto_flush)
     order = order or ("offset" if kept_whole else "entry")
-    try:
-        made = _core.rewrite(
-            opened._engine(),
-            unfinished,
-            trees,
-            branches,
-            entries,
-            setting,
-            flush,
-            size,
-            order,
-            kept_whole,
-            threads,
-        )
-        os.replace(unfinished, target)
-    except BaseException:
-        if os.path.exists(unfinished):
-            os.remove(unfinished)
-        raise
+    made = _core.rewrite(
+        opened._engine(), os.fspath(target), trees, branches, entries, setting, flush, size, order, kept_whole, threads
+    )
     for path, _, _, reason in made:
         if reason is not None:
             warnings.warn(f"{path!r} keeps its baskets: {reason}", stacklevel=2)
@@ -126,6 +114,17 @@ def passing(path: str, tree: str, cut: str) -> list[tuple[int, int]]:
     """Ranges of entries of a file's tree that pass a cut: what ``sapwood rewrite --cut`` asks for."""
     with file.open(path) as opened:
         return _ranges(opened[tree], cut)
+
+
+def _each(patterns: Any) -> list[Any]:
+    """Patterns one by one."""
+    return list(patterns) if isinstance(patterns, (list, tuple, set, frozenset)) else [] if patterns is None else [patterns]
+
+
+def _passes_any(pattern: Any, branches: list[Any]) -> bool:
+    """Whether any of these branches is like the pattern."""
+    match = as_match(pattern)
+    return match is None or any(match(branch.name) for branch in branches)
 
 
 def _ranges(tree: Any, cut: Any) -> list[tuple[int, int]]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sapwood import _core, session
+from sapwood import _core, session, sizes
 from sapwood.branch import Branch
 from sapwood.branches import HasBranches
 from sapwood.model import Model
 from sapwood.outline import Outline
+from sapwood.rows import Rows
 
 if TYPE_CHECKING:
     from sapwood.file import File
@@ -92,6 +93,43 @@ class Tree(HasBranches):
     def clusters(self) -> list[tuple[int, int]]:
         """Entry ranges that were written together: reading whole ones reads no basket twice."""
         return list(self._core.clusters)
+
+    def rows(self, entries: Any = None) -> Rows:
+        """Its entries one at a time, in any order: each a mapping from names to values, which are read when they are looked at.
+
+        Nobody has to say which branches will be looked at: what is looked at once is fetched for whole clusters, and the next
+        clusters while these are used (see :attr:`cache_size`). With ``entries``, numbers of entries in the order in which they will be
+        read (events sorted by run and luminosity section, for instance), what is fetched follows that list. Whole columns are
+        much faster: :meth:`arrays` and :meth:`iterate`.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(memory := io.BytesIO()) as file:
+        ...     file["t"] = {"x": [1, 2, 3, 4], "y": [[1.0], [], [2.0, 3.0], []]}
+        >>> rows = sapwood.open(memory)["t"].rows()
+        >>> [int(row["x"]) for row in rows if len(row["y"]) > 0]
+        [1, 3]
+        >>> rows[-2]["y"].tolist()
+        [2.0, 3.0]
+        """
+        return Rows(self, entries)
+
+    @property
+    def cache_size(self) -> int:
+        """The most bytes of baskets that are fetched ahead and kept (``TTree::SetCacheSize``): 30 MB unless set otherwise, as bytes or
+        in words like ``"100 MB"``; 0 switches it off. A change takes effect at once.
+        """
+        return int(self._core.cache_size)
+
+    @cache_size.setter
+    def cache_size(self, size: int | str) -> None:
+        self._core.set_cache_size(sizes.as_bytes(size))
+
+    @property
+    def cache_figures(self) -> dict[str, int]:
+        """What the cache did so far: baskets that were there when they were needed (``hits``) or not (``misses``), bytes that were
+        fetched ahead, and those of them that nobody used (``wasted_bytes``)."""
+        hits, misses, fetched, wasted = self._core.cache_figures
+        return {"hits": hits, "misses": misses, "fetched_bytes": fetched, "wasted_bytes": wasted}
 
     @property
     def aliases(self) -> dict[str, str]:

@@ -224,8 +224,14 @@ class WritableFile:
             raise errors.MismatchError(f"columns of {name!r} have different lengths: {lengths}")
         specs = [spec.for_engine() for spec in schema.specs]
         core = self._core.tree("new", name, specs, "")
-        with WritableTree(core, schema, name) as tree:
+        try:
+            tree = WritableTree(core, schema, name)
             tree.extend(columns)
+            tree.flush()
+        except BaseException:
+            core.discard()  # what had the name before has it again
+            raise
+        core.close()
 
     def append(
         self,

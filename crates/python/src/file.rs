@@ -202,5 +202,5 @@ fn options(threads: usize, object_limit: Option<u64>, answer_limit: Option<u64>)
         answer_bytes: answer_limit.unwrap_or(usual.answer_bytes),
         ..usual
     };
-    OpenOptions { limits, session: sessions::shared(threads) }
+    OpenOptions { limits, session: sessions::shared(threads), ..OpenOptions::default() }
 }

@@ -13,6 +13,7 @@ mod key;
 mod model;
 mod network;
 mod object;
+mod reader;
 mod sessions;
 mod steps;
 mod tree;
@@ -41,6 +42,8 @@ mod _core {
     #[pymodule_export]
     use super::object::{Object, Struct};
     #[pymodule_export]
+    use super::reader::Reader;
+    #[pymodule_export]
     use super::steps::Steps;
     #[pymodule_export]
     use super::tree::Tree;
@@ -53,7 +56,7 @@ mod _core {
     /// entries that pass an expression: of the path of a file, that of a tree, and the expression.
     #[pyfunction]
     #[pyo3(signature = (arguments, select = None))]
-    fn command(py: Python<'_>, arguments: Vec<String>, select: Option<Py<PyAny>>) -> i32 {
+    fn command(py: Python<'_>, arguments: Vec<std::ffi::OsString>, select: Option<Py<PyAny>>) -> i32 {
         use std::io::Write;
         let passing = |file: &str, tree: &str, cut: &str| {
             let found: PyResult<Vec<(u64, u64)>> = Python::attach(|py| {

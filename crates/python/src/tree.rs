@@ -143,6 +143,24 @@ impl Tree {
         rows.collect()
     }
 
+    /// Budget of its cache in bytes.
+    #[getter]
+    fn cache_size(&self) -> u64 {
+        self.0.cache().budget()
+    }
+
+    /// Changes the budget of its cache.
+    fn set_cache_size(&self, bytes: u64) {
+        self.0.cache().set_budget(bytes);
+    }
+
+    /// What its cache did: hits, misses, bytes that were fetched ahead, and those that nobody used.
+    #[getter]
+    fn cache_figures(&self) -> (u64, u64, u64, u64) {
+        let figures = self.0.cache().figures();
+        (figures.hits, figures.misses, figures.fetched_bytes, figures.wasted_bytes)
+    }
+
     /// Reads branches for entries `start..stop`.
     fn columns(&self, py: Python<'_>, ids: Vec<usize>, start: u64, stop: u64) -> PyResult<Vec<Column>> {
         let columns = run(py, || sapwood::read::columns(&self.0, &ids, start..stop))?;

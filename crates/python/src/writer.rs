@@ -11,6 +11,7 @@ use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 use sapwood::column::Number;
 use sapwood::io::MemorySink;
+use sapwood::io::Staged;
 use sapwood::write::{
     Baskets, BranchKind, BranchSpec, Every, Figures, Item, Remake, TreeOptions, Values, WriteOptions,
 };
@@ -73,8 +74,10 @@ pub(crate) fn rewrite(
     let (file, options) =
         (file_of(from), WriteOptions { compression, session: sessions::shared(threads), ..WriteOptions::default() });
     let remade = py.detach(|| {
-        let writer = sapwood::write::FileWriter::recreate(&path, options)?;
-        writer.remake(&file, || sapwood::File::open(&path), &how)
+        let staged = Staged::new(&path, true)?;
+        let writer = sapwood::write::FileWriter::recreate(staged.path(), options)?;
+        let remade = writer.remake(&file, || sapwood::File::open(staged.path()), &how)?;
+        staged.publish().map(|()| remade)
     });
     let figures = |of: Figures| [of.entries, of.baskets, of.clusters, of.zip_bytes, of.tot_bytes];
     let remade = remade.map_err(raise)?.into_iter();
@@ -281,6 +284,11 @@ impl TreeWriter {
     /// Writes the rows that are kept as a cluster of their own.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| locked(&self.0).as_mut().map(|filling| filling.writer.flush())).ok_or_else(closed)?.map_err(raise)
+    }
+
+    /// Gives the tree up, with all its rows.
+    fn discard(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| locked(&self.0).take().map_or(Ok(()), |filling| filling.writer.discard())).map_err(raise)
     }
 
     /// Writes the rows that are kept, and ends.

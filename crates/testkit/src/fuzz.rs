@@ -147,7 +147,9 @@ pub fn basket(data: &[u8]) {
 pub fn file(data: &[u8]) {
     let store = Arc::new(MemoryStore::new("fuzzed", data.to_vec()));
     let session = SESSION.get_or_init(|| sapwood::Session::with_threads(1)).clone();
-    let Ok(file) = File::from_store(store, OpenOptions { limits: LIMITS, session }) else { return };
+    let Ok(file) = File::from_store(store, OpenOptions { limits: LIMITS, session, ..OpenOptions::default() }) else {
+        return;
+    };
     let _ = (file.free_segments(), file.infos());
     for found in file.keys(true).unwrap_or_default().iter().take(32) {
         if let Ok(tree) = file.tree_at(&found.key) {

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use sapwood::codec::Compression;
 use sapwood::inspect::plan::Reader;
+use sapwood::io::Staged;
 use sapwood::tree::Tree;
 use sapwood::write::{Baskets, Every, FileWriter, Order, Remake, TreeOptions, WriteOptions};
-use sapwood::{Error, File, Session};
+use sapwood::{Error, ErrorKind, File, Session};
 
 use crate::Select;
 use crate::output::{self, Outcome};
@@ -166,6 +167,7 @@ pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut 
     let from = output::open_in(&arguments.input, session.clone())?;
     let (baskets, order) = arguments.baskets()?;
     let (mut branches, mut entries) = (HashMap::new(), HashMap::new());
+    let mut unused: Vec<&String> = arguments.keep.iter().chain(&arguments.drop).collect();
     for found in from.keys(true)? {
         let named =
             || arguments.tree.is_empty() || arguments.tree.iter().any(|tree| tree.trim_matches('/') == found.path);
@@ -173,6 +175,8 @@ pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut 
             continue;
         }
         let tree = from.tree(&found.path)?;
+        let top = || tree.top().iter().filter_map(|&id| tree.branches().get(id));
+        unused.retain(|pattern| !top().any(|branch| matches(pattern.as_bytes(), branch.name.as_bytes())));
         if let Some(kept) = arguments.branches(&tree) {
             branches.insert(found.path.clone(), kept);
         }
@@ -180,22 +184,22 @@ pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut 
             entries.insert(found.path, kept);
         }
     }
+    if let Some(pattern) = unused.first() {
+        return Err(Error::not_found(format!("no top-level branch is like {pattern:?}")).into());
+    }
     let trees = (!arguments.tree.is_empty()).then(|| arguments.tree.clone());
     let how = Remake { baskets, order, trees, branches, entries };
-    if arguments.output.exists() && !arguments.force {
-        let words = "there is a file of that name: --force replaces it";
-        let place = arguments.output.to_string_lossy().into_owned();
-        return Err(Error::new(sapwood::ErrorKind::Exists, words).in_file(place).into());
-    }
-    // Beside the output, so that its last step is a rename; gone where anything fails.
-    let mut unfinished = arguments.output.clone().into_os_string();
-    unfinished.push(format!(".{}.unfinished", std::process::id()));
-    let unfinished = PathBuf::from(unfinished);
+    let staged = Staged::new(&arguments.output, arguments.force).map_err(|error| match error.kind() {
+        ErrorKind::Exists => {
+            let words = "there is a file of that name: --force replaces it";
+            Error::new(ErrorKind::Exists, words).in_file(arguments.output.to_string_lossy())
+        }
+        _ => error,
+    })?;
     let options = WriteOptions { session, compression: arguments.compression, ..WriteOptions::default() };
-    let remade = FileWriter::recreate(&unfinished, options)
-        .and_then(|writer| writer.remake(&from, || File::open(&unfinished), &how))
-        .and_then(|remade| Ok(std::fs::rename(&unfinished, &arguments.output).map(|()| remade)?))
-        .inspect_err(|_| drop(std::fs::remove_file(&unfinished)))?;
+    let writer = FileWriter::recreate(staged.path(), options)?;
+    let remade = writer.remake(&from, || File::open(staged.path()), &how)?;
+    staged.publish()?;
     let report = Rewritten::new(&from, &File::open(&arguments.output)?, remade, Reader::default())?;
     if arguments.json { output::json(out, &report.document()) } else { report.words(out) }
 }

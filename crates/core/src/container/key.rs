@@ -164,6 +164,25 @@ impl Key {
         self
     }
 
+    /// The key with references that count from another ProcessID on: only a key with offsets of 64 bits can say so.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::container::Key;
+    /// let key = Key::default().with_pid_offset(3);
+    /// assert!(key.is_big() && key.pid_offset == 3);
+    /// assert!(!Key::default().with_pid_offset(0).is_big());
+    /// ```
+    #[must_use]
+    pub fn with_pid_offset(mut self, offset: u16) -> Self {
+        if offset > 0 && !self.is_big() {
+            self.version += BIG_KEY;
+        }
+        self.pid_offset = offset;
+        self
+    }
+
     /// Whether it holds a directory: subclasses of `TFile` are directories, too.
     ///
     /// # Example

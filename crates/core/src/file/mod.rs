@@ -16,7 +16,7 @@ use crate::io::{ByteRange, Identity, LocalFile, Store, load};
 use crate::object::Object;
 use crate::schema::{Draft, Registry, StreamerInfo};
 use crate::session::Session;
-use crate::tree::Tree;
+use crate::tree::{CACHE_BYTES, Tree};
 use crate::wire::Limits;
 use listing::Listing;
 pub(crate) use listing::{distance, split_cycle};
@@ -30,12 +30,20 @@ pub(crate) use listing::{distance, split_cycle};
 /// let options = OpenOptions { session: Session::with_threads(1), ..OpenOptions::default() };
 /// assert_eq!(options.session.threads(), 1);
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct OpenOptions {
     /// Bounds against hostile or broken files.
     pub limits: Limits,
     /// Threads and memory, shared with other files.
     pub session: Session,
+    /// Budget of each tree's cache in bytes; 0 switches it off.
+    pub cache_bytes: u64,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { limits: Limits::default(), session: Session::default(), cache_bytes: CACHE_BYTES }
+    }
 }
 
 /// A ROOT file, open for reading. Cheap to clone; metadata never changes once it is open.
@@ -290,6 +298,11 @@ impl File {
     /// The keys that the directory of a key lists.
     pub(crate) fn keys_of(&self, directory: &Key) -> Result<Vec<Key>> {
         self.0.directory_keys(directory).map(|listing| listing.keys.clone()).map_err(|error| self.name(error))
+    }
+
+    /// The newest key of a name in the root directory.
+    pub(crate) fn newest(&self, name: &str) -> Option<&Key> {
+        self.0.keys.best(name, None)
     }
 
     /// What stands at an offset: a key, or the mark of a gap.

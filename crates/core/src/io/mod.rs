@@ -8,6 +8,7 @@ mod fetch;
 mod local;
 mod memory;
 mod observe;
+mod staged;
 
 use std::fs::File;
 use std::io::IoSlice;
@@ -23,6 +24,7 @@ pub use fetch::{Arrival, Fetcher, Ticket};
 pub use local::LocalFile;
 pub use memory::{MemorySink, MemoryStore};
 pub use observe::{Call, Recorded};
+pub use staged::Staged;
 
 /// Bytes of a store, from the first to before the last.
 pub type ByteRange = Range<u64>;

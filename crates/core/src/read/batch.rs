@@ -6,9 +6,10 @@ use std::sync::Arc;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
 
-use super::{Column, Native, columns};
+use super::reader::needed;
+use super::{Column, Native, columns, is_ahead};
 use crate::error::{Error, Result};
-use crate::tree::{BranchId, Tree};
+use crate::tree::{BranchId, Needed, Tree};
 
 /// Bytes that a step's branches take once inflated, unless told otherwise.
 const STEP_BYTES: u64 = 100_000_000;
@@ -107,6 +108,26 @@ impl Batches {
         Rows { batches: self, batch: None, next: 0 }
     }
 
+    /// Has the beginning of the next step fetched while this one is used, as much as half of the cache's budget holds.
+    fn ask(&self) {
+        let (file, cache) = (self.tree.file(), self.tree.cache());
+        let next = self.entries.start..self.step_end();
+        if !is_ahead(&self.tree) || next.is_empty() {
+            return;
+        }
+        let mut coming: Vec<Needed> = self.ids.iter().flat_map(|&id| needed(&self.tree, id, &next)).collect();
+        coming.sort_by_key(|basket| basket.entries.start);
+        let mut left = cache.budget() / 2;
+        let fits = coming.iter().take_while(|basket| {
+            let bytes = u64::from(basket.nbytes);
+            let fits = bytes <= left;
+            left = left.saturating_sub(bytes);
+            fits
+        });
+        coming.truncate(fits.count());
+        cache.turn_to(&[next], &coming, file.store(), file.options().session.fetcher());
+    }
+
     /// Where the step that begins with the next entry ends.
     fn step_end(&self) -> u64 {
         let entry_bytes: u64 = self
@@ -135,8 +156,9 @@ impl Iterator for Batches {
         let step = self.entries.start..self.step_end();
         self.entries.start = step.end;
         let read = columns(&self.tree, &self.ids, step.clone());
-        if read.is_err() {
-            self.entries.start = self.entries.end;
+        match read {
+            Ok(_) => self.ask(),
+            Err(_) => self.entries.start = self.entries.end,
         }
         Some(read.map(|columns| Batch { entries: step, names: Arc::clone(&self.names), columns }))
     }
@@ -234,11 +256,6 @@ impl Row {
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) where it holds no strings.
     pub fn text(&self, name: &str) -> Result<String> {
-        let column = self.batch.column(name)?;
-        let crate::column::Kind::Text { offsets, bytes } = &column.kind else {
-            return Err(Error::mismatch(format!("column {name:?} holds {}, not strings", column.kind)));
-        };
-        let bounds = column.bounds(*offsets, self.index);
-        Ok(crate::wire::text(column.buffer(*bytes).get(bounds).unwrap_or(&[])))
+        self.batch.column(name)?.row_text(self.index).map_err(|error| error.in_object(name))
     }
 }

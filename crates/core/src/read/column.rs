@@ -102,6 +102,15 @@ impl Column {
         }
     }
 
+    /// The string of one row.
+    pub(super) fn row_text(&self, row: usize) -> Result<String> {
+        let Kind::Text { offsets, bytes } = &self.kind else {
+            return Err(Error::mismatch(format!("the column holds {}, not strings", self.kind)));
+        };
+        let bounds = self.bounds(*offsets, row);
+        Ok(crate::wire::text(self.buffer(*bytes).get(bounds).unwrap_or(&[])))
+    }
+
     /// Rows as strings, where the column is of strings.
     pub fn texts(&self) -> Result<Vec<String>> {
         let Kind::Text { offsets, bytes } = &self.kind else {

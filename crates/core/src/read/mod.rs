@@ -7,8 +7,10 @@
 pub mod arrow;
 mod batch;
 mod column;
+mod course;
 mod decode;
 mod embedded;
+mod reader;
 pub(crate) use embedded::{embedded, is_displaced};
 mod scan;
 mod window;
@@ -19,17 +21,17 @@ use crate::error::{Error, Result};
 use crate::tree::{BranchId, Tree};
 pub use batch::{Batch, Batches, Row, Rows};
 pub use column::{Column, Native};
+pub use reader::Reader;
 use scan::{Answer, Scan};
 use window::{Ahead, Segment, Workbench};
 
-/// Bytes of stored baskets that a window holds, unless a basket alone is larger: enough for all threads while the next
-/// window is on its way.
-const WINDOW_BYTES: u64 = 16 << 20;
-/// The same where one thread reads and decodes in turn: what was read is still in the cache when it is decoded.
+/// The most bytes of stored baskets that a window holds where one thread reads and decodes in turn: what was read is still in the
+/// cache of the processor when it is decoded. Elsewhere half of the tree cache's budget: one window is decoded while the next is on its
+/// way.
 const INLINE_WINDOW_BYTES: u64 = 1 << 20;
-/// From this latency on a store is far: whoever decodes alone would wait more than work, so that bytes are fetched ahead for him,
+/// A store that takes longer to answer is far: whoever decodes alone would wait more than work, so that bytes are fetched ahead for him,
 /// too.
-const FAR_NS: u64 = 2_000_000;
+const FAR_NS: u64 = 1_000_000;
 
 /// Reads columns of a tree: branches `ids`, entries `entries`.
 ///
@@ -64,17 +66,24 @@ pub fn columns(tree: &Tree, ids: &[BranchId], entries: Range<u64>) -> Result<Vec
     }
     // In the order of entries, so that a window holds what belongs together.
     segments.sort_by_key(|segment| (scans[segment.scan].place(segment.basket).entries.start, segment.scan));
-    let fetches = session.reads_ahead() || tree.file().store().profile().latency_ns >= FAR_NS;
-    let most = if fetches { WINDOW_BYTES } else { INLINE_WINDOW_BYTES };
-    let windows = cut(&segments, most, |segment| scans[segment.scan].stored_bytes(segment.basket));
+    let budget = tree.cache().budget();
+    let is_ahead = is_ahead(tree);
+    let most = if is_ahead { budget / 2 } else { budget.min(INLINE_WINDOW_BYTES) };
+    let windows = cut(
+        &segments,
+        most,
+        |segment| scans[segment.scan].stored_bytes(segment.basket),
+        |segment| scans[segment.scan].place(segment.basket).entries.start,
+        tree.cluster_borders(),
+    );
     let mut bench = Workbench::new(session);
-    let mut ahead = Ahead::new(tree, &scans, fetches);
+    let mut ahead = Ahead::new(tree, &scans, is_ahead);
     let mut coming = windows.iter();
-    if fetches {
+    if is_ahead {
         ahead.ask(coming.next().copied().unwrap_or(&[]))?;
     }
     for window in &windows {
-        let records = if fetches {
+        let records = if is_ahead {
             let records = ahead.take(window)?;
             ahead.ask(coming.next().copied().unwrap_or(&[]))?;
             records
@@ -87,20 +96,62 @@ pub fn columns(tree: &Tree, ids: &[BranchId], entries: Range<u64>) -> Result<Vec
     answers.into_iter().zip(&scans).map(|(answer, scan)| answer.finish(scan)).collect()
 }
 
-/// Cuts segments into windows of at most `most` stored bytes, or one basket.
-fn cut(segments: &[Segment], most: u64, bytes: impl Fn(&Segment) -> u64) -> Vec<&[Segment]> {
+/// Whether other threads read while this one decodes.
+fn is_ahead(tree: &Tree) -> bool {
+    let (file, budget) = (tree.file(), tree.cache().budget());
+    budget > 0 && (file.options().session.threads() > 1 || file.store().profile().latency_ns > FAR_NS)
+}
+
+/// Cuts segments, in the order of entries, into windows of at most `most` stored bytes, or one basket. Where a cluster begins within a
+/// window that would be too large, it ends there: what stands together is read together.
+fn cut<'s>(
+    segments: &'s [Segment],
+    most: u64,
+    bytes: impl Fn(&Segment) -> u64,
+    first_entry: impl Fn(&Segment) -> u64,
+    borders: &[u64],
+) -> Vec<&'s [Segment]> {
     let mut windows = Vec::new();
-    let (mut start, mut sum) = (0, 0_u64);
+    let (mut start, mut sum, mut last_entry) = (0, 0_u64, None);
+    // Where the last cluster of this window begins, and the bytes behind.
+    let (mut border, mut behind) = (0, 0_u64);
     for (index, segment) in segments.iter().enumerate() {
-        let more = bytes(segment);
+        let (more, entry) = (bytes(segment), first_entry(segment));
+        if last_entry.replace(entry) != Some(entry) && borders.binary_search(&entry).is_ok() {
+            (border, behind) = (index, 0);
+        }
         if index > start && sum.saturating_add(more) > most {
-            windows.push(&segments[start..index]);
-            (start, sum) = (index, 0);
+            let end = if border > start { border } else { index };
+            windows.push(&segments[start..end]);
+            (start, sum) = (end, if end == border { behind } else { 0 });
         }
         sum = sum.saturating_add(more);
+        behind = behind.saturating_add(more);
     }
     if start < segments.len() {
         windows.push(&segments[start..]);
     }
     windows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_end_with_clusters_where_these_fit() {
+        // Two branches; baskets of 10 entries and 100 bytes; clusters of 20 entries.
+        let segments: Vec<Segment> =
+            (0..8).flat_map(|basket| (0..2).map(move |scan| Segment { scan, position: basket, basket })).collect();
+        let borders: Vec<u64> = (1..=4).map(|cluster| cluster * 20).collect();
+        let cut = |most| -> Vec<usize> {
+            let windows = cut(&segments, most, |_| 100, |segment| 10 * segment.basket as u64, &borders);
+            windows.iter().map(|window| window.len()).collect()
+        };
+        assert_eq!(cut(1_600), [16]);
+        assert_eq!(cut(1_000), [8, 8], "five baskets of each fit, two clusters are four");
+        assert_eq!(cut(500), [4, 4, 4, 4]);
+        assert_eq!(cut(300), [3, 1, 3, 1, 3, 1, 3, 1], "a cluster does not fit");
+        assert_eq!(cut(0), [1; 16]);
+    }
 }

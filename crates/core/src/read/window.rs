@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Arrival, Flow, Ticket, Want, coalesce};
 use crate::schema::Objects;
 use crate::session::Session;
-use crate::tree::{Basket, BasketBytes, Tree};
+use crate::tree::{Basket, BasketBytes, Coming, Tree};
 
 /// One basket of a scan's branch.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +32,8 @@ pub(super) struct Segment {
 pub(super) struct Ahead<'s, 't> {
     tree: &'t Tree,
     scans: &'s [Scan<'t>],
-    /// Whether others than the caller read.
-    fetches: bool,
+    /// Whether other threads read.
+    is_ahead: bool,
     asked: Option<Asked>,
 }
 
@@ -45,17 +45,19 @@ struct Asked {
     /// What was read at once.
     here: Vec<Arrival>,
     missing: usize,
+    /// What the tree's cache holds, or is waiting for: place in the window, and in the file.
+    kept: Vec<(usize, u64, Coming)>,
 }
 
 impl<'s, 't> Ahead<'s, 't> {
-    pub(super) fn new(tree: &'t Tree, scans: &'s [Scan<'t>], fetches: bool) -> Self {
-        Self { tree, scans, fetches, asked: None }
+    pub(super) fn new(tree: &'t Tree, scans: &'s [Scan<'t>], is_ahead: bool) -> Self {
+        Self { tree, scans, is_ahead, asked: None }
     }
 
     /// Asks for the records of a window. A near store is read by whoever needs the bytes; a far one in advance.
     pub(super) fn ask(&mut self, window: &[Segment]) -> Result<()> {
         let (store, len) = (self.tree.file().store(), self.tree.file().identity().len);
-        let mut wants = Vec::with_capacity(window.len());
+        let (mut wants, mut kept) = (Vec::with_capacity(window.len()), Vec::new());
         for (id, segment) in window.iter().enumerate() {
             let scan = &self.scans[segment.scan];
             let place = scan.place(segment.basket);
@@ -65,14 +67,18 @@ impl<'s, 't> Ahead<'s, 't> {
                     let error = Error::malformed("a basket reaches beyond the end of the file");
                     return Err(scan.error(segment.basket, error.at(seek).wanted(range.end, len)));
                 }
+                if let Some(coming) = self.tree.cache().get(seek) {
+                    kept.push((id, seek, coming));
+                    continue;
+                }
                 wants.push(Want { id: id as u64, range, first_entry: place.entries.start });
             }
         }
         let session = &self.tree.file().options().session;
         let (to, arrivals): (Sender<Arrival>, _) = channel();
-        let mut asked = Asked { arrivals, _tickets: Vec::new(), here: Vec::new(), missing: wants.len() };
+        let mut asked = Asked { arrivals, _tickets: Vec::new(), here: Vec::new(), missing: wants.len(), kept };
         for request in coalesce(&wants, &store.profile()) {
-            if self.fetches {
+            if self.is_ahead {
                 let to = to.clone();
                 let deliver = move |arrival| if to.send(arrival).is_ok() { Flow::Go } else { Flow::Stop };
                 asked._tickets.push(session.fetcher().submit(store, request, deliver));
@@ -99,6 +105,12 @@ impl<'s, 't> Ahead<'s, 't> {
             let bytes = arrival.bytes.map_err(|error| self.tree.place(error))?;
             if let Some(record) = records.get_mut(arrival.id as usize) {
                 *record = bytes;
+            }
+        }
+        for (id, seek, coming) in asked.kept {
+            let bytes = coming.wait().inspect_err(|_| self.tree.cache().forget(seek));
+            if let Some(record) = records.get_mut(id) {
+                *record = bytes.map_err(|error| self.tree.place(error))?;
             }
         }
         Ok(records)

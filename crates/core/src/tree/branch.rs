@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::view::{Row, View};
+use crate::error::{Error, Result};
 use crate::object::Object;
 
 /// Number of a branch in its [`Tree`](super::Tree), depth first.
@@ -116,6 +117,8 @@ pub struct Leaf {
 /// Where a basket is, and which entries it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasketPlace {
+    /// Its place in the branch's lists (`fBasketSeek` and so on): its number, where none before it is missing.
+    pub slot: usize,
     /// The tree's entries.
     pub entries: Range<u64>,
     /// Where its bytes are.
@@ -162,6 +165,21 @@ impl Branch {
         match (baskets.first(), baskets.last()) {
             (Some(first), Some(last)) => first.entries.start..last.entries.end,
             _ => self.first_entry..self.first_entry,
+        }
+    }
+
+    /// For those who number baskets by their place in the list: none may be missing.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`](crate::ErrorKind::Malformed), with the number of the first that is.
+    pub(crate) fn refuse_holes(&self) -> Result<()> {
+        match self.baskets().iter().enumerate().find(|(number, basket)| *number != basket.slot) {
+            Some((number, _)) => {
+                Err(Error::malformed("the branch's list has no place for a basket before others")
+                    .in_basket(number as u32))
+            }
+            None => Ok(()),
         }
     }
 
@@ -256,7 +274,7 @@ impl Branch {
                 (_, Some(count)) => start + count,
                 _ => self.entry_number.max(self.first_entry + self.entries),
             };
-            places.push(BasketPlace { entries: start..end.max(start), bytes: place });
+            places.push(BasketPlace { slot: index, entries: start..end.max(start), bytes: place });
         }
         places
     }

@@ -2,6 +2,7 @@
 
 mod basket;
 mod branch;
+mod cache;
 mod interpret;
 mod view;
 
@@ -11,6 +12,8 @@ use std::sync::{Arc, OnceLock};
 pub(crate) use basket::wanted;
 pub use basket::{Basket, Unsealed};
 pub use branch::{BasketBytes, BasketPlace, Branch, BranchId, ElementBranch, Leaf};
+pub use cache::{CACHE_BYTES, CacheFigures, TreeCache};
+pub(crate) use cache::{Coming, Needed};
 pub use interpret::{Form, Interpretation};
 
 use crate::container::Key;
@@ -51,6 +54,8 @@ pub struct Tree {
     interpretations: Vec<OnceLock<Result<Arc<Interpretation>, Error>>>,
     file: File,
     registry: Arc<Registry>,
+    cluster_borders: OnceLock<Vec<u64>>,
+    cache: TreeCache,
 }
 
 impl std::fmt::Debug for Tree {
@@ -112,6 +117,8 @@ impl Tree {
             leaf_branches,
             file: file.clone(),
             registry: file.registry()?,
+            cluster_borders: OnceLock::new(),
+            cache: TreeCache::new(file.options().cache_bytes),
             object,
         })
     }
@@ -124,6 +131,11 @@ impl Tree {
     /// The classes of its file.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.registry
+    }
+
+    /// The cache of its baskets.
+    pub fn cache(&self) -> &TreeCache {
+        &self.cache
     }
 
     /// All branches, depth first.
@@ -197,6 +209,11 @@ impl Tree {
         }
         fill(self.entries, self.auto_flush);
         clusters
+    }
+
+    /// Where clusters end, in order.
+    pub(crate) fn cluster_borders(&self) -> &[u64] {
+        self.cluster_borders.get_or_init(|| self.clusters().iter().map(|cluster| cluster.end).collect())
     }
 
     /// Ranges of clusters as the record has them: last entry, and entries a cluster.

@@ -144,6 +144,7 @@ fn baskets(tree: &Tree) -> Result<Vec<usize>> {
         if !branch.has_data() {
             return Ok(0);
         }
+        branch.refuse_holes().map_err(|error| error.in_object(&branch.name))?;
         let baskets = branch.baskets();
         let last = baskets.last().map_or(0, |basket| basket.entries.end);
         if branch.entry_range().start != 0 || last != tree.entries {

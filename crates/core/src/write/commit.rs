@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::pending::Pending;
 use super::seal::{SealedBasket, Sealing, cuts, seal};
-use super::shared::Shared;
+use super::shared::{Shared, State};
 use super::spare::Spare;
 use super::state::{BranchState, PlacedBasket, TreeState, What};
 use crate::codec::Compression;
@@ -187,35 +187,23 @@ impl Committer {
 
     /// Reserves space for baskets and writes them.
     fn place(&self, jobs: &[Job<'_>], mut sealed: Vec<SealedBasket>, cluster: &mut Cluster) -> Result<()> {
-        let bytes: u64 = sealed.iter().map(|basket| basket.record.len() as u64).sum();
-        let mut places = Vec::with_capacity(sealed.len());
-        let start = {
-            let mut state = self.shared.lock_state()?;
-            let start = state.space.append(bytes);
-            let tree = &state.trees[self.tree];
-            let directory = state.folder_seek(tree.folder);
-            let (mut at, mut branch, mut number) = (start, usize::MAX, 0);
-            for (job, basket) in jobs.iter().zip(&mut sealed) {
-                if job.branch != branch {
-                    branch = job.branch;
-                    number = tree.baskets_of(branch) + cluster.placed[branch].baskets.len();
-                }
-                basket.place(at, directory, number as u16);
-                let (nbytes, first_entry) = (basket.record.len() as u32, tree.entries + job.rows.start as u64);
-                places.push(PlacedBasket { seek: at, nbytes, first_entry });
-                at += u64::from(nbytes);
-                number += 1;
+        let state = self.shared.lock_state()?;
+        let tree = &state.trees[self.tree];
+        let (directory, entries) = (state.folder_seek(tree.folder), tree.entries);
+        let (mut branch, mut number) = (usize::MAX, 0);
+        let numbered = |state: &State, index: usize| {
+            if jobs[index].branch != branch {
+                branch = jobs[index].branch;
+                number = state.trees[self.tree].baskets_of(branch) + cluster.placed[branch].baskets.len();
             }
-            start
+            number += 1;
+            number - 1
         };
-        let records: Vec<&[u8]> = sealed.iter().map(|basket| basket.record.as_slice()).collect();
-        if let Err(error) = self.shared.place(start, &records) {
-            self.shared.lock_state()?.space.give_up(start..start + bytes);
-            return Err(error);
-        }
-        for ((job, basket), place) in jobs.iter().zip(&sealed).zip(places) {
+        let places = self.shared.append(state, directory, &mut sealed, numbered)?;
+        for ((job, basket), seek) in jobs.iter().zip(&sealed).zip(places) {
             let placed = &mut cluster.placed[job.branch];
-            placed.baskets.push(place);
+            let (nbytes, first_entry) = (basket.record.len() as u32, entries + job.rows.start as u64);
+            placed.baskets.push(PlacedBasket { seek, nbytes, first_entry });
             placed.unsealed_bytes += basket.unsealed_bytes;
             placed.largest_bytes = placed.largest_bytes.max(basket.unsealed_bytes);
         }
@@ -242,14 +230,10 @@ impl Committer {
         Ok(if is_due { self.shared.save(&mut state) } else { Ok(()) })
     }
 
-    /// Gives up what stands on storage of a cluster that nobody will see: no header names it, so that it is a gap at once, and nobody who
-    /// looks for clusters of a writer that died takes it for one.
+    /// Gives up what stands on storage of a cluster.
     fn give_up(&self, cluster: &mut Cluster) {
-        let rooms: Vec<Range<u64>> =
-            cluster.placed.drain(..).flat_map(|placed| placed.baskets).map(|basket| basket.room()).collect();
-        rooms.iter().for_each(|room| self.shared.leave_gap(room.clone()));
-        if let Ok(mut state) = self.shared.lock_state() {
-            rooms.into_iter().for_each(|room| state.space.give_up(room));
-        }
+        // A poisoned lock: whoever comes next is told so.
+        let Ok(mut state) = self.shared.lock_state() else { return };
+        cluster.placed.drain(..).for_each(|placed| self.shared.give_back(&mut state, &placed.baskets));
     }
 }

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use super::amend::each_branch;
 use super::file::FileWriter;
+use super::process_ids::is_process_id;
 use super::relocate::sealed;
 use super::rewrite::{Order, same_rules};
 use super::shared::State;
+use super::state::PlacedBasket;
 use super::strip::forget_references;
 use crate::container::Key;
 use crate::error::{Error, Result};
@@ -116,51 +118,60 @@ impl FileWriter {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.open_state()?;
         let (folder, name) = shared.folder_of(&mut state, to)?;
+        if folder == 0 && is_process_id(key) {
+            return shared.process_ids(&mut state, file).map(drop);
+        }
+        let process_ids = shared.process_ids(&mut state, file)?;
         let is_renamed = name != &*key.name;
         if !key.is_tree() && !is_renamed {
-            return self.copy_record(&mut state, file, key, folder);
+            return self.copy_record(&mut state, file, key, folder, process_ids);
         }
         let draft = file.draft_at(key);
         let mut draft = match draft {
             Ok(draft) => draft,
             Err(_) if !key.is_tree() && name.len() == key.name.len() => {
-                return self.copy_record(&mut state, file, &Key { name: name.into(), ..key.clone() }, folder);
+                let key = Key { name: name.into(), ..key.clone() };
+                return self.copy_record(&mut state, file, &key, folder, process_ids);
             }
             Err(error) => return Err(error.in_object(to)),
         };
         if is_renamed && matches!(draft.member("fName"), Some(Datum::Text(known)) if *known == key.name) {
             draft.set("fName", name);
         }
+        let mut placed = Vec::new();
         if key.is_tree() && with_baskets {
             same_rules(file, &state).map_err(|error| error.in_object(to))?;
             let tree = file.tree_at(key)?;
             let directory = state.folder_seek(folder);
             // Reading and writing much, while nobody waits for the lock.
             drop(state);
-            self.copy_baskets(file, &tree, directory, &mut draft)?;
+            placed = self.copy_baskets(file, &tree, directory, process_ids, &mut draft)?;
             forget_references(&mut draft);
             state = shared.open_state()?;
             // What is in the branches is described by their file alone.
             state.describe(file.infos()?.into_iter().map(Arc::new));
         }
-        shared.write_object(&mut state, folder, name, &key.title, &Arc::new(draft), None).map(drop)
+        let key = shared.copied_key(&state, key, name, process_ids)?;
+        let outcome = shared.write_object(&mut state, folder, key, &Arc::new(draft), None);
+        if outcome.is_err() {
+            shared.give_back(&mut state, &placed);
+        }
+        outcome.map(drop)
     }
 
     /// Copies a record as it is.
-    fn copy_record(&self, state: &mut State, file: &File, from: &Key, folder: usize) -> Result<()> {
+    fn copy_record(&self, state: &mut State, file: &File, from: &Key, folder: usize, process_ids: u16) -> Result<()> {
         let shared = &self.shared;
         let start = from.seek_key.saturating_add(u64::from(from.keylen));
         let stored = file.read_raw(&[start..start.saturating_add(u64::from(from.stored_bytes()))])?;
         let stored = stored.first().map_or(&[][..], |bytes| bytes);
-        let key = shared.key(state, &from.class, &from.name, &from.title);
-        let cycle = state.folders[folder].next_cycle(&from.name)?;
-        let key = Key { cycle, pid_offset: from.pid_offset, ..key };
+        let key = shared.copied_key(state, from, &from.name, process_ids)?;
         // References in the payload count from the key's first byte.
         if key.clone().sized(0).keylen != from.keylen {
             let payload = file.draft_at(from)?;
-            let name = Arc::clone(&from.name);
-            return shared.write_object(state, folder, &name, &from.title, &Arc::new(payload), None).map(drop);
+            return shared.write_object(state, folder, key, &Arc::new(payload), None).map(drop);
         }
+        let key = Key { cycle: state.folders[folder].next_cycle(&from.name)?, ..key };
         let key = shared.put_stored(state, folder, key, from.objlen as usize, stored)?;
         state.folders[folder].add(key);
         state.describe(file.infos()?.into_iter().map(Arc::new));
@@ -168,12 +179,20 @@ impl FileWriter {
     }
 
     /// Moves the baskets of a tree as they are, in the order in which they stand, and tells its record where they went. Those that stand
-    /// in the record stay there.
-    fn copy_baskets(&self, file: &File, tree: &Tree, directory: u64, draft: &mut Draft) -> Result<()> {
+    /// in the record stay there. Gives the rooms of the others.
+    fn copy_baskets(
+        &self,
+        file: &File,
+        tree: &Tree,
+        directory: u64,
+        process_ids: u16,
+        draft: &mut Draft,
+    ) -> Result<Vec<PlacedBasket>> {
         let branches: Vec<_> = tree.branches().iter().collect();
         let baskets = sealed(tree, &branches, Order::Offset, None).map_err(|error| file.name(error))?;
         let mut seeks: Vec<Vec<(usize, u64)>> = vec![Vec::new(); branches.len()];
-        for (basket, placed) in baskets.iter().zip(self.shared.relocate(file, &baskets, directory)?) {
+        let placed = self.shared.relocate(file, &baskets, directory, process_ids)?;
+        for (basket, placed) in baskets.iter().zip(&placed) {
             if let Some(seeks) = seeks.get_mut(basket.branch) {
                 seeks.push((basket.number, placed.seek));
             }
@@ -184,7 +203,7 @@ impl FileWriter {
                 set_seek(branch, number, seek);
             }
         });
-        Ok(())
+        Ok(placed)
     }
 
     /// Deletes keys, and leaves the baskets of trees: others name them now.

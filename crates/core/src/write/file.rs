@@ -13,7 +13,7 @@ use super::state::TreeState;
 use super::tree::{TreeOptions, TreeWriter};
 use crate::codec::Compression;
 use crate::container::{Directory, Header, Key};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::{LocalFile, Sink, Store};
 use crate::schema::{Datum, Draft};
 use crate::session::Session;
@@ -150,7 +150,8 @@ impl FileWriter {
             Some(Datum::Text(title)) => Arc::clone(title),
             _ => "".into(),
         };
-        self.shared.write_object(&mut state, folder, name, &title, &object, None).map(drop)
+        let key = self.shared.key(&state, object.class(), &name.into(), &title);
+        self.shared.write_object(&mut state, folder, key, &object, None).map(drop)
     }
 
     /// Makes a directory and those above it; nothing where it is there.
@@ -186,11 +187,27 @@ impl FileWriter {
         self.shared.save(&mut state)
     }
 
-    /// Saves and ends. Rows that a [`TreeWriter`] still holds are not written: close or flush it first.
+    /// Saves and ends. Trees are closed, or dropped, before it.
     ///
     /// # Errors
     ///
     /// What the sink reports, of clusters too whose writer was dropped before they were committed: the file is closed then, without them.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where a tree is still open: the file is closed then, without the rows that its
+    /// [`TreeWriter`] holds.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+    /// # let path = std::env::temp_dir().join("sapwood-close.root");
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// let mut tree = file.tree("t", vec![BranchSpec::number("x", Number::U8)], TreeOptions::default())?;
+    /// tree.extend(&[("x", Values::Numbers(&[1, 2, 3]))])?;
+    /// assert!(file.close().is_err()); // the tree comes first
+    /// # std::fs::remove_file(path).ok();
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn close(self) -> Result<()> {
         self.finish()
     }
@@ -200,7 +217,16 @@ impl FileWriter {
         self.shared.save(&mut state)?;
         // Whoever asked to wait for storage has waited in the save.
         state.closed = true;
-        state.lost.take().map_or(Ok(()), Err)
+        if let Some(lost) = state.lost.take() {
+            return Err(lost);
+        }
+        match state.trees.iter().find(|tree| tree.is_open) {
+            Some(tree) => {
+                let words = "the file was closed before the tree: rows that its writer holds are lost";
+                Err(self.shared.placed(Error::mismatch(words).in_object(&tree.name)))
+            }
+            None => Ok(()),
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 //! Source: `TFile::Recover`, which brings back the keys. A basket's key says more: its name is its branch, its title its tree, and
 //! its cycle its number. So the baskets that were written after the last record of their tree are found, too.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,13 +13,14 @@ use super::file::WriteOptions;
 use super::shared::{Shared, State};
 use super::space::Space;
 use super::state::{Base, BranchState, PlacedBasket, TreeState};
+use super::stray::Stray;
 use super::tree::TreeOptions;
 use super::update;
 use crate::codec::Compression;
 use crate::column::Kind;
 use crate::container::{Directory, Key, Record};
 use crate::error::{Error, Result};
-use crate::file::walk::{Placed, Walk};
+use crate::file::walk::Walk;
 use crate::file::{File, OpenOptions};
 use crate::io::LocalFile;
 use crate::read::{self, Column};
@@ -80,16 +82,19 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
         return Ok(found);
     }
     update::check_version(&file)?;
-    let (behind, end) = behind(&file);
+    let Behind { keys, gaps, end } = Behind::of(&file);
     found.cut_bytes = there - end.min(there);
     let seek_dir = file.root().seek_dir.max(u64::from(file.header().begin));
     let record = Directory { seek_dir, ..file.root().clone() };
-    let gaps = if file.is_recovered() { Vec::new() } else { update::gaps(&file)? };
-    let shared = Shared::over(file.clone(), Box::new(Arc::clone(&sink)), options, record, Space::new(end, gaps))?;
+    let mut space = Space::new(end, Vec::new());
+    // The last list of free segments does not know what the writer did after it: the marks do.
+    let before = if file.is_recovered() { Vec::new() } else { update::marked_gaps(&file) };
+    before.into_iter().chain(gaps).for_each(|gap| space.give_up(gap));
+    let shared = Shared::over(file.clone(), Box::new(Arc::clone(&sink)), options, record, space)?;
     let mut state = shared.open_state()?;
     state.folders[0].changed = true;
     state.infos_changed = file.is_recovered();
-    let baskets = shared.add_objects(&mut state, &file, behind, &mut found)?;
+    let baskets = shared.add_objects(&mut state, &file, keys, &mut found)?;
     shared.add_baskets(&mut state, &file, baskets, &mut found)?;
     if dry_run {
         state.closed = true;
@@ -108,15 +113,30 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
     Ok(found)
 }
 
-/// Whole records behind the end that the header knows, and where the last of them ends.
-fn behind(file: &File) -> (Vec<Key>, u64) {
-    let mut walk = Walk::behind(file);
-    let here = |Placed { at, record }: Placed| match record {
-        Record::Key(key) if key.seek_key == at => Some(key),
-        _ => None,
-    };
-    let keys = walk.by_ref().filter_map(here).collect();
-    (keys, walk.at().min(walk.end()))
+/// What stands behind the end that the header knows.
+struct Behind {
+    /// Keys of whole records.
+    keys: Vec<Key>,
+    /// Room that was reserved and never written, or given up.
+    gaps: Vec<Range<u64>>,
+    /// Where the last whole record ends.
+    end: u64,
+}
+
+impl Behind {
+    fn of(file: &File) -> Self {
+        let mut walk = Walk::behind(file);
+        let (mut keys, mut gaps) = (Vec::new(), Vec::new());
+        for placed in walk.by_ref() {
+            let room = placed.at..placed.end();
+            match placed.record {
+                Record::Key(key) if key.seek_key == placed.at => keys.push(key),
+                Record::Key(_) => {}
+                Record::Gap(_) => gaps.push(room),
+            }
+        }
+        Self { keys, gaps, end: walk.at().min(walk.end()) }
+    }
 }
 
 impl Shared {
@@ -246,19 +266,8 @@ impl Shared {
 fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, shared: &Shared) -> Result<Option<TreeState>> {
     let tree = file.tree_at(key)?;
     let branches: Vec<_> = tree.branches().iter().collect();
-    let mut of: HashMap<&str, VecDeque<Key>> = HashMap::new();
-    let names: HashSet<&str> = branches.iter().filter(|branch| branch.has_data()).map(|branch| &*branch.name).collect();
-    for key in &behind {
-        if let Some(&name) = names.get(&*key.name) {
-            of.entry(name).or_default().push_back(key.clone());
-        }
-    }
+    let stray = Stray::of(&branches, &behind);
     let (mut states, mut before, mut common) = (Vec::new(), Vec::new(), u64::MAX);
-    // Several branches of one name: each number comes once for each of them, in the order of the branches.
-    let mut namesakes: HashMap<&str, usize> = HashMap::new();
-    for branch in branches.iter().filter(|branch| branch.has_data()) {
-        *namesakes.entry(&branch.name).or_default() += 1;
-    }
     let mut met: HashMap<&str, usize> = HashMap::new();
     for branch in &branches {
         let mut state = BranchState::found(Arc::clone(&branch.name), branch.has_data(), Compression::NONE);
@@ -267,6 +276,7 @@ fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, shared: &Shar
             before.push(0);
             continue;
         }
+        branch.refuse_holes()?;
         let stored = branch.baskets().iter().filter(|basket| matches!(basket.bytes, BasketBytes::Stored { .. }));
         let (mut number, mut entry) = (0, branch.first_entry);
         for basket in stored {
@@ -275,27 +285,12 @@ fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, shared: &Shar
         }
         before.push(number);
         let place = met.entry(&branch.name).or_default();
-        let (place, all) = (std::mem::replace(place, *place + 1), namesakes.get(&*branch.name).copied().unwrap_or(1));
-        let queue = of.get(&*branch.name);
+        let place = std::mem::replace(place, *place + 1);
         let embedded_end = branch.entry_range().end;
-        // A number that the record has already, of a basket that it does not know: that was copied, or is another tree's.
-        let known: HashSet<u64> = branch.baskets().iter().filter_map(|basket| basket.stored_at()).collect();
-        let is_foreign = |key: &Key| usize::from(key.cycle) < number && !known.contains(&key.seek_key);
-        if !file.is_recovered() && number <= usize::from(u16::MAX) && queue.into_iter().flatten().any(is_foreign) {
+        if !file.is_recovered() && stray.is_below(&branch.name, number) {
             return Err(Error::malformed("baskets of another tree of the name stand behind the last save"));
         }
-        loop {
-            let wanted = (number + state.baskets.len()) as u16;
-            let mut same = queue.into_iter().flatten().filter(|key| key.cycle == wanted);
-            let candidates: Vec<&Key> = same.by_ref().collect();
-            if candidates.is_empty() {
-                break;
-            }
-            if candidates.len() != all {
-                let words = "its branches have names in common, and which of them a basket belongs to cannot be told";
-                return Err(Error::malformed(words).in_object(&branch.path));
-            }
-            let Some(key) = candidates.get(place) else { break };
+        while let Some(key) = stray.get(branch, place, number, state.baskets.len())? {
             let entries = entries_of(file, key)?;
             state.baskets.push(PlacedBasket { seek: key.seek_key, nbytes: key.nbytes, first_entry: entry });
             state.tot_bytes += u64::from(key.keylen) + u64::from(key.objlen);

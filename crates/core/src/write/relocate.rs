@@ -7,11 +7,11 @@ use std::sync::Arc;
 use super::pending::Pending;
 use super::raw::How;
 use super::rewrite::Order;
-use super::seal::{Sealing, Workspace, seal};
-use super::shared::Shared;
+use super::seal::{SealedBasket, Sealing, Workspace, seal};
+use super::shared::{Shared, State};
 use super::state::{PlacedBasket, What};
 use crate::codec::Compression;
-use crate::container::{BIG_FILE, Key, Record};
+use crate::container::{Key, Record};
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::read::{embedded, is_displaced};
@@ -61,7 +61,9 @@ pub(super) fn sealed(tree: &Tree, branches: &[&Branch], order: Order, datime: Op
         if !branch.file_name.is_empty() {
             return Err(place(Error::unsupported("its baskets are in another file")));
         }
-        for (number, basket) in branch.baskets().iter().enumerate() {
+        branch.refuse_holes().map_err(place)?;
+        for basket in branch.baskets() {
+            let number = basket.slot;
             let source = match basket.bytes {
                 BasketBytes::Stored { seek, nbytes: 0 } => match tree.file().record_at(seek).map_err(place)? {
                     Record::Key(key) => Source::Stored { seek, nbytes: key.nbytes },
@@ -115,10 +117,17 @@ fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32) -> Result<Source> {
 
 impl Shared {
     /// Moves baskets to the end of this file, in the order given, and says where each is now. `directory` is the place of the record of
-    /// the directory that holds their tree. Where it fails, their room is given up.
+    /// the directory that holds their tree, `process_ids` what references in them have to be shifted by. Where it fails, their room is
+    /// given up.
     ///
     /// The tree's record is not touched: whoever calls tells it.
-    pub(super) fn relocate(&self, from: &File, baskets: &[Sealed], directory: u64) -> Result<Vec<PlacedBasket>> {
+    pub(super) fn relocate(
+        &self,
+        from: &File,
+        baskets: &[Sealed],
+        directory: u64,
+        process_ids: u16,
+    ) -> Result<Vec<PlacedBasket>> {
         /// Bytes that are in memory at a time, unless one basket has more.
         const STEP_BYTES: u64 = 16 << 20;
         let mut placed: Vec<PlacedBasket> = Vec::with_capacity(baskets.len());
@@ -132,11 +141,9 @@ impl Shared {
             });
             let (step, behind) = rest.split_at(many.count());
             rest = behind;
-            if let Err(error) = self.relocate_step(from, step, directory, &mut placed) {
+            if let Err(error) = self.relocate_step(from, step, directory, process_ids, &mut placed) {
                 let mut state = self.open_state()?;
-                for basket in &placed {
-                    state.space.give_up(basket.room());
-                }
+                self.give_back(&mut state, &placed);
                 return Err(error);
             }
         }
@@ -148,6 +155,7 @@ impl Shared {
         from: &File,
         step: &[Sealed],
         directory: u64,
+        process_ids: u16,
         placed: &mut Vec<PlacedBasket>,
     ) -> Result<()> {
         let ranges: Vec<_> = step
@@ -160,29 +168,27 @@ impl Shared {
         let mut stored = from.read_raw(&ranges)?.into_iter();
         let mut records = Vec::with_capacity(step.len());
         for basket in step {
-            records.push(match &basket.source {
-                Source::Made { record, .. } => record.clone(),
+            let mut sealed = match &basket.source {
+                Source::Made { record, unsealed_bytes } => {
+                    SealedBasket { record: record.clone(), unsealed_bytes: *unsealed_bytes }
+                }
                 Source::Stored { seek, .. } => {
                     let record = stored.next().unwrap_or_default();
-                    whole(&record).map_err(|error| from.name(basket.within(error.at(*seek))))?.to_vec()
+                    let own = whole(&record).map_err(|error| from.name(basket.within(error.at(*seek))))?;
+                    SealedBasket { record: own.to_vec(), unsealed_bytes: 0 }
                 }
-            });
+            };
+            sealed.shift_process_ids(process_ids).map_err(|error| from.name(basket.within(error)))?;
+            records.push(sealed);
         }
-        let bytes = records.iter().map(|record| record.len() as u64).sum();
-        let mut at = self.open_state()?.space.append(bytes);
-        let start = at;
-        let mut outcome = Ok(());
-        for (record, basket) in records.iter_mut().zip(step) {
-            let nbytes = record.len() as u32;
-            placed.push(PlacedBasket { seek: at, nbytes, first_entry: basket.first_entry });
-            outcome = outcome.and_then(|()| {
-                place(record, at, directory, basket.number as u16).map_err(|error| basket.within(error))
-            });
-            at += u64::from(nbytes);
-        }
-        outcome.map_err(|error| from.name(error))?;
-        let parts: Vec<&[u8]> = records.iter().map(Vec::as_slice).collect();
-        self.place(start, &parts)
+        let number = |_: &State, index: usize| step.get(index).map_or(0, |basket| basket.number);
+        let places = self.append(self.open_state()?, directory, &mut records, number)?;
+        placed.extend(step.iter().zip(&records).zip(places).map(|((basket, sealed), seek)| PlacedBasket {
+            seek,
+            nbytes: sealed.record.len() as u32,
+            first_entry: basket.first_entry,
+        }));
+        Ok(())
     }
 }
 
@@ -207,20 +213,4 @@ fn whole(record: &[u8]) -> Result<&[u8]> {
     let wrong = || Error::malformed("a basket is not as long as its branch says");
     let own = record.get(..key.nbytes as usize).filter(|own| !own.is_empty());
     own.ok_or_else(|| wrong().wanted(record.len() as u64, u64::from(key.nbytes)))
-}
-
-/// Writes the words of a basket's key that its place decides: `fCycle`, `fSeekKey` and `fSeekPdir`.
-fn place(record: &mut [u8], at: u64, directory: u64, cycle: u16) -> Result<()> {
-    let key = Key::read(record)?;
-    let words = match key.is_big() {
-        true => [at.to_be_bytes(), (directory | u64::from(key.pid_offset) << 48).to_be_bytes()].concat(),
-        false if at <= BIG_FILE && directory <= BIG_FILE => {
-            [(at as u32).to_be_bytes(), (directory as u32).to_be_bytes()].concat()
-        }
-        false => return Err(Error::unsupported("a basket of an old file has no room for an offset of 64 bits").at(at)),
-    };
-    let words = [&cycle.to_be_bytes()[..], &words].concat();
-    let short = || Error::malformed("a basket is shorter than its key");
-    record.get_mut(16..16 + words.len()).ok_or_else(short)?.copy_from_slice(&words);
-    Ok(())
 }

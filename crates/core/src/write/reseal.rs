@@ -13,7 +13,7 @@ use super::raw::{self, Raw};
 use super::rewrite::Order;
 use super::seal::{SealedBasket, Sealing, cuts, seal};
 use super::selection::{Piece, Selection, pieces};
-use super::shared::Shared;
+use super::shared::{Shared, State};
 use super::spare::Spare;
 use super::state::{BranchState, PlacedBasket, TreeState};
 use crate::codec::Scratch;
@@ -38,6 +38,8 @@ pub(super) struct Reseal<'a> {
     pub(super) sealing: Sealing<'a>,
     /// Where the record of the directory is that holds the tree.
     pub(super) directory: u64,
+    /// From where on the processes of its references stand in the file that is written.
+    pub(super) process_ids: u16,
 }
 
 /// Branches and clusters that are in memory together.
@@ -72,9 +74,7 @@ impl Reseal<'_> {
             steps(&bytes, self.clusters(), self.order).iter().try_for_each(|step| self.step(step, into, &spare));
         if outcome.is_err() {
             let mut state = self.shared.open_state()?;
-            for basket in into.branches.iter().flat_map(|branch| &branch.baskets) {
-                state.space.give_up(basket.room());
-            }
+            into.branches.iter().for_each(|branch| self.shared.give_back(&mut state, &branch.baskets));
             return outcome;
         }
         let (entries, size) = (self.selection.entries(), self.cluster_entries);
@@ -133,24 +133,21 @@ impl Reseal<'_> {
 
     /// Writes baskets one behind the other, at the end of the file.
     fn place(&self, jobs: &[Job], mut sealed: Vec<SealedBasket>, into: &mut TreeState, spare: &Spare) -> Result<()> {
-        let bytes: u64 = sealed.iter().map(|basket| basket.record.len() as u64).sum();
-        if bytes == 0 {
-            return Ok(());
-        }
-        let start = self.shared.open_state()?.space.append(bytes);
-        let mut at = start;
-        for (job, basket) in jobs.iter().zip(&mut sealed) {
+        sealed.iter_mut().try_for_each(|basket| basket.shift_process_ids(self.process_ids))?;
+        let mut numbers: Vec<usize> = into.branches.iter().map(|branch| branch.baskets.len()).collect();
+        let number = |_: &State, index: usize| {
+            let number = jobs.get(index).and_then(|job| numbers.get_mut(job.branch));
+            number.map_or(0, |number| std::mem::replace(number, *number + 1))
+        };
+        let places = self.shared.append(self.shared.open_state()?, self.directory, &mut sealed, number)?;
+        for ((job, basket), seek) in jobs.iter().zip(&sealed).zip(places) {
             let Some(branch) = into.branches.get_mut(job.branch) else { continue };
-            basket.place(at, self.directory, branch.baskets.len() as u16);
             let nbytes = basket.record.len() as u32;
-            branch.baskets.push(PlacedBasket { seek: at, nbytes, first_entry: job.first_entry });
+            branch.baskets.push(PlacedBasket { seek, nbytes, first_entry: job.first_entry });
             branch.tot_bytes += basket.unsealed_bytes;
             branch.zip_bytes += u64::from(nbytes);
             branch.largest_bytes = branch.largest_bytes.max(basket.unsealed_bytes);
-            at += u64::from(nbytes);
         }
-        let records: Vec<&[u8]> = sealed.iter().map(|basket| basket.record.as_slice()).collect();
-        self.shared.place(start, &records)?;
         spare.give_back(sealed);
         Ok(())
     }
@@ -194,7 +191,7 @@ impl Reseal<'_> {
             BasketBytes::Stored { seek, .. } => {
                 let record = records.get(&seek).cloned().ok_or_else(missing)?;
                 let limits = &self.from.options().limits;
-                let sealed = Basket::read(record, limits);
+                let sealed = Basket::read(record, limits).and_then(refuse_other_processes);
                 sealed.and_then(|sealed| how.take(&sealed.unseal(&mut bench.memory, &mut bench.scratch)?, &piece.rows))
             }
             BasketBytes::Embedded(id) => how.take(&embedded(self.tree, id)?, &piece.rows),
@@ -216,6 +213,14 @@ impl Reseal<'_> {
                 jobs.iter().map(|job| one(&mut bench, job)).collect()
             }
         }
+    }
+}
+
+/// References of baskets that were merged count from different places: one basket can hold those of one place alone.
+fn refuse_other_processes(basket: Basket) -> Result<Basket> {
+    match basket.key.pid_offset {
+        0 => Ok(basket),
+        _ => Err(Error::unsupported("references in its merged baskets count from several places")),
     }
 }
 

@@ -212,10 +212,12 @@ impl FileWriter {
         let sealing = Sealing { tree: job.name, datime: self.shared.now(), basket_bytes: wish.basket_bytes };
         // What is in the branches is described by their file alone.
         let infos = from.infos()?.into_iter().map(Arc::new);
-        let directory = self.shared.open_state()?.folder_seek(folder);
+        let mut state = self.shared.open_state()?;
+        let (directory, process_ids) = (state.folder_seek(folder), self.shared.process_ids(&mut state, from)?);
+        drop(state);
         let cluster_entries = cluster_entries(tree, branches, wish);
         let shared = &self.shared;
-        Reseal { shared, from, tree, branches, selection, cluster_entries, order, sealing, directory }
+        Reseal { shared, from, tree, branches, selection, cluster_entries, order, sealing, directory, process_ids }
             .write(&mut written)?;
         let mut state = self.shared.open_state()?;
         state.describe(infos);
@@ -228,14 +230,17 @@ impl FileWriter {
         let Job { from, key, tree, branches, folder, name, order } = *job;
         let baskets = relocate::sealed(tree, branches, order, Some(self.shared.now()))?;
         let infos = from.infos()?.into_iter().map(Arc::new);
-        let directory = self.shared.open_state()?.folder_seek(folder);
-        let placed = self.shared.relocate(from, &baskets, directory)?;
+        let mut state = self.shared.open_state()?;
+        let (directory, process_ids) = (state.folder_seek(folder), self.shared.process_ids(&mut state, from)?);
+        drop(state);
+        let placed = self.shared.relocate(from, &baskets, directory, process_ids)?;
         strip::settle(&mut draft, branches, &baskets, &placed);
         let mut state = self.shared.open_state()?;
         state.describe(infos);
-        let outcome = self.shared.write_object(&mut state, folder, name, &key.title, &Arc::new(draft), None);
+        let key = self.shared.copied_key(&state, key, name, process_ids)?;
+        let outcome = self.shared.write_object(&mut state, folder, key, &Arc::new(draft), None);
         if outcome.is_err() {
-            placed.iter().for_each(|basket| state.space.give_up(basket.room()));
+            self.shared.give_back(&mut state, &placed);
         }
         outcome.map(drop)
     }

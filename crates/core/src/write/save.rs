@@ -49,10 +49,11 @@ impl Shared {
             }
             let object = Arc::new(record::draft(tree).map_err(|error| self.placed(error))?);
             let infos: Vec<_> = tree.plans.iter().flat_map(|plan| plan.infos.iter().cloned()).collect();
-            let (folder, name, title, old) =
-                (tree.folder, Arc::clone(&tree.name), Arc::clone(&tree.title), tree.key.clone());
+            let (folder, old) = (tree.folder, tree.key.clone());
+            let key = self.key(state, object.class(), &tree.name, &tree.title);
+            let key = key.with_pid_offset(old.as_ref().map_or(0, |old| old.pid_offset));
             state.describe(infos);
-            let key = self.write_object(state, folder, &name, &title, &object, old.as_ref())?;
+            let key = self.write_object(state, folder, key, &object, old.as_ref())?;
             let tree = &mut state.trees[index];
             tree.key = Some(key);
             tree.changed = false;

@@ -9,7 +9,7 @@ use super::pending::Pending;
 use super::state::What;
 use super::{objects, payload};
 use crate::codec::{self, Compression, Scratch};
-use crate::container::Key;
+use crate::container::{BIG_FILE, Key};
 use crate::error::{Error, Result};
 use crate::wire::Writer;
 
@@ -31,12 +31,60 @@ pub(super) struct SealedBasket {
 }
 
 impl SealedBasket {
-    /// Writes the words that the place decides: `fCycle`, `fSeekKey` and `fSeekPdir`.
-    pub(super) fn place(&mut self, at: u64, directory: u64, cycle: u16) {
-        self.record[16..18].copy_from_slice(&cycle.to_be_bytes());
-        self.record[18..26].copy_from_slice(&at.to_be_bytes());
-        self.record[26..34].copy_from_slice(&directory.to_be_bytes());
+    /// Writes the words that the place decides: `fCycle`, `fSeekKey` and `fSeekPdir`; the ProcessID offset in it stays.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where a key of another writer has no room for 64 bits.
+    pub(super) fn place(&mut self, at: u64, directory: u64, cycle: u16) -> Result<()> {
+        let is_big = self.is_big()?;
+        let short = || Error::malformed("a basket is shorter than its key");
+        let mut put = |place: usize, word: &[u8]| {
+            self.record.get_mut(place..place + word.len()).ok_or_else(short).map(|room| room.copy_from_slice(word))
+        };
+        put(16, &cycle.to_be_bytes())?;
+        if is_big {
+            put(18, &at.to_be_bytes())?;
+            // Behind the ProcessID offset.
+            return put(28, &directory.to_be_bytes()[2..]);
+        }
+        if at > BIG_FILE || directory > BIG_FILE {
+            return Err(Error::unsupported("a basket of an old file has no room for an offset of 64 bits").at(at));
+        }
+        put(18, &(at as u32).to_be_bytes())?;
+        put(22, &(directory as u32).to_be_bytes())
     }
+
+    /// Lets references in it count from another ProcessID on.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where its key has no room for that, [`Limit`](crate::ErrorKind::Limit) above
+    /// 65,535.
+    pub(super) fn shift_process_ids(&mut self, more: u16) -> Result<()> {
+        if more == 0 {
+            return Ok(());
+        }
+        if !self.is_big()? {
+            return Err(Error::unsupported("a basket of an old file has no room to say whose objects it refers to"));
+        }
+        let short = || Error::malformed("a basket is shorter than its key");
+        let word: &mut [u8; 2] = self.record.get_mut(26..28).and_then(|word| word.try_into().ok()).ok_or_else(short)?;
+        let sum = u16::from_be_bytes(*word).checked_add(more);
+        *word = sum.ok_or_else(too_many_processes)?.to_be_bytes();
+        Ok(())
+    }
+
+    /// Whether places in its key have 64 bits.
+    fn is_big(&self) -> Result<bool> {
+        let version = self.record.get(4..6).and_then(|word| word.try_into().ok()).map(i16::from_be_bytes);
+        version.map(|version| version > 1000).ok_or_else(|| Error::malformed("a basket is shorter than its key"))
+    }
+}
+
+/// The error of references to objects of too many processes.
+pub(super) fn too_many_processes() -> Error {
+    Error::limit("references name objects of too many processes", u16::MAX.into(), u64::from(u16::MAX) + 1)
 }
 
 /// What a thread that seals keeps between baskets.

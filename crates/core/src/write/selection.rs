@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn each_basket_is_met_once() {
-        let place = |entries| BasketPlace { entries, bytes: BasketBytes::Stored { seek: 0, nbytes: 1 } };
+        let place = |entries| BasketPlace { slot: 0, entries, bytes: BasketBytes::Stored { seek: 0, nbytes: 1 } };
         let baskets: Vec<_> = [0..10, 10..10, 10..20, 20..30].map(place).into();
         // Every second entry: ten ranges, three baskets.
         let part: Vec<_> = (0..15).map(|n| 2 * n + 1..2 * n + 2).collect();

@@ -8,8 +8,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::file::WriteOptions;
 use super::folder::Folder;
+use super::seal::SealedBasket;
 use super::space::Space;
-use super::state::TreeState;
+use super::state::{PlacedBasket, TreeState};
 use crate::codec::{self, Compression, Scratch};
 use crate::container::{BIG_FILE, Directory, Header, Key, datime};
 use crate::error::{Error, ErrorKind, Result};
@@ -31,6 +32,8 @@ pub(super) struct Shared {
     pub(super) landed: Condvar,
     /// Rooms that could not be marked as gaps: until they are, whoever walks the records stops there.
     unmarked: Mutex<Vec<Range<u64>>>,
+    /// The process that opened the file. A child that was forked has none of its threads, and its rows are not ours.
+    process: u32,
 }
 
 /// What changes under the lock.
@@ -154,7 +157,7 @@ impl Shared {
         state: State,
     ) -> Self {
         let (state, landed, unmarked) = (Mutex::new(state), Condvar::new(), Mutex::default());
-        Self { sink, options, compression, name, before, state, landed, unmarked }
+        Self { sink, options, compression, name, before, state, landed, unmarked, process: std::process::id() }
     }
 
     /// What a file is changed through: its root directory with these keys and this record, and what lies in its space.
@@ -184,6 +187,7 @@ impl Shared {
 
     /// The state, for as long as the file is open, once no cluster is on its way. None sets off while it is held.
     pub(super) fn open_state(&self) -> Result<MutexGuard<'_, State>> {
+        self.check_process()?;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         while state.in_air {
             state = if rayon::current_thread_index().is_some() {
@@ -200,7 +204,20 @@ impl Shared {
 
     /// The same for a cluster that is on its way.
     pub(super) fn lock_state(&self) -> Result<MutexGuard<'_, State>> {
+        self.check_process()?;
         self.unless_closed(self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Refuses child processes that were forked while the file was open.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) in them.
+    pub(super) fn check_process(&self) -> Result<()> {
+        if self.process == std::process::id() {
+            return Ok(());
+        }
+        Err(self.placed(Error::mismatch("the file was opened by another process, which writes it alone")))
     }
 
     fn unless_closed<'s>(&self, state: MutexGuard<'s, State>) -> Result<MutexGuard<'s, State>> {
@@ -275,6 +292,53 @@ impl Shared {
         body.extend_from_slice(rest);
         self.put(at + WORD as u64, &body)?;
         self.put(at, &[word])
+    }
+
+    /// Writes baskets one behind another at the end of the file: `directory` is the place of the record of the directory that holds
+    /// their tree, `number` says which of its branch each of them is. Gives their places. Only room and numbers are taken under the
+    /// lock; where it fails, the room is a gap.
+    pub(super) fn append(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        directory: u64,
+        baskets: &mut [SealedBasket],
+        mut number: impl FnMut(&State, usize) -> usize,
+    ) -> Result<Vec<u64>> {
+        let bytes: u64 = baskets.iter().map(|basket| basket.record.len() as u64).sum();
+        let start = state.space.append(bytes);
+        let (mut at, mut places) = (start, Vec::with_capacity(baskets.len()));
+        let mut outcome = Ok(());
+        for (index, basket) in baskets.iter_mut().enumerate() {
+            outcome = outcome.and(basket.place(at, directory, number(&state, index) as u16));
+            places.push(at);
+            at += basket.record.len() as u64;
+        }
+        drop(state);
+        if places.is_empty() {
+            return Ok(places);
+        }
+        let records: Vec<&[u8]> = baskets.iter().map(|basket| basket.record.as_slice()).collect();
+        let outcome = match outcome {
+            Ok(()) => self.place(start, &records),
+            Err(error) => {
+                self.leave_gap(start..at);
+                Err(self.placed(error))
+            }
+        };
+        if let Err(error) = outcome {
+            self.lock_state()?.space.give_up(start..at);
+            return Err(error);
+        }
+        Ok(places)
+    }
+
+    /// Gives up baskets that no header names and that nobody will see: each becomes a gap at once, so that nobody who looks for
+    /// clusters of a writer that died takes it for one.
+    pub(super) fn give_back(&self, state: &mut State, baskets: &[PlacedBasket]) {
+        for room in baskets.iter().map(PlacedBasket::room) {
+            self.leave_gap(room.clone());
+            state.space.give_up(room);
+        }
     }
 
     /// [`place`](Self::place), and the room given up where that fails.
@@ -441,22 +505,22 @@ impl Shared {
         Ok(key)
     }
 
-    /// Writes an object under a name, with the next cycle, or in place of `old`.
+    /// Writes an object under the name in `key`, with the next cycle, or in place of `old`.
     pub(super) fn write_object(
         &self,
         state: &mut State,
         folder: usize,
-        name: &str,
-        title: &Arc<str>,
+        key: Key,
         object: &Arc<Draft>,
         old: Option<&Key>,
     ) -> Result<Key> {
+        let name = &*Arc::clone(&key.name);
         if old.is_none() && state.folders[folder].named(name, None).any(|key| key.is_directory()) {
             let words = format!("{name:?} is a directory");
             return Err(self.placed(Error::new(ErrorKind::Exists, words)));
         }
         let cycle = old.map_or_else(|| state.folders[folder].next_cycle(name), |old| Ok(old.cycle))?;
-        let key = Key { cycle, ..self.key(state, object.class(), &name.into(), title) };
+        let key = Key { cycle, ..key };
         let keylen = usize::from(key.clone().sized(0).keylen);
         let (payload, classes) = Encoder::record(keylen, object).map_err(|error| self.placed(error.in_object(name)))?;
         let key = self.put_record(state, folder, key, &payload)?;

@@ -290,6 +290,7 @@ impl TreeWriter {
 
     /// Waits for the cluster before.
     fn land(&mut self) -> Result<()> {
+        self.committer.shared.check_process()?;
         if let Some(cluster) = self.flight.land(&self.committer)? {
             self.next = cluster.pending;
             self.next.iter_mut().for_each(Pending::clear);
@@ -321,12 +322,36 @@ impl TreeWriter {
         }
         outcome
     }
+
+    /// Gives up a tree that was begun, with all its rows: it is as if it had never been there. One that was there before keeps what was
+    /// written of it; rows that are still kept are dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the file is closed.
+    pub fn discard(mut self) -> Result<()> {
+        self.rows = 0;
+        // What became of the cluster that is on its way is nobody's concern, but it has to come to rest.
+        let _ = self.land();
+        self.flight = Flight::None;
+        let Committer { shared, tree: index, .. } = &*self.committer;
+        let mut state = shared.open_state()?;
+        if state.trees[*index].base.is_none() {
+            state.abandon(*index);
+        }
+        Ok(())
+    }
 }
 
+/// Writes the rows that are kept, as [`TreeWriter::close`] does, unless the thread panics. An error is told when the file is closed.
 impl Drop for TreeWriter {
     fn drop(&mut self) {
-        // Whoever closes the file learns of what nobody waited for.
-        let lost = if self.flight.is_back() { None } else { self.land().err() };
+        if self.committer.shared.check_process().is_err() {
+            return;
+        }
+        let was_told = self.flight.is_back();
+        let written = if std::thread::panicking() { self.land() } else { self.flush() };
+        let lost = written.err().filter(|_| !was_told);
         let Committer { shared, tree: index, .. } = &*self.committer;
         if let Ok(mut state) = shared.open_state() {
             state.lost = state.lost.take().or(lost);

@@ -135,8 +135,8 @@ fn is_nothing_behind(file: &File) -> bool {
         }
 }
 
-/// The gaps of a file, where its list of free segments is what its records say; else none, and their room stays unused.
-pub(super) fn gaps(file: &File) -> Result<Vec<Range<u64>>> {
+/// The gaps of a file, by its list of free segments; where that is not what its records say, by these.
+fn gaps(file: &File) -> Result<Vec<Range<u64>>> {
     let end = file.header().end;
     let mut last = u64::from(file.header().begin);
     let mut gaps = Vec::new();
@@ -147,10 +147,16 @@ pub(super) fn gaps(file: &File) -> Result<Vec<Range<u64>>> {
         let gap = free.first..free.last.saturating_add(1);
         let is_marked = matches!(file.record_at(gap.start), Ok(Record::Gap(bytes)) if bytes <= gap.end - gap.start);
         if gap.start < last || gap.end > end || !is_marked {
-            return Ok(Vec::new());
+            return Ok(marked_gaps(file));
         }
         last = gap.end;
         gaps.push(gap);
     }
     Ok(gaps)
+}
+
+/// The gaps that a walk over the records meets before the end that the header knows, as far as they can be followed.
+pub(super) fn marked_gaps(file: &File) -> Vec<Range<u64>> {
+    let is_gap = |placed: &Placed| matches!(placed.record, Record::Gap(_));
+    Walk::new(file).filter(is_gap).map(|gap| gap.at..gap.end()).collect()
 }

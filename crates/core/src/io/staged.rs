@@ -1,0 +1,99 @@
+//! A file that gets its name once it is whole.
+
+use std::path::{Path, PathBuf};
+
+use super::LocalFile;
+use crate::error::{Error, ErrorKind, Result};
+
+/// A file that is written beside the place where it belongs, and takes that place in one step when it is whole. Whatever happens
+/// before, what stood there stays; what was begun is removed.
+///
+/// # Example
+///
+/// ```
+/// use std::io::IoSlice;
+/// use sapwood::io::{LocalFile, Sink, Staged};
+/// # let target = std::env::temp_dir().join("sapwood-staged.txt");
+/// let staged = Staged::new(&target, true)?;
+/// LocalFile::create(staged.path())?.write_at(0, &[IoSlice::new(b"whole")])?;
+/// staged.publish()?;
+/// assert_eq!(std::fs::read(&target)?, b"whole");
+/// assert!(Staged::new(&target, false).is_err()); // nothing is replaced unless that is wanted
+/// # std::fs::remove_file(target).ok();
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Staged {
+    target: PathBuf,
+    unfinished: PathBuf,
+    /// The file that is replaced: nobody may begin to write it meanwhile.
+    _replaced: Option<LocalFile>,
+}
+
+impl Staged {
+    /// Prepares to write a file to `target`, in place of one that is there if `replaces` says so.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Exists`] where one is there and is to stay; [`ErrorKind::Denied`] where a writer has it open, or it may not be
+    /// written, or is no plain file.
+    pub fn new(target: impl AsRef<Path>, replaces: bool) -> Result<Self> {
+        // Where it is a link, what it leads to is replaced.
+        let target = target.as_ref().canonicalize().unwrap_or_else(|_| target.as_ref().to_owned());
+        let refused = |kind, words: &'static str| Err(Error::new(kind, words).in_file(target.to_string_lossy()));
+        let replaced = match target.metadata() {
+            Ok(_) if !replaces => return refused(ErrorKind::Exists, "there is a file of that name"),
+            Ok(there) if !there.is_file() => return refused(ErrorKind::Denied, "it is no plain file"),
+            Ok(_) => Some(LocalFile::update(&target)?),
+            Err(_) => None,
+        };
+        let mut unfinished = target.clone().into_os_string();
+        unfinished.push(format!(".{}.unfinished", std::process::id()));
+        Ok(Self { target, unfinished: unfinished.into(), _replaced: replaced })
+    }
+
+    /// Where it is written.
+    pub fn path(&self) -> &Path {
+        &self.unfinished
+    }
+
+    /// Puts it in its place.
+    ///
+    /// # Errors
+    ///
+    /// What the system reports; then what stood there is there still.
+    pub fn publish(self) -> Result<()> {
+        let renamed = std::fs::rename(&self.unfinished, &self.target);
+        renamed.map_err(|error| Error::from(error).in_file(self.target.to_string_lossy()))
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // Gone already where it was published.
+        let _ = std::fs::remove_file(&self.unfinished);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_being_written_is_not_replaced() -> Result<()> {
+        let target = std::env::temp_dir().join(format!("sapwood-staged-{}", std::process::id()));
+        let writer = LocalFile::create(&target)?;
+        assert_eq!(Staged::new(&target, true).unwrap_err().kind(), ErrorKind::Denied);
+        drop(writer);
+        let staged = Staged::new(&target, true)?;
+        std::fs::write(staged.path(), "begun")?;
+        assert_eq!(LocalFile::update(&target).unwrap_err().kind(), ErrorKind::Denied, "nor begun to be written");
+        let begun = staged.path().to_owned();
+        drop(staged);
+        assert!(!begun.exists() && std::fs::read(&target)?.is_empty());
+        assert_eq!(Staged::new(&target, false).unwrap_err().kind(), ErrorKind::Exists);
+        std::fs::remove_file(&target)?;
+        assert!(Staged::new("/dev/null", true).is_err());
+        Ok(())
+    }
+}

@@ -1,0 +1,260 @@
+//! From entry to entry: what a reader looks at is fetched ahead, and decoded basket by basket.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::course::{Ask, Course, Layout};
+use super::{Column, Native, columns};
+use crate::error::{Error, Result};
+use crate::tree::{BasketBytes, BasketPlace, Branch, BranchId, Form, Needed, Tree};
+
+/// Reads single entries, in any order. Made by [`Tree::reader`].
+///
+/// Branches need not be named in advance: what is looked at is fetched for all entries of the window, window after window, through
+/// the tree's [`cache`](Tree::cache), and the next window is on its way while one is used. Entries in the order of the tree cost as many
+/// requests as there are windows; after a jump, everything that was looked at before is asked for with one request.
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// let tree = sapwood::File::open(path)?.tree("t")?;
+/// let mut reader = tree.reader();
+/// let mut sum = 0.0;
+/// for entry in (0..tree.entries).rev() {
+///     reader.go_to(entry)?;
+///     let x: i32 = reader.number("x")?;
+///     if x % 2 == 0 {
+///         sum += reader.number::<f64>("d")?; // read where it is looked at
+///     }
+/// }
+/// assert!(sum > 0.0);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub struct Reader {
+    tree: Arc<Tree>,
+    course: Course,
+    entry: u64,
+    names: HashMap<String, BranchId>,
+    /// The decoded basket of each branch, and its entries.
+    columns: HashMap<BranchId, (Range<u64>, Column)>,
+}
+
+impl Tree {
+    /// Reads single entries, in any order.
+    pub fn reader(self: &Arc<Self>) -> Reader {
+        Reader::new(Arc::clone(self), Course::onward())
+    }
+
+    /// Reads single entries in this order, which need not be that of the tree: events sorted by run and luminosity section, for
+    /// instance. Windows follow the list.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for an entry that the tree does not have.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+    /// let tree = sapwood::File::open(path)?.tree("t")?;
+    /// let mut reader = tree.reader_along(vec![40, 3, 20])?;
+    /// for entry in [40, 3, 20] {
+    ///     reader.go_to(entry)?;
+    ///     println!("{}", reader.number::<i32>("x")?);
+    /// }
+    /// assert!(tree.reader_along(vec![1 << 40]).is_err());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn reader_along(self: &Arc<Self>, entries: Vec<u64>) -> Result<Reader> {
+        entries.iter().try_for_each(|&entry| self.check_entry(entry))?;
+        Ok(Reader::new(Arc::clone(self), Course::along(entries)))
+    }
+
+    fn check_entry(&self, entry: u64) -> Result<()> {
+        if entry < self.entries {
+            return Ok(());
+        }
+        let error = Error::mismatch("the tree has no such entry").wanted(self.entries, entry);
+        Err(self.place(error).in_object(&self.name))
+    }
+}
+
+impl Reader {
+    fn new(tree: Arc<Tree>, course: Course) -> Self {
+        Self { tree, course, entry: 0, names: HashMap::new(), columns: HashMap::new() }
+    }
+
+    /// The entry that is read.
+    pub fn entry(&self) -> u64 {
+        self.entry
+    }
+
+    /// Goes to an entry. Nothing is read before a branch is looked at.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the tree does not have it.
+    pub fn go_to(&mut self, entry: u64) -> Result<()> {
+        self.tree.check_entry(entry)?;
+        self.entry = entry;
+        Ok(())
+    }
+
+    /// The one number of a branch.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound) for names that are no branch, [`Mismatch`](crate::ErrorKind::Mismatch) where it holds
+    /// another type, or not one number; what reading finds otherwise.
+    pub fn number<T: Native>(&mut self, name: &str) -> Result<T> {
+        match self.numbers(name)?[..] {
+            [number] => Ok(number),
+            ref others => {
+                let message = format!("branch {name:?} has no single number an entry");
+                Err(Error::mismatch(message).wanted(1, others.len() as u64))
+            }
+        }
+    }
+
+    /// The numbers of a branch: one, an array's, or those of a list.
+    ///
+    /// # Errors
+    ///
+    /// As [`number`](Self::number); lists of lists are no numbers.
+    pub fn numbers<T: Native>(&mut self, name: &str) -> Result<Vec<T>> {
+        let (column, row) = self.column(name)?;
+        column.row_numbers(row)
+    }
+
+    /// The text of a branch.
+    ///
+    /// # Errors
+    ///
+    /// As [`number`](Self::number), where it holds no strings.
+    pub fn text(&mut self, name: &str) -> Result<String> {
+        let (column, row) = self.column(name)?;
+        column.row_text(row)
+    }
+
+    /// The values of a branch for the whole basket that holds the entry, and the entry's row of them.
+    ///
+    /// # Errors
+    ///
+    /// As [`number`](Self::number).
+    pub fn column(&mut self, name: &str) -> Result<(&Column, usize)> {
+        let id = match self.names.get(name) {
+            Some(&id) => id,
+            None => {
+                let id = self.tree.branch(name)?.id;
+                self.names.insert(name.to_owned(), id);
+                id
+            }
+        };
+        let entry = self.entry;
+        if !self.columns.get(&id).is_some_and(|(range, _)| range.contains(&entry)) {
+            let range = self.touch(id)?;
+            let column = columns(&self.tree, &[id], range.clone())?.pop();
+            let column = column.ok_or_else(|| Error::mismatch("a branch without a column"))?;
+            self.columns.insert(id, (range, column));
+        }
+        let (range, column) = self.columns.get(&id).ok_or_else(|| Error::not_found("no such branch"))?;
+        Ok((column, (entry - range.start) as usize))
+    }
+
+    /// Has what will be needed fetched, for those who decode themselves: a branch is looked at. Gives the entries of the basket that
+    /// holds the entry.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound) where there is no such branch, [`Mismatch`](crate::ErrorKind::Mismatch) where it does
+    /// not have the entry.
+    pub fn touch(&mut self, id: BranchId) -> Result<Range<u64>> {
+        let tree = Arc::clone(&self.tree);
+        let branch = tree.branches().get(id).ok_or_else(|| Error::not_found("no such branch"))?;
+        // Where offsets were left out, the counts of entries give them.
+        let counter = match tree.interpretation(id)?.form {
+            Form::CountedBy { counter, .. } => Some(counter),
+            _ => {
+                branch.leaves.first().and_then(|leaf| leaf.count).filter(|_| branch.io_bits & 1 != 0).map(|(id, _)| id)
+            }
+        };
+        for id in counter.filter(|&counter| counter != id).into_iter().chain([id]) {
+            let asked = self.course.touch(id, self.entry, &Map(&tree));
+            if !asked.is_empty() {
+                self.turn(&asked);
+            }
+        }
+        let place = touched(branch, &(self.entry..self.entry + 1)).first().ok_or_else(|| {
+            let error = Error::mismatch("the branch does not have the entry").in_object(&branch.path);
+            tree.place(error.wanted(branch.entry_range().end, self.entry))
+        })?;
+        if let BasketBytes::Stored { seek, .. } = place.bytes
+            && !tree.cache().holds(seek)
+        {
+            tree.cache().count_miss();
+        }
+        Ok(place.entries.clone())
+    }
+
+    /// Asks the store.
+    fn turn(&self, asked: &[Ask]) {
+        let of = |ask: &Ask| needed(&self.tree, ask.branch, &ask.entries);
+        let (needed, windows): (Vec<Needed>, Vec<_>) =
+            (asked.iter().flat_map(of).collect(), self.course.windows().cloned().collect());
+        let file = self.tree.file();
+        self.tree.cache().turn_to(&windows, &needed, file.store(), file.options().session.fetcher());
+    }
+}
+
+/// The baskets of a branch with any of these entries, as the cache wants them.
+pub(super) fn needed<'t>(
+    tree: &'t Tree,
+    branch: BranchId,
+    entries: &Range<u64>,
+) -> impl Iterator<Item = Needed> + use<'t> {
+    let baskets = tree.branches().get(branch).map_or(&[][..], |branch| touched(branch, entries));
+    baskets.iter().filter_map(|basket| match basket.bytes {
+        BasketBytes::Stored { seek, nbytes: nbytes @ 1.. } => {
+            Some(Needed { seek, nbytes, entries: basket.entries.clone() })
+        }
+        _ => None,
+    })
+}
+
+/// The baskets of a branch that hold any of these entries.
+fn touched<'b>(branch: &'b Branch, entries: &Range<u64>) -> &'b [BasketPlace] {
+    let baskets = branch.baskets();
+    let first = baskets.partition_point(|basket| basket.entries.end <= entries.start);
+    let last = baskets.partition_point(|basket| basket.entries.start < entries.end).max(first);
+    baskets.get(first..last).unwrap_or_default()
+}
+
+/// What the course has to know of a tree.
+struct Map<'t>(&'t Tree);
+
+impl Layout for Map<'_> {
+    fn cluster_ends(&self) -> &[u64] {
+        self.0.cluster_borders()
+    }
+
+    fn baskets(&self, branch: BranchId, entries: Range<u64>) -> impl Iterator<Item = (Range<u64>, u64)> {
+        let branch = self.0.branches().get(branch);
+        let baskets = branch.map_or(&[][..], |branch| touched(branch, &entries));
+        baskets.iter().filter_map(|basket| match basket.bytes {
+            BasketBytes::Stored { nbytes, .. } => Some((basket.entries.clone(), u64::from(nbytes))),
+            BasketBytes::Embedded(_) => None,
+        })
+    }
+
+    fn budget(&self) -> u64 {
+        self.0.cache().budget()
+    }
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").field("entry", &self.entry).field("course", &self.course).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,277 @@
+//! Bytes of baskets that are fetched before they are needed, and kept while they are.
+//!
+//! Source: `TTreeCache`, `TFileCacheRead`: one cache a tree, so that trees of a file, and friends, never evict one another.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use crate::error::Result;
+use crate::io::{Arrival, Fetcher, Flow, Store, Ticket, Want, coalesce};
+
+/// What a tree's cache holds unless told otherwise, in bytes: as `TTreeCache` in ROOT's defaults.
+pub const CACHE_BYTES: u64 = 30_000_000;
+
+/// The cache of a tree: bytes of baskets, as on storage.
+///
+/// Its budget covers the window that is read and the one that is on its way, each of whole clusters where they fit. With a budget of 0
+/// it is off: each basket is then read when it is needed.
+///
+/// # Example
+///
+/// ```no_run
+/// let tree = sapwood::File::open("events.root")?.tree("events")?;
+/// tree.cache().set_budget(100_000_000); // takes effect with the next window
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub struct TreeCache {
+    budget_bytes: AtomicU64,
+    kept: Mutex<HashMap<u64, Kept>>,
+    hits: AtomicU64,
+    misses: AtomicU64,
+    fetched_bytes: AtomicU64,
+    wasted_bytes: AtomicU64,
+}
+
+/// What a cache did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheFigures {
+    /// Baskets that were there, or on their way, when they were needed.
+    pub hits: u64,
+    /// Baskets that had to be asked for when they were needed, by somebody who goes from entry to entry.
+    pub misses: u64,
+    /// Bytes that were asked for ahead.
+    pub fetched_bytes: u64,
+    /// Bytes of these that were dropped and never used.
+    pub wasted_bytes: u64,
+}
+
+/// A basket that was asked for.
+struct Kept {
+    coming: Coming,
+    entries: Range<u64>,
+    bytes: u64,
+    used: bool,
+}
+
+/// A basket that is there, or on its way.
+#[derive(Clone)]
+pub(crate) struct Coming {
+    slot: Arc<Slot>,
+    /// Dropping the last of a request cancels it.
+    _ticket: Arc<Ticket>,
+}
+
+#[derive(Default)]
+struct Slot {
+    bytes: Mutex<Option<Result<Bytes>>>,
+    there: Condvar,
+}
+
+/// A basket that is going to be needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Needed {
+    pub(crate) seek: u64,
+    pub(crate) nbytes: u32,
+    pub(crate) entries: Range<u64>,
+}
+
+impl TreeCache {
+    pub(super) fn new(budget_bytes: u64) -> Self {
+        Self {
+            budget_bytes: AtomicU64::new(budget_bytes),
+            kept: Mutex::default(),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+            fetched_bytes: AtomicU64::new(0),
+            wasted_bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// The most bytes that are kept and on their way.
+    pub fn budget(&self) -> u64 {
+        self.budget_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Changes the budget, in bytes; 0 switches the cache off. What is kept and no longer fits is dropped at once.
+    pub fn set_budget(&self, bytes: u64) {
+        self.budget_bytes.store(bytes, Ordering::Relaxed);
+        let mut kept = self.kept();
+        if kept.values().map(|kept| kept.bytes).sum::<u64>() > bytes {
+            let dropped = std::mem::take(&mut *kept);
+            self.count_wasted(dropped.values());
+        }
+    }
+
+    /// What it did so far.
+    pub fn figures(&self) -> CacheFigures {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        CacheFigures {
+            hits: of(&self.hits),
+            misses: of(&self.misses),
+            fetched_bytes: of(&self.fetched_bytes),
+            wasted_bytes: of(&self.wasted_bytes),
+        }
+    }
+
+    /// The bytes of a basket, if they are there or on their way.
+    pub(crate) fn get(&self, seek: u64) -> Option<Coming> {
+        let mut kept = self.kept();
+        let found = kept.get_mut(&seek)?;
+        found.used = true;
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        Some(found.coming.clone())
+    }
+
+    /// Whether the bytes of a basket are there or on their way.
+    pub(crate) fn holds(&self, seek: u64) -> bool {
+        self.kept().contains_key(&seek)
+    }
+
+    /// Forgets a basket whose bytes did not come: whoever needs it next asks again.
+    pub(crate) fn forget(&self, seek: u64) {
+        self.kept().remove(&seek);
+    }
+
+    /// Counts a basket that somebody needed and nobody had asked for.
+    pub(crate) fn count_miss(&self) {
+        self.misses.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Keeps nothing but baskets with any of these entries, and asks for those that are needed and were not asked for.
+    pub(crate) fn turn_to(&self, windows: &[Range<u64>], needed: &[Needed], store: &Arc<dyn Store>, fetcher: &Fetcher) {
+        let mut kept = self.kept();
+        let is_near = |entries: &Range<u64>| windows.iter().any(|window| overlap(window, entries));
+        let gone = kept.extract_if(|_, kept| !is_near(&kept.entries)).map(|(_, gone)| gone);
+        let gone: Vec<Kept> = gone.collect();
+        self.count_wasted(gone.iter());
+        let wants: Vec<Want> = needed
+            .iter()
+            .enumerate()
+            .filter(|(_, needed)| !kept.contains_key(&needed.seek))
+            .map(|(id, needed)| Want {
+                id: id as u64,
+                range: needed.seek..needed.seek.saturating_add(u64::from(needed.nbytes)),
+                first_entry: needed.entries.start,
+            })
+            .collect();
+        for request in coalesce(&wants, &store.profile()) {
+            let slots: HashMap<u64, Arc<Slot>> =
+                request.pieces.iter().map(|piece| (piece.id, Arc::default())).collect();
+            let of = slots.clone();
+            let ticket = fetcher.submit(store, request, move |arrival: Arrival| {
+                if let Some(slot) = of.get(&arrival.id) {
+                    slot.put(arrival.bytes);
+                }
+                Flow::Go
+            });
+            let ticket = Arc::new(ticket);
+            for (id, slot) in slots {
+                let Some(needed) = needed.get(id as usize) else { continue };
+                let bytes = u64::from(needed.nbytes);
+                self.fetched_bytes.fetch_add(bytes, Ordering::Relaxed);
+                let coming = Coming { slot, _ticket: Arc::clone(&ticket) };
+                kept.insert(needed.seek, Kept { coming, entries: needed.entries.clone(), bytes, used: false });
+            }
+        }
+        drop(kept);
+        // Cancelled outside of the lock: a fetcher may be told while it delivers.
+        drop(gone);
+    }
+
+    fn count_wasted<'k>(&self, gone: impl Iterator<Item = &'k Kept>) {
+        let wasted = gone.filter(|gone| !gone.used).map(|gone| gone.bytes).sum();
+        self.wasted_bytes.fetch_add(wasted, Ordering::Relaxed);
+    }
+
+    fn kept(&self) -> MutexGuard<'_, HashMap<u64, Kept>> {
+        // Nothing that can panic leaves it half changed.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+impl Coming {
+    /// Waits for the bytes.
+    ///
+    /// # Errors
+    ///
+    /// What the store reported.
+    pub(crate) fn wait(&self) -> Result<Bytes> {
+        let mut bytes = self.slot.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match &*bytes {
+                Some(Ok(bytes)) => return Ok(bytes.clone()),
+                Some(Err(error)) => return Err(error.duplicate()),
+                None => bytes = self.slot.there.wait(bytes).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+}
+
+impl Slot {
+    fn put(&self, bytes: Result<Bytes>) {
+        *self.bytes.lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes);
+        self.there.notify_all();
+    }
+}
+
+impl fmt::Debug for TreeCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TreeCache")
+            .field("budget_bytes", &self.budget())
+            .field("kept", &self.kept().len())
+            .field("figures", &self.figures())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{MemoryStore, Recorded};
+    use crate::memory::Memory;
+
+    fn needed(seek: u64, entries: Range<u64>) -> Needed {
+        Needed { seek, nbytes: 100, entries }
+    }
+
+    #[test]
+    fn what_is_kept_is_asked_for_once_and_dropped_when_its_entries_are_passed() -> Result<()> {
+        let bytes: Vec<u8> = (0..1000_u32).map(|at| (at / 100) as u8).collect();
+        let recorded = Arc::new(Recorded::new(MemoryStore::new("memory", bytes)));
+        let store: Arc<dyn Store> = Arc::new(Arc::clone(&recorded));
+        let fetcher = Fetcher::new(Memory::new(1 << 20), 1);
+        let cache = TreeCache::new(CACHE_BYTES);
+        cache.turn_to(&[0..20], &[needed(100, 0..10), needed(200, 10..20)], &store, &fetcher);
+        cache.turn_to(&[0..20], &[needed(100, 0..10), needed(200, 10..20)], &store, &fetcher);
+        let basket = cache.get(200).expect("asked for").wait()?;
+        assert_eq!((&basket[..], recorded.take_calls().len()), (&[2_u8; 100][..], 1));
+        assert!(cache.get(300).is_none());
+        cache.turn_to(&[20..30], &[needed(900, 20..30)], &store, &fetcher);
+        assert!(cache.get(100).is_none() && cache.get(900).is_some());
+        assert_eq!(cache.figures(), CacheFigures { hits: 2, misses: 0, fetched_bytes: 300, wasted_bytes: 100 });
+        cache.set_budget(50);
+        assert!(cache.get(900).is_none(), "a change takes effect at once");
+        Ok(())
+    }
+
+    #[test]
+    fn an_error_reaches_whoever_waits_and_is_not_kept() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new("memory", vec![0; 150]));
+        let fetcher = Fetcher::new(Memory::new(1 << 20), 1);
+        let cache = TreeCache::new(CACHE_BYTES);
+        cache.turn_to(&[0..1], &[needed(100, 0..1)], &store, &fetcher);
+        let coming = cache.get(100).expect("asked for");
+        assert!(coming.wait().is_err() && coming.wait().is_err());
+        cache.forget(100);
+        assert!(cache.get(100).is_none());
+    }
+}

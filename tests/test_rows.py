@@ -1,0 +1,137 @@
+"""Trees entry by entry, and the cache that serves them."""
+
+from __future__ import annotations
+
+import dataclasses
+import http.server
+import random
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sapwood = pytest.importorskip("sapwood")
+ak = pytest.importorskip("awkward")
+
+ENTRIES = 3_000
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Any:
+    with sapwood.recreate(tmp_path / "rows.root") as file:
+        number = np.arange(ENTRIES)
+        types = {"number": "i8", "root": "f8", "hits": "var * float32", "name": "string", "pair": "2 * int16"}
+        tree = file.mktree("deep/t", types, auto_flush=250)
+        hits = ak.unflatten(np.arange((number % 4).sum(), dtype="f4"), number % 4)
+        names = [f"entry {k}" for k in number]
+        pairs = np.stack([number % 100, -(number % 7)], axis=1)
+        tree.extend({"number": number, "root": np.sqrt(number), "hits": hits, "name": names, "pair": pairs})
+    with sapwood.open(tmp_path / "rows.root") as file:
+        yield file["deep/t"]
+
+
+def check(tree: Any, row: Any, entry: int) -> None:
+    assert (row.entry, row["number"], row["name"]) == (entry, entry, f"entry {entry}")
+    assert row["root"] == np.sqrt(entry) and len(row["hits"]) == entry % 4
+    assert row["pair"].tolist() == [entry % 100, -(entry % 7)]
+
+
+def test_entries_in_order(tree: Any) -> None:
+    rows = tree.rows()
+    assert len(rows) == ENTRIES
+    for entry, row in enumerate(rows):
+        check(tree, row, entry)
+    assert list(rows[7]) == [branch.name for branch in tree.branches] and len(rows[7]) == len(tree.branches)
+    assert tree.cache_figures["misses"] == 0 and tree.cache_figures["wasted_bytes"] == 0
+    assert ak.to_list(dict(rows[5])["hits"]) == tree["hits"].array()[5].tolist()
+
+
+def test_entries_in_any_order(tree: Any) -> None:
+    rows = tree.rows()
+    chance = random.Random(3)
+    for _ in range(60):
+        entry = chance.randrange(ENTRIES)
+        check(tree, rows[entry], entry)
+    check(tree, rows[-1], ENTRIES - 1)
+    assert [row["number"] for row in rows[10:16:2]] == [10, 12, 14]
+    with pytest.raises(IndexError):
+        rows[ENTRIES]
+
+
+def test_a_list_of_entries(tree: Any) -> None:
+    entries = [entry for run in range(5) for entry in range(run, ENTRIES, 250)]
+    for entry, row in zip(entries, tree.rows(entries), strict=True):
+        check(tree, row, entry)
+    with pytest.raises(sapwood.errors.MismatchError, match="no such entry"):
+        tree.rows([ENTRIES])
+
+
+def test_the_cache_may_be_changed_and_switched_off(tree: Any) -> None:
+    assert tree.cache_size == 30_000_000
+    for size in (0, "20 kB", 1, "1 GB"):
+        tree.cache_size = size
+        for entry in range(0, ENTRIES, 100):
+            check(tree, tree.rows()[entry], entry)
+        assert (tree["number"].array(library="np") == np.arange(ENTRIES)).all()
+    assert tree.cache_size == 1_000_000_000
+    with pytest.raises(KeyError, match="nearest|not found"):
+        tree.rows()[0]["nothing"]
+
+
+@dataclasses.dataclass
+class Hit:
+    x: float
+    adc: np.int32
+
+
+@dataclasses.dataclass
+class Event:
+    number: int
+    hits: list[Hit]
+
+
+@pytest.mark.parametrize("split_level", [0, 99])
+def test_groups_of_branches_and_objects(tmp_path: Path, split_level: int) -> None:
+    with sapwood.recreate(tmp_path / "events.root") as file:
+        tree = file.mktree("t", {"event": Event}, auto_flush=20, split_level=split_level)
+        for number in range(100):
+            tree.fill(event=Event(number, [Hit(number / 2, k) for k in range(number % 3)]))
+    with sapwood.open(tmp_path / "events.root") as file:
+        tree = file["t"]
+        whole = tree["event"].array()
+        for entry in (0, 99, 45, 46, 47):
+            assert ak.to_list(tree.rows()[entry]["event"]) == ak.to_list(whole[entry])
+
+
+def test_over_a_link_entries_cost_requests_by_the_window(tree: Any) -> None:
+    """The requests that a server sees."""
+    content, asked = Path(tree.file_path).read_bytes(), []
+
+    class Server(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            asked.append(self.headers["Range"])
+            start, _, end = self.headers["Range"].removeprefix("bytes=").partition(",")[0].partition("-")
+            first = int(start) if start else len(content) - int(end)
+            part = content[first : int(end) + 1] if start and end else content[first:]
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {first}-{first + len(part) - 1}/{len(content)}")
+            self.send_header("Content-Length", str(len(part)))
+            self.end_headers()
+            self.wfile.write(part)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        far = sapwood.open(f"http://127.0.0.1:{server.server_port}/rows.root")["deep/t"]
+        asked.clear()
+        for row in far.rows():
+            assert row["number"] == row.entry and row["root"] == np.sqrt(row.entry)
+        server.shutdown()
+    # 12 clusters of two branches: the first look at each, and windows of 1, 1, 2, 4 and the last 4 clusters, one range a request.
+    assert 4 <= len(asked) <= 14, asked
