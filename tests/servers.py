@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import shutil
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -12,12 +15,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 RECIPES = Path(__file__).resolve().parent / "servers"
 #: Servers and the Debian packages that bring them.
-PACKAGES = {"apache2": "apache2", "nginx": "nginx", "xrootd": "xrootd-server", "openssl": "openssl"}
+PACKAGES = {"apache2": "apache2", "nginx": "nginx", "xrootd": "xrootd-server", "xrdcp": "xrootd-client", "openssl": "openssl"}
 #: Nobody's account: two of the servers refuse to be run by root.
 ACCOUNT = "daemon"
 
@@ -29,6 +33,8 @@ class Server:
     name: str
     url: str
     tls_url: str
+    #: root:// of an XRootD, without a path.
+    root_url: str
     place: Path
 
     @property
@@ -47,12 +53,15 @@ class Server:
 def program(name: str) -> str:
     """The path of a server; skips where there is none, by name, and fails where CI should have it."""
     found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin:/sbin")
-    if found is None:
-        words = f"no {name} here (Debian: {PACKAGES[name]})"
-        if os.environ.get("CI") == "true":
-            pytest.fail(words)
-        pytest.skip(words)
-    return found
+    return found or missing(name, PACKAGES[name])
+
+
+def missing(name: str, package: str) -> NoReturn:
+    """Skips by name, and fails where CI should have it."""
+    words = f"no {name} here (Debian: {package})"
+    if os.environ.get("CI") == "true":
+        pytest.fail(words)
+    pytest.skip(words)
 
 
 def free_port() -> int:
@@ -79,21 +88,57 @@ def certificates(place: Path) -> None:
         both.write((place / "client.key").read_text())
 
 
+def token(place: Path, minutes: int = 15) -> str:
+    """A token to read all, of an issuer whose keys the server at `place` has as if it had fetched them."""
+
+    def text(content: bytes) -> str:
+        return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+    def openssl(*arguments: str, given: bytes = b"") -> bytes:
+        return subprocess.run(["openssl", *arguments], cwd=place, check=True, capture_output=True, input=given).stdout
+
+    now, issuer = int(time.time()), "https://issuer.invalid"
+    if not (place / "issuer.key").exists():
+        openssl("genrsa", "-out", "issuer.key", "2048")
+        modulus = openssl("rsa", "-in", "issuer.key", "-noout", "-modulus").decode().strip().split("=")[1]
+        key = {"kty": "RSA", "alg": "RS256", "use": "sig", "kid": "k", "n": text(bytes.fromhex(modulus)), "e": "AQAB"}
+        (place / "scitokens.cfg").write_text(f"[Global]\naudience = test\n[Issuer test]\nissuer = {issuer}\nbase_path = /\n")
+        cache = place / "cache" / "scitokens"
+        cache.mkdir(parents=True)
+        with sqlite3.connect(cache / "scitokens_cpp.sqllite") as known:
+            known.execute("CREATE TABLE keycache (issuer text UNIQUE PRIMARY KEY NOT NULL, keys text NOT NULL)")
+            keys = {"expires": now + 86_400, "next_update": now + 80_000, "jwks": {"keys": [key]}}
+            known.execute("INSERT INTO keycache VALUES (?, ?)", (issuer, json.dumps(keys)))
+        known.close()
+    claims = {"iss": issuer, "aud": "test", "sub": "me", "scope": "read:/", "ver": "scitoken:2.0"}
+    times = {"iat": now - 5, "nbf": now - 5, "exp": now + 60 * minutes}
+    body = ".".join(text(json.dumps(one).encode()) for one in ({"alg": "RS256", "typ": "JWT", "kid": "k"}, {**claims, **times}))
+    return body + "." + text(openssl("dgst", "-sha256", "-sign", "issuer.key", given=body.encode()))
+
+
 @contextmanager
-def serving(name: str) -> Iterator[Server]:
-    """A server of this name for as long as the block lasts."""
+def serving(name: str, recipe: str | None = None, target: str = "") -> Iterator[Server]:
+    """A server of this name for as long as the block lasts; `recipe` is another file than its usual one, and `target`
+    a server that it sends to."""
     path = program(name)
-    if name == "nginx":
+    certified = name == "nginx" or recipe in ("xrootd-tls.cfg", "xrootd-ztn.cfg")
+    if certified:
         program("openssl")
     place = Path(tempfile.mkdtemp(prefix=f"sapwood-{name}-"))
     for folder in ("data", "admin", "run"):
         (place / folder).mkdir()
     port, other = free_port(), free_port()
-    if name == "nginx":
+    if certified:
         certificates(place)
-    recipe = {"apache2": "apache.conf", "nginx": "nginx.conf", "xrootd": "xrootd.cfg"}[name]
+        os.chmod(place / "server.key", 0o400)  # XRootD asks for it
+    if recipe == "xrootd-ztn.cfg":
+        if not list(Path("/usr/lib").glob("**/libXrdAccSciTokens-5.so")):
+            missing("the plugin of tokens", "xrootd-scitokens-plugins")
+        token(place)
+    only_root = recipe is not None
+    recipe = recipe or {"apache2": "apache.conf", "nginx": "nginx.conf", "xrootd": "xrootd.cfg"}[name]
     text = (RECIPES / recipe).read_text().replace("@DIR@", str(place)).replace("@PORT@", str(port))
-    text = text.replace("@TLS_PORT@", str(other)).replace("@XRD_PORT@", str(other))
+    text = text.replace("@TLS_PORT@", str(other)).replace("@XRD_PORT@", str(other)).replace("@TARGET@", target)
     config = place / recipe
     config.write_text(text)
     command = {
@@ -101,16 +146,17 @@ def serving(name: str) -> Iterator[Server]:
         "nginx": [path, "-p", str(place), "-e", str(place / "error.log"), "-c", str(config)],
         "xrootd": [path, "-c", str(config), "-l", str(place / "xrootd.log"), "-n", "sapwood", "-I", "v4"],
     }[name]
-    account = {}
+    account = {"env": {**os.environ, "XDG_CACHE_HOME": str(place / "cache")}}
     if os.geteuid() == 0:
-        account = {"user": ACCOUNT, "group": ACCOUNT, "extra_groups": []}
-        for item in (place, *place.iterdir()):
+        account |= {"user": ACCOUNT, "group": ACCOUNT, "extra_groups": []}
+        for item in (place, *place.rglob("*")):
             shutil.chown(item, ACCOUNT, ACCOUNT)
     with open(place / "output.log", "wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, cwd=place, **account)  # type: ignore[call-overload]
         try:
             _wait(process, port, place)
-            yield Server(name, f"http://127.0.0.1:{port}", f"https://127.0.0.1:{other}", place)
+            root = f"root://127.0.0.1:{port if only_root else other}"
+            yield Server(name, f"http://127.0.0.1:{port}", f"https://127.0.0.1:{other}", root, place)
         finally:
             process.terminate()
             try:

@@ -57,7 +57,8 @@ fn token_of(path: &Path) -> Result<String> {
 /// Whether nobody reads what is sent there: it is encrypted, or stays on this machine.
 fn is_private(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
-    if scheme.eq_ignore_ascii_case("https") {
+    // Of root:// tokens are shown over TLS and not otherwise.
+    if ["https", "root", "roots", "xroot", "xroots"].iter().any(|one| scheme.eq_ignore_ascii_case(one)) {
         return true;
     }
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
@@ -91,7 +92,14 @@ mod tests {
     #[test]
     fn a_token_of_the_environment_is_not_sent_in_clear() {
         let set = [("BEARER_TOKEN", "sesame\n")];
-        for url in ["https://a/b", "http://localhost/b", "http://127.0.0.1:80/b", "http://me@[::1]:80/b"] {
+        for url in [
+            "https://a/b",
+            "root://a//b",
+            "roots://a//b",
+            "http://localhost/b",
+            "http://127.0.0.1:80/b",
+            "http://me@[::1]:80/b",
+        ] {
             assert_eq!(with(url, &set).token.as_deref(), Some("sesame"), "{url}");
         }
         for url in

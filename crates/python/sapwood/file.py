@@ -270,8 +270,8 @@ def open(
     ``source`` is a path, ``"path:object"``, a one-item dictionary ``{path: object}``, the content of a file as
     ``bytes`` or ``memoryview``, or a binary file object. A glob or list must name one file: for several, see
     :func:`sapwood.iterate` and :func:`sapwood.concatenate`. ``bytes`` are shared, all else that is no path is copied
-    once. A path may be a URL, ``http://`` or ``https://``, of which only what is needed is read; for these there are more keyword
-    arguments, see :class:`sapwood.network.Opening`. Other remote files are read whole, through a file object:
+    once. A path may be a URL, ``http(s)://`` or ``root(s)://``, of which only what is needed is read; for these there are more
+    keyword arguments, see :class:`sapwood.network.Opening`. Other remote files are read whole, through a file object:
     ``sapwood.open(fsspec.open("s3://...").open())``.
 
     ``threads`` is the number of decoding threads: 0 for all cores, 1 for the caller's own, at most 1024. What would take

@@ -15,6 +15,8 @@ from sapwood.errors import MissingFileError, UnsupportedError, near
 _ROOT_AND_OBJECT = re.compile(r"^(.+\.root(?:\.[0-9]+)?):(?!//)(.*)$", re.IGNORECASE | re.DOTALL)
 _IS_GLOB = re.compile(r"[\*\?\[\]\{\}]")
 _BRACES = re.compile(r"\{[^}]*\}")
+#: Schemes that are read by name.
+_REMOTE = ("http", "https", "root", "roots", "xroot", "xroots")
 _URL = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
@@ -38,6 +40,8 @@ def split_object(source: str) -> tuple[str, str | None]:
     ('events.root', None)
     >>> split_object("https://example.org:8443/events:tree")
     ('https://example.org:8443/events', 'tree')
+    >>> split_object("root://example.org:1094//store/a.root:folder/tree")
+    ('root://example.org:1094//store/a.root', 'folder/tree')
     """
     source = source.strip() if not os.path.exists(source) else source
     if ":" not in source or os.path.exists(source):
@@ -147,12 +151,12 @@ def _glob(path: str) -> list[str]:
     found = _URL.match(path)
     if found is not None and found.group(1).lower() == "file":
         path = path[found.end() :]
-    elif found is not None and found.group(1).lower() in ("http", "https"):
+    elif found is not None and found.group(1).lower() in _REMOTE:
         return [path]
     elif found is not None:
         error = UnsupportedError(
-            f"unsupported: of remote files only those with http:// and https:// are read by name, not {path!r}: give a "
-            "file object, as fsspec.open(...).open() makes one"
+            f"unsupported: of remote files only those with http(s):// and root(s):// are read by name, not {path!r}: give "
+            "a file object, as fsspec.open(...).open() makes one"
         )
         error.kind, error.file = "unsupported", path
         raise error

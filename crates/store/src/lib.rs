@@ -9,7 +9,9 @@ mod http;
 mod net;
 mod open;
 mod options;
+mod xrootd;
 
 pub use http::HttpStore;
 pub use open::{is_url, open};
 pub use options::NetOptions;
+pub use xrootd::XrootdStore;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use sapwood::io::{LocalFile, Store};
 use sapwood::{Error, Result};
 
-use crate::{HttpStore, NetOptions};
+use crate::{HttpStore, NetOptions, XrootdStore};
 
-/// Opens what `url` names: `http://`, `https://`, `file://`, or the path of a plain file. Nothing is asked of a server before
-/// the first read.
+/// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `file://`, or the path of a plain file. Nothing is
+/// asked of a server before the first read.
 ///
 /// # Errors
 ///
@@ -30,9 +30,10 @@ pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
     match scheme(url).map(str::to_ascii_lowercase).as_deref() {
         None => Ok(Arc::new(LocalFile::open(url)?)),
         Some("http" | "https") => Ok(Arc::new(HttpStore::new(url, options)?)),
+        Some("root" | "roots" | "xroot" | "xroots") => Ok(Arc::new(XrootdStore::new(url, options)?)),
         Some("file") => Ok(Arc::new(LocalFile::open(path_of(url)?)?)),
         Some(other) => {
-            let words = format!("{other}:// is not read here: http, https, file, and plain paths are");
+            let words = format!("{other}:// is not read here: http, https, root, roots, file, and plain paths are");
             Err(Error::unsupported(words).in_file(url))
         }
     }

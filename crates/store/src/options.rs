@@ -17,7 +17,8 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct NetOptions {
-    /// A bearer token. It is sent to the host that was named, and to no host that this one sends us to.
+    /// A bearer token. It is sent to the host that was named, and to no host that this one sends us to; of `root://` also to
+    /// hosts of the same domain, as the data servers of a cluster are, and over TLS alone.
     pub token: Option<String>,
     /// More headers of each request, as name and value. `Authorization` and `Cookie` go where a token would.
     pub headers: Vec<(String, String)>,

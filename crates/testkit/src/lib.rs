@@ -7,3 +7,4 @@ mod store_faults;
 
 pub use store_faults::{Fault, Faulty, Throttled};
 pub mod tcp_proxy;
+pub mod xrootd_server;

@@ -13,9 +13,8 @@ use super::HttpStore;
 use super::content_range::ContentRange;
 use super::exchange::Reply;
 use super::known::Facts;
-use super::trouble::{Patience, Trouble};
 use super::whole::{Content, KEPT_BYTES};
-use crate::net::{Link, wait};
+use crate::net::{Link, Patience, Trouble, wait};
 
 /// Ends that are longer than this are the whole file.
 const ALL_BYTES: usize = 1 << 40;
@@ -123,7 +122,7 @@ impl HttpStore {
         let Some((header, most)) = asked else { return Ok(Got::Nothing) };
         let _permit = self.permit(link).await;
         let mut reply = self.ask(link, Method::GET, Some(&header)).await?;
-        self.ability.answered_in(reply.latency);
+        self.ability.gauge.answered_in(reply.latency);
         let facts = reply.facts.clone();
         match reply.status() {
             StatusCode::PARTIAL_CONTENT => {}

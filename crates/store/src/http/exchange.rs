@@ -9,8 +9,7 @@ use sapwood::{Error, ErrorKind};
 
 use super::known::Facts;
 use super::target::{Target, host};
-use super::trouble::{Again, Trouble};
-use crate::net::Link;
+use crate::net::{Again, Link, Trouble};
 
 /// As many as curl and browsers follow, about.
 const REDIRECTIONS: usize = 16;
@@ -39,7 +38,7 @@ pub(crate) async fn ask(
     let back = |mut trouble: Trouble| {
         if elsewhere {
             target.lost();
-            if trouble.again == Again::Never && trouble.status.is_some() {
+            if trouble.again == Again::Never && trouble.code.is_some() {
                 trouble.again = Again::After(Duration::ZERO);
             }
         }

@@ -1,7 +1,6 @@
 //! Files on http and https servers.
 
 mod ability;
-mod assembly;
 mod batch;
 mod content_range;
 mod ends;
@@ -14,29 +13,20 @@ mod trouble;
 mod whole;
 
 use std::cell::RefCell;
-use std::future::Future;
-use std::pin::pin;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use reqwest::Method;
 use sapwood::io::{ByteRange, Ends, Flow, Profile, Receive, Store, check_ranges};
 use sapwood::{Error, Result};
 
 use crate::NetOptions;
-use crate::net::{Link, PARALLEL, link, wait};
+use crate::net::{Again, Assembly, Link, PARALLEL, Patience, Trouble, link, stopped, unless_stopped, wait};
 use ability::{Ability, REQUEST_BYTES};
-use assembly::{Assembly, stopped};
 use known::{Facts, Known};
 use read::Outcome;
 use target::Target;
-use trouble::{Again, Patience, Trouble};
-
-/// So often is a receiver asked whether it still wants what is on its way.
-const POLL: Duration = Duration::from_millis(10);
 
 /// A file on an http or https server, read by ranges.
 ///
@@ -188,8 +178,7 @@ impl HttpStore {
             Ok(reply) => reply,
             // Too long a header, or more ranges than it likes.
             Err(trouble)
-                if ranges.len() > 1
-                    && trouble.status.is_some_and(|s| matches!(s.as_u16(), 400 | 413 | 414 | 431 | 501)) =>
+                if ranges.len() > 1 && trouble.code.is_some_and(|code| matches!(code, 400 | 413 | 414 | 431 | 501)) =>
             {
                 self.ability.refused(ranges.len());
                 return Ok(Outcome::Otherwise);
@@ -243,22 +232,6 @@ impl Store for HttpStore {
             };
         }
         self.ability.profile()
-    }
-}
-
-/// Runs `work` unless `check` fails before it is done; it is asked now and then.
-async fn unless_stopped<T>(work: impl Future<Output = Result<T>>, check: impl Fn() -> Result<()>) -> Result<T> {
-    let watch = async {
-        loop {
-            tokio::time::sleep(POLL).await;
-            if let Err(error) = check() {
-                return error;
-            }
-        }
-    };
-    match select(pin!(work), pin!(watch)).await {
-        Either::Left((done, _)) => done,
-        Either::Right((error, _)) => Err(error),
     }
 }
 

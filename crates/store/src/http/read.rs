@@ -9,12 +9,11 @@ use sapwood::io::ByteRange;
 use sapwood::{Error, ErrorKind};
 
 use super::ability::Ability;
-use super::assembly::Assembly;
 use super::content_range::ContentRange;
 use super::exchange::Reply;
 use super::known::{Facts, Known};
 use super::multipart::{Broken, Multipart};
-use super::trouble::{Again, Trouble};
+use crate::net::{Again, Assembly, Trouble};
 
 /// A body that is no longer than this is taken whole rather than cut off: a new connection costs more.
 const SMALL_BYTES: u64 = 64 << 10;
@@ -44,7 +43,7 @@ pub(crate) async fn ranges(
     news: &mut u64,
 ) -> Result<Outcome, Trouble> {
     known.check(&reply.facts).map_err(Trouble::never)?;
-    ability.answered_in(reply.latency);
+    ability.gauge.answered_in(reply.latency);
     let several = asked.len() > 1;
     let asked_bytes: u64 = asked.iter().map(|range| range.end - range.start).sum();
     match reply.status() {
@@ -128,7 +127,7 @@ async fn plain(
         *news += assembly.borrow_mut().put(at, &piece).map_err(Trouble::never)?;
         at = end;
     }
-    ability.flowed(at - range.start, began.elapsed());
+    ability.gauge.flowed(at - range.start, began.elapsed());
     Ok(Outcome::Read)
 }
 
@@ -156,7 +155,7 @@ async fn multipart(
             return if trouble.again == Again::Never { Err(trouble) } else { otherwise(asked, ability, trouble) };
         }
     }
-    ability.flowed(bytes, began.elapsed());
+    ability.gauge.flowed(bytes, began.elapsed());
     if assembly.borrow().missing_of(asked).is_empty() {
         return Ok(Outcome::Read);
     }

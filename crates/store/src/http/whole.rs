@@ -8,11 +8,9 @@ use reqwest::{Method, StatusCode};
 use sapwood::{Error, ErrorKind, Result};
 
 use super::HttpStore;
-use super::assembly::Assembly;
 use super::exchange::Reply;
 use super::known::Known;
-use super::trouble::{Patience, Trouble};
-use crate::net::Link;
+use crate::net::{Assembly, Link, Patience, Trouble};
 
 /// The longest content that is kept. A longer one is sent again for each read.
 pub(super) const KEPT_BYTES: u64 = 64 << 20;
@@ -67,7 +65,7 @@ impl HttpStore {
             *news += assembly.borrow_mut().put(at, &piece).map_err(Trouble::never)?;
             at = at.saturating_add(piece.len() as u64);
         }
-        self.ability.flowed(at, began.elapsed());
+        self.ability.gauge.flowed(at, began.elapsed());
         Ok(())
     }
 

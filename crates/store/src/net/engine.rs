@@ -1,6 +1,7 @@
 //! Threads and connections of the process: one small runtime, and one pool of connections for all files that are opened with the
 //! same options.
 
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
@@ -31,9 +32,17 @@ pub(crate) struct Link {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) client: Client,
     permits: Arc<Mutex<HashMap<String, Arc<Semaphore>>>>,
+    kept: Arc<Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>>,
 }
 
 impl Link {
+    /// What a kind of store keeps for all files of these options, such as its connections. Made when first asked for.
+    pub(crate) fn keep<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        let mut kept = self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let one = kept.entry(TypeId::of::<T>()).or_insert_with(|| Arc::<T>::default());
+        Arc::clone(one).downcast().unwrap_or_default() // it is of the type that it is kept under
+    }
+
     /// One permit for each request to this host that may be on its way.
     pub(crate) fn permits(&self, host: &str) -> Arc<Semaphore> {
         let mut permits = self.permits.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -132,5 +141,5 @@ fn connect(runtime: Arc<Runtime>, options: &NetOptions) -> Result<Link> {
         let _inside = runtime.enter();
         builder.build().map_err(refused("no connections with these options"))?
     };
-    Ok(Link { runtime, client, permits: Arc::default() })
+    Ok(Link { runtime, client, permits: Arc::default(), kept: Arc::default() })
 }

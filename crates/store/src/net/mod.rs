@@ -1,8 +1,17 @@
-//! The network below all remote stores: threads, connections, TLS.
+//! The network below all remote stores: threads, connections, TLS; what is measured, what goes wrong, and what arrives.
 
+mod assembly;
 mod engine;
+mod gauge;
 mod tls;
+mod trouble;
+mod turns;
 mod wait;
 
+pub(crate) use assembly::{Assembly, stopped};
 pub(crate) use engine::{Link, PARALLEL, link};
-pub(crate) use wait::wait;
+pub(crate) use gauge::Gauge;
+pub(crate) use tls::config as tls_config;
+pub(crate) use trouble::{Again, LONGEST_ASKED, Patience, Trouble};
+pub(crate) use turns::Turns;
+pub(crate) use wait::{unless_stopped, wait};

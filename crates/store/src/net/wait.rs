@@ -6,6 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use sapwood::Result;
+
+/// So often is a receiver asked whether it still wants what is on its way.
+const POLL: Duration = Duration::from_millis(10);
 
 struct Unpark {
     thread: Thread,
@@ -40,6 +47,25 @@ pub(crate) fn wait<F: Future>(future: F) -> F::Output {
     }
 }
 
+/// Runs `work` unless `check` fails before it is done; it is asked now and then.
+pub(crate) async fn unless_stopped<T>(
+    work: impl Future<Output = Result<T>>,
+    check: impl Fn() -> Result<()>,
+) -> Result<T> {
+    let watch = async {
+        loop {
+            tokio::time::sleep(POLL).await;
+            if let Err(error) = check() {
+                return error;
+            }
+        }
+    };
+    match select(pin!(work), pin!(watch)).await {
+        Either::Left((done, _)) => done,
+        Either::Right((error, _)) => Err(error),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,7 +75,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(2).build().unwrap();
         let inner = async {
             wait(async {
-                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+                tokio::time::sleep(Duration::from_millis(5)).await;
                 7
             })
         };

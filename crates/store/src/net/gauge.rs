@@ -1,0 +1,85 @@
+//! How a link measures while it works.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Bodies that are shorter say nothing of a bandwidth: they lie in some buffer already.
+const MEASURED_BYTES: u64 = 256 << 10;
+/// Before anything was measured: a server on the same continent.
+const LATENCY_NS: u64 = 30_000_000;
+const BANDWIDTH_BYTES: u64 = 50 << 20;
+
+/// Latency and bandwidth, as they were of late. Others read it while it changes; all of it is advice.
+#[derive(Debug)]
+pub(crate) struct Gauge {
+    latency_ns: AtomicU64,
+    bandwidth_bytes: AtomicU64,
+    measured: AtomicBool,
+}
+
+impl Gauge {
+    pub(crate) fn new() -> Self {
+        Self {
+            latency_ns: AtomicU64::new(LATENCY_NS),
+            bandwidth_bytes: AtomicU64::new(BANDWIDTH_BYTES),
+            measured: AtomicBool::new(false),
+        }
+    }
+
+    /// From a request to its first byte.
+    pub(crate) fn latency_ns(&self) -> u64 {
+        self.latency_ns.load(Ordering::Relaxed)
+    }
+
+    /// Bytes a second; never none.
+    pub(crate) fn bandwidth_bytes(&self) -> u64 {
+        self.bandwidth_bytes.load(Ordering::Relaxed).max(1)
+    }
+
+    /// So long did the first byte take. What is shorter than known before is believed at once by half, what is longer may have
+    /// been a connection that had to be made, or a busy server.
+    pub(crate) fn answered_in(&self, time: Duration) {
+        let sample = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let known = self.latency_ns.load(Ordering::Relaxed);
+        let next = if !self.measured.swap(true, Ordering::Relaxed) {
+            sample
+        } else if sample < known {
+            known - (known - sample) / 2
+        } else {
+            known + (sample - known).min(known) / 8
+        };
+        self.latency_ns.store(next, Ordering::Relaxed);
+    }
+
+    /// So many bytes came in so much time after the first.
+    pub(crate) fn flowed(&self, bytes: u64, time: Duration) {
+        if bytes < MEASURED_BYTES {
+            return;
+        }
+        let nanos = time.as_nanos().max(1);
+        let sample = u64::try_from(u128::from(bytes) * 1_000_000_000 / nanos).unwrap_or(u64::MAX);
+        let sample = sample.clamp(100_000, 10 << 30);
+        let known = self.bandwidth_bytes.load(Ordering::Relaxed);
+        self.bandwidth_bytes.store(known / 4 * 3 + sample / 4, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measurements_come_near_the_truth() {
+        let gauge = Gauge::new();
+        gauge.answered_in(Duration::from_millis(90)); // with a connection to be made
+        for _ in 0..10 {
+            gauge.answered_in(Duration::from_millis(10));
+            gauge.flowed(10 << 20, Duration::from_millis(1000));
+        }
+        gauge.flowed(100, Duration::from_nanos(1));
+        assert!((10_000_000..11_000_000).contains(&gauge.latency_ns()), "{gauge:?}");
+        assert!((10 << 20..16 << 20).contains(&gauge.bandwidth_bytes()), "{gauge:?}");
+        gauge.answered_in(Duration::from_secs(60)); // once is nothing
+        assert!(gauge.latency_ns() < 12_000_000);
+    }
+}

@@ -1,0 +1,136 @@
+//! What went wrong with a request, and whether to try again.
+
+use std::error::Error as _;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use sapwood::{Error, ErrorKind};
+
+/// The first pause; each is twice as long as the one before.
+const PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// The longest pause that a server may ask for.
+pub(crate) const LONGEST_ASKED: Duration = Duration::from_secs(30);
+
+/// A request that failed.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    pub(crate) error: Error,
+    pub(crate) again: Again,
+    /// What the server answered, if it did: the number of a status or of an error.
+    pub(crate) code: Option<u16>,
+}
+
+/// Whether another attempt may go better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    Never,
+    Later,
+    /// The server said when.
+    After(Duration),
+}
+
+impl Trouble {
+    pub(crate) fn never(error: Error) -> Self {
+        Self { error, again: Again::Never, code: None }
+    }
+
+    pub(crate) fn later(error: Error) -> Self {
+        Self { error, again: Again::Later, code: None }
+    }
+
+    /// Nothing came for so long.
+    pub(crate) fn late(host: &str, timeout: Duration) -> Self {
+        let words = format!("{host} sent nothing for {} s", timeout.as_secs_f64());
+        Self::later(Error::new(ErrorKind::TimedOut, words))
+    }
+
+    /// The same once more: one link may break for many.
+    pub(crate) fn copy(&self) -> Self {
+        Self { error: with_words(&self.error, self.error.message().to_owned()), again: self.again, code: self.code }
+    }
+}
+
+/// The error in other words.
+fn with_words(error: &Error, words: String) -> Error {
+    let mut copy = Error::new(error.kind(), words);
+    let place = error.place();
+    if let Some(offset) = place.offset {
+        copy = copy.at(offset);
+    }
+    if let (Some(expected), Some(found)) = (place.expected, place.found) {
+        copy = copy.wanted(expected, found);
+    }
+    match error.source() {
+        Some(source) => copy.because(source.to_string()),
+        None => copy,
+    }
+}
+
+/// Counts attempts that brought nothing, and says how long to wait for the next.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    retries: u32,
+    /// Attempts in a row that brought nothing.
+    idle: u32,
+    /// All attempts.
+    attempts: u32,
+}
+
+impl Patience {
+    pub(crate) fn new(retries: u32) -> Self {
+        Self { retries, idle: 0, attempts: 0 }
+    }
+
+    /// An attempt failed that brought `news` bytes first: how long to wait, or the error for the caller.
+    pub(crate) fn after(&mut self, trouble: Trouble, news: u64) -> Result<Duration, Error> {
+        self.attempts = self.attempts.saturating_add(1);
+        if news > 0 {
+            self.idle = 0;
+        } else {
+            self.idle += 1;
+        }
+        if trouble.again == Again::Never || self.idle > self.retries {
+            return Err(self.tell(trouble.error));
+        }
+        Ok(match trouble.again {
+            Again::After(asked) => asked,
+            _ if news > 0 => Duration::ZERO,
+            _ => {
+                let pause = PAUSE.saturating_mul(1 << (self.idle - 1).min(16)).min(LONGEST_PAUSE);
+                // Many clients that were cut off at once should not come back at once.
+                let clock = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
+                pause.mul_f64(0.75 + f64::from(clock % 1024) / 2048.0)
+            }
+        })
+    }
+
+    /// The error with the number of attempts.
+    fn tell(&self, error: Error) -> Error {
+        if self.attempts < 2 {
+            return error;
+        }
+        with_words(&error, format!("{}, at attempt {}", error.message(), self.attempts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broken() -> Trouble {
+        Trouble::later(Error::new(ErrorKind::Io, "broken"))
+    }
+
+    #[test]
+    fn patience_ends_where_nothing_comes_and_not_before() {
+        let mut patience = Patience::new(2);
+        for _ in 0..100 {
+            assert_eq!(patience.after(broken(), 1).unwrap(), Duration::ZERO);
+        }
+        let (first, second) = (patience.after(broken(), 0).unwrap(), patience.after(broken(), 0).unwrap());
+        assert!(first >= Duration::from_millis(75) && second >= Duration::from_millis(150), "{first:?} {second:?}");
+        let error = patience.after(broken(), 0).unwrap_err();
+        assert_eq!(error.message(), "broken, at attempt 103");
+        assert!(Patience::new(9).after(Trouble::never(Error::not_found("x")), 5).is_err());
+    }
+}

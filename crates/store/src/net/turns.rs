@@ -1,0 +1,76 @@
+//! One at a time: what several want, one does.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::Trouble;
+
+/// Something that is made by whoever comes first, while the others wait. Where he fails, those who waited have failed with him:
+/// otherwise each would wait for a dead server in his turn.
+#[derive(Debug, Default)]
+pub(crate) struct Turns<T> {
+    state: tokio::sync::Mutex<T>,
+    failures: Mutex<Failures>,
+}
+
+#[derive(Debug, Default)]
+struct Failures {
+    count: u64,
+    last: Option<Trouble>,
+}
+
+impl<T> Turns<T> {
+    /// Waits for the turn.
+    ///
+    /// # Errors
+    ///
+    /// The trouble of somebody who failed meanwhile.
+    pub(crate) async fn take(&self) -> Result<tokio::sync::MutexGuard<'_, T>, Trouble> {
+        let before = self.failures().count;
+        let state = self.state.lock().await;
+        let failures = self.failures();
+        match &failures.last {
+            Some(last) if failures.count != before => Err(last.copy()),
+            _ => Ok(state),
+        }
+    }
+
+    /// Whoever has the turn failed.
+    pub(crate) fn failed(&self, trouble: &Trouble) {
+        let mut failures = self.failures();
+        failures.count += 1;
+        failures.last = Some(trouble.copy());
+    }
+
+    fn failures(&self) -> MutexGuard<'_, Failures> {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::future::join_all;
+    use sapwood::Error;
+
+    use super::*;
+
+    #[test]
+    fn who_waits_for_a_failure_has_failed() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let turns = Turns::<u32>::default();
+        let one = || async {
+            let mut state = turns.take().await?;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            *state += 1;
+            let trouble = Trouble::later(Error::not_found("x"));
+            turns.failed(&trouble);
+            Err::<(), _>(trouble)
+        };
+        let many = (0..10).map(|_| one());
+        let done = runtime.block_on(join_all(many));
+        assert!(done.iter().all(Result::is_err));
+        let state = runtime.block_on(turns.take()).expect("who comes later tries anew");
+        assert_eq!(*state, 1);
+    }
+}

@@ -1,0 +1,289 @@
+//! Files on XRootD servers: `root://` and `roots://`.
+
+mod auth;
+mod connection;
+mod open;
+mod place;
+mod plan;
+mod pool;
+mod read;
+mod refusal;
+mod session;
+mod wire;
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use bytes::Bytes;
+use sapwood::io::{ByteRange, Ends, Identity, Profile, Receive, Store, check_ranges, load};
+use sapwood::{Error, ErrorKind, Result};
+
+use crate::NetOptions;
+use crate::net::{Assembly, Gauge, Link, Patience, Trouble, Turns, link, unless_stopped, wait};
+use open::{Opened, Opener};
+use place::{Place, Tried};
+use read::Reading;
+use refusal::elsewhere;
+use wire::Stat;
+
+/// The most ranges that a request should have.
+const RANGES: usize = 1024;
+/// Requests of one file that pay: a connection carries one answer behind the other, and the next must be on its way meanwhile.
+const PARALLEL: usize = 4;
+
+/// A file on an XRootD server, read by ranges.
+///
+/// Many ranges are one request, and several requests are on their way at a time, on one connection for all files of a server. A
+/// server may send us to another, ask to wait, or answer later; a link that breaks is made anew, and only bytes that have not
+/// come are asked for again. A file that has another length or time of change than when it was opened first is an error of the
+/// kind [`Changed`](sapwood::ErrorKind::Changed); that is looked at when it is opened again, and once a second while it is read.
+///
+/// `root://` is spoken in the clear unless the server wants TLS, or lets us in only with a token; `roots://` is TLS and nothing
+/// else. Who is there is proved by the name of a user (`unix`), as the URL has it (`root://me@host//path`), or by a token
+/// (`ztn`), which is shown over TLS alone.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::io::{Store, load};
+/// use sapwood_store::{NetOptions, XrootdStore};
+/// use sapwood_testkit::xrootd_server::{Conduct, XrootdServer};
+/// let server = XrootdServer::start("hello world", Conduct::default());
+/// let store = XrootdStore::new(&server.url(), &NetOptions::default())?;
+/// assert_eq!(&store.ends(5, 0)?.head[..], b"hello");
+/// assert_eq!(load(&store, &[6..11])?, ["world"]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub struct XrootdStore {
+    name: Arc<str>,
+    place: Place,
+    options: NetOptions,
+    gauge: Gauge,
+    /// What the first open told.
+    known: OnceLock<Stat>,
+    opened: Mutex<Option<Arc<Opened>>>,
+    opening: Turns<()>,
+    /// Servers that failed since bytes came last.
+    avoid: Mutex<Vec<Tried>>,
+}
+
+impl fmt::Debug for XrootdStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without what is sent along with the path, which may hold a secret.
+        f.debug_struct("XrootdStore").field("name", &self.name).field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl XrootdStore {
+    /// A store for `url`. Nothing is asked of the server before the first read.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL or options that make no sense, and what reading certificates reports.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood_store::{NetOptions, XrootdStore};
+    /// assert!(XrootdStore::new("root://example.org//store/a.root", &NetOptions::default()).is_ok());
+    /// assert!(XrootdStore::new("root://example.org", &NetOptions::default()).is_err());
+    /// ```
+    pub fn new(url: &str, options: &NetOptions) -> Result<Self> {
+        let place = Place::parse(url)?;
+        let user = if place.server.user.is_empty() { String::new() } else { format!("{}@", place.server.user) };
+        let scheme = if place.server.tls { "roots" } else { "root" };
+        // What is sent along may hold a secret, and is no part of the name.
+        let name: Arc<str> = format!("{scheme}://{user}{}/{}", place.server.name(), place.path).into();
+        link(options).map_err(|error| error.in_file(name.clone()))?;
+        Ok(Self {
+            name,
+            place,
+            options: options.clone(),
+            gauge: Gauge::new(),
+            known: OnceLock::new(),
+            opened: Mutex::default(),
+            opening: Turns::default(),
+            avoid: Mutex::default(),
+        })
+    }
+
+    fn named<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| error.in_file(self.name.clone()))
+    }
+
+    /// The file as it stands open; none if it does not, or was opened by a parent process.
+    fn standing(&self) -> Option<Arc<Opened>> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(old) = opened.take_if(|opened| !opened.lives())
+            && !old.is_ours()
+        {
+            std::mem::forget(old); // to drop it would be to speak on the parent's connection
+        }
+        opened.clone()
+    }
+
+    /// The file, opened if it is not.
+    async fn file(&self, link: &Link) -> Result<Arc<Opened>, Trouble> {
+        if let Some(opened) = self.standing() {
+            return Ok(opened);
+        }
+        let _turn = self.opening.take().await?;
+        if let Some(opened) = self.standing() {
+            return Ok(opened);
+        }
+        let avoid = self.avoid.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let opener = Opener { link, options: &self.options, named: &self.place };
+        let checked = match opener.open(&avoid).await {
+            Ok(opened) => self.check(&opened.stat).map(|()| opened).map_err(Trouble::never),
+            Err(trouble) => Err(trouble),
+        };
+        match checked {
+            Ok(opened) => {
+                if let Some(latency) = opened.latency {
+                    self.gauge.answered_in(latency);
+                }
+                let opened = Arc::new(opened);
+                *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&opened));
+                Ok(opened)
+            }
+            Err(trouble) => {
+                self.opening.failed(&trouble);
+                Err(trouble)
+            }
+        }
+    }
+
+    /// Notes what the first open told, and compares later ones with it.
+    fn check(&self, now: &Stat) -> Result<()> {
+        let known = self.known.get_or_init(|| now.clone());
+        let changed = |what| Error::new(ErrorKind::Changed, format!("the file changed while it was open: {what}"));
+        if known.len != now.len {
+            return Err(changed("another length").wanted(known.len, now.len));
+        }
+        if known.modified != now.modified {
+            return Err(changed("another time of change"));
+        }
+        Ok(())
+    }
+
+    /// It has to be opened again.
+    fn lose(&self, lost: &Opened) {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.take_if(|opened| std::ptr::eq(&**opened, lost));
+    }
+
+    /// Notes that reading went wrong on a server that we were sent to: whoever sent us may know a better one.
+    fn failed(&self, at: Option<&Opened>, trouble: &Trouble, news: u64) {
+        let mut avoid = self.avoid.lock().unwrap_or_else(PoisonError::into_inner);
+        if news > 0 {
+            avoid.clear();
+        }
+        let (Some(at), Some(why)) = (at, elsewhere(trouble)) else { return };
+        let host = at.host.rsplit_once(':').map_or(at.host.as_str(), |(host, _)| host);
+        let host = host.trim_matches(['[', ']']);
+        if at.host != self.place.server.name() && !avoid.iter().any(|tried| tried.host == host) && avoid.len() < 16 {
+            avoid.push(Tried { host: host.to_owned(), why });
+        }
+        // A server that says that it cannot is not asked again on the same handle.
+        if trouble.code.is_some() {
+            self.lose(at);
+        }
+    }
+
+    /// Asks for all that is missing until nothing is.
+    async fn fill(&self, link: &Link, assembly: &RefCell<Assembly<'_>>) -> Result<()> {
+        let mut patience = Patience::new(self.options.retries);
+        loop {
+            let missing = assembly.borrow().missing();
+            let Some(first) = missing.first() else { return Ok(()) };
+            let news = Cell::new(0);
+            let file = self.file(link).await;
+            let done = match &file {
+                Ok(opened) => self.attempt(opened, &Reading { assembly, news: &news }).await,
+                Err(trouble) => Err(trouble.copy()),
+            };
+            if let Err(trouble) = done {
+                self.failed(file.as_deref().ok(), &trouble, news.get());
+                drop(file);
+                let offset = first.start;
+                let pause = patience.after(trouble, news.get()).map_err(|error| error.at(offset))?;
+                tokio::time::sleep(pause).await;
+            }
+        }
+    }
+
+    /// What is known of the file; it is opened if nobody did before.
+    fn known(&self) -> Result<&Stat> {
+        if self.known.get().is_none() {
+            let link = link(&self.options)?;
+            let _inside = link.runtime.enter();
+            wait(async {
+                let mut patience = Patience::new(self.options.retries);
+                while let Err(trouble) = self.file(&link).await {
+                    tokio::time::sleep(patience.after(trouble, 0)?).await;
+                }
+                Ok::<_, Error>(())
+            })?;
+        }
+        self.known.get().ok_or_else(|| Error::unsupported("the length of the file is not known"))
+    }
+
+    fn find_ends(&self, head: usize, tail: usize) -> Result<Ends> {
+        let known = self.known()?;
+        let len = known.len;
+        let identity = Identity {
+            name: self.name.clone(),
+            len,
+            validator: Some(format!("{}-{}", known.modified, known.id).into()),
+        };
+        let head = 0..len.min(head as u64);
+        let tail = len - len.min(tail as u64)..len;
+        if tail.start < head.end {
+            // They overlap: once is enough.
+            let whole = load(self, &[0..len])?.pop().unwrap_or_default();
+            let cut = |range: &ByteRange| {
+                let place = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
+                place.filter(|(_, end)| *end <= whole.len()).map_or_else(Bytes::new, |(from, to)| whole.slice(from..to))
+            };
+            return Ok(Ends { identity, head: cut(&head), tail: cut(&tail) });
+        }
+        let mut both = load(self, &[head, tail])?.into_iter();
+        let (head, tail) = (both.next().unwrap_or_default(), both.next().unwrap_or_default());
+        Ok(Ends { identity, head, tail })
+    }
+
+    fn read(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
+        check_ranges(ranges, self.known()?.len)?;
+        let assembly = RefCell::new(Assembly::new(ranges, into)?);
+        if assembly.borrow().missing().is_empty() {
+            return Ok(());
+        }
+        let link = link(&self.options)?;
+        let _inside = link.runtime.enter();
+        wait(unless_stopped(self.fill(&link, &assembly), || assembly.borrow().check()))
+    }
+}
+
+impl Store for XrootdStore {
+    fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
+        self.named(self.find_ends(head_bytes, tail_bytes))
+    }
+
+    fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
+        if ranges.is_empty() {
+            return Ok(());
+        }
+        self.named(self.read(ranges, into))
+    }
+
+    fn profile(&self) -> Profile {
+        Profile {
+            latency_ns: self.gauge.latency_ns(),
+            bandwidth_bytes: self.gauge.bandwidth_bytes(),
+            request_bytes: 2 * plan::REQUEST_BYTES,
+            ranges: RANGES,
+            parallel: PARALLEL,
+        }
+    }
+}

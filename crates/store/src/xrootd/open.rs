@@ -1,0 +1,234 @@
+//! Opening a file, from server to server until one has it.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use sapwood::{Error, ErrorKind, Result};
+
+use super::connection::Pending;
+use super::place::{Place, Tried, may_see_token};
+use super::pool::{Lease, Opening, Pool, may_insist};
+use super::refusal::{elsewhere, nonsense, refused};
+use super::session::{Session, wait};
+use super::wire::{Forward, Handle, OpenFile, Refusal, Request, Stat, Status};
+use crate::NetOptions;
+use crate::net::{Again, Link, Trouble};
+
+/// How often a file may be elsewhere.
+const REDIRECTIONS: usize = 16;
+/// So many times the time-out may servers ask to wait in all: a tape takes its time.
+pub(super) const WAITS: u32 = 20;
+
+/// An open file. It is closed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Opened {
+    lease: Lease,
+    pub(super) handle: Handle,
+    pub(super) stat: Stat,
+    /// Where it was found.
+    pub(super) host: String,
+    /// From the request to the answer.
+    pub(super) latency: Option<Duration>,
+    /// When it was compared with what is known of it.
+    checked: Mutex<Instant>,
+}
+
+impl Opened {
+    pub(super) fn session(&self) -> &Session {
+        &self.lease.0
+    }
+
+    /// Whether it is time to look if the file is what it was. Times of change have seconds.
+    pub(super) fn is_due(&self) -> bool {
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = checked.elapsed() >= Duration::from_secs(1);
+        if due {
+            *checked = Instant::now();
+        }
+        due
+    }
+
+    /// Whether it can be read still, in this process.
+    pub(super) fn lives(&self) -> bool {
+        self.is_ours() && self.session().connection.lives()
+    }
+
+    /// Whether this process made it: what a parent opened is not touched.
+    pub(super) fn is_ours(&self) -> bool {
+        self.session().process == std::process::id()
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if self.lives() {
+            // Nobody waits for the answer.
+            drop(self.session().connection.ask(&Request::Close { handle: self.handle }));
+        }
+    }
+}
+
+/// What is needed to open a file.
+pub(super) struct Opener<'a> {
+    pub(super) link: &'a Link,
+    pub(super) options: &'a NetOptions,
+    pub(super) named: &'a Place,
+}
+
+/// What a server said.
+enum Said {
+    Here(Opened),
+    Elsewhere(Forward),
+    Wait(Trouble, Duration),
+}
+
+/// A server that sent us on.
+struct Manager {
+    place: Place,
+    ticket: String,
+    tls: bool,
+}
+
+impl Opener<'_> {
+    /// Opens the file wherever it is. `avoid` are servers that did not do before; those that send us elsewhere look for others.
+    pub(super) async fn open(&self, avoid: &[Tried]) -> Result<Opened, Trouble> {
+        let pool = self.link.keep::<Pool>();
+        let mut tried = avoid.to_vec();
+        let mut place = self.named.without(&tried);
+        let (mut ticket, mut tls_all_along) = (String::new(), true);
+        let mut managers: Vec<Manager> = Vec::new();
+        let mut first: Option<Trouble> = None;
+        let (mut hops, mut failed) = (0, Vec::new());
+        let began = Instant::now();
+        loop {
+            let with_token =
+                self.options.token.is_some() && may_see_token(&self.named.server, &place.server, tls_all_along);
+            let said = self.ask(&pool, &place, &ticket, with_token).await;
+            let trouble = match said {
+                Ok((Said::Here(opened), _)) => return Ok(opened),
+                Ok((Said::Elsewhere(forward), tls)) => {
+                    hops += 1;
+                    let next = place.follow(&forward).map_err(Trouble::never)?;
+                    // A manager that does not listen knows no other.
+                    if failed.contains(&next.server)
+                        && let Some(first) = first
+                    {
+                        return Err(first);
+                    }
+                    if hops > REDIRECTIONS {
+                        let words =
+                            format!("{} sends us from place to place, {REDIRECTIONS} times", place.server.name());
+                        return Err(Trouble::never(Error::new(ErrorKind::Io, words)));
+                    }
+                    managers.push(Manager { place, ticket, tls: tls_all_along });
+                    (place, ticket, tls_all_along) = (next, forward.ticket, tls_all_along && tls);
+                    continue;
+                }
+                Ok((Said::Wait(trouble, pause), _)) => {
+                    if began.elapsed() + pause > self.options.timeout * WAITS {
+                        return Err(Trouble { again: Again::Never, ..trouble });
+                    }
+                    tokio::time::sleep(pause.max(Duration::from_millis(10))).await;
+                    continue;
+                }
+                Err(trouble) => trouble,
+            };
+            if may_insist(&place.server, with_token, &trouble) && trouble.code.is_some() && pool.insist(&place, &ticket)
+            {
+                continue;
+            }
+            // Who sent us here may know another.
+            let (Some(why), Some(manager)) = (elsewhere(&trouble), managers.pop()) else {
+                return Err(better(first, trouble));
+            };
+            hops += 1;
+            if hops > REDIRECTIONS {
+                return Err(better(first, trouble));
+            }
+            let host = place.server.host.clone();
+            failed.push(place.server);
+            tried.push(Tried { host, why });
+            first.get_or_insert(trouble);
+            place = manager.place.without(&tried);
+            (ticket, tls_all_along) = (manager.ticket, manager.tls);
+        }
+    }
+
+    /// Asks one server, and says whether over TLS.
+    async fn ask(&self, pool: &Pool, place: &Place, ticket: &str, token: bool) -> Result<(Said, bool), Trouble> {
+        let name = place.server.name();
+        let (lease, mut pending) = match pool.open(self.link, self.options, place, ticket, token).await? {
+            Opening::Asked(lease, pending) => (lease, pending),
+            Opening::Elsewhere(body) => return Ok((Said::Elsewhere(forward(&name, &body)?), false)),
+        };
+        let tls = lease.0.tls;
+        let (status, body) = pending.whole(self.options.timeout).await?;
+        let said = match status {
+            Status::Ok => {
+                let open = OpenFile::read(&body).map_err(|broken| nonsense(&name, broken))?;
+                let latency = pending.alone.then(|| pending.sent.elapsed());
+                Said::Here(self.opened(&name, lease, open, latency).await?)
+            }
+            Status::Redirect => Said::Elsewhere(forward(&name, &body)?),
+            Status::Wait => {
+                let trouble = wait(&name, &body);
+                let Again::After(pause) = trouble.again else { return Err(trouble) };
+                Said::Wait(trouble, pause)
+            }
+            Status::Error => {
+                let refusal = Refusal::read(&body).map_err(|broken| nonsense(&name, broken))?;
+                return Err(refused(&name, &refusal));
+            }
+            _ => return Err(nonsense(&name, super::wire::Broken("an answer that belongs to something else"))),
+        };
+        Ok((said, tls))
+    }
+
+    async fn opened(
+        &self,
+        name: &str,
+        lease: Lease,
+        open: OpenFile,
+        latency: Option<Duration>,
+    ) -> Result<Opened, Trouble> {
+        let stat = match open.stat {
+            Some(stat) => stat,
+            None => {
+                let mut pending: Pending = lease.0.connection.ask(&Request::Stat { handle: open.handle });
+                match pending.whole(self.options.timeout).await? {
+                    (Status::Ok, body) => Stat::read(&body).map_err(|broken| nonsense(name, broken))?,
+                    (Status::Error, body) => {
+                        let refusal = Refusal::read(&body).map_err(|broken| nonsense(name, broken))?;
+                        return Err(refused(name, &refusal));
+                    }
+                    (Status::Wait, body) => return Err(wait(name, &body)),
+                    _ => return Err(nonsense(name, super::wire::Broken("no answer to what a file is"))),
+                }
+            }
+        };
+        if stat.is_no_file() {
+            return Err(Trouble::never(Error::mismatch(format!("{name} has a folder there, and no file"))));
+        }
+        Ok(Opened {
+            lease,
+            handle: open.handle,
+            stat,
+            host: name.to_owned(),
+            latency,
+            checked: Mutex::new(Instant::now()),
+        })
+    }
+}
+
+fn forward(name: &str, body: &Bytes) -> Result<Forward, Trouble> {
+    Forward::read(body).map_err(|broken| nonsense(name, broken))
+}
+
+/// A manager says only that it knows no other: what went wrong before says more.
+fn better(first: Option<Trouble>, last: Trouble) -> Trouble {
+    match first {
+        Some(first) if last.error.kind() == ErrorKind::NotFound || last.again == Again::Never => first,
+        _ => last,
+    }
+}

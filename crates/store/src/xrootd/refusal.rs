@@ -1,0 +1,98 @@
+//! What errors of a server mean for us.
+
+use sapwood::{Error, ErrorKind};
+
+use super::wire::{Broken, Refusal};
+use crate::net::{Again, Trouble};
+
+pub(super) const INVALID_ARGUMENT: u32 = 3000;
+pub(super) const ARGUMENT_TOO_LONG: u32 = 3002;
+pub(super) const FILE_NOT_OPEN: u32 = 3004;
+const FILE_SYSTEM: u32 = 3005;
+pub(super) const INVALID_REQUEST: u32 = 3006;
+const INPUT_OUTPUT: u32 = 3007;
+const NO_MEMORY: u32 = 3008;
+const NOT_AUTHORIZED: u32 = 3010;
+pub(super) const NOT_FOUND: u32 = 3011;
+const SERVER: u32 = 3012;
+pub(super) const UNSUPPORTED: u32 = 3013;
+const NO_SERVER: u32 = 3014;
+const NOT_A_FILE: u32 = 3015;
+const IS_DIRECTORY: u32 = 3016;
+const IN_PROGRESS: u32 = 3020;
+const OVERLOADED: u32 = 3024;
+const TLS_REQUIRED: u32 = 3028;
+const NO_REPLICAS: u32 = 3029;
+const AUTH_FAILED: u32 = 3030;
+const TIMED_OUT: u32 = 3034;
+const TIMER_EXPIRED: u32 = 3035;
+
+/// A refusal in the server's own words.
+pub(super) fn refused(server: &str, refusal: &Refusal) -> Trouble {
+    let kind = match refusal.code {
+        NOT_FOUND | NO_REPLICAS => ErrorKind::NotFound,
+        NOT_AUTHORIZED | TLS_REQUIRED | AUTH_FAILED => ErrorKind::Denied,
+        UNSUPPORTED => ErrorKind::Unsupported,
+        NOT_A_FILE | IS_DIRECTORY => ErrorKind::Mismatch,
+        TIMED_OUT | TIMER_EXPIRED => ErrorKind::TimedOut,
+        _ => ErrorKind::Io,
+    };
+    let passes = matches!(
+        refusal.code,
+        FILE_NOT_OPEN | FILE_SYSTEM | INPUT_OUTPUT | NO_MEMORY | SERVER | IN_PROGRESS | OVERLOADED
+    );
+    let again = if passes || kind == ErrorKind::TimedOut { Again::Later } else { Again::Never };
+    let words = match refusal.words.as_str() {
+        "" => format!("{server} refuses, with the number {}", refusal.code),
+        words => format!("{server} says: {words}"),
+    };
+    Trouble { error: Error::new(kind, words), again, code: Some(u16::try_from(refusal.code).unwrap_or(u16::MAX)) }
+}
+
+/// Something that makes no sense.
+pub(super) fn nonsense(server: &str, broken: Broken) -> Trouble {
+    Trouble::later(Error::new(ErrorKind::Io, format!("{server} makes no sense: {}", broken.0)))
+}
+
+/// Whether another server may have what this one does not give, and the protocol's word for why.
+pub(super) fn elsewhere(trouble: &Trouble) -> Option<&'static str> {
+    match trouble.code.map(u32::from) {
+        Some(NOT_FOUND | NO_REPLICAS) => Some("enoent"),
+        Some(INPUT_OUTPUT) => Some("ioerr"),
+        Some(FILE_SYSTEM | NO_MEMORY) => Some("fserr"),
+        Some(SERVER | OVERLOADED | NO_SERVER) => Some("srverr"),
+        Some(_) => None,
+        // No connection, or one that broke.
+        None if trouble.again != Again::Never => Some("srverr"),
+        None => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_have_kinds_and_words() {
+        let of = |code, words: &str| {
+            let trouble = refused("h:1", &Refusal { code, words: words.into() });
+            (trouble.error.kind(), trouble.again, trouble.error.message().to_owned())
+        };
+        assert_eq!(of(3011, "no such file"), (ErrorKind::NotFound, Again::Never, "h:1 says: no such file".into()));
+        assert_eq!(of(3010, "x").0, ErrorKind::Denied);
+        assert_eq!(of(3024, "x").1, Again::Later);
+        assert_eq!(of(99_999, "").2, "h:1 refuses, with the number 99999");
+    }
+
+    #[test]
+    fn another_server_may_have_what_this_one_has_not() {
+        let of = |code| elsewhere(&refused("h", &Refusal { code, words: String::new() }));
+        assert_eq!(
+            (of(3011), of(3007), of(3005), of(3024)),
+            (Some("enoent"), Some("ioerr"), Some("fserr"), Some("srverr"))
+        );
+        assert_eq!((of(3010), of(3000)), (None, None));
+        assert_eq!(elsewhere(&Trouble::later(Error::not_found("x"))), Some("srverr"));
+        assert_eq!(elsewhere(&Trouble::never(Error::not_found("x"))), None);
+    }
+}

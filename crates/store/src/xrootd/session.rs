@@ -1,0 +1,347 @@
+//! From a connection to a session: protocol, TLS, login, proof of who is there.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use sapwood::{Error, ErrorKind};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, lookup_host};
+use tokio::runtime::Handle;
+use tokio::sync::{OnceCell, Semaphore};
+use tokio_rustls::TlsConnector;
+
+use super::auth::{Means, NOBODY, names};
+use super::connection::{Connection, Pending};
+use super::place::Server;
+use super::refusal::{nonsense, refused};
+use super::wire::{Broken, HEAD_BYTES, HELLO, Head, Protocol, Refusal, Request, Status, Welcome, limits, wait_seconds};
+use crate::net::{Again, Trouble};
+
+/// What a server takes that does not tell: what servers of this kind have had for long.
+const RANGES: usize = 1024;
+const RANGE_BYTES: u64 = (2 << 20) - 16;
+const ASK_LIMITS: Request<'static> = Request::Config { names: "readv_iov_max readv_ior_max" };
+/// Requests of one connection that are on their way: what is asked for is memory of ours when it comes.
+const IN_FLIGHT: usize = 16;
+
+/// A connection on which files can be opened.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) connection: Connection,
+    pub(super) tls: bool,
+    /// The process that made it: a child may not speak on it.
+    pub(super) process: u32,
+    pub(super) permits: Semaphore,
+    limits: OnceCell<(usize, u64)>,
+    limits_asked: std::sync::Mutex<Option<Pending>>,
+    /// The server refused a vector.
+    no_vectors: AtomicBool,
+}
+
+/// What is needed to make one.
+#[derive(Clone, Copy)]
+pub(super) struct Start<'a> {
+    pub(super) runtime: &'a Handle,
+    pub(super) server: &'a Server,
+    pub(super) timeout: Duration,
+    pub(super) token: Option<&'a str>,
+    pub(super) ticket: &'a str,
+    /// Of the file that is to be opened.
+    pub(super) path: &'a str,
+}
+
+/// How it went.
+pub(super) enum Started {
+    /// The session, and the answer to the open that went along.
+    Session(Arc<Session>, Pending),
+    /// The server sends us elsewhere instead of letting us in.
+    Elsewhere(Bytes),
+    /// It wants to be spoken to step by step.
+    Careful,
+}
+
+impl Session {
+    fn new(connection: Connection, tls: bool, limits_asked: Pending) -> Arc<Self> {
+        Arc::new(Self {
+            connection,
+            tls,
+            process: std::process::id(),
+            permits: Semaphore::new(IN_FLIGHT),
+            limits: OnceCell::new(),
+            limits_asked: std::sync::Mutex::new(Some(limits_asked)),
+            no_vectors: AtomicBool::new(false),
+        })
+    }
+
+    /// How many ranges a vector may have, and how many bytes each.
+    pub(super) async fn limits(&self, timeout: Duration) -> (usize, u64) {
+        let known = self.limits.get_or_init(|| async {
+            let asked = self.limits_asked.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+            let Some(mut asked) = asked else { return (RANGES, RANGE_BYTES) };
+            match asked.whole(timeout).await {
+                Ok((Status::Ok, body)) => limits(&body).unwrap_or((RANGES, RANGE_BYTES)),
+                _ => (RANGES, RANGE_BYTES),
+            }
+        });
+        let (ranges, bytes) = *known.await;
+        (if self.no_vectors.load(Ordering::Relaxed) { 1 } else { ranges.min(RANGES) }, bytes.min(RANGE_BYTES))
+    }
+
+    /// Vectors are not answered.
+    pub(super) fn knows_no_vectors(&self) {
+        self.no_vectors.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn users(&self) -> &AtomicUsize {
+        self.connection.users()
+    }
+}
+
+/// All in one go: most servers let everybody in, and then hello, login and open take one round trip. Those that want TLS or a
+/// proof are spoken to again, step by step.
+pub(super) async fn fast(start: Start<'_>) -> Result<Started, Trouble> {
+    let name = start.server.name();
+    let (from, to) = connect(start).await?.into_split();
+    let connection = Connection::start(start.runtime, name.clone(), from, to);
+    connection.users().fetch_add(1, Ordering::Relaxed);
+    let user = user(start.server);
+    let requests = [
+        Request::Protocol { able_tls: false, want_tls: false },
+        Request::Login { process: std::process::id(), user, ticket: start.ticket },
+        Request::Open { path: start.path },
+        ASK_LIMITS,
+    ];
+    let Ok([mut hello, mut protocol, mut login, open, limits]) =
+        <[Pending; 5]>::try_from(connection.submit(Some(&HELLO), &requests))
+    else {
+        return Err(nonsense(&name, Broken("a request went missing")));
+    };
+    short(&name, &mut hello, start.timeout).await?;
+    let (status, _) = protocol.whole(start.timeout).await?;
+    if status != Status::Ok {
+        return Ok(Started::Careful);
+    }
+    let broken_off = |trouble: Trouble| {
+        // A server that hangs up on what it did not expect may like it slower.
+        if trouble.again == Again::Later && trouble.error.kind() == ErrorKind::Io {
+            Ok(Started::Careful)
+        } else {
+            Err(trouble)
+        }
+    };
+    match login.whole(start.timeout).await {
+        Ok((Status::Ok, body)) => {
+            let welcome = Welcome::read(&body).map_err(|broken| nonsense(&name, broken))?;
+            if welcome.offers.is_empty() {
+                return Ok(Started::Session(Session::new(connection, false, limits), open));
+            }
+            Ok(Started::Careful)
+        }
+        Ok((Status::Redirect, body)) => Ok(Started::Elsewhere(body)),
+        Ok((Status::Wait, body)) => Err(wait(&name, &body)),
+        Ok(_) => Ok(Started::Careful),
+        Err(trouble) => broken_off(trouble),
+    }
+}
+
+/// Step by step.
+pub(super) async fn careful(start: Start<'_>, mut want_tls: bool, tls: Arc<ClientConfig>) -> Result<Started, Trouble> {
+    let name = start.server.name();
+    loop {
+        let mut stream = connect(start).await?;
+        let protocol = within(&name, start.timeout, greet(&mut stream, &name, want_tls)).await?;
+        if !protocol.goes_tls() {
+            if start.server.tls {
+                let words = format!("{name} speaks no TLS");
+                return Err(Trouble::never(Error::new(ErrorKind::Denied, words)));
+            }
+            if protocol.needs_tls() && !want_tls {
+                want_tls = true; // sooner or later it would have to be
+                continue;
+            }
+            let (from, to) = stream.into_split();
+            return enter(start, Connection::start(start.runtime, name, from, to), false).await;
+        }
+        let domain = ServerName::try_from(start.server.host.clone());
+        let domain = domain.map_err(|error| Trouble::never(Error::mismatch("no name of a host").because(error)))?;
+        let connected = tokio::time::timeout(start.timeout, TlsConnector::from(tls).connect(domain, stream)).await;
+        let stream = match connected {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => return Err(untrusted(&name, error)),
+            Err(_) => return Err(Trouble::late(&name, start.timeout)),
+        };
+        let (from, to) = tokio::io::split(stream);
+        return enter(start, Connection::start(start.runtime, name, from, to), true).await;
+    }
+}
+
+/// Login, proof, open.
+async fn enter(start: Start<'_>, connection: Connection, tls: bool) -> Result<Started, Trouble> {
+    let name = connection.server().to_owned();
+    connection.users().fetch_add(1, Ordering::Relaxed);
+    let user = user(start.server);
+    let login = Request::Login { process: std::process::id(), user, ticket: start.ticket };
+    let (status, body) = connection.ask(&login).whole(start.timeout).await?;
+    let welcome = match status {
+        Status::Ok => Welcome::read(&body).map_err(|broken| nonsense(&name, broken))?,
+        Status::Redirect => return Ok(Started::Elsewhere(body)),
+        status => return Err(unwelcome(&name, status, &body)),
+    };
+    if !welcome.offers.is_empty() {
+        prove(&connection, &welcome, &Means { user, token: start.token, tls }, start.timeout).await?;
+    }
+    let pending = connection.submit(None, &[Request::Open { path: start.path }, ASK_LIMITS]);
+    let Ok([open, limits]) = <[Pending; 2]>::try_from(pending) else {
+        return Err(nonsense(&name, Broken("a request went missing")));
+    };
+    Ok(Started::Session(Session::new(connection, tls, limits), open))
+}
+
+/// Proves who is there by the first of the server's offers that goes well.
+async fn prove(
+    connection: &Connection,
+    welcome: &Welcome,
+    means: &Means<'_>,
+    timeout: Duration,
+) -> Result<(), Trouble> {
+    let name = connection.server();
+    let offered = names(&welcome.offers);
+    let mut refusal = None;
+    for offer in &welcome.offers {
+        let Some(proof) = means.proof(offer) else { continue };
+        let request = Request::Auth { protocol: &offer.name, proof: &proof };
+        match connection.ask(&request).whole(timeout).await {
+            Ok((Status::Ok, _)) => return Ok(()),
+            // More rounds: nothing that we have takes any.
+            Ok((Status::AuthMore, _)) => {}
+            Ok((status, body)) => refusal = Some(unwelcome(name, status, &body)),
+            // Some hang up after a proof that they did not like.
+            Err(trouble) if refusal.is_some() && trouble.again == Again::Later => break,
+            Err(trouble) => return Err(trouble),
+        }
+    }
+    let token = match (means.token.is_some(), means.tls) {
+        (true, false) => "; the token is shown over TLS alone",
+        _ => "",
+    };
+    let words = format!("{name} wants a proof of who is there, by {offered}; here are unix and tokens (ztn){token}");
+    let error = Error::new(ErrorKind::Denied, words);
+    Err(Trouble::never(match refusal {
+        Some(refusal) => error.because(refusal.error.message().to_owned()),
+        None => error,
+    }))
+}
+
+/// An answer to a login or a proof that is none of those that let us in.
+fn unwelcome(name: &str, status: Status, body: &[u8]) -> Trouble {
+    match status {
+        Status::Error => match Refusal::read(body) {
+            Ok(refusal) => refused(name, &refusal),
+            Err(broken) => nonsense(name, broken),
+        },
+        Status::Wait => wait(name, body),
+        _ => nonsense(name, Broken("an answer that belongs to something else")),
+    }
+}
+
+/// The server says when to come again.
+pub(super) fn wait(name: &str, body: &[u8]) -> Trouble {
+    let seconds = match wait_seconds(body) {
+        Ok(seconds) => Duration::from_secs(seconds.into()),
+        Err(broken) => return nonsense(name, broken),
+    };
+    let error = Error::new(ErrorKind::TimedOut, format!("{name} asks to wait for {} s", seconds.as_secs()));
+    Trouble { error, again: Again::After(seconds), code: None }
+}
+
+fn user(server: &Server) -> &str {
+    if server.user.is_empty() { NOBODY } else { &server.user }
+}
+
+/// A connection to the first address that takes one.
+async fn connect(start: Start<'_>) -> Result<TcpStream, Trouble> {
+    let name = start.server.name();
+    let refused = |error: std::io::Error| {
+        let kind = if error.kind() == std::io::ErrorKind::TimedOut { ErrorKind::TimedOut } else { ErrorKind::Io };
+        Trouble::later(Error::new(kind, format!("no connection to {name}")).because(error))
+    };
+    let found = lookup_host((start.server.host.as_str(), start.server.port));
+    let addresses = match tokio::time::timeout(start.timeout, found).await {
+        Ok(found) => found.map_err(refused)?,
+        Err(_) => return Err(Trouble::late(&name, start.timeout)),
+    };
+    let mut trouble = None;
+    for address in addresses.take(8) {
+        match tokio::time::timeout(start.timeout, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => {
+                // Requests are whole when they are written; none waits for a next.
+                stream.set_nodelay(true).map_err(refused)?;
+                return Ok(stream);
+            }
+            Ok(Err(error)) => trouble = Some(refused(error)),
+            Err(_) => trouble = Some(Trouble::late(&name, start.timeout)),
+        }
+    }
+    Err(trouble.unwrap_or_else(|| Trouble::later(Error::new(ErrorKind::Io, format!("{name} has no address")))))
+}
+
+/// Hello and protocol, before anybody else speaks on the connection.
+async fn greet(stream: &mut TcpStream, name: &str, want_tls: bool) -> Result<Protocol, Trouble> {
+    let broke = |error: std::io::Error| {
+        Trouble::later(Error::new(ErrorKind::Io, format!("the connection broke to {name}")).because(error))
+    };
+    let mut bytes = HELLO.to_vec();
+    Request::Protocol { able_tls: true, want_tls }.put(1, &mut bytes);
+    stream.write_all(&bytes).await.map_err(broke)?;
+    // Only what belongs to these answers is read: what follows may be TLS.
+    for wanted in [0, 1] {
+        let mut head = [0; HEAD_BYTES];
+        stream.read_exact(&mut head).await.map_err(broke)?;
+        let head = Head::read(head).map_err(|broken| nonsense(name, broken))?;
+        if head.bytes > 4096 || head.stream != wanted {
+            return Err(nonsense(name, Broken("it does not speak this protocol")));
+        }
+        let body = read_body(stream, head.bytes as usize).await.map_err(broke)?;
+        if head.status != Status::Ok {
+            return Err(unwelcome(name, head.status, &body));
+        }
+        if wanted == 1 {
+            return Protocol::read(&body).map_err(|broken| nonsense(name, broken));
+        }
+    }
+    Err(nonsense(name, Broken("no answer to a hello")))
+}
+
+async fn read_body(from: &mut (impl AsyncRead + Unpin), bytes: usize) -> std::io::Result<Vec<u8>> {
+    let mut body = vec![0; bytes];
+    from.read_exact(&mut body).await?;
+    Ok(body)
+}
+
+/// An answer that has to be good.
+async fn short(name: &str, pending: &mut Pending, timeout: Duration) -> Result<Bytes, Trouble> {
+    match pending.whole(timeout).await? {
+        (Status::Ok, body) => Ok(body),
+        (status, body) => Err(unwelcome(name, status, &body)),
+    }
+}
+
+async fn within<T>(
+    name: &str,
+    timeout: Duration,
+    work: impl Future<Output = Result<T, Trouble>>,
+) -> Result<T, Trouble> {
+    tokio::time::timeout(timeout, work).await.unwrap_or_else(|_| Err(Trouble::late(name, timeout)))
+}
+
+/// No TLS with this one. A certificate is no better the second time; a link may be.
+fn untrusted(name: &str, error: std::io::Error) -> Trouble {
+    let of_tls = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
+    let made = Error::new(if of_tls { ErrorKind::Denied } else { ErrorKind::Io }, format!("no TLS with {name}"));
+    let made = made.because(error);
+    if of_tls { Trouble::never(made) } else { Trouble::later(made) }
+}

@@ -1,0 +1,369 @@
+//! Answers: 8 bytes with the number of their stream, and a body whose form follows from the status and the request.
+
+use super::{Broken, Handle, take};
+
+/// Length of what stands before each body.
+pub(crate) const HEAD_BYTES: usize = 8;
+/// The most of a server's words that is shown.
+const WORDS: usize = 400;
+/// The most ways to prove who is there that are looked at.
+const OFFERS: usize = 32;
+
+/// What stands before a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) stream: u16,
+    pub(crate) status: Status,
+    pub(crate) bytes: u32,
+}
+
+/// What kind of an answer it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    Ok,
+    /// A part of it; more is to come.
+    SoFar,
+    /// The server speaks unasked, or answers late.
+    Attention,
+    AuthMore,
+    Error,
+    Redirect,
+    Wait,
+    /// The answer comes later, unasked.
+    WaitResponse,
+    Other(u16),
+}
+
+impl Head {
+    pub(crate) fn read(bytes: [u8; HEAD_BYTES]) -> Result<Self, Broken> {
+        let [a, b, c, d, e, f, g, h] = bytes;
+        let status = match u16::from_be_bytes([c, d]) {
+            0 => Status::Ok,
+            4000 => Status::SoFar,
+            4001 => Status::Attention,
+            4002 => Status::AuthMore,
+            4003 => Status::Error,
+            4004 => Status::Redirect,
+            4005 => Status::Wait,
+            4006 => Status::WaitResponse,
+            other => Status::Other(other),
+        };
+        let bytes = u32::from_be_bytes([e, f, g, h]);
+        if i32::try_from(bytes).is_err() {
+            return Err(Broken("an answer of a negative length"));
+        }
+        Ok(Self { stream: u16::from_be_bytes([a, b]), status, bytes })
+    }
+}
+
+/// Answer to a request for the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Protocol {
+    flags: u32,
+}
+
+impl Protocol {
+    const HAVE_TLS: u32 = 0x8000_0000;
+    const GO_TLS: u32 = 0x4000_0000;
+    /// For the login, for the session, for data.
+    const NEED_TLS: u32 = 0x0400_0000 | 0x0800_0000 | 0x0100_0000;
+
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Broken> {
+        let (_, rest) = take::<4>(body)?;
+        let (flags, _) = take::<4>(rest)?;
+        Ok(Self { flags: u32::from_be_bytes(*flags) })
+    }
+
+    /// All that follows is TLS.
+    pub(crate) fn goes_tls(self) -> bool {
+        self.flags & Self::GO_TLS != 0
+    }
+
+    pub(crate) fn has_tls(self) -> bool {
+        self.flags & (Self::HAVE_TLS | Self::GO_TLS) != 0
+    }
+
+    /// Something that we do would need TLS.
+    pub(crate) fn needs_tls(self) -> bool {
+        self.has_tls() && self.flags & Self::NEED_TLS != 0
+    }
+}
+
+/// Answer to a login.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Welcome {
+    /// How the server wants it proved who is there, in its order. None if it does not.
+    pub(crate) offers: Vec<Offer>,
+}
+
+/// One way to prove who is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub(crate) name: String,
+}
+
+impl Welcome {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Broken> {
+        // Old servers without security say nothing at all.
+        let Some((_session, rest)) = body.split_first_chunk::<16>() else {
+            return if body.is_empty() { Ok(Self { offers: Vec::new() }) } else { Err(Broken("a short login")) };
+        };
+        let text = text(rest);
+        let offers = text.split("&P=").skip(1).take(OFFERS).map(|offer| {
+            let name = offer.split([',', '&', ' ']).next().unwrap_or_default();
+            Offer { name: name.chars().take(8).collect() }
+        });
+        Ok(Self { offers: offers.collect() })
+    }
+}
+
+/// What a server knows of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stat {
+    pub(crate) id: String,
+    pub(crate) len: u64,
+    flags: u64,
+    /// Seconds since 1970.
+    pub(crate) modified: i64,
+}
+
+impl Stat {
+    const IS_DIRECTORY: u64 = 2;
+    const IS_OTHER: u64 = 4;
+
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Broken> {
+        let broken = Broken("what the server tells of the file makes no sense");
+        let text = text(body);
+        let mut words = text.split_ascii_whitespace();
+        let id: String = words.next().ok_or(broken)?.chars().take(64).collect();
+        let mut number = || words.next().and_then(|word| word.parse::<i64>().ok()).ok_or(broken);
+        let len = u64::try_from(number()?).map_err(|_| broken)?;
+        let flags = u64::try_from(number()?).map_err(|_| broken)?;
+        Ok(Self { id, len, flags, modified: number()? })
+    }
+
+    /// A folder, a socket: nothing that has bytes.
+    pub(crate) fn is_no_file(&self) -> bool {
+        self.flags & (Self::IS_DIRECTORY | Self::IS_OTHER) != 0
+    }
+}
+
+/// Answer to an open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OpenFile {
+    pub(crate) handle: Handle,
+    /// Old servers leave it out.
+    pub(crate) stat: Option<Stat>,
+}
+
+impl OpenFile {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Broken> {
+        let (handle, rest) = take::<4>(body)?;
+        let stat = match rest.split_first_chunk::<8>() {
+            Some((_compression, rest)) if !rest.is_empty() => Some(Stat::read(rest)?),
+            _ => None,
+        };
+        Ok(Self { handle: *handle, stat })
+    }
+}
+
+/// An error of the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) code: u32,
+    pub(crate) words: String,
+}
+
+impl Refusal {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Broken> {
+        let (code, rest) = take::<4>(body)?;
+        Ok(Self { code: u32::from_be_bytes(*code), words: text(rest) })
+    }
+}
+
+/// Where to ask instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Forward {
+    /// None if `to` is a whole URL.
+    pub(crate) port: Option<u16>,
+    /// A host, or a URL.
+    pub(crate) to: String,
+    /// To be sent along with the path.
+    pub(crate) opaque: String,
+    /// To be sent along with the login.
+    pub(crate) ticket: String,
+}
+
+impl Forward {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Broken> {
+        let (port, rest) = take::<4>(body)?;
+        let port = i32::from_be_bytes(*port);
+        let text = std::str::from_utf8(rest).map_err(|_| Broken("a redirection to no text"))?;
+        let text = text.trim_end_matches('\0').trim();
+        if text.is_empty() || text.chars().any(char::is_control) {
+            return Err(Broken("a redirection to nowhere"));
+        }
+        if port < 0 {
+            return Ok(Self { port: None, to: text.to_owned(), opaque: String::new(), ticket: String::new() });
+        }
+        let port = u16::try_from(port).map_err(|_| Broken("a redirection to a port that cannot be"))?;
+        let mut parts = text.splitn(3, '?');
+        let to = parts.next().unwrap_or_default().to_owned();
+        let opaque = parts.next().unwrap_or_default().trim_start_matches('&').to_owned();
+        Ok(Self { port: Some(port), to, opaque, ticket: parts.next().unwrap_or_default().to_owned() })
+    }
+}
+
+/// An answer that comes unasked, after a promise: its own head and body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Later {
+    pub(crate) head: Head,
+    /// Where in the body of the outer answer its own begins.
+    pub(crate) start: usize,
+}
+
+impl Later {
+    /// None if the server says something else unasked.
+    pub(crate) fn read(body: &[u8]) -> Result<Option<Self>, Broken> {
+        const LATE_RESPONSE: u32 = 5008;
+        let (action, rest) = take::<4>(body)?;
+        if u32::from_be_bytes(*action) != LATE_RESPONSE {
+            return Ok(None);
+        }
+        let (_, rest) = take::<4>(rest)?;
+        let (head, rest) = take::<HEAD_BYTES>(rest)?;
+        let head = Head::read(*head)?;
+        if head.bytes as usize > rest.len() {
+            return Err(Broken("a late answer that is shorter than it says"));
+        }
+        Ok(Some(Self { head, start: 8 + HEAD_BYTES }))
+    }
+}
+
+/// The seconds of an answer that asks to wait.
+pub(crate) fn wait_seconds(body: &[u8]) -> Result<u32, Broken> {
+    let (seconds, _) = take::<4>(body)?;
+    Ok(u32::try_from(i32::from_be_bytes(*seconds)).unwrap_or(0))
+}
+
+/// How many ranges a vector may have, and how many bytes each, from an answer to `readv_iov_max readv_ior_max`.
+pub(crate) fn limits(body: &[u8]) -> Option<(usize, u64)> {
+    let text = text(body);
+    let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);
+    let (ranges, bytes) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    (ranges > 0 && bytes > 0).then(|| (usize::try_from(ranges).unwrap_or(usize::MAX), bytes))
+}
+
+/// Words of a server as they may be shown.
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    let bytes = bytes.get(..end.min(WORDS)).unwrap_or_default();
+    let text = String::from_utf8_lossy(bytes);
+    text.trim().chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_have_stream_status_and_length() {
+        let head = Head::read(*b"\x01\x02\x0F\xA3\0\0\x01\0").unwrap();
+        assert_eq!(head, Head { stream: 258, status: Status::Error, bytes: 256 });
+        assert!(Head::read([0xFF; 8]).is_err());
+        assert_eq!(Head::read([0; 8]).unwrap().status, Status::Ok);
+        assert_eq!(Head::read(*b"\0\0\0\x01\0\0\0\0").unwrap().status, Status::Other(1));
+    }
+
+    #[test]
+    fn a_login_names_the_ways_to_prove_who_is_there() {
+        let names = |text: &str| {
+            let body = [&[7; 16], text.as_bytes(), b"\0"].concat();
+            Welcome::read(&body).unwrap().offers.into_iter().map(|offer| offer.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(""), [""; 0]);
+        assert_eq!(names("&P=gsi,v:10600,c:ssl,ca:1&P=ztn,0:4096:TDS&P=unix"), ["gsi", "ztn", "unix"]);
+        assert_eq!(Welcome::read(b"").unwrap().offers, []);
+        assert!(Welcome::read(b"short").is_err());
+    }
+
+    #[test]
+    fn what_is_known_of_a_file() {
+        let open = OpenFile::read(b"\0\0\0\x01\0\0\0\0\0\0\0\x00281 12345 48 1700000000 1 2 0644 a b\0").unwrap();
+        let stat = open.stat.unwrap();
+        assert_eq!((open.handle, &*stat.id, stat.len, stat.modified), ([0, 0, 0, 1], "281", 12_345, 1_700_000_000));
+        assert!(!stat.is_no_file() && Stat::read(b"1 0 2 5").unwrap().is_no_file());
+        assert_eq!(OpenFile::read(b"abcd").unwrap().stat, None);
+        for wrong in [&b""[..], b"1", b"1 2 3", b"1 -2 3 4", b"1 x 3 4"] {
+            assert!(Stat::read(wrong).is_err());
+        }
+    }
+
+    #[test]
+    fn redirections_are_hosts_with_something_to_send_along_or_urls() {
+        let read = |port: i32, text: &str| Forward::read(&[&port.to_be_bytes(), text.as_bytes()].concat());
+        let of = |port, to: &str, opaque: &str, ticket: &str| {
+            Ok(Forward { port, to: to.into(), opaque: opaque.into(), ticket: ticket.into() })
+        };
+        assert_eq!(read(1094, "a.org"), of(Some(1094), "a.org", "", ""));
+        assert_eq!(read(1, "a.org?&x=1&y=2?t"), of(Some(1), "a.org", "x=1&y=2", "t"));
+        assert_eq!(read(-1, "root://b.org:2//c?d"), of(None, "root://b.org:2//c?d", "", ""));
+        assert!(read(1 << 20, "a").is_err() && read(1, "").is_err() && read(1, "a\nb").is_err());
+    }
+
+    #[test]
+    fn late_answers_carry_their_own_head() {
+        let body = b"\0\0\x13\x90\0\0\0\0\0\x05\0\0\0\0\0\x02ok";
+        let later = Later::read(body).unwrap().unwrap();
+        assert_eq!((later.head.stream, &body[later.start..]), (5, &b"ok"[..]));
+        assert_eq!(Later::read(b"\0\0\x13\x8Ahello"), Ok(None));
+        assert!(Later::read(&body[..17]).is_err());
+    }
+
+    #[test]
+    fn limits_are_two_numbers_or_nothing() {
+        assert_eq!(limits(b"1024\n2097136\n"), Some((1_024, 2_097_136)));
+        assert_eq!(limits(b"readv_iov_max\nreadv_ior_max\n"), None);
+        assert_eq!(limits(b"0\n5"), None);
+        assert_eq!(wait_seconds(b"\0\0\0\x05why"), Ok(5));
+        assert_eq!(wait_seconds(b"\xFF\0\0\x05"), Ok(0));
+    }
+
+    #[test]
+    fn any_bytes_are_answers_or_errors() {
+        let seeds: [&[u8]; 6] = [
+            b"\0\0\0\x01\0\0\0\0\0\0\0\x00281 12345 48 1700000000\0",
+            b"0123456789abcdef&P=gsi,v:1&P=unix\0",
+            b"\0\0\x13\x90\0\0\0\0\0\x05\0\0\0\0\0\x02ok",
+            b"\0\0\x04\x46host.org?a=b&c=d?token",
+            b"\xFF\xFF\xFF\xFFroot://host//path",
+            b"1024\n2097136\n",
+        ];
+        let mut state = 11_u64;
+        let mut dice = |most: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % most.max(1)
+        };
+        for round in 0..20_000 {
+            let mut bytes = seeds[round % seeds.len()].to_vec();
+            bytes.truncate(dice(bytes.len() + 1));
+            for _ in 0..dice(4) {
+                let at = dice(bytes.len());
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte = dice(256) as u8;
+                }
+            }
+            if let Some((head, _)) = bytes.split_first_chunk() {
+                let _ = Head::read(*head);
+            }
+            let _ = (Protocol::read(&bytes), Stat::read(&bytes), OpenFile::read(&bytes), Refusal::read(&bytes));
+            let _ = (Forward::read(&bytes), limits(&bytes), wait_seconds(&bytes));
+            if let Ok(welcome) = Welcome::read(&bytes) {
+                assert!(welcome.offers.len() <= OFFERS);
+            }
+            if let Ok(Some(later)) = Later::read(&bytes) {
+                assert!(bytes.len() - later.start >= later.head.bytes as usize);
+            }
+        }
+    }
+}

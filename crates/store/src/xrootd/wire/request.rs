@@ -1,0 +1,185 @@
+//! Requests: 24 bytes with the number of their stream, and what belongs to them.
+
+use sapwood::io::ByteRange;
+
+/// What a client says first: that it speaks this protocol.
+pub(crate) const HELLO: [u8; 20] = {
+    let mut hello = [0; 20];
+    (hello[15], hello[18], hello[19]) = (4, 0x07, 0xDC); // 4 and 2012
+    hello
+};
+
+/// The version of the protocol that is spoken: 5.2.
+const VERSION: u32 = 0x520;
+const ABLE_TLS: u8 = 2;
+const WANT_TLS: u8 = 4;
+const EXPECT_LOGIN: u8 = 3;
+/// Redirections may be whole URLs, and there is IPv6.
+const ABILITY: u8 = 1 | 8;
+/// Answers may come later by themselves; the newest form of a login.
+const CAPABILITY: u8 = 128 | 5;
+const OPEN_READ: u16 = 0x10;
+const OPEN_STAT: u16 = 0x400;
+const QUERY_CONFIG: u16 = 7;
+
+/// An open file, as its server calls it.
+pub(crate) type Handle = [u8; 4];
+
+/// What is asked of a server.
+#[derive(Clone, Debug)]
+pub(crate) enum Request<'a> {
+    /// Which version, and whether TLS is possible and wanted.
+    Protocol { able_tls: bool, want_tls: bool },
+    /// Who is there. The ticket is what a server that sent us here gave.
+    Login { process: u32, user: &'a str, ticket: &'a str },
+    /// Proof of who is there.
+    Auth { protocol: &'a str, proof: &'a [u8] },
+    /// A file to be read, and what is known of it.
+    Open { path: &'a str },
+    /// What is known of an open file.
+    Stat { handle: Handle },
+    /// An open file is not needed any longer.
+    Close { handle: Handle },
+    /// Values of the server's configuration.
+    Config { names: &'a str },
+    /// One range.
+    Read { handle: Handle, range: ByteRange },
+    /// Several.
+    ReadVector { handle: Handle, ranges: &'a [ByteRange] },
+}
+
+impl Request<'_> {
+    /// Appends the request as it goes over the wire.
+    pub(crate) fn put(&self, stream: u16, to: &mut Vec<u8>) {
+        let (number, body, data): (u16, [u8; 16], Vec<u8>) = match self {
+            Self::Auth { protocol, proof } => {
+                let mut body = [0; 16];
+                copy(&mut body[12..], protocol.as_bytes());
+                (3000, body, proof.to_vec())
+            }
+            Self::Config { names } => {
+                let mut body = [0; 16];
+                body[..2].copy_from_slice(&QUERY_CONFIG.to_be_bytes());
+                (3001, body, names.as_bytes().to_vec())
+            }
+            Self::Close { handle } => (3003, with_handle(*handle), Vec::new()),
+            Self::Protocol { able_tls, want_tls } => {
+                let mut body = [0; 16];
+                body[..4].copy_from_slice(&VERSION.to_be_bytes());
+                body[4] = if *able_tls { ABLE_TLS } else { 0 } | if *want_tls { WANT_TLS } else { 0 };
+                body[5] = EXPECT_LOGIN;
+                (3006, body, Vec::new())
+            }
+            Self::Login { process, user, ticket } => {
+                let mut body = [0; 16];
+                body[..4].copy_from_slice(&process.to_be_bytes());
+                copy(&mut body[4..12], user.as_bytes());
+                (body[13], body[14]) = (ABILITY, CAPABILITY);
+                (3007, body, ticket.as_bytes().to_vec())
+            }
+            Self::Open { path } => {
+                let mut body = [0; 16];
+                body[2..4].copy_from_slice(&(OPEN_READ | OPEN_STAT).to_be_bytes());
+                (3010, body, path.as_bytes().to_vec())
+            }
+            Self::Read { handle, range } => {
+                let mut body = with_handle(*handle);
+                body[4..12].copy_from_slice(&range.start.to_be_bytes());
+                body[12..].copy_from_slice(&length(range).to_be_bytes());
+                (3013, body, Vec::new())
+            }
+            Self::Stat { handle } => {
+                let mut body = [0; 16];
+                body[12..].copy_from_slice(handle);
+                (3017, body, Vec::new())
+            }
+            Self::ReadVector { handle, ranges } => {
+                let mut data = Vec::with_capacity(ranges.len() * 16);
+                for range in *ranges {
+                    data.extend_from_slice(handle);
+                    data.extend_from_slice(&length(range).to_be_bytes());
+                    data.extend_from_slice(&range.start.to_be_bytes());
+                }
+                (3025, [0; 16], data)
+            }
+        };
+        to.extend_from_slice(&stream.to_be_bytes());
+        to.extend_from_slice(&number.to_be_bytes());
+        to.extend_from_slice(&body);
+        // What is sent is far shorter: a URL, a token, a thousand ranges.
+        to.extend_from_slice(&u32::try_from(data.len()).unwrap_or(0).to_be_bytes());
+        to.extend_from_slice(&data);
+    }
+
+    /// The most bytes that its answer may have, all frames together.
+    pub(crate) fn answer_bytes(&self) -> u64 {
+        const WORDS: u64 = 64 << 10;
+        match self {
+            Self::Read { range, .. } => u64::from(length(range)).max(WORDS),
+            Self::ReadVector { ranges, .. } => {
+                ranges.iter().fold(WORDS, |sum, range| sum + 16 + u64::from(length(range)))
+            }
+            _ => WORDS,
+        }
+    }
+}
+
+/// Ranges are cut before they come here, to a few MB.
+fn length(range: &ByteRange) -> u32 {
+    u32::try_from(range.end.saturating_sub(range.start)).unwrap_or(0).min(i32::MAX as u32)
+}
+
+fn with_handle(handle: Handle) -> [u8; 16] {
+    let mut body = [0; 16];
+    body[..4].copy_from_slice(&handle);
+    body
+}
+
+/// As much of `from` as there is room for.
+fn copy(to: &mut [u8], from: &[u8]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = *from;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(request: &Request<'_>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        request.put(0x0102, &mut bytes);
+        assert_eq!(bytes[..2], [1, 2]);
+        bytes
+    }
+
+    #[test]
+    fn requests_are_24_bytes_and_what_belongs_to_them() {
+        assert_eq!(HELLO, *b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x04\0\0\x07\xDC");
+        let protocol = bytes(&Request::Protocol { able_tls: true, want_tls: false });
+        assert_eq!(protocol[2..], *b"\x0B\xBE\0\0\x05\x20\x02\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+        let login = bytes(&Request::Login { process: 7, user: "someone-long", ticket: "t" });
+        assert_eq!(login[2..], *b"\x0B\xBF\0\0\0\x07someone-\0\x09\x85\0\0\0\0\x01t");
+        let open = bytes(&Request::Open { path: "/a?b" });
+        assert_eq!(open[2..], *b"\x0B\xC2\0\0\x04\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x04/a?b");
+        let auth = bytes(&Request::Auth { protocol: "ztn", proof: b"xy" });
+        assert_eq!(auth[2..], *b"\x0B\xB8\0\0\0\0\0\0\0\0\0\0\0\0ztn\0\0\0\0\x02xy");
+        let read = bytes(&Request::Read { handle: *b"abcd", range: 256..258 });
+        assert_eq!(read[2..], *b"\x0B\xC5abcd\0\0\0\0\0\0\x01\0\0\0\0\x02\0\0\0\0");
+        let config = bytes(&Request::Config { names: "x" });
+        assert_eq!(config[2..], *b"\x0B\xB9\0\x07\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01x");
+        let stat = bytes(&Request::Stat { handle: *b"abcd" });
+        assert_eq!(stat[2..], *b"\x0B\xC9\0\0\0\0\0\0\0\0\0\0\0\0abcd\0\0\0\0");
+        let close = bytes(&Request::Close { handle: *b"abcd" });
+        assert_eq!(close[2..], *b"\x0B\xBBabcd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+    }
+
+    #[test]
+    fn a_vector_names_handle_length_and_offset_of_each_range() {
+        let request = Request::ReadVector { handle: *b"abcd", ranges: &[1..3, 5..10] };
+        let bytes = bytes(&request);
+        assert_eq!(bytes[2..4], 3025_u16.to_be_bytes());
+        assert_eq!(bytes[20..], *b"\0\0\0\x20abcd\0\0\0\x02\0\0\0\0\0\0\0\x01abcd\0\0\0\x05\0\0\0\0\0\0\0\x05");
+        assert_eq!(request.answer_bytes(), (64 << 10) + 16 + 2 + 16 + 5);
+    }
+}

@@ -1,0 +1,328 @@
+//! The contract of stores against every kind of XRootD server, and how many requests and round trips that takes.
+
+use std::time::{Duration, Instant};
+
+use sapwood::io::{Store, load};
+use sapwood::{ErrorKind, Result};
+use sapwood_store::{NetOptions, XrootdStore};
+use sapwood_testkit::store_contract;
+use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
+use sapwood_testkit::xrootd_server::{
+    CLOSE, Conduct, Elsewhere, LOGIN, Mishap, OPEN, READ, READ_VECTOR, STAT, Seen, XrootdServer,
+};
+
+/// Bytes that do not repeat themselves.
+fn content(length: usize) -> Vec<u8> {
+    (0..length as u32)
+        .flat_map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes())
+        .skip(1)
+        .step_by(3)
+        .take(length)
+        .collect()
+}
+
+fn quick() -> NetOptions {
+    NetOptions { timeout: Duration::from_secs(5), retries: 2, ..NetOptions::default() }
+}
+
+fn at(url: &str) -> XrootdStore {
+    XrootdStore::new(url, &quick()).expect("the URL makes sense")
+}
+
+fn store(server: &XrootdServer) -> XrootdStore {
+    at(&server.url())
+}
+
+fn numbers(server: &XrootdServer) -> Vec<u16> {
+    // But for looks at whether the file has changed, which come by the clock.
+    server.seen().iter().map(|seen| seen.request).filter(|request| *request != STAT).collect()
+}
+
+fn opens(server: &XrootdServer) -> Vec<String> {
+    server.seen().into_iter().filter(|seen| seen.request == OPEN).map(|seen| seen.text).collect()
+}
+
+fn kinds() -> Vec<(&'static str, Conduct)> {
+    let usual = Conduct::default;
+    vec![
+        ("usual", usual()),
+        ("splits", Conduct { split_bytes: Some(7), ..usual() }),
+        ("splits a little", Conduct { split_bytes: Some(30_000), ..usual() }),
+        ("reorders", Conduct { reorders: true, ..usual() }),
+        ("few ranges", Conduct { vector_ranges: 10, ..usual() }),
+        ("short ranges", Conduct { vector_bytes: 1_000, ..usual() }),
+        ("hides its limits", Conduct { vector_ranges: 10, says_limits: false, ..usual() }),
+        ("tells nothing of the file", Conduct { says_stat: false, ..usual() }),
+        ("asks to wait", Conduct { waits: 3, ..usual() }),
+        ("answers late", Conduct { late: Some(Duration::from_millis(1)), ..usual() }),
+        ("wants a name", Conduct { offers: "&P=gsi,v:1&P=unix", believes: "unix", ..usual() }),
+    ]
+}
+
+#[test]
+fn every_kind_of_server_is_read_by_the_contract() {
+    for (name, conduct) in kinds() {
+        for length in [0, 1, 700, 100_000] {
+            println!("{name}, {length} bytes");
+            let content = content(length);
+            let server = XrootdServer::start(content.clone(), conduct.clone());
+            store_contract::check(&store(&server), &content);
+        }
+    }
+}
+
+#[test]
+fn many_apart_from_one_another_are_right_from_every_kind_of_server() {
+    let content = content(9_000_000);
+    let mut ranges: Vec<_> = (0..3_000_u64).map(|i| i * 2_900..i * 2_900 + 1 + i % 100).collect();
+    ranges.extend([0..9_000_000, 100_000..1_000_000, 5..600_000]);
+    for (name, conduct) in kinds() {
+        if conduct.late.is_some() || conduct.split_bytes == Some(7) {
+            continue; // late answers are short, and so small frames take their time
+        }
+        let server = XrootdServer::start(content.clone(), conduct);
+        let got = load(&store(&server), &ranges).unwrap();
+        for (range, got) in ranges.iter().zip(got) {
+            assert!(got == content[range.start as usize..range.end as usize], "{name}: {range:?}");
+        }
+    }
+}
+
+#[test]
+fn a_file_opens_with_both_ends_in_two_round_trips_and_a_read_takes_one() {
+    let content = content(1_000_000);
+    let conduct = Conduct { gathers: Some(Duration::from_millis(40)), ..Conduct::default() };
+    let server = XrootdServer::start(content.clone(), conduct);
+    let store = store(&server);
+    let ends = store.ends(4_000, 64_000).unwrap();
+    assert!(ends.head == content[..4_000] && ends.tail == content[936_000..]);
+    assert_eq!((&*ends.identity.name, ends.identity.len), (&*server.url(), 1_000_000));
+    assert_eq!(ends.identity.validator.as_deref(), Some("1700000000-4711"));
+    assert_eq!(numbers(&server), [3006, LOGIN, OPEN, 3001, READ_VECTOR]);
+    assert_eq!((server.round_trips(), server.connections()), (2, 1));
+
+    server.forget();
+    let ranges: Vec<_> = (0..1_024_u64).map(|i| i * 900..i * 900 + 10).collect();
+    load(&store, &ranges).unwrap();
+    assert_eq!((numbers(&server), server.round_trips()), (vec![READ_VECTOR], 1));
+    server.forget();
+    load(&store, &[ranges, vec![999_999..1_000_000]].concat()).unwrap();
+    assert_eq!(numbers(&server), [READ_VECTOR, READ]);
+    server.forget();
+    load(&store, &[0..1_000_000, 7..8]).unwrap();
+    assert_eq!(numbers(&server), [READ]);
+    assert!(server.seen().iter().any(|seen| seen.ranges == [(0, 1_000_000)]));
+    assert_eq!(server.connections(), 1);
+    drop(store);
+    let closed = || server.seen().iter().any(|seen| seen.request == CLOSE);
+    let began = Instant::now();
+    while !closed() {
+        assert!(began.elapsed() < Duration::from_secs(5), "the file is closed");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn opening_takes_two_round_trips_of_time() {
+    // The link delays each write: what is answered together has to be written together.
+    let conduct = Conduct { gathers: Some(Duration::from_millis(5)), ..Conduct::default() };
+    let server = XrootdServer::start(content(1_000_000), conduct);
+    let delay = Duration::from_millis(60);
+    let proxy = TcpProxy::start(server.address(), move |_| Wire::Delayed(delay));
+    let store = at(&format!("root://{}//x", proxy.address()));
+    let began = Instant::now();
+    store.ends(4_000, 10_000).unwrap();
+    let took = began.elapsed();
+    assert!(took >= 4 * delay && took < 5 * delay, "{took:?}");
+    assert!(store.profile().latency_ns > 100_000_000, "{:?}", store.profile());
+}
+
+#[test]
+fn files_of_a_server_share_a_connection() {
+    let server = XrootdServer::start(content(1_000), Conduct::default());
+    let stores: Vec<_> = (0..70).map(|i| at(&format!("root://{}//f{i}", server.address()))).collect();
+    stores.iter().take(64).for_each(|store| assert_eq!(store.ends(1, 1).unwrap().identity.len, 1_000));
+    assert_eq!(server.connections(), 1);
+    stores.iter().for_each(|store| assert_eq!(store.ends(1, 1).unwrap().identity.len, 1_000));
+    assert_eq!(server.connections(), 2, "but not too many");
+}
+
+#[test]
+fn redirections_are_followed_with_what_they_send_along() {
+    let content = content(5_000);
+    let data = XrootdServer::start(content.clone(), Conduct::default());
+    let [to, port] = [data.address().ip().to_string(), data.address().port().to_string()];
+    let number = i32::from(data.address().port());
+    for (elsewhere, path) in [
+        (Elsewhere { port: number, to: to.clone() }, "/a?x=1"),
+        (Elsewhere { port: number, to: format!("{to}?&x=2&y=3?ticket") }, "/a?x=2&y=3"),
+        (Elsewhere { port: -1, to: format!("root://{to}:{port}//b?z=4") }, "/b?x=1&z=4"),
+    ] {
+        let manager = XrootdServer::start("", Conduct { elsewhere: vec![elsewhere], ..Conduct::default() });
+        data.forget();
+        let store = at(&format!("root://{}//a?x=1", manager.address()));
+        let ends = store.ends(10, 10).unwrap();
+        assert!(ends.head == content[..10] && ends.tail == content[4_990..]);
+        assert!(!ends.identity.name.contains('?'), "what is sent along is no part of the name");
+        assert!(!format!("{store:?}").contains("x=1"), "it may hold a secret");
+        assert_eq!(opens(&data), [path]);
+        let tickets: Vec<Seen> = data.seen().into_iter().filter(|seen| seen.request == LOGIN).collect();
+        if path.contains("y=3") {
+            assert_eq!(tickets[0].text, "ticket");
+        }
+    }
+}
+
+#[test]
+fn a_ring_of_redirections_ends() {
+    // It sends us to itself.
+    let own = XrootdServer::start_with("x", |at| Conduct { elsewhere: vec![Elsewhere::at(at)], ..Conduct::default() });
+    let error = store(&own).ends(1, 1).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(error.to_string().contains("from place to place, 16 times"), "{error}");
+}
+
+#[test]
+fn a_manager_is_told_which_server_did_not_do() {
+    let content = content(5_000);
+    let good = XrootdServer::start(content.clone(), Conduct::default());
+    for (code, why) in [(3011, "enoent"), (3007, "ioerr"), (3005, "fserr"), (3024, "srverr")] {
+        let bad = XrootdServer::start("", Conduct::default());
+        bad.spoil(&[Mishap::OpenError(code)]);
+        let elsewhere = vec![Elsewhere::at(bad.address()), Elsewhere::at(good.address())];
+        let manager = XrootdServer::start("", Conduct { elsewhere, ..Conduct::default() });
+        assert!(store(&manager).ends(10, 0).unwrap().head == content[..10]);
+        let tried = format!("/data.root?tried=127.0.0.1&triedrc={why}");
+        assert_eq!(opens(&manager), ["/data.root".to_owned(), tried.clone()]);
+        assert_eq!(opens(&good).last(), Some(&tried));
+    }
+    // Nobody listens there at all.
+    let gone = XrootdServer::start("", Conduct::default());
+    let elsewhere = vec![Elsewhere::at(gone.address()), Elsewhere::at(good.address())];
+    drop(gone);
+    let manager = XrootdServer::start("", Conduct { elsewhere, ..Conduct::default() });
+    assert!(store(&manager).ends(10, 0).unwrap().head == content[..10]);
+    // A manager that knows no other: what the first one said is the error.
+    let bad = XrootdServer::start("", Conduct::default());
+    let manager =
+        XrootdServer::start("", Conduct { elsewhere: vec![Elsewhere::at(bad.address())], ..Conduct::default() });
+    let error = at(&format!("root://{}//missing", manager.address())).ends(1, 1).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(error.to_string().contains("says: no such file"), "{error}");
+}
+
+#[test]
+fn reading_goes_on_elsewhere_when_a_server_fails() {
+    let content = content(300_000);
+    let [bad, good] = [0, 1].map(|_| XrootdServer::start(content.clone(), Conduct::default()));
+    let elsewhere = vec![Elsewhere::at(bad.address()), Elsewhere::at(good.address())];
+    let manager = XrootdServer::start("", Conduct { elsewhere, ..Conduct::default() });
+    let store = store(&manager);
+    store.ends(10, 10).unwrap();
+    bad.spoil(&[Mishap::Error(3007)]);
+    assert!(load(&store, &[5..200_000]).unwrap()[0] == content[5..200_000]);
+    assert_eq!(opens(&manager)[1], "/data.root?tried=127.0.0.1&triedrc=ioerr");
+}
+
+#[test]
+fn what_a_server_cannot_is_found_out_once() {
+    let conduct = Conduct { vector_ranges: 1, says_limits: false, ..Conduct::default() };
+    let server = XrootdServer::start(content(100_000), conduct);
+    let store = store(&server);
+    store.ends(0, 10).unwrap();
+    server.forget();
+    let ranges = [0..10, 1_000..1_010, 2_000..2_010];
+    load(&store, &ranges).unwrap();
+    assert_eq!(numbers(&server), [READ_VECTOR, READ, READ, READ]);
+    server.forget();
+    load(&store, &ranges).unwrap();
+    assert_eq!(numbers(&server), [READ; 3]);
+}
+
+#[test]
+fn a_file_that_changes_is_never_mixed() {
+    let server = XrootdServer::start(content(100_000), Conduct::default());
+    for other in [content(100_001), content(100_000)] {
+        let store = store(&server);
+        store.ends(10, 10).unwrap();
+        server.change(other);
+        server.hang_up();
+        let error = load(&store, &[0..50]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
+    }
+}
+
+#[test]
+fn a_file_that_is_written_in_place_is_noticed() {
+    let server = XrootdServer::start(content(100_000), Conduct::default());
+    let store = store(&server);
+    store.ends(10, 10).unwrap();
+    server.change(content(100_000));
+    std::thread::sleep(Duration::from_millis(1_050));
+    let error = load(&store, &[0..50]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
+}
+
+#[test]
+fn errors_are_in_the_words_of_the_server() {
+    let server = XrootdServer::start(content(1_000), Conduct::default());
+    let open = |path: &str| at(&format!("root://{}//{path}", server.address())).ends(1, 1).map(|_| ()).unwrap_err();
+    let error = open("missing");
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(error.to_string().contains(&format!("{} says: no such file", server.address())), "{error}");
+    assert_eq!(open("folder").kind(), ErrorKind::Mismatch);
+    server.spoil(&[Mishap::OpenError(3010)]);
+    assert_eq!(open("x").kind(), ErrorKind::Denied);
+}
+
+#[test]
+fn a_proof_that_we_do_not_have_is_named() {
+    let conduct = Conduct { offers: "&P=gsi,v:10600&P=krb5,host", believes: "gsi", ..Conduct::default() };
+    let error = store(&XrootdServer::start("x", conduct)).ends(1, 1).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied);
+    assert!(error.to_string().contains("by gsi, krb5; here are unix and tokens"), "{error}");
+    let conduct = Conduct { offers: "&P=unix", believes: "gsi", ..Conduct::default() };
+    let error = store(&XrootdServer::start("x", conduct)).ends(1, 1).unwrap_err();
+    assert!(error.kind() == ErrorKind::Denied && format!("{error:?}").contains("nobody believes"), "{error:?}");
+    // Tokens are shown over TLS alone.
+    let conduct = Conduct { offers: "&P=ztn", believes: "ztn", ..Conduct::default() };
+    let server = XrootdServer::start("x", conduct);
+    let options = NetOptions { token: Some("secret".into()), ..quick() };
+    let error = XrootdStore::new(&server.url(), &options).unwrap().ends(1, 1).unwrap_err();
+    assert!(error.to_string().contains("the token is shown over TLS alone"), "{error}");
+    assert!(!format!("{:?}", server.seen()).contains("secret"));
+}
+
+#[test]
+fn a_known_proof_costs_one_connection_less() {
+    let conduct = Conduct { offers: "&P=unix", believes: "unix", ..Conduct::default() };
+    let server = XrootdServer::start(content(100), conduct);
+    store(&server).ends(1, 1).unwrap();
+    assert_eq!(server.connections(), 2);
+    server.hang_up();
+    store(&server).ends(1, 1).unwrap();
+    assert_eq!(server.connections(), 3);
+}
+
+#[test]
+fn tls_is_not_given_up() {
+    let server = XrootdServer::start("x", Conduct::default());
+    let error = at(&server.url().replace("root:", "roots:")).ends(1, 1).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied);
+    assert!(error.to_string().contains("speaks no TLS"), "{error}");
+    assert!(!numbers(&server).contains(&LOGIN));
+}
+
+#[test]
+fn reads_that_wait_are_asked_again() -> Result<()> {
+    let content = content(10_000);
+    let server = XrootdServer::start(content.clone(), Conduct::default());
+    let store = store(&server);
+    store.ends(1, 1)?;
+    server.spoil(&[Mishap::Wait(0), Mishap::None, Mishap::Forgotten]);
+    assert!(load(&store, &[0..10_000])?[0] == content);
+    server.forget();
+    assert!(load(&store, &[0..10])?[0] == content[..10]);
+    assert_eq!(numbers(&server), [READ, CLOSE, OPEN, READ], "a server that forgot the file is asked to open it");
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! XRootD over links that are slow, break and stall, and by servers that fail: right bytes or a clear error, in time.
+
+use std::time::{Duration, Instant};
+
+use sapwood::io::{ByteRange, Flow, Receive, Store, load};
+use sapwood::{ErrorKind, Result};
+use sapwood_store::{NetOptions, XrootdStore};
+use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
+use sapwood_testkit::xrootd_server::{Conduct, Mishap, OPEN, READ_VECTOR, XrootdServer};
+
+const TIMEOUT: Duration = Duration::from_millis(300);
+const RETRIES: u32 = 3;
+
+fn quick() -> NetOptions {
+    NetOptions { timeout: TIMEOUT, retries: RETRIES, ..NetOptions::default() }
+}
+
+fn content(length: usize) -> Vec<u8> {
+    (0..length as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 23) as u8).collect()
+}
+
+fn behind(proxy: &TcpProxy) -> XrootdStore {
+    XrootdStore::new(&format!("root://{}//data.root", proxy.address()), &quick()).expect("the URL makes sense")
+}
+
+/// Numbers that are the same in each run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most.max(1)
+    }
+}
+
+/// What the connection of this number is like: every other goes wrong.
+fn wire(seed: u64, connection: usize) -> Wire {
+    let mut dice = Dice(seed.wrapping_mul(1_000_003) ^ (connection as u64).wrapping_mul(7_919));
+    for _ in 0..3 {
+        dice.below(2);
+    }
+    let bytes = dice.below(80_000) as usize;
+    match dice.below(12) {
+        0 | 1 => Wire::CutAfter(bytes),
+        2 | 3 => Wire::ResetAfter(bytes),
+        4 => Wire::StallAfter(bytes),
+        5 => Wire::Delayed(Duration::from_millis(dice.below(20))),
+        6 => Wire::Slow(500_000 + dice.below(1_000_000)),
+        _ => Wire::Good,
+    }
+}
+
+fn mishap(dice: &mut Dice) -> Mishap {
+    let bytes = dice.below(30_000) as usize;
+    match dice.below(20) {
+        0 => Mishap::Error([3005, 3007, 3012, 3024][dice.below(4) as usize]),
+        1 => Mishap::CutAfter(bytes),
+        2 => Mishap::StallAfter(bytes),
+        3 => Mishap::Wait(0),
+        4 => Mishap::Short,
+        5 => Mishap::Nonsense,
+        6 => Mishap::OpenError(3024),
+        7 => Mishap::Forgotten,
+        _ => Mishap::None,
+    }
+}
+
+fn conduct(seed: u64) -> Conduct {
+    let usual = Conduct::default;
+    match seed % 6 {
+        0 => Conduct { split_bytes: Some(1_000), ..usual() },
+        1 => Conduct { reorders: true, ..usual() },
+        2 => Conduct { vector_ranges: 7, waits: 1, ..usual() },
+        3 => Conduct { says_stat: false, says_limits: false, ..usual() },
+        4 => Conduct { offers: "&P=unix", believes: "unix", ..usual() },
+        _ => usual(),
+    }
+}
+
+#[test]
+fn random_faults_give_right_bytes_or_a_clear_error_in_time() {
+    let schedules: u64 = std::env::var("SAPWOOD_FAULTS").ok().and_then(|count| count.parse().ok()).unwrap_or(20);
+    let content = content(400_000);
+    let (mut right, mut failed) = (0, 0);
+    for seed in 0..schedules {
+        let server = XrootdServer::start(content.clone(), conduct(seed));
+        let proxy = TcpProxy::start(server.address(), move |connection| wire(seed, connection));
+        let store = behind(&proxy);
+        let mut dice = Dice(seed);
+        let mishaps: Vec<Mishap> = (0..20).map(|_| mishap(&mut dice)).collect();
+        server.spoil(&mishaps);
+        let began = Instant::now();
+        let outcome: Result<()> = (|| {
+            let ends = store.ends(4_000, 30_000)?;
+            assert!(ends.head == content[..4_000] && ends.tail == content[370_000..], "seed {seed}");
+            for _ in 0..4 {
+                let ranges: Vec<ByteRange> = (0..1 + dice.below(50))
+                    .map(|_| (dice.below(390_000), dice.below(9_000)))
+                    .map(|(start, bytes)| start..start + bytes)
+                    .collect();
+                for (range, got) in ranges.iter().zip(load(&store, &ranges)?) {
+                    assert!(got == content[range.start as usize..range.end as usize], "seed {seed}: {range:?}");
+                }
+            }
+            Ok(())
+        })();
+        match outcome {
+            Ok(()) => right += 1,
+            Err(error) => {
+                failed += 1;
+                let words = error.to_string();
+                assert!(matches!(error.kind(), ErrorKind::Io | ErrorKind::TimedOut), "seed {seed}: {words}");
+                assert!(words.contains("127.0.0.1") && words.contains("at attempt"), "seed {seed}: {words}");
+            }
+        }
+        // Each attempt that brings nothing takes a time-out and a pause at most; those that bring something are few.
+        assert!(began.elapsed() < Duration::from_secs(60), "seed {seed} took {:?}", began.elapsed());
+    }
+    println!("{right} right, {failed} errors");
+    assert!(right * 2 > schedules, "most come through: {right} right, {failed} errors");
+}
+
+#[test]
+fn only_what_is_missing_is_asked_for_again() {
+    let content = content(1_000_000);
+    let server = XrootdServer::start(content.clone(), Conduct::default());
+    let store = XrootdStore::new(&server.url(), &quick()).unwrap();
+    store.ends(10, 10).unwrap();
+    server.forget();
+    server.spoil(&[Mishap::CutAfter(8 + 16 + 50_000 + 16 + 19_000)]);
+    let ranges = [0..50_000, 100_000..150_000, 200_000..250_000];
+    let got = load(&store, &ranges).unwrap();
+    assert!(got[1] == content[100_000..150_000] && got[2] == content[200_000..250_000]);
+    let seen = server.seen();
+    let reads: Vec<_> = seen.iter().filter(|seen| seen.request == READ_VECTOR).map(|seen| &seen.ranges[..]).collect();
+    assert_eq!(
+        reads,
+        [&[(0, 50_000), (100_000, 50_000), (200_000, 50_000)][..], &[(119_000, 31_000), (200_000, 50_000)]]
+    );
+    assert_eq!(seen.iter().filter(|seen| seen.request == OPEN).count(), 1);
+}
+
+#[test]
+fn a_stalled_link_ends_in_an_error_after_the_time_that_was_set() {
+    let server = XrootdServer::start(content(100_000), Conduct::default());
+    let proxy = TcpProxy::start(server.address(), |_| Wire::StallAfter(0));
+    let began = Instant::now();
+    let error = behind(&proxy).ends(10, 10).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert!(error.to_string().contains("at attempt 4"), "{error}");
+    let attempts = RETRIES + 1;
+    assert!(began.elapsed() >= TIMEOUT * attempts && began.elapsed() < TIMEOUT * attempts + Duration::from_secs(3));
+}
+
+#[test]
+fn many_who_wait_for_a_dead_server_wait_together() {
+    let server = XrootdServer::start(content(100_000), Conduct::default());
+    let proxy = TcpProxy::start(server.address(), |_| Wire::StallAfter(0));
+    let store = behind(&proxy);
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| assert_eq!(load(&store, &[0..10]).unwrap_err().kind(), ErrorKind::TimedOut));
+        }
+    });
+    assert!(began.elapsed() < TIMEOUT * 2 * (RETRIES + 1) + Duration::from_secs(4), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_slow_link_that_goes_on_is_not_cut() {
+    let content = content(200_000);
+    let server = XrootdServer::start(content.clone(), Conduct::default());
+    let proxy = TcpProxy::start(server.address(), |_| Wire::Slow(200_000));
+    let began = Instant::now();
+    let got = load(&behind(&proxy), &[0..200_000]).unwrap();
+    assert!(got[0] == content && began.elapsed() > TIMEOUT * 2, "{:?}", began.elapsed());
+    assert_eq!(proxy.connections(), 1);
+}
+
+#[test]
+fn ranges_are_delivered_as_they_come() {
+    struct Timed(Vec<(usize, Duration)>, Instant);
+    impl Receive for Timed {
+        fn buffer(&self, bytes: usize) -> bytes::BytesMut {
+            bytes::BytesMut::zeroed(bytes)
+        }
+        fn deliver(&mut self, index: usize, _: bytes::Bytes) -> Flow {
+            self.0.push((index, self.1.elapsed()));
+            Flow::Go
+        }
+        fn stopped(&self) -> bool {
+            false
+        }
+    }
+    let server = XrootdServer::start(content(400_000), Conduct::default());
+    let proxy = TcpProxy::start(server.address(), |_| Wire::Slow(400_000));
+    let store = behind(&proxy);
+    store.ends(1, 1).unwrap();
+    let mut timed = Timed(Vec::new(), Instant::now());
+    store.read_ranges(&[0..10, 1_000..151_000, 200_000..400_000], &mut timed).unwrap();
+    assert_eq!(timed.0.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [0, 1, 2]);
+    assert!(timed.0[2].1 - timed.0[0].1 > Duration::from_millis(400), "{:?}", timed.0);
+}
+
+#[test]
+fn a_reader_that_stops_does_not_wait_for_the_link() {
+    struct Impatient(Instant);
+    impl Receive for Impatient {
+        fn buffer(&self, bytes: usize) -> bytes::BytesMut {
+            bytes::BytesMut::zeroed(bytes)
+        }
+        fn deliver(&mut self, _: usize, _: bytes::Bytes) -> Flow {
+            Flow::Go
+        }
+        fn stopped(&self) -> bool {
+            self.0.elapsed() > Duration::from_millis(100)
+        }
+    }
+    let content = content(100_000);
+    let server = XrootdServer::start(content.clone(), Conduct::default());
+    let options = NetOptions { timeout: Duration::from_secs(30), ..quick() };
+    let store = XrootdStore::new(&server.url(), &options).unwrap();
+    store.ends(1, 1).unwrap();
+    server.spoil(&[Mishap::StallAfter(1_000)]);
+    let began = Instant::now();
+    let error = store.read_ranges(&[0..50_000], &mut Impatient(began)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    server.hang_up();
+    assert!(load(&store, &[0..100_000]).unwrap()[0] == content, "the next read is not the worse for it");
+}
+
+#[test]
+fn nobody_at_home_is_an_error_that_says_so() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let error = XrootdStore::new(&format!("root://{address}//x"), &quick()).unwrap().ends(1, 1).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(error.to_string().contains(&format!("no connection to {address}, at attempt 4")), "{error}");
+}

@@ -1,0 +1,237 @@
+"""Files on real XRootD servers, over root:// and roots://."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import servers
+
+sapwood = pytest.importorskip("sapwood")
+ak = pytest.importorskip("awkward")
+
+ENTRIES = 200_000
+CORPUS = Path(os.environ.get("SAPWOOD_CORPUS") or Path(__file__).resolve().parents[2] / "shared" / "corpus")
+
+
+def write(path: Path) -> None:
+    """A file of a dozen branches in many clusters."""
+    random = np.random.default_rng(2)
+    columns = {f"x{i:02d}": random.normal(size=ENTRIES).astype("f4") for i in range(12)}
+    counts = random.integers(0, 4, ENTRIES)
+    with sapwood.recreate(path, compression="lz4:4") as file:
+        tree = file.mktree("events", {**{name: "float32" for name in columns}, "hits": "var * int32"}, auto_flush=4_000)
+        tree.extend({**columns, "hits": ak.unflatten(np.arange(counts.sum(), dtype="i4"), counts)})
+        file["text"] = "hello"
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("xrootd") / "data.root"
+    write(path)
+    return path
+
+
+def put(server: servers.Server, path: Path, name: str) -> None:
+    shutil.copyfile(path, server.data / name)
+    os.chmod(server.data / name, 0o644)
+
+
+@pytest.fixture(scope="module")
+def server(local: Path) -> Iterator[servers.Server]:
+    with servers.serving("xrootd") as found:
+        put(found, local, "data.root")
+        (found.data / "empty.root").write_bytes(b"")
+        (found.data / "folder.root").mkdir(mode=0o755)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def secure(local: Path) -> Iterator[servers.Server]:
+    """All that is said to it is TLS."""
+    with servers.serving("xrootd", recipe="xrootd-tls.cfg") as found:
+        put(found, local, "data.root")
+        yield found
+
+
+def same(one: Any, other: Any) -> bool:
+    return bool(ak.array_equal(one, other, equal_nan=True))
+
+
+def test_a_tree_is_what_it_is_on_disk(server: servers.Server, local: Path) -> None:
+    near = sapwood.open(local)
+    for threads in (1, 2):
+        far = sapwood.open(f"{server.root_url}//data.root", threads=threads)
+        assert far.keys() == near.keys() and far["text"] == near["text"]
+        assert same(far["events"].arrays(), near["events"].arrays())
+        some = [(i, i + 3) for i in range(0, ENTRIES, 9_999)]
+        wanted = {"entries": some, "filter_name": ["x03", "hits"]}
+        assert same(far["events"].arrays(**wanted), near["events"].arrays(**wanted))
+
+
+def content(file: Any, name: str, key: str) -> Any:
+    """What is under a key: arrays of a tree, else the object's words, else the kind of error."""
+    try:
+        found = file[key]
+        return found.arrays() if hasattr(found, "arrays") else (type(found).__name__, repr(found).replace(name, ""))
+    except sapwood.errors.SapwoodError as error:
+        return type(error)
+
+
+@pytest.mark.filterwarnings("ignore:left out")
+def test_files_of_the_corpus_are_what_they_are_on_disk(server: servers.Server) -> None:
+    # All of them where time is no matter.
+    paths = sorted(CORPUS.glob("*.root"))[:: 1 if os.environ.get("CI") == "true" else 4]
+    if not paths:
+        pytest.skip("the corpus of real files is not here (set SAPWOOD_CORPUS)")
+    trees = 0
+    for path in paths:
+        put(server, path, path.name)
+        url = f"{server.root_url}//{path.name}"
+        try:
+            near = sapwood.open(path)
+        except sapwood.errors.SapwoodError as error:
+            with pytest.raises(type(error)):
+                sapwood.open(url)
+            continue
+        far = sapwood.open(url)
+        assert far.keys() == near.keys(), path.name
+        for key in near.keys():
+            one, other = content(near, str(path), key), content(far, url, key)
+            if isinstance(one, ak.Array):
+                trees += 1
+                assert isinstance(other, ak.Array) and one.type == other.type, (path.name, key)
+                assert same(one, other), (path.name, key)
+            else:
+                assert one == other, (path.name, key)
+    assert trees > 10
+
+
+def test_the_bytes_are_those_of_xrdcp(server: servers.Server, local: Path, tmp_path: Path) -> None:
+    xrdcp = servers.program("xrdcp")
+    subprocess.run([xrdcp, "-s", f"{server.root_url}//data.root", tmp_path / "copy.root"], check=True, timeout=60)
+    assert (tmp_path / "copy.root").read_bytes() == local.read_bytes()
+    copied, far = sapwood.open(tmp_path / "copy.root"), sapwood.open(f"{server.root_url}//data.root")
+    assert same(copied["events"].arrays(), far["events"].arrays())
+
+
+def test_objects_are_named_in_urls_and_files_are_many(server: servers.Server, local: Path) -> None:
+    assert sapwood.open(f"{server.root_url}//data.root:events").num_entries == ENTRIES
+    steps = list(sapwood.iterate([f"{server.root_url}//data.root:events", f"{local}:events"], ["x00"], step_size=ENTRIES))
+    assert len(steps) == 2 and same(*steps)
+    assert sapwood.verify(f"{server.root_url}//data.root") == []
+
+
+def test_what_is_not_there_is_no_file(server: servers.Server) -> None:
+    with pytest.raises(FileNotFoundError, match=r"127\.0\.0\.1.*no such file"):
+        sapwood.open(f"{server.root_url}//missing.root")
+    with pytest.raises(sapwood.errors.MalformedError):
+        sapwood.open(f"{server.root_url}//empty.root")
+    with pytest.raises(sapwood.errors.SapwoodError, match="directory"):
+        sapwood.open(f"{server.root_url}//folder.root")
+
+
+def test_a_file_that_changes_is_an_error(server: servers.Server, local: Path) -> None:
+    put(server, local, "changing.root")
+    tree = sapwood.open(f"{server.root_url}//changing.root")["events"]
+    tree.arrays(["x00"], entry_stop=10)
+    with open(server.data / "changing.root", "ab") as file:
+        file.write(b"more")
+    time.sleep(1.1)  # so often is it looked at
+    with pytest.raises(sapwood.errors.IOError, match="changed"):
+        tree.arrays(["x05"])
+
+
+def test_a_child_process_reads_on_connections_of_its_own(server: servers.Server) -> None:
+    code = f"""
+import os, sys, sapwood
+tree = sapwood.open("{server.root_url}//data.root")["events"]
+before = tree.arrays(["x00"], entry_stop=1000)
+child = os.fork()
+if child == 0:
+    os._exit(0 if tree.arrays(["x01"])["x01"][5] == tree.arrays(["x01"])["x01"][5] else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert (tree.arrays(["x00"], entry_stop=1000)["x00"] == before["x00"]).tolist() == [True] * 1000
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_the_command_takes_urls(server: servers.Server) -> None:
+    command = [sys.executable, "-m", "sapwood"]
+    done = subprocess.run([*command, "ls", f"{server.root_url}//data.root"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "events" in done.stdout, done.stderr
+    scan = [*command, "scan", f"{server.root_url}//data.root:events", "x00", "-n", "3"]
+    done = subprocess.run(scan, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_tls_is_spoken_where_the_server_wants_it(secure: servers.Server, local: Path) -> None:
+    near = sapwood.open(local)["events"].arrays(["x00", "hits"])
+    trusted = {"authorities": secure.place / "authority.pem", "retries": 1}
+    for scheme in ("root", "roots"):
+        url = f"{scheme}://{secure.root_url.split('://')[1]}//data.root"
+        assert same(sapwood.open(url, **trusted)["events"].arrays(["x00", "hits"]), near), scheme
+        with pytest.raises(sapwood.errors.IOError, match="denied.*(UnknownIssuer|certificate)"):
+            sapwood.open(url)
+
+
+def test_a_server_may_send_us_elsewhere(server: servers.Server, local: Path) -> None:
+    target = server.root_url.split("://")[1]
+    with servers.serving("xrootd", recipe="xrootd-redirect.cfg", target=target) as manager:
+        far = sapwood.open(f"{manager.root_url}//data.root")
+        assert same(far["events"].arrays(["x02"]), sapwood.open(local)["events"].arrays(["x02"]))
+        with pytest.raises(FileNotFoundError, match=rf"{target} says"):
+            sapwood.open(f"{manager.root_url}//missing.root")
+
+
+def test_a_server_that_goes_away_is_an_error_in_time(local: Path) -> None:
+    with servers.serving("xrootd") as found:
+        put(found, local, "data.root")
+        tree = sapwood.open(f"{found.root_url}//data.root", timeout=2, retries=1)["events"]
+        tree.arrays(["x00"], entry_stop=10)
+    began = time.monotonic()
+    with pytest.raises(sapwood.errors.IOError, match="no connection to 127"):
+        tree.arrays(["x05"])
+    assert time.monotonic() - began < 20
+
+
+def test_tls_is_not_given_up(server: servers.Server) -> None:
+    with pytest.raises(sapwood.errors.IOError, match="speaks no TLS"):
+        sapwood.open(f"roots://{server.root_url.split('://')[1]}//data.root")
+
+
+def test_a_name_opens_what_asks_for_one(local: Path) -> None:
+    with servers.serving("xrootd", recipe="xrootd-unix.cfg") as found:
+        put(found, local, "data.root")
+        for who in ("", "somebody@"):
+            url = f"root://{who}{found.root_url.split('://')[1]}//data.root"
+            assert sapwood.open(url)["events"].num_entries == ENTRIES
+
+
+def test_a_token_opens_what_asks_for_one(local: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with servers.serving("xrootd", recipe="xrootd-ztn.cfg") as found:
+        put(found, local, "data.root")
+        trusted = {"authorities": found.place / "authority.pem", "retries": 1}
+        token = servers.token(found.place)
+        for scheme in ("root", "roots"):
+            url = f"{scheme}://{found.root_url.split('://')[1]}//data.root"
+            assert sapwood.open(url, token=token, **trusted)["events"].num_entries == ENTRIES
+            with pytest.raises(sapwood.errors.IOError, match="denied.*ztn") as error:
+                sapwood.open(url, token=token[:-4] + "AAAA", **trusted)
+            assert token[:-4] not in str(error.value)
+            with pytest.raises(sapwood.errors.IOError, match=r"by ztn; here are"):
+                sapwood.open(url, **trusted)
+            with pytest.raises(sapwood.errors.IOError, match="denied"):
+                sapwood.open(url, token=servers.token(found.place, minutes=-10), **trusted)
+            monkeypatch.setenv("BEARER_TOKEN", token)
+            assert sapwood.open(url, **trusted)["events"].num_entries == ENTRIES
+            monkeypatch.delenv("BEARER_TOKEN")
