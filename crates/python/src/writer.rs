@@ -321,7 +321,7 @@ impl TreeWriter {
 
     /// Gives the tree up, with all its rows.
     fn discard(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| locked(&self.0).take().map_or(Ok(()), |filling| filling.writer.discard())).map_err(raise)
+        py.detach(|| locked(&self.filling).take().map_or(Ok(()), |filling| filling.writer.discard())).map_err(raise)
     }
 
     /// Writes the rows that are kept, and ends.
