@@ -113,7 +113,7 @@ fn both_ends_take_two_requests_at_once_and_a_read_takes_one() {
 #[test]
 fn ends_take_one_round_trip_of_time() {
     let server = HttpServer::start(content(1_000_000), Conduct::default());
-    let delay = Duration::from_millis(60);
+    let delay = Duration::from_millis(250);
     let proxy = TcpProxy::start(server.address(), move |_| Wire::Delayed(delay));
     let store = HttpStore::new(&format!("http://{}/", proxy.address()), &quick()).unwrap();
     store.ends(1, 1).unwrap(); // two connections
@@ -121,7 +121,7 @@ fn ends_take_one_round_trip_of_time() {
     store.ends(4_000, 10_000).unwrap();
     let took = began.elapsed();
     assert!(took >= 2 * delay && took < 3 * delay, "{took:?}");
-    assert!(store.profile().latency_ns > 100_000_000, "{:?}", store.profile());
+    assert!(store.profile().latency_ns > 400_000_000, "{:?}", store.profile());
 }
 
 #[test]

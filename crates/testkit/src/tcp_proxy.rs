@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -136,6 +136,9 @@ impl Shared {
         let mut buffer = vec![0; 16 << 10];
         let mut sent = 0;
         let began = Instant::now();
+        if let Wire::Delayed(time) = wire {
+            return pump_late(from, to, time);
+        }
         if let Wire::Answers(status) = wire {
             // Asked first, as a server would be.
             let _ = from.set_read_timeout(Some(Duration::from_millis(500)));
@@ -151,13 +154,9 @@ impl Shared {
                 _ => usize::MAX,
             };
             let here = count.min(left);
-            match wire {
-                Wire::Delayed(time) => thread::sleep(time),
-                Wire::Slow(rate) => {
-                    let due = Duration::from_secs_f64((sent + here) as f64 / rate.max(1) as f64);
-                    thread::sleep(due.saturating_sub(began.elapsed()));
-                }
-                _ => {}
+            if let Wire::Slow(rate) = wire {
+                let due = Duration::from_secs_f64((sent + here) as f64 / rate.max(1) as f64);
+                thread::sleep(due.saturating_sub(began.elapsed()));
             }
             if to.write_all(&buffer[..here]).is_err() {
                 break;
@@ -197,6 +196,34 @@ impl Shared {
         let Ok(peer) = stream.peer_addr() else { return };
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         streams.retain(|one| one.peer_addr().ok() != Some(peer));
+    }
+}
+
+/// Moves bytes, each so long after it came: what is behind it does not wait for it.
+fn pump_late(mut from: TcpStream, mut to: TcpStream, time: Duration) {
+    let (sender, receiver) = mpsc::channel::<(Instant, Vec<u8>)>();
+    let (ends, target) = (from.try_clone(), to.try_clone());
+    let late = thread::spawn(move || {
+        for (came, bytes) in receiver {
+            thread::sleep((came + time).saturating_duration_since(Instant::now()));
+            if to.write_all(&bytes).is_err() {
+                break;
+            }
+        }
+        if let Ok(from) = ends {
+            close(&from, &to);
+        }
+    });
+    let mut buffer = vec![0; 16 << 10];
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        if sender.send((Instant::now(), buffer[..count].to_vec())).is_err() {
+            break;
+        }
+    }
+    drop(sender);
+    let _ = late.join();
+    if let Ok(to) = target {
+        close(&from, &to);
     }
 }
 
