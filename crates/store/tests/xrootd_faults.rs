@@ -2,43 +2,22 @@
 
 use std::time::{Duration, Instant};
 
-use sapwood::io::{ByteRange, Flow, Receive, Store, load};
-use sapwood::{ErrorKind, Result};
+use sapwood::ErrorKind;
+use sapwood::io::{Flow, Receive, Store, load};
 use sapwood_store::{NetOptions, XrootdStore};
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 use sapwood_testkit::xrootd_server::{Conduct, Mishap, OPEN, READ_VECTOR, XrootdServer};
 
-const TIMEOUT: Duration = Duration::from_millis(300);
-const RETRIES: u32 = 3;
-
-fn quick() -> NetOptions {
-    NetOptions { timeout: TIMEOUT, retries: RETRIES, ..NetOptions::default() }
-}
-
-fn content(length: usize) -> Vec<u8> {
-    (0..length as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 23) as u8).collect()
-}
+mod common;
+use common::{Dice, RETRIES, TIMEOUT, content, quick, run_schedules};
 
 fn behind(proxy: &TcpProxy) -> XrootdStore {
     XrootdStore::new(&format!("root://{}//data.root", proxy.address()), &quick()).expect("the URL makes sense")
 }
 
-/// Numbers that are the same in each run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % most.max(1)
-    }
-}
-
 /// What the connection of this number is like: every other goes wrong.
 fn wire(seed: u64, connection: usize) -> Wire {
-    let mut dice = Dice(seed.wrapping_mul(1_000_003) ^ (connection as u64).wrapping_mul(7_919));
-    for _ in 0..3 {
-        dice.below(2);
-    }
+    let mut dice = Dice::of(seed, connection);
     let bytes = dice.below(80_000) as usize;
     match dice.below(12) {
         0 | 1 => Wire::CutAfter(bytes),
@@ -79,45 +58,13 @@ fn conduct(seed: u64) -> Conduct {
 
 #[test]
 fn random_faults_give_right_bytes_or_a_clear_error_in_time() {
-    let schedules: u64 = std::env::var("SAPWOOD_FAULTS").ok().and_then(|count| count.parse().ok()).unwrap_or(20);
-    let content = content(400_000);
-    let (mut right, mut failed) = (0, 0);
-    for seed in 0..schedules {
-        let server = XrootdServer::start(content.clone(), conduct(seed));
+    run_schedules(|seed, content, dice| {
+        let server = XrootdServer::start(content.to_vec(), conduct(seed));
         let proxy = TcpProxy::start(server.address(), move |connection| wire(seed, connection));
-        let store = behind(&proxy);
-        let mut dice = Dice(seed);
-        let mishaps: Vec<Mishap> = (0..20).map(|_| mishap(&mut dice)).collect();
+        let mishaps: Vec<Mishap> = (0..20).map(|_| mishap(dice)).collect();
         server.spoil(&mishaps);
-        let began = Instant::now();
-        let outcome: Result<()> = (|| {
-            let ends = store.ends(4_000, 30_000)?;
-            assert!(ends.head == content[..4_000] && ends.tail == content[370_000..], "seed {seed}");
-            for _ in 0..4 {
-                let ranges: Vec<ByteRange> = (0..1 + dice.below(50))
-                    .map(|_| (dice.below(390_000), dice.below(9_000)))
-                    .map(|(start, bytes)| start..start + bytes)
-                    .collect();
-                for (range, got) in ranges.iter().zip(load(&store, &ranges)?) {
-                    assert!(got == content[range.start as usize..range.end as usize], "seed {seed}: {range:?}");
-                }
-            }
-            Ok(())
-        })();
-        match outcome {
-            Ok(()) => right += 1,
-            Err(error) => {
-                failed += 1;
-                let words = error.to_string();
-                assert!(matches!(error.kind(), ErrorKind::Io | ErrorKind::TimedOut), "seed {seed}: {words}");
-                assert!(words.contains("127.0.0.1") && words.contains("at attempt"), "seed {seed}: {words}");
-            }
-        }
-        // Each attempt that brings nothing takes a time-out and a pause at most; those that bring something are few.
-        assert!(began.elapsed() < Duration::from_secs(60), "seed {seed} took {:?}", began.elapsed());
-    }
-    println!("{right} right, {failed} errors");
-    assert!(right * 2 > schedules, "most come through: {right} right, {failed} errors");
+        (behind(&proxy), (proxy, server))
+    });
 }
 
 #[test]
