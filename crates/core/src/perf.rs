@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::error::Result;
 use crate::io::{ByteRange, Call, Ends, Profile, Receive, Store};
 
-/// A record of what is read of the files that are opened with it; nothing is recorded before [`start`](Self::start). Clones are the same
+/// A record of what is read of a file; nothing is recorded before [`start`](Self::start). Clones are the same
 /// record.
 ///
 /// Figures are made of it by [`inspect::perf`](crate::inspect::perf).
@@ -43,6 +43,8 @@ struct Log {
     calls: Vec<Call>,
     baskets: HashMap<u64, Decoded>,
     waited: Duration,
+    hits: u64,
+    misses: u64,
     /// Real time and that of all processors, once it has stopped.
     stopped: Option<(Duration, Duration)>,
 }
@@ -63,7 +65,16 @@ pub struct Decoded {
 impl Default for Log {
     fn default() -> Self {
         let (calls, baskets) = (Vec::new(), HashMap::new());
-        Self { since: Instant::now(), cpu: cpu_time(), calls, baskets, waited: Duration::ZERO, stopped: None }
+        Self {
+            since: Instant::now(),
+            cpu: cpu_time(),
+            calls,
+            baskets,
+            waited: Duration::ZERO,
+            hits: 0,
+            misses: 0,
+            stopped: None,
+        }
     }
 }
 
@@ -102,6 +113,12 @@ impl Perf {
         self.log().waited
     }
 
+    /// Baskets that a tree's cache had, or waited for, when they were needed, and those that it had not.
+    pub fn cache_hits(&self) -> (u64, u64) {
+        let log = self.log();
+        (log.hits, log.misses)
+    }
+
     /// The calls of stores, in the order in which they ended.
     pub fn calls(&self) -> Vec<Call> {
         self.log().calls.clone()
@@ -131,6 +148,14 @@ impl Perf {
         let mut log = self.log();
         let basket = log.baskets.entry(seek).or_default();
         *basket = Decoded { stored_bytes, unpacked_bytes, times: basket.times + 1, took: basket.took + took };
+    }
+
+    /// Notes baskets that were looked for in a tree's cache.
+    pub(crate) fn note_hits(&self, hits: u64, misses: u64) {
+        if self.is_on() {
+            let mut log = self.log();
+            (log.hits, log.misses) = (log.hits + hits, log.misses + misses);
+        }
     }
 
     fn note_call(&self, ranges: Vec<ByteRange>, from: Instant) {

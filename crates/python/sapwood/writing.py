@@ -233,7 +233,7 @@ class WritableFile(Listing):
         if len(set(lengths.values())) > 1:  # before there is a tree
             raise errors.MismatchError(f"columns of {name!r} have different lengths: {lengths}")
         specs = [spec.for_engine() for spec in schema.specs]
-        core = self._core.tree("new", name, specs, "")
+        core = self._core.tree("whole", name, specs, "")
         try:
             tree = WritableTree(core, schema, name)
             tree.extend(columns)

@@ -210,6 +210,7 @@ impl FileWriter {
             cluster_bytes: cluster_bytes.unwrap_or(usual.cluster_bytes),
             basket_bytes: basket_bytes.unwrap_or(usual.basket_bytes),
             member_wise,
+            begins_saved: how != "whole",
         };
         let tree = self.with(py, |writer| match how {
             "entries" => writer.append(path, options),

@@ -39,13 +39,11 @@ pub struct OpenOptions {
     pub session: Session,
     /// Budget of each tree's cache in bytes; 0 switches it off.
     pub cache_bytes: u64,
-    /// Where it is recorded what reading costs, once that is wanted.
-    pub perf: Perf,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { limits: Limits::default(), session: Session::default(), cache_bytes: CACHE_BYTES, perf: Perf::default() }
+        Self { limits: Limits::default(), session: Session::default(), cache_bytes: CACHE_BYTES }
     }
 }
 
@@ -65,6 +63,7 @@ pub struct File(Arc<Inner>);
 
 struct Inner {
     store: Arc<dyn Store>,
+    perf: Perf,
     identity: Identity,
     options: OpenOptions,
     header: Header,
@@ -112,13 +111,15 @@ impl File {
 
     /// Opens a file in any store: two round trips at most, where the tail holds what is usually there.
     pub fn from_store(store: Arc<dyn Store>, options: OpenOptions) -> Result<Self> {
-        let store = options.perf.watch(store);
+        let perf = Perf::default();
+        let store = perf.watch(store);
         let ends = store.ends(HEAD_BYTES, TAIL_BYTES)?;
         let name = Arc::clone(&ends.identity.name);
         let within = |error: Error| error.in_file(Arc::clone(&name));
         let header = Header::read(&ends.head).map_err(within)?;
         let mut inner = Inner {
             store,
+            perf,
             identity: ends.identity,
             options,
             header,
@@ -148,7 +149,7 @@ impl File {
 
     /// The record of what reading costs; nothing is recorded before it is started.
     pub fn perf(&self) -> &Perf {
-        &self.0.options.perf
+        &self.0.perf
     }
 
     /// How it was opened.

@@ -83,6 +83,7 @@ impl PerfStats {
     pub fn of(tree: &Tree) -> Self {
         let perf = tree.file().perf();
         let (real_time, cpu_time) = perf.times();
+        let (hits, misses) = perf.cache_hits();
         let used = perf.baskets();
         // All baskets of the tree, by their place.
         let mut placed: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
@@ -103,8 +104,8 @@ impl PerfStats {
             real_time: real_time.as_secs_f64(),
             cpu_time: cpu_time.as_secs_f64(),
             wait_time: perf.waited().as_secs_f64(),
-            hits: tree.cache().figures().hits,
-            misses: tree.cache().figures().misses,
+            hits,
+            misses,
             ..Self::default()
         };
         let mut calls = perf.calls();

@@ -27,7 +27,7 @@ pub struct Staged {
     target: PathBuf,
     unfinished: PathBuf,
     /// The file that is replaced: nobody may begin to write it meanwhile.
-    _replaced: Option<LocalFile>,
+    replaced: Option<LocalFile>,
 }
 
 impl Staged {
@@ -47,9 +47,13 @@ impl Staged {
             Ok(_) => Some(LocalFile::update(&target)?),
             Err(_) => None,
         };
-        let mut unfinished = target.clone().into_os_string();
-        unfinished.push(format!(".{}.unfinished", std::process::id()));
-        Ok(Self { target, unfinished: unfinished.into(), _replaced: replaced })
+        let unfinished = begin(&target)?;
+        let staged = Self { target, unfinished, replaced };
+        if staged.replaced.is_some() {
+            // Whoever may not read the one shall not read the other.
+            std::fs::set_permissions(&staged.unfinished, staged.target.metadata()?.permissions())?;
+        }
+        Ok(staged)
     }
 
     /// Where it is written.
@@ -63,9 +67,32 @@ impl Staged {
     ///
     /// What the system reports; then what stood there is there still.
     pub fn publish(self) -> Result<()> {
-        let renamed = std::fs::rename(&self.unfinished, &self.target);
-        renamed.map_err(|error| Error::from(error).in_file(self.target.to_string_lossy()))
+        let publish = || {
+            if self.replaced.is_some() {
+                // A name must not lead to less than it did, whatever happens to the machine.
+                std::fs::File::open(&self.unfinished)?.sync_data()?;
+            }
+            std::fs::rename(&self.unfinished, &self.target)
+        };
+        publish().map_err(|error| Error::from(error).in_file(self.target.to_string_lossy()))
     }
+}
+
+/// Makes an empty file beside the target that nobody else has.
+fn begin(target: &Path) -> Result<PathBuf> {
+    /// So many that died are left behind before somebody has to look.
+    const MOST: u32 = 10_000;
+    for number in 0..MOST {
+        let mut name = target.as_os_str().to_owned();
+        name.push(format!(".{}.{number}.unfinished", std::process::id()));
+        let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&name);
+        match made {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(Error::from(error).in_file(target.to_string_lossy())),
+            Ok(_) => return Ok(name.into()),
+        }
+    }
+    Err(Error::new(ErrorKind::Exists, "too many unfinished files stand beside it").in_file(target.to_string_lossy()))
 }
 
 impl Drop for Staged {
@@ -94,6 +121,14 @@ mod tests {
         assert_eq!(Staged::new(&target, false).unwrap_err().kind(), ErrorKind::Exists);
         std::fs::remove_file(&target)?;
         assert!(Staged::new("/dev/null", true).is_err());
+        // Two for one name do not disturb each other: the last one stays.
+        let (one, two) = (Staged::new(&target, false)?, Staged::new(&target, false)?);
+        std::fs::write(one.path(), "one")?;
+        std::fs::write(two.path(), "two")?;
+        two.publish()?;
+        one.publish()?;
+        assert_eq!(std::fs::read(&target)?, b"one");
+        std::fs::remove_file(&target)?;
         Ok(())
     }
 }

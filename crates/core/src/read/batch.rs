@@ -112,7 +112,11 @@ impl Batches {
     fn ask(&self) {
         let (file, cache) = (self.tree.file(), self.tree.cache());
         let next = self.entries.start..self.step_end();
-        if !is_ahead(&self.tree) || next.is_empty() {
+        if next.is_empty() {
+            // Nobody comes for what is kept.
+            return cache.turn_to(&[], &[], file.store(), file.options().session.fetcher());
+        }
+        if !is_ahead(&self.tree) {
             return;
         }
         let mut coming: Vec<Needed> = self.ids.iter().flat_map(|&id| needed(&self.tree, id, &next)).collect();

@@ -42,6 +42,8 @@ pub(super) struct Course {
     next: Window,
     /// Clusters of a window: it grows while the reader goes on, and is one entry after a jump.
     clusters: usize,
+    /// After a jump: where the last basket ends that was asked for. Who comes so far and no farther goes on.
+    reach: u64,
 }
 
 #[derive(Debug)]
@@ -64,6 +66,7 @@ impl Course {
             now: Vec::new(),
             next: Vec::new(),
             clusters: 1,
+            reach: 0,
         }
     }
 
@@ -87,12 +90,22 @@ impl Course {
             if !self.known.insert(branch) {
                 return Vec::new();
             }
-            let rest = self.windows().filter(|range| range.end > entry);
-            return rest.map(|range| Ask { branch, entries: range.start.max(entry)..range.end }).collect();
+            let rest = |range: &Range<u64>| range.start.max(entry)..range.end.max(entry);
+            let bytes: u64 = self.windows().map(|range| self.bytes(range, layout)).sum();
+            if bytes > layout.budget() && self.clusters > 0 {
+                // Windows were made for fewer branches: smaller ones begin here.
+                self.clusters = 1;
+                self.begin_again(entry);
+                return self.turn(entry, layout);
+            }
+            let ranges = self.windows().filter(|range| range.end > entry).map(rest);
+            return ranges.map(|entries| Ask { branch, entries }).collect();
         }
         let goes_on = holds(&self.next, entry);
-        let is_near =
-            self.now.last().is_some_and(|last| (last.end..last.end + (last.end - last.start)).contains(&entry));
+        let is_near = self.now.last().is_some_and(|last| {
+            let far = if self.clusters == 0 { self.reach } else { last.end + (last.end - last.start) };
+            (last.end..=far).contains(&entry)
+        });
         // What nobody looked at for a whole window is not looked at any more.
         if !self.touched.is_empty() {
             self.known = std::mem::take(&mut self.touched);
@@ -100,41 +113,70 @@ impl Course {
         self.touched.insert(branch);
         self.known.insert(branch);
         let is_first = self.now.is_empty();
-        if goes_on {
-            self.now = std::mem::take(&mut self.next);
-        } else {
-            self.now = self.begin(entry, is_first, is_near, layout);
-            self.next = Vec::new();
-        }
         if goes_on || is_near {
             self.clusters = (2 * self.clusters).clamp(1, MOST_CLUSTERS);
         }
-        if self.clusters > 0 || self.list.is_some() {
-            let start = self.now.last().map_or(entry, |last| last.end);
-            self.next = self.window(start, layout);
+        if goes_on {
+            self.now = std::mem::take(&mut self.next);
+            self.next = self.window(self.now.last().map_or(entry, |last| last.end), layout);
+            return self.asks(entry);
         }
-        let (known, windows) = (&self.known, self.now.iter().chain(&self.next));
-        windows
-            .flat_map(|range| known.iter().map(|&branch| Ask { branch, entries: range.clone() }))
-            .filter(|ask| ask.entries.end > entry || self.list.is_some())
-            .collect()
+        if !self.is_listed(entry) && !is_near && !(is_first && self.begins_cluster(entry, layout)) {
+            self.clusters = 0;
+            self.now = vec![entry..entry + 1];
+            self.next = Vec::new();
+            let ends =
+                |&branch: &BranchId| layout.baskets(branch, entry..entry + 1).map(|(basket, _)| basket.end).max();
+            self.reach = self.known.iter().filter_map(ends).max().unwrap_or(entry);
+            return self.asks(entry);
+        }
+        self.turn(entry, layout)
     }
 
-    /// The window that begins with an entry to which nobody was known to come.
-    fn begin(&mut self, entry: u64, is_first: bool, is_near: bool, layout: &impl Layout) -> Window {
+    /// Whether the entry is in the window.
+    pub(super) fn is_here(&self, entry: u64) -> bool {
+        holds(&self.now, entry)
+    }
+
+    /// A branch is in use that nobody looked at since its basket was decoded: it is looked at again when that ends.
+    pub(super) fn keep(&mut self, branch: BranchId) {
+        if self.known.contains(&branch) {
+            self.touched.insert(branch);
+        }
+    }
+
+    /// Two windows from here on.
+    fn turn(&mut self, entry: u64, layout: &impl Layout) -> Vec<Ask> {
+        self.now = self.window(entry, layout);
+        self.next = self.window(self.now.last().map_or(entry, |last| last.end), layout);
+        self.asks(entry)
+    }
+
+    /// What the known branches hold of both windows.
+    fn asks(&self, entry: u64) -> Vec<Ask> {
+        let windows = self.windows().filter(|range| range.end > entry || self.list.is_some());
+        windows.flat_map(|range| self.known.iter().map(|&branch| Ask { branch, entries: range.clone() })).collect()
+    }
+
+    /// Whether an entry is one of those to come; windows go on from there.
+    fn is_listed(&mut self, entry: u64) -> bool {
+        let Some(list) = &mut self.list else { return false };
+        let ahead = list.entries.get(list.asked..).unwrap_or_default();
+        let place = ahead.iter().position(|&listed| listed == entry);
+        list.asked += place.unwrap_or(0);
+        place.is_some()
+    }
+
+    /// Goes back to an entry of the list that belongs to a window already.
+    fn begin_again(&mut self, entry: u64) {
         if let Some(list) = &mut self.list {
-            let ahead = list.entries.get(list.asked..).unwrap_or_default();
-            if let Some(place) = ahead.iter().position(|&listed| listed == entry) {
-                list.asked += place;
-                return self.window(entry, layout);
-            }
+            let before = list.entries.get(..list.asked).unwrap_or_default();
+            list.asked = before.iter().rposition(|&listed| listed == entry).unwrap_or(list.asked);
         }
-        let begins = entry == 0 || layout.cluster_ends().binary_search(&entry).is_ok();
-        if is_near || is_first && begins {
-            return self.window(entry, layout);
-        }
-        self.clusters = 0;
-        vec![entry..entry + 1]
+    }
+
+    fn begins_cluster(&self, entry: u64, layout: &impl Layout) -> bool {
+        entry == 0 || layout.cluster_ends().binary_search(&entry).is_ok()
     }
 
     /// A window from here on: clusters, or entries of the list, as many as half of the budget holds.
@@ -170,12 +212,15 @@ impl Course {
     }
 }
 
+/// The most entries of a window that follows a list.
+const MOST_LISTED: usize = 10_000;
+
 impl List {
     /// The next entries, as many as the budget holds the baskets of; at least one.
     fn window(&mut self, known: &BTreeSet<BranchId>, budget: u64, layout: &impl Layout) -> Window {
         let mut counted: HashSet<(BranchId, u64)> = HashSet::new();
         let (mut bytes, mut found) = (0, Vec::new());
-        for &entry in self.entries.get(self.asked..).unwrap_or_default() {
+        for &entry in self.entries.get(self.asked..).unwrap_or_default().iter().take(MOST_LISTED) {
             for &branch in known {
                 let baskets = layout.baskets(branch, entry..entry + 1);
                 let new = baskets.filter(|(basket, _)| counted.insert((branch, basket.start)));
@@ -268,11 +313,37 @@ mod tests {
         let (mut course, layout) = (Course::onward(), Even::new(1_000_000));
         course.touch(1, 0, &layout);
         course.touch(2, 0, &layout);
-        assert_eq!(course.touch(1, 850, &layout), [ask(1, 850..851), ask(2, 850..851)]);
-        assert_eq!(course.touch(2, 850, &layout), []);
-        // Going on from there, windows grow again.
-        let asked = course.touch(1, 851, &layout);
-        assert_eq!(asked, [ask(1, 851..900), ask(2, 851..900), ask(1, 900..1000), ask(2, 900..1000)]);
+        assert_eq!(course.touch(1, 810, &layout), [ask(1, 810..811), ask(2, 810..811)]);
+        assert_eq!(course.touch(2, 810, &layout), []);
+        // The next look is at the next basket: who comes there goes on, and windows grow again.
+        let asked = course.touch(1, 850, &layout);
+        assert_eq!(asked, [ask(1, 850..900), ask(2, 850..900), ask(1, 900..1000), ask(2, 900..1000)]);
+        assert_eq!(course.touch(1, 700, &layout), [ask(1, 700..701)], "and back");
+        assert_eq!(course.touch(1, 600, &layout), [ask(1, 600..601)]);
+    }
+
+    #[test]
+    fn branches_that_join_keep_to_the_budget() {
+        let (mut course, layout) = (Course::onward(), Even::new(20_000)); // ten clusters of two branches
+        for entry in (0..300).step_by(50) {
+            course.touch(1, entry, &layout);
+        }
+        for branch in 2..12 {
+            course.touch(branch, 300, &layout);
+            let bytes: u64 = course.windows().map(|window| course.bytes(window, &layout)).sum();
+            assert!(bytes <= layout.budget(), "{bytes} bytes with branch {branch}");
+        }
+    }
+
+    #[test]
+    fn a_branch_whose_basket_goes_on_is_kept() {
+        let (mut course, layout) = (Course::onward(), Even::new(1_000_000));
+        course.touch(1, 0, &layout);
+        course.touch(2, 0, &layout);
+        course.touch(1, 100, &layout);
+        course.keep(2);
+        course.keep(3);
+        assert_eq!(course.touch(1, 200, &layout).iter().map(|ask| ask.branch).collect::<Vec<_>>(), [1, 2, 1, 2]);
     }
 
     #[test]

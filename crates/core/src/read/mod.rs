@@ -120,10 +120,13 @@ fn cut<'s>(
         if last_entry.replace(entry) != Some(entry) && borders.binary_search(&entry).is_ok() {
             (border, behind) = (index, 0);
         }
+        if border > start && sum.saturating_add(more) > most {
+            windows.push(&segments[start..border]);
+            (start, sum) = (border, behind);
+        }
         if index > start && sum.saturating_add(more) > most {
-            let end = if border > start { border } else { index };
-            windows.push(&segments[start..end]);
-            (start, sum) = (end, if end == border { behind } else { 0 });
+            windows.push(&segments[start..index]);
+            (start, sum) = (index, 0);
         }
         sum = sum.saturating_add(more);
         behind = behind.saturating_add(more);
@@ -153,5 +156,10 @@ mod tests {
         assert_eq!(cut(500), [4, 4, 4, 4]);
         assert_eq!(cut(300), [3, 1, 3, 1, 3, 1, 3, 1], "a cluster does not fit");
         assert_eq!(cut(0), [1; 16]);
+        // What is behind the last border may be too much by itself.
+        let segments: Vec<Segment> = (0..4).map(|basket| Segment { scan: 0, position: basket, basket }).collect();
+        let bytes = |segment: &Segment| [100, 450, 450, 900][segment.basket];
+        let windows = super::cut(&segments, 1_000, bytes, |segment| 10 * segment.basket as u64, &[10]);
+        assert_eq!(windows.iter().map(|window| window.len()).collect::<Vec<_>>(), [1, 2, 1]);
     }
 }

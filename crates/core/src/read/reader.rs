@@ -39,6 +39,8 @@ pub struct Reader {
     names: HashMap<String, BranchId>,
     /// The decoded basket of each branch, and its entries.
     columns: HashMap<BranchId, (Range<u64>, Column)>,
+    /// Entries of the basket of each branch that was looked at last.
+    baskets: HashMap<BranchId, Range<u64>>,
 }
 
 impl Tree {
@@ -83,7 +85,7 @@ impl Tree {
 
 impl Reader {
     fn new(tree: Arc<Tree>, course: Course) -> Self {
-        Self { tree, course, entry: 0, names: HashMap::new(), columns: HashMap::new() }
+        Self { tree, course, entry: 0, names: HashMap::new(), columns: HashMap::new(), baskets: HashMap::new() }
     }
 
     /// The entry that is read.
@@ -180,21 +182,31 @@ impl Reader {
                 branch.leaves.first().and_then(|leaf| leaf.count).filter(|_| branch.io_bits & 1 != 0).map(|(id, _)| id)
             }
         };
+        let place = touched(branch, &(self.entry..self.entry + 1)).first().ok_or_else(|| {
+            let error = Error::mismatch("the branch does not have the entry").in_object(&branch.path);
+            tree.place(error.wanted(branch.entry_range().end, self.entry))
+        })?;
+        let is_there = match place.bytes {
+            BasketBytes::Stored { seek, .. } => tree.cache().holds(seek),
+            BasketBytes::Embedded(_) => true,
+        };
+        if !is_there {
+            tree.cache().count_miss();
+            tree.file().perf().note_hits(0, 1);
+        }
+        // Who looks at a basket that reaches into a window need not look again to be in it.
+        if !self.course.is_here(self.entry) {
+            for (&id, _) in self.baskets.iter().filter(|(_, basket)| basket.contains(&self.entry)) {
+                self.course.keep(id);
+            }
+        }
         for id in counter.filter(|&counter| counter != id).into_iter().chain([id]) {
             let asked = self.course.touch(id, self.entry, &Map(&tree));
             if !asked.is_empty() {
                 self.turn(&asked);
             }
         }
-        let place = touched(branch, &(self.entry..self.entry + 1)).first().ok_or_else(|| {
-            let error = Error::mismatch("the branch does not have the entry").in_object(&branch.path);
-            tree.place(error.wanted(branch.entry_range().end, self.entry))
-        })?;
-        if let BasketBytes::Stored { seek, .. } = place.bytes
-            && !tree.cache().holds(seek)
-        {
-            tree.cache().count_miss();
-        }
+        self.baskets.insert(id, place.entries.clone());
         Ok(place.entries.clone())
     }
 

@@ -45,8 +45,8 @@ struct Asked {
     /// What was read at once.
     here: Vec<Arrival>,
     missing: usize,
-    /// What the tree's cache holds, or is waiting for: place in the window, and in the file.
-    kept: Vec<(usize, u64, Coming)>,
+    /// What the tree's cache holds, or is waiting for, by place in the window.
+    kept: Vec<(usize, Coming)>,
 }
 
 impl<'s, 't> Ahead<'s, 't> {
@@ -68,12 +68,13 @@ impl<'s, 't> Ahead<'s, 't> {
                     return Err(scan.error(segment.basket, error.at(seek).wanted(range.end, len)));
                 }
                 if let Some(coming) = self.tree.cache().get(seek) {
-                    kept.push((id, seek, coming));
+                    kept.push((id, coming));
                     continue;
                 }
                 wants.push(Want { id: id as u64, range, first_entry: place.entries.start });
             }
         }
+        self.tree.file().perf().note_hits(kept.len() as u64, 0);
         let session = &self.tree.file().options().session;
         let (to, arrivals): (Sender<Arrival>, _) = channel();
         let mut asked = Asked { arrivals, _tickets: Vec::new(), here: Vec::new(), missing: wants.len(), kept };
@@ -117,10 +118,9 @@ impl<'s, 't> Ahead<'s, 't> {
                 *record = bytes;
             }
         }
-        for (id, seek, coming) in asked.kept {
-            let bytes = coming.wait().inspect_err(|_| self.tree.cache().forget(seek));
+        for (id, coming) in asked.kept {
             if let Some(record) = records.get_mut(id) {
-                *record = bytes.map_err(|error| self.tree.place(error))?;
+                *record = coming.wait().map_err(|error| self.tree.place(error))?;
             }
         }
         Ok(records)

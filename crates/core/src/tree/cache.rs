@@ -2,7 +2,7 @@
 //!
 //! Source: `TTreeCache`, `TFileCacheRead`: one cache a tree, so that trees of a file, and friends, never evict one another.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +30,7 @@ pub const CACHE_BYTES: u64 = 30_000_000;
 /// ```
 pub struct TreeCache {
     budget_bytes: AtomicU64,
-    kept: Mutex<HashMap<u64, Kept>>,
+    kept: Mutex<Shelf>,
     hits: AtomicU64,
     misses: AtomicU64,
     fetched_bytes: AtomicU64,
@@ -48,6 +48,21 @@ pub struct CacheFigures {
     pub fetched_bytes: u64,
     /// Bytes of these that were dropped and never used.
     pub wasted_bytes: u64,
+}
+
+/// What is kept.
+#[derive(Default)]
+struct Shelf {
+    baskets: HashMap<u64, Kept>,
+    /// Entries whose baskets are kept, in order and apart.
+    windows: Vec<Range<u64>>,
+}
+
+impl Shelf {
+    /// Whether a basket is there or on its way. One that failed is asked for again by whoever needs it next.
+    fn has(&self, seek: u64) -> bool {
+        self.baskets.get(&seek).is_some_and(|kept| !kept.coming.has_failed())
+    }
 }
 
 /// A basket that was asked for.
@@ -101,9 +116,9 @@ impl TreeCache {
     pub fn set_budget(&self, bytes: u64) {
         self.budget_bytes.store(bytes, Ordering::Relaxed);
         let mut kept = self.kept();
-        if kept.values().map(|kept| kept.bytes).sum::<u64>() > bytes {
+        if kept.baskets.values().map(|kept| kept.bytes).sum::<u64>() > bytes {
             let dropped = std::mem::take(&mut *kept);
-            self.count_wasted(dropped.values());
+            self.count_wasted(dropped.baskets.values());
         }
     }
 
@@ -121,7 +136,7 @@ impl TreeCache {
     /// The bytes of a basket, if they are there or on their way.
     pub(crate) fn get(&self, seek: u64) -> Option<Coming> {
         let mut kept = self.kept();
-        let found = kept.get_mut(&seek)?;
+        let found = kept.baskets.get_mut(&seek).filter(|found| !found.coming.has_failed())?;
         found.used = true;
         self.hits.fetch_add(1, Ordering::Relaxed);
         Some(found.coming.clone())
@@ -129,12 +144,7 @@ impl TreeCache {
 
     /// Whether the bytes of a basket are there or on their way.
     pub(crate) fn holds(&self, seek: u64) -> bool {
-        self.kept().contains_key(&seek)
-    }
-
-    /// Forgets a basket whose bytes did not come: whoever needs it next asks again.
-    pub(crate) fn forget(&self, seek: u64) {
-        self.kept().remove(&seek);
+        self.kept().has(seek)
     }
 
     /// Counts a basket that somebody needed and nobody had asked for.
@@ -145,14 +155,18 @@ impl TreeCache {
     /// Keeps nothing but baskets with any of these entries, and asks for those that are needed and were not asked for.
     pub(crate) fn turn_to(&self, windows: &[Range<u64>], needed: &[Needed], store: &Arc<dyn Store>, fetcher: &Fetcher) {
         let mut kept = self.kept();
-        let is_near = |entries: &Range<u64>| windows.iter().any(|window| overlap(window, entries));
-        let gone = kept.extract_if(|_, kept| !is_near(&kept.entries)).map(|(_, gone)| gone);
-        let gone: Vec<Kept> = gone.collect();
+        let windows = merged(windows);
+        let mut gone = Vec::new();
+        if kept.windows != windows {
+            gone.extend(kept.baskets.extract_if(|_, kept| !overlaps(&windows, &kept.entries)).map(|(_, gone)| gone));
+            kept.windows = windows;
+        }
         self.count_wasted(gone.iter());
+        let mut asked = HashSet::new();
         let wants: Vec<Want> = needed
             .iter()
             .enumerate()
-            .filter(|(_, needed)| !kept.contains_key(&needed.seek))
+            .filter(|(_, needed)| !kept.has(needed.seek) && asked.insert(needed.seek))
             .map(|(id, needed)| Want {
                 id: id as u64,
                 range: needed.seek..needed.seek.saturating_add(u64::from(needed.nbytes)),
@@ -175,7 +189,7 @@ impl TreeCache {
                 let bytes = u64::from(needed.nbytes);
                 self.fetched_bytes.fetch_add(bytes, Ordering::Relaxed);
                 let coming = Coming { slot, _ticket: Arc::clone(&ticket) };
-                kept.insert(needed.seek, Kept { coming, entries: needed.entries.clone(), bytes, used: false });
+                kept.baskets.insert(needed.seek, Kept { coming, entries: needed.entries.clone(), bytes, used: false });
             }
         }
         drop(kept);
@@ -188,17 +202,38 @@ impl TreeCache {
         self.wasted_bytes.fetch_add(wasted, Ordering::Relaxed);
     }
 
-    fn kept(&self) -> MutexGuard<'_, HashMap<u64, Kept>> {
+    fn kept(&self) -> MutexGuard<'_, Shelf> {
         // Nothing that can panic leaves it half changed.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
-    a.start < b.end && b.start < a.end
+/// The same entries as ranges in order and apart.
+fn merged(windows: &[Range<u64>]) -> Vec<Range<u64>> {
+    let mut sorted = windows.to_vec();
+    sorted.sort_by_key(|window| window.start);
+    let mut merged: Vec<Range<u64>> = Vec::with_capacity(sorted.len());
+    for window in sorted {
+        match merged.last_mut() {
+            Some(last) if window.start <= last.end => last.end = last.end.max(window.end),
+            _ => merged.push(window),
+        }
+    }
+    merged
+}
+
+/// Whether any of these ranges, in order and apart, has any of these entries.
+fn overlaps(windows: &[Range<u64>], entries: &Range<u64>) -> bool {
+    let first = windows.partition_point(|window| window.end <= entries.start);
+    windows.get(first).is_some_and(|window| window.start < entries.end)
 }
 
 impl Coming {
+    /// Whether the bytes did not come.
+    fn has_failed(&self) -> bool {
+        matches!(&*self.slot.bytes.lock().unwrap_or_else(PoisonError::into_inner), Some(Err(_)))
+    }
+
     /// Waits for the bytes.
     ///
     /// # Errors
@@ -227,7 +262,7 @@ impl fmt::Debug for TreeCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TreeCache")
             .field("budget_bytes", &self.budget())
-            .field("kept", &self.kept().len())
+            .field("kept", &self.kept().baskets.len())
             .field("figures", &self.figures())
             .finish()
     }
@@ -271,7 +306,9 @@ mod tests {
         cache.turn_to(&[0..1], &[needed(100, 0..1)], &store, &fetcher);
         let coming = cache.get(100).expect("asked for");
         assert!(coming.wait().is_err() && coming.wait().is_err());
-        cache.forget(100);
-        assert!(cache.get(100).is_none());
+        assert!(cache.get(100).is_none() && !cache.holds(100), "it is asked for again");
+        cache.turn_to(&[0..1], &[needed(50, 0..1), needed(50, 0..1)], &store, &fetcher);
+        assert!(cache.get(50).is_some_and(|coming| coming.wait().is_ok()));
+        assert_eq!(cache.figures().fetched_bytes, 200, "what is needed twice is asked for once");
     }
 }

@@ -168,7 +168,11 @@ impl FileWriter {
         let key = shared.copied_key(state, from, &from.name, process_ids)?;
         // References in the payload count from the key's first byte.
         if key.clone().sized(0).keylen != from.keylen {
-            let payload = file.draft_at(from)?;
+            let payload = match file.draft_at(from) {
+                // Nobody knows its class: as it is, with references that count as they did.
+                Err(_) if process_ids > 0 => return self.copy_record(state, file, from, folder, 0),
+                payload => payload?,
+            };
             return shared.write_object(state, folder, key, &Arc::new(payload), None).map(drop);
         }
         let key = Key { cycle: state.folders[folder].next_cycle(&from.name)?, ..key };

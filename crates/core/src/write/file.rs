@@ -174,7 +174,9 @@ impl FileWriter {
         let tree = TreeState::new(folder, name.into(), &branches, compression, &options)?;
         state.trees.push(tree);
         let index = state.trees.len() - 1;
-        if let Err(error) = self.shared.save(&mut state) {
+        if !options.begins_saved {
+            state.trees[index].changed = false;
+        } else if let Err(error) = self.shared.save(&mut state) {
             state.abandon(index);
             return Err(error);
         }

@@ -31,6 +31,9 @@ pub struct TreeOptions {
     pub basket_bytes: usize,
     /// Collections of objects are written member by member, as ROOT does, and not object by object.
     pub member_wise: bool,
+    /// The tree's record is saved when it is begun, without entries, so that recovery finds what is committed. Otherwise nobody sees the
+    /// tree before it has rows and is saved: an object of its name stays the newest until then.
+    pub begins_saved: bool,
 }
 
 impl Default for TreeOptions {
@@ -43,6 +46,7 @@ impl Default for TreeOptions {
             cluster_bytes: 128 << 20,
             basket_bytes: 512 << 10,
             member_wise: true,
+            begins_saved: true,
         }
     }
 }
@@ -329,6 +333,9 @@ impl TreeWriter {
         if outcome.is_err() {
             state.abandon(*index);
         }
+        let tree = &mut state.trees[*index];
+        // One that has no rows was never published.
+        tree.changed |= outcome.is_ok() && tree.key.is_none() && tree.base.is_none();
         outcome
     }
 
@@ -337,7 +344,7 @@ impl TreeWriter {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the file is closed.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the file is closed; what the sink reports.
     pub fn discard(mut self) -> Result<()> {
         self.rows = 0;
         // What became of the cluster that is on its way is nobody's concern, but it has to come to rest.
@@ -345,10 +352,14 @@ impl TreeWriter {
         self.flight = Flight::None;
         let Committer { shared, tree: index, .. } = &*self.committer;
         let mut state = shared.open_state()?;
-        if state.trees[*index].base.is_none() {
-            state.abandon(*index);
+        let tree = &state.trees[*index];
+        if tree.base.is_some() {
+            return Ok(());
         }
-        Ok(())
+        let was_saved = tree.key.is_some();
+        state.abandon(*index);
+        // The header on storage names it still.
+        if was_saved { shared.save(&mut state) } else { Ok(()) }
     }
 }
 
