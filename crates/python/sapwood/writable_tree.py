@@ -49,8 +49,8 @@ class WritableTree:
 
         Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown, lengths differ, or a type does not
         fit: then no row was added. It comes also where rows that :meth:`fill` gathered before do not fit, and says so: then those
-        are left out, and all rows of this call were added. What the disk reports (:class:`OSError`, for this cluster or the one before) leaves all rows
-        added: they wait, and :meth:`flush` tries again.
+        are left out, and all rows of this call were added. What the disk reports (:class:`OSError`, for this cluster or the one
+        before) leaves all rows added: they wait, and :meth:`flush` tries again.
         """
         given = filling.values(self._schema, tables.columns_of(data))
         try:
@@ -60,7 +60,8 @@ class WritableTree:
                 self._core.extend(given)
 
     def fill(self, row: Mapping[str, Any] | None = None, /, **more: Any) -> None:
-        """Adds one row: a value for every column, and lengths of lists where one likes (they must be those). Rows are gathered, and given to the engine many at a time.
+        """Adds one row: a value for every column, and lengths of lists where one likes (they must be those). Rows are gathered, and given to the
+        engine many at a time.
 
         Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown, or a value is plainly of another type: then this
         row is left out. Whether all of a value fits (items of lists, members of objects) shows when the rows that were gathered are
@@ -91,7 +92,8 @@ class WritableTree:
             self._spill()
 
     def _spill(self, more: str = "") -> None:
-        """Gives the engine the rows that were gathered. Those that do not fit are found by halves, and left out; the error says ``more``."""
+        """Gives the engine the rows that were gathered. Those that do not fit are found by halves, and left out; the error says
+        ``more`` then."""
         wrong: list[tuple[int, Exception]] = []
         gathered = len(self._rows)
         # Some rows may have lengths of lists with them, and others not.

@@ -111,9 +111,9 @@ def _sizes(cluster: int | str | None, basket: int | str | None) -> tuple[int | N
 class WritableFile(Listing):
     """A file that is being written: a mapping from names to what gets written under them.
 
-    What was saved is seen by every reader, whatever happens to this process; closing saves, and a file
-    that is forgotten is closed, with a :class:`ResourceWarning`. :meth:`keys`, :meth:`classnames`, ``in``,
-    ``len`` and iteration know what was saved and what was written since; ``file[name]`` reads it.
+    What was saved is seen by every reader, whatever happens to this process; closing saves, and a file that nobody closes is closed
+    when it is collected, with a :class:`ResourceWarning`. :meth:`keys`, :meth:`classnames`, ``in``, ``len`` and iteration know what
+    was saved and what was written since; ``file[name]`` reads it.
     """
 
     _closed = True
