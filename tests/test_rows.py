@@ -68,6 +68,32 @@ def test_a_list_of_entries(tree: Any) -> None:
         tree.rows([ENTRIES])
 
 
+def test_a_mask_of_entries(tree: Any) -> None:
+    mask = np.arange(ENTRIES) % 1000 == 7
+    for entries in (mask, mask.tolist(), ak.Array(mask), np.flatnonzero(mask).astype("u2"), iter([7, 1007, 2007])):
+        assert [row["number"] for row in tree.rows(entries)] == [7, 1007, 2007]
+    assert len(tree.rows([])) == len(tree.rows(np.zeros(ENTRIES, bool))) == 0
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        ([True, False], f"a mask of 2 values was given for {ENTRIES} entries"),
+        ([1.0, 2.0], "entries are whole numbers, or a mask"),
+        (["1"], "entries are whole numbers, or a mask"),
+        ([[1], [2, 3]], "entries are whole numbers, or a mask"),
+        ([[1, 2]], "entries are whole numbers, or a mask"),
+        ([3, -1], "no such entry: -1"),
+        ([np.uint64(3), np.int64(-1)], "no such entry: -1"),
+        (np.ma.array([1, 2], mask=[0, 1]), "1 of the entries are masked"),
+        (5, "entries are whole numbers, or a mask"),
+    ],
+)
+def test_what_is_no_list_of_entries(tree: Any, entries: Any, words: str) -> None:
+    with pytest.raises(sapwood.errors.MismatchError, match=words):
+        tree.rows(entries)
+
+
 def test_the_cache_may_be_changed_and_switched_off(tree: Any) -> None:
     assert tree.cache_size == 30_000_000
     for size in (0, "20 kB", 1, "1 GB"):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import collections
 import dataclasses
 import decimal
+import gc
 import io
 import os
 import signal
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -54,6 +56,145 @@ def test_masks_are_not_lost() -> None:
         file["t"] = {"x": whole, "y": np.ma.masked_array([1, 2, 3])}
         assert file["h"].values().tolist() == file["g"].values("x").tolist() == [1, 2, 3]
         assert file["t"].arrays().tolist() == [{"x": 1, "y": 1}, {"x": 2, "y": 2}, {"x": 3, "y": 3}]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [[1, np.ma.masked], [3, 4]],
+        [[1, np.ma.masked], [3]],
+        [([1, np.ma.masked],)],
+        [[np.ma.array([1, 2], mask=[1, 0])]],
+        [{"y": np.ma.array([1, 2], mask=[1, 0])}],
+        [[[np.ma.array([1, 2], mask=[0, 0])], [np.ma.masked]]],
+    ],
+)
+def test_masks_in_lists_are_not_lost(column: Any) -> None:
+    with pytest.raises(Mismatch, match="'x': 1 of the values are masked"):
+        written({"x": column})
+
+
+def test_masks_of_nothing_in_lists_are_none() -> None:
+    whole = np.ma.array([1, 2], mask=[0, 0])
+    assert written({"x": [[whole], [whole, whole]]})["x"].array().tolist() == [[[1, 2]], [[1, 2], [1, 2]]]
+    assert written({"x": [(1, whole)]})["x_1"].array().tolist() == [[1, 2]]
+
+
+def test_whole_numbers_of_several_types_stay_what_they_are() -> None:
+    pd = pytest.importorskip("pandas")
+    three, less, large = np.uint64(3), np.int64(-5), np.uint64(2**63)
+    for column in ([three, less], np.array([three, less], object), pd.Series([three, less], dtype=object), [three, -5]):
+        tree = written({"x": column})
+        assert (tree["x"].typename, tree["x"].array().tolist()) == ("int64_t", [3, -5])
+        with pytest.raises(Mismatch, match="'x': uint64 was expected, and numbers from -5 to 3"):
+            written({"x": column}, {"x": "u8"})
+    for lists in ([[three, three], [less, three]], [np.array([3, 3], "u8"), np.array([-5, 3])]):
+        assert written({"x": lists})["x"].array().tolist() == [[3, 3], [-5, 3]]
+    assert written({"x": [np.array(2**60 + 1, "u8"), np.array(-5)]})["x"].array().tolist() == [2**60 + 1, -5]
+    assert written({"x": [three, np.int64(5), large]})["x"].array().tolist() == [3, 5, 2**63]
+    for column in ([less, large], [[less, less], [large, three]]):
+        with pytest.raises(Mismatch, match="'x': no type of 64 bits holds whole numbers from -5 to 9223372036854775808"):
+            written({"x": column})
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        tree = file.mktree("t", {"x": "i8", "u": "var * u8"})
+        tree.fill(x=three, u=[three])
+        tree.fill(x=less, u=[large])
+        tree.fill(x=less, u=[less])
+        with pytest.raises(Mismatch, match="row 2 is left out: branch 'u': uint64 was expected"):
+            tree.flush()
+    assert sapwood.open(memory)["t"].arrays(["x", "u"]).tolist() == [{"x": 3, "u": [3]}, {"x": -5, "u": [2**63]}]
+
+
+def test_arrays_of_no_dimension_are_scalars() -> None:
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        tree = file.mktree("t", {"x": "f8", "s": str, "v": "var * f8", "p": Point})
+        tree.fill(x=np.array(1.5), s=np.array("é"), v=[np.array(2.5)], p=Point(np.array(3.5), "a"))
+        for wrong, words in (({"x": np.array("a")}, "holds float64"), ({"v": np.array(1.5)}, "holds lists"), ({"x": np.array([1.5])}, "holds float64")):
+            with pytest.raises(Mismatch, match=f"is left out: branch '{next(iter(wrong))}' {words}"):
+                tree.fill({"x": 1.0, "s": "", "v": [], "p": Point(1, "")} | wrong)
+        with pytest.raises(Mismatch, match="'p': a column is a list of values, one for each entry, and ndarray"):
+            tree.extend({"x": [1.0], "s": [""], "v": [[]], "p": np.array(1.5)})
+    assert [branch.array().tolist() for branch in sapwood.open(memory)["t"].branches] == [[1.5], ["é"], [1], [[2.5]], [{"x": 3.5, "tag": "a"}]]
+
+
+def test_lengths_of_lists_may_be_filled() -> None:
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        tree = file.mktree("t", {"v": "var * f8"})
+        for row in ({"nv": 1, "v": [1.5]}, {"v": [1, 2]}, {"v": []}, {"v": [3], "nv": np.int16(1)}):
+            tree.fill(row)
+        for wrong in (2, "a", None):
+            tree.fill(v=[4], nv=wrong)
+            with pytest.raises(Mismatch, match=r"is left out: .*'nv'"):
+                tree.flush()
+        with pytest.raises(Mismatch, match="given were 'nv'$"):
+            tree.fill(nv=1)
+    assert sapwood.open(memory)["t"].arrays(["nv", "v"]).tolist() == [{"nv": len(v), "v": v} for v in ([1.5], [1, 2], [], [3])]
+
+
+def test_rows_of_other_calls_and_trees_are_kept() -> None:
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        first, second = file.mktree("a", {"v": "var * f8"}), file.mktree("b", {"x": "f8"})
+        first.fill(v=[1])
+        first.fill(v=["one"])
+        with pytest.raises(Mismatch, match="row 1 is left out: .*; 1 of the 2 rows .* kept; the rows given to extend are added"):
+            first.extend({"v": [[2], [3]]})
+        assert first.num_entries == 3
+        first.fill(v=[4])
+        first.fill(v=["five"])
+        second.fill(x=1.5)
+        with pytest.raises(Mismatch, match="row 3 is left out"):
+            file.save()
+        assert file["a"].num_entries == 4
+        saved = sapwood.open(io.BytesIO(file._core.content()))
+        assert (saved["a/v"].array().tolist(), saved["b/x"].array().tolist()) == ([[1], [2], [3], [4]], [1.5])
+
+
+def test_files_that_are_never_closed_are_closed(tmp_path: Path) -> None:
+    path = tmp_path / "a.root"
+
+    def forgotten(value: Any) -> None:
+        file = sapwood.recreate(path)
+        file.mktree("t", {"v": "var * f8"}).fill(v=[value])
+
+    for value, kind, words in ((1.5, ResourceWarning, "a.root' was never closed$"), ("one", RuntimeWarning, "cannot be closed now: row 0")):
+        with pytest.warns(kind, match=words):
+            forgotten(value)
+            gc.collect()
+        assert sapwood.open(path)["t"].num_entries == (value == 1.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with sapwood.recreate(path) as file:
+            file["t"] = {"x": [1]}
+        for wrong in ({"threads": -1}, {"compression": "none such"}):
+            with pytest.raises((sapwood.SapwoodError, ValueError)):
+                sapwood.recreate(path, **wrong)
+        with pytest.raises(TypeError):
+            sapwood.recreate(5)
+        del file
+        gc.collect()
+
+
+@pytest.mark.parametrize("held", ["", "def holds(): return file\nimport sys; sys.kept = file"])
+def test_files_that_an_interpreter_leaves_open_are_closed(tmp_path: Path, held: str) -> None:
+    code = f"""
+import os, sapwood
+file = sapwood.recreate({str(tmp_path / "a.root")!r})
+tree = file.mktree("t", {{"x": "f8"}})
+tree.fill(x=1.5)
+if os.fork() == 0:
+    del file, tree
+    raise SystemExit
+os.wait()
+tree.fill(x=2.5)
+{held}
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stderr == ""
+    assert sapwood.open(tmp_path / "a.root")["t/x"].array().tolist() == [1.5, 2.5]
 
 
 def test_rows_that_do_not_fit_are_refused_and_all_others_are_kept() -> None:
@@ -161,6 +302,8 @@ def test_arrow_is_taken_as_far_as_it_goes() -> None:
     assert written(table).arrays(["v", "d", "l"]).tolist() == [{"v": w, "d": w, "l": n} for w, n in zip(words, [[1], [], [2, 3]])]
     assert written(pl.DataFrame({"s": words, "c": pl.Series(words, dtype=pl.Categorical)}))["c"].array().tolist() == words
     assert written({"x": pl.Series([1, 2]), "y": pa.array([1.5, 2.5])})["x"].array().tolist() == [1, 2]
+    with pytest.raises(Mismatch, match=r"ChunkedArray (.|\n)* a file takes tables"):
+        written(pa.chunked_array([[1]]))
     for wrong in (pl.Series([1, None]), pa.array([1, None]), pa.chunked_array([[1, None]])):
         with pytest.raises(Mismatch, match=r"'x': missing values \(the first in row 1\)"):
             written({"x": wrong})

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import errors
-from sapwood.whole import as_array, encoded, fitted
+from sapwood.whole import as_array, encoded, fitted, shown, unmasked
 
 Type = tuple[Any, ...]
 """A type, for the engine: its kind, and what it is made of."""
@@ -201,7 +201,11 @@ def column_of(kind: Type, values: Any) -> Column:
         import awkward as ak
 
         return _of_layout(kind, ak.to_layout(ak.to_packed(values)))
-    return _of_objects(kind, list(values))
+    try:
+        items = iter(values)
+    except TypeError:
+        raise errors.MismatchError(f"a column is a list of values, one for each entry, and {shown(values)} was given") from None
+    return _of_objects(kind, list(items))
 
 
 def _of_objects(kind: Type, values: list[Any]) -> Column:
@@ -303,7 +307,7 @@ def _of_layout(kind: Type, layout: Any) -> Column:
 def _numbers(wanted: np.dtype[Any], values: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """Numbers as the class has them. Digits of floats may be lost; whole numbers fit or are refused."""
     try:
-        array = as_array(values) if len(values) else np.empty(shape, wanted)
+        array = as_array(unmasked(values)) if len(values) else np.empty(shape, wanted)
     except ValueError as error:
         raise errors.MismatchError(str(error)) from None
     if array.shape != shape:

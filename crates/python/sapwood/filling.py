@@ -72,7 +72,7 @@ class Schema:
 
     def refusal(self, row: Mapping[str, Any]) -> str | None:
         """Why a row is none of this tree, as far as names and plain types say so; nothing where it may be one."""
-        if row.keys() != self.columns.keys():
+        if row.keys() != self.columns.keys() and row.keys() - self.counters.keys() != self.columns.keys():
             wanted = ", ".join(map(repr, self.columns))
             return f"a row has a value for each of {wanted}; given were {', '.join(map(repr, row))}"
         for name, (kinds, least, most) in self._passing.items():
@@ -130,8 +130,8 @@ def _refusal(spec: Spec, value: Any) -> str | None:
         if isinstance(value, _FITTING[kind]):
             if kind not in "iu" or np.iinfo(spec.dtype).min <= int(value) <= np.iinfo(spec.dtype).max:
                 return None
-        elif not isinstance(value, (*_SCALARS, list, tuple, dict)):
-            return None  # an array of no dimension, perhaps
+        elif not isinstance(value, (*_SCALARS, list, tuple, dict, np.ndarray)):
+            return None  # a number of another library, perhaps
         return f"holds {spec.dtype} and was given {whole.shown(value)}"
     if spec.kind == "text":
         return None if isinstance(value, (str, bytes)) else f"holds strings and was given {whole.shown(value)}"

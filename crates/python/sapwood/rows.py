@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from sapwood import _core, reading, session
+from sapwood import _core, errors, reading, session, whole
 from sapwood.libraries import as_library
 
 if TYPE_CHECKING:
@@ -37,13 +37,34 @@ class Row(Mapping[str, Any]):
         return f"<Row {self.entry} of {self._rows.tree.object_path!r}>"
 
 
+def _numbers(entries: Any, num_entries: int) -> list[int]:
+    """Numbers of entries, of a list of them or of a mask."""
+    if not isinstance(entries, (np.ndarray, list, tuple)) and isinstance(entries, Iterable):
+        entries = list(entries)
+    try:
+        array = np.asarray(whole.as_array(whole.unmasked(entries, "entries")))
+    except errors.MismatchError:
+        raise
+    except ValueError:  # lists of different lengths
+        array = np.empty((0, 0))
+    if array.ndim != 1 or array.size and array.dtype.kind not in "biu":
+        raise errors.MismatchError(f"entries are whole numbers, or a mask with a truth value for each entry, not {whole.shown(entries)}")
+    if array.dtype.kind == "b":
+        if len(array) != num_entries:
+            raise errors.MismatchError(f"a mask of {len(array)} values was given for {num_entries} entries")
+        return np.flatnonzero(array).tolist()
+    if array.size and array.min() < 0:
+        raise errors.MismatchError(f"no such entry: {array.min()}, numbers of entries are not negative")
+    return array.tolist()
+
+
 class Rows(Sequence[Row]):
     """Entries of a tree, one at a time and in any order. Made by :meth:`sapwood.Tree.rows`."""
 
     def __init__(self, tree: Tree, entries: Any = None) -> None:
         self.tree = tree
         """The tree."""
-        self._entries = range(tree.num_entries) if entries is None else [int(entry) for entry in entries]
+        self._entries = range(tree.num_entries) if entries is None else _numbers(entries, tree.num_entries)
         self._listed = entries is not None
         self._generation = -1
         self._begin()

@@ -51,7 +51,10 @@ def table(data: Any) -> dict[str, Any] | None:
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "to_arrow"):
         import pyarrow as pa  # type: ignore[import-untyped]
 
-        found = data.to_arrow() if hasattr(data, "to_arrow") else pa.table(data)
+        try:
+            found = data.to_arrow() if hasattr(data, "to_arrow") else pa.table(data)
+        except pa.ArrowInvalid:  # one column without a name
+            return None
         if not hasattr(found, "column_names"):
             return None
         return _once(zip(found.column_names, found.columns))
@@ -131,7 +134,6 @@ def _of_values(data: Any) -> Any:
     kinds = set(map(type, data)) if isinstance(data, (list, tuple)) else set()
     if not kinds <= {bool, int, float}:
         data = whole.unmasked(data)
-        whole.check_depth(data)
         if all(issubclass(kind, (str, bytes)) for kind in kinds):
             return whole.as_texts(data)
     try:

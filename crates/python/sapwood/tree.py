@@ -100,8 +100,8 @@ class Tree(HasBranches):
 
         Nobody has to say which branches will be looked at: what is looked at once is fetched for whole clusters, and the next
         clusters while these are used (see :attr:`cache_size`). With ``entries``, numbers of entries in the order in which they will be
-        read (events sorted by run and luminosity section, for instance), what is fetched follows that list. Whole columns are
-        much faster: :meth:`arrays` and :meth:`iterate`.
+        read (events sorted by run and luminosity section, for instance) or a mask with a truth value for each entry, what is fetched
+        follows that list. Whole columns are much faster: :meth:`arrays` and :meth:`iterate`.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(memory := io.BytesIO()) as file:

@@ -3,8 +3,9 @@ not forgotten, and numbers fit their type or are refused."""
 
 from __future__ import annotations
 
+import operator
 import reprlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -15,21 +16,22 @@ _LEAST, _MOST = -(2**63), 2**64 - 1
 
 
 def as_array(data: Any) -> np.ndarray[Any, Any]:
-    """The same as ``numpy.asarray``, but that whole numbers are ``uint64`` where some are above 2^63 and none is negative, and that texts
-    stay objects: NumPy would give each the room of the longest.
+    """The same as ``numpy.asarray``, but that whole numbers stay whole, ``int64`` where some are negative and ``uint64`` where some are
+    above 2^63, and that texts stay objects: NumPy would give each the room of the longest. Of masks :func:`unmasked` knows.
 
-    >>> as_array([1, 2**63]).dtype, as_array(["a", "long"]).dtype
-    (dtype('uint64'), dtype('O'))
+    >>> as_array([1, 2**63]).dtype, as_array([np.uint64(1), np.int64(-1)]).dtype, as_array(["a", "long"]).dtype
+    (dtype('uint64'), dtype('int64'), dtype('O'))
 
-    Raises :class:`~sapwood.errors.MismatchError` for whole numbers that no type of 64 bits holds together, and for values that are masked;
-    ``ValueError`` for lists of different lengths.
+    Raises :class:`~sapwood.errors.MismatchError` for whole numbers that no type of 64 bits holds together; ``ValueError`` for lists of
+    different lengths.
     """
-    data = unmasked(data)
     if isinstance(data, np.ndarray):
         return data
     first = _first(data)
     array = np.asarray(data, object if isinstance(first, (str, bytes)) else None)
-    if array.dtype.kind not in "fO" or not _is_whole(first):
+    # NumPy gives negative numbers beside ``uint64`` another value, or makes floats of both.
+    is_doubtful = array.dtype.kind in "fO" and _is_whole(first) or array.dtype == np.uint64 and array.size > 0 and array.max() >= 2**63
+    if not is_doubtful:
         return array
     numbers = np.empty(array.shape, object)
     numbers[...] = data
@@ -38,7 +40,7 @@ def as_array(data: Any) -> np.ndarray[Any, Any]:
     least, most = int(numbers.min()), int(numbers.max())
     if least < 0 and most >= 2**63 or least < _LEAST or most > _MOST:
         raise MismatchError(f"no type of 64 bits holds whole numbers from {least} to {most}")
-    return numbers.astype(np.uint64)
+    return numbers.astype(np.int64 if least < 0 else np.uint64)
 
 
 def as_jagged(data: Any) -> Any:
@@ -82,26 +84,42 @@ def encoded(value: Any) -> bytes:
         raise MismatchError(f"the text {value!r:.60} has no UTF-8: {error.reason}") from None
 
 
-def unmasked(data: Any, what: str = "values") -> Any:
-    """Data without the mask of ``numpy.ma``, where nothing is masked; all else as it is.
+def unmasked(data: Any, what: str = "values", deepest: int = 64) -> Any:
+    """Data without the masks of ``numpy.ma``, however deep in lists, where nothing is masked, and arrays of no dimension as the scalars that they are;
+    all else as it is.
 
     >>> unmasked(np.ma.masked_array([1, 2], [0, 0]))
     array([1, 2])
 
-    Raises :class:`~sapwood.errors.MismatchError` for what is masked.
+    Raises :class:`~sapwood.errors.MismatchError` for what is masked, and for lists that hold themselves: whoever follows them never
+    comes back.
     """
     if isinstance(data, np.ma.MaskedArray):
         mask = np.ma.getmask(data)
         flat = np.ravel(np.ma.flatten_mask(mask) if mask.dtype.names else mask)
         if flat.any():
+            where = f" (the first is number {int(flat.argmax())})" if data.ndim else ""
             raise MismatchError(
-                f"{int(flat.sum())} of the {what} are masked (the first is number {int(flat.argmax())}), which cannot be written: give "
-                "them a value (numpy.ma.filled), or leave them out"
+                f"{int(flat.sum())} of the {what} are masked{where}, which cannot be written: give them a value (numpy.ma.filled), or "
+                "leave them out"
             )
-        return np.ma.getdata(data)
-    if isinstance(data, (list, tuple)) and any(issubclass(kind, np.ma.MaskedArray) for kind in set(map(type, data))):
-        return [unmasked(item, what) for item in data]
-    return data
+        data = np.ma.getdata(data)
+    if isinstance(data, np.ndarray) and data.ndim == 0:
+        return data[()]
+    if not isinstance(data, _CONTAINERS):
+        return data
+    items = list(data.values()) if isinstance(data, dict) else data
+    if not any(issubclass(kind, (np.ndarray, *_CONTAINERS)) for kind in set(map(type, items))):
+        return data
+    if deepest == 0:
+        raise MismatchError("lists are nested too deep, or hold themselves")
+    plain = [unmasked(item, what, deepest - 1) for item in items]
+    if all(map(operator.is_, plain, items)):
+        return data
+    return dict(zip(data, plain)) if isinstance(data, dict) else tuple(plain) if isinstance(data, tuple) else plain
+
+
+_CONTAINERS = (list, tuple, dict)
 
 
 def fitted(array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarray[Any, Any]:
@@ -134,25 +152,6 @@ def shown(value: Any) -> str:
     ('int 5', 'None')
     """
     return "None" if value is None else f"{type(value).__name__} {reprlib.repr(value)}"
-
-
-def check_depth(data: Any, deepest: int = 64) -> None:
-    """Refuses lists that hold themselves: whoever follows them never comes back.
-
-    >>> check_depth([[1], [2, 3]])
-    """
-    kinds = set(map(type, data.values() if isinstance(data, dict) else data))
-    if not any(issubclass(kind, _CONTAINERS) for kind in kinds):
-        return
-    if deepest == 0:
-        raise MismatchError("lists are nested too deep, or hold themselves")
-    items: Iterable[Any] = data.values() if isinstance(data, dict) else data
-    for item in items:
-        if isinstance(item, _CONTAINERS):
-            check_depth(item, deepest - 1)
-
-
-_CONTAINERS = (list, tuple, dict)
 
 
 def _first(data: Any) -> Any:

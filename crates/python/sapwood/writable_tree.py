@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -47,14 +48,20 @@ class WritableTree:
         table. Rows are kept until their cluster is whole.
 
         Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown, lengths differ, or a type does not
-        fit: then no row was added. What the disk reports (:class:`OSError`, for this cluster or the one before) leaves all rows
-        added: they wait, and :meth:`flush` tries again.
+        fit: then no row was added. It comes also where rows that :meth:`fill` gathered before do not fit, and says so: then those
+        are left out, and all rows of this call were added. What the disk reports (:class:`OSError`, for this cluster or the one
+        before) leaves all rows added: they wait, and :meth:`flush` tries again.
         """
-        self._spill()
-        self._core.extend(filling.values(self._schema, tables.columns_of(data)))
+        given = filling.values(self._schema, tables.columns_of(data))
+        try:
+            self._spill("; the rows given to extend are added")
+        finally:
+            if not self._rows:  # else these would stand before them
+                self._core.extend(given)
 
     def fill(self, row: Mapping[str, Any] | None = None, /, **more: Any) -> None:
-        """Adds one row: a value for every column. Rows are gathered, and given to the engine many at a time.
+        """Adds one row: a value for every column, and lengths of lists where one likes (they must be those). Rows are gathered, and given to the
+        engine many at a time.
 
         Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown, or a value is plainly of another type: then this
         row is left out. Whether all of a value fits (items of lists, members of objects) shows when the rows that were gathered are
@@ -72,6 +79,9 @@ class WritableTree:
             raise errors.MismatchError(f"the tree {self.name!r} is closed")
         number, self._filled = self._filled, self._filled + 1
         values = {**(row or {}), **more}
+        for name, value in values.items():
+            if isinstance(value, np.ndarray) and value.ndim == 0:
+                values[name] = value[()]
         wrong = self._schema.refusal(values)
         if wrong:
             raise errors.MismatchError(f"row {number} is left out: {wrong}")
@@ -81,17 +91,19 @@ class WritableTree:
         if len(self._rows) >= ROWS:
             self._spill()
 
-    def _spill(self) -> None:
-        """Gives the engine the rows that were gathered. Those that do not fit are found by halves, and left out."""
+    def _spill(self, more: str = "") -> None:
+        """Gives the engine the rows that were gathered. Those that do not fit are found by halves, and left out; the error says
+        ``more`` then."""
         wrong: list[tuple[int, Exception]] = []
         gathered = len(self._rows)
-        sizes = [gathered] if gathered else []
+        # Some rows may have lengths of lists with them, and others not.
+        sizes = [len(list(rows)) for _, rows in itertools.groupby(self._rows, lambda row: row[1].keys())][::-1]
         while sizes:
             size = sizes.pop()
             rows = self._rows[:size]
             before = self._core.taken
             try:
-                columns = {name: [row[name] for _, row in rows] for name in self._schema.columns}
+                columns = {name: [row[name] for _, row in rows] for name in rows[0][1]}
                 self._core.extend(filling.values(self._schema, columns))
             except (errors.IOError, MemoryError):
                 raise
@@ -109,14 +121,16 @@ class WritableTree:
             others = f" (and {len(wrong) - 1} others, the last is row {wrong[-1][0]})" if len(wrong) > 1 else ""
             kind = errors.UnsupportedError if isinstance(first, errors.UnsupportedError) else errors.MismatchError
             raise kind(
-                f"row {number}{others} is left out: {first}; {gathered - len(wrong)} of the {gathered} rows that were gathered are kept"
+                f"row {number}{others} is left out: {first}; {gathered - len(wrong)} of the {gathered} rows that were gathered are kept{more}"
             )
 
     def flush(self) -> None:
         """Writes the rows that are kept as a cluster of their own."""
         if not self.closed:
-            self._spill()
-            self._core.flush()
+            try:
+                self._spill()
+            finally:
+                self._core.flush()
 
     def close(self) -> None:
         """Writes the rows that are kept, and ends."""

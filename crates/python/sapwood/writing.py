@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
-from collections.abc import Mapping
+import warnings
+import weakref
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from sapwood import _core, errors, filling, tables, whole
+from sapwood import _core, errors, filling, session, tables, whole
 from sapwood.compression import as_compression, of_branches
 from sapwood.conversion import as_object
 from sapwood.errors import near, not_found
@@ -108,9 +111,12 @@ def _sizes(cluster: int | str | None, basket: int | str | None) -> tuple[int | N
 class WritableFile(Listing):
     """A file that is being written: a mapping from names to what gets written under them.
 
-    What was saved is seen by every reader, whatever happens to this process; closing saves. :meth:`keys`, :meth:`classnames`, ``in``,
-    ``len`` and iteration know what was saved and what was written since; ``file[name]`` reads it.
+    What was saved is seen by every reader, whatever happens to this process; closing saves, and a file that nobody closes is closed
+    when it is collected, with a :class:`ResourceWarning`. :meth:`keys`, :meth:`classnames`, ``in``, ``len`` and iteration know what
+    was saved and what was written since; ``file[name]`` reads it.
     """
+
+    _closed = True
 
     def __init__(
         self, mode: str, path: Any, compression: Any, threads: int, reproducible: bool, sync: bool
@@ -123,7 +129,9 @@ class WritableFile(Listing):
         checked(threads=threads)
         self._core = _core.FileWriter.open(mode, self._place, setting, threads, reproducible, sync)
         self._trees: list[WritableTree] = []
+        self._generation = session.generation()
         self._closed = False
+        _unclosed.add(self)
 
     def mkdir(self, path: str) -> None:
         """Makes a directory, and those above it."""
@@ -367,22 +375,20 @@ class WritableFile(Listing):
         self._core.remove(name)
 
     def save(self) -> None:
-        """Makes all rows and objects that were written visible to every reader."""
-        for tree in self._trees:
-            tree.flush()
+        """Makes all rows and objects that were written visible to every reader. Where a tree cannot be written, the others and all
+        objects are."""
+        failures = self._failures(WritableTree.flush)
         self._core.save()
+        if failures:
+            raise failures[0]
 
     def close(self) -> None:
         """Writes what is kept, saves, and ends. Where a tree cannot be written, the others and all objects are."""
         if self._closed:
             return
         self._closed = True
-        failures: list[Exception] = []
-        for tree in self._trees:
-            try:
-                tree.close()
-            except Exception as error:
-                failures.append(error)
+        _unclosed.discard(self)
+        failures = self._failures(WritableTree.close)
         self._core.close()
         if self._target is not None:
             self._target.write(self._core.content())
@@ -391,8 +397,43 @@ class WritableFile(Listing):
         if failures:
             raise failures[0]
 
+    def _failures(self, action: Callable[[WritableTree], None]) -> list[Exception]:
+        """What goes wrong when something is done to all trees."""
+        failures: list[Exception] = []
+        for tree in self._trees:
+            try:
+                action(tree)
+            except Exception as error:
+                failures.append(error)
+        return failures
+
+    def __del__(self) -> None:
+        # The file of a child process that was forked is its parent's.
+        if self._closed or self._generation != session.generation():
+            return
+        words = f"{'a file in memory' if self._place is None else self._place!r} was never closed"
+        try:
+            try:
+                self.close()
+            except Exception as error:
+                warnings.warn(f"{words}, and cannot be closed now: {error}", RuntimeWarning, stacklevel=2, source=self)
+            else:
+                warnings.warn(words, ResourceWarning, stacklevel=2, source=self)
+        except Exception:  # whoever made errors of warnings; there is nobody to raise it to
+            pass
+
     def __enter__(self) -> WritableFile:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+_unclosed: weakref.WeakSet[WritableFile] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """While modules can be imported still, which conversions may need."""
+    for file in list(_unclosed):
+        file.__del__()
