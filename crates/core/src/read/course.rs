@@ -121,7 +121,8 @@ impl Course {
             self.next = self.window(self.now.last().map_or(entry, |last| last.end), layout);
             return self.asks(entry);
         }
-        if !self.is_listed(entry) && !is_near && !(is_first && self.begins_cluster(entry, layout)) {
+        let goes_far = self.is_listed(entry) || is_near || is_first && self.begins_cluster(entry, layout);
+        if !goes_far {
             self.clusters = 0;
             self.now = vec![entry..entry + 1];
             self.next = Vec::new();
