@@ -5,11 +5,16 @@
 
 #![forbid(unsafe_code)]
 
+mod cache;
 mod http;
 mod net;
 mod open;
 mod options;
 
+pub use cache::{
+    BlockCache, CacheKind, CacheOptions, CachedFile, Cleared, Notices, WholeCache, clear_cache, list_cache,
+    verify_cache,
+};
 pub use http::HttpStore;
 pub use open::{is_url, open};
 pub use options::NetOptions;

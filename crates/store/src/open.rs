@@ -5,10 +5,10 @@ use std::sync::Arc;
 use sapwood::io::{LocalFile, Store};
 use sapwood::{Error, Result};
 
-use crate::{HttpStore, NetOptions};
+use crate::{HttpStore, NetOptions, cache};
 
 /// Opens what `url` names: `http://`, `https://`, `file://`, or the path of a plain file. Nothing is asked of a server before
-/// the first read.
+/// the first read. What is not on this machine is kept here if [`NetOptions::cache`] says so.
 ///
 /// # Errors
 ///
@@ -29,7 +29,11 @@ use crate::{HttpStore, NetOptions};
 pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
     match scheme(url).map(str::to_ascii_lowercase).as_deref() {
         None => Ok(Arc::new(LocalFile::open(url)?)),
-        Some("http" | "https") => Ok(Arc::new(HttpStore::new(url, options)?)),
+        Some("http" | "https") => {
+            // Connections are shared by what the network is told, which a cache is no part of.
+            let plain = NetOptions { cache: None, ..options.clone() };
+            Ok(cache::in_front_of(HttpStore::new(url, &plain)?, url, options))
+        }
         Some("file") => Ok(Arc::new(LocalFile::open(path_of(url)?)?)),
         Some(other) => {
             let words = format!("{other}:// is not read here: http, https, file, and plain paths are");
