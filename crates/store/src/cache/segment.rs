@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime};
 
-use twox_hash::XxHash64;
+use twox_hash::XxHash3_64;
 
 use super::folder::Folder;
 use super::state::State;
@@ -159,15 +159,20 @@ impl Segment {
 
     /// The checksum of a block. Blocks that were mixed up do not pass for one another.
     fn sum(&self, slot: u64, bytes: &[u8]) -> u64 {
-        XxHash64::oneshot(self.seed ^ (self.number * BLOCKS + slot), bytes)
+        XxHash3_64::oneshot_with_seed(self.seed ^ (self.number.wrapping_mul(BLOCKS).wrapping_add(slot)), bytes)
     }
 
     /// Reads neighbouring blocks; gives for each whether it is what it was. The last may be shorter.
     pub(crate) fn read(&self, slot: u64, table: &Table, into: &mut [u8]) -> Vec<bool> {
         let whole = self.file.read_exact_at(into, DATA_AT + slot * BLOCK_BYTES).is_ok();
         let sums = table.iter().skip(slot as usize);
-        let blocks = into.chunks(BLOCK_BYTES as usize).zip(slot..).zip(sums);
-        blocks.map(|((bytes, slot), sum)| whole && *sum == Some(self.sum(slot, bytes))).collect()
+        let blocks = into.chunks_mut(BLOCK_BYTES as usize).zip(slot..).zip(sums);
+        let good = |((bytes, slot), sum): ((&mut [u8], u64), &Option<u64>)| {
+            // Where the file ends in one of them, those before it may be good.
+            let read = whole || self.file.read_exact_at(bytes, DATA_AT + slot * BLOCK_BYTES).is_ok();
+            read && *sum == Some(self.sum(slot, bytes))
+        };
+        blocks.map(good).collect()
     }
 
     /// Keeps neighbouring blocks. Their checksums follow them: who dies between leaves none.

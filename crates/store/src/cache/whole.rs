@@ -85,6 +85,7 @@ impl<S: Store> WholeCache<S> {
         let (ends, state) = look(&self.inner, &self.folder, &self.name, &mut None, 0, 0)?;
         Ok(match self.file(&state) {
             Ok(file) => Place::Near(ends.identity, file),
+            Err(_) if !self.folder.is_open() => Place::Far, // the folder has said why
             Err(error) => {
                 let dir = self.options.dir.display();
                 self.options.notices.add(format!("cache {dir}: {error}: {} is read where it is", self.name));
