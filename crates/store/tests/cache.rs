@@ -164,7 +164,10 @@ fn the_second_run_asks_once_and_for_no_data() {
     }
     // Nothing was asked for but whole blocks around the ranges.
     let kept = list_cache(&scrap.0).unwrap();
-    assert!(kept.len() == 1 && kept[0].kept_bytes <= 40 * BLOCK && kept[0].kept_bytes % BLOCK == 0, "{kept:?}");
+    assert!(
+        kept.len() == 1 && kept[0].kept_bytes <= 40 * BLOCK && kept[0].kept_bytes.is_multiple_of(BLOCK),
+        "{kept:?}"
+    );
     assert_eq!(kept[0].validator.as_deref(), Some("\"v0\""));
 }
 
@@ -212,7 +215,8 @@ fn what_is_damaged_is_asked_for_again_and_never_served() {
         let store = BlockCache::new(far.clone(), "x", &scrap.options(BLOCKS));
         assert!(load(&store, &[2 * BLOCK + 5..2 * BLOCK + 6]).unwrap()[0] == bytes[2 * BLOCK as usize + 5..][..1]);
         assert!(all(&store, bytes.len()) == bytes);
-        let asked = far.calls().into_iter().flatten().filter(|range| range.start % BLOCK == 0 && !range.is_empty());
+        let asked =
+            far.calls().into_iter().flatten().filter(|range| range.start.is_multiple_of(BLOCK) && !range.is_empty());
         asked.map(|range| (range.end - range.start).div_ceil(BLOCK)).sum::<u64>()
     };
     read();

@@ -94,6 +94,8 @@ fn sweep(dir: &Path, most: u64, more: u64) -> u64 {
         return total;
     }
     let goal = (most - most / SPARE).saturating_sub(more);
+    // What describes a whole file goes with it: by itself it is as old as the day on which the file was fetched.
+    kept.retain(|file| !is_beside(&file.path));
     kept.sort_by_key(|file| file.used);
     for file in kept {
         if total <= goal {
@@ -106,9 +108,20 @@ fn sweep(dir: &Path, most: u64, more: u64) -> u64 {
     total
 }
 
-/// Removes a file, and its folder if it was the last.
+/// Whether a file says something of another one that is there.
+fn is_beside(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    matches!(ending, Some("about" | "lock")) && path.with_extension("root").exists()
+}
+
+/// Removes a file and what describes it, and its folder if it was the last.
 pub(crate) fn remove(path: &Path) -> bool {
     let removed = std::fs::remove_file(path).is_ok();
+    if path.extension().is_some_and(|ending| ending == "root") {
+        for beside in ["about", "lock"] {
+            let _ = std::fs::remove_file(path.with_extension(beside));
+        }
+    }
     if let Some(parent) = path.parent() {
         let _ = std::fs::remove_dir(parent); // fails as long as something is in it
     }
@@ -179,6 +192,28 @@ mod tests {
         let left: Vec<u32> = (0..10).filter(|i| name(*i).exists()).collect();
         assert!(left == [0, 1, 2, 3], "{left:?}");
         assert!(others.iter().all(|other| other.exists()));
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn what_describes_a_file_stays_as_long_as_it_and_goes_with_it() {
+        let dir = std::env::temp_dir().join(format!("sapwood-quota-about-{}", std::process::id()));
+        let folder = top(&dir, CacheKind::Whole).join("0".repeat(32));
+        std::fs::create_dir_all(&folder).unwrap();
+        let name = |i: u32, ending: &str| folder.join(format!("{i:032x}.{ending}"));
+        let put = |path: &Path, bytes: usize, age: u64| {
+            std::fs::write(path, vec![1; bytes]).unwrap();
+            let time = SystemTime::now() - Duration::from_secs(age);
+            File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+        };
+        for (i, age) in [(0, 10), (1, 500)] {
+            put(&name(i, "about"), 5_000, 10_000);
+            put(&name(i, "lock"), 0, 10_000);
+            put(&name(i, "root"), 200_000, age);
+        }
+        assert!(admit(&dir, 500_000, 200_000));
+        let there = |i| ["root", "about", "lock"].map(|ending| name(i, ending).exists());
+        assert_eq!((there(0), there(1)), ([true; 3], [false; 3]));
         std::fs::remove_dir_all(dir).unwrap();
     }
 }

@@ -106,10 +106,13 @@ impl<'a> Shelf<'a> {
     }
 }
 
+/// A segment, and what it had when it was looked at.
+type View = (Arc<Segment>, Box<Table>);
+
 /// Reads what is kept.
 pub(crate) struct Reader<'a> {
     shelf: &'a Shelf<'a>,
-    views: HashMap<u64, Option<(Arc<Segment>, Box<Table>)>>,
+    views: HashMap<u64, Option<View>>,
     /// A block that was wanted in part: its neighbour may want the rest.
     edge: Option<(u64, Vec<u8>)>,
 }
