@@ -188,6 +188,11 @@ mod tests {
         }
         assert_eq!(files(&dir).len(), 10);
         assert!(!admit(&dir, 600_000, 600_001));
+        // While another process makes room, nothing is removed, and nothing added.
+        let lock = File::create(dir.join("sapwood.lock")).unwrap();
+        lock.lock().unwrap();
+        assert!(!admit(&dir, 600_000, 100_000) && files(&dir).len() == 10);
+        drop(lock);
         assert!(admit(&dir, 600_000, 100_000));
         let left: Vec<u32> = (0..10).filter(|i| name(*i).exists()).collect();
         assert!(left == [0, 1, 2, 3], "{left:?}");
