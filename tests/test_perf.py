@@ -83,7 +83,7 @@ def test_the_command(path: Path, tmp_path: Path) -> None:
 
     told = json.loads(run(path, "a", "b", "--json", "--threads", 1))
     assert told["figures"]["N leaves"]["value"] == 2
-    run(path, "--cache", 0, "--save", tmp_path / "before.json", "--svg", tmp_path / "reads.svg")
+    run(path, "--tree-cache", 0, "--save", tmp_path / "before.json", "--svg", tmp_path / "reads.svg")
     beside = run(path, "--against", tmp_path / "before.json")
     line = next(line.split() for line in beside.splitlines() if line.startswith("ReadCalls"))
     assert int(line[1]) == 40 and int(line[2]) < 40

@@ -6,6 +6,7 @@ mod commands;
 pub mod documents;
 mod output;
 pub mod places;
+mod remote;
 mod rewritten;
 
 use std::ffi::OsString;
@@ -14,7 +15,10 @@ use std::ops::Range;
 
 use clap::{Parser, Subcommand};
 
-use commands::{cp, doctor, dump, layout, ls, makeproject, map, mkdir, perf, recover, rewrite, rm, scan, show, verify};
+use commands::{
+    cache, cp, doctor, dump, layout, ls, makeproject, map, mkdir, perf, recover, rewrite, rm, scan, show, verify,
+};
+use remote::Remote;
 
 /// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
@@ -42,6 +46,28 @@ enum Command {
     Mv(cp::Move),
     Mkdir(mkdir::Arguments),
     Rm(rm::Arguments),
+    Cache(cache::Arguments),
+}
+
+impl Command {
+    /// What commands that read files were told of remote ones.
+    fn remote(&self) -> Option<&Remote> {
+        Some(match self {
+            Self::Ls(arguments) => &arguments.remote,
+            Self::Map(arguments) => &arguments.remote,
+            Self::Show(arguments) => &arguments.remote,
+            Self::Scan(arguments) => &arguments.remote,
+            Self::Dump(arguments) => &arguments.remote,
+            Self::Makeproject(arguments) => &arguments.remote,
+            Self::Layout(arguments) => &arguments.remote,
+            Self::Perf(arguments) => &arguments.remote,
+            Self::Doctor(arguments) => &arguments.remote,
+            Self::Verify(arguments) => &arguments.remote,
+            Self::Rewrite(arguments) => &arguments.remote,
+            Self::Cp(arguments) => &arguments.remote,
+            Self::Recover(_) | Self::Mv(_) | Self::Mkdir(_) | Self::Rm(_) | Self::Cache(_) => return None,
+        })
+    }
 }
 
 /// What went well and what did not, for the caller's exit code: 0, 1 for a file that cannot be read as asked, 2 for a
@@ -111,7 +137,11 @@ where
         Command::Mv(arguments) => cp::rename(arguments),
         Command::Mkdir(arguments) => mkdir::run(arguments),
         Command::Rm(arguments) => rm::run(arguments),
+        Command::Cache(arguments) => cache::run(arguments, out),
     };
+    for words in arguments.command.remote().map(|remote| remote.notices.take()).unwrap_or_default() {
+        let _ = writeln!(err, "sapwood: {words}");
+    }
     match outcome {
         Ok(()) => 0,
         Err(output::Failure::Pipe) => 0,

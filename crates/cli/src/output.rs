@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use sapwood::{Error, File, OpenOptions, Session, Value};
-use sapwood_store::NetOptions;
 
 use crate::places;
+use crate::remote::Remote;
 
 /// Why a command ended early.
 pub(crate) enum Failure {
@@ -69,18 +69,18 @@ pub(crate) fn inside(target: &str) -> Outcome<(&str, &str)> {
 }
 
 /// Opens a file, near or far, with so many decoding threads.
-pub(crate) fn open(path: &str, threads: usize) -> Outcome<File> {
-    open_in(path, Session::with_threads(threads))
+pub(crate) fn open(path: &str, threads: usize, remote: &Remote) -> Outcome<File> {
+    open_in(path, Session::with_threads(threads), remote)
 }
 
 /// [`open`], in a session that other files share.
-pub(crate) fn open_in(path: impl AsRef<Path>, session: Session) -> Outcome<File> {
-    open_with(path, OpenOptions { session, ..OpenOptions::default() })
+pub(crate) fn open_in(path: impl AsRef<Path>, session: Session, remote: &Remote) -> Outcome<File> {
+    open_with(path, OpenOptions { session, ..OpenOptions::default() }, remote)
 }
 
 /// [`open`], with all options.
-pub(crate) fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Outcome<File> {
-    Ok(File::from_store(places::open(path, NetOptions::default())?, options)?)
+pub(crate) fn open_with(path: impl AsRef<Path>, options: OpenOptions, remote: &Remote) -> Outcome<File> {
+    Ok(File::from_store(places::open(path, remote.options()?)?, options)?)
 }
 
 /// A table: columns as wide as they need to be, numbers to the right.

@@ -1,11 +1,11 @@
 //! Where files are read from: one function for paths and URLs, and what the environment says of the network.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sapwood::io::{LocalFile, Store};
 use sapwood::{Error, Result};
-use sapwood_store::NetOptions;
+use sapwood_store::{CacheOptions, NetOptions};
 
 /// Opens a path or a URL. What `options` leave open is taken from the environment, as curl and the grid's tools do:
 /// `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, `BEARER_TOKEN`, and the file that `BEARER_TOKEN_FILE` names.
@@ -28,6 +28,54 @@ pub fn open(place: impl AsRef<Path>, options: NetOptions) -> Result<Arc<dyn Stor
         Some(url) => sapwood_store::open(url, &complete(url, options, &|name| std::env::var(name).ok())?),
         None => Ok(Arc::new(LocalFile::open(place)?)),
     }
+}
+
+/// A cache by what its user says: its kind (`blocks`, `whole`), its folder (the [usual one](cache_dir) where none is named), its limit in
+/// bytes.
+///
+/// # Errors
+///
+/// [`Mismatch`](sapwood::ErrorKind::Mismatch) for another kind, and where no folder is named and there is no usual one.
+///
+/// # Example
+///
+/// ```
+/// let cache = sapwood_cli::places::cache("blocks", Some("here".into()), Some(1_000_000))?;
+/// assert_eq!(cache.dir.to_str(), Some("here"));
+/// assert!(sapwood_cli::places::cache("some", None, None).is_err());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn cache(kind: &str, dir: Option<PathBuf>, bytes: Option<u64>) -> Result<CacheOptions> {
+    let kind = kind.parse()?;
+    let mut cache = CacheOptions::new(kind, dir.map_or_else(cache_dir, Ok)?);
+    cache.bytes = bytes.unwrap_or(cache.bytes);
+    Ok(cache)
+}
+
+/// The folder in which this platform keeps a user's caches, and in it ours.
+///
+/// # Errors
+///
+/// [`NotFound`](sapwood::ErrorKind::NotFound) where the environment names none, nor a home.
+///
+/// # Example
+///
+/// ```
+/// if let Ok(dir) = sapwood_cli::places::cache_dir() {
+///     assert!(dir.ends_with("sapwood"));
+/// }
+/// ```
+pub fn cache_dir() -> Result<PathBuf> {
+    usual_dir(&|name| std::env::var_os(name).map(PathBuf::from))
+}
+
+fn usual_dir(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Result<PathBuf> {
+    // What is not absolute is to be ignored, says the standard.
+    let first = |name: &str| variable(name).filter(|path| path.is_absolute());
+    let below = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
+    let found = first("XDG_CACHE_HOME").or_else(|| first("HOME").map(|home| home.join(below)));
+    let missing = || Error::not_found("no folder for a cache: neither XDG_CACHE_HOME nor HOME is set");
+    found.map(|dir| dir.join("sapwood")).ok_or_else(missing)
 }
 
 /// Options with what the environment adds.
@@ -87,6 +135,17 @@ mod tests {
         assert_eq!(options.https_proxy.as_deref(), Some("http://q"));
         assert_eq!(options.no_proxy.as_deref(), Some("x"));
         assert_eq!(with("http://a/b", &[("HTTP_PROXY", "http://evil"), ("https_proxy", "")]), NetOptions::default());
+    }
+
+    #[test]
+    fn the_usual_folder_is_the_users() {
+        let with = |set: &[(&str, &str)]| {
+            usual_dir(&|name| set.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into()))
+        };
+        assert_eq!(with(&[("XDG_CACHE_HOME", "/c"), ("HOME", "/h")]).unwrap(), Path::new("/c/sapwood"));
+        let home = with(&[("XDG_CACHE_HOME", "relative"), ("HOME", "/h")]).unwrap();
+        assert!(home.starts_with("/h") && home.ends_with("sapwood"), "{home:?}");
+        assert!(with(&[("HOME", "")]).is_err());
     }
 
     #[test]

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import uuid
+import warnings
 from typing import TYPE_CHECKING, Any, TextIO, cast
 from weakref import WeakValueDictionary
 
@@ -70,6 +71,8 @@ class File(Directory):
 
     def close(self) -> None:
         """Closes the file: nothing more is read from it, nor from its trees. Arrays and objects stay good."""
+        if self._core is not None:
+            _warn(self._core)
         self._closed, self._core = True, None
         for tree in list(self._trees.values()):
             tree._engine = None
@@ -228,13 +231,21 @@ def open_file(
     path = place if paths.is_url(place) else os.path.expanduser(place)
     options["network"] = network
     try:
-        return File(_core.File.open(path, **options), path, options)
+        core = _core.File.open(path, **options)
     except NotFoundError as error:
         if paths.is_url(path):
             raise paths.missing_url(path, error) from None
         if not os.path.exists(path):
             raise paths.missing_file(path) from None
         raise
+    _warn(core)
+    return File(core, path, options)
+
+
+def _warn(core: Any) -> None:
+    """Says what a cache could not keep: it never fails a read."""
+    for words in core.notices():
+        warnings.warn(words, RuntimeWarning, stacklevel=4)
 
 
 def checked(threads: int, object_limit: int | None = None, answer_limit: int | None = None) -> dict[str, Any]:
@@ -271,7 +282,8 @@ def open(
     ``bytes`` or ``memoryview``, or a binary file object. A glob or list must name one file: for several, see
     :func:`sapwood.iterate` and :func:`sapwood.concatenate`. ``bytes`` are shared, all else that is no path is copied
     once. A path may be a URL, ``http(s)://`` or ``root(s)://``, of which only what is needed is read; for these there are more
-    keyword arguments, see :class:`sapwood.network.Opening`. Other remote files are read whole, through a file object:
+    keyword arguments, see :class:`sapwood.network.Opening`; ``cache="blocks"`` keeps what was read for the next time. Other remote
+    files are read whole, through a file object:
     ``sapwood.open(fsspec.open("s3://...").open())``.
 
     ``threads`` is the number of decoding threads: 0 for all cores, 1 for the caller's own, at most 1024. What would take

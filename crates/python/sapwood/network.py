@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from sapwood.foreign import Foreign
+from sapwood.sizes import as_bytes
 
 
 class Opening(Foreign, total=False):
@@ -15,6 +17,10 @@ class Opening(Foreign, total=False):
     with a client certificate and its key (an X.509 proxy, for instance), ``authorities`` a PEM file or a folder of them with
     authorities to be trusted beside the system's. ``timeout`` is how many seconds may pass without a byte before an attempt
     is given up (30), ``retries`` how often is tried again what brought nothing (4).
+
+    ``cache="blocks"`` keeps what is read on this machine, for this job and the next ones, and ``cache="whole"`` fetches the whole file before
+    it is read. ``cache_dir`` says where (the user's own cache folder where it is not given), ``cache_size`` how much is kept at most: bytes, or
+    a text like ``"10 GB"``. What could not be kept is a ``RuntimeWarning``.
     """
 
     token: str | None
@@ -22,9 +28,12 @@ class Opening(Foreign, total=False):
     certificate: Any
     authorities: Any
     retries: int | None
+    cache: Literal["blocks", "whole"] | None
+    cache_dir: str | os.PathLike[str] | None
+    cache_size: int | str | None
 
 
-_NAMES = ("token", "headers", "certificate", "authorities", "timeout", "retries")
+_NAMES = ("token", "headers", "certificate", "authorities", "timeout", "retries", "cache", "cache_dir", "cache_size")
 
 
 def taken(others: dict[str, Any]) -> dict[str, Any]:
@@ -37,4 +46,12 @@ def taken(others: dict[str, Any]) -> dict[str, Any]:
     found = {name: others.pop(name) for name in _NAMES if name in others}
     if "headers" in found and found["headers"] is not None:
         found["headers"] = dict(found["headers"])
+    if found.get("cache_dir") is not None:
+        found["cache_dir"] = os.path.abspath(os.path.expanduser(found["cache_dir"]))
+    if found.get("cache_size") is not None:
+        found["cache_size"] = as_bytes(found["cache_size"])
+    if found.get("cache") not in (None, "blocks", "whole"):
+        raise ValueError(f"cache is 'blocks' or 'whole', not {found['cache']!r}")
+    if found.get("cache") is None and (found.get("cache_dir") is not None or found.get("cache_size") is not None):
+        raise ValueError("cache_dir and cache_size say where and how much; cache='blocks' or cache='whole' says what")
     return {name: value for name, value in found.items() if value is not None}

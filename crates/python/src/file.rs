@@ -12,6 +12,7 @@ use sapwood::container::{Record as Found, datime_text};
 use sapwood::io::MemoryStore;
 use sapwood::wire::Limits;
 use sapwood_cli::places;
+use sapwood_store::Notices;
 
 use crate::draft::Draft;
 use crate::errors::{caught, raise, run};
@@ -22,7 +23,7 @@ use crate::tree::Tree;
 
 /// A file that is open.
 #[pyclass(frozen, module = "sapwood._core")]
-pub(crate) struct File(pub(crate) sapwood::File);
+pub(crate) struct File(pub(crate) sapwood::File, Notices);
 
 #[pymethods]
 impl File {
@@ -39,7 +40,9 @@ impl File {
     ) -> PyResult<Self> {
         let options = options(threads, object_limit, answer_limit);
         let network = crate::network::options(network)?;
-        run(py, || sapwood::File::from_store(places::open(&path, network)?, options)).map(Self)
+        let notices = network.cache.as_ref().map(|cache| cache.notices.clone()).unwrap_or_default();
+        let file = run(py, || sapwood::File::from_store(places::open(&path, network)?, options))?;
+        Ok(Self(file, notices))
     }
 
     /// Opens `bytes` in memory, without a copy.
@@ -55,7 +58,12 @@ impl File {
     ) -> PyResult<Self> {
         let options = options(threads, object_limit, answer_limit);
         let store = Arc::new(MemoryStore::new(name, Bytes::from_owner(content)));
-        run(py, || sapwood::File::from_store(store, options)).map(Self)
+        run(py, || sapwood::File::from_store(store, options)).map(|file| Self(file, Notices::default()))
+    }
+
+    /// What the cache of a remote file had to say since the last time.
+    fn notices(&self) -> Vec<String> {
+        self.1.take()
     }
 
     /// The same file with threads of its own: a child process has none of its parent's.
@@ -64,7 +72,7 @@ impl File {
         let session = sessions::shared(old.session.threads());
         let options = OpenOptions { session, ..old.clone() };
         let store = Arc::clone(self.0.store());
-        run(py, || sapwood::File::from_store(store, options)).map(Self)
+        run(py, || sapwood::File::from_store(store, options)).map(|file| Self(file, self.1.clone()))
     }
 
     /// Keys of one directory, or of all below it too.

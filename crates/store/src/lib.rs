@@ -5,12 +5,17 @@
 
 #![forbid(unsafe_code)]
 
+mod cache;
 mod http;
 mod net;
 mod open;
 mod options;
 mod xrootd;
 
+pub use cache::{
+    BlockCache, CacheKind, CacheOptions, CachedFile, Cleared, Notices, WholeCache, clear_cache, list_cache,
+    verify_cache,
+};
 pub use http::HttpStore;
 pub use open::{is_url, open};
 pub use options::NetOptions;

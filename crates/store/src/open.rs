@@ -5,10 +5,10 @@ use std::sync::Arc;
 use sapwood::io::{LocalFile, Store};
 use sapwood::{Error, Result};
 
-use crate::{HttpStore, NetOptions, XrootdStore};
+use crate::{HttpStore, NetOptions, XrootdStore, cache};
 
 /// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `file://`, or the path of a plain file. Nothing is
-/// asked of a server before the first read.
+/// asked of a server before the first read. What is not on this machine is kept here if [`NetOptions::cache`] says so.
 ///
 /// # Errors
 ///
@@ -29,14 +29,21 @@ use crate::{HttpStore, NetOptions, XrootdStore};
 pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
     match scheme(url).map(str::to_ascii_lowercase).as_deref() {
         None => Ok(Arc::new(LocalFile::open(url)?)),
-        Some("http" | "https") => Ok(Arc::new(HttpStore::new(url, options)?)),
-        Some("root" | "roots" | "xroot" | "xroots") => Ok(Arc::new(XrootdStore::new(url, options)?)),
+        Some("http" | "https") => Ok(cache::in_front_of(HttpStore::new(url, &plain(options))?, url, options)),
+        Some("root" | "roots" | "xroot" | "xroots") => {
+            Ok(cache::in_front_of(XrootdStore::new(url, &plain(options))?, url, options))
+        }
         Some("file") => Ok(Arc::new(LocalFile::open(path_of(url)?)?)),
         Some(other) => {
             let words = format!("{other}:// is not read here: http, https, root, roots, file, and plain paths are");
             Err(Error::unsupported(words).in_file(url))
         }
     }
+}
+
+/// What connections are told. They are shared by it, and a cache is no part of that.
+fn plain(options: &NetOptions) -> NetOptions {
+    NetOptions { cache: None, ..options.clone() }
 }
 
 /// Whether `text` is a URL, of any scheme, and no path.

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::CacheOptions;
+
 /// Settings of all stores that are reached over a network. The environment is not looked at: a command that honours
 /// `https_proxy` or `BEARER_TOKEN` reads them and puts them here.
 ///
@@ -39,6 +41,8 @@ pub struct NetOptions {
     pub timeout: Duration,
     /// So often is something tried again that brought nothing new.
     pub retries: u32,
+    /// What is kept on this machine, and where. None: nothing.
+    pub cache: Option<CacheOptions>,
 }
 
 impl Default for NetOptions {
@@ -54,6 +58,7 @@ impl Default for NetOptions {
             no_proxy: None,
             timeout: Duration::from_secs(30),
             retries: 4,
+            cache: None,
         }
     }
 }
@@ -69,6 +74,7 @@ impl fmt::Debug for NetOptions {
             .field("proxy", &(self.http_proxy.is_some() || self.https_proxy.is_some()))
             .field("timeout", &self.timeout)
             .field("retries", &self.retries)
+            .field("cache", &self.cache)
             .finish_non_exhaustive()
     }
 }

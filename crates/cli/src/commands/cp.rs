@@ -4,6 +4,7 @@ use sapwood::File;
 use sapwood::write::{FileWriter, WriteOptions};
 
 use crate::output::{self, Outcome};
+use crate::remote::Remote;
 
 /// Copy objects, trees or directories into a file, as they are: nothing is inflated, and classes need not be known.
 #[derive(Debug, clap::Args)]
@@ -17,6 +18,8 @@ pub(crate) struct Copy {
     /// Copy directories, too.
     #[arg(short, long)]
     recursive: bool,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
 }
 
 /// Move objects, trees or directories within their file, or into another one.
@@ -62,7 +65,7 @@ pub(crate) fn copy(arguments: &Copy) -> Outcome {
     let mut opened = Vec::new();
     for source in sources {
         let (path, object) = output::inside(source)?;
-        let file = output::open(path, 0)?;
+        let file = output::open(path, 0, &arguments.remote)?;
         let key = file.key(object)?;
         if key.is_directory() && !arguments.recursive {
             let words = format!("{object:?} is a directory: -r copies it");

@@ -8,6 +8,7 @@ use sapwood::inspect::{Complaint, Trouble};
 
 use crate::documents;
 use crate::output::{self, Outcome};
+use crate::remote::Remote;
 
 /// Say what is wrong with a file's layout, what it costs its readers, and how to mend it.
 ///
@@ -22,11 +23,13 @@ pub(crate) struct Arguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (path, name) = output::split(&arguments.target);
-    let file = output::open(path, 1)?;
+    let file = output::open(path, 1, &arguments.remote)?;
     let reader = Reader::default();
     let diagnosis = diagnose(&file, name, &reader)?;
     if arguments.json {

@@ -7,6 +7,7 @@ use sapwood::{Members, Object, Value};
 use serde_json::{Map, Value as Json, json};
 
 use crate::output::{self, Outcome};
+use crate::remote::Remote;
 
 /// Print an object as JSON, in jsroot's form: `_typename`, members by name, `$ref` for an object shown before.
 #[derive(Debug, clap::Args)]
@@ -19,6 +20,8 @@ pub(crate) struct Arguments {
     /// Accepted for the sake of the other commands: it always is JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
@@ -26,7 +29,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let Some(name) = name else {
         return Err(sapwood::Error::mismatch("which object? FILE:OBJECT").into());
     };
-    let file = output::open(path, 1)?;
+    let file = output::open(path, 1, &arguments.remote)?;
     let object = file.object(name)?;
     let document = Dump::default().object(&object);
     if arguments.compact {

@@ -9,6 +9,7 @@ use sapwood::inspect::picture::Picture;
 use super::scan::tree;
 use crate::documents;
 use crate::output::{self, Outcome};
+use crate::remote::Remote;
 
 /// Show the baskets and clusters of a tree, as tables or as a picture.
 #[derive(Debug, clap::Args)]
@@ -32,11 +33,13 @@ pub(crate) struct Arguments {
     /// Print JSON, with all clusters.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (path, name) = output::split(&arguments.target);
-    let file = output::open(path, 1)?;
+    let file = output::open(path, 1, &arguments.remote)?;
     let layout = Layout::of(&*tree(&file, name)?);
     if arguments.svg.is_some() || arguments.png.is_some() {
         let picture = Picture::of(&layout);

@@ -6,6 +6,7 @@ use sapwood::container::datime_text;
 use serde_json::json;
 
 use crate::output::{self, Outcome};
+use crate::remote::Remote;
 
 /// List the keys of a file or of a directory in it.
 #[derive(Debug, clap::Args)]
@@ -22,13 +23,15 @@ pub(crate) struct Arguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let mut documents = Vec::new();
     for (index, target) in arguments.files.iter().enumerate() {
         let (path, inside) = output::split(target);
-        let file = output::open(path, 1)?;
+        let file = output::open(path, 1, &arguments.remote)?;
         let keys = file.keys_in(inside.unwrap_or(""), arguments.recursive)?;
         let entries = |found: &sapwood::KeyPath| {
             let is_tree = found.key.is_tree();

@@ -7,6 +7,7 @@ use sapwood::Error;
 use sapwood::project::{Language, makeproject};
 
 use crate::output::{self, Outcome};
+use crate::remote::Remote;
 
 /// Write the classes that a file describes as Rust types, Python dataclasses or a C++ header.
 #[derive(Debug, clap::Args)]
@@ -22,10 +23,12 @@ pub(crate) struct Arguments {
     /// Where to write; without, to the terminal.
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
-    let infos = output::open(&arguments.file, 1)?.infos()?;
+    let infos = output::open(&arguments.file, 1, &arguments.remote)?.infos()?;
     let classes: Vec<&str> = arguments.classes.iter().map(String::as_str).collect();
     let source =
         makeproject(&infos, arguments.lang, &classes).map_err(|error| error.in_file(arguments.file.as_str()))?;

@@ -6,6 +6,7 @@ use sapwood::container::{Record, datime_text};
 use serde_json::json;
 
 use crate::output::{self, Outcome};
+use crate::remote::Remote;
 
 /// Show the header and every record of a file: offset, lengths, date, class, name and compression factor.
 #[derive(Debug, clap::Args)]
@@ -15,10 +16,12 @@ pub(crate) struct Arguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
-    let file = output::open(&arguments.file, 1)?;
+    let file = output::open(&arguments.file, 1, &arguments.remote)?;
     let header = file.header();
     let uuid: String = header.uuid.iter().map(|byte| format!("{byte:02x}")).collect();
     let fields = json!({

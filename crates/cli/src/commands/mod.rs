@@ -1,5 +1,6 @@
 //! Sub-commands, one file each.
 
+pub(crate) mod cache;
 pub(crate) mod cp;
 pub(crate) mod doctor;
 pub(crate) mod dump;

@@ -10,6 +10,7 @@ use sapwood::{Error, OpenOptions, Session};
 use super::scan::tree;
 use crate::documents;
 use crate::output::{self, Outcome};
+use crate::remote::Remote;
 
 /// Read branches of a tree, and say what that cost: the figures of ROOT's TTreePerfStats, and a picture.
 #[derive(Debug, clap::Args)]
@@ -27,9 +28,9 @@ pub(crate) struct Arguments {
     /// How many entries; all where nothing is said.
     #[arg(short = 'n', long)]
     entries: Option<u64>,
-    /// Budget of the tree's cache in bytes; 0 switches it off.
-    #[arg(long, default_value_t = sapwood::tree::CACHE_BYTES)]
-    cache: u64,
+    /// Budget of the tree's cache in memory, in bytes; 0 switches it off.
+    #[arg(long, value_name = "BYTES", default_value_t = sapwood::tree::CACHE_BYTES)]
+    tree_cache: u64,
     /// Threads that decode; 0 for all cores.
     #[arg(long, default_value_t = 0)]
     threads: usize,
@@ -45,13 +46,15 @@ pub(crate) struct Arguments {
     /// Show the figures beside those that were saved in this file.
     #[arg(long, value_name = "BEFORE")]
     against: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (path, name) = output::split(&arguments.target);
     let session = Session::with_threads(arguments.threads);
-    let options = OpenOptions { session, cache_bytes: arguments.cache, ..OpenOptions::default() };
-    let file = output::open_with(path, options)?;
+    let options = OpenOptions { session, cache_bytes: arguments.tree_cache, ..OpenOptions::default() };
+    let file = output::open_with(path, options, &arguments.remote)?;
     let tree = tree(&file, name)?;
     let readable = |branch: &&Branch| {
         branch.has_data() && branch.entry_range().end >= tree.entries && tree.interpretation(branch.id).is_ok()

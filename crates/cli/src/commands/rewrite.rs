@@ -15,6 +15,7 @@ use sapwood::{Error, ErrorKind, File, Session};
 
 use crate::Select;
 use crate::output::{self, Outcome};
+use crate::remote::Remote;
 use crate::rewritten::Rewritten;
 
 /// Write a file again: trees in other clusters, baskets, compression and order, with fewer branches or entries; all else as it is.
@@ -73,6 +74,8 @@ pub(crate) struct Arguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
 }
 
 impl Arguments {
@@ -164,7 +167,7 @@ fn range(text: &str) -> Outcome<Range<u64>> {
 
 pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut dyn Write) -> Outcome {
     let session = Session::with_threads(arguments.threads);
-    let from = output::open_in(&arguments.input, session.clone())?;
+    let from = output::open_in(&arguments.input, session.clone(), &arguments.remote)?;
     let (baskets, order) = arguments.baskets()?;
     let (mut branches, mut entries) = (HashMap::new(), HashMap::new());
     let mut unused: Vec<&String> = arguments.keep.iter().chain(&arguments.drop).collect();

@@ -10,6 +10,7 @@ use sapwood::tree::{Branch, BranchId, Tree};
 use sapwood::{Error, File};
 
 use crate::output::{self, Outcome};
+use crate::remote::Remote;
 
 /// Print rows of a tree as a table.
 #[derive(Debug, clap::Args)]
@@ -30,6 +31,8 @@ pub(crate) struct Arguments {
     /// Print one JSON object a row.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
 }
 
 /// The tree of that name, or the only one.
@@ -53,7 +56,7 @@ pub(crate) fn tree(file: &File, name: Option<&str>) -> Outcome<Arc<Tree>> {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (path, name) = output::split(&arguments.target);
-    let file = output::open(path, arguments.threads)?;
+    let file = output::open(path, arguments.threads, &arguments.remote)?;
     let tree = tree(&file, name)?;
     let mut left_out: Vec<&str> = Vec::new();
     let ids: Vec<BranchId> = if arguments.branches.is_empty() {

@@ -5,6 +5,7 @@ use std::io::Write;
 use serde_json::json;
 
 use crate::output::{self, Outcome};
+use crate::remote::Remote;
 
 /// Show the branches of a tree: name, type, entries, baskets, bytes and compression; or the classes of a file.
 #[derive(Debug, clap::Args)]
@@ -17,11 +18,13 @@ pub(crate) struct Arguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (path, name) = output::split(&arguments.target);
-    let file = output::open(path, 1)?;
+    let file = output::open(path, 1, &arguments.remote)?;
     if arguments.classes {
         return classes(&file, arguments.json, out);
     }

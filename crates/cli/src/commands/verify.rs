@@ -6,6 +6,7 @@ use sapwood::inspect::verify::{Severity, verify_store};
 use sapwood::{OpenOptions, Session};
 
 use crate::output::{self, Failure, Outcome};
+use crate::remote::Remote;
 use crate::{documents, places};
 
 /// Say whether files are whole: structure, checksums of all payloads, baskets against their index. The exit code is 1 where
@@ -25,13 +26,15 @@ pub(crate) struct Arguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let session = Session::with_threads(arguments.threads);
     let (mut damaged, mut rows) = (false, Vec::new());
     for path in &arguments.files {
-        let store = places::open(path, Default::default())?;
+        let store = places::open(path, arguments.remote.options()?)?;
         let report = verify_store(store, OpenOptions { session: session.clone(), ..OpenOptions::default() })?;
         damaged |= report.is_damaged();
         if arguments.json {

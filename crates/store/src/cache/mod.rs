@@ -1,0 +1,39 @@
+//! Remote files on this machine: stores in front of other stores. Bytes only; nothing here knows of trees.
+
+mod blocks;
+mod download;
+mod ends;
+mod fill;
+mod folder;
+mod inspect;
+mod options;
+mod quota;
+mod segment;
+mod shelf;
+mod state;
+mod whole;
+
+use std::sync::Arc;
+
+use sapwood::io::{Profile, Store};
+
+use crate::NetOptions;
+
+pub use blocks::BlockCache;
+pub use inspect::{CachedFile, Cleared, clear_cache, list_cache, verify_cache};
+pub use options::{CacheKind, CacheOptions, Notices};
+pub use whole::WholeCache;
+
+/// Puts the cache that `options` want in front of a store.
+pub(crate) fn in_front_of<S: Store>(store: S, url: &str, options: &NetOptions) -> Arc<dyn Store> {
+    match &options.cache {
+        None => Arc::new(store),
+        Some(cache) if cache.kind == CacheKind::Blocks => Arc::new(BlockCache::new(store, url, cache)),
+        Some(cache) => Arc::new(WholeCache::new(store, url, cache)),
+    }
+}
+
+/// How files of this machine like to be read.
+fn near() -> Profile {
+    Profile { latency_ns: 100_000, bandwidth_bytes: 2 << 30, request_bytes: 4 << 20, ranges: 16, parallel: 4 }
+}
