@@ -279,3 +279,37 @@ def test_added_branches_have_a_value_for_each_entry_and_no_more(tmp_path: Path, 
         assert file["tree"].keys() == ["x"]
         assert file["tree"]["x"].array(library="np").tolist() == list(range(10))
     assert sapwood.verify(path) == []
+
+
+def test_real_root_s_own_strings_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "strings.root"
+    lines = """
+file = ROOT.TFile(sys.argv[1], "RECREATE")
+tree = ROOT.TTree("t", "")
+text, number = ROOT.std.string(), ROOT.std.vector("int")()
+tree.Branch("text", text); tree.Branch("numbers", number)
+for i in range(5):
+    text.assign("r" * i); number.push_back(i)
+    tree.Fill()
+file.Write("", ROOT.TObject.kOverwrite)
+"""
+    root(lines, path)
+    texts = ["", "short", "x" * 254, "y" * 255, "z" * 70_000]
+    with sapwood.update(path) as file:
+        file.append("t").extend({"text": texts, "numbers": [[i] for i in range(5)]})
+    wanted = ["r" * i for i in range(5)] + texts
+    with sapwood.open(path) as file:
+        assert file["t/text"].array().tolist() == wanted
+    assert sapwood.verify(path) == []
+    lines = """
+file = ROOT.TFile(sys.argv[1])
+tree = file.Get("t")
+found = []
+for i in range(tree.GetEntries()):
+    assert tree.GetEntry(i) > 0
+    found.append([str(tree.text), list(tree.numbers)])
+frame = ROOT.RDataFrame("t", sys.argv[1])
+answer([found, [str(text) for text in frame.Take["std::string"]("text").GetValue()]])
+"""
+    rows, taken = root(lines, path)
+    assert [text for text, _ in rows] == taken == wanted and rows[-1][1] == [4]

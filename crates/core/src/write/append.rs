@@ -195,6 +195,10 @@ fn spec(tree: &Tree, branch: &Branch) -> Result<BranchSpec> {
     let name = || Arc::clone(&branch.name);
     if let Some(element) = &branch.element {
         let class = &element.class_name;
+        if &**class == "string" && branch.children.is_empty() {
+            // Entries are the bytes of a `TLeafC`: a length, and the text.
+            return Ok(BranchSpec::text(name()));
+        }
         if element.kind != 0 || element.id > -1 {
             return Err(Error::unsupported(format!("branches of {class} that are split like this cannot be written")));
         }
