@@ -159,7 +159,7 @@ def test_a_doctor_knows_good_from_poor(files: dict[str, str]) -> None:
     poor = sapwood.doctor(files["poor"], "tree")
     troubles = {complaint["trouble"] for complaint in poor.trees[0]["complaints"]}
     assert {"small-clusters", "small-baskets"} <= troubles, troubles
-    assert poor.trees[0]["options"] == ["--cluster-bytes", "67108864", "--basket-bytes", "524288"]
+    assert poor.trees[0]["options"] == ["--cluster-bytes", "30000000", "--basket-bytes", "524288"]
     full, three, fifth = poor.trees[0]["readings"]
     assert full["now"]["wanted_bytes"] == full["good"]["wanted_bytes"] == poor.trees[0]["zip_bytes"]
     assert len(three["branches"]) == 3 and three["now"]["bytes"] > 2 * three["good"]["bytes"]
@@ -216,7 +216,7 @@ def test_the_commands_print_tables_and_json(
     assert code == 0 and json.loads(out) == sapwood.open(files["poor"])["tree"].layout()
     code, out, _ = run(capfd, "doctor", files["poor"])
     assert code == 0 and out.splitlines()[-1] == (
-        f"sapwood rewrite {files['poor']} {files['poor'][:-5]}-mended.root --cluster-bytes 67108864 --basket-bytes 524288"
+        f"sapwood rewrite {files['poor']} {files['poor'][:-5]}-mended.root --cluster-bytes 30000000 --basket-bytes 524288"
     )
     code, out, _ = run(capfd, "doctor", files["good"], "--json")
     assert code == 0 and json.loads(out)["healthy"]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::ideal::{self, BASKET_BYTES, CLUSTER_BYTES};
+use super::ideal::{self, BASKET_BYTES};
 use super::layout::Layout;
 use super::plan::{Cost, Reader, plan};
 use super::symptoms::{self, Complaint, Trouble};
@@ -138,7 +138,7 @@ pub fn diagnose_tree(path: &str, tree: &Tree, reader: &Reader) -> TreeDiagnosis 
     let layout = Layout::of(tree);
     let readings = readings(&layout, reader);
     let complaints = symptoms::of_tree(tree, &layout, &readings, reader);
-    let options = options(&complaints);
+    let options = options(&complaints, reader.window_bytes);
     TreeDiagnosis { path: path.to_owned(), complaints, readings, options, layout }
 }
 
@@ -192,8 +192,8 @@ fn fifth(entries: u64) -> Vec<Range<u64>> {
     taken.into_iter().map(slice).filter(|slice| !slice.is_empty()).collect()
 }
 
-/// What `sapwood rewrite` is to be told.
-fn options(complaints: &[Complaint]) -> Vec<String> {
+/// What `sapwood rewrite` is to be told; clusters are to fill the window of a reader.
+fn options(complaints: &[Complaint], window_bytes: u64) -> Vec<String> {
     let has = |troubles: &[Trouble]| complaints.iter().any(|complaint| troubles.contains(&complaint.trouble));
     let mut options = Vec::new();
     if has(&[
@@ -204,7 +204,7 @@ fn options(complaints: &[Complaint]) -> Vec<String> {
         Trouble::SmallBaskets,
         Trouble::ManyBranches,
     ]) {
-        options.extend(["--cluster-bytes".to_owned(), CLUSTER_BYTES.to_string()]);
+        options.extend(["--cluster-bytes".to_owned(), window_bytes.to_string()]);
     }
     if has(&[Trouble::SmallBaskets, Trouble::ManyBranches, Trouble::HugeBasket, Trouble::SpanningBaskets]) {
         options.extend(["--basket-bytes".to_owned(), BASKET_BYTES.to_string()]);

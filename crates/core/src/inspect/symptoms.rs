@@ -283,7 +283,7 @@ fn compression(tree: &Tree, layout: &Layout, found: &mut Vec<Complaint>) {
         found.push(complaint(
             Trouble::UselessCompression,
             format!(
-                "compression saves less than 5 % of {} ({}{more}): it costs time and brings nothing",
+                "compression saves less than 5 % of {} ({}{more}): it costs time and brings nothing; Zstandard leaves such data as they are",
                 bytes(wasted),
                 names.join(", ")
             ),
