@@ -24,8 +24,8 @@ use crate::tree::{BasketBytes, BasketPlace, Branch, BranchId, Form, Needed, Tree
 /// let mut sum = 0.0;
 /// for entry in (0..tree.entries).rev() {
 ///     reader.go_to(entry)?;
-///     let x: f32 = reader.number("x")?;
-///     if x > 1.0 {
+///     let n: i32 = reader.number("n")?;
+///     if n % 2 == 0 {
 ///         sum += reader.number::<f64>("d")?; // read where it is looked at
 ///     }
 /// }
@@ -64,7 +64,7 @@ impl Tree {
     /// let mut reader = tree.reader_along(vec![40, 3, 20])?;
     /// for entry in [40, 3, 20] {
     ///     reader.go_to(entry)?;
-    ///     println!("{}", reader.number::<f32>("x")?);
+    ///     println!("{}", reader.number::<i32>("n")?);
     /// }
     /// assert!(tree.reader_along(vec![1 << 40]).is_err());
     /// # Ok::<(), sapwood::Error>(())
