@@ -1,7 +1,7 @@
 //! A store that remembers how it was read. The I/O pattern is part of what the tests check.
 
 use std::fs::File;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{ByteRange, Ends, Profile, Receive, Store};
@@ -42,28 +42,34 @@ impl Call {
 pub struct Recorded<S> {
     inner: S,
     since: Instant,
-    calls: Mutex<Vec<Call>>,
+    /// The calls, each with when it began.
+    calls: Mutex<Vec<(Instant, Call)>>,
 }
 
 impl<S: Store> Recorded<S> {
-    /// Records the calls of `inner`, in the order in which they end.
+    /// Records the calls of `inner`, in the order in which they begin: whoever has received something finds the call that brought it,
+    /// though how long it took may not be known yet.
     pub fn new(inner: S) -> Self {
         Self { inner, since: Instant::now(), calls: Mutex::default() }
     }
 
     /// The calls so far.
     pub fn calls(&self) -> Vec<Call> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.locked().iter().map(|(_, call)| call.clone()).collect()
     }
 
     /// The calls since the last time, or since the beginning.
     pub fn take_calls(&self) -> Vec<Call> {
-        std::mem::take(&mut self.calls.lock().unwrap_or_else(PoisonError::into_inner))
+        self.locked().drain(..).map(|(_, call)| call).collect()
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Vec<(Instant, Call)>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note(&self, ranges: Vec<ByteRange>, from: Instant) {
         let call = Call { ranges, at: from.duration_since(self.since), took: from.elapsed() };
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).push(call);
+        self.locked().push((from, call));
     }
 }
 
@@ -80,8 +86,13 @@ impl<S: Store> Store for Recorded<S> {
 
     fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
         let from = Instant::now();
-        let outcome = self.inner.read_ranges(ranges, into);
         self.note(ranges.to_vec(), from);
+        let outcome = self.inner.read_ranges(ranges, into);
+        // Two that begin at once are not told apart, and it makes no difference where they ask for the same.
+        let same = |(began, call): &&mut (Instant, Call)| *began == from && call.ranges == ranges;
+        if let Some((_, call)) = self.locked().iter_mut().rev().find(same) {
+            call.took = from.elapsed();
+        }
         outcome
     }
 
