@@ -107,6 +107,13 @@ impl Clustering {
         self.sampled.1 += after;
     }
 
+    /// Takes over the entries of a cluster from others, who are told what was found here.
+    pub(super) fn agree(&mut self, told: impl FnOnce(Option<usize>) -> Option<usize>) {
+        if matches!(self.flush, Every::Bytes(_)) {
+            self.entries = told(self.entries);
+        }
+    }
+
     /// What to do with the rows that wait. To be asked again after anything but [`Next::Wait`].
     pub(super) fn next(&mut self, waiting: &impl Waiting) -> Next {
         let rows = waiting.rows();

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::line::SealedCluster;
 use super::pending::Pending;
 use super::seal::{SealedBasket, Sealing, cuts, seal};
 use super::shared::{Shared, State};
@@ -23,6 +24,8 @@ pub(super) struct Committer {
     pub(super) name: Arc<str>,
     parts: Vec<Part>,
     basket_bytes: usize,
+    /// Whether many threads fill the tree: each seals its own clusters.
+    is_of_many: bool,
     spare: Spare,
 }
 
@@ -86,16 +89,21 @@ impl Committer {
         };
         let parts = state.branches.iter().enumerate().map(part).collect();
         let (name, spare) = (Arc::clone(&state.name), Spare::default());
-        Self { shared, tree, name, parts, basket_bytes, spare }
+        Self { shared, tree, name, parts, basket_bytes, is_of_many: false, spare }
+    }
+
+    /// The same for many threads, each of which seals its own clusters.
+    pub(super) fn of_many(self) -> Self {
+        Self { is_of_many: true, ..self }
     }
 
     /// The threads that seal; none where the caller does. Whoever is one of a pool would wait for itself.
     pub(super) fn pool(&self) -> Option<&rayon::ThreadPool> {
-        self.shared.options.session.pool().filter(|_| rayon::current_thread_index().is_none())
+        self.threads().filter(|_| rayon::current_thread_index().is_none())
     }
 
     fn threads(&self) -> Option<&rayon::ThreadPool> {
-        self.shared.options.session.pool()
+        self.shared.options.session.pool().filter(|_| !self.is_of_many)
     }
 
     /// Whether baskets shrink.
@@ -155,6 +163,20 @@ impl Committer {
             jobs.extend(cuts.rows.map(|rows| Job { branch, part, pending, rows, bytes }));
         }
         (jobs, most)
+    }
+
+    /// Seals all of a cluster, in this thread.
+    pub(super) fn seal_cluster(&self, cluster: &Cluster) -> Result<SealedCluster> {
+        let (jobs, most) = self.jobs(&cluster.pending, 0..cluster.rows);
+        let baskets = self.seal(&jobs)?;
+        let bytes = baskets.iter().map(|basket| basket.record.len() as u64).sum();
+        let of = jobs.iter().map(|job| (job.branch as u32, job.rows.start as u64)).collect();
+        Ok(SealedCluster { baskets, of, most, rows: cluster.rows as u64, bytes })
+    }
+
+    /// Takes back the memory of what was written.
+    pub(super) fn give_back(&self, baskets: Vec<SealedBasket>) {
+        self.spare.give_back(baskets);
     }
 
     /// How many baskets are sealed before they are written. What one thread seals, and what is not compressed at all, is written

@@ -168,10 +168,17 @@ impl FileWriter {
     /// [`Mismatch`](crate::ErrorKind::Mismatch) for branches that ROOT cannot hold, or that count and are not there;
     /// [`Exists`](crate::ErrorKind::Exists) for two of one name.
     pub fn tree(&mut self, path: &str, branches: Vec<BranchSpec>, options: TreeOptions) -> Result<TreeWriter> {
+        let index = self.begin_tree(path, &branches, &options)?;
+        let state = self.shared.open_state()?;
+        Ok(TreeWriter::new(Arc::clone(&self.shared), index, &state.trees[index], branches, options))
+    }
+
+    /// A tree without entries; gives its place among those of the file.
+    pub(super) fn begin_tree(&self, path: &str, branches: &[BranchSpec], options: &TreeOptions) -> Result<usize> {
         let mut state = self.shared.open_state()?;
         let (folder, name) = self.shared.folder_of(&mut state, path)?;
         let compression = options.compression.unwrap_or(self.shared.compression);
-        let tree = TreeState::new(folder, name.into(), &branches, compression, &options)?;
+        let tree = TreeState::new(folder, name.into(), branches, compression, options)?;
         state.trees.push(tree);
         let index = state.trees.len() - 1;
         if !options.begins_saved {
@@ -180,7 +187,7 @@ impl FileWriter {
             state.abandon(index);
             return Err(error);
         }
-        Ok(TreeWriter::new(Arc::clone(&self.shared), index, &state.trees[index], branches, options))
+        Ok(index)
     }
 
     /// Makes all that was written visible to every reader.

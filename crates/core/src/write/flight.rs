@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, PoisonError};
 
 use super::commit::{Cluster, Committer, Outcome};
+use super::parallel::Lane;
 use super::shared::yield_now;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -45,8 +46,13 @@ impl Drop for Seat {
 }
 
 impl Flight {
-    /// Sends a cluster to storage: on its own where there are threads for it, else at once.
-    pub(super) fn depart(committer: &Arc<Committer>, mut cluster: Cluster) -> Self {
+    /// Sends a cluster to storage: on its own where there are threads for it, else at once. Those of many threads that fill one tree
+    /// go along its lane.
+    pub(super) fn depart(committer: &Arc<Committer>, lane: Option<&Lane>, mut cluster: Cluster) -> Self {
+        if let Some(lane) = lane {
+            let outcome = lane.commit(&mut cluster);
+            return Self::Landed(Box::new((cluster, outcome)));
+        }
         let seat = match Seat::take(committer) {
             Ok(seat) => seat,
             Err(error) => return Self::Landed(Box::new((cluster, Outcome::Kept(error)))),
@@ -73,9 +79,9 @@ impl Flight {
     /// # Errors
     ///
     /// What the sink reports: the cluster is here then. What can never be written is dropped.
-    pub(super) fn land(&mut self, committer: &Arc<Committer>) -> Result<Option<Cluster>> {
+    pub(super) fn land(&mut self, committer: &Arc<Committer>, lane: Option<&Lane>) -> Result<Option<Cluster>> {
         let flight = match std::mem::take(self) {
-            Self::Back(cluster) => Self::depart(committer, cluster),
+            Self::Back(cluster) => Self::depart(committer, lane, cluster),
             flight => flight,
         };
         let (cluster, outcome) = match flight {

@@ -43,6 +43,7 @@ impl Shared {
 
     fn save_trees(&self, state: &mut State) -> Result<()> {
         for index in 0..state.trees.len() {
+            state.trees[index].settle();
             let tree = &state.trees[index];
             if !tree.changed {
                 continue;

@@ -208,6 +208,13 @@ impl Shared {
         self.unless_closed(self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Notes what was lost while nobody waited: whoever closes the file is told the first.
+    pub(super) fn lose(&self, lost: Option<Error>) {
+        if let (Some(lost), Ok(mut state)) = (lost, self.lock_state()) {
+            state.lost.get_or_insert(lost);
+        }
+    }
+
     /// Refuses child processes that were forked while the file was open.
     ///
     /// # Errors
@@ -279,11 +286,16 @@ impl Shared {
     ///
     /// What the sink reports. The room is a gap then; whoever called gives it up.
     pub(super) fn place(&self, at: u64, parts: &[&[u8]]) -> Result<()> {
-        /// The length of the first record.
-        const WORD: usize = 4;
         let bytes: usize = parts.iter().map(|part| part.len()).sum();
         let room = at..at + bytes as u64;
         self.mark_left().and_then(|()| self.mark_gap(&room)).inspect_err(|_| self.leave_gap(room.clone()))?;
+        self.fill(at, parts)
+    }
+
+    /// Fills room that is a gap with records: the first word, which makes them of it, comes last.
+    pub(super) fn fill(&self, at: u64, parts: &[&[u8]]) -> Result<()> {
+        /// The length of the first record.
+        const WORD: usize = 4;
         let Some((first, rest)) = parts.split_first().filter(|(first, _)| first.len() >= WORD) else {
             return Err(self.placed(Error::mismatch("a record without a key")));
         };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::branch::{BranchKind, BranchSpec};
 use super::clustering::Every;
+use super::line::Line;
 use super::split::{Plan, Split};
 use super::tree::TreeOptions;
 use crate::codec::Compression;
@@ -37,6 +38,8 @@ pub(super) struct TreeState {
     pub(super) is_open: bool,
     /// Compressed bytes and entries of the last save.
     pub(super) saved: (u64, u64),
+    /// Clusters on their way, where many threads fill it.
+    pub(super) line: Option<Line>,
 }
 
 /// A tree that was there before.
@@ -171,6 +174,7 @@ impl TreeState {
             changed: true,
             is_open: true,
             saved: (0, 0),
+            line: None,
         })
     }
 

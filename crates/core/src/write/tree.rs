@@ -7,6 +7,7 @@ use super::branch::{BranchKind, BranchSpec, Values, most_items};
 use super::clustering::{Clustering, Every, Next, Waiting};
 use super::commit::{Cluster, Committer};
 use super::flight::Flight;
+use super::parallel::Lane;
 use super::pending::Pending;
 use super::shared::Shared;
 use super::state::TreeState;
@@ -86,6 +87,8 @@ pub struct TreeWriter {
     flight: Flight,
     /// Entries that are still to come, where branches are added to a tree.
     left: Option<u64>,
+    /// Where its clusters go, where many threads fill the tree.
+    lane: Option<Lane>,
 }
 
 /// Bytes of rows that are taken at a time.
@@ -114,9 +117,31 @@ impl TreeWriter {
     ) -> Self {
         let clustering = Clustering::new(options.auto_flush, options.cluster_bytes);
         let committer = Arc::new(Committer::new(shared, index, state, options.basket_bytes));
-        let pending = specs.iter().map(Pending::of).collect();
         let left = state.base.as_ref().filter(|base| base.baskets.is_none()).map(|base| base.entries);
-        Self { committer, specs, clustering, pending, rows: 0, taken: 0, next: Vec::new(), flight: Flight::None, left }
+        Self::with(committer, specs, clustering, left, None)
+    }
+
+    /// One of many who fill a tree.
+    pub(super) fn of_many(
+        committer: Arc<Committer>,
+        lane: Lane,
+        specs: Vec<BranchSpec>,
+        options: &TreeOptions,
+    ) -> Self {
+        let clustering = Clustering::new(options.auto_flush, options.cluster_bytes);
+        Self::with(committer, specs, clustering, None, Some(lane))
+    }
+
+    fn with(
+        committer: Arc<Committer>,
+        specs: Vec<BranchSpec>,
+        clustering: Clustering,
+        left: Option<u64>,
+        lane: Option<Lane>,
+    ) -> Self {
+        let pending = specs.iter().map(Pending::of).collect();
+        let (rows, taken, next, flight) = (0, 0, Vec::new(), Flight::None);
+        Self { committer, specs, clustering, pending, rows, taken, next, flight, left, lane }
     }
 
     /// The branches.
@@ -177,6 +202,9 @@ impl TreeWriter {
     /// Writes the clusters that are whole.
     pub(super) fn write_whole(&mut self) -> Result<()> {
         loop {
+            if let Some(lane) = &self.lane {
+                self.clustering.agree(|found| lane.cluster_rows(found));
+            }
             let mut clustering = self.clustering.clone();
             let next = clustering.next(&Rows(self));
             self.clustering = clustering;
@@ -297,14 +325,14 @@ impl TreeWriter {
     }
 
     fn depart(&mut self, cluster: Cluster) -> Result<()> {
-        self.flight = Flight::depart(&self.committer, cluster);
+        self.flight = Flight::depart(&self.committer, self.lane.as_ref(), cluster);
         if self.committer.pool().is_some() { Ok(()) } else { self.land() }
     }
 
     /// Waits for the cluster before.
     fn land(&mut self) -> Result<()> {
         self.committer.shared.check_process()?;
-        if let Some(cluster) = self.flight.land(&self.committer)? {
+        if let Some(cluster) = self.flight.land(&self.committer, self.lane.as_ref())? {
             self.next = cluster.pending;
             self.next.iter_mut().for_each(Pending::clear);
         }
@@ -320,6 +348,9 @@ impl TreeWriter {
     /// not in the tree then.
     pub fn close(mut self) -> Result<()> {
         self.flush()?;
+        if let Some(lane) = &mut self.lane {
+            return lane.end();
+        }
         let Committer { shared, tree: index, name, .. } = &*self.committer;
         let mut state = shared.open_state()?;
         let tree = &state.trees[*index];
@@ -350,6 +381,10 @@ impl TreeWriter {
         // What became of the cluster that is on its way is nobody's concern, but it has to come to rest.
         let _ = self.land();
         self.flight = Flight::None;
+        if let Some(lane) = &mut self.lane {
+            lane.forget();
+            return lane.end();
+        }
         let Committer { shared, tree: index, .. } = &*self.committer;
         let mut state = shared.open_state()?;
         let tree = &state.trees[*index];
@@ -370,16 +405,36 @@ impl Drop for TreeWriter {
             return;
         }
         let was_told = self.flight.is_back();
+        if let Some(unit) = self.lane.as_ref().and_then(Lane::unit) {
+            return self.abandon(unit, was_told);
+        }
         let written = if std::thread::panicking() { self.land() } else { self.flush() };
-        let lost = written.err().filter(|_| !was_told);
+        let mut lost = written.err().filter(|_| !was_told);
+        if let Some(lane) = &mut self.lane {
+            lost = lost.or(lane.end().err());
+            return self.committer.shared.lose(lost);
+        }
         let Committer { shared, tree: index, .. } = &*self.committer;
+        shared.lose(lost);
         if let Ok(mut state) = shared.open_state() {
-            state.lost = state.lost.take().or(lost);
             state.trees[*index].is_open = false;
             if !state.trees[*index].is_whole() {
                 state.abandon(*index);
             }
         }
+    }
+}
+
+impl TreeWriter {
+    /// A numbered unit that was not closed is not whole: nobody sees what waits of it.
+    fn abandon(&mut self, unit: u64, was_told: bool) {
+        let Some(lane) = &mut self.lane else { return };
+        lane.forget();
+        let ended = lane.end();
+        let words = format!("unit {unit} was dropped before it was closed: it is not in the tree");
+        let told = was_told || self.taken == 0 || std::thread::panicking();
+        let lost = if told { None } else { Some(Error::mismatch(words).in_object(&self.committer.name)) };
+        self.committer.shared.lose(lost.or(ended.err()));
     }
 }
 

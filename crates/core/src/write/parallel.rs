@@ -1,0 +1,460 @@
+//! One tree, filled by many threads.
+//!
+//! Each thread fills clusters of its own and compresses them. What the threads share is short: under the file's lock a cluster gets
+//! room and its place among the others, which takes the same time for any number of branches. It is addressed and written outside
+//! of the lock.
+//!
+//! Source: `ROOT::TBufferMerger`, which merges files in memory under one lock; the contexts of `RNTupleParallelWriter`.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
+
+use super::branch::BranchSpec;
+use super::commit::{Cluster, Committer, Outcome};
+use super::file::FileWriter;
+use super::line::{Line, Reservation, SealedCluster};
+use super::shared::{Shared, State};
+use super::tree::{TreeOptions, TreeWriter};
+use super::turns::{Drained, Granted, Turns};
+use crate::error::{Error, Result};
+
+/// A tree that many threads fill.
+///
+/// Each thread asks for a [`context`](Self::context) of its own. Clusters stand in the tree in the order in which they were committed;
+/// with [`numbered`](Self::numbered) contexts in the order of the numbers that their units of work were given, so that the bytes of the file
+/// do not depend on the threads.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::column::Number;
+/// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+/// # let path = std::env::temp_dir().join("sapwood-parallel.root");
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// let tree = file.parallel_tree("t", vec![BranchSpec::number("x", Number::I32)], TreeOptions::default())?;
+/// std::thread::scope(|scope| {
+///     let threads = [0, 1, 2].map(|thread: i32| {
+///         let mut context = tree.context();
+///         scope.spawn(move || {
+///             for event in 0..1000 {
+///                 context.extend(&[("x", Values::Numbers(&(1000 * thread + event).to_ne_bytes()))])?;
+///             }
+///             context.close()
+///         })
+///     });
+///     threads.into_iter().try_for_each(|thread| thread.join().expect("no thread panics"))
+/// })?;
+/// tree.close()?;
+/// file.close()?;
+/// assert_eq!(sapwood::File::open(&path)?.tree("t")?.entries, 3000);
+/// # std::fs::remove_file(path).ok();
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ParallelWriter {
+    group: Arc<Group>,
+}
+
+/// Brings numbered units of work. Made by [`ParallelWriter::numbered`].
+///
+/// # Example
+///
+/// ```
+/// use sapwood::column::Number;
+/// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+/// # let path = std::env::temp_dir().join("sapwood-numbered.root");
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// let tree = file.parallel_tree("t", vec![BranchSpec::number("x", Number::U8)], TreeOptions::default())?;
+/// let mut context = tree.numbered();
+/// for number in [1, 0] {
+///     let mut unit = context.unit(number)?;
+///     unit.extend(&[("x", Values::Numbers(&[number as u8; 10]))])?;
+///     unit.close()?;
+/// }
+/// drop(context);
+/// tree.close()?;
+/// file.close()?;
+/// let file = sapwood::File::open(&path)?;
+/// let x = sapwood::read::columns(&*file.tree("t")?, &[0], 0..20)?;
+/// # drop((x, std::fs::remove_file(path)));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct NumberedContext {
+    member: Arc<Member>,
+}
+
+/// Bytes of sealed clusters that wait for units before theirs.
+const QUEUE_BYTES: u64 = 256 << 20;
+
+/// What those share who fill a tree.
+#[derive(Debug)]
+struct Group {
+    committer: Arc<Committer>,
+    specs: Vec<BranchSpec>,
+    options: TreeOptions,
+    turns: Turns<SealedCluster>,
+    /// Writers that are open.
+    writers: AtomicUsize,
+    /// Entries of a cluster, once somebody has found out.
+    cluster_rows: OnceLock<usize>,
+}
+
+/// One who may bring numbered units.
+#[derive(Debug)]
+struct Member {
+    group: Arc<Group>,
+}
+
+/// Where the clusters of a writer go.
+#[derive(Debug)]
+pub(super) struct Lane {
+    group: Arc<Group>,
+    unit: Option<(u64, Arc<Member>)>,
+    has_ended: bool,
+}
+
+impl FileWriter {
+    /// Begins a tree that many threads fill, as [`tree`](Self::tree) does one for a single thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`tree`](Self::tree).
+    ///
+    /// # Example
+    ///
+    /// See [`ParallelWriter`].
+    pub fn parallel_tree(
+        &mut self,
+        path: &str,
+        branches: Vec<BranchSpec>,
+        options: TreeOptions,
+    ) -> Result<ParallelWriter> {
+        let index = self.begin_tree(path, &branches, &options)?;
+        let mut state = self.shared.open_state()?;
+        let tree = &mut state.trees[index];
+        tree.line = Some(Line::new(tree.branches.len()));
+        let committer = Committer::new(Arc::clone(&self.shared), index, tree, options.basket_bytes).of_many();
+        let group = Group {
+            committer: Arc::new(committer),
+            specs: branches,
+            options,
+            turns: Turns::new(QUEUE_BYTES),
+            writers: AtomicUsize::new(0),
+            cluster_rows: OnceLock::new(),
+        };
+        Ok(ParallelWriter { group: Arc::new(group) })
+    }
+}
+
+impl ParallelWriter {
+    /// A writer for one thread: its clusters are part of the tree as soon as they are committed. Rows that it holds are written when it
+    /// is closed or dropped; [`TreeWriter::discard`] gives them up.
+    pub fn context(&self) -> TreeWriter {
+        self.group.writer(None)
+    }
+
+    /// One who brings numbered units of work, which have their places in the tree in the order of their numbers, from 0 on.
+    ///
+    /// Open as many as there are threads before any of them begins: who waits for a number that no open context can bring is told so.
+    pub fn numbered(&self) -> NumberedContext {
+        self.group.turns.enter();
+        NumberedContext { member: Arc::new(Member { group: Arc::clone(&self.group) }) }
+    }
+
+    /// The branches.
+    pub fn branches(&self) -> &[BranchSpec] {
+        &self.group.specs
+    }
+
+    /// Entries that are part of the tree by now: a save shows as many.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the file is closed.
+    pub fn entries(&self) -> Result<u64> {
+        let state = self.group.shared().lock_state()?;
+        Ok(state.trees[self.group.committer.tree].entries)
+    }
+
+    /// Makes the clusters that are committed, without one before them that is not, visible to every reader; from any thread, while others
+    /// fill. Gives the entries that the tree has then.
+    ///
+    /// # Errors
+    ///
+    /// What the sink reports.
+    pub fn save(&self) -> Result<u64> {
+        self.group.again()?;
+        let mut state = self.group.shared().lock_state()?;
+        self.group.shared().save(&mut state)?;
+        Ok(state.trees[self.group.committer.tree].entries)
+    }
+
+    /// Ends the tree; it is visible to every reader once its file is saved or closed.
+    ///
+    /// # Errors
+    ///
+    /// What the sink reports, of clusters too that it did not take before. [`Mismatch`](crate::ErrorKind::Mismatch) where contexts are still open: what they
+    /// hold is lost then; and where numbered units never came: those behind them are in the tree nevertheless.
+    pub fn close(self) -> Result<()> {
+        self.group.close()
+    }
+}
+
+/// Ends the tree, as [`ParallelWriter::close`] does. An error is told when the file is closed.
+impl Drop for ParallelWriter {
+    fn drop(&mut self) {
+        let closed = self.group.close();
+        self.group.shared().lose(closed.err());
+    }
+}
+
+impl NumberedContext {
+    /// Begins a unit of work. It is whole once its writer is closed; where the writer is dropped or [discarded](TreeWriter::discard), the unit
+    /// has no entries, but for clusters that were committed before.
+    ///
+    /// # Errors
+    ///
+    /// [`Exists`](crate::ErrorKind::Exists) where the number was given before; [`Mismatch`](crate::ErrorKind::Mismatch) while the last
+    /// unit of this context is open.
+    pub fn unit(&mut self, number: u64) -> Result<TreeWriter> {
+        let group = &self.member.group;
+        let placed = |error: Error| error.in_object(&group.committer.name);
+        if Arc::strong_count(&self.member) > 1 {
+            return Err(placed(Error::mismatch("the last unit of this context is still open")));
+        }
+        group.turns.begin(number).map_err(placed)?;
+        Ok(group.writer(Some((number, Arc::clone(&self.member)))))
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.group.turns.leave();
+    }
+}
+
+impl Group {
+    fn shared(&self) -> &Arc<Shared> {
+        &self.committer.shared
+    }
+
+    fn writer(self: &Arc<Self>, unit: Option<(u64, Arc<Member>)>) -> TreeWriter {
+        self.writers.fetch_add(1, Ordering::Relaxed);
+        let lane = Lane { group: Arc::clone(self), unit, has_ended: false };
+        TreeWriter::of_many(Arc::clone(&self.committer), lane, self.specs.clone(), &self.options)
+    }
+
+    /// Room and a place for a cluster.
+    fn place(&self, cluster: &SealedCluster) -> Result<Reservation> {
+        let shared = self.shared();
+        let mut state = shared.lock_state()?;
+        self.line(&mut state)?;
+        let room = state.space.append(cluster.bytes);
+        let room = room..room + cluster.bytes;
+        // Nobody walks over room that is neither a record nor a gap.
+        if let Err(error) = shared.mark_gap(&room) {
+            shared.leave_gap(room.clone());
+            state.space.give_up(room);
+            return Err(error);
+        }
+        let directory = state.folder_seek(state.trees[self.committer.tree].folder);
+        Ok(self.line(&mut state)?.reserve(cluster, room, directory))
+    }
+
+    fn line<'s>(&self, state: &'s mut State) -> Result<&'s mut Line> {
+        let line = state.trees[self.committer.tree].line.as_mut();
+        line.ok_or_else(|| self.shared().placed(Error::mismatch("the tree is closed").in_object(&self.committer.name)))
+    }
+
+    /// Whether so much was placed since the last save that it is time for one.
+    fn is_save_due(&self, state: &mut State) -> Result<bool> {
+        let (bytes, entries) = self.line(state)?.reserved;
+        let tree = &state.trees[self.committer.tree];
+        Ok(tree.auto_save.is_due(bytes.saturating_sub(tree.saved.0), entries.saturating_sub(tree.saved.1)))
+    }
+
+    /// The same for a numbered unit, where records are written between clusters only, so that they always stand at the same place.
+    fn place_in_turn(&self, cluster: &SealedCluster) -> Result<Granted<Reservation>> {
+        let is_due = self.is_save_due(&mut *self.shared().lock_state()?)?;
+        if is_due { Ok(Granted::SaveFirst) } else { self.place(cluster).map(Granted::Place) }
+    }
+
+    /// Writes a cluster that has its place, and makes it part of the tree; then saves, where it is time to and `may_save`. What storage
+    /// does not take waits to be written [again](Self::again).
+    fn write(&self, reservation: Reservation, mut cluster: SealedCluster, may_save: bool) -> Result<()> {
+        let shared = self.shared();
+        let outcome = reservation.address(&mut cluster).and_then(|()| {
+            let records: Vec<&[u8]> = cluster.baskets.iter().map(|basket| basket.record.as_slice()).collect();
+            shared.fill(reservation.room.start, &records)
+        });
+        let written = outcome.map(|()| reservation.written(&mut cluster));
+        let mut state = shared.lock_state()?;
+        let line = self.line(&mut state)?;
+        shared.landed.notify_all();
+        match written {
+            Ok(written) => line.written(&reservation, written),
+            Err(error) => {
+                line.leave(reservation, cluster);
+                return Err(error);
+            }
+        }
+        let (rows, zip_bytes) = (line.advance(), line.zip_bytes);
+        let tree = &mut state.trees[self.committer.tree];
+        tree.changed |= !rows.is_empty();
+        tree.entries += rows.iter().sum::<u64>();
+        tree.clusters.extend(rows);
+        let (saved_bytes, saved_entries) = tree.saved;
+        let is_due = tree.auto_save.is_due(zip_bytes - saved_bytes, tree.entries - saved_entries);
+        let saved = if is_due && may_save { shared.save(&mut state) } else { Ok(()) };
+        drop(state);
+        self.committer.give_back(cluster.baskets);
+        saved
+    }
+
+    /// Writes what storage did not take before.
+    fn again(&self) -> Result<()> {
+        loop {
+            let mut state = self.shared().lock_state()?;
+            let Some((reservation, cluster)) = self.line(&mut state)?.again() else { return Ok(()) };
+            drop(state);
+            self.write(reservation, cluster, false)?;
+        }
+    }
+
+    /// Writes clusters that got their places in turn, and those that get theirs after a save.
+    fn write_all(&self, mut drained: Drained<SealedCluster, Reservation>) -> Result<()> {
+        let mut outcome = Ok(());
+        loop {
+            for (cluster, reservation) in drained.clusters {
+                outcome = outcome.and(self.write(reservation, cluster, false));
+            }
+            if !drained.save_first? {
+                return outcome;
+            }
+            outcome?;
+            self.save_in_turn()?;
+            outcome = Ok(());
+            drained = self.turns.drain(|cluster| self.place_in_turn(cluster));
+        }
+    }
+
+    /// Waits until all that has room is written, and saves. Nobody gets room meanwhile.
+    fn save_in_turn(&self) -> Result<()> {
+        self.again()?;
+        let mut state = self.landed()?;
+        if self.is_save_due(&mut state)? { self.shared().save(&mut state) } else { Ok(()) }
+    }
+
+    /// The state, once no cluster of the tree is on its way.
+    fn landed(&self) -> Result<MutexGuard<'_, State>> {
+        let shared = self.shared();
+        let mut state = shared.lock_state()?;
+        while state.trees[self.committer.tree].line.as_ref().is_some_and(Line::is_in_air) {
+            state = shared.landed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(state)
+    }
+
+    fn close(&self) -> Result<()> {
+        let shared = self.shared();
+        let index = self.committer.tree;
+        if shared.lock_state()?.trees[index].line.is_none() {
+            return Ok(());
+        }
+        let mut outcome = self.bring_rest().and(self.again());
+        let mut state = self.landed()?;
+        let tree = &mut state.trees[index];
+        let Some(line) = &mut tree.line else { return outcome };
+        let (lost, rows) = (line.give_up(), line.advance());
+        tree.entries += rows.iter().sum::<u64>();
+        tree.clusters.extend(rows);
+        tree.settle();
+        tree.line = None;
+        tree.changed = true;
+        tree.is_open = false;
+        for room in lost {
+            shared.leave_gap(room.clone());
+            state.space.give_up(room);
+        }
+        let open = self.writers.load(Ordering::Relaxed);
+        if open > 0 {
+            let words = format!("the tree was closed before {open} of its contexts: rows that they hold are lost");
+            outcome = outcome.and(Err(shared.placed(Error::mismatch(words).in_object(&self.committer.name))));
+        }
+        outcome
+    }
+
+    /// Writes the units that wait for some that never came.
+    fn bring_rest(&self) -> Result<()> {
+        let mut outcome = Ok(());
+        loop {
+            self.write_all(self.turns.drain(|cluster| self.place_in_turn(cluster)))?;
+            let Some(missing) = self.turns.pass_over() else { return outcome };
+            if !missing.is_empty() {
+                let words = format!("unit {} never came; those behind it are in the tree", missing.start);
+                outcome = outcome.and(Err(Error::mismatch(words).in_object(&self.committer.name)));
+            }
+        }
+    }
+}
+
+impl Lane {
+    /// Seals a cluster in this thread and commits it.
+    pub(super) fn commit(&self, cluster: &mut Cluster) -> Outcome {
+        let group = &*self.group;
+        // What storage did not take of others comes first, so that little waits for it.
+        if let Err(error) = group.again() {
+            return Outcome::Kept(error);
+        }
+        let sealed = match group.committer.seal_cluster(cluster) {
+            Ok(sealed) => sealed,
+            Err(error) => return Outcome::Dropped(error),
+        };
+        let Some((unit, _)) = self.unit else {
+            return match group.place(&sealed) {
+                Ok(reservation) => Outcome::Committed(group.write(reservation, sealed, true)),
+                Err(error) => Outcome::Kept(error),
+            };
+        };
+        let bytes = sealed.bytes;
+        match group.turns.submit(unit, sealed, bytes, |cluster| group.place_in_turn(cluster)) {
+            Ok(drained) => Outcome::Committed(group.write_all(drained)),
+            Err((_, error)) => Outcome::Kept(error.in_object(&group.committer.name)),
+        }
+    }
+
+    /// The unit is whole, or all of it was committed.
+    pub(super) fn end(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.has_ended, true) {
+            return Ok(());
+        }
+        let group = &*self.group;
+        group.writers.fetch_sub(1, Ordering::Relaxed);
+        let Some((unit, _)) = self.unit.take() else { return Ok(()) };
+        group.write_all(group.turns.end(unit, |cluster| group.place_in_turn(cluster)))
+    }
+
+    /// What waits of the unit is given up.
+    pub(super) fn forget(&self) {
+        if let Some((unit, _)) = &self.unit {
+            self.group.turns.forget(*unit);
+        }
+    }
+
+    /// The number of its unit.
+    pub(super) fn unit(&self) -> Option<u64> {
+        self.unit.as_ref().map(|(unit, _)| *unit)
+    }
+
+    /// Entries of a cluster, as another context found them out; or what this one found.
+    pub(super) fn cluster_rows(&self, found: Option<usize>) -> Option<usize> {
+        if self.unit.is_some() {
+            return None;
+        }
+        match found {
+            Some(rows) => Some(*self.group.cluster_rows.get_or_init(|| rows)),
+            None => self.group.cluster_rows.get().copied(),
+        }
+    }
+}

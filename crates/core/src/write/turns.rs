@@ -1,0 +1,287 @@
+//! Work in the order of numbers that it was given, whoever is done first.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Clusters of numbered units of work: those of a unit get their places when all units before it have theirs. The others wait, as far as
+/// their bytes are bounded.
+#[derive(Debug)]
+pub(super) struct Turns<C> {
+    state: Mutex<State<C>>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State<C> {
+    /// The unit whose turn it is.
+    next: u64,
+    /// Units that were begun, and are not behind us.
+    units: BTreeMap<u64, Unit<C>>,
+    /// Bytes that wait.
+    queued_bytes: u64,
+    most_bytes: u64,
+    /// Who may bring units, and who of them waits for others.
+    contexts: usize,
+    blocked: usize,
+}
+
+#[derive(Debug)]
+struct Unit<C> {
+    clusters: VecDeque<(C, u64)>,
+    has_ended: bool,
+}
+
+/// What became of the wish for a place.
+#[derive(Debug)]
+pub(super) enum Granted<R> {
+    Place(R),
+    /// Places are given again after a save.
+    SaveFirst,
+}
+
+/// Clusters that got their places, for whoever asked to write.
+#[derive(Debug)]
+pub(super) struct Drained<C, R> {
+    pub(super) clusters: Vec<(C, R)>,
+    /// Whether more wait for a save; or why the next of them got no place: it goes on waiting.
+    pub(super) save_first: Result<bool>,
+}
+
+impl<C> State<C> {
+    fn drain<R>(&mut self, mut place: impl FnMut(&C) -> Result<Granted<R>>) -> Drained<C, R> {
+        let mut clusters = Vec::new();
+        let mut save_first = Ok(false);
+        'units: while let Some(unit) = self.units.get_mut(&self.next) {
+            while let Some((cluster, bytes)) = unit.clusters.pop_front() {
+                match place(&cluster) {
+                    Ok(Granted::Place(room)) => {
+                        self.queued_bytes -= bytes;
+                        clusters.push((cluster, room));
+                        continue;
+                    }
+                    Ok(Granted::SaveFirst) => save_first = Ok(true),
+                    Err(error) => save_first = Err(error),
+                }
+                unit.clusters.push_front((cluster, bytes));
+                break 'units;
+            }
+            if !unit.has_ended {
+                break;
+            }
+            self.units.remove(&self.next);
+            self.next += 1;
+        }
+        Drained { clusters, save_first }
+    }
+}
+
+impl<C> Turns<C> {
+    /// Turns from unit 0 on, where at most so many bytes wait.
+    pub(super) fn new(most_bytes: u64) -> Self {
+        let state = State { next: 0, units: BTreeMap::new(), queued_bytes: 0, most_bytes, contexts: 0, blocked: 0 };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<C>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Somebody may bring units from now on.
+    pub(super) fn enter(&self) {
+        self.lock().contexts += 1;
+    }
+
+    /// He brings none any more.
+    pub(super) fn leave(&self) {
+        self.lock().contexts -= 1;
+        self.changed.notify_all();
+    }
+
+    /// Begins a unit.
+    ///
+    /// # Errors
+    ///
+    /// [`Exists`](ErrorKind::Exists) where it was begun before.
+    pub(super) fn begin(&self, number: u64) -> Result<()> {
+        let mut state = self.lock();
+        if number < state.next || state.units.contains_key(&number) {
+            return Err(Error::new(ErrorKind::Exists, format!("unit {number} was begun before")));
+        }
+        state.units.insert(number, Unit { clusters: VecDeque::new(), has_ended: false });
+        Ok(())
+    }
+
+    /// Adds a cluster to a unit that was begun; waits where too many bytes do, and others can bring what they wait for.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](ErrorKind::Mismatch) where nobody can: the cluster comes back.
+    pub(super) fn submit<R>(
+        &self,
+        number: u64,
+        cluster: C,
+        bytes: u64,
+        place: impl FnMut(&C) -> Result<Granted<R>>,
+    ) -> Result<Drained<C, R>, (C, Error)> {
+        let mut state = self.lock();
+        loop {
+            let fits = state.queued_bytes == 0 || state.queued_bytes + bytes <= state.most_bytes;
+            if state.next == number || fits {
+                break;
+            }
+            if state.blocked + 1 >= state.contexts {
+                let words = format!("unit {number} waits for unit {}, which no open context can bring", state.next);
+                // The others have to look again: this one may go away.
+                self.changed.notify_all();
+                return Err((cluster, Error::mismatch(words)));
+            }
+            state.blocked += 1;
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.blocked -= 1;
+        }
+        state.queued_bytes += bytes;
+        if let Some(unit) = state.units.get_mut(&number) {
+            unit.clusters.push_back((cluster, bytes));
+        }
+        Ok(self.drain_locked(state, place))
+    }
+
+    /// Ends a unit; what waits for it gets its places.
+    pub(super) fn end<R>(&self, number: u64, place: impl FnMut(&C) -> Result<Granted<R>>) -> Drained<C, R> {
+        let mut state = self.lock();
+        if let Some(unit) = state.units.get_mut(&number) {
+            unit.has_ended = true;
+        }
+        self.drain_locked(state, place)
+    }
+
+    /// Forgets what waits of a unit, which goes on empty.
+    pub(super) fn forget(&self, number: u64) {
+        let mut state = self.lock();
+        let Some(unit) = state.units.get_mut(&number) else { return };
+        let bytes: u64 = unit.clusters.drain(..).map(|(_, bytes)| bytes).sum();
+        state.queued_bytes -= bytes;
+    }
+
+    /// Gives places to what waits and may have one.
+    pub(super) fn drain<R>(&self, place: impl FnMut(&C) -> Result<Granted<R>>) -> Drained<C, R> {
+        self.drain_locked(self.lock(), place)
+    }
+
+    /// At the end, when nobody brings more: units that wait for one that never came are next. Gives the numbers that are passed over; none
+    /// where nothing waits.
+    pub(super) fn pass_over(&self) -> Option<Range<u64>> {
+        let mut state = self.lock();
+        let (&first, _) = state.units.first_key_value()?;
+        state.units.values_mut().for_each(|unit| unit.has_ended = true);
+        Some(std::mem::replace(&mut state.next, first)..first)
+    }
+
+    fn drain_locked<R>(
+        &self,
+        mut state: MutexGuard<'_, State<C>>,
+        place: impl FnMut(&C) -> Result<Granted<R>>,
+    ) -> Drained<C, R> {
+        let drained = state.drain(place);
+        drop(state);
+        self.changed.notify_all();
+        drained
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(drained: Drained<u32, u32>) -> Vec<u32> {
+        assert!(!drained.save_first.unwrap());
+        drained.clusters.into_iter().map(|(cluster, place)| cluster * 100 + place).collect()
+    }
+
+    /// Hands out places 0, 1, 2...
+    fn counter() -> impl FnMut(&u32) -> Result<Granted<u32>> {
+        let mut next = 0;
+        move |_| {
+            next += 1;
+            Ok(Granted::Place(next - 1))
+        }
+    }
+
+    #[test]
+    fn units_get_their_places_in_turn() {
+        let (turns, mut place) = (Turns::new(100), counter());
+        turns.enter();
+        for unit in 0..3 {
+            turns.begin(unit).unwrap();
+        }
+        assert_eq!(turns.begin(2).unwrap_err().kind(), ErrorKind::Exists);
+        assert!(all(turns.submit(2, 7, 10, &mut place).unwrap()).is_empty());
+        assert!(all(turns.submit(1, 5, 10, &mut place).unwrap()).is_empty());
+        assert_eq!(all(turns.submit(0, 1, 10, &mut place).unwrap()), [100]);
+        assert!(all(turns.end(1, &mut place)).is_empty());
+        assert!(all(turns.submit(2, 8, 10, &mut place).unwrap()).is_empty());
+        assert_eq!(all(turns.end(0, &mut place)), [501, 702, 803]);
+        assert_eq!(all(turns.submit(2, 9, 10, &mut place).unwrap()), [904]);
+        turns.forget(2);
+        assert!(all(turns.end(2, &mut place)).is_empty());
+        assert_eq!(turns.begin(1).unwrap_err().kind(), ErrorKind::Exists);
+    }
+
+    #[test]
+    fn who_waits_for_what_nobody_brings_is_told() {
+        let (turns, mut place) = (Turns::new(15), counter());
+        turns.enter();
+        turns.begin(3).unwrap();
+        assert!(all(turns.submit(3, 1, 10, &mut place).unwrap()).is_empty());
+        let (cluster, error) = turns.submit(3, 2, 10, &mut place).unwrap_err();
+        assert_eq!((cluster, error.kind()), (2, ErrorKind::Mismatch));
+        assert_eq!(turns.pass_over(), Some(0..3));
+        assert_eq!(all(turns.drain(&mut place)), [100]);
+        assert_eq!(turns.pass_over(), None);
+    }
+
+    #[test]
+    fn places_are_given_again_after_a_save() {
+        let turns = Turns::new(100);
+        turns.begin(0).unwrap();
+        let drained = turns.submit(0, 1, 10, |_| Ok(Granted::<u32>::SaveFirst)).unwrap();
+        assert!(drained.clusters.is_empty() && drained.save_first.unwrap());
+        let drained = turns.submit(0, 2, 10, |_| Err::<Granted<u32>, _>(Error::mismatch("full"))).unwrap();
+        assert!(drained.clusters.is_empty() && drained.save_first.is_err());
+        assert_eq!(all(turns.drain(counter())), [100, 201]);
+    }
+
+    #[test]
+    fn those_who_wait_go_on_when_it_is_their_turn() {
+        for most_bytes in [1, 25, 1000] {
+            let turns = Turns::new(most_bytes);
+            let (placed, next) = (Mutex::new(Vec::new()), Mutex::new(0..50_u64));
+            for _ in 0..4 {
+                turns.enter();
+            }
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        let place = |cluster: &u64| {
+                            placed.lock().unwrap().push(*cluster);
+                            Ok(Granted::Place(()))
+                        };
+                        loop {
+                            let Some(unit) = next.lock().unwrap().next() else { break };
+                            turns.begin(unit).unwrap();
+                            for part in 0..3 {
+                                turns.submit(unit, 3 * unit + part, 10, place).unwrap();
+                            }
+                            turns.end(unit, place);
+                        }
+                        turns.leave();
+                    });
+                }
+            });
+            assert_eq!(*placed.lock().unwrap(), (0..150).collect::<Vec<_>>());
+        }
+    }
+}

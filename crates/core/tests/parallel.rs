@@ -1,0 +1,407 @@
+//! One tree filled by many threads: what the order, the saves and storage that fails make of it. What real ROOT makes of such files is
+//! tested in `tests/`.
+
+use std::io::IoSlice;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
+
+use sapwood::column::Number;
+use sapwood::entry::EntryWriter;
+use sapwood::inspect::verify::{Severity, verify_file};
+use sapwood::io::{MemorySink, MemoryStore, Sink};
+use sapwood::write::{
+    BranchSpec, Every, FileWriter, ParallelWriter, TreeOptions, TreeWriter, Values, WriteOptions, recover,
+};
+use sapwood::{Entry, Error, ErrorKind, File, OpenOptions, Result, Session, read};
+
+fn options() -> WriteOptions {
+    WriteOptions { session: Session::with_threads(2), reproducible: true, ..WriteOptions::default() }
+}
+
+fn every(entries: u64) -> TreeOptions {
+    TreeOptions { auto_flush: Every::Entries(entries), basket_bytes: 100, ..TreeOptions::default() }
+}
+
+fn specs() -> Vec<BranchSpec> {
+    vec![BranchSpec::number("x", Number::I64), BranchSpec::counter("n"), BranchSpec::jagged("v", Number::U8, "n")]
+}
+
+/// Rows `x`, each with `x % 5` items.
+fn fill(tree: &mut TreeWriter, rows: std::ops::Range<i64>) -> Result<()> {
+    let x: Vec<u8> = rows.clone().flat_map(i64::to_ne_bytes).collect();
+    let ends = rows.clone().scan(0, |end, x| {
+        *end += x % 5;
+        Some(*end)
+    });
+    let v: Vec<u8> = rows.flat_map(|x| (0..x % 5).map(move |k| (x + k) as u8)).collect();
+    tree.extend(&[("x", Values::Numbers(&x)), ("v", Values::Lists(&ends.collect::<Vec<_>>(), &v))])
+}
+
+fn open(bytes: impl Into<bytes::Bytes>) -> File {
+    let store = Arc::new(MemoryStore::new("parallel.root", bytes));
+    File::from_store(store, OpenOptions::default()).expect("a file")
+}
+
+/// The values of `x`; each has its own items.
+fn values(file: &File, path: &str) -> Vec<i64> {
+    let tree = file.tree(path).expect("a tree");
+    let ids = ["x", "v"].map(|name| tree.branch(name).expect("a branch").id);
+    let columns = read::columns(&tree, &ids, 0..tree.entries).expect("whole rows");
+    let x: Vec<i64> = columns[0].numbers().expect("numbers");
+    let (items, offsets): (Vec<u8>, _) = (columns[1].numbers().expect("numbers"), columns[1].offsets());
+    for (x, ends) in x.iter().zip(offsets.windows(2)) {
+        assert_eq!(items[ends[0] as usize..ends[1] as usize], (0..x % 5).map(|k| (x + k) as u8).collect::<Vec<_>>());
+    }
+    x
+}
+
+fn is_whole(file: &File) {
+    let report = verify_file(file);
+    assert!(report.findings.is_empty(), "{:?}", report.findings);
+}
+
+#[test]
+fn what_many_threads_fill_is_all_there() {
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "parallel.root", options()).expect("a file");
+    let one = file.parallel_tree("folder/one", specs(), every(100)).expect("a tree");
+    let wish = TreeOptions { auto_save: Every::Entries(300), ..every(7) };
+    let two = file.parallel_tree("two", specs(), wish).expect("a tree");
+    thread::scope(|scope| {
+        for index in 0..8 {
+            let (mut one, mut two) = (one.context(), two.context());
+            scope.spawn(move || {
+                for step in 0..10 {
+                    let start = 1000 * index + 100 * step;
+                    fill(&mut one, start..start + 99 + step % 2).expect("rows");
+                    fill(&mut two, start..start + 3).expect("rows");
+                }
+                one.close().expect("rows");
+                // The other is dropped, with rows that wait.
+            });
+        }
+        assert!(one.save().expect("a save") <= 8_000);
+    });
+    assert_eq!(one.entries().expect("a tree"), 7960);
+    one.close().expect("a tree");
+    two.close().expect("a tree");
+    file.close().expect("a file");
+    let file = open(sink.to_bytes());
+    is_whole(&file);
+    let (mut one, mut two) = (values(&file, "folder/one"), values(&file, "two"));
+    for cluster in file.tree("folder/one").expect("a tree").clusters() {
+        let rows = &one[cluster.start as usize..cluster.end as usize];
+        assert!(rows.windows(2).all(|pair| pair[0] < pair[1]), "rows of a cluster are of one thread");
+    }
+    one.sort_unstable();
+    two.sort_unstable();
+    let rows = |each: fn(i64) -> i64| -> Vec<i64> {
+        (0..8).flat_map(|t| (0..10).flat_map(move |s| (0..each(s)).map(move |x| 1000 * t + 100 * s + x))).collect()
+    };
+    assert_eq!(one, rows(|step| 99 + step % 2));
+    assert_eq!(two, rows(|_| 3));
+    let tree = file.tree("two").expect("a tree");
+    let whole = tree.clusters().iter().filter(|cluster| cluster.end - cluster.start == 7).count();
+    assert_eq!(whole, 8 * 4, "thirty rows of each thread are four clusters and a rest");
+}
+
+/// A file whose units come from so many threads.
+fn numbered(threads: i64, units: u64) -> bytes::Bytes {
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "parallel.root", options()).expect("a file");
+    let wish = TreeOptions { auto_save: Every::Entries(300), ..every(20) };
+    let tree = file.parallel_tree("t", specs(), wish).expect("a tree");
+    let next = AtomicU64::new(0);
+    let contexts: Vec<_> = (0..threads).map(|_| tree.numbered()).collect();
+    thread::scope(|scope| {
+        for mut context in contexts {
+            let next = &next;
+            scope.spawn(move || {
+                loop {
+                    // Two at a time, the second first.
+                    let first = next.fetch_add(2, Ordering::Relaxed);
+                    for number in [first + 1, first].into_iter().filter(|&number| number < units) {
+                        let mut unit = context.unit(number).expect("a unit");
+                        let start = 100 * number as i64;
+                        for part in [0..30, 30..30 + number as i64 % 50] {
+                            fill(&mut unit, start + part.start..start + part.end).expect("rows");
+                        }
+                        unit.close().expect("rows");
+                    }
+                    if first >= units {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    tree.close().expect("a tree");
+    file.close().expect("a file");
+    sink.to_bytes()
+}
+
+#[test]
+fn numbered_units_give_the_same_bytes_whatever_the_threads() {
+    let one = numbered(1, 60);
+    let file = open(one.clone());
+    is_whole(&file);
+    let wanted: Vec<i64> = (0..60).flat_map(|unit| (0..30 + unit % 50).map(move |x| 100 * unit + x)).collect();
+    assert_eq!(values(&file, "t"), wanted);
+    for threads in [2, 3, 8] {
+        assert!(numbered(threads, 60) == one, "{threads} threads");
+    }
+}
+
+/// Memory that holds back what is written to the end of the file, or refuses it.
+#[derive(Default)]
+struct Gate {
+    memory: MemorySink,
+    holds: AtomicBool,
+    held: Option<(Barrier, Barrier)>,
+    /// So many writes more get through; then none, for as long as it stands there.
+    left: Mutex<Option<usize>>,
+}
+
+impl Sink for Gate {
+    fn write_at(&self, offset: u64, parts: &[IoSlice<'_>]) -> Result<()> {
+        if let Some(left) = &mut *self.left.lock().expect("a lock") {
+            if *left == 0 {
+                return Err(Error::new(ErrorKind::Io, "the disk is full"));
+            }
+            *left -= 1;
+        }
+        let bytes: usize = parts.iter().map(|part| part.len()).sum();
+        if let Some((come, go)) = &self.held
+            && bytes > 4
+            && self.holds.swap(false, Ordering::Relaxed)
+        {
+            come.wait();
+            go.wait();
+        }
+        self.memory.write_at(offset, parts)
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn gated(gate: &Arc<Gate>, tree: TreeOptions) -> (FileWriter, ParallelWriter) {
+    let mut file = FileWriter::to_sink(Arc::clone(gate), "parallel.root", options()).expect("a file");
+    let tree = file.parallel_tree("t", specs(), tree).expect("a tree");
+    (file, tree)
+}
+
+#[test]
+fn a_save_shows_what_has_nothing_unwritten_before_it() {
+    let gate = Arc::new(Gate { held: Some((Barrier::new(2), Barrier::new(2))), ..Gate::default() });
+    let (file, tree) = gated(&gate, every(10));
+    let (come, go) = gate.held.as_ref().expect("a gate");
+    let mut first = tree.context();
+    fill(&mut first, 0..10).expect("rows");
+    gate.holds.store(true, Ordering::Relaxed);
+    thread::scope(|scope| {
+        scope.spawn(|| fill(&mut first, 10..20).expect("rows"));
+        come.wait();
+        // Its room is taken, its bytes are not there.
+        let mut second = tree.context();
+        fill(&mut second, 20..30).expect("rows");
+        assert_eq!(tree.entries().expect("a tree"), 10);
+        assert_eq!(tree.save().expect("a save"), 10);
+        let file = open(gate.memory.to_bytes());
+        let findings = verify_file(&file).findings;
+        assert!(findings.iter().all(|finding| finding.severity == Severity::Note), "{findings:?}");
+        assert_eq!(values(&file, "t"), (0..10).collect::<Vec<_>>());
+        second.close().expect("rows");
+        go.wait();
+    });
+    first.close().expect("rows");
+    assert_eq!(tree.save().expect("a save"), 30);
+    assert_eq!(values(&open(gate.memory.to_bytes()), "t"), (0..30).collect::<Vec<_>>());
+    tree.close().expect("a tree");
+    file.close().expect("a file");
+    is_whole(&open(gate.memory.to_bytes()));
+}
+
+#[test]
+fn what_storage_does_not_take_is_tried_again_and_stands_where_it_should() {
+    // Marks, bodies and first words of clusters fail in turn.
+    for writes in 0..9 {
+        let gate = Arc::new(Gate::default());
+        let (file, tree) = gated(&gate, every(10));
+        let mut contexts = [tree.context(), tree.context(), tree.context()];
+        *gate.left.lock().expect("a lock") = Some(writes);
+        let mut told = 0;
+        for (index, context) in contexts.iter_mut().enumerate() {
+            let start = 10 * index as i64;
+            told += usize::from(fill(context, start..start + 10).is_err());
+        }
+        assert!(told > 0, "{writes} writes");
+        assert!(tree.save().is_err());
+        *gate.left.lock().expect("a lock") = None;
+        contexts.into_iter().for_each(|context| context.close().expect("rows"));
+        tree.close().expect("a tree");
+        file.close().expect("a file");
+        let file = open(gate.memory.to_bytes());
+        is_whole(&file);
+        let mut all = values(&file, "t");
+        all.sort_unstable();
+        assert_eq!(all, (0..30).collect::<Vec<_>>(), "{writes} writes");
+    }
+}
+
+#[test]
+fn numbered_units_that_storage_does_not_take_keep_their_places() {
+    for writes in 0..7 {
+        let gate = Arc::new(Gate::default());
+        let (file, tree) = gated(&gate, every(10));
+        let (mut first, mut second) = (tree.numbered(), tree.numbered());
+        let mut one = second.unit(1).expect("a unit");
+        fill(&mut one, 10..20).expect("it waits");
+        let mut zero = first.unit(0).expect("a unit");
+        *gate.left.lock().expect("a lock") = Some(writes);
+        let told = [fill(&mut zero, 0..10).is_err(), zero.close().is_err(), tree.save().is_err()];
+        assert!(told.contains(&true), "{writes} writes");
+        *gate.left.lock().expect("a lock") = None;
+        one.close().expect("rows");
+        drop((first, second));
+        tree.close().expect("a tree");
+        file.close().expect("a file");
+        let file = open(gate.memory.to_bytes());
+        is_whole(&file);
+        assert_eq!(values(&file, "t"), (0..20).collect::<Vec<_>>(), "{writes} writes");
+    }
+}
+
+#[test]
+fn nothing_of_who_gave_up_is_there() {
+    let gate = Arc::new(Gate::default());
+    let (file, tree) = gated(&gate, every(10));
+    let (mut first, mut second) = (tree.numbered(), tree.numbered());
+    let two = first.unit(2).expect("a unit");
+    assert_eq!(first.unit(3).unwrap_err().kind(), ErrorKind::Mismatch, "unit 2 is open");
+    drop(two);
+    let mut one = second.unit(1).expect("a unit");
+    fill(&mut one, 10..25).expect("rows");
+    assert_eq!(first.unit(1).unwrap_err().kind(), ErrorKind::Exists);
+    let mut zero = first.unit(0).expect("a unit");
+    fill(&mut zero, 0..5).expect("rows");
+    zero.discard().expect("nothing to write");
+    one.close().expect("rows");
+    let mut three = second.unit(3).expect("a unit");
+    fill(&mut three, 30..35).expect("rows");
+    drop(three); // not closed
+    let mut five = second.unit(5).expect("a unit");
+    fill(&mut five, 50..60).expect("rows");
+    five.close().expect("rows");
+    drop((first, second));
+    let error = tree.close().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Mismatch);
+    assert!(error.to_string().contains("unit 4 never came"), "{error}");
+    let error = file.close().unwrap_err();
+    assert!(error.to_string().contains("unit 3 was dropped"), "{error}");
+    let file = open(gate.memory.to_bytes());
+    is_whole(&file);
+    assert_eq!(values(&file, "t"), (10..25).chain(50..60).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_thread_that_panics_leaves_whole_clusters_only() {
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "parallel.root", options()).expect("a file");
+    let tree = file.parallel_tree("t", specs(), every(10)).expect("a tree");
+    let mut context = tree.context();
+    let died = thread::spawn(move || {
+        fill(&mut context, 0..15).expect("rows");
+        panic!("on purpose");
+    });
+    died.join().unwrap_err();
+    tree.close().expect("a tree");
+    file.close().expect("a file");
+    assert_eq!(values(&open(sink.to_bytes()), "t"), (0..10).collect::<Vec<_>>());
+}
+
+#[test]
+fn contexts_end_before_their_tree() {
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "parallel.root", options()).expect("a file");
+    let tree = file.parallel_tree("t", specs(), every(10)).expect("a tree");
+    let mut context = tree.context();
+    fill(&mut context, 0..15).expect("rows");
+    let error = tree.close().unwrap_err();
+    assert!(error.to_string().contains("before 1 of its contexts"), "{error}");
+    assert_eq!(fill(&mut context, 15..30).unwrap_err().kind(), ErrorKind::Mismatch);
+    drop(context);
+    drop(file);
+    let file = open(sink.to_bytes());
+    is_whole(&file);
+    assert_eq!(values(&file, "t"), (0..10).collect::<Vec<_>>());
+}
+
+#[derive(Entry, Default)]
+struct Hit {
+    channel: u32,
+    charges: Vec<f32>,
+}
+
+#[test]
+fn objects_are_filled_row_by_row() {
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "parallel.root", options()).expect("a file");
+    let spec = BranchSpec::object("hit", <Hit as sapwood::entry::EntryClass>::class(), 99);
+    let tree = file.parallel_tree("hits", vec![spec], every(50)).expect("a tree");
+    let filled = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for thread in 0..3 {
+            let mut hits = EntryWriter::<Hit>::new(tree.context()).expect("the right type");
+            let filled = &filled;
+            scope.spawn(move || {
+                for index in 0..220 {
+                    let channel = 1000 * thread + index;
+                    hits.fill(&Hit { channel, charges: vec![0.5; channel as usize % 4] }).expect("an entry");
+                    filled.fetch_add(1, Ordering::Relaxed);
+                }
+                hits.close().expect("entries");
+            });
+        }
+    });
+    tree.close().expect("a tree");
+    file.close().expect("a file");
+    let file = open(sink.to_bytes());
+    is_whole(&file);
+    let tree = file.tree("hits").expect("a tree");
+    let hits: Vec<Hit> = tree.read_entries("hit", 0..tree.entries).expect("entries");
+    assert_eq!(hits.len(), filled.into_inner());
+    assert!(hits.iter().all(|hit| hit.charges.len() == hit.channel as usize % 4));
+    let mut channels: Vec<u32> = hits.iter().map(|hit| hit.channel).collect();
+    channels.sort_unstable();
+    assert_eq!(
+        channels,
+        (0..3).flat_map(|thread| (0..220).map(move |index| 1000 * thread + index)).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn recovery_brings_back_what_was_committed() {
+    let path = std::env::temp_dir().join(format!("sapwood-parallel-{}.root", std::process::id()));
+    let mut file = FileWriter::recreate(&path, options()).expect("a file");
+    let tree = file.parallel_tree("t", specs(), every(10)).expect("a tree");
+    let mut contexts = [tree.context(), tree.context()];
+    for step in 0..4 {
+        fill(&mut contexts[step as usize % 2], 10 * step..10 * step + 10).expect("rows");
+        if step == 1 {
+            tree.save().expect("a save");
+        }
+    }
+    let copy = path.with_extension("copy.root");
+    std::fs::copy(&path, &copy).expect("a copy");
+    contexts.into_iter().for_each(|context| context.discard().expect("nothing waits"));
+    drop((tree, file));
+    let found = recover(&copy, false, options()).expect("a file");
+    assert_eq!(found.trees.iter().map(|tree| tree.2).collect::<Vec<_>>(), [40], "{found:?}");
+    assert_eq!(values(&File::open(&copy).expect("a file"), "t"), (0..40).collect::<Vec<_>>());
+    for path in [path, copy] {
+        std::fs::remove_file(path).ok();
+    }
+}
