@@ -13,6 +13,7 @@ from sapwood.inspection import doctor, verify
 from sapwood.iteration import Report
 from sapwood.many import concatenate, iterate
 from sapwood.model import Model
+from sapwood.parallel_tree import ParallelTree
 from sapwood.project import makeproject
 from sapwood.recovery import Recovered, recover
 from sapwood.rewriting import rewrite
@@ -28,6 +29,7 @@ __all__ = [
     "Key",
     "KeyInFileError",
     "Model",
+    "ParallelTree",
     "Recovered",
     "Report",
     "SapwoodError",

@@ -16,7 +16,9 @@ from sapwood.conversion import as_object
 from sapwood.errors import near, not_found
 from sapwood.file import checked
 from sapwood.file import open as _open
+from sapwood.filling import Schema
 from sapwood.listing import Listing
+from sapwood.parallel_tree import ParallelTree
 from sapwood.sizes import as_bytes
 from sapwood.writable_tree import WritableTree
 
@@ -128,7 +130,7 @@ class WritableFile(Listing):
         self._place = None if self._target is not None else os.fspath(path)
         checked(threads=threads)
         self._core = _core.FileWriter.open(mode, self._place, setting, threads, reproducible, sync)
-        self._trees: list[WritableTree] = []
+        self._trees: list[WritableTree | ParallelTree] = []
         self._generation = session.generation()
         self._closed = False
         _unclosed.add(self)
@@ -189,11 +191,34 @@ class WritableFile(Listing):
         >>> sapwood.open(memory)["events/hits.adc"].array().tolist()
         [[], [1], [2, 2]]
         """
+        options = (compression, auto_flush, auto_save, cluster_bytes, basket_bytes, split_level, member_wise)
+        core, schema = self._begin("new", name, branch_types, title, counter_name, field_name, *options)
+        tree = WritableTree(core, schema, name)
+        self._trees.append(tree)
+        return tree
+
+    def _begin(
+        self,
+        how: str,
+        name: str,
+        branch_types: Mapping[str, Any],
+        title: str = "",
+        counter_name: filling.CounterName = filling.counter_name,
+        field_name: filling.FieldName = filling.field_name,
+        compression: Any = "file",
+        auto_flush: int | str = -30_000_000,
+        auto_save: int | str = -300_000_000,
+        cluster_bytes: int | str | None = None,
+        basket_bytes: int | str | None = None,
+        split_level: int = 99,
+        member_wise: bool = True,
+    ) -> tuple[Any, Schema]:
+        """The engine's tree, and what its branches hold."""
         filling.check_text(name, "the name of a tree")
         schema = filling.schema(branch_types, counter_name, field_name, split_level)
         setting, own = of_branches(compression, "file", schema)
         core = self._core.tree(
-            "new",
+            how,
             name,
             [spec.for_engine(own.get(spec.name)) for spec in schema.specs],
             title,
@@ -203,7 +228,29 @@ class WritableFile(Listing):
             *_sizes(cluster_bytes, basket_bytes),
             member_wise=member_wise,
         )
-        tree = WritableTree(core, schema, name)
+        return core, schema
+
+    def parallel_tree(
+        self, name: str, branch_types: Mapping[str, Any], title: str = "", **options: Any
+    ) -> ParallelTree:
+        """Begins a tree that many threads fill, each with a :meth:`~ParallelTree.context` of its own, which compresses and writes its own
+        clusters. The arguments are those of :meth:`mktree`; a cluster is kept in memory for each thread.
+
+        >>> import io, sapwood
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> def work(start):
+        ...     with tree.context() as context:
+        ...         context.extend({"x": range(start, start + 100)})
+        >>> memory = io.BytesIO()
+        >>> with sapwood.recreate(memory) as file:
+        ...     tree = file.parallel_tree("tree", {"x": "i4"})
+        ...     with ThreadPoolExecutor(4) as pool:
+        ...         _ = list(pool.map(work, range(0, 1000, 100)))
+        >>> sorted(sapwood.open(memory)["tree/x"].array().tolist()) == list(range(1000))
+        True
+        """
+        core, schema = self._begin("parallel", name, branch_types, title, **options)
+        tree = ParallelTree(core, schema, name)
         self._trees.append(tree)
         return tree
 
@@ -377,7 +424,7 @@ class WritableFile(Listing):
     def save(self) -> None:
         """Makes all rows and objects that were written visible to every reader. Where a tree cannot be written, the others and all
         objects are."""
-        failures = self._failures(WritableTree.flush)
+        failures = self._failures(lambda tree: tree.flush())
         self._core.save()
         if failures:
             raise failures[0]
@@ -388,7 +435,7 @@ class WritableFile(Listing):
             return
         self._closed = True
         _unclosed.discard(self)
-        failures = self._failures(WritableTree.close)
+        failures = self._failures(lambda tree: tree.close())
         self._core.close()
         if self._target is not None:
             self._target.write(self._core.content())
@@ -397,7 +444,7 @@ class WritableFile(Listing):
         if failures:
             raise failures[0]
 
-    def _failures(self, action: Callable[[WritableTree], None]) -> list[Exception]:
+    def _failures(self, action: Callable[[WritableTree | ParallelTree], None]) -> list[Exception]:
         """What goes wrong when something is done to all trees."""
         failures: list[Exception] = []
         for tree in self._trees:

@@ -13,6 +13,7 @@ mod key;
 mod model;
 mod network;
 mod object;
+mod parallel;
 mod reader;
 mod sessions;
 mod steps;
@@ -41,6 +42,8 @@ mod _core {
     use super::model::Columns;
     #[pymodule_export]
     use super::object::{Object, Struct};
+    #[pymodule_export]
+    use super::parallel::{NumberedContext, ParallelWriter};
     #[pymodule_export]
     use super::reader::Reader;
     #[pymodule_export]

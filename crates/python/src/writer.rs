@@ -22,6 +22,7 @@ use crate::draft::Draft;
 use crate::errors::raise;
 use crate::key::Key;
 use crate::model::{self, Model, Objects};
+use crate::parallel::ParallelWriter;
 use crate::sessions;
 
 /// A file that is being written.
@@ -112,11 +113,11 @@ type Spec = (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Vec<u32>, Optio
 /// Name, where the lists of each level end, memory of the values; or objects.
 type Given = (PyBackedStr, Vec<PyBuffer<i64>>, PyBuffer<u8>, Option<Objects>);
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn closed() -> PyErr {
+pub(crate) fn closed() -> PyErr {
     raise(Error::new(ErrorKind::Mismatch, "it is closed"))
 }
 
@@ -186,9 +187,9 @@ impl FileWriter {
     /// Begins a tree (`new`), adds branches to one (`branches`), or opens one to add entries (`entries`).
     #[pyo3(signature = (how, path, branches, title, compression = None, auto_flush = None, auto_save = None, cluster_bytes = None, basket_bytes = None, member_wise = true))]
     #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
-    fn tree(
+    fn tree<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         how: &str,
         path: &str,
         branches: Vec<Spec>,
@@ -199,7 +200,7 @@ impl FileWriter {
         cluster_bytes: Option<usize>,
         basket_bytes: Option<usize>,
         member_wise: bool,
-    ) -> PyResult<TreeWriter> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let branches = branches.iter().map(spec).collect::<Result<Vec<_>, _>>().map_err(raise)?;
         let usual = TreeOptions::default();
         let options = TreeOptions {
@@ -212,13 +213,16 @@ impl FileWriter {
             member_wise,
             begins_saved: how != "whole",
         };
+        if how == "parallel" {
+            let tree = self.with(py, |writer| writer.parallel_tree(path, branches, options))?;
+            return Ok(Bound::new(py, ParallelWriter::from(tree))?.into_any());
+        }
         let tree = self.with(py, |writer| match how {
             "entries" => writer.append(path, options),
             "branches" => writer.add_branches(path, branches, options),
             _ => writer.tree(path, branches, options),
         })?;
-        let filling = Filling { writer: tree, room: Vec::new() };
-        Ok(TreeWriter { filling: Mutex::new(Some(filling)), taken: AtomicU64::new(0) })
+        Ok(Bound::new(py, TreeWriter::from(tree))?.into_any())
     }
 
     /// All keys with their paths: those of the last save, and what was written or deleted since.
@@ -251,6 +255,13 @@ impl FileWriter {
     /// The bytes of a file in memory.
     fn content<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         self.memory.as_ref().map(|sink| PyBytes::new(py, &sink.to_bytes()))
+    }
+}
+
+impl From<sapwood::write::TreeWriter> for TreeWriter {
+    fn from(writer: sapwood::write::TreeWriter) -> Self {
+        let filling = Filling { writer, room: Vec::new() };
+        Self { filling: Mutex::new(Some(filling)), taken: AtomicU64::new(0) }
     }
 }
 

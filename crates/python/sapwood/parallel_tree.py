@@ -1,0 +1,149 @@
+"""Trees that many threads fill."""
+
+from __future__ import annotations
+
+import threading
+
+from sapwood import _core
+from sapwood.filling import Schema
+from sapwood.writable_tree import WritableTree
+
+
+class Context(WritableTree):
+    """What one thread fills a tree through: as :class:`WritableTree`, but leaving its ``with`` block by an error gives up the rows
+    that wait."""
+
+    def discard(self) -> None:
+        """Gives up the rows that wait, and ends. What was committed stays; a numbered unit has no other entries."""
+        self.closed = True
+        self._rows.clear()
+        self._core.discard()
+
+    def __enter__(self) -> Context:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            self.close()
+        else:
+            self.discard()
+
+
+class NumberedContext:
+    """Brings numbered units of work, one after another. Leaving its ``with`` block ends it."""
+
+    def __init__(self, core: _core.NumberedContext, tree: ParallelTree) -> None:
+        self._core = core
+        self._tree = tree
+
+    def unit(self, number: int) -> Context:
+        """Begins the unit of a number: it is whole once it is closed.
+
+        Raises :class:`sapwood.errors.ExistsError` where the number was given before, :class:`sapwood.errors.MismatchError` while the
+        last unit of this context is open.
+        """
+        return self._tree._begun(self._core.unit(number))
+
+    def close(self) -> None:
+        """Brings no more units."""
+        self._core.close()
+
+    def __enter__(self) -> NumberedContext:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class ParallelTree:
+    """A tree that many threads fill."""
+
+    def __init__(self, core: _core.ParallelWriter, schema: Schema, name: str) -> None:
+        self._core = core
+        self._schema = schema
+        self.name = name
+        """Its name in the file."""
+        self._contexts: set[Context] = set()
+        self._lock = threading.Lock()
+        self.closed = False
+        """Whether it takes no more rows."""
+
+    @property
+    def branches(self) -> list[str]:
+        """Names of the branches, those that count lists included."""
+        return [spec.name for spec in self._schema.specs]
+
+    @property
+    def num_entries(self) -> int:
+        """Entries of the clusters that are committed: a save shows as many."""
+        return self._core.entries()
+
+    def context(self) -> Context:
+        """What one thread fills the tree through. Its clusters follow those that others committed before.
+
+        Rows wait in it until their cluster is whole: close it, or leave its ``with`` block. One that is left open is closed with the tree.
+        """
+        return self._begun(self._core.context())
+
+    def numbered(self) -> NumberedContext:
+        """Brings units of work that stand in the tree in the order of their numbers, from 0 on, whoever is done first: the file does not depend
+        on the threads (with ``reproducible`` not in a byte).
+
+        Make one for each thread before any begins: who waits for a number that nobody can bring any more gets an error.
+
+        >>> import io, sapwood
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> memory = io.BytesIO()
+        >>> with sapwood.recreate(memory) as file:
+        ...     tree = file.parallel_tree("tree", {"x": "i4"})
+        ...     workers = [tree.numbered() for _ in range(2)]
+        ...     def work(worker, numbers):
+        ...         with worker:
+        ...             for number in numbers:
+        ...                 with worker.unit(number) as unit:
+        ...                     unit.extend({"x": [10 * number, 10 * number + 1]})
+        ...     with ThreadPoolExecutor(2) as pool:
+        ...         _ = list(pool.map(work, workers, [[1, 2], [0, 3]]))
+        >>> sapwood.open(memory)["tree/x"].array().tolist()
+        [0, 1, 10, 11, 20, 21, 30, 31]
+        """
+        return NumberedContext(self._core.numbered(), self)
+
+    def _begun(self, core: _core.TreeWriter) -> Context:
+        context = Context(core, self._schema, self.name)
+        with self._lock:
+            # Those that are closed need no one to close them.
+            self._contexts = {known for known in self._contexts if not known.closed} | {context}
+        return context
+
+    def save(self) -> int:
+        """Makes what is committed visible to every reader, from any thread; gives the entries that the tree has then."""
+        return self._core.save()
+
+    def flush(self) -> None:
+        """The same as :meth:`save`: rows that wait are their contexts' own."""
+        if not self.closed:
+            self.save()
+
+    def close(self) -> None:
+        """Ends the tree, and contexts that are still open."""
+        if self.closed:
+            return
+        self.closed = True
+        failures: list[Exception] = []
+        for context in self._contexts:
+            try:
+                if not context.closed:
+                    context.close()
+            except Exception as error:
+                failures.append(error)
+        self._contexts.clear()
+        self._core.close()
+        if failures:
+            raise failures[0]
+
+    def __enter__(self) -> ParallelTree:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,74 @@
+//! Trees that many threads fill.
+
+use std::sync::Mutex;
+
+use pyo3::prelude::*;
+
+use crate::errors::raise;
+use crate::writer::{TreeWriter, closed, locked};
+
+/// A tree that many threads fill.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct ParallelWriter(Mutex<Option<sapwood::write::ParallelWriter>>);
+
+/// Brings numbered units of work.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct NumberedContext(Mutex<Option<sapwood::write::NumberedContext>>);
+
+impl From<sapwood::write::ParallelWriter> for ParallelWriter {
+    fn from(writer: sapwood::write::ParallelWriter) -> Self {
+        Self(Mutex::new(Some(writer)))
+    }
+}
+
+impl ParallelWriter {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&sapwood::write::ParallelWriter) -> T + Send,
+    ) -> PyResult<T> {
+        py.detach(|| locked(&self.0).as_ref().map(work)).ok_or_else(closed)
+    }
+}
+
+#[pymethods]
+impl ParallelWriter {
+    /// A writer for one thread.
+    fn context(&self, py: Python<'_>) -> PyResult<TreeWriter> {
+        self.with(py, |writer| writer.context().into())
+    }
+
+    /// One who brings numbered units of work.
+    fn numbered(&self, py: Python<'_>) -> PyResult<NumberedContext> {
+        self.with(py, |writer| NumberedContext(Mutex::new(Some(writer.numbered()))))
+    }
+
+    /// Entries that are part of the tree by now.
+    fn entries(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |writer| writer.entries())?.map_err(raise)
+    }
+
+    /// Makes what is committed visible to every reader; gives the entries of the tree.
+    fn save(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |writer| writer.save())?.map_err(raise)
+    }
+
+    /// Ends the tree.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| locked(&self.0).take().map_or(Ok(()), sapwood::write::ParallelWriter::close)).map_err(raise)
+    }
+}
+
+#[pymethods]
+impl NumberedContext {
+    /// Begins a unit of work.
+    fn unit(&self, py: Python<'_>, number: u64) -> PyResult<TreeWriter> {
+        let unit = py.detach(|| locked(&self.0).as_mut().map(|context| context.unit(number)));
+        unit.ok_or_else(closed)?.map(Into::into).map_err(raise)
+    }
+
+    /// Brings no more.
+    fn close(&self) {
+        locked(&self.0).take();
+    }
+}

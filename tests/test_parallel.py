@@ -1,0 +1,324 @@
+"""Trees that many threads fill: what they hold, in which order, read by real ROOT and by us, also after the writer was killed.
+
+``SAPWOOD_PARALLEL_KILLS`` says how many times; ``make torture`` kills two hundred.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import os
+import random
+import shutil
+import signal
+import struct
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rootrun import root
+
+sapwood = pytest.importorskip("sapwood")
+ak = pytest.importorskip("awkward")
+
+KILLS = int(os.environ.get("SAPWOOD_PARALLEL_KILLS", "6"))
+ROWS = 500
+
+
+@dataclasses.dataclass
+class Hit:
+    x: float
+    adc: np.int32
+
+
+@dataclasses.dataclass
+class Event:
+    number: int
+    name: str
+    hits: list[Hit]
+
+
+TYPES = {"number": "i8", "noise": "f4", "hits": "var * float32", "name": "string", "vector": "vector<double>"}
+
+
+def plain(start: int, rows: int = ROWS) -> dict[str, Any]:
+    number = np.arange(start, start + rows)
+    counts = number % 4
+    return {
+        "number": number,
+        "noise": np.random.default_rng(start).random(rows, dtype="f4"),
+        "hits": ak.unflatten(np.repeat(number, counts).astype("f4"), counts),
+        "name": [f"e{i}" for i in number],
+        "vector": ak.unflatten(np.repeat(number, counts) / 2, counts),
+    }
+
+
+def objects(start: int, rows: int = ROWS) -> dict[str, Any]:
+    number = np.arange(start, start + rows)
+    hits = ak.unflatten(ak.zip({"x": np.repeat(number, number % 3) / 2, "adc": np.repeat(number, number % 3)}), number % 3)
+    return {"event": ak.zip({"number": number, "name": [f"e{i}" for i in number], "hits": hits}, depth_limit=1)}
+
+
+def fill(path: Any, threads: int, steps: int, **options: Any) -> None:
+    """Two trees of one file, filled by all threads at once."""
+    with sapwood.recreate(path) as file:
+        one = file.parallel_tree("folder/plain", TYPES, auto_flush=700, auto_save=3000, **options)
+        two = file.parallel_tree("objects", {"event": Event}, auto_flush=300)
+        file["note"] = "beside them"
+
+        def work(thread: int) -> None:
+            with one.context() as plain_context, two.context() as object_context:
+                for step in range(steps):
+                    start = (thread * steps + step) * ROWS
+                    plain_context.extend(plain(start))
+                    object_context.extend(objects(start))
+                    if step == steps // 2:
+                        one.save()
+
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, range(threads)))
+
+
+CHECK = """
+ROOT.gInterpreter.Declare(r'''
+#include <set>
+struct Hit { double x; int adc; };
+struct Event { Long64_t number; std::string name; std::vector<Hit> hits; };
+long check(const char *path) {
+    TFile file(path);
+    auto tree = file.Get<TTree>("folder/plain");
+    Long64_t number; char name[40]; int n; float hits[10]; std::vector<double> *vector = nullptr;
+    tree->SetBranchAddress("number", &number);
+    tree->SetBranchAddress("name", name);
+    tree->SetBranchAddress("nhits", &n);
+    tree->SetBranchAddress("hits", hits);
+    tree->SetBranchAddress("vector", &vector);
+    std::set<Long64_t> seen;
+    for (Long64_t entry = 0; entry < tree->GetEntries(); entry++) {
+        if (tree->GetEntry(entry) <= 0) return -1;
+        if (!seen.insert(number).second) return -2;
+        if (TString(name) != TString::Format("e%lld", number)) return -3;
+        if (n != number % 4 || vector->size() != size_t(n)) return -4;
+        for (int k = 0; k < n; k++)
+            if (hits[k] != float(number) || vector->at(k) != number / 2.) return -5;
+    }
+    if (seen.size() && *seen.rbegin() + 1 != Long64_t(seen.size())) return -6;
+    auto clusters = tree->GetClusterIterator(0);
+    for (Long64_t at = clusters(); at < tree->GetEntries(); at = clusters())
+        if (clusters.GetNextEntry() - at > 700) return -7;
+    return seen.size();
+}
+''')
+answer([ROOT.check(path) for path in sys.argv[1:]])
+"""
+
+READ_OBJECTS = """
+ROOT.gInterpreter.Declare(r'''
+struct Hit { double x; int adc; };
+struct Event { Long64_t number; std::string name; std::vector<Hit> hits; };
+''')
+file = ROOT.TFile(sys.argv[1])
+tree = file.Get("objects")
+rows = tree.Draw("number:Sum$(hits.adc):Length$(hits.adc)", "", "goff")
+found = sorted((int(tree.GetV1()[i]), int(tree.GetV2()[i]), int(tree.GetV3()[i])) for i in range(rows))
+assert found == [(number, number * (number % 3), number % 3) for number in range(rows)], found[:10]
+answer(rows)
+"""
+
+
+@pytest.mark.parametrize("compression", ["zstd:5", "none"])
+def test_real_root_reads_what_many_threads_wrote(tmp_path: Path, compression: str) -> None:
+    path = tmp_path / "parallel.root"
+    fill(path, 4, 6, compression=None if compression == "none" else compression)
+    rows = 4 * 6 * ROWS
+    assert sapwood.verify(path) == []
+    assert root(CHECK, path) == [rows]
+    assert root(READ_OBJECTS, path) == rows
+    with sapwood.open(path) as file:
+        assert str(file["note"]) == "beside them"
+        arrays = file["folder/plain"].arrays()
+        order = np.argsort(arrays["number"])
+        wanted = [plain(step * ROWS) for step in range(4 * 6)]
+        for name in TYPES:
+            whole = ak.concatenate([ak.Array(part[name]) for part in wanted])
+            assert ak.to_list(arrays[name][order]) == ak.to_list(whole), name
+        events = file["objects"].arrays()
+        order = np.argsort(ak.flatten(events["number"], axis=None))
+        whole = ak.concatenate([objects(step * ROWS)["event"].hits.adc for step in range(4 * 6)])
+        assert ak.to_list(events["hits.adc"][order]) == ak.to_list(whole)
+
+
+def numbered(threads: int, **options: Any) -> bytes:
+    """Forty units, from so many threads."""
+    memory = io.BytesIO()
+    chance = random.Random(threads)
+    with sapwood.recreate(memory, reproducible=True) as file:
+        tree = file.parallel_tree("tree", TYPES, auto_flush=700, **options)
+        workers = [tree.numbered() for _ in range(threads)]
+        numbers = iter(range(40))
+        lock = threading.Lock()
+
+        def work(worker: Any) -> None:
+            with worker:
+                while True:
+                    with lock:
+                        number = next(numbers, None)
+                    if number is None:
+                        return
+                    with worker.unit(number) as unit:
+                        time.sleep(chance.random() * 0.003)
+                        for start in range(0, 1000, 250):
+                            unit.extend(plain(1000 * number + start, 250))
+
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, workers))
+    return memory.getvalue()
+
+
+@pytest.mark.parametrize("options", [{}, {"auto_save": 5000, "basket_bytes": 4000}])
+def test_numbered_units_stand_in_order_and_give_the_same_bytes(tmp_path: Path, options: dict[str, Any]) -> None:
+    one = numbered(1, **options)
+    for threads in (2, 4):
+        assert numbered(threads, **options) == one
+    path = tmp_path / "numbered.root"
+    path.write_bytes(one)
+    assert sapwood.open(path)["tree/number"].array(library="np").tolist() == list(range(40_000))
+    lines = """
+tree = ROOT.TFile(sys.argv[1]).Get("tree")
+columns = ROOT.RDataFrame("tree", sys.argv[1]).AsNumpy(["number"])
+answer([int(x) for x in columns["number"]])
+"""
+    assert root(lines, path) == list(range(40_000))
+
+
+def test_who_fails_leaves_whole_clusters_and_no_rows_that_wait() -> None:
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        tree = file.parallel_tree("tree", {"x": "i4"}, auto_flush=10)
+        with pytest.raises(ZeroDivisionError), tree.context() as context:
+            context.extend({"x": range(15)})
+            1 / 0
+        left_open = tree.context()
+        left_open.fill(x=20)
+        assert tree.num_entries == 10 and tree.save() == 10
+        workers = [tree.numbered(), tree.numbered()]
+        with pytest.raises(ZeroDivisionError), workers[0].unit(0) as unit:
+            unit.extend({"x": range(5)})
+            1 / 0
+        with workers[1].unit(1) as unit:
+            unit.extend({"x": [30]})
+            with pytest.raises(sapwood.errors.MismatchError, match="still open"):
+                workers[1].unit(2)
+        with pytest.raises(sapwood.errors.ExistsError):
+            workers[0].unit(1)
+    assert sapwood.open(memory)["tree/x"].array().tolist() == [*range(10), 30, 20]
+
+
+def test_who_waits_for_what_nobody_brings_is_told() -> None:
+    memory = io.BytesIO()
+    file = sapwood.recreate(memory, compression=None)
+    tree = file.parallel_tree("tree", {"x": "f8"}, auto_flush="10 MB")
+    worker = tree.numbered()
+    unit = worker.unit(7)
+    many = np.arange(5_000_000.0)
+    with pytest.raises(sapwood.errors.MismatchError, match="waits for unit 0, which no open context can bring"):
+        for _ in range(10):
+            unit.extend({"x": many})
+    unit.discard()
+    worker.close()
+    with tree.numbered() as other, other.unit(0) as first:
+        first.extend({"x": [1.0]})
+    with pytest.raises(sapwood.errors.MismatchError, match="unit 1 never came"):
+        file.close()
+    assert sapwood.open(memory)["tree/x"].array().tolist() == [1.0]
+
+
+def write(path: Path, tell: int) -> None:
+    """Fills from three threads until it is killed; says what is saved and what is committed as soon as it is."""
+    opened = sapwood.recreate(path)
+    tree = opened.parallel_tree("folder/plain", TYPES, auto_flush=700, auto_save=10_000)
+    saved = tree.save()
+    lock = threading.Lock()
+    steps = iter(range(400))
+
+    def work() -> None:
+        nonlocal saved
+        context = tree.context()
+        while True:
+            with lock:
+                step = next(steps, None)
+            if step is None:
+                time.sleep(60)
+            context.extend(plain(step * 700, 700))
+            with lock:
+                if step % 20 == 19:
+                    saved = tree.save()
+                os.write(tell, struct.pack("qq", saved, tree.num_entries))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def rows_of(path: Path) -> int:
+    """Rows of a file whose writer was killed; each is itself, and none is there twice."""
+    with sapwood.open(path) as file:
+        arrays = file["folder/plain"].arrays()
+    number = np.asarray(arrays["number"])
+    assert len(np.unique(number)) == len(number)
+    assert ak.to_list(arrays["name"]) == [f"e{i}" for i in number]
+    assert ak.to_list(arrays["hits"]) == ak.to_list(ak.unflatten(np.repeat(number, number % 4).astype("f4"), number % 4))
+    return len(number)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_what_killed_threads_committed_comes_back(tmp_path: Path) -> None:
+    chance = random.Random(11)
+    longer, recovered = 0, []
+    for turn in range(KILLS):
+        path = tmp_path / f"{turn}.root"
+        hear, tell = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                write(path, tell)
+            finally:
+                os._exit(3)
+        os.close(tell)
+        heard, wanted = b"", chance.choice([5, 15, 22, 50, 73, 90])
+        while len(heard) < 16 * wanted and (more := os.read(hear, 16)):
+            heard += more
+        time.sleep(chance.random() * 0.02)
+        os.kill(child, signal.SIGKILL)
+        assert os.waitpid(child, 0)[1] == signal.SIGKILL, "the writer ended before it was killed"
+        while more := os.read(hear, 4096):
+            heard += more
+        os.close(hear)
+        saved, committed = struct.unpack("qq", heard[len(heard) // 16 * 16 - 16 : len(heard) // 16 * 16])
+        before = rows_of(path)
+        assert before >= saved, f"{before} rows, and {saved} were saved"
+        copy = path.with_suffix(".recovered.root")
+        shutil.copy(path, copy)
+        sapwood.recover(copy)
+        now = rows_of(copy)
+        assert now >= max(before, committed), f"{now} rows, and {committed} were committed"
+        longer += now > before
+        assert sapwood.verify(copy) == []
+        recovered.append(copy)
+    assert longer > KILLS // 4, "hardly anything was committed and not saved: the test would not see it lost"
+    lines = """
+found = []
+for path in sys.argv[1:]:
+    file = ROOT.TFile(path)
+    tree = file.Get("folder/plain")
+    found.append(sum(tree.GetEntry(i) > 0 for i in range(tree.GetEntries())))
+answer(found)
+"""
+    assert root(lines, *recovered[:50]) == [rows_of(path) for path in recovered[:50]]
