@@ -249,7 +249,7 @@ impl Committer {
         tree.changed = tree.is_whole();
         let (saved_bytes, saved_entries) = tree.saved;
         let is_due = tree.auto_save.is_due(tree.zip_bytes() - saved_bytes, tree.entries - saved_entries);
-        Ok(if is_due { self.shared.save(&mut state) } else { Ok(()) })
+        Ok(if is_due { self.shared.save(&mut self.shared.at_rest(state, true)) } else { Ok(()) })
     }
 
     /// Gives up what stands on storage of a cluster.

@@ -65,7 +65,6 @@ pub(super) struct Written {
     rows: u64,
     baskets: Vec<WrittenBasket>,
     most: Vec<u64>,
-    bytes: u64,
 }
 
 #[derive(Debug)]
@@ -84,14 +83,10 @@ pub(super) struct Line {
     slots: VecDeque<Slot>,
     /// Number of the first slot.
     first: u64,
-    /// Those whose bytes are being written.
-    in_air: usize,
     /// Of the last cluster.
     numbers: Arc<Numbers>,
     /// Clusters that are part of the tree, and not yet of its branches.
     ready: Vec<Written>,
-    /// Bytes of the clusters that are part of the tree.
-    pub(super) zip_bytes: u64,
     /// Bytes and entries of all that have room.
     pub(super) reserved: (u64, u64),
 }
@@ -178,7 +173,7 @@ impl Reservation {
             written
         });
         let baskets = baskets.collect();
-        Written { rows: cluster.rows, baskets, most: std::mem::take(&mut cluster.most), bytes: cluster.bytes }
+        Written { rows: cluster.rows, baskets, most: std::mem::take(&mut cluster.most) }
     }
 }
 
@@ -188,10 +183,8 @@ impl Line {
         Self {
             slots: VecDeque::new(),
             first: 0,
-            in_air: 0,
             numbers: Arc::new(Numbers::start(branches)),
             ready: Vec::new(),
-            zip_bytes: 0,
             reserved: (0, 0),
         }
     }
@@ -200,16 +193,10 @@ impl Line {
     pub(super) fn reserve(&mut self, cluster: &SealedCluster, room: Range<u64>, directory: u64) -> Reservation {
         self.numbers = Arc::new(Numbers::behind(Arc::clone(&self.numbers), Arc::clone(&cluster.of)));
         self.slots.push_back(Slot::Reserved);
-        self.in_air += 1;
         self.reserved.0 += cluster.bytes;
         self.reserved.1 += cluster.rows;
         let slot = self.first + self.slots.len() as u64 - 1;
         Reservation { slot, room, directory, numbers: Arc::clone(&self.numbers) }
-    }
-
-    /// Whether bytes of any cluster are being written.
-    pub(super) fn is_in_air(&self) -> bool {
-        self.in_air > 0
     }
 
     /// A cluster stands where it should.
@@ -225,7 +212,6 @@ impl Line {
     fn land(&mut self, slot: u64, outcome: Slot) {
         if let Some(slot) = slot.checked_sub(self.first).and_then(|index| self.slots.get_mut(index as usize)) {
             *slot = outcome;
-            self.in_air -= 1;
         }
     }
 
@@ -233,7 +219,6 @@ impl Line {
     pub(super) fn again(&mut self) -> Option<(Reservation, SealedCluster)> {
         let slot = self.slots.iter_mut().find(|slot| matches!(slot, Slot::Left(_)))?;
         let Slot::Left(left) = std::mem::replace(slot, Slot::Reserved) else { return None };
-        self.in_air += 1;
         Some(*left)
     }
 
@@ -255,7 +240,6 @@ impl Line {
         while matches!(self.slots.front(), Some(Slot::Written(_) | Slot::Void)) {
             self.first += 1;
             if let Some(Slot::Written(written)) = self.slots.pop_front() {
-                self.zip_bytes += written.bytes;
                 rows.push(written.rows);
                 self.ready.push(written);
             }

@@ -7,7 +7,7 @@
 //! Source: `ROOT::TBufferMerger`, which merges files in memory under one lock; the contexts of `RNTupleParallelWriter`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use super::branch::BranchSpec;
 use super::commit::{Cluster, Committer, Outcome};
@@ -185,7 +185,7 @@ impl ParallelWriter {
     /// What the sink reports.
     pub fn save(&self) -> Result<u64> {
         self.group.again()?;
-        let mut state = self.group.shared().lock_state()?;
+        let mut state = self.group.shared().open_state()?;
         self.group.shared().save(&mut state)?;
         Ok(state.trees[self.group.committer.tree].entries)
     }
@@ -249,6 +249,9 @@ impl Group {
     fn place(&self, cluster: &SealedCluster) -> Result<Reservation> {
         let shared = self.shared();
         let mut state = shared.lock_state()?;
+        while state.holds > 0 {
+            state = shared.landed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
         self.line(&mut state)?;
         let room = state.space.append(cluster.bytes);
         let room = room..room + cluster.bytes;
@@ -259,7 +262,9 @@ impl Group {
             return Err(error);
         }
         let directory = state.folder_seek(state.trees[self.committer.tree].folder);
-        Ok(self.line(&mut state)?.reserve(cluster, room, directory))
+        let reservation = self.line(&mut state)?.reserve(cluster, room, directory);
+        state.writing += 1;
+        Ok(reservation)
     }
 
     fn line<'s>(&self, state: &'s mut State) -> Result<&'s mut Line> {
@@ -290,8 +295,9 @@ impl Group {
         });
         let written = outcome.map(|()| reservation.written(&mut cluster));
         let mut state = shared.lock_state()?;
-        let line = self.line(&mut state)?;
+        state.writing -= 1;
         shared.landed.notify_all();
+        let line = self.line(&mut state)?;
         match written {
             Ok(written) => line.written(&reservation, written),
             Err(error) => {
@@ -299,17 +305,15 @@ impl Group {
                 return Err(error);
             }
         }
-        let (rows, zip_bytes) = (line.advance(), line.zip_bytes);
+        let rows = line.advance();
         let tree = &mut state.trees[self.committer.tree];
         tree.changed |= !rows.is_empty();
         tree.entries += rows.iter().sum::<u64>();
         tree.clusters.extend(rows);
-        let (saved_bytes, saved_entries) = tree.saved;
-        let is_due = tree.auto_save.is_due(zip_bytes - saved_bytes, tree.entries - saved_entries);
-        let saved = if is_due && may_save { shared.save(&mut state) } else { Ok(()) };
+        let is_due = may_save && self.is_save_due(&mut state)?;
         drop(state);
         self.committer.give_back(cluster.baskets);
-        saved
+        if is_due { self.save_if_due() } else { Ok(()) }
     }
 
     /// Writes what storage did not take before.
@@ -317,6 +321,7 @@ impl Group {
         loop {
             let mut state = self.shared().lock_state()?;
             let Some((reservation, cluster)) = self.line(&mut state)?.again() else { return Ok(()) };
+            state.writing += 1;
             drop(state);
             self.write(reservation, cluster, false)?;
         }
@@ -339,21 +344,16 @@ impl Group {
         }
     }
 
-    /// Waits until all that has room is written, and saves. Nobody gets room meanwhile.
+    /// Waits until all that has room is written, and saves.
     fn save_in_turn(&self) -> Result<()> {
         self.again()?;
-        let mut state = self.landed()?;
-        if self.is_save_due(&mut state)? { self.shared().save(&mut state) } else { Ok(()) }
+        self.save_if_due()
     }
 
-    /// The state, once no cluster of the tree is on its way.
-    fn landed(&self) -> Result<MutexGuard<'_, State>> {
-        let shared = self.shared();
-        let mut state = shared.lock_state()?;
-        while state.trees[self.committer.tree].line.as_ref().is_some_and(Line::is_in_air) {
-            state = shared.landed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        Ok(state)
+    /// Saves, unless somebody else has done so.
+    fn save_if_due(&self) -> Result<()> {
+        let mut state = self.shared().open_state()?;
+        if self.is_save_due(&mut state)? { self.shared().save(&mut state) } else { Ok(()) }
     }
 
     fn close(&self) -> Result<()> {
@@ -363,7 +363,7 @@ impl Group {
             return Ok(());
         }
         let mut outcome = self.bring_rest().and(self.again());
-        let mut state = self.landed()?;
+        let mut state = shared.open_state()?;
         let tree = &mut state.trees[index];
         let Some(line) = &mut tree.line else { return outcome };
         let (lost, rows) = (line.give_up(), line.advance());

@@ -50,6 +50,10 @@ pub(super) struct State {
     pub(super) trees: Vec<TreeState>,
     /// Whether a cluster is on its way.
     pub(super) in_air: bool,
+    /// Clusters of trees that many threads fill, which have room and are not written yet.
+    pub(super) writing: usize,
+    /// Who waits for them; nobody gets room meanwhile.
+    pub(super) holds: usize,
     /// What became of clusters that nobody waited for.
     pub(super) lost: Option<Error>,
     pub(super) closed: bool,
@@ -77,6 +81,8 @@ impl State {
             infos_changed: false,
             trees: Vec::new(),
             in_air: false,
+            writing: 0,
+            holds: 0,
             lost: None,
             closed: false,
         }
@@ -188,8 +194,15 @@ impl Shared {
     /// The state, for as long as the file is open, once no cluster is on its way. None sets off while it is held.
     pub(super) fn open_state(&self) -> Result<MutexGuard<'_, State>> {
         self.check_process()?;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        while state.in_air {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.unless_closed(self.at_rest(state, false))
+    }
+
+    /// The state, once all that has room is written: a save covers no room that is still to be filled, so that recovery need not look
+    /// before the end that the header knows. `in_flight` where the caller is the cluster that is on its way.
+    pub(super) fn at_rest<'s>(&'s self, mut state: MutexGuard<'s, State>, in_flight: bool) -> MutexGuard<'s, State> {
+        state.holds += 1;
+        while state.writing > 0 || state.in_air && !in_flight {
             state = if rayon::current_thread_index().is_some() {
                 // A thread of the pool may be the one that the cluster waits for.
                 drop(state);
@@ -199,7 +212,9 @@ impl Shared {
                 self.landed.wait(state).unwrap_or_else(PoisonError::into_inner)
             };
         }
-        self.unless_closed(state)
+        state.holds -= 1;
+        self.landed.notify_all();
+        state
     }
 
     /// The same for a cluster that is on its way.
