@@ -408,3 +408,45 @@ fn recovery_brings_back_what_was_committed() {
         std::fs::remove_file(path).ok();
     }
 }
+
+/// A finished file of these rows, in clusters of ten, and baskets that do not end together.
+fn part(rows: std::ops::Range<i64>) -> File {
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "part.root", options()).expect("a file");
+    let wish = TreeOptions { basket_bytes: 30, ..every(10) };
+    let mut tree = file.tree("part", specs(), wish).expect("a tree");
+    fill(&mut tree, rows).expect("rows");
+    tree.close().expect("a tree");
+    file.close().expect("a file");
+    open(sink.to_bytes())
+}
+
+#[test]
+fn finished_trees_are_taken_as_they_are() {
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "parallel.root", options()).expect("a file");
+    let tree = file.parallel_tree("t", specs(), every(10)).expect("a tree");
+    let (mut first, mut second) = (tree.numbered(), tree.numbered());
+    assert_eq!(second.adopt(1, &part(100..135).tree("part").expect("a tree")).expect("rows"), 35);
+    let mut unit = first.unit(0).expect("a unit");
+    fill(&mut unit, 0..10).expect("rows");
+    unit.close().expect("rows");
+    assert_eq!(first.adopt(2, &part(0..0).tree("part").expect("a tree")).expect("no rows"), 0);
+    // Another tree is refused whole, and its unit has no entries.
+    let other = Arc::new(MemorySink::default());
+    let mut another = FileWriter::to_sink(Arc::clone(&other), "other.root", options()).expect("a file");
+    let other_specs =
+        vec![BranchSpec::number("x", Number::F64), BranchSpec::counter("n"), BranchSpec::jagged("v", Number::U8, "n")];
+    another.tree("part", other_specs, every(10)).expect("a tree").close().expect("a tree");
+    another.close().expect("a file");
+    let error = first.adopt(3, &open(other.to_bytes()).tree("part").expect("a tree")).unwrap_err();
+    assert!(error.kind() == ErrorKind::Mismatch && error.to_string().contains("object x"), "{error}");
+    drop((first, second));
+    assert_eq!(tree.adopt(&part(200..221).tree("part").expect("a tree")).expect("rows"), 21);
+    tree.close().expect("a tree");
+    file.close().expect("a file");
+    let file = open(sink.to_bytes());
+    is_whole(&file);
+    assert_eq!(values(&file, "t"), (0..10).chain(100..135).chain(200..221).collect::<Vec<_>>());
+    assert_eq!(file.tree("t").expect("a tree").clusters().len(), 1 + 4 + 3);
+}

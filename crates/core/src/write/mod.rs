@@ -3,6 +3,7 @@
 //! All writing ends in four steps: *seal*, *reserve* space, *write* where it was reserved, *publish*.
 //! A save writes what refers to it: records of trees, lists of keys, and the header last.
 
+mod adopt;
 mod amend;
 mod append;
 mod branch;
@@ -39,6 +40,7 @@ mod split;
 mod state;
 mod stray;
 mod strip;
+mod sync;
 mod tree;
 mod turns;
 mod update;

@@ -9,6 +9,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
 
+use super::adopt::Finished;
 use super::branch::BranchSpec;
 use super::commit::{Cluster, Committer, Outcome};
 use super::file::FileWriter;
@@ -17,6 +18,7 @@ use super::shared::{Shared, State};
 use super::tree::{TreeOptions, TreeWriter};
 use super::turns::{Drained, Granted, Turns};
 use crate::error::{Error, Result};
+use crate::tree::Tree;
 
 /// A tree that many threads fill.
 ///
@@ -52,7 +54,7 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Debug)]
 pub struct ParallelWriter {
-    group: Arc<Group>,
+    pub(super) group: Arc<Group>,
 }
 
 /// Brings numbered units of work. Made by [`ParallelWriter::numbered`].
@@ -89,7 +91,7 @@ const QUEUE_BYTES: u64 = 256 << 20;
 
 /// What those share who fill a tree.
 #[derive(Debug)]
-struct Group {
+pub(super) struct Group {
     committer: Arc<Committer>,
     specs: Vec<BranchSpec>,
     options: TreeOptions,
@@ -151,7 +153,8 @@ impl ParallelWriter {
     /// A writer for one thread: its clusters are part of the tree as soon as they are committed. Rows that it holds are written when it
     /// is closed or dropped; [`TreeWriter::discard`] gives them up.
     pub fn context(&self) -> TreeWriter {
-        self.group.writer(None)
+        let Group { committer, specs, options, .. } = &*self.group;
+        TreeWriter::of_many(Arc::clone(committer), Lane::new(&self.group, None), specs.clone(), options)
     }
 
     /// One who brings numbered units of work, which have their places in the tree in the order of their numbers, from 0 on.
@@ -218,13 +221,23 @@ impl NumberedContext {
     /// [`Exists`](crate::ErrorKind::Exists) where the number was given before; [`Mismatch`](crate::ErrorKind::Mismatch) while the last
     /// unit of this context is open.
     pub fn unit(&mut self, number: u64) -> Result<TreeWriter> {
+        let lane = self.begin(number)?;
+        let Group { committer, specs, options, .. } = self.group();
+        Ok(TreeWriter::of_many(Arc::clone(committer), lane, specs.clone(), options))
+    }
+
+    pub(super) fn group(&self) -> &Group {
+        &self.member.group
+    }
+
+    pub(super) fn begin(&self, number: u64) -> Result<Lane> {
         let group = &self.member.group;
         let placed = |error: Error| error.in_object(&group.committer.name);
         if Arc::strong_count(&self.member) > 1 {
             return Err(placed(Error::mismatch("the last unit of this context is still open")));
         }
         group.turns.begin(number).map_err(placed)?;
-        Ok(group.writer(Some((number, Arc::clone(&self.member)))))
+        Ok(Lane::new(group, Some((number, Arc::clone(&self.member)))))
     }
 }
 
@@ -239,10 +252,37 @@ impl Group {
         &self.committer.shared
     }
 
-    fn writer(self: &Arc<Self>, unit: Option<(u64, Arc<Member>)>) -> TreeWriter {
-        self.writers.fetch_add(1, Ordering::Relaxed);
-        let lane = Lane { group: Arc::clone(self), unit, has_ended: false };
-        TreeWriter::of_many(Arc::clone(&self.committer), lane, self.specs.clone(), &self.options)
+    /// Commits all clusters of a finished tree.
+    pub(super) fn adopt(&self, tree: &Tree, unit: Option<u64>) -> Result<u64> {
+        let shared = self.shared();
+        let mut finished = {
+            let mut state = shared.open_state()?;
+            let process_ids = shared.process_ids(&mut state, tree.file())?;
+            Finished::new(tree, &state.trees[self.committer.tree], process_ids)?
+        };
+        while let Some(cluster) = finished.next()? {
+            self.again()?;
+            match self.commit(unit, cluster) {
+                Outcome::Committed(written) => written?,
+                Outcome::Kept(error) | Outcome::Dropped(error) => return Err(error),
+            }
+        }
+        Ok(tree.entries)
+    }
+
+    /// Gives a sealed cluster its place, and writes it.
+    fn commit(&self, unit: Option<u64>, sealed: SealedCluster) -> Outcome {
+        let Some(unit) = unit else {
+            return match self.place(&sealed) {
+                Ok(reservation) => Outcome::Committed(self.write(reservation, sealed, true)),
+                Err(error) => Outcome::Kept(error),
+            };
+        };
+        let bytes = sealed.bytes;
+        match self.turns.submit(unit, sealed, bytes, |cluster| self.place_in_turn(cluster)) {
+            Ok(drained) => Outcome::Committed(self.write_all(drained)),
+            Err((_, error)) => Outcome::Kept(error.in_object(&self.committer.name)),
+        }
     }
 
     /// Room and a place for a cluster.
@@ -400,6 +440,19 @@ impl Group {
 }
 
 impl Lane {
+    fn new(group: &Arc<Group>, unit: Option<(u64, Arc<Member>)>) -> Self {
+        group.writers.fetch_add(1, Ordering::Relaxed);
+        Self { group: Arc::clone(group), unit, has_ended: false }
+    }
+
+    /// Ends the unit, without what waits of it where that failed.
+    pub(super) fn give_back(mut self, failed: bool) -> Result<()> {
+        if failed {
+            self.forget();
+        }
+        self.end()
+    }
+
     /// Seals a cluster in this thread and commits it.
     pub(super) fn commit(&self, cluster: &mut Cluster) -> Outcome {
         let group = &*self.group;
@@ -411,17 +464,7 @@ impl Lane {
             Ok(sealed) => sealed,
             Err(error) => return Outcome::Dropped(error),
         };
-        let Some((unit, _)) = self.unit else {
-            return match group.place(&sealed) {
-                Ok(reservation) => Outcome::Committed(group.write(reservation, sealed, true)),
-                Err(error) => Outcome::Kept(error),
-            };
-        };
-        let bytes = sealed.bytes;
-        match group.turns.submit(unit, sealed, bytes, |cluster| group.place_in_turn(cluster)) {
-            Ok(drained) => Outcome::Committed(group.write_all(drained)),
-            Err((_, error)) => Outcome::Kept(error.in_object(&group.committer.name)),
-        }
+        group.commit(self.unit(), sealed)
     }
 
     /// The unit is whole, or all of it was committed.

@@ -4,13 +4,14 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io::IoSlice;
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use super::file::WriteOptions;
 use super::folder::Folder;
 use super::seal::SealedBasket;
 use super::space::Space;
 use super::state::{PlacedBasket, TreeState};
+use super::sync::{Condvar, Mutex, MutexGuard};
 use crate::codec::{self, Compression, Scratch};
 use crate::container::{BIG_FILE, Directory, Header, Key, datime};
 use crate::error::{Error, ErrorKind, Result};
@@ -162,7 +163,7 @@ impl Shared {
         before: Option<File>,
         state: State,
     ) -> Self {
-        let (state, landed, unmarked) = (Mutex::new(state), Condvar::new(), Mutex::default());
+        let (state, landed, unmarked) = (Mutex::new(state), Condvar::new(), Mutex::new(Vec::new()));
         Self { sink, options, compression, name, before, state, landed, unmarked, process: std::process::id() }
     }
 

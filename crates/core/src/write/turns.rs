@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
+use super::sync::{Condvar, Mutex, MutexGuard};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Clusters of numbered units of work: those of a unit get their places when all units before it have theirs. The others wait, as far as
