@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator
+from typing import Any
 
 from sapwood import _core
+from sapwood.file import open_file
 from sapwood.filling import Schema
+from sapwood.tree import Tree
 from sapwood.writable_tree import WritableTree
+
+
+@contextlib.contextmanager
+def _finished(source: Any, name: str) -> Iterator[Tree]:
+    with open_file(source) as file:
+        tree = file[name]
+        if not isinstance(tree, Tree):
+            raise TypeError(f"{name!r} is no tree")
+        yield tree
 
 
 class Context(WritableTree):
@@ -43,6 +57,11 @@ class NumberedContext:
         last unit of this context is open.
         """
         return self._tree._begun(self._core.unit(number))
+
+    def adopt(self, number: int, source: Any, name: str | None = None) -> int:
+        """Takes all entries of a finished tree as the unit of a number, as :meth:`ParallelTree.adopt` does."""
+        with _finished(source, name or self._tree.name) as tree:
+            return self._core.adopt(number, tree._core)
 
     def close(self) -> None:
         """Brings no more units."""
@@ -115,6 +134,33 @@ class ParallelTree:
             # Those that are closed need no one to close them.
             self._contexts = {known for known in self._contexts if not known.closed} | {context}
         return context
+
+    def adopt(self, source: Any, name: str | None = None) -> int:
+        """Takes all entries of a finished tree that has the same branches: its clusters join this tree as they are, without being
+        inflated. Gives their number.
+
+        ``source`` is what :func:`sapwood.open` takes: the content of a file that another process made, or a path; ``name`` is that of the tree
+        in it, where it has another one. Several threads may do so at once, while others fill.
+
+        >>> import io, sapwood
+        >>> def work(start):  # in another process
+        ...     part = io.BytesIO()
+        ...     with sapwood.recreate(part) as file:
+        ...         file.mktree("tree", {"x": "i4"}).extend({"x": [start, start + 1]})
+        ...     return part.getvalue()
+        >>> memory = io.BytesIO()
+        >>> with sapwood.recreate(memory) as file:
+        ...     tree = file.parallel_tree("tree", {"x": "i4"})
+        ...     tree.adopt(work(0)), tree.adopt(work(2))
+        (2, 2)
+        >>> sapwood.open(memory)["tree/x"].array().tolist()
+        [0, 1, 2, 3]
+
+        Raises :class:`sapwood.errors.MismatchError` naming a branch that is not the same in both trees,
+        :class:`sapwood.errors.UnsupportedError` for baskets without a record of their own, as real ROOT leaves the last ones.
+        """
+        with _finished(source, name or self.name) as tree:
+            return self._core.adopt(tree._core)
 
     def save(self) -> int:
         """Makes what is committed visible to every reader, from any thread; gives the entries that the tree has then."""

@@ -1,10 +1,11 @@
 //! Trees that many threads fill.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
 
 use crate::errors::raise;
+use crate::tree::Tree;
 use crate::writer::{TreeWriter, closed, locked};
 
 /// A tree that many threads fill.
@@ -53,6 +54,12 @@ impl ParallelWriter {
         self.with(py, |writer| writer.save())?.map_err(raise)
     }
 
+    /// Takes all entries of a finished tree as they are; gives their number.
+    fn adopt(&self, py: Python<'_>, tree: &Tree) -> PyResult<u64> {
+        let tree = Arc::clone(&tree.0);
+        self.with(py, |writer| writer.adopt(&tree))?.map_err(raise)
+    }
+
     /// Ends the tree.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| locked(&self.0).take().map_or(Ok(()), sapwood::write::ParallelWriter::close)).map_err(raise)
@@ -65,6 +72,13 @@ impl NumberedContext {
     fn unit(&self, py: Python<'_>, number: u64) -> PyResult<TreeWriter> {
         let unit = py.detach(|| locked(&self.0).as_mut().map(|context| context.unit(number)));
         unit.ok_or_else(closed)?.map(Into::into).map_err(raise)
+    }
+
+    /// Takes all entries of a finished tree as a unit of work; gives their number.
+    fn adopt(&self, py: Python<'_>, number: u64, tree: &Tree) -> PyResult<u64> {
+        let tree = Arc::clone(&tree.0);
+        let adopted = py.detach(|| locked(&self.0).as_mut().map(|context| context.adopt(number, &tree)));
+        adopted.ok_or_else(closed)?.map_err(raise)
     }
 
     /// Brings no more.
