@@ -566,15 +566,15 @@ impl Held {
     }
 
     fn release(&self) {
-        self.gate.0.lock().unwrap().0 = true;
+        self.gate.0.lock().expect("no panic under this lock").0 = true;
         self.gate.1.notify_all();
     }
 
     /// Until a read has come.
     fn reached(&self) {
-        let mut state = self.gate.0.lock().unwrap();
+        let mut state = self.gate.0.lock().expect("no panic under this lock");
         while state.1 == 0 {
-            state = self.gate.1.wait(state).unwrap();
+            state = self.gate.1.wait(state).expect("no panic under this lock");
         }
     }
 }
@@ -585,11 +585,11 @@ impl Store for Held {
     }
 
     fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
-        let mut state = self.gate.0.lock().unwrap();
+        let mut state = self.gate.0.lock().expect("no panic under this lock");
         state.1 += 1;
         self.gate.1.notify_all();
         while !state.0 {
-            state = self.gate.1.wait(state).unwrap();
+            state = self.gate.1.wait(state).expect("no panic under this lock");
         }
         drop(state);
         if self.fails.swap(false, Ordering::Relaxed) {
