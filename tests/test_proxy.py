@@ -74,9 +74,10 @@ def test_sapwood_and_uproot_read_a_tree_value_for_value(local: Path, tmp_path: P
             tree = sapwood.open(f"{url}/data.root:events")
             assert same(tree.arrays(), near)
             assert same(ak.concatenate(list(tree.iterate(["x00", "hits"], step_size=10_000))), near[["x00", "hits"]])
-            # Its own client asks for many ranges at once, and takes one answer for them.
-            with uproot.open(f"{url}/data.root:events") as theirs:
-                assert same(theirs.arrays(), near)
+            # One asks for many ranges in one request, the other for each in one of its own.
+            for handler in (uproot.HTTPSource, uproot.MultithreadedHTTPSource):
+                with uproot.open(f"{url}/data.root", handler=handler) as theirs:
+                    assert same(theirs["events"].arrays(), near)
         counts = metrics(url)
         assert counts["upstream_errors_total"] == 0
         # All is there now: the whole file once, and what shows its state.
@@ -87,6 +88,13 @@ def test_sapwood_and_uproot_read_a_tree_value_for_value(local: Path, tmp_path: P
 def test_root_reads_a_tree_value_for_value(local: Path, tmp_path: Path) -> None:
     near = sapwood.open(local)["events"].arrays()
     lines = """
+# The plug-in of 6.40 names the constructor of its class in a way in which nobody finds it.
+plugins = ROOT.gROOT.GetPluginManager()
+plugins.LoadHandlersFromPluginDirs("TFile")
+handler = plugins.FindHandler("TFile", sys.argv[1])
+if handler and str(handler.GetClass()) == "ROOT::Deprecated::TWebFile":
+    plugins.RemoveHandler("TFile", "^http[s]?:")
+    plugins.AddHandler("TFile", "^http[s]?:", "ROOT::Deprecated::TWebFile", "Net", "TWebFile(const char*,Option_t*)")
 file = ROOT.TFile.Open(sys.argv[1])
 tree = file.Get("events")
 rows = []
