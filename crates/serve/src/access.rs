@@ -36,7 +36,7 @@ impl Access {
         let mut net = NetOptions { cache: None, ..net.clone() };
         if token.is_none() {
             // Whoever can reach this port would read with the proxy's own rights.
-            net.token = None;
+            (net.token, net.certificate, net.key) = (None, None, None);
             net.headers.retain(|(name, _)| {
                 !name.eq_ignore_ascii_case("authorization") && !name.eq_ignore_ascii_case("cookie")
             });
@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn a_token_is_checked_or_passed_on_and_never_both() {
-        let own = NetOptions { token: Some("mine".into()), ..NetOptions::default() };
+        let own =
+            NetOptions { token: Some("mine".into()), certificate: Some("mine.pem".into()), ..NetOptions::default() };
         let checks = Access::new(Some("sesame\n"), &own, true).unwrap();
         assert!(checks.admit(&with(b"bearer  sesame")) == Some(Secret::None));
         for wrong in [&b""[..], b"sesame", b"Bearer sesam", b"Bearer sesame2", b"Basic sesame", b"Bearer \xff"] {
@@ -105,7 +106,8 @@ mod tests {
         }
         assert_eq!(checks.net(&Secret::None).token.as_deref(), Some("mine"));
         let passes = Access::new(None, &own, true).unwrap();
-        assert_eq!(passes.net(&passes.admit(&with(b"")).unwrap()).token, None, "nobody reads with the proxy's rights");
+        let nobody = passes.net(&passes.admit(&with(b"")).unwrap());
+        assert_eq!((nobody.token, nobody.certificate), (None, None), "nobody reads with the proxy's rights");
         assert_eq!(passes.net(&passes.admit(&with(b"Bearer his")).unwrap()).token.as_deref(), Some("his"));
         let basic = passes.net(&passes.admit(&with(b"Basic eDp5")).unwrap());
         assert_eq!((basic.token, &*basic.headers[0].1), (None, "Basic eDp5"));

@@ -21,7 +21,7 @@ use sapwood_store::{CacheKind, CacheOptions, NetOptions};
 pub struct ProxyOptions {
     /// What lies above all paths: a URL of `http`, `https`, `root` or `roots`, or a folder of this machine.
     pub upstream: String,
-    /// How the upstream is reached. Its token is shown for those clients alone that have shown the one of
+    /// How the upstream is reached. Its token and certificate are shown for those clients alone that have shown the one of
     /// [`token`](Self::token); without such a token each client's own is passed on.
     pub net: NetOptions,
     /// Where blocks are kept, and how many.
