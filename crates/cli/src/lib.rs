@@ -16,7 +16,7 @@ use std::ops::Range;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    cache, cp, doctor, dump, layout, ls, makeproject, map, mkdir, perf, recover, rewrite, rm, scan, show, verify,
+    cache, cp, doctor, dump, layout, ls, makeproject, map, mkdir, perf, proxy, recover, rewrite, rm, scan, show, verify,
 };
 use remote::Remote;
 
@@ -47,6 +47,7 @@ enum Command {
     Mkdir(mkdir::Arguments),
     Rm(rm::Arguments),
     Cache(cache::Arguments),
+    Proxy(proxy::Arguments),
 }
 
 impl Command {
@@ -65,7 +66,9 @@ impl Command {
             Self::Verify(arguments) => &arguments.remote,
             Self::Rewrite(arguments) => &arguments.remote,
             Self::Cp(arguments) => &arguments.remote,
-            Self::Recover(_) | Self::Mv(_) | Self::Mkdir(_) | Self::Rm(_) | Self::Cache(_) => return None,
+            Self::Recover(_) | Self::Mv(_) | Self::Mkdir(_) | Self::Rm(_) | Self::Cache(_) | Self::Proxy(_) => {
+                return None;
+            }
         })
     }
 }
@@ -138,6 +141,7 @@ where
         Command::Mkdir(arguments) => mkdir::run(arguments),
         Command::Rm(arguments) => rm::run(arguments),
         Command::Cache(arguments) => cache::run(arguments, out),
+        Command::Proxy(arguments) => proxy::run(arguments, out, err),
     };
     for words in arguments.command.remote().map(|remote| remote.notices.take()).unwrap_or_default() {
         let _ = writeln!(err, "sapwood: {words}");

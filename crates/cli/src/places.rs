@@ -25,9 +25,26 @@ use sapwood_store::{CacheOptions, NetOptions};
 /// ```
 pub fn open(place: impl AsRef<Path>, options: NetOptions) -> Result<Arc<dyn Store>> {
     match place.as_ref().to_str().filter(|text| sapwood_store::is_url(text)) {
-        Some(url) => sapwood_store::open(url, &complete(url, options, &|name| std::env::var(name).ok())?),
+        Some(url) => sapwood_store::open(url, &network(url, options)?),
         None => Ok(Arc::new(LocalFile::open(place)?)),
     }
+}
+
+/// Options for what lies below `url`, with what the environment adds, as [`open`] takes it.
+///
+/// # Errors
+///
+/// What reading the file of the token reports.
+///
+/// # Example
+///
+/// ```
+/// let options = sapwood_cli::places::network("http://example.org/data", Default::default())?;
+/// assert_eq!(options.token, None);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn network(url: &str, options: NetOptions) -> Result<NetOptions> {
+    complete(url, options, &|name| std::env::var(name).ok())
 }
 
 /// A cache by what its user says: its kind (`blocks`, `whole`), its folder (the [usual one](cache_dir) where none is named), its limit in
@@ -96,7 +113,8 @@ fn complete(url: &str, mut options: NetOptions, variable: &dyn Fn(&str) -> Optio
     Ok(options)
 }
 
-fn token_of(path: &Path) -> Result<String> {
+/// The token that a file holds.
+pub(crate) fn token_of(path: &Path) -> Result<String> {
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|error| Error::from(error).in_file(path.to_string_lossy().as_ref()))?;
     Ok(text.trim().to_owned())

@@ -13,8 +13,8 @@ mod options;
 mod xrootd;
 
 pub use cache::{
-    BlockCache, CacheKind, CacheOptions, CachedFile, Cleared, Notices, WholeCache, clear_cache, list_cache,
-    verify_cache,
+    BlockCache, CacheKind, CacheOptions, CachedFile, Cleared, Fetched, Notices, WholeCache, clear_cache, evictions,
+    list_cache, verify_cache,
 };
 pub use http::HttpStore;
 pub use open::{is_url, open};

@@ -10,6 +10,7 @@ pub(crate) mod makeproject;
 pub(crate) mod map;
 pub(crate) mod mkdir;
 pub(crate) mod perf;
+pub(crate) mod proxy;
 pub(crate) mod recover;
 pub(crate) mod rewrite;
 pub(crate) mod rm;

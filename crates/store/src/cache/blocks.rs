@@ -1,23 +1,54 @@
 //! A store whose blocks, once read, are on this machine.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 
-use sapwood::io::{ByteRange, Ends, Profile, Receive, Store, check_ranges};
+use bytes::{Bytes, BytesMut};
+use sapwood::io::{ByteRange, Ends, Flow, Profile, Receive, Store, check_ranges};
 use sapwood::{Error, ErrorKind, Result};
 
 use super::ends::{KeptEnds, look};
-use super::fill::Fill;
+use super::fill::{Fill, blocks};
+use super::flight::{Claim, Flight, flight};
 use super::folder::Folder;
 use super::near;
 use super::options::CacheOptions;
 use super::shelf::{Opened, Shelf};
 use super::state::{State, public_name};
 
+/// What [`BlockCache::fetch`] found and did, in blocks of 64 KiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fetched {
+    /// Kept already.
+    pub kept: u64,
+    /// Brought by another thread meanwhile.
+    pub joined: u64,
+    /// Asked for.
+    pub asked: u64,
+}
+
+/// Who wants blocks to be kept, and no bytes.
+struct Nobody<'a>(&'a dyn Fn() -> bool);
+
+impl Receive for Nobody<'_> {
+    fn buffer(&self, bytes: usize) -> BytesMut {
+        BytesMut::zeroed(bytes)
+    }
+
+    fn deliver(&mut self, _: usize, _: Bytes) -> Flow {
+        Flow::Go
+    }
+
+    fn stopped(&self) -> bool {
+        !(self.0)()
+    }
+}
+
 /// Keeps blocks of another store on this machine, for the next reader of the same file, in whatever process.
 ///
 /// The state of the file is asked for once, in one round trip; blocks of another state are not used. Each block has a checksum, which
-/// is compared whenever it is read: what is damaged is asked for again. Where nothing can be kept, reading goes on without.
+/// is compared whenever it is read: what is damaged is asked for again. Where nothing can be kept, reading goes on without. What several
+/// threads of a process miss at the same time is asked for once, whichever store of this file they read.
 ///
 /// # Example
 ///
@@ -47,6 +78,7 @@ pub struct BlockCache<S> {
     ends: Mutex<Option<KeptEnds>>,
     state: OnceLock<State>,
     opened: Opened,
+    flight: OnceLock<Option<Arc<Flight>>>,
     /// The last read had to ask.
     asked: AtomicBool,
 }
@@ -70,8 +102,118 @@ impl<S: Store> BlockCache<S> {
             ends: Mutex::default(),
             state: OnceLock::new(),
             opened: Mutex::default(),
+            flight: OnceLock::new(),
             asked: AtomicBool::new(true),
         }
+    }
+
+    /// Sees to it that the blocks of these ranges are kept, and reads none of those that are. Where nothing can be kept, nothing is fetched.
+    ///
+    /// `wanted` is asked while it waits: once it says no, the fetching ends.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::read_ranges`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::io::MemoryStore;
+    /// use sapwood_store::{BlockCache, CacheKind, CacheOptions};
+    /// # let folder = std::env::temp_dir().join(format!("sapwood-doc-fetch-{}", std::process::id()));
+    /// let options = CacheOptions::new(CacheKind::Blocks, &folder);
+    /// let store = BlockCache::new(MemoryStore::new("x", "hello world"), "x", &options);
+    /// assert_eq!(store.fetch(&[6..11], &|| true)?.asked, 1);
+    /// assert_eq!(store.fetch(&[0..11], &|| true)?.kept, 1);
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn fetch(&self, ranges: &[ByteRange], wanted: &dyn Fn() -> bool) -> Result<Fetched> {
+        let state = self.state()?;
+        check_ranges(ranges, state.len).map_err(|error| error.in_file(self.name.as_str()))?;
+        if !self.folder.is_open() {
+            return Ok(Fetched::default());
+        }
+        let mut all: Vec<u64> = ranges.iter().filter(|range| !range.is_empty()).flat_map(blocks).collect();
+        all.sort_unstable();
+        all.dedup();
+        let shelf = self.shelf(state);
+        let mut reader = shelf.reader();
+        let missing: Vec<u64> = all.iter().copied().filter(|block| !reader.has(*block)).collect();
+        let kept = (all.len() - missing.len()) as u64;
+        if missing.is_empty() {
+            return Ok(Fetched { kept, ..Fetched::default() });
+        }
+        let mut nobody = Nobody(wanted);
+        let fill = Fill::new(&[], &shelf, &mut nobody)?;
+        Ok(Fetched { kept, ..self.fill(fill, state, &missing)? })
+    }
+
+    /// What tells this state of the file from others: what the server calls it, or what its ends look like. None before anything was
+    /// read.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::io::{MemoryStore, Store};
+    /// use sapwood_store::{BlockCache, CacheKind, CacheOptions};
+    /// # let folder = std::env::temp_dir().join(format!("sapwood-doc-proof-{}", std::process::id()));
+    /// let options = CacheOptions::new(CacheKind::Blocks, &folder);
+    /// let store = BlockCache::new(MemoryStore::new("x", "hello"), "x", &options);
+    /// assert_eq!(store.proof(), None);
+    /// store.ends(0, 0)?;
+    /// assert!(store.proof().is_some());
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn proof(&self) -> Option<&str> {
+        self.state.get().map(|state| state.proof.as_str())
+    }
+
+    fn shelf<'a>(&'a self, state: &'a State) -> Shelf<'a> {
+        Shelf { folder: &self.folder, state, opened: &self.opened, len: state.len }
+    }
+
+    /// What is on its way for all stores of this state; none where each asks for himself.
+    fn flight(&self, state: &State) -> Option<&Arc<Flight>> {
+        let flight = self.flight.get_or_init(|| flight(self.folder.dir(), state));
+        flight.as_ref().filter(|flight| flight.is_ours() && self.folder.is_open())
+    }
+
+    /// Brings what is missing: what nobody asks for is asked for, what others ask for is waited for. What they do not bring is asked for
+    /// after all, and this time without looking at others: it must end.
+    fn fill(&self, mut fill: Fill<'_>, state: &State, missing: &[u64]) -> Result<Fetched> {
+        let mut fetched = Fetched::default();
+        let Some(flight) = self.flight(state) else {
+            self.ask(&mut fill, missing, None, &mut fetched)?;
+            fill.finish()?;
+            return Ok(fetched);
+        };
+        let claim = flight.claim(missing);
+        let (mine, theirs) = (claim.mine.clone(), claim.theirs.clone());
+        // Somebody may have brought it after we had looked, and before we claimed it.
+        let absent = fill.take_kept(&mine)?;
+        fetched.joined += (mine.len() - absent.len()) as u64;
+        self.ask(&mut fill, &absent, Some(claim), &mut fetched)?;
+        if !theirs.is_empty() {
+            flight.wait(&theirs, &|| !fill.stopped())?;
+            let absent = fill.take_kept(&theirs)?;
+            fetched.joined += (theirs.len() - absent.len()) as u64;
+            self.ask(&mut fill, &absent, None, &mut fetched)?;
+        }
+        fill.finish()?;
+        Ok(fetched)
+    }
+
+    fn ask(&self, fill: &mut Fill<'_>, blocks: &[u64], claim: Option<Claim>, fetched: &mut Fetched) -> Result<()> {
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        fetched.asked += blocks.len() as u64;
+        let runs = fill.ask(blocks, claim);
+        let done = self.inner.read_ranges(&runs, fill);
+        fill.ask(&[], None); // gives up what did not come
+        done
     }
 
     /// What is known of the ends; nothing where a thread has it, which a fork may have left behind.
@@ -120,15 +262,14 @@ impl<S: Store> Store for BlockCache<S> {
         }
         let state = self.state()?;
         check_ranges(ranges, state.len).map_err(|error| error.in_file(self.name.as_str()))?;
-        let shelf = Shelf { folder: &self.folder, state, opened: &self.opened, len: state.len };
-        let mut fill = Fill::new(ranges, &shelf, into)?;
-        let runs = fill.runs();
-        self.asked.store(!runs.is_empty(), Ordering::Relaxed);
-        if runs.is_empty() {
-            return Ok(());
+        let shelf = self.shelf(state);
+        let fill = Fill::new(ranges, &shelf, into)?;
+        let missing = fill.missing().to_vec();
+        self.asked.store(!missing.is_empty(), Ordering::Relaxed);
+        if !missing.is_empty() {
+            self.fill(fill, state, &missing)?;
         }
-        self.inner.read_ranges(&runs, &mut fill)?;
-        fill.finish()
+        Ok(())
     }
 
     fn profile(&self) -> Profile {

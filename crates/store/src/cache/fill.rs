@@ -6,6 +6,7 @@ use bytes::{Bytes, BytesMut};
 use sapwood::io::{ByteRange, Flow, Receive};
 use sapwood::{Error, ErrorKind, Result};
 
+use super::flight::Claim;
 use super::segment::BLOCK_BYTES;
 use super::shelf::Shelf;
 
@@ -31,8 +32,10 @@ pub(crate) struct Fill<'a> {
     reach: Vec<u64>,
     /// Missing blocks, in order.
     missing: Vec<u64>,
-    /// The same, joined: what is asked for.
+    /// What is asked for.
     runs: Vec<ByteRange>,
+    /// Others wait for these as well.
+    claim: Option<Claim>,
     stopped: bool,
 }
 
@@ -77,13 +80,39 @@ impl<'a> Fill<'a> {
             want.waits = part(&missing, &want.range).len();
             reach.push(want.range.end.max(reach.last().copied().unwrap_or(0)));
         }
-        let runs = runs(&missing, shelf.len);
-        Ok(Self { into, shelf, wants, reach, missing, runs, stopped: false })
+        Ok(Self { into, shelf, wants, reach, missing, runs: Vec::new(), claim: None, stopped: false })
     }
 
-    /// What is to be asked for.
-    pub(crate) fn runs(&self) -> Vec<ByteRange> {
+    /// Blocks that were not kept.
+    pub(crate) fn missing(&self) -> &[u64] {
+        &self.missing
+    }
+
+    /// What is to be asked for next, for these blocks.
+    pub(crate) fn ask(&mut self, blocks: &[u64], claim: Option<Claim>) -> Vec<ByteRange> {
+        self.claim = claim;
+        self.runs = runs(blocks, self.shelf.len);
         self.runs.clone()
+    }
+
+    /// Hands on those of the blocks that are kept by now; gives the others.
+    ///
+    /// # Errors
+    ///
+    /// [`Cancelled`](ErrorKind::Cancelled) where the receiver stops.
+    pub(crate) fn take_kept(&mut self, blocks: &[u64]) -> Result<Vec<u64>> {
+        let mut absent = Vec::new();
+        let mut reader = self.shelf.reader();
+        for run in runs(blocks, self.shelf.len).into_iter().flat_map(|run| split(&run)) {
+            // At most the length of a block.
+            let mut bytes = vec![0; (run.end - run.start) as usize];
+            let before = absent.len();
+            reader.read(&run, &mut bytes, &mut absent);
+            if absent.len() == before && self.spread(&run, &bytes) == Flow::Stop {
+                return Err(stopped());
+            }
+        }
+        Ok(absent)
     }
 
     /// Whether all was delivered, once all was asked for.
@@ -141,10 +170,12 @@ impl Receive for Fill<'_> {
         if bytes.len() as u64 != run.end - run.start {
             return Flow::Go; // whoever waits for it says so in the end
         }
-        let flow = if self.stopped { Flow::Stop } else { self.spread(&run, &bytes) };
-        // Whether or not anybody wants it still: it has come.
+        // Whether or not anybody wants it still: it has come. And first of all: others may wait for it.
         self.shelf.keep(&run, &bytes);
-        flow
+        if let Some(claim) = &self.claim {
+            claim.release(blocks(&run));
+        }
+        if self.stopped { Flow::Stop } else { self.spread(&run, &bytes) }
     }
 
     fn stopped(&self) -> bool {
@@ -157,6 +188,12 @@ pub(crate) fn blocks(range: &ByteRange) -> Range<u64> {
     range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES)
 }
 
+/// A run of blocks, block by block.
+fn split(run: &ByteRange) -> impl Iterator<Item = ByteRange> + use<> {
+    let end = run.end;
+    blocks(run).map(move |block| block * BLOCK_BYTES..((block + 1) * BLOCK_BYTES).min(end))
+}
+
 /// Which of the missing blocks a range touches.
 fn part<'a>(missing: &'a [u64], range: &ByteRange) -> &'a [u64] {
     let blocks = blocks(range);
@@ -165,8 +202,8 @@ fn part<'a>(missing: &'a [u64], range: &ByteRange) -> &'a [u64] {
     missing.get(start..end).unwrap_or_default()
 }
 
-/// Missing blocks as ranges: neighbours together, the last to the end of the file.
-fn runs(missing: &[u64], len: u64) -> Vec<ByteRange> {
+/// Blocks as ranges: neighbours together, the last to the end of the file.
+pub(crate) fn runs(missing: &[u64], len: u64) -> Vec<ByteRange> {
     let mut runs: Vec<Range<u64>> = Vec::new();
     for &block in missing {
         match runs.last_mut() {

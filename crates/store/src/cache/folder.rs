@@ -67,6 +67,11 @@ impl Folder {
         Ok(())
     }
 
+    /// The folder that was named.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Where the files of a remote file are.
     pub(crate) fn of_name(&self, name: &str) -> PathBuf {
         self.top.join(format!("{:032x}", hash128(name.as_bytes())))

@@ -4,6 +4,7 @@ mod blocks;
 mod download;
 mod ends;
 mod fill;
+mod flight;
 mod folder;
 mod inspect;
 mod options;
@@ -19,9 +20,10 @@ use sapwood::io::{Profile, Store};
 
 use crate::NetOptions;
 
-pub use blocks::BlockCache;
+pub use blocks::{BlockCache, Fetched};
 pub use inspect::{CachedFile, Cleared, clear_cache, list_cache, verify_cache};
 pub use options::{CacheKind, CacheOptions, Notices};
+pub use quota::evictions;
 pub use whole::WholeCache;
 
 /// Puts the cache that `options` want in front of a store.

@@ -35,6 +35,8 @@ struct Belief {
     bytes: u64,
     /// Written by this process since it looked.
     since: u64,
+    /// Files that it has removed.
+    removed: u64,
 }
 
 /// One for each folder, shared by all stores of the process: else each would have to look.
@@ -49,7 +51,9 @@ pub(crate) fn admit(dir: &Path, most: u64, bytes: u64) -> bool {
         return false;
     }
     if !belief.looked || after(&belief) > most || belief.since.saturating_add(bytes) > (most / LOOKS).max(1) {
-        belief.bytes = sweep(dir, most, bytes);
+        let (left, removed) = sweep(dir, most, bytes);
+        belief.bytes = left;
+        belief.removed += removed;
         (belief.since, belief.looked) = (0, true);
     }
     if after(&belief) > most {
@@ -58,6 +62,17 @@ pub(crate) fn admit(dir: &Path, most: u64, bytes: u64) -> bool {
     belief.bytes = after(&belief);
     belief.since = belief.since.saturating_add(bytes);
     true
+}
+
+/// How many files of a cache this process has removed to make room: pieces of 16 MB, whole files, and what describes them.
+///
+/// # Example
+///
+/// ```
+/// assert_eq!(sapwood_store::evictions("no such cache"), 0);
+/// ```
+pub fn evictions(dir: impl AsRef<Path>) -> u64 {
+    belief(dir.as_ref()).and_then(|belief| now(&belief).map(|belief| belief.removed)).unwrap_or(0)
 }
 
 fn belief(dir: &Path) -> Option<Arc<Mutex<Belief>>> {
@@ -81,31 +96,33 @@ fn now<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     None
 }
 
-/// Removes what was not used for the longest time until `more` bytes fit; gives what is there then.
-fn sweep(dir: &Path, most: u64, more: u64) -> u64 {
+/// Removes what was not used for the longest time until `more` bytes fit; gives what is there then, and how many files went.
+fn sweep(dir: &Path, most: u64, more: u64) -> (u64, u64) {
     let mut kept = files(dir);
     let mut total = kept.iter().fold(0_u64, |sum, file| sum.saturating_add(file.bytes));
     if total.saturating_add(more) <= most {
-        return total;
+        return (total, 0);
     }
     // One process at a time: two would remove twice as much.
     let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(dir.join("sapwood.lock"));
     if lock.as_ref().is_ok_and(|lock: &File| matches!(lock.try_lock(), Err(std::fs::TryLockError::WouldBlock))) {
-        return total;
+        return (total, 0);
     }
     let goal = (most - most / SPARE).saturating_sub(more);
     // What describes a whole file goes with it: by itself it is as old as the day on which the file was fetched.
     kept.retain(|file| !is_beside(&file.path));
     kept.sort_by_key(|file| file.used);
+    let mut removed = 0;
     for file in kept {
         if total <= goal {
             break;
         }
         if remove(&file.path) {
             total = total.saturating_sub(file.bytes);
+            removed += 1;
         }
     }
-    total
+    (total, removed)
 }
 
 /// Whether a file says something of another one that is there.
@@ -196,6 +213,7 @@ mod tests {
         assert!(admit(&dir, 600_000, 100_000));
         let left: Vec<u32> = (0..10).filter(|i| name(*i).exists()).collect();
         assert!(left == [0, 1, 2, 3], "{left:?}");
+        assert_eq!(evictions(&dir), 6);
         assert!(others.iter().all(|other| other.exists()));
         std::fs::remove_dir_all(dir).unwrap();
     }

@@ -109,6 +109,19 @@ impl<'a> Shelf<'a> {
 /// A segment, and what it had when it was looked at.
 type View = (Arc<Segment>, Box<Table>);
 
+/// The segment of that number as it was when it was first looked at.
+fn view<'v>(views: &'v mut HashMap<u64, Option<View>>, shelf: &Shelf<'_>, number: u64) -> Option<&'v View> {
+    let view = views.entry(number).or_insert_with(|| {
+        if !shelf.folder.is_usable() {
+            return None;
+        }
+        let segment = shelf.segment(number, false).ok().flatten()?;
+        let table = Box::new(segment.table());
+        Some((segment, table))
+    });
+    view.as_ref()
+}
+
 /// Reads what is kept.
 pub(crate) struct Reader<'a> {
     shelf: &'a Shelf<'a>,
@@ -118,6 +131,13 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// Whether a block has an entry; whether it is damaged shows when it is read.
+    pub(crate) fn has(&mut self, block: u64) -> bool {
+        let slot = (block % BLOCKS) as usize;
+        view(&mut self.views, self.shelf, block / BLOCKS)
+            .is_some_and(|(_, table)| table.get(slot).is_some_and(Option::is_some))
+    }
+
     /// Reads a range; blocks that are not kept, or damaged, are added to `missing`, and their bytes are anything.
     pub(crate) fn read(&mut self, range: &ByteRange, into: &mut [u8], missing: &mut Vec<u64>) {
         let all = blocks(range);
@@ -126,15 +146,7 @@ impl Reader<'_> {
             let number = block / BLOCKS;
             let last = all.end.min((number + 1) * BLOCKS);
             let shelf = self.shelf;
-            let view = self.views.entry(number).or_insert_with(|| {
-                if !shelf.folder.is_usable() {
-                    return None;
-                }
-                let segment = shelf.segment(number, false).ok().flatten()?;
-                let table = Box::new(segment.table());
-                Some((segment, table))
-            });
-            let Some((segment, table)) = view else {
+            let Some((segment, table)) = view(&mut self.views, shelf, number) else {
                 missing.extend(block..last);
                 block = last;
                 continue;

@@ -1,0 +1,91 @@
+//! `sapwood proxy`: a caching range server in front of files that are elsewhere.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sapwood::Error;
+use sapwood_serve::{Proxy, ProxyOptions, raise_open_files};
+use sapwood_store::NetOptions;
+
+use crate::output::Outcome;
+use crate::places;
+
+/// Serve the files of a server or a folder by ranges over http, to ROOT, uproot, curl and sapwood, and keep what was read.
+///
+/// What is below the upstream is below the address that is printed. A block that many read at once is fetched once, and the next cluster of
+/// the branches that a client reads is fetched before he asks. A token that a client sends is passed on, and what it lets him read is his
+/// alone. /metrics tells Prometheus what happens, /health that it runs. It ends with SIGINT or SIGTERM.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  sapwood proxy --upstream https://example.org/data --cache-dir /scratch/cache --bind 127.0.0.1:8080\n  \
+                  sapwood ls http://127.0.0.1:8080/run1.root"
+)]
+pub(crate) struct Arguments {
+    /// What lies above all paths: a URL of http, https, root or roots, or a folder.
+    #[arg(long, value_name = "URL")]
+    upstream: String,
+    /// Where blocks are kept; your own cache folder where it is not given.
+    #[arg(long, value_name = "DIR")]
+    cache_dir: Option<PathBuf>,
+    /// The most bytes that are kept: 10000000000 where it is not given.
+    #[arg(long, value_name = "BYTES")]
+    cache_size: Option<u64>,
+    /// Where to listen; port 0 for any that is free.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    bind: SocketAddr,
+    /// PEM file with the certificate to speak TLS with, and what signed it.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// PEM file with its key.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// File with the token that clients have to present. The upstream is shown the proxy's own then (`BEARER_TOKEN`), and none of theirs.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Seconds for which it is believed that a file is what it was, and that a client may read it.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    max_age: u64,
+    /// The most connections at a time.
+    #[arg(long, value_name = "COUNT", default_value_t = 1024)]
+    max_connections: usize,
+    /// Seconds after which a client that neither asks nor takes anything is left.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    idle: u64,
+    /// Seconds for which the upstream may bring nothing.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    timeout: u64,
+    /// Fetch nothing before it is asked for.
+    #[arg(long)]
+    no_prefetch: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Write) -> Outcome {
+    if arguments.idle == 0 || arguments.timeout == 0 || arguments.max_connections == 0 {
+        return Err(Error::mismatch("--idle, --timeout and --max-connections are no zeros").into());
+    }
+    let timeout = Duration::from_secs(arguments.timeout);
+    let net = NetOptions { timeout, retries: 2, ..NetOptions::default() };
+    let options = ProxyOptions {
+        net: places::network(&arguments.upstream, net)?,
+        cache: places::cache("blocks", arguments.cache_dir.clone(), arguments.cache_size)?,
+        bind: arguments.bind,
+        tls: arguments.tls_cert.clone().zip(arguments.tls_key.clone()),
+        token: arguments.token_file.as_deref().map(places::token_of).transpose()?,
+        max_age: Duration::from_secs(arguments.max_age),
+        connections: arguments.max_connections,
+        idle: Duration::from_secs(arguments.idle),
+        prefetch: !arguments.no_prefetch,
+        ..ProxyOptions::new(arguments.upstream.as_str(), "")
+    };
+    raise_open_files();
+    let proxy = Proxy::start(options)?;
+    writeln!(out, "{}", proxy.url())?;
+    out.flush()?;
+    proxy.wait(&mut |words| {
+        let _ = writeln!(err, "sapwood: {words}");
+    })?;
+    proxy.stop();
+    Ok(())
+}

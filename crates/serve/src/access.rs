@@ -1,0 +1,117 @@
+//! Who may read: what a client shows, and what is shown to the upstream for him.
+
+use hyper::HeaderMap;
+use hyper::header::AUTHORIZATION;
+use sapwood::{Error, Result};
+use sapwood_store::NetOptions;
+
+/// Longer tokens are none.
+const MOST_BYTES: usize = 16 << 10;
+
+/// What a client shows for himself. It is part of the key of an open file, so that what the upstream allows one client, no other one reads.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Secret {
+    /// Nothing, or nothing that is passed on.
+    None,
+    /// The value of `Authorization`.
+    Passed(String),
+}
+
+/// The rules.
+pub(crate) struct Access {
+    /// What has to be shown here.
+    token: Option<String>,
+    /// Whether the upstream decides by what clients show.
+    passes: bool,
+    net: NetOptions,
+}
+
+impl Access {
+    /// `passes` where the upstream is a server.
+    pub(crate) fn new(token: Option<&str>, net: &NetOptions, passes: bool) -> Result<Self> {
+        let token = token.map(|token| token.trim().to_owned());
+        if token.as_ref().is_some_and(|token| token.is_empty() || token.len() > MOST_BYTES) {
+            return Err(Error::mismatch("the token that clients have to present is empty, or too long"));
+        }
+        let mut net = NetOptions { cache: None, ..net.clone() };
+        if token.is_none() {
+            // Whoever can reach this port would read with the proxy's own rights.
+            (net.token, net.certificate, net.key) = (None, None, None);
+            net.headers.retain(|(name, _)| {
+                !name.eq_ignore_ascii_case("authorization") && !name.eq_ignore_ascii_case("cookie")
+            });
+        }
+        let passes = passes && token.is_none();
+        Ok(Self { token, passes, net })
+    }
+
+    /// What the client shows; none where it is not what he has to show.
+    pub(crate) fn admit(&self, headers: &HeaderMap) -> Option<Secret> {
+        let shown = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).map(str::trim);
+        if let Some(token) = &self.token {
+            return same(bearer(shown?)?.as_bytes(), token.as_bytes()).then_some(Secret::None);
+        }
+        match shown {
+            // One that cannot be passed on is refused: without it he might read what others may.
+            None if headers.contains_key(AUTHORIZATION) => None,
+            Some(shown) if self.passes && !shown.is_empty() => Some(Secret::Passed(shown.to_owned())),
+            _ => Some(Secret::None),
+        }
+    }
+
+    /// How the upstream is spoken to for him.
+    pub(crate) fn net(&self, secret: &Secret) -> NetOptions {
+        let mut net = self.net.clone();
+        if let Secret::Passed(shown) = secret {
+            match bearer(shown) {
+                Some(token) => net.token = Some(token.to_owned()),
+                None => net.headers.push(("Authorization".to_owned(), shown.clone())),
+            }
+        }
+        net
+    }
+}
+
+/// The token of a header.
+fn bearer(shown: &str) -> Option<&str> {
+    let (scheme, token) = shown.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// Whether both are the same, in a time that does not tell where they differ.
+fn same(one: &[u8], two: &[u8]) -> bool {
+    one.len() == two.len() && one.iter().zip(two).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(value: &[u8]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        if !value.is_empty() {
+            headers.insert(AUTHORIZATION, hyper::header::HeaderValue::from_bytes(value).unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn a_token_is_checked_or_passed_on_and_never_both() {
+        let own =
+            NetOptions { token: Some("mine".into()), certificate: Some("mine.pem".into()), ..NetOptions::default() };
+        let checks = Access::new(Some("sesame\n"), &own, true).unwrap();
+        assert!(checks.admit(&with(b"bearer  sesame")) == Some(Secret::None));
+        for wrong in [&b""[..], b"sesame", b"Bearer sesam", b"Bearer sesame2", b"Basic sesame", b"Bearer \xff"] {
+            assert!(checks.admit(&with(wrong)).is_none());
+        }
+        assert_eq!(checks.net(&Secret::None).token.as_deref(), Some("mine"));
+        let passes = Access::new(None, &own, true).unwrap();
+        let nobody = passes.net(&passes.admit(&with(b"")).unwrap());
+        assert_eq!((nobody.token, nobody.certificate), (None, None), "nobody reads with the proxy's rights");
+        assert_eq!(passes.net(&passes.admit(&with(b"Bearer his")).unwrap()).token.as_deref(), Some("his"));
+        let basic = passes.net(&passes.admit(&with(b"Basic eDp5")).unwrap());
+        assert_eq!((basic.token, &*basic.headers[0].1), (None, "Basic eDp5"));
+        assert!(passes.admit(&with(b"Bearer \xff")).is_none());
+        assert!(Access::new(Some(" "), &own, true).is_err());
+    }
+}

@@ -1,0 +1,195 @@
+//! The body of an answer: ranges of a file, fetched in large steps and sent in small ones, so that a client who takes nothing holds little.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::{Bytes, BytesMut};
+use sapwood::io::{ByteRange, load};
+use sapwood::{Error, ErrorKind};
+use sapwood_store::Fetched;
+use tokio::sync::Semaphore;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use crate::counts::Counts;
+use crate::files::Opened;
+
+/// So much is asked of the upstream in one read.
+const FETCH_BYTES: u64 = 4 << 20;
+/// So much is in memory for a client.
+const PIECE_BYTES: u64 = 128 << 10;
+/// Pieces end where blocks of the cache do, which are read whole.
+const BLOCK_BYTES: u64 = 64 << 10;
+
+/// A part of a body.
+#[derive(Debug)]
+pub(crate) enum Part {
+    /// Between ranges.
+    Text(Bytes),
+    /// Of the file.
+    Range(ByteRange),
+}
+
+/// What all answers share.
+pub(crate) struct Supply {
+    /// Reads of the upstream at a time. Each holds a thread, and there are more threads: what is in the cache never waits for these.
+    pub(crate) fetches: Semaphore,
+    pub(crate) counts: Arc<Counts>,
+}
+
+/// A body that is being sent.
+pub(crate) struct Answer {
+    opened: Arc<Opened>,
+    supply: Arc<Supply>,
+    parts: VecDeque<Part>,
+    /// Ranges that are not fetched.
+    far: VecDeque<ByteRange>,
+    /// Bytes that are fetched and not sent.
+    near: u64,
+    coming: Option<Coming>,
+    /// Whether anybody still wants it.
+    wanted: Arc<AtomicBool>,
+    /// Whether all came from the cache so far.
+    hit: bool,
+}
+
+/// A fetch, and how many bytes it brings.
+type Coming = (u64, JoinHandle<sapwood::Result<Fetched>>);
+
+impl Answer {
+    pub(crate) fn new(opened: Arc<Opened>, supply: Arc<Supply>, parts: VecDeque<Part>) -> Self {
+        let ranges = parts.iter().filter_map(|part| match part {
+            Part::Range(range) => Some(range.clone()),
+            Part::Text(_) => None,
+        });
+        let far = ranges.collect();
+        let wanted = Arc::new(AtomicBool::new(true));
+        Self { opened, supply, parts, far, near: 0, coming: None, wanted, hit: true }
+    }
+
+    /// Fetches what comes first, so that an error can still be told in the head of the answer.
+    pub(crate) async fn begin(&mut self) -> sapwood::Result<()> {
+        if self.near == 0 && (self.coming.is_some() || !self.far.is_empty()) {
+            self.fetched().await?;
+        }
+        Ok(())
+    }
+
+    /// Whether the first step took nothing from the upstream.
+    pub(crate) fn is_hit(&self) -> bool {
+        self.hit
+    }
+
+    /// The next bytes; none at the end.
+    pub(crate) async fn next(&mut self) -> Option<sapwood::Result<Bytes>> {
+        self.parts.front()?;
+        Some(self.piece().await)
+    }
+
+    async fn piece(&mut self) -> sapwood::Result<Bytes> {
+        if self.near == 0 && (self.coming.is_some() || !self.far.is_empty()) {
+            self.fetched().await?;
+        }
+        // While this is sent, the next comes.
+        if self.coming.is_none() && !self.far.is_empty() {
+            self.coming = Some(self.fetch().await?);
+        }
+        let (mut pieces, mut ranges, mut room) = (Vec::new(), Vec::new(), PIECE_BYTES.min(self.near));
+        while let Some(part) = self.parts.pop_front() {
+            match part {
+                Part::Text(text) => pieces.push(Some(text)),
+                Part::Range(range) => {
+                    if room == 0 {
+                        self.parts.push_front(Part::Range(range));
+                        break;
+                    }
+                    let mut end = range.end.min(range.start + room);
+                    if end < range.end && end / BLOCK_BYTES * BLOCK_BYTES > range.start {
+                        end = end / BLOCK_BYTES * BLOCK_BYTES;
+                    }
+                    if end < range.end {
+                        self.parts.push_front(Part::Range(end..range.end));
+                        room = 0;
+                    } else {
+                        room -= end - range.start;
+                    }
+                    self.near -= end - range.start;
+                    pieces.push(None);
+                    ranges.push(range.start..end);
+                }
+            }
+        }
+        let opened = Arc::clone(&self.opened);
+        let mut read = match ranges.is_empty() {
+            true => Vec::new(),
+            false => spawn_blocking(move || load(&*opened.cache, &ranges)).await.map_err(ending)??,
+        }
+        .into_iter();
+        let bytes = read.as_slice().iter().map(|bytes| bytes.len() as u64).sum();
+        self.supply.counts.served_bytes.add(bytes);
+        if let (1, Some(bytes)) = (pieces.len(), read.as_slice().first()) {
+            return Ok(bytes.clone());
+        }
+        let mut whole = BytesMut::new();
+        for piece in pieces {
+            whole.extend_from_slice(&piece.or_else(|| read.next()).unwrap_or_default());
+        }
+        Ok(whole.freeze())
+    }
+
+    /// Waits for what is coming.
+    async fn fetched(&mut self) -> sapwood::Result<()> {
+        let (bytes, coming) = match self.coming.take() {
+            Some(coming) => coming,
+            None => self.fetch().await?,
+        };
+        let fetched = coming.await.map_err(ending)??;
+        self.supply.counts.joined_blocks.add(fetched.joined);
+        self.hit &= fetched.asked == 0 && fetched.joined == 0 && fetched.kept > 0;
+        self.near += bytes;
+        Ok(())
+    }
+
+    /// Sees to it that the next step is in the cache.
+    async fn fetch(&mut self) -> sapwood::Result<Coming> {
+        let (mut ranges, mut bytes) = (Vec::new(), 0);
+        while bytes < FETCH_BYTES
+            && let Some(range) = self.far.pop_front()
+        {
+            let end = range.end.min(range.start + (FETCH_BYTES - bytes));
+            if end < range.end {
+                self.far.push_front(end..range.end);
+            }
+            bytes += end - range.start;
+            ranges.push(range.start..end);
+        }
+        let (opened, supply, wanted) = (Arc::clone(&self.opened), Arc::clone(&self.supply), Arc::clone(&self.wanted));
+        let work = async move {
+            let Ok(_permit) = supply.fetches.acquire().await else { return Err(cancelled()) };
+            let counts = Arc::clone(&supply.counts);
+            let work = move || {
+                counts.fetching.add(1);
+                let done = opened.cache.fetch(&ranges, &|| wanted.load(Ordering::Relaxed));
+                counts.fetching.sub(1);
+                done
+            };
+            spawn_blocking(work).await.map_err(ending)?
+        };
+        Ok((bytes, tokio::spawn(work)))
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.wanted.store(false, Ordering::Relaxed);
+    }
+}
+
+fn cancelled() -> Error {
+    Error::new(ErrorKind::Cancelled, "the proxy is ending")
+}
+
+/// A task that did not come to its end.
+fn ending(_: tokio::task::JoinError) -> Error {
+    cancelled()
+}

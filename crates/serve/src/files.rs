@@ -1,0 +1,185 @@
+//! Files of the upstream that are open, each for those who showed the same.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use sapwood::io::Store;
+use sapwood::{Error, ErrorKind};
+use sapwood_store::{BlockCache, CacheOptions};
+use twox_hash::XxHash64;
+
+use crate::access::{Access, Secret};
+use crate::ahead::Ahead;
+use crate::answer::Supply;
+use crate::path::Path;
+use crate::upstream::{Counted, Upstream};
+
+/// Doors that are remembered; those that were not used for the longest time are forgotten first.
+const DOORS: usize = 1024;
+
+/// A file in one state, through the cache.
+pub(crate) struct Opened {
+    pub(crate) cache: Arc<BlockCache<Counted>>,
+    pub(crate) len: u64,
+    /// A strong one, in quotes.
+    pub(crate) etag: String,
+    /// As the upstream said it.
+    pub(crate) modified: Option<String>,
+    /// What is to be fetched next.
+    pub(crate) ahead: Ahead,
+}
+
+/// A path, and what a client showed to read it: what lets one in says nothing for another one.
+type Key = (Path, Secret);
+
+/// The way to a file for those who showed the same.
+#[derive(Default)]
+struct Door {
+    /// Open, and since when that is known.
+    state: tokio::sync::Mutex<Option<(Instant, Arc<Opened>)>>,
+    /// How often it could not be opened, and why the last time: who waited for somebody who failed has failed.
+    failures: Mutex<(u64, Option<Arc<Error>>)>,
+    /// The higher, the later it was used.
+    used: AtomicU64,
+}
+
+/// All doors.
+pub(crate) struct Files {
+    pub(crate) upstream: Upstream,
+    pub(crate) access: Access,
+    cache: CacheOptions,
+    max_age: Duration,
+    supply: Arc<Supply>,
+    doors: Mutex<HashMap<Key, Arc<Door>>>,
+    clock: AtomicU64,
+}
+
+impl Files {
+    pub(crate) fn new(
+        upstream: Upstream,
+        access: Access,
+        cache: CacheOptions,
+        max_age: Duration,
+        supply: Arc<Supply>,
+    ) -> Self {
+        let (doors, clock) = Default::default();
+        Self { upstream, access, cache, max_age, supply, doors, clock }
+    }
+
+    /// The file of a path, for whoever shows this. The upstream is asked for its state, with what he shows, unless it was within the
+    /// time for which that is believed.
+    pub(crate) async fn open(self: &Arc<Self>, path: &Path, secret: &Secret) -> Result<Arc<Opened>, Arc<Error>> {
+        let door = self.door(path, secret);
+        let before = lock(&door.failures).0;
+        let mut state = door.state.lock().await;
+        if let Some((since, opened)) = &*state
+            && since.elapsed() < self.max_age
+        {
+            return Ok(Arc::clone(opened));
+        }
+        if let (count, Some(last)) = &*lock(&door.failures)
+            && *count != before
+        {
+            return Err(Arc::clone(last));
+        }
+        let (files, path, secret) = (Arc::clone(self), path.clone(), secret.clone());
+        let since = Instant::now();
+        let looked = {
+            let _permit = self.supply.fetches.acquire().await;
+            tokio::task::spawn_blocking(move || files.look(&path, &secret)).await
+        };
+        match looked.unwrap_or_else(|_| Err(Error::new(ErrorKind::Cancelled, "the proxy is ending"))) {
+            Ok(opened) => {
+                let old = state.take().map(|(_, old)| old);
+                // What is known of a file stays known as long as it is the same.
+                let same = old.filter(|old| old.etag == opened.etag && old.len == opened.len);
+                let opened = same.unwrap_or_else(|| Arc::new(opened));
+                *state = Some((since, Arc::clone(&opened)));
+                Ok(opened)
+            }
+            Err(error) => {
+                *state = None;
+                let error = Arc::new(error);
+                let mut failures = lock(&door.failures);
+                *failures = (failures.0 + 1, Some(Arc::clone(&error)));
+                Err(error)
+            }
+        }
+    }
+
+    /// The file is not what it was: the next one asks for its state.
+    pub(crate) async fn forget(&self, path: &Path, secret: &Secret, changed: &Arc<Opened>) {
+        let door = self.door(path, secret);
+        let mut state = door.state.lock().await;
+        state.take_if(|(_, opened)| Arc::ptr_eq(opened, changed));
+    }
+
+    fn door(&self, path: &Path, secret: &Secret) -> Arc<Door> {
+        let mut doors = lock(&self.doors);
+        let key = (path.clone(), secret.clone());
+        if doors.len() >= DOORS && !doors.contains_key(&key) {
+            let mut times: Vec<u64> = doors.values().map(|door| door.used.load(Ordering::Relaxed)).collect();
+            times.sort_unstable();
+            let middle = times.get(times.len() / 2).copied().unwrap_or(u64::MAX);
+            doors.retain(|_, door| door.used.load(Ordering::Relaxed) > middle);
+        }
+        let door = doors.entry(key).or_default();
+        door.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        Arc::clone(door)
+    }
+
+    fn look(&self, path: &Path, secret: &Secret) -> sapwood::Result<Opened> {
+        let (inner, name) = self.upstream.store(path, &self.access.net(secret))?;
+        let store = Counted { inner, counts: Arc::clone(&self.supply.counts) };
+        let cache = BlockCache::new(store, &name, &self.cache);
+        let identity = cache.ends(0, 0)?.identity;
+        let proof = cache.proof().unwrap_or_default();
+        let validator = identity.validator.as_deref().unwrap_or_default();
+        let modified = is_date(validator).then(|| validator.to_owned());
+        let etag = match is_tag(validator) {
+            true => validator.to_owned(),
+            // Two numbers of the same text: that two states share both is not to be expected.
+            false => {
+                let text = format!("{}\n{proof}", identity.len);
+                let half = |seed| XxHash64::oneshot(seed, text.as_bytes());
+                format!("\"{:016x}{:016x}\"", half(0), half(1))
+            }
+        };
+        if identity.len > i64::MAX as u64 {
+            return Err(Error::new(ErrorKind::Unsupported, "the file is longer than http tells"));
+        }
+        Ok(Opened { cache: Arc::new(cache), len: identity.len, etag, modified, ahead: Ahead::default() })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a validator can be passed on as a strong ETag.
+fn is_tag(text: &str) -> bool {
+    let inside = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inside.is_some_and(|tag| tag.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"'))
+}
+
+/// Whether a validator is a date of http: `Sun, 06 Nov 1994 08:49:37 GMT`.
+fn is_date(text: &str) -> bool {
+    text.len() == 29 && text.ends_with(" GMT") && text.is_ascii() && text.get(3..5) == Some(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn validators_are_tags_or_dates_or_neither() {
+        assert!(
+            is_tag("\"a-1\"") && !is_tag("a") && !is_tag("\"a\"b\"") && !is_tag("\"a\u{e9}\"") && !is_tag("\"a b\"")
+        );
+        assert!(
+            is_date("Sun, 06 Nov 1994 08:49:37 GMT") && !is_date("now") && !is_date("1234567.000000000-12-1234567")
+        );
+    }
+}

@@ -1,0 +1,24 @@
+//! A caching range proxy: files of a server or a folder for any client that reads ranges over http.
+//!
+//! Blocks that were read once are kept on disk by the [cache of `sapwood-store`](sapwood_store::BlockCache). A block that many wait for
+//! is asked for once. And since trees are known here, the next cluster of the branches that a client reads is fetched before he asks.
+
+#![forbid(unsafe_code)]
+
+mod access;
+mod ahead;
+mod answer;
+mod counts;
+mod files;
+mod folder;
+mod options;
+mod path;
+mod patient;
+mod ranges;
+mod respond;
+mod server;
+mod tls;
+mod upstream;
+
+pub use options::ProxyOptions;
+pub use server::{Proxy, raise_open_files};

@@ -1,0 +1,287 @@
+//! The server: connections, how many there may be, and an end in order.
+
+use std::convert::Infallible;
+use std::net::{SocketAddr, TcpListener};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use sapwood::{Error, Result};
+use sapwood_store::Notices;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+
+use crate::access::Access;
+use crate::ahead::Scouts;
+use crate::answer::Supply;
+use crate::counts::Counts;
+use crate::files::Files;
+use crate::options::ProxyOptions;
+use crate::patient::Patient;
+use crate::respond::Service;
+use crate::tls::acceptor;
+use crate::upstream::Upstream;
+
+/// Threads that move bytes.
+const THREADS: usize = 2;
+/// Reads of the upstream at a time, and as many threads more for what is in the cache.
+const FETCHES: usize = 32;
+/// The head of a request, and what is written at once.
+const BUFFER_BYTES: usize = 64 << 10;
+const MOST_HEADERS: usize = 64;
+/// Connections beyond the limit that are told so; those beyond these are closed.
+const REFUSALS: usize = 64;
+const REFUSAL_TIME: Duration = Duration::from_secs(5);
+/// More files are open at no time.
+const OPEN_FILES: u64 = 65_536;
+/// How long answers that are being sent may take once the proxy is to end.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// A range server in front of files that are elsewhere. It ends when this is dropped.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::io::{Store, load};
+/// use sapwood_serve::{Proxy, ProxyOptions};
+/// use sapwood_store::{HttpStore, NetOptions};
+/// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data");
+/// # let cache = std::env::temp_dir().join(format!("sapwood-doc-proxy-{}", std::process::id()));
+/// let proxy = Proxy::start(ProxyOptions::new(folder, &cache))?;
+/// let store = HttpStore::new(&format!("{}/plain.root", proxy.url()), &NetOptions::default())?;
+/// assert_eq!(&store.ends(4, 0)?.head[..], b"root");
+/// assert!(proxy.metrics().contains("sapwood_proxy_misses_total 1"));
+/// # drop(proxy);
+/// # std::fs::remove_dir_all(cache).ok();
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub struct Proxy {
+    address: SocketAddr,
+    scheme: &'static str,
+    service: Arc<Service>,
+    notices: Notices,
+    stop: watch::Sender<bool>,
+    connections: usize,
+    permits: Arc<Semaphore>,
+    runtime: Option<Runtime>,
+}
+
+impl Proxy {
+    /// Listens, and answers from then on.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for options that make no sense; what reading certificates and listening report. The
+    /// upstream is not asked.
+    pub fn start(options: ProxyOptions) -> Result<Self> {
+        let upstream = Upstream::new(&options.upstream)?;
+        let access = Access::new(options.token.as_deref(), &options.net, upstream.is_far())?;
+        let tls = match &options.tls {
+            Some((certificate, key)) => Some(acceptor(certificate, key)?),
+            None => None,
+        };
+        let counts = Arc::new(Counts::default());
+        let supply = Arc::new(Supply { fetches: Semaphore::new(FETCHES), counts: Arc::clone(&counts) });
+        let scouts = options.prefetch.then(|| Scouts::start(&counts)).transpose()?;
+        let notices = options.cache.notices.clone();
+        let cache_dir = options.cache.dir.clone();
+        let files = Arc::new(Files::new(upstream, access, options.cache, options.max_age, Arc::clone(&supply)));
+        let service = Arc::new(Service { files, supply, scouts, cache_dir });
+        let listening =
+            |error: std::io::Error| Error::mismatch(format!("{} cannot be listened on", options.bind)).because(error);
+        let listener = TcpListener::bind(options.bind).map_err(listening)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .max_blocking_threads(2 * FETCHES)
+            .thread_name("sapwood-serve")
+            .enable_io()
+            .enable_time()
+            .build()?;
+        let listener = {
+            let _inside = runtime.enter();
+            tokio::net::TcpListener::from_std(listener)?
+        };
+        let connections = options.connections.clamp(1, Semaphore::MAX_PERMITS >> 32);
+        let permits = Arc::new(Semaphore::new(connections));
+        let (stop, stopped) = watch::channel(false);
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let doorman = Doorman {
+            service: Arc::clone(&service),
+            tls,
+            permits: Arc::clone(&permits),
+            refusals: Arc::new(Semaphore::new(REFUSALS)),
+            idle: options.idle,
+            stopped,
+        };
+        runtime.spawn(doorman.accept(listener));
+        Ok(Self { address, scheme, service, notices, stop, connections, permits, runtime: Some(runtime) })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What stands before the paths of files: `http://127.0.0.1:1234`.
+    pub fn url(&self) -> String {
+        format!("{}://{}", self.scheme, self.address)
+    }
+
+    /// What `/metrics` tells.
+    pub fn metrics(&self) -> String {
+        self.service.metrics()
+    }
+
+    /// Waits for SIGINT or SIGTERM; what the cache has to say meanwhile is handed to `say`.
+    ///
+    /// # Errors
+    ///
+    /// Where the system gives no signals.
+    pub fn wait(&self, say: &mut dyn FnMut(&str)) -> Result<()> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let Some(runtime) = &self.runtime else { return Ok(()) };
+        runtime.block_on(async {
+            let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+            loop {
+                let (one, other) = (pin!(interrupt.recv()), pin!(terminate.recv()));
+                let clock = pin!(sleep(Duration::from_secs(1)));
+                let ended = matches!(select(select(one, other), clock).await, Either::Left(_));
+                self.notices.take().iter().for_each(|words| say(words));
+                if ended {
+                    return Ok(());
+                }
+            }
+        })
+    }
+
+    /// Takes no more connections, lets answers that are being sent come to their end within ten seconds, and ends.
+    pub fn stop(mut self) {
+        let Some(runtime) = self.runtime.take() else { return };
+        self.stop.send_replace(true);
+        let all = u32::try_from(self.connections).unwrap_or(u32::MAX);
+        runtime.block_on(async { drop(timeout(GRACE, self.permits.acquire_many(all)).await) });
+        // Threads that wait for the upstream end by themselves.
+        runtime.shutdown_background();
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Lets this process have as many files open as the system allows it: each connection takes one, and so does each file of the cache that is
+/// read. For programs that do nothing else; where it cannot be, fewer connections are served at a time.
+///
+/// # Example
+///
+/// ```
+/// sapwood_serve::raise_open_files();
+/// ```
+pub fn raise_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let now = getrlimit(Resource::Nofile);
+    let most = now.maximum.map_or(OPEN_FILES, |most| most.min(OPEN_FILES));
+    if now.current.is_some_and(|current| current < most) {
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum: now.maximum });
+    }
+}
+
+/// Who lets connections in.
+struct Doorman {
+    service: Arc<Service>,
+    tls: Option<TlsAcceptor>,
+    permits: Arc<Semaphore>,
+    refusals: Arc<Semaphore>,
+    idle: Duration,
+    stopped: watch::Receiver<bool>,
+}
+
+impl Doorman {
+    async fn accept(self, listener: tokio::net::TcpListener) {
+        let doorman = Arc::new(self);
+        let mut stopped = doorman.stopped.clone();
+        loop {
+            let accepted = match select(pin!(listener.accept()), pin!(stopped.changed())).await {
+                Either::Left((accepted, _)) => accepted,
+                Either::Right(_) => return,
+            };
+            match accepted {
+                Ok((stream, _)) => doorman.receive(stream),
+                // Out of files, or a client that left: the next may do.
+                Err(_) => sleep(Duration::from_millis(20)).await,
+            }
+        }
+    }
+
+    fn receive(self: &Arc<Self>, stream: TcpStream) {
+        let doorman = Arc::clone(self);
+        let _ = stream.set_nodelay(true);
+        let counts = &self.service.supply.counts;
+        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            counts.accepted.add(1);
+            counts.connections.add(1);
+            tokio::spawn(async move {
+                doorman.secure(stream, true).await;
+                doorman.service.supply.counts.connections.sub(1);
+                drop(permit);
+            });
+            return;
+        }
+        counts.refused.add(1);
+        if let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() {
+            tokio::spawn(async move {
+                let _ = timeout(REFUSAL_TIME, doorman.secure(stream, false)).await;
+                drop(permit);
+            });
+        }
+    }
+
+    async fn secure(&self, stream: TcpStream, admitted: bool) {
+        let stream = Patient::new(stream, self.idle);
+        match &self.tls {
+            None => self.serve(stream, admitted).await,
+            Some(tls) => {
+                if let Ok(Ok(stream)) = timeout(self.idle, tls.accept(stream)).await {
+                    self.serve(stream, admitted).await;
+                }
+            }
+        }
+    }
+
+    async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(&self, stream: S, admitted: bool) {
+        let service = service_fn(|request| async move {
+            let response = if admitted { self.service.respond(request).await } else { self.service.busy() };
+            Ok::<_, Infallible>(response)
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.idle)
+            .max_buf_size(BUFFER_BYTES)
+            .max_headers(MOST_HEADERS)
+            // Old clients know headers in this spelling alone.
+            .title_case_headers(true)
+            .serve_connection(TokioIo::new(stream), service);
+        let mut connection = pin!(connection);
+        let mut stopped = self.stopped.clone();
+        // A client who leaves, or is too slow, is nobody's error.
+        if let Either::Right(_) = select(connection.as_mut(), pin!(stopped.changed())).await {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What is fetched before it is asked for.
+
+use std::sync::Arc;
+
+use sapwood::column::Number;
+use sapwood::tree::BasketBytes;
+use sapwood::write::{BranchSpec, Every, FileWriter, TreeOptions, Values, WriteOptions};
+use sapwood::{File, OpenOptions};
+use sapwood_serve::{Proxy, ProxyOptions};
+use sapwood_store::HttpStore;
+use sapwood_testkit::http_server::{Conduct, HttpServer, Mishap};
+
+mod common;
+use common::{Scrap, content, get, metric, options, quick, until};
+
+const CLUSTERS: usize = 6;
+const ENTRIES: usize = 40_000;
+
+/// A tree of three branches, a basket of 160 kB of each in each cluster.
+fn file(scrap: &Scrap) -> Vec<u8> {
+    let path = scrap.0.join("file.root");
+    let mut file = FileWriter::recreate(&path, WriteOptions::default()).expect("a file to write");
+    let options = TreeOptions { auto_flush: Every::Entries(ENTRIES as u64), ..TreeOptions::default() };
+    let specs = ["x", "y", "z"].map(|name| BranchSpec::number(name, Number::I32)).to_vec();
+    let mut tree = file.tree("t", specs, options).expect("a tree");
+    let all = content(4 * CLUSTERS * ENTRIES);
+    let values = ["x", "y", "z"].map(|name| (name, Values::Numbers(&all)));
+    tree.extend(&values).expect("rows");
+    tree.close().and_then(|()| file.close()).expect("a whole file");
+    std::fs::read(path).expect("what was written")
+}
+
+/// The header that asks for baskets of these branches in one cluster.
+fn baskets(file: &File, branches: &[&str], cluster: usize) -> String {
+    let tree = file.tree("t").expect("the tree");
+    let ranges = branches.iter().map(|branch| match tree.branch(branch).expect("a branch").baskets()[cluster].bytes {
+        BasketBytes::Stored { seek, nbytes } => format!("{seek}-{}", seek + u64::from(nbytes) - 1),
+        BasketBytes::Embedded(_) => panic!("baskets of this tree are records"),
+    });
+    format!("Range: bytes={}\r\n", ranges.collect::<Vec<_>>().join(","))
+}
+
+#[test]
+fn the_next_cluster_is_there_before_it_is_asked_for() {
+    let scrap = Scrap::new("ahead");
+    let bytes = file(&scrap);
+    let local = File::open(scrap.0.join("file.root")).unwrap();
+    assert_eq!(local.tree("t").unwrap().clusters().len(), CLUSTERS);
+    for prefetch in [true, false] {
+        let server = HttpServer::start(bytes.clone(), Conduct::default());
+        let options = options(&format!("http://{}", server.address()), &scrap);
+        let proxy = Proxy::start(ProxyOptions { prefetch, ..options }).unwrap();
+        let last = CLUSTERS - 1;
+        assert_eq!(get(&proxy, "/f", &baskets(&local, &["x", "z"], last - 1)).status, 206);
+        if prefetch {
+            until("both baskets come", || metric(&proxy, "prefetched_baskets_total") == 2);
+        }
+        server.forget();
+        let hits = metric(&proxy, "hits_total");
+        assert_eq!(get(&proxy, "/f", &baskets(&local, &["x", "z"], last)).status, 206);
+        assert_eq!(server.requests(), usize::from(!prefetch), "{:?}", server.seen());
+        assert_eq!(metric(&proxy, "hits_total") - hits, u64::from(prefetch));
+        if prefetch {
+            until("they are used", || metric(&proxy, "prefetched_baskets_used_total") == 2);
+            assert_eq!(
+                (metric(&proxy, "prefetched_baskets_total"), metric(&proxy, "prefetched_baskets_unused")),
+                (2, 0)
+            );
+        }
+    }
+}
+
+#[test]
+fn values_are_what_they_are_whatever_is_fetched_ahead() {
+    let scrap = Scrap::new("values");
+    let bytes = file(&scrap);
+    let local = File::open(scrap.0.join("file.root")).unwrap().tree("t").unwrap();
+    let server = HttpServer::start(bytes, Conduct::default());
+    let options = options(&format!("http://{}", server.address()), &scrap);
+    let proxy = Proxy::start(ProxyOptions { prefetch: true, ..options }).unwrap();
+    let url = format!("{}/f", proxy.url());
+    let store = Arc::new(HttpStore::new(&url, &quick()).unwrap());
+    let far = File::from_store(store, OpenOptions::default()).unwrap().tree("t").unwrap();
+    let read = |tree: &Arc<sapwood::tree::Tree>| -> Vec<i32> {
+        let mut all = Vec::new();
+        for batch in tree.scan(&["x", "y"]).unwrap().step_bytes(300_000) {
+            let batch = batch.unwrap();
+            all.extend(batch.column("x").unwrap().numbers::<i32>().unwrap());
+            all.extend(batch.column("y").unwrap().numbers::<i32>().unwrap());
+        }
+        all
+    };
+    assert!(read(&far) == read(&local));
+}
+
+#[test]
+fn what_goes_wrong_ahead_is_no_clients_trouble() {
+    let scrap = Scrap::new("wrong");
+    let mut bytes = file(&scrap);
+    let local = File::open(scrap.0.join("file.root")).unwrap();
+    let first = baskets(&local, &["x"], 0);
+    // What looks like a ROOT file, what is none, what is a broken one, and an upstream that fails at once after the first read.
+    let garbage = [b"root".to_vec(), content(500_000)].concat();
+    let end = bytes.len();
+    let broken = {
+        let mut broken = bytes.clone();
+        broken[end - 2_000..].fill(0x5A);
+        broken
+    };
+    for (content, fails) in
+        [(garbage, false), (content(500_000), false), (broken, false), (std::mem::take(&mut bytes), true)]
+    {
+        let server = HttpServer::start(content.clone(), Conduct::default());
+        let options = options(&format!("http://{}", server.address()), &scrap);
+        let proxy = Proxy::start(ProxyOptions { prefetch: true, ..options }).unwrap();
+        get(&proxy, "/f", "If-None-Match: *\r\n");
+        if fails {
+            server.spoil(&[Mishap::None]);
+            server.spoil(&[Mishap::Status(503, Some(0)); 2]);
+        }
+        for _ in 0..3 {
+            let got = get(&proxy, "/f", &first);
+            let said = got.header("Content-Range").trim_start_matches("bytes ");
+            let (from, to) = said.split('/').next().and_then(|range| range.split_once('-')).unwrap();
+            assert!(got.body == content[from.parse().unwrap()..=to.parse().unwrap()]);
+        }
+    }
+}

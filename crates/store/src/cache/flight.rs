@@ -1,0 +1,183 @@
+//! Blocks that are on their way: what several threads of a process miss, one of them asks for.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
+
+use sapwood::Result;
+
+use super::fill::stopped;
+use super::state::State;
+
+/// So often is a receiver that waits asked whether it still wants to.
+const POLL: Duration = Duration::from_millis(10);
+/// So long is waited for another thread that brings nothing: it may itself wait for us.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// States whose entry is looked at again, once there are so many.
+const STATES: usize = 256;
+
+/// Flights of this process, by folder and state. Stores of the same file share theirs.
+static FLIGHTS: Mutex<Option<Flights>> = Mutex::new(None);
+
+type Flights = HashMap<(PathBuf, u128), Weak<Flight>>;
+
+/// Which blocks of one state of a file are on their way into one folder.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    /// Of a process that was forked, no thread brings anything.
+    process: u32,
+    claims: Mutex<Claims>,
+    news: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Claims {
+    /// Blocks, and who asks for them.
+    blocks: BTreeMap<u64, ThreadId>,
+    /// How many have come.
+    come: u64,
+}
+
+/// The flight of a state; none where it cannot be had: then each asks for himself.
+pub(crate) fn flight(dir: &Path, state: &State) -> Option<Arc<Flight>> {
+    let mut flights = match FLIGHTS.try_lock() {
+        Ok(flights) => flights,
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        // Held for a few instructions, unless by a thread that a fork left behind.
+        Err(TryLockError::WouldBlock) => {
+            thread::sleep(Duration::from_millis(1));
+            FLIGHTS.try_lock().ok()?
+        }
+    };
+    let flights = flights.get_or_insert_default();
+    let key = (dir.to_owned(), state.number());
+    if let Some(found) = flights.get(&key).and_then(Weak::upgrade)
+        && found.is_ours()
+    {
+        return Some(found);
+    }
+    if flights.len() >= STATES {
+        flights.retain(|_, flight| flight.strong_count() > 0);
+    }
+    let new = Arc::new(Flight { process: std::process::id(), claims: Mutex::default(), news: Condvar::default() });
+    flights.insert(key, Arc::downgrade(&new));
+    Some(new)
+}
+
+impl Flight {
+    /// Whether it is of this process, and no other one's memory.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.process == std::process::id()
+    }
+
+    /// Takes on those of the blocks that nobody asks for.
+    pub(crate) fn claim(self: &Arc<Self>, missing: &[u64]) -> Claim {
+        let me = thread::current().id();
+        let (mut mine, mut theirs) = (Vec::new(), Vec::new());
+        let mut claims = self.claims();
+        for &block in missing {
+            match claims.blocks.get(&block) {
+                // Who reads again while he is handed something would wait for himself.
+                Some(owner) if *owner != me => theirs.push(block),
+                Some(_) => mine.push(block),
+                None => {
+                    claims.blocks.insert(block, me);
+                    mine.push(block);
+                }
+            }
+        }
+        Claim { flight: Arc::clone(self), mine, theirs }
+    }
+
+    fn claims(&self) -> MutexGuard<'_, Claims> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn release(&self, blocks: impl Iterator<Item = u64>) {
+        let me = thread::current().id();
+        let mut claims = self.claims();
+        for block in blocks {
+            if claims.blocks.get(&block) == Some(&me) {
+                claims.blocks.remove(&block);
+                claims.come += 1;
+            }
+        }
+        self.news.notify_all();
+    }
+
+    /// Waits until none of the blocks is on its way any more. Whether they came is another question.
+    pub(crate) fn wait(&self, theirs: &[u64], wanted: &dyn Fn() -> bool) -> Result<()> {
+        let mut claims = self.claims();
+        let (mut come, mut since) = (claims.come, Instant::now());
+        while theirs.iter().any(|block| claims.blocks.contains_key(block)) {
+            if !wanted() {
+                return Err(stopped());
+            }
+            if claims.come != come {
+                (come, since) = (claims.come, Instant::now());
+            } else if since.elapsed() > PATIENCE {
+                return Ok(());
+            }
+            claims = self.news.wait_timeout(claims, POLL).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Ok(())
+    }
+}
+
+/// Blocks that this thread has taken on; what has not come when it is dropped is given up.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    flight: Arc<Flight>,
+    /// Ours to ask for.
+    pub(crate) mine: Vec<u64>,
+    /// On their way already.
+    pub(crate) theirs: Vec<u64>,
+}
+
+impl Claim {
+    /// These have come, and are kept.
+    pub(crate) fn release(&self, blocks: std::ops::Range<u64>) {
+        self.flight.release(blocks);
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.flight.release(self.mine.iter().copied());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_asked_for_by_one_thread_and_by_the_next_after_it() {
+        let state = State { name: "flight".into(), len: 1, proof: "v:x".into() };
+        let (one, two) = (flight(Path::new("a"), &state).unwrap(), flight(Path::new("a"), &state).unwrap());
+        assert!(Arc::ptr_eq(&one, &two) && !Arc::ptr_eq(&one, &flight(Path::new("b"), &state).unwrap()));
+        let first = one.claim(&[1, 2, 3]);
+        assert_eq!((&first.mine[..], &first.theirs[..]), (&[1, 2, 3][..], &[][..]));
+        assert_eq!(one.claim(&[2]).mine, [2], "nobody waits for himself");
+        let first = {
+            drop(first);
+            one.claim(&[1, 2, 3])
+        };
+        thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let second = two.claim(&[3, 4]);
+                assert_eq!((&second.mine[..], &second.theirs[..]), (&[4][..], &[3][..]));
+                assert!(two.wait(&second.theirs, &|| false).is_err());
+                two.wait(&second.theirs, &|| true).unwrap();
+                assert_eq!(two.claim(&[3]).mine, [3]);
+            });
+            first.release(1..3);
+            thread::sleep(Duration::from_millis(5));
+            drop(first);
+            other.join().unwrap();
+        });
+        assert!(one.claims().blocks.is_empty());
+    }
+}
