@@ -76,7 +76,7 @@ impl Axis {
             return Err(Error::malformed("an axis has not one edge more than bins")
                 .wanted(axis.bins as u64 + 1, axis.edges.len() as u64));
         }
-        if !(axis.min.is_finite() && axis.max.is_finite()) || axis.edges.windows(2).any(|edge| !(edge[0] <= edge[1])) {
+        if !(axis.min.is_finite() && axis.max.is_finite() && axis.edges.is_sorted()) {
             return Err(Error::malformed("an axis has limits that are no numbers in order"));
         }
         Ok(axis)

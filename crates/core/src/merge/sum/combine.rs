@@ -146,10 +146,10 @@ fn same_bin(_: &mut Histogram, _: &Histogram, at: [usize; 3]) -> Result<[usize; 
 
 /// The bin into which the middle of another one falls. What stands beyond the other's limits must be beyond those of the sum.
 fn central_bin(sum: &mut Histogram, other: &Histogram, mut at: [usize; 3]) -> Result<[usize; 3]> {
-    for place in 0..sum.dimension {
-        let center = other.axes[place].center(at[place]);
+    for (place, bin) in at.iter_mut().enumerate().take(sum.dimension) {
+        let center = other.axes[place].center(*bin);
         let axis = &sum.axes[place];
-        let outside = at[place] == 0 || at[place] > other.axes[place].bins;
+        let outside = *bin == 0 || *bin > other.axes[place].bins;
         if outside && (axis.can_extend() || (center > axis.min && center < axis.max)) {
             let name = ["x", "y", "z"][place];
             return Err(Error::mismatch(format!(
@@ -157,7 +157,7 @@ fn central_bin(sum: &mut Histogram, other: &Histogram, mut at: [usize; 3]) -> Re
             )));
         }
         sum.make_room(place, center)?;
-        at[place] = sum.axes[place].find(center);
+        *bin = sum.axes[place].find(center);
     }
     Ok(at)
 }
@@ -168,17 +168,18 @@ fn by_label(sum: &Histogram, other: &Histogram, place: usize) -> bool {
     axis.has_labels() && axis.can_extend() && sum.axes[place].can_extend()
 }
 
+/// The bin that has the same label, or on axes without labels the one into which the middle of the other falls.
 fn labelled_bin(sum: &mut Histogram, other: &Histogram, mut at: [usize; 3]) -> Result<[usize; 3]> {
-    for place in 0..sum.dimension {
+    for (place, bin) in at.iter_mut().enumerate().take(sum.dimension) {
         let axis = &other.axes[place];
-        at[place] = if at[place] == 0 {
+        *bin = if *bin == 0 {
             0
-        } else if at[place] > axis.bins {
+        } else if *bin > axis.bins {
             sum.axes[place].bins + 1
         } else if by_label(sum, other, place) {
-            sum.bin_of_label(place, &axis.label(at[place]))?
+            sum.bin_of_label(place, &axis.label(*bin))?
         } else {
-            sum.axes[place].find(axis.center(at[place]))
+            sum.axes[place].find(axis.center(*bin))
         };
     }
     Ok(at)

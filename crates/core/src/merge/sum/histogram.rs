@@ -282,7 +282,7 @@ impl Histogram {
             if axis < self.dimension { self.axes[axis].statistics_range(overflows) } else { 0..=0 }
         };
         let center = |axis: usize, bin: usize| {
-            let labelled = !self.profile && self.axes[axis].has_labels() && self.axes[axis].can_extend();
+            let labelled = self.axes[axis].has_labels() && self.axes[axis].can_extend();
             if axis >= self.dimension || labelled { 0.0 } else { self.axes[axis].center(bin) }
         };
         for iz in range(2) {
