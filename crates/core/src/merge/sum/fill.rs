@@ -10,7 +10,7 @@ use super::limits;
 use crate::error::{Error, Result};
 
 impl Histogram {
-    /// Fills the bins with what waits in the buffer; and lets go of it, where `release` says so.
+    /// Fills the bins with what waits in the buffer; and lets go of it, where `release` says so and something was in it.
     pub(super) fn empty_buffer(&mut self, release: bool) -> Result<()> {
         let waiting = self.buffer.first().copied().unwrap_or(0.0);
         if waiting > 0.0 || (waiting < 0.0 && release) {
@@ -29,7 +29,8 @@ impl Histogram {
             }
             self.buffer = buffer;
         }
-        if release {
+        // An empty one stays, and is filled again.
+        if release && waiting != 0.0 {
             self.buffer = Vec::new();
         }
         Ok(())

@@ -129,7 +129,7 @@ fn add_sparse(sum: &mut Draft, next: &Draft, weighted: bool) -> Result<()> {
     let template = template.ok_or_else(|| unfit(sum, "fBinContent"))?;
     let kind = template.member("fContent").and_then(Datum::as_draft).and_then(|array| array.member("This"));
     let kind = kind.and_then(Cells::read).ok_or_else(|| unfit(&template, "fContent"))?;
-    let size = usize::try_from(whole(sum, "fChunkSize")?).ok().filter(|size| (1..=1 << 24).contains(size));
+    let size = usize::try_from(whole(sum, "fChunkSize")?).ok().filter(|size| (1..=kind.len()).contains(size));
     let size = size.ok_or_else(|| unfit(sum, "fChunkSize"))?;
 
     // Bins are added in the type that holds them.
