@@ -71,6 +71,10 @@ pub(super) fn good(bins: usize, low: f64, high: f64, integer: bool) -> (f64, f64
         (min, max, width) if width > 0.0 && width <= 1e39 => (min, max),
         _ => (-1.0, 1.0),
     };
+    // Round limits may be narrower than what they are for.
+    let margin = 0.01 * (high - low);
+    min = min.min(low - margin);
+    max = max.max(high + margin);
     if !integer {
         return (min, max, bins);
     }
