@@ -104,3 +104,44 @@ for place, name in enumerate(["TH1F", "TH1D", "TH1F"]):
 """
     root(write, tmp_path)
     assert add_up(tmp_path) == ["h: mismatch: a TH1D cannot be added to a TH1F (object h)"]
+
+
+def test_limits_are_found_when_buffers_are_full(tmp_path: Path) -> None:
+    write = """
+import random
+chance = random.Random(5)
+ROOT.TH1.AddDirectory(False)
+files = [ROOT.TFile(f"{sys.argv[1]}/in{place}.root", "recreate") for place in range(3)]
+for number in range(60):
+    bins, low, integer = chance.choice([2, 4, 5, 10]), chance.uniform(-3, 3), chance.random() < 0.6
+    high = low + chance.uniform(0.5, 60)
+    for file in files:
+        hist = ROOT.TH1D(f"o{number}", "title", bins, 0, 0)
+        hist.SetBuffer(100)
+        hist.GetXaxis().SetBit(ROOT.TAxis.kIsInteger, integer)
+        for _ in range(70):
+            hist.Fill(chance.uniform(low, high))
+        file.WriteTObject(hist)
+for file in files:
+    file.Close()
+files = [ROOT.TFile(f"{sys.argv[1]}/in{place}.root") for place in range(3)]
+out = ROOT.TFile(f"{sys.argv[1]}/root.root", "recreate")
+refused = []
+ROOT.gErrorIgnoreLevel = ROOT.kFatal
+for number in range(60):
+    total, *others = [file.Get(f"o{number}") for file in files]
+    for other in others:
+        inputs = ROOT.TList()
+        inputs.Add(other)
+        if total.Merge(inputs) < 0:
+            refused.append(f"o{number}")
+            break
+    else:
+        out.WriteTObject(total)
+out.Close()
+answer(refused)
+"""
+    refused = root(write, tmp_path)
+    said = add_up(tmp_path)
+    assert {line.split(":")[0] for line in said} == set(refused), said
+    assert root(COMPARE, tmp_path / "root.root", tmp_path / "ours.root")["differences"] == []
