@@ -158,6 +158,17 @@ impl Draft {
         self.members.iter_mut().for_each(|(_, value)| datum(value, each));
     }
 
+    /// The same members in an object of its own, which no pointer to this one names.
+    pub(crate) fn another(&self) -> Self {
+        let mut draft = self.clone();
+        draft.visit_mut(&mut |object| {
+            if let Some(origin) = &mut object.origin {
+                origin.mark = Mark(Arc::from("another"));
+            }
+        });
+        draft
+    }
+
     /// Names and values of all members, those of bases first.
     pub fn members(&self) -> impl Iterator<Item = (&str, &Datum)> {
         self.members.iter().map(|(name, value)| (&**name, value))

@@ -1,0 +1,117 @@
+//! What the bins of a histogram hold: arrays of six types of numbers, with ROOT's bounds.
+
+use crate::column::Number;
+use crate::schema::Datum;
+
+/// Contents of bins, with underflow and overflow.
+#[derive(Clone, Debug)]
+pub(super) enum Cells {
+    /// `TArrayC`.
+    Char(Vec<i8>),
+    /// `TArrayS`.
+    Short(Vec<i16>),
+    /// `TArrayI`.
+    Int(Vec<i32>),
+    /// `TArrayL64`.
+    Long(Vec<i64>),
+    /// `TArrayF`.
+    Float(Vec<f32>),
+    /// `TArrayD`.
+    Double(Vec<f64>),
+}
+
+macro_rules! each {
+    ($cells:expr, $values:ident => $do:expr) => {
+        match $cells {
+            Cells::Char($values) => $do,
+            Cells::Short($values) => $do,
+            Cells::Int($values) => $do,
+            Cells::Long($values) => $do,
+            Cells::Float($values) => $do,
+            Cells::Double($values) => $do,
+        }
+    };
+}
+
+impl Cells {
+    /// Numbers of a type that bins can have.
+    pub(super) fn read(datum: &Datum) -> Option<Self> {
+        let Datum::Numbers(number, bytes) = datum else { return None };
+        macro_rules! take {
+            ($type:ty) => {
+                bytes.as_chunks().0.iter().map(|bytes| <$type>::from_ne_bytes(*bytes)).collect()
+            };
+        }
+        Some(match number {
+            Number::I8 => Self::Char(take!(i8)),
+            Number::I16 => Self::Short(take!(i16)),
+            Number::I32 => Self::Int(take!(i32)),
+            Number::I64 => Self::Long(take!(i64)),
+            Number::F32 => Self::Float(take!(f32)),
+            Number::F64 => Self::Double(take!(f64)),
+            _ => return None,
+        })
+    }
+
+    /// The same numbers as a member.
+    pub(super) fn datum(&self) -> Datum {
+        let number = match self {
+            Self::Char(_) => Number::I8,
+            Self::Short(_) => Number::I16,
+            Self::Int(_) => Number::I32,
+            Self::Long(_) => Number::I64,
+            Self::Float(_) => Number::F32,
+            Self::Double(_) => Number::F64,
+        };
+        each!(self, values => Datum::numbers(number, values.iter().map(|value| value.to_ne_bytes())))
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        each!(self, values => values.len())
+    }
+
+    /// As many zeros of the same type.
+    pub(super) fn zeros(&self, len: usize) -> Self {
+        match self {
+            Self::Char(_) => Self::Char(vec![0; len]),
+            Self::Short(_) => Self::Short(vec![0; len]),
+            Self::Int(_) => Self::Int(vec![0; len]),
+            Self::Long(_) => Self::Long(vec![0; len]),
+            Self::Float(_) => Self::Float(vec![0.0; len]),
+            Self::Double(_) => Self::Double(vec![0.0; len]),
+        }
+    }
+
+    /// What a bin holds.
+    pub(super) fn get(&self, bin: usize) -> f64 {
+        match self {
+            Self::Char(values) => values.get(bin).copied().unwrap_or(0).into(),
+            Self::Short(values) => values.get(bin).copied().unwrap_or(0).into(),
+            Self::Int(values) => values.get(bin).copied().unwrap_or(0).into(),
+            Self::Long(values) => values.get(bin).copied().unwrap_or(0) as f64,
+            Self::Float(values) => values.get(bin).copied().unwrap_or(0.0).into(),
+            Self::Double(values) => values.get(bin).copied().unwrap_or(0.0),
+        }
+    }
+
+    /// Adds to a bin. Whole numbers stop short of their type's bounds, as they do when ROOT fills them: the lowest is never reached.
+    pub(super) fn add(&mut self, bin: usize, weight: f64) {
+        macro_rules! bounded {
+            ($values:ident, $type:ty) => {
+                if let Some(value) = $values.get_mut(bin) {
+                    let sum = i64::from(*value).saturating_add(weight as i64);
+                    *value = sum.clamp(-i64::from(<$type>::MAX), i64::from(<$type>::MAX)) as $type;
+                }
+            };
+        }
+        match self {
+            Self::Char(values) => bounded!(values, i8),
+            Self::Short(values) => bounded!(values, i16),
+            Self::Int(values) => bounded!(values, i32),
+            Self::Long(values) => bounded!(values, i64),
+            Self::Float(values) => values.get_mut(bin).into_iter().for_each(|value| *value += weight as f32),
+            Self::Double(values) => values.get_mut(bin).into_iter().for_each(|value| *value += weight),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Lists of objects, and stacks of histograms: item by item.
+//!
+//! Source: `TSeqCollection::Merge`, `THStack::Merge`.
+
+use std::sync::Arc;
+
+use super::members::{name_of, unfit};
+use super::{Add, adder};
+use crate::error::{Error, Result};
+use crate::schema::{Datum, Draft};
+
+/// Adds the items of a list to those of another at the same place. Items of classes that cannot be added come behind the others.
+pub(super) fn add_list(sum: &mut Draft, next: &Draft) -> Result<()> {
+    let class = Arc::<str>::from(sum.class());
+    let items = |list: &Draft| list.member("items").and_then(Datum::as_list).map(<[Datum]>::len);
+    let (Some(count), Some(_)) = (items(sum), items(next)) else { return Err(unfit(sum, "items")) };
+    let others = next.member("items").and_then(Datum::as_list).unwrap_or_default();
+    let mine = sum.member_mut("items").and_then(Datum::as_list_mut).ok_or_else(|| Error::malformed("no items"))?;
+    let mut new: Vec<(usize, Datum)> = Vec::new();
+    let mut behind = Vec::new();
+    for (place, (one, other)) in mine.iter().zip(others).enumerate().take(count) {
+        let (Some(item), Some(other_item)) = (one.as_draft(), other.as_draft()) else { continue };
+        if item.class() != other_item.class() {
+            let words =
+                format!("item {place} of a {class} is a {} here and a {} there", item.class(), other_item.class());
+            return Err(Error::mismatch(words));
+        }
+        match adder(item.class()) {
+            Some(Add(add)) => {
+                let mut item = item.clone();
+                add(&mut item, other_item).map_err(|error| error.in_object(name_of(other_item)))?;
+                new.push((place, Datum::Object(Arc::new(item))));
+            }
+            None => behind.push(other.clone()),
+        }
+    }
+    for (place, item) in new {
+        mine[place] = item;
+    }
+    behind.into_iter().for_each(|item| push(sum, item));
+    Ok(())
+}
+
+/// Adds the histograms of a stack to those of another.
+pub(super) fn add_stack(sum: &mut Draft, next: &Draft) -> Result<()> {
+    let Some(others) = next.member("fHists").and_then(Datum::as_draft) else { return Ok(()) };
+    match sum.member_mut("fHists").and_then(Datum::as_draft_mut) {
+        Some(mine) => add_list(mine, others),
+        None => Ok(()),
+    }
+}
+
+/// Puts an item behind those of a list, without an option.
+pub(super) fn push(list: &mut Draft, item: Datum) {
+    if let Some(items) = list.member_mut("items").and_then(Datum::as_list_mut) {
+        items.push(item);
+    }
+    if let Some(options) = list.member_mut("options").and_then(Datum::as_list_mut) {
+        options.push(Datum::from(""));
+    }
+}
+
+/// Keeps the items of a list that `keep` says, with their options.
+pub(super) fn retain(list: &mut Draft, keep: impl Fn(&Datum) -> bool) {
+    let items = list.member("items").and_then(Datum::as_list).unwrap_or_default();
+    let kept: Vec<bool> = items.iter().map(keep).collect();
+    for name in ["items", "options"] {
+        if let Some(items) = list.member_mut(name).and_then(Datum::as_list_mut) {
+            let mut kept = kept.iter();
+            items.retain(|_| kept.next().copied().unwrap_or(false));
+        }
+    }
+}

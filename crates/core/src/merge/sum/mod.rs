@@ -1,0 +1,146 @@
+//! Sums of objects: what ROOT's `Merge` makes of histograms, profiles, graphs, parameters, efficiencies, and lists of them.
+
+mod axis;
+mod cells;
+mod collection;
+mod combine;
+mod efficiency;
+mod fill;
+mod graph;
+mod histogram;
+mod limits;
+mod members;
+mod parameter;
+mod sparse;
+
+use std::fmt;
+
+use self::histogram::Histogram;
+use crate::error::{Error, Result};
+use crate::schema::Draft;
+
+/// Adds an object to another of a class.
+struct Add(fn(&mut Draft, &Draft) -> Result<()>);
+
+/// What adds objects of a class; nothing where they cannot be added.
+fn adder(class: &str) -> Option<Add> {
+    Some(Add(match class {
+        class if histogram::kind(class).is_some() => add_histogram,
+        class if graph::CLASSES.contains(&class) => graph::add,
+        class if parameter::is_parameter(class) => parameter::add,
+        class if sparse::is_sparse(class) || sparse::is_full(class) => sparse::add,
+        "TList" | "THashList" | "TObjArray" => collection::add_list,
+        "THStack" => collection::add_stack,
+        "TEfficiency" => efficiency::add,
+        "TStatistic" => parameter::add_statistic,
+        _ => return None,
+    }))
+}
+
+fn add_histogram(sum: &mut Draft, next: &Draft) -> Result<()> {
+    let mut all = Histogram::read(sum.clone())?;
+    combine::add(&mut all, Histogram::read(next.clone())?)?;
+    *sum = all.store();
+    Ok(())
+}
+
+/// Whether objects of a class can be added. Those that cannot are kept side by side, as further cycles of one name.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::merge::can_add;
+/// assert!(can_add("TH1D") && can_add("TGraphErrors") && can_add("TParameter<double>"));
+/// assert!(!can_add("TObjString") && !can_add("TF1"));
+/// ```
+pub fn can_add(class: &str) -> bool {
+    adder(class).is_some()
+}
+
+/// The sum of objects of one name, as far as it was added up. It holds one object, however many are added.
+///
+/// What ROOT's `Merge` does with one object after the other is done here: bins, squared weights, statistics and entries of histograms
+/// are added, on axes that hold both where limits differ and bins fit, by label where axes have labels and can grow, and from
+/// the buffers of those that have no limits yet; points of graphs follow each other; parameters are added, multiplied or compared
+/// as they say themselves; lists are added item by item. All else that the first object has stays: titles, labels,
+/// options, colours, functions. Where a histogram gets other bins, its functions and contours go, as they do with ROOT.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::merge::Sum;
+/// use sapwood::schema::{Datum, Draft};
+/// let parameter = |value: i64| Draft::new("TParameter<int>").with("fName", "runs").with("fVal", value);
+/// let mut sum = Sum::new(parameter(2))?;
+/// sum.add(&parameter(3))?;
+/// assert!(matches!(sum.finish().member("fVal"), Some(Datum::Int(5))));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub struct Sum {
+    state: State,
+}
+
+enum State {
+    Histogram(Box<Histogram>),
+    Other(Draft, Add),
+}
+
+impl Sum {
+    /// A sum of one object.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for classes that [cannot be added](can_add), and
+    /// [`Malformed`](crate::ErrorKind::Malformed) where a histogram's arrays do not fit its axes.
+    pub fn new(first: Draft) -> Result<Self> {
+        let add = adder(first.class());
+        let add =
+            add.ok_or_else(|| Error::unsupported(format!("objects of class {} cannot be added", first.class())))?;
+        let state = match histogram::kind(first.class()) {
+            Some(_) => State::Histogram(Box::new(Histogram::read(first)?)),
+            None => State::Other(first, add),
+        };
+        Ok(Self { state })
+    }
+
+    /// Adds an object, read from whatever file. Where that fails, the sum is what it was.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where ROOT refuses to merge them, with the reason: other dimensions, bins that do
+    /// not fit together, overflow that may be within other limits, another class. [`Malformed`](crate::ErrorKind::Malformed) where
+    /// members contradict each other; [`Limit`](crate::ErrorKind::Limit) where the sum would have too many bins;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for automatic bins in powers of two.
+    pub fn add(&mut self, next: &Draft) -> Result<()> {
+        let class = self.class();
+        if class != next.class() {
+            return Err(Error::mismatch(format!("a {} cannot be added to a {class}", next.class())));
+        }
+        match &mut self.state {
+            State::Histogram(sum) => combine::add(sum, Histogram::read(next.clone())?),
+            State::Other(sum, Add(add)) => add(sum, next),
+        }
+    }
+
+    /// The class of the sum.
+    pub fn class(&self) -> &str {
+        match &self.state {
+            State::Histogram(sum) => sum.draft().class(),
+            State::Other(sum, _) => sum.class(),
+        }
+    }
+
+    /// The sum, to be [written](crate::write::FileWriter::write).
+    pub fn finish(self) -> Draft {
+        match self.state {
+            State::Histogram(sum) => sum.store(),
+            State::Other(sum, _) => sum,
+        }
+    }
+}
+
+impl fmt::Debug for Sum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sum").field("class", &self.class()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,224 @@
+//! Histograms of many dimensions: `THnSparse` in all its types, and `THn`.
+//!
+//! Source: `THnBase::Merge`, `THnBase::AddInternal`, `THnSparseArrayChunk`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::cells::Cells;
+use super::members::{float, floats, floats_of, put, unfit, whole};
+use crate::column::Number;
+use crate::error::{Error, Result};
+use crate::schema::{Datum, Draft};
+
+/// Whether a class is one of sparse histograms.
+pub(super) fn is_sparse(class: &str) -> bool {
+    class.starts_with("THnSparseT<TArray")
+}
+
+/// Whether a class is one of full histograms.
+pub(super) fn is_full(class: &str) -> bool {
+    ["char", "short", "int", "long", "Long64_t", "float", "double"].iter().any(|of| class == format!("THnT<{of}>"))
+}
+
+/// Adds the bins of a histogram that has the same axes.
+pub(super) fn add(sum: &mut Draft, next: &Draft) -> Result<()> {
+    let (mine, others) = (axes(sum)?, axes(next)?);
+    if mine != others {
+        return Err(Error::mismatch(format!("axes do not have the same bins: {mine:?} and {others:?}")));
+    }
+    let weighted = |draft: &Draft| Ok::<_, Error>(float(draft, "fTsumw2")? >= 0.0);
+    let weighted = (weighted(sum)?, weighted(next)?);
+    let mut new = sum.clone();
+    if weighted.1 && !weighted.0 {
+        put(&mut new, "fTsumw2", 0.0);
+    }
+    if weighted.1 {
+        add_statistics(&mut new, next)?;
+    }
+    let weighted = weighted.0 || weighted.1;
+    if is_sparse(sum.class()) {
+        add_sparse(&mut new, next, weighted)?
+    } else {
+        add_full(&mut new, next, weighted)?
+    }
+    let entries = float(sum, "fEntries")? + float(next, "fEntries")?;
+    put(&mut new, "fEntries", entries);
+    *sum = new;
+    Ok(())
+}
+
+/// Sums over what was filled, which those have that sum squared weights.
+fn add_statistics(sum: &mut Draft, next: &Draft) -> Result<()> {
+    for name in ["fTsumw", "fTsumw2"] {
+        let all = float(sum, name)? + float(next, name)?;
+        put(sum, name, all);
+    }
+    for name in ["fTsumwx", "fTsumwx2"] {
+        let (mut all, more) = (floats(sum, name)?, floats(next, name)?);
+        all.iter_mut().zip(more).for_each(|(all, more)| *all += more);
+        put(sum, name, all);
+    }
+    Ok(())
+}
+
+/// How many bins each axis has.
+fn axes(draft: &Draft) -> Result<Vec<i64>> {
+    let axes = draft.member("fAxes").and_then(Datum::as_draft).and_then(|axes| axes.member("items"));
+    let axes = axes.and_then(Datum::as_list).ok_or_else(|| unfit(draft, "fAxes"))?;
+    let axis = |axis: &Datum| whole(axis.as_draft().ok_or_else(|| unfit(draft, "fAxes"))?, "fNbins");
+    axes.iter().map(axis).collect()
+}
+
+/// Bins in an order, each with its coordinates as the chunks have them.
+struct Bins {
+    width: usize,
+    coordinates: Vec<u8>,
+    contents: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+fn chunks(draft: &Draft) -> Result<&[Datum]> {
+    let array = draft.member("fBinContent").and_then(Datum::as_draft).and_then(|array| array.member("items"));
+    array.and_then(Datum::as_list).ok_or_else(|| unfit(draft, "fBinContent"))
+}
+
+fn bins(draft: &Draft) -> Result<Bins> {
+    let mut all = Bins { width: 0, coordinates: Vec::new(), contents: Vec::new(), squares: Vec::new() };
+    for chunk in chunks(draft)? {
+        let chunk = chunk.as_draft().ok_or_else(|| unfit(draft, "fBinContent"))?;
+        let width = usize::try_from(whole(chunk, "fSingleCoordinateSize")?).unwrap_or(0);
+        let Some(Datum::Numbers(Number::I8, coordinates)) = chunk.member("fCoordinates") else {
+            return Err(unfit(chunk, "fCoordinates"));
+        };
+        let bad = || Error::malformed("a chunk of bins has coordinates of another size");
+        if width == 0 || coordinates.len() % width != 0 || (all.width != 0 && all.width != width) {
+            return Err(bad());
+        }
+        let count = coordinates.len() / width;
+        let contents = chunk.member("fContent").and_then(Datum::as_draft).and_then(|array| array.member("This"));
+        let contents = contents.and_then(Cells::read).filter(|cells| cells.len() >= count).ok_or_else(bad)?;
+        let squares = match chunk.member("fSumw2").and_then(Datum::as_draft) {
+            Some(squares) => floats(squares, "This")?,
+            None => Vec::new(),
+        };
+        if !squares.is_empty() && squares.len() < count {
+            return Err(bad());
+        }
+        all.width = width;
+        all.coordinates.extend_from_slice(coordinates);
+        for bin in 0..count {
+            let content = contents.get(bin);
+            all.contents.push(content);
+            all.squares.push(squares.get(bin).copied().unwrap_or(content));
+        }
+    }
+    Ok(all)
+}
+
+fn add_sparse(sum: &mut Draft, next: &Draft, weighted: bool) -> Result<()> {
+    let (mut mine, others) = (bins(sum)?, bins(next)?);
+    if others.width == 0 {
+        return Ok(());
+    }
+    if mine.width != 0 && mine.width != others.width {
+        return Err(Error::malformed("coordinates of bins are not of one size"));
+    }
+    let width = others.width;
+    let template = chunks(sum)?.first().or(chunks(next)?.first()).and_then(Datum::as_draft).cloned();
+    let template = template.ok_or_else(|| unfit(sum, "fBinContent"))?;
+    let kind = template.member("fContent").and_then(Datum::as_draft).and_then(|array| array.member("This"));
+    let kind = kind.and_then(Cells::read).ok_or_else(|| unfit(&template, "fContent"))?;
+    let size = usize::try_from(whole(sum, "fChunkSize")?).ok().filter(|size| (1..=kind.len()).contains(size));
+    let size = size.ok_or_else(|| unfit(sum, "fChunkSize"))?;
+
+    // Bins are added in the type that holds them.
+    let known = mine.contents.len();
+    let mut places: HashMap<Vec<u8>, usize> =
+        mine.coordinates.chunks_exact(width).enumerate().map(|(bin, at)| (at.to_vec(), bin)).collect();
+    let mut targets = Vec::with_capacity(others.contents.len());
+    for at in others.coordinates.chunks_exact(width) {
+        let new = places.len();
+        let place = *places.entry(at.to_vec()).or_insert(new);
+        if place >= mine.contents.len() {
+            mine.coordinates.extend_from_slice(at);
+            mine.contents.push(0.0);
+            mine.squares.push(0.0);
+        }
+        targets.push(place);
+    }
+    let count = mine.contents.len();
+    let mut contents = kind.zeros(count);
+    (0..known).for_each(|bin| contents.add(bin, mine.contents[bin]));
+    for (place, (content, square)) in targets.iter().zip(others.contents.iter().zip(&others.squares)) {
+        contents.add(*place, *content);
+        mine.squares[*place] += square;
+    }
+
+    let mut old = chunks(sum)?.to_vec().into_iter();
+    let mut new = Vec::new();
+    for first in (0..count).step_by(size) {
+        let end = (first + size).min(count);
+        let mut part = kind.zeros(size);
+        (first..end).for_each(|bin| part.add(bin - first, contents.get(bin)));
+        // A new chunk is one of its own, and not another pointer to the first.
+        let again = || template.another();
+        let mut chunk = old.next().as_ref().and_then(Datum::as_draft).cloned().unwrap_or_else(again);
+        let coordinates = mine.coordinates.get(first * width..end * width).unwrap_or_default();
+        put(&mut chunk, "fCoordinatesSize", coordinates.len() as i64);
+        put(&mut chunk, "fCoordinates", Datum::Numbers(Number::I8, coordinates.to_vec()));
+        put(&mut chunk, "fSingleCoordinateSize", width as i64);
+        if let Some(array) = chunk.member_mut("fContent").and_then(Datum::as_draft_mut) {
+            put(array, "This", part.datum());
+        }
+        if weighted {
+            let mut squares = mine.squares.get(first..end).unwrap_or_default().to_vec();
+            squares.resize(size, 0.0);
+            put(&mut chunk, "fSumw2", Arc::new(Draft::new("TArrayD").with("This", squares)));
+        }
+        new.push(Datum::from(Arc::new(chunk)));
+    }
+    put(sum, "fFilledBins", count as i64);
+    if let Some(array) = sum.member_mut("fBinContent").and_then(Datum::as_draft_mut) {
+        put(array, "items", new);
+    }
+    Ok(())
+}
+
+fn add_full(sum: &mut Draft, next: &Draft, weighted: bool) -> Result<()> {
+    let cells = |draft: &Draft| {
+        let data = draft.member("fArray").and_then(Datum::as_draft).and_then(|array| array.member("fData"));
+        data.and_then(Cells::read).ok_or_else(|| unfit(draft, "fArray"))
+    };
+    let squares = |draft: &Draft| {
+        let data = draft.member("fSumw2").and_then(Datum::as_draft).and_then(|array| array.member("fData"));
+        data.and_then(floats_of).unwrap_or_default()
+    };
+    let (mut mine, others) = (cells(sum)?, cells(next)?);
+    if others.len() == 0 {
+        return Ok(());
+    }
+    if mine.len() == 0 {
+        mine = others.zeros(others.len());
+    }
+    if mine.len() != others.len() {
+        return Err(Error::malformed("bins do not fit the axes").wanted(mine.len() as u64, others.len() as u64));
+    }
+    if weighted {
+        let (mut all, more) = (squares(sum), squares(next));
+        if all.len() != mine.len() {
+            all = (0..mine.len()).map(|bin| mine.get(bin)).collect();
+        }
+        for (bin, square) in all.iter_mut().enumerate() {
+            *square += more.get(bin).copied().unwrap_or_else(|| others.get(bin));
+        }
+        if let Some(array) = sum.member_mut("fSumw2").and_then(Datum::as_draft_mut) {
+            put(array, "fData", all);
+        }
+    }
+    (0..others.len()).for_each(|bin| mine.add(bin, others.get(bin)));
+    if let Some(array) = sum.member_mut("fArray").and_then(Datum::as_draft_mut) {
+        put(array, "fData", mine.datum());
+    }
+    Ok(())
+}

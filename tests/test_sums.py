@@ -1,0 +1,147 @@
+"""Sums of objects against real ROOT: member by member what its ``Merge`` and its ``hadd`` make of the same files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rootrun import root
+
+HERE = Path(__file__).resolve().parent
+COMPARE = """
+def members(found):
+    # TBufferJSON counts objects; a reference that is left says the same on both sides.
+    return json.loads(str(ROOT.TBufferJSON.ConvertToJSON(found)))
+IN_MEMORY = 0x0300000f  # bits that say who owns an object, and where it lives
+def differences(path, one, two):
+    if isinstance(one, dict) and isinstance(two, dict):
+        for name in sorted(set(one) | set(two)):
+            if name == "fBits":
+                if one.get(name, 0) & ~IN_MEMORY != two.get(name, 0) & ~IN_MEMORY:
+                    yield f"{path}.{name}: {one.get(name)} and {two.get(name)}"
+            elif name not in one or name not in two:
+                yield f"{path}.{name}: on one side only"
+            else:
+                yield from differences(f"{path}.{name}", one[name], two[name])
+    elif isinstance(one, list) and isinstance(two, list):
+        if len(one) != len(two):
+            yield f"{path}: {len(one)} and {len(two)} items"
+        for place, (a, b) in enumerate(zip(one, two)):
+            yield from differences(f"{path}[{place}]", a, b)
+    elif isinstance(one, (int, float)) and isinstance(two, (int, float)):
+        # Sums of products may be taken in another order by the compiler.
+        if abs(one - two) > 1e-12 * max(abs(one), abs(two)) + 1e-13:
+            yield f"{path}: {one} and {two}"
+    elif one != two:
+        yield f"{path}: {one} and {two}"
+files = [ROOT.TFile(name) for name in sys.argv[1:3]]
+names = [sorted({key.GetName() for key in file.GetListOfKeys()}) for file in files]
+found = [f"{name}: on one side only" for name in set(names[0]) ^ set(names[1])]
+for name in set(names[0]) & set(names[1]):
+    one, two = [file.Get(name) for file in files]
+    found += [f"{name} ({one.ClassName()}){text}" for text in differences("", members(one), members(two))]
+answer({"differences": found, "same": len(names[0]) - len({text.split(" ")[0] for text in found})})
+"""
+HADD = """
+import subprocess
+from pathlib import Path
+hadd = Path(ROOT.__file__).parent / "bin" / "hadd"
+if not hadd.exists():
+    hadd = Path(str(ROOT.gSystem.Which(ROOT.gSystem.Getenv("PATH") or "", "hadd")))
+done = subprocess.run([str(hadd), "-f", "-v", "0", *sys.argv[1:]], capture_output=True, text=True, timeout=300)
+answer([done.returncode, done.stdout + done.stderr])
+"""
+
+
+def add_up(place: Path) -> list[str]:
+    """Runs the Rust program ``crates/core/examples/sum.rs`` on three files, and gives what it says of names."""
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        pytest.skip("cargo is not installed")
+    files = [str(place / name) for name in ("ours.root", "in0.root", "in1.root", "in2.root")]
+    command = [cargo, "run", "--quiet", "--package", "sapwood", "--example", "sum", "--", *files]
+    done = subprocess.run(command, cwd=HERE.parent, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("seed", [int(seed) for seed in os.environ.get("SAPWOOD_SEEDS", "1").split(",")])
+def test_histograms_at_random(tmp_path: Path, seed: int) -> None:
+    count = 200
+    refused = root((HERE / "oracle" / "sums.py").read_text(), seed, count, tmp_path)
+    said = add_up(tmp_path)
+    ours = {line.split(":")[0] for line in said}
+    # Where only inner edges differ, ROOT adds bins that are not the same.
+    other_edges = {line.split(":")[0] for line in said if "edges differ" in line}
+    assert ours - other_edges == set(refused) - other_edges, said
+    compared = root(COMPARE, tmp_path / "root.root", tmp_path / "ours.root")
+    assert [text for text in compared["differences"] if text.split(":")[0] not in other_edges] == []
+    assert compared["same"] > count / 3
+
+
+def test_every_class_as_hadd(tmp_path: Path) -> None:
+    root((HERE / "oracle" / "sums_of_all.py").read_text(), 1, tmp_path)
+    files = [tmp_path / name for name in ("root.root", "in0.root", "in1.root", "in2.root")]
+    assert root(HADD, *files) == [0, ""]
+    assert add_up(tmp_path) == ["kept: objects of class TNamed are kept"]
+    compared = root(COMPARE, tmp_path / "root.root", tmp_path / "ours.root")
+    assert compared["differences"] == ["kept: on one side only"]
+    assert compared["same"] > 60
+
+
+def test_files_of_other_classes(tmp_path: Path) -> None:
+    write = """
+for place, name in enumerate(["TH1F", "TH1D", "TH1F"]):
+    file = ROOT.TFile(f"{sys.argv[1]}/in{place}.root", "recreate")
+    hist = getattr(ROOT, name)("h", "title", 2, 0, 2)
+    hist.SetDirectory(ROOT.nullptr)
+    file.WriteTObject(hist)
+    file.Close()
+"""
+    root(write, tmp_path)
+    assert add_up(tmp_path) == ["h: mismatch: a TH1D cannot be added to a TH1F (object h)"]
+
+
+def test_limits_are_found_when_buffers_are_full(tmp_path: Path) -> None:
+    write = """
+import random
+chance = random.Random(5)
+ROOT.TH1.AddDirectory(False)
+files = [ROOT.TFile(f"{sys.argv[1]}/in{place}.root", "recreate") for place in range(3)]
+for number in range(60):
+    bins, low, integer = chance.choice([2, 4, 5, 10]), chance.uniform(-3, 3), chance.random() < 0.6
+    high = low + chance.uniform(0.5, 60)
+    for file in files:
+        hist = ROOT.TH1D(f"o{number}", "title", bins, 0, 0)
+        hist.SetBuffer(100)
+        hist.GetXaxis().SetBit(ROOT.TAxis.kIsInteger, integer)
+        for _ in range(70):
+            hist.Fill(chance.uniform(low, high))
+        file.WriteTObject(hist)
+for file in files:
+    file.Close()
+files = [ROOT.TFile(f"{sys.argv[1]}/in{place}.root") for place in range(3)]
+out = ROOT.TFile(f"{sys.argv[1]}/root.root", "recreate")
+refused = []
+ROOT.gErrorIgnoreLevel = ROOT.kFatal
+for number in range(60):
+    total, *others = [file.Get(f"o{number}") for file in files]
+    for other in others:
+        inputs = ROOT.TList()
+        inputs.Add(other)
+        if total.Merge(inputs) < 0:
+            refused.append(f"o{number}")
+            break
+    else:
+        out.WriteTObject(total)
+out.Close()
+answer(refused)
+"""
+    refused = root(write, tmp_path)
+    said = add_up(tmp_path)
+    assert {line.split(":")[0] for line in said} == set(refused), said
+    assert root(COMPARE, tmp_path / "root.root", tmp_path / "ours.root")["differences"] == []
