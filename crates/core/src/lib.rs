@@ -11,6 +11,7 @@ mod file;
 pub mod inspect;
 pub mod io;
 pub mod memory;
+pub mod merge;
 mod object;
 pub mod perf;
 pub mod project;

@@ -3,6 +3,7 @@
 //! All writing ends in four steps: *seal*, *reserve* space, *write* where it was reserved, *publish*.
 //! A save writes what refers to it: records of trees, lists of keys, and the header last.
 
+mod alike;
 mod amend;
 mod append;
 mod branch;
@@ -14,6 +15,7 @@ mod direct;
 mod file;
 mod flight;
 mod folder;
+mod join;
 mod listing;
 mod model;
 mod objects;
@@ -40,10 +42,12 @@ mod strip;
 mod tree;
 mod update;
 
+pub(crate) use alike::Notes;
 pub use branch::{BranchKind, BranchSpec, Item, Values};
 pub use clustering::Every;
 pub use column::Column;
 pub use file::{FileWriter, WriteOptions};
+pub(crate) use join::{Fit, Joined, Mark, Moved};
 pub(crate) use model::ARRAY_MEMBER;
 pub use model::{Class, Member, Type};
 pub use recover::{Recovered, recover};
