@@ -12,6 +12,7 @@ from sapwood.file import File, open
 from sapwood.inspection import doctor, verify
 from sapwood.iteration import Report
 from sapwood.many import concatenate, iterate
+from sapwood.merging import Merged, merge
 from sapwood.model import Model
 from sapwood.project import makeproject
 from sapwood.recovery import Recovered, recover
@@ -27,6 +28,7 @@ __all__ = [
     "File",
     "Key",
     "KeyInFileError",
+    "Merged",
     "Model",
     "Recovered",
     "Report",
@@ -41,6 +43,7 @@ __all__ = [
     "errors",
     "iterate",
     "makeproject",
+    "merge",
     "objects",
     "open",
     "recover",
