@@ -38,6 +38,7 @@ check: $(VENV)/.tests
 # What takes long: writers killed a thousand times, a thousand links that break, each fuzz target for ten minutes.
 torture: $(VENV)/.tests
 	SAPWOOD_KILLS=1000 $(BIN)/python -m pytest tests/test_crash.py
+	SAPWOOD_SMALL_FILES=2000 $(BIN)/python -m pytest tests/test_merge.py -k many_small
 	SAPWOOD_FAULTS=1000 cargo test -p sapwood-store --test faults
 	fuzz/run.sh 600
 
