@@ -63,10 +63,8 @@ pub(crate) fn merge(
     let notices = network.cache.as_ref().map(|cache| cache.notices.clone()).unwrap_or_default();
     let mut stopped = None;
     let outcome = run(py, || {
-        let open = |name: &str| {
-            let options = OpenOptions { session: session.clone(), ..OpenOptions::default() };
-            File::from_store(places::open(name, network.clone())?, options)
-        };
+        let options = OpenOptions { session, ..OpenOptions::default() };
+        let open = |name: &str| File::from_store(places::open(name, network.clone())?, options.clone());
         let mut watch = |progress: sapwood::merge::Progress| {
             // Whoever presses Ctrl-C is heard between two inputs.
             let heard = Python::attach(|py| {

@@ -240,9 +240,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let inputs = inputs_of(&arguments.inputs)?;
     let usual = OpenOptions::default().cache_bytes;
     let cache_bytes = arguments.cache_bytes.as_deref().map(bytes).transpose()?.unwrap_or(usual);
+    let options = OpenOptions { session, cache_bytes, ..OpenOptions::default() };
     let open = |name: &str| {
-        let options = OpenOptions { session: session.clone(), cache_bytes, ..OpenOptions::default() };
-        output::open_with(name, options, &arguments.remote).map_err(|failure| match failure {
+        output::open_with(name, options.clone(), &arguments.remote).map_err(|failure| match failure {
             Failure::Read(error) => error,
             _ => Error::mismatch("the input cannot be opened"),
         })

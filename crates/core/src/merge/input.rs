@@ -1,7 +1,7 @@
 //! An input, as far as it can be looked at before anything of it is written.
 
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
@@ -9,6 +9,7 @@ use super::Listed;
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::schema::Registry;
 use crate::tree::Tree;
 
 /// An input that is open, and what is in it.
@@ -22,6 +23,32 @@ pub(super) struct Input {
     pub(super) objects: Vec<Place>,
     /// The description of its classes as it is stored: most inputs have the same.
     pub(super) classes: Bytes,
+}
+
+/// Registries of classes that several inputs describe in the same bytes: they are decoded and compiled once.
+#[derive(Default)]
+pub(super) struct Registries(Mutex<VecDeque<(Bytes, i32, Arc<Registry>)>>);
+
+impl Registries {
+    /// Gives a file the registry of another one, or keeps its own for others.
+    fn share(&self, file: &File, classes: &Bytes) -> Result<()> {
+        /// Kinds of inputs that come in turns.
+        const MOST: usize = 8;
+        let version = file.header().version;
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found =
+            known().iter().find(|(bytes, of, _)| *of == version && bytes == classes).map(|found| found.2.clone());
+        match found {
+            Some(registry) => file.adopt(registry),
+            None => {
+                let registry = file.registry()?;
+                let mut known = known();
+                known.truncate(MOST - 1);
+                known.push_front((classes.clone(), version, registry));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A key, and the path of its directory.
@@ -44,7 +71,7 @@ impl Input {
     ///
     /// [`Malformed`](crate::ErrorKind::Malformed) for files that were not closed or were cut, and for records that cannot be read;
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for an RNTuple, which cannot be merged.
-    pub(super) fn look(file: File, trees: bool, listed: Option<&Listed>) -> Result<Self> {
+    pub(super) fn look(file: File, trees: bool, listed: Option<&Listed>, registries: &Registries) -> Result<Self> {
         let (there, end) = (file.identity().len, file.header().end);
         if file.is_recovered() || there < end {
             let words = "the file was not closed, or was cut: `sapwood recover` brings back what it can";
@@ -60,6 +87,7 @@ impl Input {
                 record.slice(usize::from(keylen).min(record.len())..)
             }
         };
+        registries.share(&file, &classes)?;
         let root = file.keys(false)?.into_iter().map(|found| found.key).collect();
         let mut input = Self { file, folders: Vec::new(), trees: Vec::new(), objects: Vec::new(), classes };
         let mut seen = HashSet::new();

@@ -10,6 +10,7 @@ mod objects;
 mod report;
 mod run;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 pub use list::{inputs_of, names_of};
@@ -205,6 +206,8 @@ impl Merge {
             return Err(named(Error::mismatch("a file that is appended to keeps its clusters")));
         }
         let target = Target::of(output);
+        let mut names = HashSet::new();
+        let twice: Vec<String> = inputs.iter().filter(|name| !names.insert(*name)).cloned().collect();
         let is_there = output.exists();
         let mut merged = if self.append && is_there {
             let writer = FileWriter::update(output, self.options(None))?;
@@ -223,6 +226,7 @@ impl Merge {
             merged
         };
         merged.output_bytes = output.metadata().map_err(|error| named(error.into()))?.len();
+        merged.notices.extend(twice.iter().map(|name| format!("{name} was merged more than once, as was asked for")));
         merged.took = began.elapsed();
         Ok(merged)
     }
@@ -243,12 +247,13 @@ impl Merge {
         let mut create = Some(create);
         let mut running: Option<Running> = None;
         let mut merged = Merged::default();
+        let registries = input::Registries::default();
         let prepare = |index: usize| {
             let name = inputs.get(index).map_or("", String::as_str);
             let named = |error: Error| error.in_file(name);
             let file = open(name).map_err(named)?;
             target.refuse(&file).map_err(named)?;
-            input::Input::look(file, self.trees, self.listed.as_ref()).map_err(named)
+            input::Input::look(file, self.trees, self.listed.as_ref(), &registries).map_err(named)
         };
         let take = |index: usize, input: Result<input::Input>| {
             let name = inputs.get(index).map_or("", String::as_str);

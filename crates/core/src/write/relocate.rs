@@ -182,7 +182,7 @@ impl Shared {
         process_ids: u16,
     ) -> Result<Vec<PlacedBasket>> {
         let ranges: Vec<_> = step.iter().filter_map(Sealed::range).collect();
-        let mut stored = from.read_raw(&ranges)?.into_iter();
+        let mut stored = side_by_side(from, &ranges)?.into_iter();
         let sources: Vec<_> = step
             .iter()
             .map(|basket| match &basket.source {
@@ -298,6 +298,27 @@ impl Shared {
         self.put(start, &[first])?;
         Ok(placed)
     }
+}
+
+/// Reads ranges, those that touch each other at once.
+fn side_by_side(from: &File, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+    let mut runs: Vec<Range<u64>> = Vec::new();
+    for range in ranges.iter().filter(|range| !range.is_empty()) {
+        match runs.last_mut().filter(|run| run.end == range.start) {
+            Some(run) => run.end = range.end,
+            None => runs.push(range.clone()),
+        }
+    }
+    let read = from.read_raw(&runs)?;
+    let mut rest = read.into_iter();
+    let mut run = Bytes::new();
+    let take = |range: &Range<u64>| {
+        if run.is_empty() && !range.is_empty() {
+            run = rest.next().unwrap_or_default();
+        }
+        run.split_to(run.len().min((range.end - range.start) as usize))
+    };
+    Ok(ranges.iter().map(take).collect())
 }
 
 /// The length of a record.
