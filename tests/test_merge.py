@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ranged
 from rootrun import root
 from test_classes import BUILD, CPP, EVENTS, READ, Event, plain
 
@@ -502,3 +503,32 @@ tree = file.Get("t")
 answer([bool(tree.GetTreeIndex()), str(tree.GetAlias("twice")), tree.GetListOfFriends().GetSize(), tree.GetEntries()])
 """
     assert root(look, target) == [False, "2*x", 1, 10]
+
+
+def test_inputs_from_a_server(inputs: list[Path], tmp_path: Path) -> None:
+    with ranged.serving(inputs[0].parent) as server:
+        urls = [f"{server.url}/{path.name}" for path in inputs]
+        merged = sapwood.merge(tmp_path / "far.root", [urls[0], inputs[1], *urls[2:]])
+        assert merged.requests < 60 and merged.trees[TREE].level == "copy"
+        sapwood.merge(tmp_path / "near.root", inputs)
+        assert payloads(tmp_path / "far.root") == payloads(tmp_path / "near.root")
+        with pytest.raises(OSError, match=r"none\.root"):
+            sapwood.merge(tmp_path / "far.root", [urls[0], f"{server.url}/none.root"])
+    assert in_uproot(tmp_path / "far.root") == in_sapwood(tmp_path / "near.root")
+
+
+def test_inputs_that_vanish_and_those_that_come_twice(tmp_path: Path) -> None:
+    paths = [write(tmp_path / f"{number:02}.root", x=np.arange(3.0) + number) for number in range(20)]
+    target = tmp_path / "out.root"
+    merged = sapwood.merge(target, [paths[0], paths[1], paths[0]])
+    assert merged.trees["t"].entries == 9 and "00.root" in merged.notices[0]
+
+    def vanish(done: int, count: int, size: int) -> None:
+        paths[15].unlink(missing_ok=True)
+
+    before = target.read_bytes()
+    with pytest.raises(FileNotFoundError, match=r"15\.root"):
+        sapwood.merge(target, paths, progress=vanish)
+    assert target.read_bytes() == before
+    with pytest.warns(UserWarning, match=r"15\.root"):
+        assert sapwood.merge(target, paths, skip=True, open_files=1).inputs == 19
