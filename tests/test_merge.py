@@ -290,7 +290,7 @@ def test_an_output_is_appended_to(inputs: list[Path], tmp_path: Path) -> None:
     wanted = [rows(1487, 200) + rows(0, 1000) + rows(1000, 450), FEW[12:] + FEW[:6]]
     assert root(LOOK, target) == [wanted]
     assert not sapwood.verify(target)
-    done = command("-a", target, inputs[3])
+    done = command("-fk", "-a", target, inputs[3])
     assert done.returncode == 0 and "copy" in done.stdout, done.stderr
     assert root(LOOK, target) == [[wanted[0] + rows(1450, 37), wanted[1] + FEW[9:12]]]
     # One that goes wrong leaves no trace: the file is as it was, and can be appended to.

@@ -33,8 +33,8 @@ pub(crate) struct Arguments {
     /// Replace an output that is there.
     #[arg(short, long)]
     force: bool,
-    /// Add to an output that is there.
-    #[arg(short, long, conflicts_with = "force")]
+    /// Add to an output that is there, whatever --force says.
+    #[arg(short, long)]
     append: bool,
     /// Leave out inputs that cannot be merged, and say so at the end.
     #[arg(short = 'k', long)]
