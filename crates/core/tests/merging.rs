@@ -161,7 +161,8 @@ fn large_baskets_do_not_pass_through_memory() {
     assert_eq!(values(&scrap.path("out.root"))[200_000..], (0..200_000).map(noise).collect::<Vec<_>>());
     // A store that is no file is read instead, each byte of a basket once.
     let ledger = Arc::new(Ledger::default());
-    let run = how().run(scrap.path("read.root"), &[path.clone()], &|path| told(&ledger, path), &mut |_| Flow::Go);
+    let run =
+        how().run(scrap.path("read.root"), std::slice::from_ref(&path), &|path| told(&ledger, path), &mut |_| Flow::Go);
     let stored = run.unwrap().trees[0].copied.1 as usize;
     let bytes = ledger.bytes.load(Ordering::SeqCst);
     assert!((stored..stored + 100_000).contains(&bytes), "{bytes} of {stored}");
