@@ -134,8 +134,8 @@ impl Arguments {
 
 /// A setting by its name, or by ROOT's number.
 fn compression(setting: &str) -> Outcome<Compression> {
-    let number = setting.parse().ok().and_then(|number: i32| Compression::from_root(number));
-    Ok(number.map_or_else(|| setting.parse(), Ok)?)
+    let is_number = setting.bytes().all(|byte| byte.is_ascii_digit());
+    Ok(if is_number { self::setting(setting)? } else { setting.parse()? })
 }
 
 /// A number of bytes as hadd takes it: `100`, `20k`, `1.5MB`, `2GiB`.
@@ -231,7 +231,9 @@ fn said(word: Option<OsString>) -> Option<String> {
 /// A setting of hadd: algorithm times 100, and level.
 fn setting(number: &str) -> sapwood::Result<Compression> {
     let wrong = || Error::mismatch(format!("{number} is no compression: 101 is zlib, 207 lzma, 404 lz4, 505 zstd"));
-    number.parse().ok().and_then(Compression::from_root).ok_or_else(wrong)
+    // Those that ROOT writes today.
+    let known = |number: &i32| matches!(number / 100, 0 | 1 | 2 | 4 | 5) && number % 100 <= 9;
+    number.parse().ok().filter(known).and_then(Compression::from_root).ok_or_else(wrong)
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
