@@ -39,6 +39,7 @@ check: $(VENV)/.tests
 torture: $(VENV)/.tests
 	SAPWOOD_KILLS=1000 $(BIN)/python -m pytest tests/test_crash.py
 	SAPWOOD_PARALLEL_KILLS=200 $(BIN)/python -m pytest tests/test_parallel.py
+	SAPWOOD_SMALL_FILES=2000 $(BIN)/python -m pytest tests/test_merge.py -k many_small
 	SAPWOOD_FAULTS=1000 cargo test -p sapwood-store --test faults
 	SAPWOOD_CLIENTS=1000 cargo test -p sapwood-serve --test crowd
 	fuzz/run.sh 600

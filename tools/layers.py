@@ -9,7 +9,7 @@ from pathlib import Path
 
 # Each may import those before it. `error` stands before all; `session` is what files share.
 ORDER = (
-    "error wire memory io perf codec container session column schema object tree read file write entry project merge inspect"
+    "error wire memory io perf codec container session column schema object tree read file write merge entry project inspect"
 ).split()
 # Where two modules are one in two files: a tree knows its file, a file opens its trees.
 TOGETHER = {("tree", "file"), ("read", "file"), ("object", "file")}

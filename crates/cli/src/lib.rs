@@ -4,6 +4,7 @@
 
 mod commands;
 pub mod documents;
+pub mod merged;
 mod output;
 pub mod places;
 mod remote;
@@ -16,7 +17,7 @@ use std::ops::Range;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    cache, cp, doctor, dump, layout, ls, makeproject, map, mkdir, perf, proxy, recover, rewrite, rm, scan, show, verify,
+    cache, cp, doctor, dump, layout, ls, makeproject, map, merge, mkdir, perf, proxy, recover, rewrite, rm, scan, show, verify,
 };
 use remote::Remote;
 
@@ -41,6 +42,7 @@ enum Command {
     Doctor(doctor::Arguments),
     Verify(verify::Arguments),
     Rewrite(rewrite::Arguments),
+    Merge(merge::Arguments),
     Recover(recover::Arguments),
     Cp(cp::Copy),
     Mv(cp::Move),
@@ -65,6 +67,7 @@ impl Command {
             Self::Doctor(arguments) => &arguments.remote,
             Self::Verify(arguments) => &arguments.remote,
             Self::Rewrite(arguments) => &arguments.remote,
+            Self::Merge(arguments) => &arguments.remote,
             Self::Cp(arguments) => &arguments.remote,
             Self::Recover(_) | Self::Mv(_) | Self::Mkdir(_) | Self::Rm(_) | Self::Cache(_) | Self::Proxy(_) => {
                 return None;
@@ -115,6 +118,13 @@ where
     I: IntoIterator<Item = T>,
     T: Into<OsString> + Clone,
 {
+    let arguments = match in_our_words(arguments.into_iter().map(Into::into).collect()) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let _ = writeln!(err, "sapwood: {error}");
+            return 2;
+        }
+    };
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -135,6 +145,7 @@ where
         Command::Doctor(arguments) => doctor::run(arguments, out),
         Command::Verify(arguments) => verify::run(arguments, out),
         Command::Rewrite(arguments) => rewrite::run(arguments, select, out),
+        Command::Merge(arguments) => merge::run(arguments, out),
         Command::Recover(arguments) => recover::run(arguments, out),
         Command::Cp(arguments) => cp::copy(arguments),
         Command::Mv(arguments) => cp::rename(arguments),
@@ -155,4 +166,13 @@ where
             1
         }
     }
+}
+
+/// The command line, with the options that `merge` takes over from hadd translated.
+fn in_our_words(mut arguments: Vec<OsString>) -> sapwood::Result<Vec<OsString>> {
+    if arguments.get(1).is_some_and(|command| command == "merge") {
+        let own = arguments.split_off(2);
+        arguments.extend(merge::translate(own)?);
+    }
+    Ok(arguments)
 }

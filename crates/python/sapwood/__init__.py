@@ -12,6 +12,7 @@ from sapwood.file import File, open
 from sapwood.inspection import doctor, verify
 from sapwood.iteration import Report
 from sapwood.many import concatenate, iterate
+from sapwood.merging import Merged, merge
 from sapwood.model import Model
 from sapwood.parallel_tree import ParallelTree
 from sapwood.project import makeproject
@@ -28,6 +29,7 @@ __all__ = [
     "File",
     "Key",
     "KeyInFileError",
+    "Merged",
     "Model",
     "ParallelTree",
     "Recovered",
@@ -43,6 +45,7 @@ __all__ = [
     "errors",
     "iterate",
     "makeproject",
+    "merge",
     "objects",
     "open",
     "recover",

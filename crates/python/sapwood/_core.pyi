@@ -35,6 +35,22 @@ def rewrite(
     keep_baskets: bool,
     threads: int,
 ) -> list[tuple[str, list[int], list[int], str | None]]: ...
+def merge(
+    output: str | PathLike[str],
+    inputs: list[str],
+    compression: str,
+    append: bool,
+    replaces: bool,
+    skips: bool,
+    trees: bool,
+    listed: tuple[bool, list[str]] | None,
+    recluster: tuple[int, int | None] | None,
+    open_files: int | None,
+    threads: int,
+    adler32: bool,
+    network: dict[str, Any] | None,
+    watch: Callable[[int, int, int], object] | None,
+) -> tuple[str, list[str]]: ...
 def verify_path(path: str | PathLike[str], threads: int = 0) -> str: ...
 def verify_bytes(content: bytes, name: str, threads: int = 0) -> str: ...
 def doctor(file: File, tree: str | None = None) -> tuple[str, str]: ...

@@ -10,6 +10,7 @@ mod errors;
 mod file;
 mod inspect;
 mod key;
+mod merge;
 mod model;
 mod network;
 mod object;
@@ -38,6 +39,8 @@ mod _core {
     use super::inspect::{basket_sizes, doctor, layout, perf, record, verify_bytes, verify_path};
     #[pymodule_export]
     use super::key::Key;
+    #[pymodule_export]
+    use super::merge::merge;
     #[pymodule_export]
     use super::model::Columns;
     #[pymodule_export]

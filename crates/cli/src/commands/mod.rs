@@ -8,6 +8,7 @@ pub(crate) mod layout;
 pub(crate) mod ls;
 pub(crate) mod makeproject;
 pub(crate) mod map;
+pub(crate) mod merge;
 pub(crate) mod mkdir;
 pub(crate) mod perf;
 pub(crate) mod proxy;

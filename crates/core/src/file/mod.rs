@@ -295,6 +295,12 @@ impl File {
         Ok(Arc::clone(self.0.registry.get_or_init(|| Arc::new(loaded))))
     }
 
+    /// Takes the registry of a file of the same version with the same infos, unless it has its own already.
+    pub(crate) fn adopt(&self, registry: Arc<Registry>) {
+        // The first one is as good.
+        let _ = self.0.registry.set(registry);
+    }
+
     /// The infos in the file's StreamerInfo record, in its order.
     pub fn infos(&self) -> Result<Vec<StreamerInfo>> {
         self.0.load_infos().map_err(|error| self.name(error))

@@ -1,5 +1,390 @@
-//! Files that become one: objects of one name are added, where their class can be.
+//! MERGING: many files become one. Trees are joined basket by basket, without anybody looking at what is in them.
+//!
+//! Inputs are opened ahead, each is looked at before anything of it is written, and what one of them turns out to lack takes nothing
+//! away from the others. Source: `TFileMerger`, `hadd`.
 
+mod ahead;
+mod input;
+mod list;
+mod objects;
+mod report;
+mod run;
 mod sum;
 
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+pub use list::{inputs_of, names_of};
+pub use report::{Level, Merged, MergedTree};
 pub use sum::{Sum, can_add};
+
+use crate::codec::Compression;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file::File;
+use crate::io::{Flow, LocalFile, Staged};
+use crate::session::Session;
+use crate::write::{Baskets, FileWriter, Remake, TreeOptions, WriteOptions};
+use run::Running;
+
+/// How files are merged.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::io::Flow;
+/// use sapwood::merge::{Level, Merge};
+/// # let input = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// # let output = std::env::temp_dir().join("sapwood-merge.root");
+/// let how = Merge { replaces: true, ..Merge::default() };
+/// let inputs = [input.to_owned(), input.to_owned()];
+/// let merged = how.run(&output, &inputs, &|path| sapwood::File::open(path), &mut |_| Flow::Go)?;
+/// assert_eq!((merged.inputs, merged.trees[0].level), (2, Level::Copy));
+/// let (one, two) = (sapwood::File::open(input)?.tree("t")?, sapwood::File::open(&output)?.tree("t")?);
+/// assert_eq!(two.entries, 2 * one.entries);
+/// # std::fs::remove_file(output).ok();
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Merge {
+    /// How baskets are compressed.
+    pub packing: Packing,
+    /// How objects that are written anew are compressed, records of trees among them; none for as the baskets, or as the first input.
+    pub objects: Option<Compression>,
+    /// Whether the inputs are added to what the output has already.
+    pub append: bool,
+    /// Whether an output that is there may be replaced.
+    pub replaces: bool,
+    /// Whether inputs that cannot be merged are left out, and the others go on.
+    pub skips: bool,
+    /// Whether trees are merged; otherwise they are left out.
+    pub trees: bool,
+    /// Only some objects, or all but some.
+    pub listed: Option<Listed>,
+    /// New clusters and baskets, across the borders of inputs; none to keep those that are there.
+    pub recluster: Option<TreeOptions>,
+    /// Where the file is kept that `recluster` takes in between; none for beside the output.
+    pub scratch: Option<PathBuf>,
+    /// Inputs that are open at a time.
+    pub open_files: usize,
+    /// Threads that compress.
+    pub session: Session,
+    /// The same inputs give the same bytes: no date, and a UUID of zeros.
+    pub reproducible: bool,
+}
+
+impl Default for Merge {
+    fn default() -> Self {
+        /// One is merged while the next ones are opened.
+        const OPEN_FILES: usize = 5;
+        Self {
+            packing: Packing::Keep,
+            objects: None,
+            append: false,
+            replaces: false,
+            skips: false,
+            trees: true,
+            listed: None,
+            recluster: None,
+            scratch: None,
+            open_files: OPEN_FILES,
+            session: Session::default(),
+            reproducible: false,
+        }
+    }
+}
+
+/// How the baskets of the output are compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Packing {
+    /// As they are in the inputs (`hadd -fk`).
+    #[default]
+    Keep,
+    /// As the first input says (`hadd -ff`).
+    First,
+    /// Like this (`hadd -f505`).
+    As(Compression),
+}
+
+/// Names of objects and directories that matter.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::merge::{Listed, Merge};
+/// let runs = Merge { listed: Some(Listed::Only(["Runs".to_owned()].into())), ..Merge::default() };
+/// assert!(runs.trees);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// Only these are merged, directories with all that is in them.
+    Only(Vec<String>),
+    /// All but these.
+    Skip(Vec<String>),
+}
+
+impl Listed {
+    /// Whether what has this name is merged, as far as the list says.
+    fn has(&self, name: &str) -> bool {
+        match self {
+            Self::Only(names) => names.iter().any(|listed| listed == name),
+            Self::Skip(names) => !names.iter().any(|listed| listed == name),
+        }
+    }
+}
+
+/// How far a merge is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Inputs that are done.
+    pub done: usize,
+    /// All inputs.
+    pub inputs: usize,
+    /// Bytes of those that are done.
+    pub bytes: u64,
+}
+
+/// The checksum of a file as storage systems know it: Adler-32.
+///
+/// # Errors
+///
+/// What the system reports.
+///
+/// # Example
+///
+/// ```
+/// # let path = std::env::temp_dir().join("sapwood-adler.txt");
+/// std::fs::write(&path, "Wikipedia")?;
+/// assert_eq!(sapwood::merge::adler32(&path)?, 0x11e6_0398);
+/// # std::fs::remove_file(path).ok();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn adler32(path: impl AsRef<Path>) -> Result<u32> {
+    use std::io::Read;
+    const STEP_BYTES: usize = 1 << 20;
+    let named = |error: std::io::Error| Error::from(error).in_file(path.as_ref().to_string_lossy());
+    let mut file = std::fs::File::open(&path).map_err(named)?;
+    let (mut sum, mut step) = (libdeflater::Adler32::new(), vec![0; STEP_BYTES]);
+    loop {
+        match file.read(&mut step) {
+            Ok(0) => return Ok(sum.sum()),
+            Ok(bytes) => sum.update(step.get(..bytes).unwrap_or_default()),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(named(error)),
+        }
+    }
+}
+
+/// Opens an input by its name.
+pub type Open<'a> = dyn Fn(&str) -> Result<File> + Sync + 'a;
+
+impl Merge {
+    /// Merges inputs, in their order, into one file. `open` opens them, in other threads and ahead of their turn; `watch` hears of each
+    /// that is done, and may stop the merge.
+    ///
+    /// The first tree of a path decides which branches there are and what they hold. Branches that only others have are left out, with a
+    /// notice; an input without a branch, or with one of another type, cannot be merged.
+    ///
+    /// The output has its name only once it is whole, and one that is appended to is as it was until then.
+    ///
+    /// # Errors
+    ///
+    /// What opening, reading and writing report, with the name of the input; [`Mismatch`](ErrorKind::Mismatch) for trees that do not fit
+    /// those of the first input, for an input that is the output, and where nothing is to be merged;
+    /// [`Malformed`](ErrorKind::Malformed) for inputs that were not closed or were cut; [`Exists`](ErrorKind::Exists) for an output that is not to
+    /// be replaced; [`Cancelled`](ErrorKind::Cancelled) where `watch` stopped it.
+    pub fn run(
+        &self,
+        output: impl AsRef<Path>,
+        inputs: &[String],
+        open: &Open<'_>,
+        watch: &mut dyn FnMut(Progress) -> Flow,
+    ) -> Result<Merged> {
+        let (began, output) = (std::time::Instant::now(), output.as_ref());
+        let named = |error: Error| error.in_file(output.to_string_lossy());
+        if inputs.is_empty() {
+            return Err(named(Error::mismatch("there is nothing to merge")));
+        }
+        if self.append && self.recluster.is_some() {
+            return Err(named(Error::mismatch("a file that is appended to keeps its clusters")));
+        }
+        let target = Target::of(output);
+        let mut names = HashSet::new();
+        let twice: Vec<String> = inputs.iter().filter(|name| !names.insert(*name)).cloned().collect();
+        let is_there = output.exists();
+        let mut merged = if self.append && is_there {
+            let writer = FileWriter::update(output, self.options(None))?;
+            self.join(inputs, open, &target, watch, |_| Ok(writer))?
+        } else {
+            let staged = Staged::new(output, self.replaces)?;
+            let file_name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let create = |path: &Path, compression| {
+                FileWriter::to_sink(LocalFile::create(path)?, file_name.clone(), self.options(compression))
+            };
+            let merged = match &self.recluster {
+                None => self.join(inputs, open, &target, watch, |first| create(staged.path(), first)),
+                Some(wish) => self.reclustered(inputs, open, &target, watch, &staged, wish, &create),
+            }?;
+            staged.publish()?;
+            merged
+        };
+        merged.output_bytes = output.metadata().map_err(|error| named(error.into()))?.len();
+        merged.notices.extend(twice.iter().map(|name| format!("{name} was merged more than once, as was asked for")));
+        merged.took = began.elapsed();
+        Ok(merged)
+    }
+
+    fn options(&self, compression: Option<Compression>) -> WriteOptions {
+        WriteOptions { compression, session: self.session.clone(), reproducible: self.reproducible, sync: false }
+    }
+
+    /// Merges into what `create` makes once the first input, and with it the compression, is known.
+    fn join(
+        &self,
+        inputs: &[String],
+        open: &Open<'_>,
+        target: &Target,
+        watch: &mut dyn FnMut(Progress) -> Flow,
+        create: impl FnOnce(Option<Compression>) -> Result<FileWriter>,
+    ) -> Result<Merged> {
+        let mut create = Some(create);
+        let mut running: Option<Running> = None;
+        let mut merged = Merged::default();
+        let registries = input::Registries::default();
+        let prepare = |index: usize| {
+            let name = inputs.get(index).map_or("", String::as_str);
+            let named = |error: Error| error.in_file(name);
+            let file = open(name).map_err(named)?;
+            target.refuse(&file).map_err(named)?;
+            input::Input::look(file, self.trees, self.listed.as_ref(), &registries).map_err(named)
+        };
+        let take = |index: usize, input: Result<input::Input>| {
+            let name = inputs.get(index).map_or("", String::as_str);
+            let outcome = match input {
+                Ok(input) => {
+                    let running = match &mut running {
+                        Some(running) => running,
+                        None => {
+                            let first = Compression::from_root(input.file.header().compress);
+                            let wanted = match self.packing {
+                                Packing::As(compression) => Some(compression),
+                                Packing::Keep | Packing::First => first,
+                            };
+                            let Some(create) = create.take() else {
+                                return Err(Error::mismatch("the output was begun twice"));
+                            };
+                            let again = if self.packing == Packing::Keep { None } else { wanted };
+                            running.insert(Running::new(create(self.objects.or(wanted))?, again))
+                        }
+                    };
+                    running.add(input, self.skips, &mut merged)
+                }
+                Err(error) => Err(error),
+            };
+            match outcome {
+                Ok(()) => {}
+                // What the output reports is no fault of the input.
+                Err(error) if self.skips && error.place().file.as_deref() == Some(name) => {
+                    merged.skipped.push((name.to_owned(), error));
+                }
+                Err(error) => return Err(error),
+            }
+            match watch(Progress { done: index + 1, inputs: inputs.len(), bytes: merged.input_bytes }) {
+                Flow::Go => Ok(()),
+                Flow::Stop => Err(Error::new(ErrorKind::Cancelled, "the merge was stopped")),
+            }
+        };
+        let outcome = ahead::each(inputs.len(), self.open_files.saturating_sub(1), prepare, take);
+        let Some(running) = running else {
+            outcome?;
+            let (name, error) = merged.skipped.pop().unwrap_or_else(|| (String::new(), Error::mismatch("no inputs")));
+            return Err(Error::mismatch("no input can be merged").in_file(name).because(error));
+        };
+        match outcome {
+            Ok(()) => running.finish(&mut merged)?,
+            Err(error) => {
+                // The error that came first is the one to tell.
+                let _ = running.give_up();
+                return Err(error);
+            }
+        }
+        Ok(merged)
+    }
+
+    /// Merges into a file in between, and its trees into good clusters.
+    #[expect(clippy::too_many_arguments, reason = "what run has found out")]
+    fn reclustered(
+        &self,
+        inputs: &[String],
+        open: &Open<'_>,
+        target: &Target,
+        watch: &mut dyn FnMut(Progress) -> Flow,
+        staged: &Staged,
+        wish: &TreeOptions,
+        create: &dyn Fn(&Path, Option<Compression>) -> Result<FileWriter>,
+    ) -> Result<Merged> {
+        let mut between = staged.path().as_os_str().to_owned();
+        between.push(".merged");
+        let between = match &self.scratch {
+            Some(folder) => folder.join(Path::new(&between).file_name().unwrap_or_default()),
+            None => PathBuf::from(between),
+        };
+        let between = Staged::new(&between, false)?;
+        // Baskets are compressed once, where they are made.
+        let quick = Self { packing: Packing::Keep, ..self.clone() };
+        let mut compression = None;
+        let mut merged = quick.join(inputs, open, target, watch, |first| {
+            compression = first;
+            create(between.path(), first)
+        })?;
+        if let Packing::As(wanted) = self.packing {
+            compression = Some(wanted);
+        }
+        let from = File::open(between.path())?;
+        let own = if self.packing == Packing::Keep { None } else { compression };
+        let wish = TreeOptions { compression: wish.compression.or(own), ..wish.clone() };
+        let how = Remake { baskets: Baskets::New(wish), ..Remake::default() };
+        let writer = create(staged.path(), compression)?;
+        let remade = writer.remake(&from, || File::open(staged.path()), &how)?;
+        for (tree, remade) in merged.trees.iter_mut().zip(remade) {
+            tree.figures = remade.after;
+            match remade.kept {
+                Some(reason) => merged.notices.push(format!("{} keeps its clusters: {reason}", tree.path)),
+                None => tree.level = Level::Reencode,
+            }
+        }
+        Ok(merged)
+    }
+}
+
+/// Which file the output is, by whatever name it is called.
+struct Target {
+    #[cfg(unix)]
+    known: Option<(u64, u64)>,
+}
+
+impl Target {
+    fn of(output: &Path) -> Self {
+        Self {
+            #[cfg(unix)]
+            known: output.metadata().ok().as_ref().map(place),
+        }
+    }
+
+    /// Refuses an input that is the output.
+    fn refuse(&self, input: &File) -> Result<()> {
+        #[cfg(unix)]
+        if let (Some(known), Some(file)) = (self.known, input.store().as_file())
+            && file.metadata().is_ok_and(|metadata| place(&metadata) == known)
+        {
+            return Err(Error::mismatch("the input is the output"));
+        }
+        Ok(())
+    }
+}
+
+/// Device and number of a file.
+#[cfg(unix)]
+fn place(metadata: &std::fs::Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
+}

@@ -120,6 +120,12 @@ impl Basket {
     /// Inflates the payload into `memory`, which is reused from basket to basket.
     pub fn unseal<'m>(&self, memory: &'m mut Vec<u8>, scratch: &mut Scratch) -> Result<Unsealed<'m>> {
         let at = self.key.seek_key.saturating_add(u64::from(self.key.keylen));
+        self.open(self.inflate(memory, scratch)?).map_err(|error| error.at(at))
+    }
+
+    /// The payload as it was before compression, whatever is in it.
+    pub(crate) fn inflate<'m>(&self, memory: &'m mut Vec<u8>, scratch: &mut Scratch) -> Result<&'m [u8]> {
+        let at = self.key.seek_key.saturating_add(u64::from(self.key.keylen));
         let bytes = self.key.objlen as usize;
         if memory.len() < bytes {
             memory.resize(bytes, 0);
@@ -137,7 +143,7 @@ impl Basket {
                 }
             }
         }
-        self.open(inflated).map_err(|error| error.at(at))
+        Ok(inflated)
     }
 
     /// Finds data and offsets in an inflated payload.

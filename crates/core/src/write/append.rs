@@ -82,7 +82,7 @@ impl FileWriter {
     }
 
     /// A tree as it was when the file was opened.
-    fn tree_before(&self, path: &str) -> Result<(File, Key, Arc<Tree>)> {
+    pub(super) fn tree_before(&self, path: &str) -> Result<(File, Key, Arc<Tree>)> {
         let Some(file) = self.shared.before.clone() else {
             return Err(self.shared.placed(Error::mismatch("only files that are updated have trees to add to")));
         };

@@ -18,6 +18,13 @@ use crate::file::{File, split_cycle};
 use crate::schema::{Datum, Draft};
 use crate::tree::Tree;
 
+/// An object that was copied.
+#[derive(Debug)]
+pub(crate) struct Copied {
+    folder: usize,
+    key: Key,
+}
+
 impl FileWriter {
     /// Copies an object, a tree with its baskets, or a directory with all below it, from another file or from this one as it
     /// was when it was opened. `to` is the new path; directories on the way are made. Payloads are copied as they are, so that
@@ -124,14 +131,18 @@ impl FileWriter {
         let process_ids = shared.process_ids(&mut state, file)?;
         let is_renamed = name != &*key.name;
         if !key.is_tree() && !is_renamed {
-            return self.copy_record(&mut state, file, key, folder, process_ids);
+            self.copy_record(&mut state, file, key, folder, process_ids)?;
+            state.describe(file.infos()?.into_iter().map(Arc::new));
+            return Ok(());
         }
         let draft = file.draft_at(key);
         let mut draft = match draft {
             Ok(draft) => draft,
             Err(_) if !key.is_tree() && name.len() == key.name.len() => {
                 let key = Key { name: name.into(), ..key.clone() };
-                return self.copy_record(&mut state, file, &key, folder, process_ids);
+                self.copy_record(&mut state, file, &key, folder, process_ids)?;
+                state.describe(file.infos()?.into_iter().map(Arc::new));
+                return Ok(());
             }
             Err(error) => return Err(error.in_object(to)),
         };
@@ -159,7 +170,7 @@ impl FileWriter {
         outcome.map(drop)
     }
 
-    /// Copies a record as it is.
+    /// Copies a record as it is, without a description of its class.
     fn copy_record(&self, state: &mut State, file: &File, from: &Key, folder: usize, process_ids: u16) -> Result<()> {
         let shared = &self.shared;
         let start = from.seek_key.saturating_add(u64::from(from.keylen));
@@ -178,7 +189,32 @@ impl FileWriter {
         let key = Key { cycle: state.folders[folder].next_cycle(&from.name)?, ..key };
         let key = shared.put_stored(state, folder, key, from.objlen as usize, stored)?;
         state.folders[folder].add(key);
-        state.describe(file.infos()?.into_iter().map(Arc::new));
+        Ok(())
+    }
+
+    /// Copies an object that is no tree into a directory, under its own name; says where, unless it is one that all files share. Its
+    /// class is described by whoever calls.
+    pub(crate) fn copy_object(&mut self, file: &File, key: &Key, folder: &str) -> Result<Option<Copied>> {
+        let shared = Arc::clone(&self.shared);
+        let mut state = shared.open_state()?;
+        let folder = shared.folder(&mut state, folder)?;
+        let process_ids = shared.process_ids(&mut state, file)?;
+        if folder == 0 && is_process_id(key) {
+            return Ok(None);
+        }
+        self.copy_record(&mut state, file, key, folder, process_ids)?;
+        let key = state.folders[folder].newest(&key.name).cloned();
+        Ok(key.map(|key| Copied { folder, key }))
+    }
+
+    /// Takes back what was copied, the last first.
+    pub(crate) fn remove_copied(&mut self, copied: Vec<Copied>) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        for Copied { folder, key } in copied.into_iter().rev() {
+            state.folders[folder].remove(std::slice::from_ref(&key));
+            self.shared.leave_gap(key.room());
+            state.space.give_up(key.room());
+        }
         Ok(())
     }
 
@@ -193,7 +229,7 @@ impl FileWriter {
         draft: &mut Draft,
     ) -> Result<Vec<PlacedBasket>> {
         let branches: Vec<_> = tree.branches().iter().collect();
-        let baskets = sealed(tree, &branches, Order::Offset, None).map_err(|error| file.name(error))?;
+        let baskets = sealed(tree, &branches, Order::Offset, None, None).map_err(|error| file.name(error))?;
         let mut seeks: Vec<Vec<(usize, u64)>> = vec![Vec::new(); branches.len()];
         let placed = self.shared.relocate(file, &baskets, directory, process_ids)?;
         for (basket, placed) in baskets.iter().zip(&placed) {

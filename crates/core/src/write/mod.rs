@@ -4,6 +4,7 @@
 //! A save writes what refers to it: records of trees, lists of keys, and the header last.
 
 mod adopt;
+mod alike;
 mod amend;
 mod append;
 mod branch;
@@ -16,6 +17,7 @@ mod file;
 mod flight;
 mod folder;
 mod line;
+mod join;
 mod listing;
 mod model;
 mod objects;
@@ -45,10 +47,12 @@ mod tree;
 mod turns;
 mod update;
 
+pub(crate) use alike::Notes;
 pub use branch::{BranchKind, BranchSpec, Item, Values};
 pub use clustering::Every;
 pub use column::Column;
 pub use file::{FileWriter, WriteOptions};
+pub(crate) use join::{Fit, Joined, Mark, Moved};
 pub(crate) use model::ARRAY_MEMBER;
 pub use model::{Class, Member, Type};
 pub use parallel::{NumberedContext, ParallelWriter};

@@ -2,7 +2,11 @@
 //!
 //! Source: `TTreeCloner`, `TBasket::CopyTo`.
 
+use std::ops::Range;
 use std::sync::Arc;
+
+use bytes::Bytes;
+use rayon::prelude::*;
 
 use super::pending::Pending;
 use super::raw::How;
@@ -10,12 +14,12 @@ use super::rewrite::Order;
 use super::seal::{SealedBasket, Sealing, Workspace, seal};
 use super::shared::{Shared, State};
 use super::state::{PlacedBasket, What};
-use crate::codec::Compression;
+use crate::codec::{self, Compression, Scratch};
 use crate::container::{Key, Record};
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::read::{embedded, is_displaced};
-use crate::tree::{BasketBytes, Branch, Tree};
+use crate::tree::{Basket, BasketBytes, Branch, Tree};
 
 /// A basket that is to be moved.
 #[derive(Debug)]
@@ -29,6 +33,8 @@ pub(super) struct Sealed {
     /// Number of its first entry, where it goes.
     pub(super) first_entry: u64,
     pub(super) source: Source,
+    /// How it is compressed again; none where it moves as it is.
+    pub(super) again: Option<Compression>,
 }
 
 /// Where a sealed basket is.
@@ -38,7 +44,7 @@ pub(super) enum Source {
     Stored { seek: u64, nbytes: u32 },
     /// It stood in the tree's record, without compression: this is the record that it gets.
     Made {
-        record: Vec<u8>,
+        record: Bytes,
         /// Bytes of key and payload before compression.
         unsealed_bytes: u64,
     },
@@ -48,15 +54,22 @@ pub(super) enum Source {
 ///
 /// The order has ROOT's meanings: `SortBasketsByBranch`, `SortBasketsByEntry` (by their first entries, so that clusters follow one
 /// another), `SortBasketsByOffset` (those that stood in the tree's record come last). Those that stand in the tree's record get records
-/// of this date; without one they are left out.
+/// of this date; without one they are left out. Those of branches that are compressed otherwise than `again` says are compressed again.
 ///
 /// # Errors
 ///
 /// [`Unsupported`](crate::ErrorKind::Unsupported) for baskets in other files, and for those in the tree's record that cannot get a
 /// record of their own.
-pub(super) fn sealed(tree: &Tree, branches: &[&Branch], order: Order, datime: Option<u32>) -> Result<Vec<Sealed>> {
+pub(super) fn sealed(
+    tree: &Tree,
+    branches: &[&Branch],
+    order: Order,
+    datime: Option<u32>,
+    again: Option<Compression>,
+) -> Result<Vec<Sealed>> {
     let mut all = Vec::new();
     for (index, branch) in branches.iter().enumerate() {
+        let again = again.filter(|again| again.to_root() != branch.compress);
         let place = |error: Error| error.in_object(&branch.path);
         if !branch.file_name.is_empty() {
             return Err(place(Error::unsupported("its baskets are in another file")));
@@ -72,13 +85,15 @@ pub(super) fn sealed(tree: &Tree, branches: &[&Branch], order: Order, datime: Op
                 BasketBytes::Stored { seek, nbytes } => Source::Stored { seek, nbytes },
                 BasketBytes::Embedded(id) => match datime {
                     Some(datime) => {
-                        made(tree, branch, id, datime).map_err(|error| place(error.in_basket(number as u32)))?
+                        let made = made(tree, branch, id, datime, again);
+                        made.map_err(|error| place(error.in_basket(number as u32)))?
                     }
                     None => continue,
                 },
             };
             let path = Arc::clone(&branch.path);
-            all.push(Sealed { branch: index, path, number, first_entry: basket.entries.start, source });
+            let again = again.filter(|_| matches!(source, Source::Stored { .. }));
+            all.push(Sealed { branch: index, path, number, first_entry: basket.entries.start, source, again });
         }
     }
     match order {
@@ -93,7 +108,7 @@ pub(super) fn sealed(tree: &Tree, branches: &[&Branch], order: Order, datime: Op
 }
 
 /// A record for a basket that stands in its tree's record.
-fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32) -> Result<Source> {
+fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32, again: Option<Compression>) -> Result<Source> {
     let unsealed = embedded(tree, id)?;
     if branch.io_bits != 0 && branch.entry_offset_len > 0 || is_displaced(tree, id) {
         return Err(Error::unsupported(
@@ -104,7 +119,7 @@ fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32) -> Result<Source> {
     let pending = Pending::from(how.in_place().take(&unsealed, std::slice::from_ref(&whole))?);
     let sealing = Sealing { tree: &tree.name, datime, basket_bytes: branch.basket_bytes as usize };
     let what = What::Found(branch.name.clone(), true);
-    let compression = Compression::from_root(branch.compress).unwrap_or_default();
+    let compression = again.or_else(|| Compression::from_root(branch.compress)).unwrap_or_default();
     let basket = seal(&what, &pending, &whole, compression, &sealing, Vec::new(), &mut Workspace::default())?;
     // Objects refer to each other by places that count from the key's first byte: they stay true where the key stays as long.
     let mut starts = Vec::new();
@@ -112,7 +127,7 @@ fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32) -> Result<Source> {
     if u32::from(Key::read(&basket.record)?.keylen) != unsealed.keylen || starts.first() != Some(&0) {
         how.take(&unsealed, std::slice::from_ref(&whole))?;
     }
-    Ok(Source::Made { record: basket.record, unsealed_bytes: basket.unsealed_bytes })
+    Ok(Source::Made { record: basket.record.into(), unsealed_bytes: basket.unsealed_bytes })
 }
 
 impl Shared {
@@ -130,21 +145,30 @@ impl Shared {
     ) -> Result<Vec<PlacedBasket>> {
         /// Bytes that are in memory at a time, unless one basket has more.
         const STEP_BYTES: u64 = 16 << 20;
+        let is_local = from.store().as_file().is_some();
         let mut placed: Vec<PlacedBasket> = Vec::with_capacity(baskets.len());
         let mut rest = baskets;
         while !rest.is_empty() {
             let mut bytes = 0_u64;
+            let is_carried = is_local && rest.first().is_some_and(Sealed::is_large);
             let many = rest.iter().take_while(|basket| {
                 let fits = bytes == 0 || bytes.saturating_add(basket.bytes()) <= STEP_BYTES;
                 bytes = bytes.saturating_add(basket.bytes());
-                fits
+                fits && is_carried == (is_local && basket.is_large())
             });
             let (step, behind) = rest.split_at(many.count());
             rest = behind;
-            if let Err(error) = self.relocate_step(from, step, directory, process_ids, &mut placed) {
-                let mut state = self.open_state()?;
-                self.give_back(&mut state, &placed);
-                return Err(error);
+            let outcome = match is_carried {
+                true => self.carry(from, step, directory, process_ids),
+                false => self.relocate_step(from, step, directory, process_ids),
+            };
+            match outcome {
+                Ok(step) => placed.extend(step),
+                Err(error) => {
+                    let mut state = self.open_state()?;
+                    self.give_back(&mut state, &placed);
+                    return Err(error);
+                }
             }
         }
         Ok(placed)
@@ -156,46 +180,200 @@ impl Shared {
         step: &[Sealed],
         directory: u64,
         process_ids: u16,
-        placed: &mut Vec<PlacedBasket>,
-    ) -> Result<()> {
-        let ranges: Vec<_> = step
+    ) -> Result<Vec<PlacedBasket>> {
+        let ranges: Vec<_> = step.iter().filter_map(Sealed::range).collect();
+        let mut stored = side_by_side(from, &ranges)?.into_iter();
+        let sources: Vec<_> = step
             .iter()
-            .filter_map(|basket| match basket.source {
-                Source::Stored { seek, nbytes } => Some(seek..seek.saturating_add(u64::from(nbytes))),
-                Source::Made { .. } => None,
+            .map(|basket| match &basket.source {
+                Source::Stored { .. } => stored.next().unwrap_or_default(),
+                Source::Made { record, .. } => record.clone(),
             })
             .collect();
-        let mut stored = from.read_raw(&ranges)?.into_iter();
-        let mut records = Vec::with_capacity(step.len());
-        for basket in step {
-            let mut sealed = match &basket.source {
-                Source::Made { record, unsealed_bytes } => {
-                    SealedBasket { record: record.clone(), unsealed_bytes: *unsealed_bytes }
-                }
-                Source::Stored { seek, .. } => {
-                    let record = stored.next().unwrap_or_default();
-                    let own = whole(&record).map_err(|error| from.name(basket.within(error.at(*seek))))?;
-                    SealedBasket { record: own.to_vec(), unsealed_bytes: 0 }
-                }
+        let pack = |scratch: &mut Packing, (basket, record): (&Sealed, &Bytes)| -> Result<SealedBasket> {
+            let at = match basket.source {
+                Source::Stored { seek, .. } => seek,
+                Source::Made { .. } => 0,
             };
+            let own = whole(record).and_then(|own| match basket.again {
+                Some(again) => packed(record.slice(..own.len()), again, from, scratch),
+                None => Ok(own.to_vec()),
+            });
+            let record = own.map_err(|error| from.name(basket.within(error.at(at))))?;
+            let mut sealed = SealedBasket { record, unsealed_bytes: 0 };
             sealed.shift_process_ids(process_ids).map_err(|error| from.name(basket.within(error)))?;
-            records.push(sealed);
-        }
+            Ok(sealed)
+        };
+        let jobs: Vec<_> = step.iter().zip(&sources).collect();
+        let is_packed = step.iter().any(|basket| basket.again.is_some());
+        let records: Result<Vec<SealedBasket>> = match self.options.session.pool().filter(|_| is_packed) {
+            Some(pool) => pool.install(|| {
+                jobs.par_iter().with_max_len(1).map_init(Packing::default, |scratch, &job| pack(scratch, job)).collect()
+            }),
+            None => {
+                let mut scratch = Packing::default();
+                jobs.iter().map(|&job| pack(&mut scratch, job)).collect()
+            }
+        };
+        let mut records = records?;
         let number = |_: &State, index: usize| step.get(index).map_or(0, |basket| basket.number);
         let places = self.append(self.open_state()?, directory, &mut records, number)?;
-        placed.extend(step.iter().zip(&records).zip(places).map(|((basket, sealed), seek)| PlacedBasket {
-            seek,
-            nbytes: sealed.record.len() as u32,
-            first_entry: basket.first_entry,
-        }));
-        Ok(())
+        let placed = step.iter().zip(&records).zip(places);
+        Ok(placed.map(|((basket, sealed), seek)| basket.placed(seek, sealed.record.len() as u32)).collect())
     }
+
+    /// The same without the bytes passing through memory: the system copies them, and the words of keys that their place decides are
+    /// written over.
+    fn carry(&self, from: &File, step: &[Sealed], directory: u64, process_ids: u16) -> Result<Vec<PlacedBasket>> {
+        let ranges: Vec<_> = step.iter().filter_map(Sealed::range).collect();
+        let heads: Vec<_> =
+            ranges.iter().map(|range| range.start..range.end.min(range.start + HEAD_BYTES as u64)).collect();
+        let heads = from.read_raw(&heads)?;
+        // An index may promise more than a record has: those that do are cut where they are in memory.
+        let is_true = |(range, head): (&Range<u64>, &Bytes)| {
+            let nbytes = head.first_chunk().map(|word| u64::from(u32::from_be_bytes(*word)));
+            nbytes == Some(range.end - range.start)
+        };
+        if !ranges.iter().zip(&heads).all(is_true) {
+            return self.relocate_step(from, step, directory, process_ids);
+        }
+        let bytes = ranges.iter().map(|range| range.end - range.start).sum();
+        let start = self.open_state()?.space.append(bytes);
+        let outcome = self.carry_to(start, bytes, from, step, &ranges, heads, (directory, process_ids));
+        outcome.inspect_err(|_| {
+            let room = start..start + bytes;
+            self.leave_gap(room.clone());
+            if let Ok(mut state) = self.lock_state() {
+                state.space.give_up(room);
+            }
+        })
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what carry has found out")]
+    fn carry_to(
+        &self,
+        start: u64,
+        bytes: u64,
+        from: &File,
+        step: &[Sealed],
+        ranges: &[Range<u64>],
+        heads: Vec<Bytes>,
+        (directory, process_ids): (u64, u16),
+    ) -> Result<Vec<PlacedBasket>> {
+        self.mark_left()?;
+        // A gap until all of it but its first word is written.
+        self.mark_gap(&(start..start + bytes))?;
+        let copy = |at: u64, range: Range<u64>| {
+            let skipped = if at == start { WORD as u64 } else { 0 };
+            let copied = self.sink.copy_at(at + skipped, &**from.store(), range.start + skipped..range.end);
+            copied.map_err(|error| self.placed(error))
+        };
+        let (mut at, mut run, mut run_at) = (start, 0..0, start);
+        for range in ranges {
+            if range.start != run.end && run.end > run.start {
+                copy(run_at, run.clone())?;
+            }
+            if range.start != run.end {
+                (run, run_at) = (range.start..range.start, at);
+            }
+            run.end = range.end;
+            at += range.end - range.start;
+        }
+        if run.end > run.start {
+            copy(run_at, run)?;
+        }
+        let (mut at, mut placed, mut first) = (start, Vec::with_capacity(step.len()), None);
+        for ((basket, range), head) in step.iter().zip(ranges).zip(heads) {
+            let mut head = SealedBasket { record: head.to_vec(), unsealed_bytes: 0 };
+            let outcome =
+                head.shift_process_ids(process_ids).and_then(|()| head.place(at, directory, basket.number as u16));
+            outcome.map_err(|error| from.name(basket.within(error)))?;
+            let words = head.record.get(WORD..).unwrap_or_default();
+            self.put(at + WORD as u64, &[words])?;
+            first.get_or_insert(head);
+            placed.push(basket.placed(at, (range.end - range.start) as u32));
+            at += range.end - range.start;
+        }
+        let first = first.as_ref().and_then(|head| head.record.get(..WORD)).unwrap_or_default();
+        self.put(start, &[first])?;
+        Ok(placed)
+    }
+}
+
+/// Reads ranges, those that touch each other at once.
+fn side_by_side(from: &File, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+    let mut runs: Vec<Range<u64>> = Vec::new();
+    for range in ranges.iter().filter(|range| !range.is_empty()) {
+        match runs.last_mut().filter(|run| run.end == range.start) {
+            Some(run) => run.end = range.end,
+            None => runs.push(range.clone()),
+        }
+    }
+    let read = from.read_raw(&runs)?;
+    let mut rest = read.into_iter();
+    let mut run = Bytes::new();
+    let take = |range: &Range<u64>| {
+        if run.is_empty() && !range.is_empty() {
+            run = rest.next().unwrap_or_default();
+        }
+        run.split_to(run.len().min((range.end - range.start) as usize))
+    };
+    Ok(ranges.iter().map(take).collect())
+}
+
+/// The length of a record.
+const WORD: usize = 4;
+/// Bytes of a key up to behind the last word that its place decides.
+const HEAD_BYTES: usize = 34;
+/// Baskets that are as large are copied by the system; many small ones are written with fewer calls from memory.
+const LARGE_BYTES: u32 = 16 << 10;
+
+/// What a thread that compresses again keeps between baskets.
+#[derive(Default)]
+struct Packing {
+    scratch: Scratch,
+    memory: Vec<u8>,
+}
+
+/// A record whose payload is compressed otherwise. What is in it stays as it is.
+fn packed(record: Bytes, compression: Compression, from: &File, work: &mut Packing) -> Result<Vec<u8>> {
+    let basket = Basket::read(record.clone(), &from.options().limits)?;
+    let keylen = usize::from(basket.key.keylen);
+    let mut packed = record.get(..keylen).unwrap_or_default().to_vec();
+    let payload = basket.inflate(&mut work.memory, &mut work.scratch)?;
+    if !codec::deflate(payload, compression, &mut packed, &mut work.scratch)? {
+        packed.truncate(keylen);
+        packed.extend_from_slice(payload);
+    }
+    let nbytes = u32::try_from(packed.len()).ok().filter(|&nbytes| i32::try_from(nbytes).is_ok());
+    let nbytes = nbytes.ok_or_else(|| Error::limit("a basket is too large", i32::MAX as u64, packed.len() as u64))?;
+    if let Some(word) = packed.first_chunk_mut() {
+        *word = nbytes.to_be_bytes();
+    }
+    Ok(packed)
 }
 
 impl Sealed {
     /// Says which basket it was.
     fn within(&self, error: Error) -> Error {
         error.in_basket(self.number as u32).in_object(&self.path)
+    }
+
+    /// Where it stands in the other file, unless it gets its record only now.
+    fn range(&self) -> Option<Range<u64>> {
+        match self.source {
+            Source::Stored { seek, nbytes } => Some(seek..seek.saturating_add(u64::from(nbytes))),
+            Source::Made { .. } => None,
+        }
+    }
+
+    /// Whether it is better copied by the system.
+    fn is_large(&self) -> bool {
+        self.again.is_none() && matches!(self.source, Source::Stored { nbytes, .. } if nbytes >= LARGE_BYTES)
+    }
+
+    fn placed(&self, seek: u64, nbytes: u32) -> PlacedBasket {
+        PlacedBasket { seek, nbytes, first_entry: self.first_entry }
     }
 
     /// Bytes of its record.

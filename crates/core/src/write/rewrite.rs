@@ -228,7 +228,7 @@ impl FileWriter {
     /// Baskets as they are.
     fn relocate(&mut self, job: &Job<'_>, mut draft: Draft) -> Result<()> {
         let Job { from, key, tree, branches, folder, name, order } = *job;
-        let baskets = relocate::sealed(tree, branches, order, Some(self.shared.now()))?;
+        let baskets = relocate::sealed(tree, branches, order, Some(self.shared.now()), None)?;
         let infos = from.infos()?.into_iter().map(Arc::new);
         let mut state = self.shared.open_state()?;
         let (directory, process_ids) = (state.folder_seek(folder), self.shared.process_ids(&mut state, from)?);
@@ -302,7 +302,7 @@ fn kept(tree: &Tree, how: &Rewrite) -> Result<HashSet<Arc<str>>> {
 }
 
 /// Refuses branches whose entries cannot be cut into clusters.
-fn check(branches: &[&Branch], entries: u64) -> Result<()> {
+pub(super) fn check(branches: &[&Branch], entries: u64) -> Result<()> {
     for branch in branches {
         if !branch.file_name.is_empty() {
             return Err(Error::unsupported("its baskets are in another file").in_object(&branch.path));

@@ -286,7 +286,7 @@ impl Shared {
     }
 
     /// Marks what could not be marked before.
-    fn mark_left(&self) -> Result<()> {
+    pub(super) fn mark_left(&self) -> Result<()> {
         let mut unmarked = self.unmarked.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(room) = unmarked.last() {
             self.mark_gap(room)?;

@@ -1,0 +1,331 @@
+//! `sapwood merge`: many files become one.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use sapwood::codec::Compression;
+use sapwood::io::Flow;
+use sapwood::merge::{Listed, Merge, Packing, Progress, inputs_of, names_of};
+use sapwood::write::{Every, TreeOptions};
+use sapwood::{Error, ErrorKind, OpenOptions, Session};
+
+use crate::merged::Report;
+use crate::output::{self, Failure, Outcome};
+use crate::remote::Remote;
+
+/// Merge files: trees become one tree, directories one directory.
+///
+/// Baskets move as they are and are never inflated (level `copy`), unless another compression is asked for (`recompress`), or other
+/// clusters (`re-encode`). The first input decides which branches a tree has. The output has its name only once it is whole. Options of
+/// hadd are understood: -f -fk -ff -f505 -a -k -T -O -j -n -L -Ltype -v -d -dbg -cachesize; compression is kept where none is given, as with
+/// -fk.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  sapwood merge all.root run1.root run2.root\n  sapwood merge -f505 all.root @runs.txt\n  sapwood merge --force --recluster all.root part-*.root\n  sapwood merge -k --report all.root https://example.org/a.root b.root"
+)]
+pub(crate) struct Arguments {
+    /// The file that is written.
+    output: PathBuf,
+    /// Files that are read, paths or URLs; @LIST for those that a text file names, one a line.
+    #[arg(required = true)]
+    inputs: Vec<String>,
+    /// Replace an output that is there.
+    #[arg(short, long)]
+    force: bool,
+    /// Add to an output that is there, whatever --force says.
+    #[arg(short, long)]
+    append: bool,
+    /// Leave out inputs that cannot be merged, and say so at the end.
+    #[arg(short = 'k', long)]
+    skip: bool,
+    /// Compression of baskets, like zstd:5; `keep` for that of each input, `first` for that of the first.
+    #[arg(long, default_value = "keep")]
+    compression: String,
+    /// Compression of objects and records of trees; that of the first input where baskets keep theirs.
+    #[arg(long)]
+    object_compression: Option<Compression>,
+    /// Put entries into new clusters and baskets, across the borders of inputs.
+    #[arg(short = 'O', long, conflicts_with = "append")]
+    recluster: bool,
+    /// Compressed bytes of a new cluster.
+    #[arg(long, requires = "recluster", conflicts_with = "cluster_entries")]
+    cluster_bytes: Option<u64>,
+    /// Entries of a new cluster.
+    #[arg(long, requires = "recluster")]
+    cluster_entries: Option<u64>,
+    /// Bytes of a new basket before compression, at most.
+    #[arg(long, requires = "recluster")]
+    basket_bytes: Option<usize>,
+    /// Leave trees out.
+    #[arg(short = 'T', long)]
+    no_trees: bool,
+    /// Only objects, and directories, that this text file names, one a line.
+    #[arg(long, value_name = "LIST", conflicts_with = "except")]
+    only: Option<String>,
+    /// All but the objects, and directories, that this text file names.
+    #[arg(long, value_name = "LIST")]
+    except: Option<String>,
+    /// Files that are open at a time; 0 for as many as are useful.
+    #[arg(short = 'n', long, default_value_t = 0)]
+    open_files: usize,
+    /// Threads that compress; 0 for all cores.
+    #[arg(short = 'j', long, default_value_t = 0)]
+    threads: usize,
+    /// Where the file is kept that --recluster takes in between; beside the output where it is not given.
+    #[arg(short = 'd', long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+    /// Bytes that are kept of each input while it is read; 0 for none.
+    #[arg(long, value_name = "BYTES")]
+    cache_bytes: Option<String>,
+    /// Say nothing but errors (0), or what was done.
+    #[arg(short, long, value_name = "LEVEL", default_value_t = 99)]
+    verbosity: u32,
+    /// Print bytes, rates and requests, too.
+    #[arg(long)]
+    report: bool,
+    /// Print the Adler-32 of the output.
+    #[arg(long)]
+    adler32: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
+}
+
+impl Arguments {
+    fn how(&self, session: Session) -> Outcome<Merge> {
+        let packing = match self.compression.as_str() {
+            "keep" => Packing::Keep,
+            "first" => Packing::First,
+            setting => Packing::As(compression(setting)?),
+        };
+        let usual = TreeOptions::default();
+        let auto_flush = match (self.cluster_bytes, self.cluster_entries) {
+            (_, Some(entries)) => Every::Entries(entries),
+            (Some(bytes), _) => Every::Bytes(bytes),
+            _ => usual.auto_flush,
+        };
+        let basket_bytes = self.basket_bytes.unwrap_or(usual.basket_bytes);
+        let recluster = self.recluster.then_some(TreeOptions { auto_flush, basket_bytes, ..usual });
+        let listed = match (&self.only, &self.except) {
+            (Some(list), _) => Some(Listed::Only(names_of(list)?)),
+            (_, Some(list)) => Some(Listed::Skip(names_of(list)?)),
+            _ => None,
+        };
+        let usual = Merge::default();
+        Ok(Merge {
+            packing,
+            objects: self.object_compression,
+            append: self.append,
+            replaces: self.force,
+            skips: self.skip,
+            trees: !self.no_trees,
+            listed,
+            recluster,
+            scratch: self.scratch.clone(),
+            open_files: if self.open_files == 0 { usual.open_files } else { self.open_files },
+            session,
+            ..usual
+        })
+    }
+}
+
+/// A setting by its name, or by ROOT's number.
+fn compression(setting: &str) -> Outcome<Compression> {
+    let is_number = setting.bytes().all(|byte| byte.is_ascii_digit());
+    Ok(if is_number { self::setting(setting)? } else { setting.parse()? })
+}
+
+/// A number of bytes as hadd takes it: `100`, `20k`, `1.5MB`, `2GiB`.
+fn bytes(text: &str) -> Outcome<u64> {
+    let wrong = || Error::mismatch(format!("{text:?} is no number of bytes"));
+    let lower = text.to_ascii_lowercase();
+    let digits = lower.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(lower.len());
+    let (number, unit) = lower.split_at(digits);
+    let unit = unit.trim().strip_suffix('b').unwrap_or(unit.trim());
+    let (prefix, base) = unit.strip_suffix('i').map_or((unit, 1000_f64), |prefix| (prefix, 1024_f64));
+    let power = ["", "k", "m", "g", "t"].iter().position(|known| *known == prefix).ok_or_else(wrong)?;
+    let number: f64 = number.parse().map_err(|_| wrong())?;
+    Ok((number * base.powi(power as i32)) as u64)
+}
+
+/// Options of hadd in our own words: they have one dash and several letters.
+///
+/// # Errors
+///
+/// [`Unsupported`](ErrorKind::Unsupported) for those that mean nothing here.
+pub(crate) fn translate(arguments: Vec<OsString>) -> sapwood::Result<Vec<OsString>> {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut words = Vec::new();
+    let mut rest = arguments.into_iter().peekable();
+    let (mut list, mut kind) = (None::<OsString>, None::<String>);
+    while let Some(word) = rest.next() {
+        let Some(text) = word.to_str().map(str::to_owned) else {
+            words.push(word);
+            continue;
+        };
+        let mut next_number = || rest.next_if(|next| next.to_str().is_some_and(is_number));
+        let ours: Vec<OsString> = match text.as_str() {
+            "--" => {
+                words.push(word);
+                words.extend(rest.by_ref());
+                break;
+            }
+            "-ff" => vec!["--force".into(), "--compression=first".into()],
+            "-fk" => vec!["--force".into(), "--compression=keep".into()],
+            "-j" => vec![format!("--threads={}", said(next_number()).unwrap_or("0".into())).into()],
+            "-v" => vec![format!("--verbosity={}", said(next_number()).unwrap_or("99".into())).into()],
+            "-dbg" => vec!["--verbosity=99".into()],
+            "-d" => {
+                let folder = rest.next_if(|next| !next.to_string_lossy().starts_with('-'));
+                folder.into_iter().flat_map(|folder| ["--scratch".into(), folder]).collect()
+            }
+            "-cachesize" => rest.next().into_iter().flat_map(|size| ["--cache-bytes".into(), size]).collect(),
+            "-L" => {
+                list = rest.next();
+                Vec::new()
+            }
+            "-Ltype" => {
+                kind = said(rest.next());
+                Vec::new()
+            }
+            "-experimental-io-features" => {
+                return Err(Error::unsupported("hadd's -experimental-io-features has no meaning here"));
+            }
+            text => match (text.strip_prefix("-fk"), text.strip_prefix("-f"), text.strip_prefix("-cachesize=")) {
+                (Some(number), ..) if is_number(number) => {
+                    let setting = setting(number)?;
+                    vec![
+                        "--force".into(),
+                        "--compression=keep".into(),
+                        format!("--object-compression={setting}").into(),
+                    ]
+                }
+                (_, Some(number), _) if is_number(number) => {
+                    vec!["--force".into(), format!("--compression={}", setting(number)?).into()]
+                }
+                (.., Some(size)) => vec![format!("--cache-bytes={size}").into()],
+                _ => vec![word],
+            },
+        };
+        words.extend(ours);
+    }
+    match (list, kind.as_deref()) {
+        (None, None) => {}
+        (Some(list), Some("OnlyListed")) => words.extend(["--only".into(), list]),
+        (Some(list), Some("SkipListed")) => words.extend(["--except".into(), list]),
+        (_, kind) => {
+            let words = format!("-L LIST and -Ltype OnlyListed or SkipListed go together, not {kind:?}");
+            return Err(Error::mismatch(words));
+        }
+    }
+    Ok(words)
+}
+
+fn said(word: Option<OsString>) -> Option<String> {
+    word.map(|word| word.to_string_lossy().into_owned())
+}
+
+/// A setting of hadd: algorithm times 100, and level.
+fn setting(number: &str) -> sapwood::Result<Compression> {
+    let wrong = || Error::mismatch(format!("{number} is no compression: 101 is zlib, 207 lzma, 404 lz4, 505 zstd"));
+    // Those that ROOT writes today.
+    let known = |number: &i32| matches!(number / 100, 0 | 1 | 2 | 4 | 5) && number % 100 <= 9;
+    number.parse().ok().filter(known).and_then(Compression::from_root).ok_or_else(wrong)
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
+    let session = Session::with_threads(arguments.threads);
+    let how = arguments.how(session.clone())?;
+    let inputs = inputs_of(&arguments.inputs)?;
+    let usual = OpenOptions::default().cache_bytes;
+    let cache_bytes = arguments.cache_bytes.as_deref().map(bytes).transpose()?.unwrap_or(usual);
+    let options = OpenOptions { session, cache_bytes, ..OpenOptions::default() };
+    let open = |name: &str| {
+        output::open_with(name, options.clone(), &arguments.remote).map_err(|failure| match failure {
+            Failure::Read(error) => error,
+            _ => Error::mismatch("the input cannot be opened"),
+        })
+    };
+    let shows = arguments.verbosity > 0 && std::io::stderr().is_terminal();
+    let mut watch = |progress: Progress| {
+        if shows {
+            bar(progress);
+        }
+        Flow::Go
+    };
+    let merged = how.run(&arguments.output, &inputs, &open, &mut watch).map_err(|error| match error.kind() {
+        ErrorKind::Exists if !arguments.append && error.place().object.is_none() => {
+            let words = "there is a file of that name: --force replaces it, --append adds to it";
+            Error::new(ErrorKind::Exists, words).in_file(arguments.output.to_string_lossy())
+        }
+        _ => error,
+    })?;
+    let adler32 = arguments.adler32.then(|| sapwood::merge::adler32(&arguments.output)).transpose()?;
+    let report = Report { output: &arguments.output, merged: &merged, adler32 };
+    if arguments.json {
+        return output::json(out, &report.document());
+    }
+    if arguments.verbosity > 0 {
+        report.words(out, arguments.report)?;
+    } else if let Some(adler32) = adler32 {
+        writeln!(out, "{adler32:08x}")?;
+    }
+    Ok(())
+}
+
+/// Inputs that are done, in one line of the terminal.
+fn bar(progress: Progress) {
+    const WIDTH: usize = 30;
+    let Progress { done, inputs, bytes } = progress;
+    let full = WIDTH * done / inputs.max(1);
+    let end = if done == inputs { "\n" } else { "" };
+    // A terminal that is gone is no reason to stop.
+    let _ = write!(
+        std::io::stderr(),
+        "\r[{}{}] {done}/{inputs} inputs, {} MB{end}",
+        "=".repeat(full),
+        " ".repeat(WIDTH - full),
+        bytes / 1_000_000
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn translated(words: &str) -> String {
+        let words = words.split(' ').map(OsString::from).collect();
+        let ours: Vec<_> = translate(words).unwrap().iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        ours.join(" ")
+    }
+
+    #[test]
+    fn options_of_hadd_are_understood() {
+        assert_eq!(translated("-f out in"), "-f out in");
+        assert_eq!(translated("-fk out in"), "--force --compression=keep out in");
+        assert_eq!(translated("-fk207 out"), "--force --compression=keep --object-compression=lzma:7 out");
+        assert_eq!(translated("-ff out"), "--force --compression=first out");
+        assert_eq!(translated("-f505 out"), "--force --compression=zstd:5 out");
+        assert_eq!(translated("-j 4 out"), "--threads=4 out");
+        assert_eq!(translated("-j out"), "--threads=0 out");
+        assert_eq!(translated("-v 0 -dbg out"), "--verbosity=0 --verbosity=99 out");
+        assert_eq!(translated("-d dir -cachesize 3M o"), "--scratch dir --cache-bytes 3M o");
+        assert_eq!(translated("-L list -Ltype SkipListed o"), "o --except list");
+        assert_eq!(translated("-a -k -T -O -n 5 out"), "-a -k -T -O -n 5 out");
+        let refused = |words: &str| translate(words.split(' ').map(OsString::from).collect()).is_err();
+        assert!(refused("-L list o") && refused("-f999 o") && refused("-experimental-io-features x o"));
+    }
+
+    #[test]
+    fn numbers_of_bytes_have_units() {
+        let of = |text: &str| bytes(text).ok();
+        assert_eq!(of("100"), Some(100));
+        assert_eq!(
+            (of("20k"), of("1.5MB"), of("2GiB"), of("3x")),
+            (Some(20_000), Some(1_500_000), Some(2 << 30), None)
+        );
+    }
+}

@@ -1,0 +1,153 @@
+//! An input, as far as it can be looked at before anything of it is written.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+
+use super::{Listed, can_add};
+use crate::container::Key;
+use crate::error::{Error, Result};
+use crate::file::File;
+use crate::schema::{Draft, Registry};
+use crate::tree::Tree;
+
+/// An input that is open, and what is in it.
+pub(super) struct Input {
+    pub(super) file: File,
+    /// Directories, before what is in them.
+    pub(super) folders: Vec<String>,
+    /// The newest cycle of each tree, with its directory.
+    pub(super) trees: Vec<(Place, Arc<Tree>)>,
+    /// The newest cycle of each object that is added to others, with its directory.
+    pub(super) sums: Vec<(Place, Draft)>,
+    /// All other objects with their directories, older cycles first.
+    pub(super) objects: Vec<Place>,
+    /// The description of its classes as it is stored: most inputs have the same.
+    pub(super) classes: Bytes,
+}
+
+/// Registries of classes that several inputs describe in the same bytes: they are decoded and compiled once.
+#[derive(Default)]
+pub(super) struct Registries(Mutex<VecDeque<(Bytes, i32, Arc<Registry>)>>);
+
+impl Registries {
+    /// Gives a file the registry of another one, or keeps its own for others.
+    fn share(&self, file: &File, classes: &Bytes) -> Result<()> {
+        /// Kinds of inputs that come in turns.
+        const MOST: usize = 8;
+        let version = file.header().version;
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found =
+            known().iter().find(|(bytes, of, _)| *of == version && bytes == classes).map(|found| found.2.clone());
+        match found {
+            Some(registry) => file.adopt(registry),
+            None => {
+                let registry = file.registry()?;
+                let mut known = known();
+                known.truncate(MOST - 1);
+                known.push_front((classes.clone(), version, registry));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A key, and the path of its directory.
+pub(super) struct Place {
+    pub(super) folder: String,
+    pub(super) key: Key,
+}
+
+impl Place {
+    /// Its path. A name may hold slashes itself.
+    pub(super) fn path(&self) -> String {
+        if self.folder.is_empty() { self.key.name.to_string() } else { format!("{}/{}", self.folder, self.key.name) }
+    }
+}
+
+impl Input {
+    /// Looks at a file that was opened.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`](crate::ErrorKind::Malformed) for files that were not closed or were cut, and for records that cannot be read;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for an RNTuple, which cannot be merged.
+    pub(super) fn look(file: File, trees: bool, listed: Option<&Listed>, registries: &Registries) -> Result<Self> {
+        let (there, end) = (file.identity().len, file.header().end);
+        if file.is_recovered() || there < end {
+            let words = "the file was not closed, or was cut: `sapwood recover` brings back what it can";
+            return Err(file.name(Error::malformed(words).wanted(end, there)));
+        }
+        file.perf().start();
+        let info = file.header().seek_info;
+        let classes = match file.header().nbytes_info {
+            0 => Bytes::new(),
+            bytes => {
+                let record = file.read_raw(&[info..info.saturating_add(u64::from(bytes))])?.pop().unwrap_or_default();
+                let keylen = Key::read(&record).map_err(|error| file.name(error.at(info)))?.keylen;
+                record.slice(usize::from(keylen).min(record.len())..)
+            }
+        };
+        registries.share(&file, &classes)?;
+        let root = file.keys(false)?.into_iter().map(|found| found.key).collect();
+        let mut input = Self { file, folders: Vec::new(), trees: Vec::new(), sums: Vec::new(), objects: Vec::new(), classes };
+        let mut seen = HashSet::new();
+        input.gather("", root, (trees, listed), &mut seen, 0)?;
+        Ok(input)
+    }
+
+    fn gather(
+        &mut self,
+        folder: &str,
+        mut keys: Vec<Key>,
+        (trees, listed): (bool, Option<&Listed>),
+        seen: &mut HashSet<u64>,
+        depth: u32,
+    ) -> Result<()> {
+        let limits = self.file.options().limits;
+        if depth > limits.depth {
+            let error = Error::limit("directories are too deep", u64::from(limits.depth), u64::from(depth));
+            return Err(self.file.name(error.in_object(folder)));
+        }
+        // Cycles in their order; what was listed first stays first.
+        keys.sort_by_key(|key| key.cycle);
+        let newest = |name: &str| keys.iter().filter(|key| *key.name == *name).map(|key| key.cycle).max();
+        for key in &keys {
+            let place = Place { folder: folder.to_owned(), key: key.clone() };
+            let path = place.path();
+            let is_whole = listed.is_none_or(|listed| listed.has(&key.name));
+            if key.is_directory() {
+                // Listed directories go with all that is in them.
+                let within = match listed {
+                    Some(Listed::Skip(_)) if !is_whole => continue,
+                    Some(Listed::Only(_)) if is_whole => None,
+                    _ => listed,
+                };
+                if newest(&key.name) != Some(key.cycle) || !seen.insert(key.seek_key) {
+                    continue;
+                }
+                let inside = self.file.keys_of(key).map_err(|error| error.in_object(&path))?;
+                self.folders.push(path.clone());
+                self.gather(&path, inside, (trees, within), seen, depth + 1)?;
+            } else if !is_whole || key.is_tree() && (!trees || newest(&key.name) != Some(key.cycle)) {
+            } else if key.is_tree() {
+                let tree = self.file.tree_at(key)?;
+                // The lists of baskets are read here, beside the merge.
+                tree.branches().iter().for_each(|branch| _ = branch.baskets());
+                self.trees.push((place, tree));
+            } else if matches!(&*key.class, "ROOT::RNTuple" | "ROOT::Experimental::RNTuple") {
+                let error = Error::unsupported("an RNTuple cannot be merged yet: leave it out by its name");
+                return Err(self.file.name(error.in_object(&path)));
+            } else if can_add(&key.class) {
+                if newest(&key.name) == Some(key.cycle) {
+                    let object = self.file.draft_at(key).map_err(|error| error.in_object(folder))?;
+                    self.sums.push((place, object));
+                }
+            } else {
+                self.objects.push(place);
+            }
+        }
+        Ok(())
+    }
+}

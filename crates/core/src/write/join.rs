@@ -1,0 +1,349 @@
+//! Trees that grow by trees of other files: their baskets move as they are, or compressed again, and one record names them all.
+//!
+//! Source: `TTree::Merge`, `TTreeCloner`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::alike::{Alike, Notes};
+use super::amend::whole;
+use super::file::FileWriter;
+use super::relocate::{self, Source};
+use super::remake::Figures;
+use super::rewrite::{Order, check, same_rules};
+use super::state::{Base, BranchState, PlacedBasket, TreeState};
+use super::strip;
+use super::tree::TreeOptions;
+use crate::codec::Compression;
+use crate::container::Key;
+use crate::error::{Error, Result};
+use crate::file::File;
+use crate::schema::{Draft, StreamerInfo};
+use crate::tree::{BasketBytes, Branch, BranchId, Tree};
+
+/// A tree of the file that is written, which grows by trees of other files.
+#[derive(Debug)]
+pub(crate) struct Joined {
+    written: TreeState,
+    alike: Alike,
+    /// Clusters that it had before.
+    clusters_before: usize,
+    /// What was moved so far.
+    pub(crate) moved: Moved,
+}
+
+/// What was moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Moved {
+    /// Baskets that were never inflated, and their bytes.
+    pub(crate) copied: (u64, u64),
+    /// Baskets that were compressed again, and their bytes as they stand now.
+    pub(crate) recompressed: (u64, u64),
+    /// Baskets that stood in a tree's record and have their own now, and their bytes.
+    pub(crate) embedded: (u64, u64),
+}
+
+/// How far a tree was at a time.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    entries: u64,
+    clusters: usize,
+    /// Baskets, bytes before and after compression, the largest and the most of each branch.
+    branches: Vec<(usize, u64, u64, u64, u64)>,
+    moved: Moved,
+}
+
+/// Which branches of another tree are those of the tree that grows.
+#[derive(Debug)]
+pub(crate) struct Fit(Vec<BranchId>);
+
+impl FileWriter {
+    /// Begins a tree like one of another file, without its entries, in a directory.
+    pub(crate) fn join(
+        &mut self,
+        from: &File,
+        key: &Key,
+        folder: &str,
+        compression: Option<Compression>,
+    ) -> Result<Joined> {
+        let tree = from.tree_at(key)?;
+        let mut draft = from.draft_at(key)?;
+        let folder = self.shared.folder(&mut *self.shared.open_state()?, folder)?;
+        strip::forget_references(&mut draft);
+        strip::forget_entries(&mut draft);
+        let mut joined = self.joined(&tree, folder, key, compression)?;
+        strip::set_compression(&mut draft, &joined.written.branches);
+        joined.written.base = Some(Base { draft, entries: 0, baskets: Some(vec![0; tree.branches().len()]) });
+        Ok(joined)
+    }
+
+    /// Takes a tree of the file that is updated, to add trees of others to it.
+    pub(crate) fn join_more(&mut self, path: &str) -> Result<Joined> {
+        let (file, key, tree) = self.tree_before(path)?;
+        let within = |error: Error| file.name(error).in_object(path);
+        let branches: Vec<&Branch> = tree.branches().iter().collect();
+        check(&branches, tree.entries).map_err(within)?;
+        let mut draft = file.draft_at(&key)?;
+        let mut state = self.shared.open_state()?;
+        let (folder, _) = self.shared.find(&mut state, path)?;
+        let directory = state.folder_seek(folder);
+        drop(state);
+        // References in what is there and in what comes count in one list; where branches hold them is not kept up.
+        strip::forget_references(&mut draft);
+        strip::forget_index(&mut draft);
+        let mut joined = self.joined(&tree, folder, &key, None)?;
+        let stored = |branch: &&Branch| {
+            let baskets = branch.baskets().iter();
+            baskets.take_while(|basket| matches!(basket.bytes, BasketBytes::Stored { .. })).count()
+        };
+        let before: Vec<usize> = branches.iter().map(stored).collect();
+        // Those in the tree's record get records of their own.
+        let mut embedded =
+            relocate::sealed(&tree, &branches, Order::Branch, Some(self.shared.now()), None).map_err(within)?;
+        embedded.retain(|basket| before.get(basket.branch).is_some_and(|&before| basket.number >= before));
+        let placed = self.shared.relocate(&file, &embedded, directory, 0)?;
+        for (basket, placed) in embedded.iter().zip(placed) {
+            if let Some(branch) = joined.written.branches.get_mut(basket.branch) {
+                note(branch, &basket.source, placed);
+            }
+        }
+        joined.written.base = Some(Base { draft, entries: tree.entries, baskets: Some(before) });
+        joined.written.entries = tree.entries;
+        joined.clusters_before = tree.clusters().len();
+        joined.written.key = Some(key);
+        Ok(joined)
+    }
+
+    /// The newest key of a name in a directory, as far as there is one.
+    pub(crate) fn newest(&self, folder: &str, name: &str) -> Result<Option<Key>> {
+        let mut state = self.shared.open_state()?;
+        let folder = self.shared.find_folder(&mut state, folder, false)?;
+        Ok(folder.and_then(|folder| state.folders.get(folder)?.newest(name).cloned()))
+    }
+
+    fn joined(&self, tree: &Tree, folder: usize, key: &Key, compression: Option<Compression>) -> Result<Joined> {
+        let usual = self.shared.compression;
+        let mut written = TreeState::new(folder, Arc::clone(&key.name), &[], usual, &TreeOptions::default())?;
+        written.title = Arc::clone(&key.title);
+        written.is_open = false;
+        let found = |branch: &Branch| {
+            let own = compression.or_else(|| Compression::from_root(branch.compress)).unwrap_or(usual);
+            BranchState::found(Arc::clone(&branch.name), branch.has_data(), own)
+        };
+        written.branches = tree.branches().iter().map(found).collect();
+        Ok(Joined { written, alike: Alike::new(tree), clusters_before: 0, moved: Moved::default() })
+    }
+
+    /// Adds all entries of a tree that fits, and says what became of its baskets.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for branches with other entries than their tree, for baskets in other files, and for
+    /// those in the tree's record that cannot get a record of their own; what reading and writing report. The tree that grows is as it was.
+    pub(crate) fn grow(
+        &mut self,
+        joined: &mut Joined,
+        from: &File,
+        tree: &Tree,
+        fit: &Fit,
+        again: Option<Compression>,
+    ) -> Result<()> {
+        let within = |error: Error| from.name(error).in_object(&tree.name);
+        let branches: Vec<&Branch> = fit.0.iter().filter_map(|&id| tree.branches().get(id)).collect();
+        check(&branches, tree.entries).map_err(within)?;
+        let mut baskets =
+            relocate::sealed(tree, &branches, Order::Offset, Some(self.shared.now()), again).map_err(within)?;
+        let mut state = self.shared.open_state()?;
+        same_rules(from, &state).map_err(within)?;
+        let (directory, process_ids) =
+            (state.folder_seek(joined.written.folder), self.shared.process_ids(&mut state, from)?);
+        drop(state);
+        // Baskets without entries are left behind; the others go on counting.
+        let numbers: Vec<Vec<Option<usize>>> =
+            (0..).zip(&branches).map(|(index, b)| numbers(b, joined.written.baskets_of(index))).collect();
+        baskets.retain_mut(|basket| {
+            let number = numbers.get(basket.branch).and_then(|numbers| *numbers.get(basket.number)?);
+            basket.number = number.unwrap_or_default();
+            basket.first_entry = basket.first_entry.saturating_add(joined.written.entries);
+            number.is_some()
+        });
+        let placed = self.shared.relocate(from, &baskets, directory, process_ids)?;
+        let mut placed: Vec<_> = baskets.iter().zip(placed).collect();
+        placed.sort_by_key(|(basket, _)| (basket.branch, basket.number));
+        let mut moved = joined.moved;
+        for (basket, placed) in placed {
+            let Some(branch) = joined.written.branches.get_mut(basket.branch) else { continue };
+            let of = match (&basket.source, basket.again) {
+                (Source::Made { .. }, _) => &mut moved.embedded,
+                (_, Some(_)) => &mut moved.recompressed,
+                (_, None) => &mut moved.copied,
+            };
+            *of = (of.0 + 1, of.1 + u64::from(placed.nbytes));
+            note(branch, &basket.source, placed);
+        }
+        for (state, branch) in joined.written.branches.iter_mut().zip(&branches) {
+            state.tot_bytes = state.tot_bytes.saturating_add(branch.tot_bytes);
+            state.largest_bytes = state.largest_bytes.max(u64::from(branch.basket_bytes));
+            state.most = state.most.max(most(branch));
+        }
+        joined.written.clusters.extend(tree.clusters().iter().map(|cluster| cluster.end - cluster.start));
+        joined.written.entries = joined.written.entries.saturating_add(tree.entries);
+        joined.moved = moved;
+        Ok(())
+    }
+
+    /// Takes back what was added since: the room of its baskets is a gap.
+    pub(crate) fn shrink(&mut self, joined: &mut Joined, mark: Mark) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        let written = &mut joined.written;
+        (written.entries, joined.moved) = (mark.entries, mark.moved);
+        written.clusters.truncate(mark.clusters);
+        for (branch, (baskets, tot_bytes, zip_bytes, largest_bytes, most)) in
+            written.branches.iter_mut().zip(mark.branches)
+        {
+            let gone: Vec<PlacedBasket> = branch.baskets.drain(baskets..).collect();
+            self.shared.give_back(&mut state, &gone);
+            (branch.tot_bytes, branch.zip_bytes) = (tot_bytes, zip_bytes);
+            (branch.largest_bytes, branch.most) = (largest_bytes, most);
+        }
+        Ok(())
+    }
+
+    /// Hands a tree that has grown to the file: the next save writes its record.
+    pub(crate) fn settle(&mut self, mut joined: Joined) -> Result<()> {
+        joined.written.changed = true;
+        self.shared.open_state()?.trees.push(joined.written);
+        Ok(())
+    }
+
+    /// An object of the file as it was before; none in a new one.
+    pub(crate) fn draft_before(&self, key: &Key) -> Result<Option<Draft>> {
+        self.shared.before.as_ref().map(|file| file.draft_at(key)).transpose()
+    }
+
+    /// Writes an object into a directory, named as by a key, in place of an old one where there is one.
+    pub(crate) fn put_object(&mut self, folder: &str, like: &Key, object: Draft, old: Option<&Key>) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        let folder = self.shared.folder(&mut state, folder)?;
+        let key = self.shared.key(&state, object.class(), &like.name, &like.title);
+        self.shared.write_object(&mut state, folder, key, &Arc::new(object), old).map(drop)
+    }
+
+    /// Notes classes, and rules of their evolution, that something which was copied takes to be read.
+    pub(crate) fn describe(&mut self, infos: Vec<StreamerInfo>, rules: Vec<String>) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        state.describe(infos.into_iter().map(Arc::new));
+        for rule in rules {
+            if !state.rules.contains(&rule) {
+                state.rules.push(rule);
+                state.infos_changed = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the file be read by the rules of old versions, as one is that is copied into it.
+    pub(crate) fn follow_rules(&mut self, from: &File) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        if same_rules(from, &state).is_err() {
+            state.header.version = from.header().version;
+        }
+        Ok(())
+    }
+
+    /// Ends without a save: what was written since the last one is given up, and is a gap of the file that stays as it was.
+    pub(crate) fn give_up(self) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        state.closed = true;
+        let (saved, end) = (state.header.end, state.space.end());
+        let Some(before) = &self.shared.before else { return Ok(()) };
+        for free in before.free_segments()?.into_iter().filter(|free| free.first < saved) {
+            self.shared.mark_gap(&(free.first..free.last.saturating_add(1).min(saved)))?;
+        }
+        match end > saved {
+            true => self.shared.mark_gap(&(saved..end)),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Joined {
+    /// Whether the entries of a tree can go on in it as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) naming the branch that is missing or of another type.
+    pub(crate) fn fit(&self, tree: &Tree, notes: &mut Notes) -> Result<Fit> {
+        self.alike.fit(tree, notes).map(Fit)
+    }
+
+    /// How far it is.
+    pub(crate) fn mark(&self) -> Mark {
+        let of = |branch: &BranchState| {
+            (branch.baskets.len(), branch.tot_bytes, branch.zip_bytes, branch.largest_bytes, branch.most)
+        };
+        Mark {
+            entries: self.written.entries,
+            clusters: self.written.clusters.len(),
+            branches: self.written.branches.iter().map(of).collect(),
+            moved: self.moved,
+        }
+    }
+
+    /// What it has.
+    pub(crate) fn figures(&self) -> Figures {
+        let branches = || self.written.branches.iter();
+        let base = self.written.base.as_ref();
+        let before = base.and_then(|base| base.baskets.as_ref()).map_or(0, |before| before.iter().sum());
+        let of_base = |name: &str| base.map_or(0, |base| whole(&base.draft, name).max(0) as u64);
+        Figures {
+            entries: self.written.entries,
+            baskets: (before + branches().map(|branch| branch.baskets.len()).sum::<usize>()) as u64,
+            clusters: (self.clusters_before + self.written.clusters.len()) as u64,
+            zip_bytes: of_base("fZipBytes") + branches().map(|branch| branch.zip_bytes).sum::<u64>(),
+            tot_bytes: of_base("fTotBytes") + branches().map(|branch| branch.tot_bytes).sum::<u64>(),
+        }
+    }
+
+    /// Forgets an index of entries by their values: it knows those of one file alone. Says whether there was one.
+    pub(crate) fn forget_index(&mut self) -> bool {
+        let Some(base) = &mut self.written.base else { return false };
+        let had =
+            matches!(base.draft.member("fTreeIndex"), Some(index) if !matches!(index, crate::schema::Datum::Null));
+        strip::forget_index(&mut base.draft);
+        had
+    }
+}
+
+/// The numbers that baskets of a branch get; none where they have no entries.
+fn numbers(branch: &Branch, mut next: usize) -> Vec<Option<usize>> {
+    let number = |entries: &Range<u64>| {
+        let number = (!entries.is_empty()).then_some(next);
+        next += usize::from(number.is_some());
+        number
+    };
+    branch.baskets().iter().map(|basket| &basket.entries).map(number).collect()
+}
+
+/// Notes a basket that was placed.
+fn note(branch: &mut BranchState, source: &Source, placed: PlacedBasket) {
+    branch.zip_bytes += u64::from(placed.nbytes);
+    if let Source::Made { unsealed_bytes, .. } = source {
+        branch.tot_bytes += unsealed_bytes;
+        branch.largest_bytes = branch.largest_bytes.max(*unsealed_bytes);
+    }
+    branch.baskets.push(placed);
+}
+
+/// The largest count that a branch knows, or the bytes of its longest string.
+fn most(branch: &Branch) -> u64 {
+    let of_leaf = |leaf: &crate::tree::Leaf| match &*leaf.class {
+        // With the zero behind it.
+        "TLeafC" => leaf.maximum.max(i64::from(leaf.len)) - 1,
+        _ if leaf.is_range => leaf.maximum,
+        _ => 0,
+    };
+    let leaves = branch.leaves.iter().map(of_leaf).max().unwrap_or(0);
+    let own = branch.element.as_ref().map_or(0, |element| i64::from(element.maximum));
+    leaves.max(own).max(0) as u64
+}

@@ -1,0 +1,169 @@
+"""Many files that become one."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sapwood import _core, errors, network, paths, writing
+from sapwood.compression import as_compression
+from sapwood.file import checked
+from sapwood.foreign import ignore
+from sapwood.sizes import as_bytes
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from sapwood.network import Opening
+
+
+@dataclass(frozen=True)
+class MergedTree:
+    """A tree of the output."""
+
+    tree: str
+    """Its path."""
+    level: str
+    """How its baskets came there: ``"copy"``, ``"recompress"`` or ``"re-encode"``."""
+    inputs: int
+    """How many inputs have it."""
+    entries: int
+    num_clusters: int
+    num_baskets: int
+    zip_bytes: int
+    tot_bytes: int
+    """Bytes before compression."""
+    copied: dict[str, int]
+    """``num_baskets`` and ``bytes`` of what was never inflated."""
+    recompressed: dict[str, int]
+    """The same of what was compressed again."""
+    embedded: dict[str, int]
+    """The same of what stood in the records of trees."""
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What :func:`merge` did."""
+
+    output: str
+    bytes: int
+    """Bytes of the output."""
+    inputs: int
+    """How many inputs were merged."""
+    input_bytes: int
+    requests: int
+    """Reads that the inputs were asked for, but for those that the system copies itself."""
+    seconds: float
+    adler32: str | None
+    """The checksum of the output, where it was wanted."""
+    objects: int
+    """Objects that are no trees."""
+    trees: dict[str, MergedTree]
+    """Trees by their paths."""
+    skipped: dict[str, str]
+    """Inputs that were left out, and why."""
+    notices: list[str]
+    """What is worth a word: branches that were left out, an index that was dropped."""
+
+
+def merge(
+    output: Any,
+    inputs: Any,
+    *,
+    compression: Any = "keep",
+    append: bool = False,
+    replace: bool = True,
+    skip: bool = False,
+    trees: bool = True,
+    only: Iterable[str] | None = None,
+    exclude: Iterable[str] | None = None,
+    recluster: bool = False,
+    auto_flush: int | str | None = None,
+    basket_bytes: int | str | None = None,
+    open_files: int | None = None,
+    threads: int = 0,
+    adler32: bool = False,
+    progress: Callable[[int, int, int], object] | None = None,
+    **others: Unpack[Opening],
+) -> Merged:
+    """Merges files into one: trees become one tree, directories one directory. Says what was done.
+
+    ``inputs`` are paths, globs or URLs, and ``"@list.txt"`` for those that a text file names, one a line; they are merged in this order.
+    Few are open at a time (``open_files``), the next ones are opened while one is merged.
+
+    Baskets are moved as they are and never inflated, where ``compression`` is ``"keep"``, or is what they have. ``"first"`` is the one of the
+    first input; else they are compressed again. With ``recluster=True`` entries go into new clusters, across the borders of inputs;
+    ``auto_flush`` and ``basket_bytes`` are those of :func:`rewrite`.
+
+    The first input decides which branches a tree has. Branches that only others have are left out (see
+    :attr:`Merged.notices`); an input that lacks one, or has it in another type, is an error, as is one that was not closed or was cut.
+    With ``skip=True`` such inputs are left out, with a warning.
+
+    ``only`` and ``exclude`` name objects and directories; ``trees=False`` leaves all trees out. With ``append=True`` the inputs are added to
+    what the output has. The output has its name only once it is whole; a file that has it is replaced then, unless
+    ``replace=False`` or somebody is writing it. ``progress`` is called after each input with their number, the number of all, and the bytes so
+    far. What remote inputs take is what :func:`open` takes.
+
+    >>> import os, sapwood, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> for run in (1, 2):
+    ...     with sapwood.recreate(os.path.join(folder, f"run{run}.root")) as file:
+    ...         file["events"] = {"x": [run, run + 1]}
+    >>> merged = sapwood.merge(os.path.join(folder, "all.root"), os.path.join(folder, "run*.root"))
+    >>> merged.inputs, merged.trees["events"].level
+    (2, 'copy')
+    >>> sapwood.open(os.path.join(folder, "all.root"))["events"].arrays(library="np")["x"].tolist()
+    [1, 2, 2, 3]
+
+    Raises :class:`sapwood.errors.MismatchError` for trees that do not fit and for an input that is the output;
+    :class:`sapwood.errors.MalformedError` for inputs that are damaged; :class:`FileNotFoundError` and its kin. The output is then
+    what it was.
+    """
+    options: dict[str, Any] = dict(others)
+    connection = network.taken(options)
+    ignore(options, "merge")
+    if only is not None and exclude is not None:
+        raise errors.MismatchError("only and exclude do not go together")
+    if not recluster and (auto_flush is not None or basket_bytes is not None):
+        raise errors.MismatchError(
+            "auto_flush and basket_bytes are those of new clusters: recluster=True makes them"
+        )
+    names = list(only if only is not None else exclude or ())
+    listed = None if only is None and exclude is None else (only is not None, names)
+    setting = compression if compression in ("keep", "first") else as_compression(compression)
+    flush = writing.every(-30_000_000 if auto_flush is None else auto_flush)
+    clusters = (flush, None if basket_bytes is None else as_bytes(basket_bytes)) if recluster else None
+    files = [_path(source.file) for source in paths.expand(inputs, colon=False)]
+    checked(threads)
+    target = os.path.expanduser(os.fspath(output))
+    try:
+        document, notices = _core.merge(
+            target, files, setting, append, replace, skip, trees, listed, clusters, open_files, threads, adler32, connection or None,
+            progress,
+        )  # fmt: skip
+    except errors.NotFoundError as error:
+        if error.file in files and error.object is None and not os.path.exists(error.file):
+            raise (
+                paths.missing_url(error.file, error)
+                if paths.is_url(error.file)
+                else paths.missing_file(error.file)
+            ) from None
+        raise
+    for words in notices:
+        warnings.warn(words, RuntimeWarning, stacklevel=2)
+    found = json.loads(document)
+    found["trees"] = {tree["tree"]: MergedTree(**tree) for tree in found["trees"]}
+    found["skipped"] = {each["input"]: each["why"] for each in found["skipped"]}
+    for name, why in found["skipped"].items():
+        warnings.warn(f"{name!r} is left out: {why}", stacklevel=2)
+    return Merged(**found)
+
+
+def _path(source: Any) -> str:
+    if not isinstance(source, str):
+        raise TypeError(f"files are merged by their paths, not as {type(source).__name__}")
+    return source
