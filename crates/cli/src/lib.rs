@@ -17,7 +17,8 @@ use std::ops::Range;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    cache, cp, doctor, dump, layout, ls, makeproject, map, merge, mkdir, perf, proxy, recover, rewrite, rm, scan, show, verify,
+    cache, cp, doctor, dump, layout, ls, makeproject, map, merge, mkdir, perf, proxy, recover, rewrite, rm, scan, show,
+    verify,
 };
 use remote::Remote;
 

@@ -91,7 +91,8 @@ impl Input {
         };
         registries.share(&file, &classes)?;
         let root = file.keys(false)?.into_iter().map(|found| found.key).collect();
-        let mut input = Self { file, folders: Vec::new(), trees: Vec::new(), sums: Vec::new(), objects: Vec::new(), classes };
+        let mut input =
+            Self { file, folders: Vec::new(), trees: Vec::new(), sums: Vec::new(), objects: Vec::new(), classes };
         let mut seen = HashSet::new();
         input.gather("", root, (trees, listed), &mut seen, 0)?;
         Ok(input)

@@ -28,13 +28,7 @@ struct Growing {
 
 impl Sums {
     /// Adds the objects of an input. One that cannot be added is an error, or left out with a notice.
-    pub(super) fn add(
-        &mut self,
-        writer: &FileWriter,
-        input: Input,
-        skips: bool,
-        merged: &mut Merged,
-    ) -> Result<()> {
+    pub(super) fn add(&mut self, writer: &FileWriter, input: Input, skips: bool, merged: &mut Merged) -> Result<()> {
         let file = input.file;
         for (place, object) in input.sums {
             let path = place.path();
