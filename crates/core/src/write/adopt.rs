@@ -95,12 +95,12 @@ impl<'t> Finished<'t> {
     pub(super) fn new(tree: &'t Tree, ours: &TreeState, process_ids: u16) -> Result<Self> {
         let wrong = |name: &str, words: &'static str| tree.file().name(Error::mismatch(words).in_object(name));
         let theirs = tree.branches();
-        if let Some(extra) = theirs.iter().nth(ours.branches.len()) {
+        if let Some(extra) = theirs.get(ours.branches.len()) {
             return Err(wrong(&extra.path, "the tree that is filled has no such branch"));
         }
         let (mut baskets, mut most) = (Vec::new(), Vec::new());
         for (index, branch) in ours.branches.iter().enumerate() {
-            let found = theirs.iter().nth(index).filter(|found| is_same(branch, found));
+            let found = theirs.get(index).filter(|found| is_same(branch, found));
             let found = found
                 .ok_or_else(|| wrong(&branch.name, "the branch is missing or another one in the finished tree"))?;
             most.push(most_of(found));
