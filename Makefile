@@ -35,13 +35,15 @@ check: $(VENV)/.tests
 	$(BIN)/python -m ruff check crates/python tests examples tools
 	$(BIN)/python -m mypy
 
-# What takes long: writers killed a thousand times, a thousand links that break, a thousand clients of the proxy, each fuzz target for ten minutes.
+# What takes long: writers killed a thousand times, a thousand links that break, a thousand clients of the proxy, all orders of parallel
+# commits, each fuzz target for ten minutes.
 torture: $(VENV)/.tests
 	SAPWOOD_KILLS=1000 $(BIN)/python -m pytest tests/test_crash.py
 	SAPWOOD_PARALLEL_KILLS=200 $(BIN)/python -m pytest tests/test_parallel.py
 	SAPWOOD_SMALL_FILES=2000 $(BIN)/python -m pytest tests/test_merge.py -k many_small
 	SAPWOOD_FAULTS=1000 cargo test -p sapwood-store --test faults
 	SAPWOOD_CLIENTS=1000 cargo test -p sapwood-serve --test crowd
+	RUSTFLAGS="--cfg loom" cargo test -p sapwood --test loom --release --target-dir target/loom
 	fuzz/run.sh 600
 
 $(VENV)/bin/python:
