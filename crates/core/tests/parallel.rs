@@ -414,7 +414,7 @@ fn part(rows: std::ops::Range<i64>) -> File {
     let sink = Arc::new(MemorySink::default());
     let mut file = FileWriter::to_sink(Arc::clone(&sink), "part.root", options()).expect("a file");
     let wish = TreeOptions { basket_bytes: 30, ..every(10) };
-    let mut tree = file.tree("part", specs(), wish).expect("a tree");
+    let mut tree = file.tree("t", specs(), wish).expect("a tree");
     fill(&mut tree, rows).expect("rows");
     tree.close().expect("a tree");
     file.close().expect("a file");
@@ -427,26 +427,100 @@ fn finished_trees_are_taken_as_they_are() {
     let mut file = FileWriter::to_sink(Arc::clone(&sink), "parallel.root", options()).expect("a file");
     let tree = file.parallel_tree("t", specs(), every(10)).expect("a tree");
     let (mut first, mut second) = (tree.numbered(), tree.numbered());
-    assert_eq!(second.adopt(1, &part(100..135).tree("part").expect("a tree")).expect("rows"), 35);
+    assert_eq!(second.adopt(1, &part(100..135).tree("t").expect("a tree")).expect("rows"), 35);
     let mut unit = first.unit(0).expect("a unit");
     fill(&mut unit, 0..10).expect("rows");
     unit.close().expect("rows");
-    assert_eq!(first.adopt(2, &part(0..0).tree("part").expect("a tree")).expect("no rows"), 0);
+    assert_eq!(first.adopt(2, &part(0..0).tree("t").expect("a tree")).expect("no rows"), 0);
     // Another tree is refused whole, and its unit has no entries.
     let other = Arc::new(MemorySink::default());
     let mut another = FileWriter::to_sink(Arc::clone(&other), "other.root", options()).expect("a file");
     let other_specs =
         vec![BranchSpec::number("x", Number::F64), BranchSpec::counter("n"), BranchSpec::jagged("v", Number::U8, "n")];
-    another.tree("part", other_specs, every(10)).expect("a tree").close().expect("a tree");
+    another.tree("t", other_specs, every(10)).expect("a tree").close().expect("a tree");
     another.close().expect("a file");
-    let error = first.adopt(3, &open(other.to_bytes()).tree("part").expect("a tree")).unwrap_err();
+    let error = first.adopt(3, &open(other.to_bytes()).tree("t").expect("a tree")).unwrap_err();
     assert!(error.kind() == ErrorKind::Mismatch && error.to_string().contains("object x"), "{error}");
     drop((first, second));
-    assert_eq!(tree.adopt(&part(200..221).tree("part").expect("a tree")).expect("rows"), 21);
+    assert_eq!(tree.adopt(&part(200..221).tree("t").expect("a tree")).expect("rows"), 21);
     tree.close().expect("a tree");
     file.close().expect("a file");
     let file = open(sink.to_bytes());
     is_whole(&file);
     assert_eq!(values(&file, "t"), (0..10).chain(100..135).chain(200..221).collect::<Vec<_>>());
     assert_eq!(file.tree("t").expect("a tree").clusters().len(), 1 + 4 + 3);
+}
+
+#[test]
+fn threads_of_a_pool_may_fill_and_save() {
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "parallel.root", options()).expect("a file");
+    let wish = TreeOptions { auto_save: Every::Entries(20), ..every(10) };
+    let tree = file.parallel_tree("t", specs(), wish).expect("a tree");
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("a pool");
+    pool.scope(|scope| {
+        for job in 0..60 {
+            let tree = &tree;
+            scope.spawn(move |_| {
+                let mut context = tree.context();
+                fill(&mut context, 100 * job..100 * job + 30).expect("rows");
+                context.close().expect("rows");
+            });
+        }
+    });
+    tree.close().expect("a tree");
+    file.close().expect("a file");
+    let file = open(sink.to_bytes());
+    is_whole(&file);
+    let mut all = values(&file, "t");
+    all.sort_unstable();
+    assert_eq!(all, (0..60).flat_map(|job| 100 * job..100 * job + 30).collect::<Vec<_>>());
+}
+
+#[test]
+fn clusters_of_a_unit_have_one_size() {
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "parallel.root", options()).expect("a file");
+    let wish = TreeOptions { auto_flush: Every::Bytes(40_000), ..TreeOptions::default() };
+    let tree = file.parallel_tree("t", specs(), wish).expect("a tree");
+    let mut context = tree.numbered();
+    let mut unit = context.unit(0).expect("a unit");
+    for step in 0..50 {
+        fill(&mut unit, 2_000 * step..2_000 * step + 2_000).expect("rows");
+    }
+    unit.close().expect("rows");
+    drop(context);
+    tree.close().expect("a tree");
+    file.close().expect("a file");
+    let clusters = open(sink.to_bytes()).tree("t").expect("a tree").clusters();
+    let sizes: Vec<u64> = clusters.iter().map(|cluster| cluster.end - cluster.start).collect();
+    assert!(sizes.len() > 3 && sizes[1..sizes.len() - 1].iter().all(|&size| size == sizes[0]), "{sizes:?}");
+}
+
+#[test]
+fn a_finished_tree_that_lies_is_refused() {
+    let gate = Arc::new(Gate::default());
+    let (_file, tree) = gated(&gate, every(10));
+    let whole = part(0..35);
+    let bytes = {
+        let sink = Arc::new(MemorySink::default());
+        let mut file = FileWriter::to_sink(Arc::clone(&sink), "part.root", options()).expect("a file");
+        let mut tree = file.tree("t", specs(), every(10)).expect("a tree");
+        fill(&mut tree, 0..35).expect("rows");
+        tree.close().expect("a tree");
+        file.close().expect("a file");
+        sink.to_bytes()
+    };
+    // `fNevBuf` of the first basket of `x`.
+    let seek = match open(bytes.clone()).tree("t").expect("a tree").branches()[0].baskets()[0].bytes {
+        sapwood::tree::BasketBytes::Stored { seek, .. } => seek as usize,
+        other => panic!("{other:?}"),
+    };
+    let keylen = usize::from(u16::from_be_bytes([bytes[seek + 14], bytes[seek + 15]]));
+    let mut lies = bytes.to_vec();
+    lies[seek + keylen - 9..seek + keylen - 5].copy_from_slice(&9_u32.to_be_bytes());
+    let error = tree.adopt(&open(lies).tree("t").expect("a tree")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
+    assert_eq!(tree.entries().expect("a tree"), 0);
+    assert_eq!(tree.adopt(&whole.tree("t").expect("a tree")).expect("rows"), 35);
 }

@@ -27,6 +27,9 @@ class Context(WritableTree):
     """What one thread fills a tree through: as :class:`WritableTree`, but leaving its ``with`` block by an error gives up the rows
     that wait."""
 
+    number = -1
+    """The number of its unit of work; -1 where it has none."""
+
     def discard(self) -> None:
         """Gives up the rows that wait, and ends. What was committed stays; a numbered unit has no other entries."""
         self.closed = True
@@ -56,7 +59,7 @@ class NumberedContext:
         Raises :class:`sapwood.errors.ExistsError` where the number was given before, :class:`sapwood.errors.MismatchError` while the
         last unit of this context is open.
         """
-        return self._tree._begun(self._core.unit(number))
+        return self._tree._begun(self._core.unit(number), number)
 
     def adopt(self, number: int, source: Any, name: str | None = None) -> int:
         """Takes all entries of a finished tree as the unit of a number, as :meth:`ParallelTree.adopt` does."""
@@ -128,8 +131,9 @@ class ParallelTree:
         """
         return NumberedContext(self._core.numbered(), self)
 
-    def _begun(self, core: _core.TreeWriter) -> Context:
+    def _begun(self, core: _core.TreeWriter, number: int = -1) -> Context:
         context = Context(core, self._schema, self.name)
+        context.number = number
         with self._lock:
             # Those that are closed need no one to close them.
             self._contexts = {known for known in self._contexts if not known.closed} | {context}
@@ -139,8 +143,8 @@ class ParallelTree:
         """Takes all entries of a finished tree that has the same branches: its clusters join this tree as they are, without being
         inflated. Gives their number.
 
-        ``source`` is what :func:`sapwood.open` takes: the content of a file that another process made, or a path; ``name`` is that of the tree
-        in it, where it has another one. Several threads may do so at once, while others fill.
+        ``source`` is what :func:`sapwood.open` takes: the content of a file that another process made, or a path; ``name`` is its path in it; the tree
+        has the same name as this one. Several threads may do so at once, while others fill.
 
         >>> import io, sapwood
         >>> def work(start):  # in another process
@@ -177,7 +181,7 @@ class ParallelTree:
             return
         self.closed = True
         failures: list[Exception] = []
-        for context in self._contexts:
+        for context in sorted(self._contexts, key=lambda context: context.number):
             try:
                 if not context.closed:
                     context.close()

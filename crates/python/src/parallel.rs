@@ -1,6 +1,6 @@
 //! Trees that many threads fill.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use pyo3::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::writer::{TreeWriter, closed, locked};
 
 /// A tree that many threads fill.
 #[pyclass(frozen, module = "sapwood._core")]
-pub(crate) struct ParallelWriter(Mutex<Option<sapwood::write::ParallelWriter>>);
+pub(crate) struct ParallelWriter(RwLock<Option<sapwood::write::ParallelWriter>>);
 
 /// Brings numbered units of work.
 #[pyclass(frozen, module = "sapwood._core")]
@@ -18,7 +18,7 @@ pub(crate) struct NumberedContext(Mutex<Option<sapwood::write::NumberedContext>>
 
 impl From<sapwood::write::ParallelWriter> for ParallelWriter {
     fn from(writer: sapwood::write::ParallelWriter) -> Self {
-        Self(Mutex::new(Some(writer)))
+        Self(RwLock::new(Some(writer)))
     }
 }
 
@@ -28,7 +28,7 @@ impl ParallelWriter {
         py: Python<'_>,
         work: impl FnOnce(&sapwood::write::ParallelWriter) -> T + Send,
     ) -> PyResult<T> {
-        py.detach(|| locked(&self.0).as_ref().map(work)).ok_or_else(closed)
+        py.detach(|| self.0.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(work)).ok_or_else(closed)
     }
 }
 
@@ -62,7 +62,8 @@ impl ParallelWriter {
 
     /// Ends the tree.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| locked(&self.0).take().map_or(Ok(()), sapwood::write::ParallelWriter::close)).map_err(raise)
+        let take = || self.0.write().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| take().map_or(Ok(()), sapwood::write::ParallelWriter::close)).map_err(raise)
     }
 }
 
@@ -82,7 +83,7 @@ impl NumberedContext {
     }
 
     /// Brings no more.
-    fn close(&self) {
-        locked(&self.0).take();
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(locked(&self.0).take()));
     }
 }

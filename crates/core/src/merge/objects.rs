@@ -53,8 +53,9 @@ impl Sums {
             Some(there) => Sum::new(there).and_then(|mut sum| sum.add(&object).map(|()| sum)),
             None => Sum::new(object),
         };
+        let sum = sum.map_err(within)?;
         self.places.insert(path.to_owned(), self.all.len());
-        self.all.push(Growing { place, sum: sum.map_err(within)?, old });
+        self.all.push(Growing { place, sum, old });
         Ok(())
     }
 

@@ -5,13 +5,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::line::SealedCluster;
 use super::parallel::{NumberedContext, ParallelWriter};
 use super::seal::SealedBasket;
 use super::state::{BranchState, TreeState, What};
 use crate::container::Key;
 use crate::error::{Error, Result};
-use crate::tree::{BasketBytes, Branch, Tree};
+use crate::tree::{Basket, BasketBytes, Branch, Tree};
 
 /// The clusters of a finished tree, in order.
 #[derive(Debug)]
@@ -22,7 +24,7 @@ pub(super) struct Finished<'t> {
     next: usize,
     most: Vec<u64>,
     /// From which ProcessID on its references count.
-    process_ids: u16,
+    pub(super) process_ids: u16,
 }
 
 /// A basket of the finished tree.
@@ -92,8 +94,12 @@ impl<'t> Finished<'t> {
     /// # Errors
     ///
     /// See [`ParallelWriter::adopt`].
-    pub(super) fn new(tree: &'t Tree, ours: &TreeState, process_ids: u16) -> Result<Self> {
+    pub(super) fn new(tree: &'t Tree, ours: &TreeState) -> Result<Self> {
         let wrong = |name: &str, words: &'static str| tree.file().name(Error::mismatch(words).in_object(name));
+        if tree.name != ours.name {
+            // Baskets say which tree they are of: recovery would not find them.
+            return Err(wrong(&tree.name, "a finished tree of another name cannot join"));
+        }
         let theirs = tree.branches();
         if let Some(extra) = theirs.get(ours.branches.len()) {
             return Err(wrong(&extra.path, "the tree that is filled has no such branch"));
@@ -110,7 +116,7 @@ impl<'t> Finished<'t> {
             }
         }
         baskets.sort_by_key(|basket| (basket.entries.start, basket.branch));
-        Ok(Self { tree, baskets, next: 0, most, process_ids })
+        Ok(Self { tree, baskets, next: 0, most, process_ids: 0 })
     }
 
     /// The next cluster: the fewest baskets behind which all branches go on with the same entry.
@@ -129,7 +135,7 @@ impl<'t> Finished<'t> {
         let rooms: Vec<_> = cluster.iter().map(|basket| basket.room.clone()).collect();
         let mut baskets = Vec::with_capacity(cluster.len());
         for (basket, record) in cluster.iter().zip(self.tree.file().read_raw(&rooms)?) {
-            let sealed = own(basket, record.to_vec()).and_then(|mut sealed| {
+            let sealed = self.own(basket, &record).and_then(|mut sealed| {
                 sealed.shift_process_ids(self.process_ids)?;
                 Ok(sealed)
             });
@@ -139,6 +145,25 @@ impl<'t> Finished<'t> {
         let of = cluster.iter().map(|basket| (basket.branch, basket.entries.start - first)).collect();
         let bytes = baskets.iter().map(|basket| basket.record.len() as u64).sum();
         Ok(Some(SealedCluster { baskets, of, most: self.most.clone(), rows: end - first, bytes }))
+    }
+}
+
+impl Finished<'_> {
+    /// A record, as long as its branch says, with as many entries.
+    fn own(&self, stored: &Stored, record: &Bytes) -> Result<SealedBasket> {
+        let key = Key::read(record)?;
+        if &*key.class != "TBasket" || record.len() as u64 != u64::from(key.nbytes) {
+            let error = Error::malformed("a basket is not as long as its branch says");
+            return Err(error.wanted(stored.room.end - stored.room.start, u64::from(key.nbytes)));
+        }
+        let (held, wanted) =
+            (Basket::read(record.clone(), &self.tree.file().options().limits)?.entries, &stored.entries);
+        if u64::from(held) != wanted.end - wanted.start {
+            let error = Error::malformed("a basket has not as many entries as its branch says");
+            return Err(error.wanted(wanted.end - wanted.start, u64::from(held)));
+        }
+        let unsealed_bytes = u64::from(key.keylen) + u64::from(key.objlen);
+        Ok(SealedBasket { record: record.to_vec(), unsealed_bytes })
     }
 }
 
@@ -161,16 +186,6 @@ fn add_baskets(tree: &Tree, index: u32, branch: &Branch, baskets: &mut Vec<Store
         return Err(Error::unsupported(words).wanted(tree.entries, entries));
     }
     Ok(())
-}
-
-/// A record, as long as its branch says.
-fn own(basket: &Stored, record: Vec<u8>) -> Result<SealedBasket> {
-    let key = Key::read(&record)?;
-    if &*key.class != "TBasket" || record.len() as u64 != u64::from(key.nbytes) {
-        let error = Error::malformed("a basket is not as long as its branch says");
-        return Err(error.wanted(basket.room.end - basket.room.start, u64::from(key.nbytes)));
-    }
-    Ok(SealedBasket { record, unsealed_bytes: u64::from(key.keylen) + u64::from(key.objlen) })
 }
 
 /// Whether baskets of one branch mean the same in another.

@@ -127,10 +127,14 @@ impl Known {
             let name = |class: &Option<Arc<str>>| class.as_deref().unwrap_or("none").to_owned();
             return differ("its objects are of class", &name(&other.object_class), &name(&self.object_class));
         }
+        let is_list = other.leaves.len() > 1;
         if self.leaves.len() != other.leaves.len() {
             return differ("its leaves are", &other.leaves.len().to_string(), &self.leaves.len().to_string());
         }
         for ((ours, count), theirs) in self.leaves.iter().zip(&other.leaves) {
+            if is_list && ours.name != theirs.name {
+                return differ("a leaf in its place is", &theirs.name, &ours.name);
+            }
             if spelled(ours, count.as_ref()) != spelled(theirs, counter(tree, theirs).as_ref()) {
                 let theirs = spelled(theirs, counter(tree, theirs).as_ref());
                 return differ("its type is", &theirs, &spelled(ours, count.as_ref()));
@@ -186,8 +190,7 @@ fn spelled(leaf: &Leaf, counter: Option<&Arc<str>>) -> String {
         "TLeafC" => {}
         // The title says how the numbers are packed.
         "TLeafF16" | "TLeafD32" => words += &format!(" {}", leaf.title),
-        _ if leaf.len > 1 => words += &format!("[{}]", leaf.len),
-        _ => {}
+        _ => leaf.dimensions().iter().for_each(|extent| words += &format!("[{extent}]")),
     }
     words
 }

@@ -110,7 +110,7 @@ impl Clustering {
     /// Takes over the entries of a cluster from others, who are told what was found here.
     pub(super) fn agree(&mut self, told: impl FnOnce(Option<usize>) -> Option<usize>) {
         if matches!(self.flush, Every::Bytes(_)) {
-            self.entries = told(self.entries);
+            self.entries = told(self.entries).or(self.entries);
         }
     }
 

@@ -40,7 +40,7 @@ pub(super) struct Numbers {
 /// Room for a cluster, and its place among the others.
 #[derive(Debug)]
 pub(super) struct Reservation {
-    slot: u64,
+    pub(super) slot: u64,
     pub(super) room: Range<u64>,
     /// Place of the record of the directory that holds the tree.
     pub(super) directory: u64,
@@ -220,6 +220,11 @@ impl Line {
         let slot = self.slots.iter_mut().find(|slot| matches!(slot, Slot::Left(_)))?;
         let Slot::Left(left) = std::mem::replace(slot, Slot::Reserved) else { return None };
         Some(*left)
+    }
+
+    /// A cluster can never be written: it has no entries.
+    pub(super) fn void(&mut self, slot: u64) {
+        self.land(slot, Slot::Void);
     }
 
     /// Gives up what storage did not take; gives its rooms.

@@ -6,6 +6,7 @@
 //!
 //! Source: `ROOT::TBufferMerger`, which merges files in memory under one lock; the contexts of `RNTupleParallelWriter`.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
 
@@ -14,10 +15,11 @@ use super::branch::BranchSpec;
 use super::commit::{Cluster, Committer, Outcome};
 use super::file::FileWriter;
 use super::line::{Line, Reservation, SealedCluster};
+use super::rewrite::same_rules;
 use super::shared::{Shared, State};
 use super::tree::{TreeOptions, TreeWriter};
-use super::turns::{Drained, Granted, Turns};
-use crate::error::{Error, Result};
+use super::turns::{Drained, Granted, Submitted, Turns};
+use crate::error::{Error, ErrorKind, Result};
 use crate::tree::Tree;
 
 /// A tree that many threads fill.
@@ -243,7 +245,10 @@ impl NumberedContext {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        self.group.turns.leave();
+        // A child that was forked has none of its parent's threads, which may hold any lock.
+        if self.group.shared().check_process().is_ok() {
+            self.group.turns.leave();
+        }
     }
 }
 
@@ -257,21 +262,27 @@ impl Group {
         let shared = self.shared();
         let mut finished = {
             let mut state = shared.open_state()?;
-            let process_ids = shared.process_ids(&mut state, tree.file())?;
-            Finished::new(tree, &state.trees[self.committer.tree], process_ids)?
+            same_rules(tree.file(), &state)?;
+            let mut finished = Finished::new(tree, &state.trees[self.committer.tree])?;
+            finished.process_ids = shared.process_ids(&mut state, tree.file())?;
+            let (infos, _) = tree.file().infos_and_rules()?;
+            state.describe(infos.into_iter().map(Arc::new));
+            finished
         };
+        let mut outcome = Ok(());
         while let Some(cluster) = finished.next()? {
             self.again()?;
             match self.commit(unit, cluster) {
-                Outcome::Committed(written) => written?,
+                // What storage did not take has its place, and is written later: the others follow.
+                Outcome::Committed(written) => outcome = outcome.and(written),
                 Outcome::Kept(error) | Outcome::Dropped(error) => return Err(error),
             }
         }
-        Ok(tree.entries)
+        outcome.map(|()| tree.entries)
     }
 
     /// Gives a sealed cluster its place, and writes it.
-    fn commit(&self, unit: Option<u64>, sealed: SealedCluster) -> Outcome {
+    fn commit(&self, unit: Option<u64>, mut sealed: SealedCluster) -> Outcome {
         let Some(unit) = unit else {
             return match self.place(&sealed) {
                 Ok(reservation) => Outcome::Committed(self.write(reservation, sealed, true)),
@@ -279,9 +290,17 @@ impl Group {
             };
         };
         let bytes = sealed.bytes;
-        match self.turns.submit(unit, sealed, bytes, |cluster| self.place_in_turn(cluster)) {
-            Ok(drained) => Outcome::Committed(self.write_all(drained)),
-            Err((_, error)) => Outcome::Kept(error.in_object(&self.committer.name)),
+        loop {
+            match self.turns.submit(unit, sealed, bytes, |cluster| self.place_in_turn(cluster)) {
+                Submitted::Taken(drained) => return Outcome::Committed(self.write_all(drained)),
+                Submitted::Refused(_, error) => return Outcome::Kept(error.in_object(&self.committer.name)),
+                Submitted::After(back, drained) => {
+                    if let Err(error) = self.write_all(drained) {
+                        return Outcome::Kept(error);
+                    }
+                    sealed = back;
+                }
+            }
         }
     }
 
@@ -292,7 +311,12 @@ impl Group {
         while state.holds > 0 {
             state = shared.landed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        self.line(&mut state)?;
+        let entries = self.line(&mut state)?.reserved.1.checked_add(cluster.rows);
+        if entries.is_none_or(|entries| entries > i64::MAX as u64) {
+            let error = Error::limit("the tree has too many entries", i64::MAX as u64, cluster.rows);
+            return Err(shared.placed(error.in_object(&self.committer.name)));
+        }
+        shared.mark_left()?;
         let room = state.space.append(cluster.bytes);
         let room = room..room + cluster.bytes;
         // Nobody walks over room that is neither a record nor a gap.
@@ -329,16 +353,21 @@ impl Group {
     /// does not take waits to be written [again](Self::again).
     fn write(&self, reservation: Reservation, mut cluster: SealedCluster, may_save: bool) -> Result<()> {
         let shared = self.shared();
-        let outcome = reservation.address(&mut cluster).and_then(|()| {
+        let addressed = reservation.address(&mut cluster);
+        let fill = || {
             let records: Vec<&[u8]> = cluster.baskets.iter().map(|basket| basket.record.as_slice()).collect();
             shared.fill(reservation.room.start, &records)
-        });
-        let written = outcome.map(|()| reservation.written(&mut cluster));
+        };
+        // A sink that panics must not let others wait for ever.
+        let died = |_| Err(shared.placed(Error::new(ErrorKind::Io, "a thread that wrote baskets died")));
+        let filled = if addressed.is_ok() { catch_unwind(AssertUnwindSafe(fill)).unwrap_or_else(died) } else { Ok(()) };
+        let written = filled.map(|()| reservation.written(&mut cluster));
         let mut state = shared.lock_state()?;
         state.writing -= 1;
         shared.landed.notify_all();
         let line = self.line(&mut state)?;
         match written {
+            _ if addressed.is_err() => line.void(reservation.slot),
             Ok(written) => line.written(&reservation, written),
             Err(error) => {
                 line.leave(reservation, cluster);
@@ -350,6 +379,11 @@ impl Group {
         tree.changed |= !rows.is_empty();
         tree.entries += rows.iter().sum::<u64>();
         tree.clusters.extend(rows);
+        if let Err(error) = addressed {
+            // It can be written nowhere: its room stays a gap.
+            state.space.give_up(reservation.room);
+            return Err(shared.placed(error.in_object(&self.committer.name)));
+        }
         let is_due = may_save && self.is_save_due(&mut state)?;
         drop(state);
         self.committer.give_back(cluster.baskets);
@@ -380,7 +414,12 @@ impl Group {
             outcome?;
             self.save_in_turn()?;
             outcome = Ok(());
-            drained = self.turns.drain(|cluster| self.place_in_turn(cluster));
+            // Whatever the save did, it does not stand before the same cluster twice.
+            let mut is_first = true;
+            drained = self.turns.drain(|cluster| match std::mem::take(&mut is_first) {
+                true => self.place(cluster).map(Granted::Place),
+                false => self.place_in_turn(cluster),
+            });
         }
     }
 
@@ -428,8 +467,15 @@ impl Group {
     /// Writes the units that wait for some that never came.
     fn bring_rest(&self) -> Result<()> {
         let mut outcome = Ok(());
+        let mut waited = usize::MAX;
         loop {
-            self.write_all(self.turns.drain(|cluster| self.place_in_turn(cluster)))?;
+            let written = self.write_all(self.turns.drain(|cluster| self.place_in_turn(cluster)));
+            outcome = written.and(outcome);
+            let waiting = self.turns.waiting();
+            if outcome.is_err() && waiting >= waited {
+                return outcome;
+            }
+            waited = waiting;
             let Some(missing) = self.turns.pass_over() else { return outcome };
             if !missing.is_empty() {
                 let words = format!("unit {} never came; those behind it are in the tree", missing.start);
@@ -474,7 +520,7 @@ impl Lane {
         }
         let group = &*self.group;
         group.writers.fetch_sub(1, Ordering::Relaxed);
-        let Some((unit, _)) = self.unit.take() else { return Ok(()) };
+        let Some((unit, _member)) = self.unit.take() else { return Ok(()) };
         group.write_all(group.turns.end(unit, |cluster| group.place_in_turn(cluster)))
     }
 

@@ -205,10 +205,14 @@ impl Shared {
         state.holds += 1;
         while state.writing > 0 || state.in_air && !in_flight {
             state = if rayon::current_thread_index().is_some() {
-                // A thread of the pool may be the one that the cluster waits for.
+                // A thread of the pool may be the one that the cluster waits for, and may take up work that wants room.
+                state.holds -= 1;
+                self.landed.notify_all();
                 drop(state);
                 yield_now();
-                self.state.lock().unwrap_or_else(PoisonError::into_inner)
+                let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+                state.holds += 1;
+                state
             } else {
                 self.landed.wait(state).unwrap_or_else(PoisonError::into_inner)
             };

@@ -347,10 +347,16 @@ impl TreeWriter {
     /// [`Mismatch`](crate::ErrorKind::Mismatch) where branches were added to a tree and were given fewer entries than it has: they are
     /// not in the tree then.
     pub fn close(mut self) -> Result<()> {
-        self.flush()?;
+        let flushed = self.flush();
         if let Some(lane) = &mut self.lane {
-            return lane.end();
+            // What went wrong may be another's: this one is whole where nothing waits.
+            if flushed.is_err() && (self.rows > 0 || self.flight.is_back()) {
+                return flushed;
+            }
+            let ended = lane.end();
+            return flushed.and(ended);
         }
+        flushed?;
         let Committer { shared, tree: index, name, .. } = &*self.committer;
         let mut state = shared.open_state()?;
         let tree = &state.trees[*index];

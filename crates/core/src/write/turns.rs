@@ -43,6 +43,17 @@ pub(super) enum Granted<R> {
     SaveFirst,
 }
 
+/// What became of a cluster that was added to a unit.
+#[derive(Debug)]
+pub(super) enum Submitted<C, R> {
+    /// It has its place, or waits for it.
+    Taken(Drained<C, R>),
+    /// It comes back, and is to be added again, once others that got their places are written.
+    After(C, Drained<C, R>),
+    /// It comes back: nobody can bring what it would have to wait for, or the tree was closed.
+    Refused(C, Error),
+}
+
 /// Clusters that got their places, for whoever asked to write.
 #[derive(Debug)]
 pub(super) struct Drained<C, R> {
@@ -108,6 +119,9 @@ impl<C> Turns<C> {
     /// [`Exists`](ErrorKind::Exists) where it was begun before.
     pub(super) fn begin(&self, number: u64) -> Result<()> {
         let mut state = self.lock();
+        if number == u64::MAX {
+            return Err(Error::limit("the number of a unit is too large", u64::MAX - 1, number));
+        }
         if number < state.next || state.units.contains_key(&number) {
             return Err(Error::new(ErrorKind::Exists, format!("unit {number} was begun before")));
         }
@@ -117,27 +131,37 @@ impl<C> Turns<C> {
 
     /// Adds a cluster to a unit that was begun; waits where too many bytes do, and others can bring what they wait for.
     ///
-    /// # Errors
-    ///
-    /// [`Mismatch`](ErrorKind::Mismatch) where nobody can: the cluster comes back.
     pub(super) fn submit<R>(
         &self,
         number: u64,
         cluster: C,
         bytes: u64,
-        place: impl FnMut(&C) -> Result<Granted<R>>,
-    ) -> Result<Drained<C, R>, (C, Error)> {
+        mut place: impl FnMut(&C) -> Result<Granted<R>>,
+    ) -> Submitted<C, R> {
         let mut state = self.lock();
         loop {
+            if state.units.get(&number).is_none_or(|unit| unit.has_ended) {
+                return Submitted::Refused(cluster, Error::mismatch("the tree is closed"));
+            }
             let fits = state.queued_bytes == 0 || state.queued_bytes + bytes <= state.most_bytes;
             if state.next == number || fits {
                 break;
+            }
+            // What got no place when it was its turn, since a save failed or storage did, is tried again.
+            let drained = state.drain(&mut place);
+            if !drained.clusters.is_empty() || !matches!(drained.save_first, Ok(false)) {
+                drop(state);
+                self.changed.notify_all();
+                return Submitted::After(cluster, drained);
+            }
+            if state.next == number || state.queued_bytes == 0 {
+                continue;
             }
             if state.blocked + 1 >= state.contexts {
                 let words = format!("unit {number} waits for unit {}, which no open context can bring", state.next);
                 // The others have to look again: this one may go away.
                 self.changed.notify_all();
-                return Err((cluster, Error::mismatch(words)));
+                return Submitted::Refused(cluster, Error::mismatch(words));
             }
             state.blocked += 1;
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -147,7 +171,7 @@ impl<C> Turns<C> {
         if let Some(unit) = state.units.get_mut(&number) {
             unit.clusters.push_back((cluster, bytes));
         }
-        Ok(self.drain_locked(state, place))
+        Submitted::Taken(self.drain_locked(state, place))
     }
 
     /// Ends a unit; what waits for it gets its places.
@@ -170,6 +194,11 @@ impl<C> Turns<C> {
     /// Gives places to what waits and may have one.
     pub(super) fn drain<R>(&self, place: impl FnMut(&C) -> Result<Granted<R>>) -> Drained<C, R> {
         self.drain_locked(self.lock(), place)
+    }
+
+    /// Clusters that wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.lock().units.values().map(|unit| unit.clusters.len()).sum()
     }
 
     /// At the end, when nobody brings more: units that wait for one that never came are next. Gives the numbers that are passed over; none
@@ -202,6 +231,11 @@ mod tests {
         drained.clusters.into_iter().map(|(cluster, place)| cluster * 100 + place).collect()
     }
 
+    fn taken<C: std::fmt::Debug, R: std::fmt::Debug>(submitted: Submitted<C, R>) -> Drained<C, R> {
+        let Submitted::Taken(drained) = submitted else { panic!("{submitted:?}") };
+        drained
+    }
+
     /// Hands out places 0, 1, 2...
     fn counter() -> impl FnMut(&u32) -> Result<Granted<u32>> {
         let mut next = 0;
@@ -219,13 +253,13 @@ mod tests {
             turns.begin(unit).unwrap();
         }
         assert_eq!(turns.begin(2).unwrap_err().kind(), ErrorKind::Exists);
-        assert!(all(turns.submit(2, 7, 10, &mut place).unwrap()).is_empty());
-        assert!(all(turns.submit(1, 5, 10, &mut place).unwrap()).is_empty());
-        assert_eq!(all(turns.submit(0, 1, 10, &mut place).unwrap()), [100]);
+        assert!(all(taken(turns.submit(2, 7, 10, &mut place))).is_empty());
+        assert!(all(taken(turns.submit(1, 5, 10, &mut place))).is_empty());
+        assert_eq!(all(taken(turns.submit(0, 1, 10, &mut place))), [100]);
         assert!(all(turns.end(1, &mut place)).is_empty());
-        assert!(all(turns.submit(2, 8, 10, &mut place).unwrap()).is_empty());
+        assert!(all(taken(turns.submit(2, 8, 10, &mut place))).is_empty());
         assert_eq!(all(turns.end(0, &mut place)), [501, 702, 803]);
-        assert_eq!(all(turns.submit(2, 9, 10, &mut place).unwrap()), [904]);
+        assert_eq!(all(taken(turns.submit(2, 9, 10, &mut place))), [904]);
         turns.forget(2);
         assert!(all(turns.end(2, &mut place)).is_empty());
         assert_eq!(turns.begin(1).unwrap_err().kind(), ErrorKind::Exists);
@@ -236,21 +270,38 @@ mod tests {
         let (turns, mut place) = (Turns::new(15), counter());
         turns.enter();
         turns.begin(3).unwrap();
-        assert!(all(turns.submit(3, 1, 10, &mut place).unwrap()).is_empty());
-        let (cluster, error) = turns.submit(3, 2, 10, &mut place).unwrap_err();
-        assert_eq!((cluster, error.kind()), (2, ErrorKind::Mismatch));
+        assert!(all(taken(turns.submit(3, 1, 10, &mut place))).is_empty());
+        let refused = turns.submit(3, 2, 10, &mut place);
+        assert!(matches!(refused, Submitted::Refused(2, error) if error.kind() == ErrorKind::Mismatch));
         assert_eq!(turns.pass_over(), Some(0..3));
         assert_eq!(all(turns.drain(&mut place)), [100]);
         assert_eq!(turns.pass_over(), None);
     }
 
     #[test]
+    fn what_failed_when_it_was_its_turn_is_tried_again_by_who_waits_for_it() {
+        let (turns, mut place) = (Turns::new(15), counter());
+        turns.enter();
+        (0..3).for_each(|unit| turns.begin(unit).unwrap());
+        assert!(all(taken(turns.submit(1, 1, 10, &mut place))).is_empty());
+        assert!(turns.end(0, |_| Err::<Granted<u32>, _>(Error::mismatch("full"))).save_first.is_err());
+        let Submitted::After(2, drained) = turns.submit(2, 2, 10, &mut place) else {
+            panic!("it waits for what stands")
+        };
+        assert_eq!(all(drained), [100]);
+        assert!(all(taken(turns.submit(2, 2, 10, &mut place))).is_empty());
+        turns.pass_over();
+        assert!(matches!(turns.submit(2, 3, 10, &mut place), Submitted::Refused(3, _)), "the tree is closed");
+        assert_eq!(turns.begin(u64::MAX).unwrap_err().kind(), ErrorKind::Limit);
+    }
+
+    #[test]
     fn places_are_given_again_after_a_save() {
         let turns = Turns::new(100);
         turns.begin(0).unwrap();
-        let drained = turns.submit(0, 1, 10, |_| Ok(Granted::<u32>::SaveFirst)).unwrap();
+        let drained = taken(turns.submit(0, 1, 10, |_| Ok(Granted::<u32>::SaveFirst)));
         assert!(drained.clusters.is_empty() && drained.save_first.unwrap());
-        let drained = turns.submit(0, 2, 10, |_| Err::<Granted<u32>, _>(Error::mismatch("full"))).unwrap();
+        let drained = taken(turns.submit(0, 2, 10, |_| Err::<Granted<u32>, _>(Error::mismatch("full"))));
         assert!(drained.clusters.is_empty() && drained.save_first.is_err());
         assert_eq!(all(turns.drain(counter())), [100, 201]);
     }
@@ -274,7 +325,7 @@ mod tests {
                             let Some(unit) = next.lock().unwrap().next() else { break };
                             turns.begin(unit).unwrap();
                             for part in 0..3 {
-                                turns.submit(unit, 3 * unit + part, 10, place).unwrap();
+                                taken(turns.submit(unit, 3 * unit + part, 10, place));
                             }
                             turns.end(unit, place);
                         }
