@@ -12,6 +12,10 @@ into the file:
 
 ``--numbered`` puts units into the order of their numbers: the bytes of the file are the same for any number of workers.
 
+Pythia's Python module keeps the interpreter's lock while it makes events, so threads gain what is compressed and written meanwhile at
+most. One run of 400 events in units of 50, two workers, the start of generators and processes included, on two cores that other
+programs kept busy: 68 events a second (serial), 53 (threads), 47 (processes). On idle cores, and for long runs, measure again.
+
 Needs the generator: ``pip install pythia8mc awkward``.
 """
 
