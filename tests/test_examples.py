@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -63,3 +64,18 @@ def test_numbered_units_are_the_same_bytes_for_any_number_of_workers(tmp_path: P
     assert one.read_bytes() == three.read_bytes()
     with sapwood.open(one) as file:
         assert file["events/number"].array(library="np").tolist() == list(range(EVENTS))
+
+
+def test_toy_shower_keeps_momentum(tmp_path: Path) -> None:
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        pytest.skip("cargo is not installed")
+    files = []
+    for threads in ("1", "3"):
+        files.append(tmp_path / threads / "shower.root")
+        files[-1].parent.mkdir()
+        command = [cargo, "run", "--quiet", "--package", "sapwood", "--example", "shower", "--", str(files[-1]), "2500", threads, "numbered"]
+        # It adds up the momenta of each event itself.
+        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=900)
+        assert done.returncode == 0, done.stderr[-3000:]
+    assert files[0].read_bytes() == files[1].read_bytes()
