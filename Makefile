@@ -55,10 +55,11 @@ $(VENV)/.installed: $(VENV)/bin/python $(RUST_SOURCES)
 	$(BIN)/python -m pip install .
 	touch $@
 
-# Peers and oracles. Where ROOT has no wheel for this machine, its tests are skipped by name; in CI it is required.
-$(VENV)/.tests: $(VENV)/.installed tests/requirements.txt tests/requirements-root.txt
+# Peers and oracles. Where ROOT or Pythia has no wheel for this machine, its tests are skipped by name; in CI they are required.
+$(VENV)/.tests: $(VENV)/.installed tests/requirements.txt tests/requirements-root.txt tests/requirements-pythia.txt
 	$(BIN)/python -m pip install --quiet -r tests/requirements.txt
 	$(BIN)/python -m pip install --quiet -r tests/requirements-root.txt || test "$(CI)" != true
+	$(BIN)/python -m pip install --quiet -r tests/requirements-pythia.txt || test "$(CI)" != true
 	touch $@
 
 clean:
