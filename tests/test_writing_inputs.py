@@ -8,6 +8,7 @@ import decimal
 import gc
 import io
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -481,3 +482,22 @@ def test_a_file_that_is_there_is_not_created(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError) as caught:
         sapwood.create(tmp_path / "a.root")
     assert isinstance(caught.value, sapwood.SapwoodError)
+
+
+def test_a_full_disk_keeps_all_rows_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "small.root"
+    file = sapwood.recreate(path, compression=None, threads=1)
+    tree = file.mktree("t", {"x": "f8"}, auto_flush=1000)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, before[1]))
+    try:
+        with pytest.raises(OSError, match="too large") as caught:
+            tree.extend({"x": np.arange(2000.0)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert any("flush() tries again" in note for note in caught.value.__notes__)
+    tree.flush()
+    file.close()
+    assert sapwood.open(path)["t/x"].array().tolist() == list(range(2000))

@@ -57,7 +57,14 @@ class WritableTree:
             self._spill("; the rows given to extend are added")
         finally:
             if not self._rows:  # else these would stand before them
-                self._core.extend(given)
+                self._give(given)
+
+    def _give(self, given: Any) -> None:
+        try:
+            self._core.extend(given)
+        except errors.IOError as error:
+            error.add_note("all rows of this call are kept: flush() tries again, giving them again would double them")
+            raise
 
     def fill(self, row: Mapping[str, Any] | None = None, /, **more: Any) -> None:
         """Adds one row: a value for every column, and lengths of lists where one likes (they must be those). Rows are gathered, and given to the
