@@ -18,7 +18,7 @@ use super::line::{Line, Reservation, SealedCluster};
 use super::rewrite::same_rules;
 use super::shared::{Shared, State};
 use super::tree::{TreeOptions, TreeWriter};
-use super::turns::{Drained, Granted, Submitted, Turns};
+use super::turns::{Drained, Granted, Next, Submitted, Turns};
 use crate::error::{Error, ErrorKind, Result};
 use crate::tree::Tree;
 
@@ -401,25 +401,24 @@ impl Group {
         }
     }
 
-    /// Writes clusters that got their places in turn, and those that get theirs after a save.
+    /// Writes the cluster that got its place in turn, and those that get theirs after it.
     fn write_all(&self, mut drained: Drained<SealedCluster, Reservation>) -> Result<()> {
         let mut outcome = Ok(());
         loop {
-            for (cluster, reservation) in drained.clusters {
+            if let Some((cluster, reservation)) = drained.placed {
                 outcome = outcome.and(self.write(reservation, cluster, false));
             }
-            if !drained.save_first? {
-                return outcome;
-            }
-            outcome?;
-            self.save_in_turn()?;
-            outcome = Ok(());
-            // Whatever the save did, it does not stand before the same cluster twice.
-            let mut is_first = true;
-            drained = self.turns.drain(|cluster| match std::mem::take(&mut is_first) {
-                true => self.place(cluster).map(Granted::Place),
-                false => self.place_in_turn(cluster),
-            });
+            drained = match drained.next? {
+                Next::Nothing => return outcome,
+                Next::More => self.turns.drain(|cluster| self.place_in_turn(cluster)),
+                Next::AfterSave => {
+                    outcome?;
+                    self.save_in_turn()?;
+                    outcome = Ok(());
+                    // Whatever the save did, it does not stand before the same cluster twice.
+                    self.turns.drain(|cluster| self.place(cluster).map(Granted::Place))
+                }
+            };
         }
     }
 

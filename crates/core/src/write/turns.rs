@@ -24,9 +24,10 @@ struct State<C> {
     /// Bytes that wait.
     queued_bytes: u64,
     most_bytes: u64,
-    /// Who may bring units, and who of them waits for others.
+    /// How many may bring units.
     contexts: usize,
-    blocked: usize,
+    /// Units of those who wait for others, with the bytes that they bring. Some may have been woken, and not be at it yet.
+    blocked: BTreeMap<u64, u64>,
 }
 
 #[derive(Debug)]
@@ -54,31 +55,40 @@ pub(super) enum Submitted<C, R> {
     Refused(C, Error),
 }
 
-/// Clusters that got their places, for whoever asked to write.
+/// A cluster that got its place, for whoever asked to write, and what comes behind it. One at a time: who has a place and has not written
+/// must not wait for those who wait until all is written.
 #[derive(Debug)]
 pub(super) struct Drained<C, R> {
-    pub(super) clusters: Vec<(C, R)>,
-    /// Whether more wait for a save; or why the next of them got no place: it goes on waiting.
-    pub(super) save_first: Result<bool>,
+    pub(super) placed: Option<(C, R)>,
+    /// Or why the next got no place: it goes on waiting.
+    pub(super) next: Result<Next>,
+}
+
+/// What comes behind a cluster that got its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Nothing whose turn it is.
+    Nothing,
+    /// Perhaps another: ask again.
+    More,
+    /// One that waits for a save.
+    AfterSave,
 }
 
 impl<C> State<C> {
     fn drain<R>(&mut self, mut place: impl FnMut(&C) -> Result<Granted<R>>) -> Drained<C, R> {
-        let mut clusters = Vec::new();
-        let mut save_first = Ok(false);
-        'units: while let Some(unit) = self.units.get_mut(&self.next) {
-            while let Some((cluster, bytes)) = unit.clusters.pop_front() {
-                match place(&cluster) {
+        while let Some(unit) = self.units.get_mut(&self.next) {
+            if let Some((cluster, bytes)) = unit.clusters.pop_front() {
+                let next = match place(&cluster) {
                     Ok(Granted::Place(room)) => {
                         self.queued_bytes -= bytes;
-                        clusters.push((cluster, room));
-                        continue;
+                        return Drained { placed: Some((cluster, room)), next: Ok(Next::More) };
                     }
-                    Ok(Granted::SaveFirst) => save_first = Ok(true),
-                    Err(error) => save_first = Err(error),
-                }
+                    Ok(Granted::SaveFirst) => Ok(Next::AfterSave),
+                    Err(error) => Err(error),
+                };
                 unit.clusters.push_front((cluster, bytes));
-                break 'units;
+                return Drained { placed: None, next };
             }
             if !unit.has_ended {
                 break;
@@ -86,14 +96,21 @@ impl<C> State<C> {
             self.units.remove(&self.next);
             self.next += 1;
         }
-        Drained { clusters, save_first }
+        Drained { placed: None, next: Ok(Next::Nothing) }
     }
 }
 
 impl<C> Turns<C> {
     /// Turns from unit 0 on, where at most so many bytes wait.
     pub(super) fn new(most_bytes: u64) -> Self {
-        let state = State { next: 0, units: BTreeMap::new(), queued_bytes: 0, most_bytes, contexts: 0, blocked: 0 };
+        let state = State {
+            next: 0,
+            units: BTreeMap::new(),
+            queued_bytes: 0,
+            most_bytes,
+            contexts: 0,
+            blocked: BTreeMap::new(),
+        };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -148,8 +165,12 @@ impl<C> Turns<C> {
                 break;
             }
             // What got no place when it was its turn, since a save failed or storage did, is tried again.
+            let before = state.next;
             let drained = state.drain(&mut place);
-            if !drained.clusters.is_empty() || !matches!(drained.save_first, Ok(false)) {
+            if state.next != before {
+                self.changed.notify_all();
+            }
+            if drained.placed.is_some() || !matches!(drained.next, Ok(Next::Nothing)) {
                 drop(state);
                 self.changed.notify_all();
                 return Submitted::After(cluster, drained);
@@ -157,15 +178,19 @@ impl<C> Turns<C> {
             if state.next == number || state.queued_bytes == 0 {
                 continue;
             }
-            if state.blocked + 1 >= state.contexts {
+            let goes_on = state
+                .blocked
+                .iter()
+                .any(|(&unit, &bytes)| unit == state.next || state.queued_bytes + bytes <= state.most_bytes);
+            if state.blocked.len() + 1 >= state.contexts && !goes_on {
                 let words = format!("unit {number} waits for unit {}, which no open context can bring", state.next);
                 // The others have to look again: this one may go away.
                 self.changed.notify_all();
                 return Submitted::Refused(cluster, Error::mismatch(words));
             }
-            state.blocked += 1;
+            state.blocked.insert(number, bytes);
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.blocked -= 1;
+            state.blocked.remove(&number);
         }
         state.queued_bytes += bytes;
         if let Some(unit) = state.units.get_mut(&number) {
@@ -226,9 +251,23 @@ impl<C> Turns<C> {
 mod tests {
     use super::*;
 
-    fn all(drained: Drained<u32, u32>) -> Vec<u32> {
-        assert!(!drained.save_first.unwrap());
-        drained.clusters.into_iter().map(|(cluster, place)| cluster * 100 + place).collect()
+    /// All that get their places by now: cluster and place.
+    fn all(
+        turns: &Turns<u32>,
+        mut drained: Drained<u32, u32>,
+        mut place: impl FnMut(&u32) -> Result<Granted<u32>>,
+    ) -> Vec<u32> {
+        let mut found = Vec::new();
+        loop {
+            found.extend(drained.placed.map(|(cluster, place)| cluster * 100 + place));
+            match drained.next.unwrap() {
+                Next::More => drained = turns.drain(&mut place),
+                next => {
+                    assert_eq!(next, Next::Nothing);
+                    return found;
+                }
+            }
+        }
     }
 
     fn taken<C: std::fmt::Debug, R: std::fmt::Debug>(submitted: Submitted<C, R>) -> Drained<C, R> {
@@ -253,15 +292,15 @@ mod tests {
             turns.begin(unit).unwrap();
         }
         assert_eq!(turns.begin(2).unwrap_err().kind(), ErrorKind::Exists);
-        assert!(all(taken(turns.submit(2, 7, 10, &mut place))).is_empty());
-        assert!(all(taken(turns.submit(1, 5, 10, &mut place))).is_empty());
-        assert_eq!(all(taken(turns.submit(0, 1, 10, &mut place))), [100]);
-        assert!(all(turns.end(1, &mut place)).is_empty());
-        assert!(all(taken(turns.submit(2, 8, 10, &mut place))).is_empty());
-        assert_eq!(all(turns.end(0, &mut place)), [501, 702, 803]);
-        assert_eq!(all(taken(turns.submit(2, 9, 10, &mut place))), [904]);
+        assert!(all(&turns, taken(turns.submit(2, 7, 10, &mut place)), &mut place).is_empty());
+        assert!(all(&turns, taken(turns.submit(1, 5, 10, &mut place)), &mut place).is_empty());
+        assert_eq!(all(&turns, taken(turns.submit(0, 1, 10, &mut place)), &mut place), [100]);
+        assert!(all(&turns, turns.end(1, &mut place), &mut place).is_empty());
+        assert!(all(&turns, taken(turns.submit(2, 8, 10, &mut place)), &mut place).is_empty());
+        assert_eq!(all(&turns, turns.end(0, &mut place), &mut place), [501, 702, 803]);
+        assert_eq!(all(&turns, taken(turns.submit(2, 9, 10, &mut place)), &mut place), [904]);
         turns.forget(2);
-        assert!(all(turns.end(2, &mut place)).is_empty());
+        assert!(all(&turns, turns.end(2, &mut place), &mut place).is_empty());
         assert_eq!(turns.begin(1).unwrap_err().kind(), ErrorKind::Exists);
     }
 
@@ -270,11 +309,11 @@ mod tests {
         let (turns, mut place) = (Turns::new(15), counter());
         turns.enter();
         turns.begin(3).unwrap();
-        assert!(all(taken(turns.submit(3, 1, 10, &mut place))).is_empty());
+        assert!(all(&turns, taken(turns.submit(3, 1, 10, &mut place)), &mut place).is_empty());
         let refused = turns.submit(3, 2, 10, &mut place);
         assert!(matches!(refused, Submitted::Refused(2, error) if error.kind() == ErrorKind::Mismatch));
         assert_eq!(turns.pass_over(), Some(0..3));
-        assert_eq!(all(turns.drain(&mut place)), [100]);
+        assert_eq!(all(&turns, turns.drain(&mut place), &mut place), [100]);
         assert_eq!(turns.pass_over(), None);
     }
 
@@ -283,13 +322,13 @@ mod tests {
         let (turns, mut place) = (Turns::new(15), counter());
         turns.enter();
         (0..3).for_each(|unit| turns.begin(unit).unwrap());
-        assert!(all(taken(turns.submit(1, 1, 10, &mut place))).is_empty());
-        assert!(turns.end(0, |_| Err::<Granted<u32>, _>(Error::mismatch("full"))).save_first.is_err());
+        assert!(all(&turns, taken(turns.submit(1, 1, 10, &mut place)), &mut place).is_empty());
+        assert!(turns.end(0, |_| Err::<Granted<u32>, _>(Error::mismatch("full"))).next.is_err());
         let Submitted::After(2, drained) = turns.submit(2, 2, 10, &mut place) else {
             panic!("it waits for what stands")
         };
-        assert_eq!(all(drained), [100]);
-        assert!(all(taken(turns.submit(2, 2, 10, &mut place))).is_empty());
+        assert_eq!(all(&turns, drained, &mut place), [100]);
+        assert!(all(&turns, taken(turns.submit(2, 2, 10, &mut place)), &mut place).is_empty());
         turns.pass_over();
         assert!(matches!(turns.submit(2, 3, 10, &mut place), Submitted::Refused(3, _)), "the tree is closed");
         assert_eq!(turns.begin(u64::MAX).unwrap_err().kind(), ErrorKind::Limit);
@@ -300,10 +339,11 @@ mod tests {
         let turns = Turns::new(100);
         turns.begin(0).unwrap();
         let drained = taken(turns.submit(0, 1, 10, |_| Ok(Granted::<u32>::SaveFirst)));
-        assert!(drained.clusters.is_empty() && drained.save_first.unwrap());
+        assert!(drained.placed.is_none() && drained.next.unwrap() == Next::AfterSave);
         let drained = taken(turns.submit(0, 2, 10, |_| Err::<Granted<u32>, _>(Error::mismatch("full"))));
-        assert!(drained.clusters.is_empty() && drained.save_first.is_err());
-        assert_eq!(all(turns.drain(counter())), [100, 201]);
+        assert!(drained.placed.is_none() && drained.next.is_err());
+        let mut place = counter();
+        assert_eq!(all(&turns, turns.drain(&mut place), &mut place), [100, 201]);
     }
 
     #[test]
@@ -324,10 +364,25 @@ mod tests {
                         loop {
                             let Some(unit) = next.lock().unwrap().next() else { break };
                             turns.begin(unit).unwrap();
+                            let go_on = |mut drained: Drained<u64, ()>| {
+                                while drained.next.unwrap() == Next::More {
+                                    drained = turns.drain(place);
+                                }
+                            };
                             for part in 0..3 {
-                                taken(turns.submit(unit, 3 * unit + part, 10, place));
+                                let mut cluster = 3 * unit + part;
+                                loop {
+                                    match turns.submit(unit, cluster, 10, place) {
+                                        Submitted::Taken(drained) => break go_on(drained),
+                                        Submitted::After(back, drained) => {
+                                            go_on(drained);
+                                            cluster = back;
+                                        }
+                                        refused => panic!("{refused:?}"),
+                                    }
+                                }
                             }
-                            turns.end(unit, place);
+                            go_on(turns.end(unit, place));
                         }
                         turns.leave();
                     });
