@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::commit::{Cluster, Committer, Outcome};
 use super::parallel::Lane;
-use super::shared::yield_now;
+use super::sync::yield_now;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Where the last cluster of a tree is.

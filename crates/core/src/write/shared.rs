@@ -11,7 +11,7 @@ use super::folder::Folder;
 use super::seal::SealedBasket;
 use super::space::Space;
 use super::state::{PlacedBasket, TreeState};
-use super::sync::{Condvar, Mutex, MutexGuard};
+use super::sync::{Condvar, Mutex, MutexGuard, yield_now};
 use crate::codec::{self, Compression, Scratch};
 use crate::container::{BIG_FILE, Directory, Header, Key, datime};
 use crate::error::{Error, ErrorKind, Result};
@@ -595,11 +595,4 @@ pub(super) fn new_uuid() -> [u8; 16] {
     uuid[6] = uuid[6] & 0x0f | 0x40;
     uuid[8] = uuid[8] & 0x3f | 0x80;
     uuid
-}
-
-/// Lets a thread of a pool do something else.
-pub(super) fn yield_now() {
-    if rayon::yield_now() != Some(rayon::Yield::Executed) {
-        std::thread::yield_now();
-    }
 }

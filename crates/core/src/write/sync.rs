@@ -4,3 +4,10 @@
 pub(super) use loom::sync::{Condvar, Mutex, MutexGuard};
 #[cfg(not(loom))]
 pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
+
+/// Lets a thread of a pool do something else.
+pub(super) fn yield_now() {
+    if rayon::yield_now() != Some(rayon::Yield::Executed) {
+        std::thread::yield_now();
+    }
+}
