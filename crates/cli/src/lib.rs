@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod clusters;
 mod commands;
 pub mod documents;
 pub mod merged;

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use sapwood::codec::Compression;
 use sapwood::io::Flow;
 use sapwood::merge::{Listed, Merge, Packing, Progress, inputs_of, names_of};
-use sapwood::write::{Every, TreeOptions};
 use sapwood::{Error, ErrorKind, OpenOptions, Session};
 
+use crate::clusters::clusters;
 use crate::merged::Report;
 use crate::output::{self, Failure, Outcome};
 use crate::remote::Remote;
@@ -101,14 +101,8 @@ impl Arguments {
             "first" => Packing::First,
             setting => Packing::As(compression(setting)?),
         };
-        let usual = TreeOptions::default();
-        let auto_flush = match (self.cluster_bytes, self.cluster_entries) {
-            (_, Some(entries)) => Every::Entries(entries),
-            (Some(bytes), _) => Every::Bytes(bytes),
-            _ => usual.auto_flush,
-        };
-        let basket_bytes = self.basket_bytes.unwrap_or(usual.basket_bytes);
-        let recluster = self.recluster.then_some(TreeOptions { auto_flush, basket_bytes, ..usual });
+        let wish = clusters(self.cluster_bytes, self.cluster_entries, self.basket_bytes);
+        let recluster = self.recluster.then_some(wish);
         let listed = match (&self.only, &self.except) {
             (Some(list), _) => Some(Listed::Only(names_of(list)?)),
             (_, Some(list)) => Some(Listed::Skip(names_of(list)?)),

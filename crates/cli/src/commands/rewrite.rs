@@ -10,10 +10,11 @@ use sapwood::codec::Compression;
 use sapwood::inspect::plan::Reader;
 use sapwood::io::Staged;
 use sapwood::tree::Tree;
-use sapwood::write::{Baskets, Every, FileWriter, Order, Remake, TreeOptions, WriteOptions};
+use sapwood::write::{Baskets, FileWriter, Order, Remake, TreeOptions, WriteOptions};
 use sapwood::{Error, ErrorKind, File, Session};
 
 use crate::Select;
+use crate::clusters::clusters;
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 use crate::rewritten::Rewritten;
@@ -86,14 +87,8 @@ impl Arguments {
             None => self.order == Some(Order::Offset),
         };
         if !keep {
-            let usual = TreeOptions::default();
-            let auto_flush = match (self.cluster_bytes, self.cluster_entries) {
-                (_, Some(entries)) => Every::Entries(entries),
-                (Some(bytes), _) => Every::Bytes(bytes),
-                _ => usual.auto_flush,
-            };
-            let basket_bytes = self.basket_bytes.unwrap_or(usual.basket_bytes);
-            let options = TreeOptions { auto_flush, basket_bytes, compression: self.compression, ..usual };
+            let wish = clusters(self.cluster_bytes, self.cluster_entries, self.basket_bytes);
+            let options = TreeOptions { compression: self.compression, ..wish };
             return Ok((Baskets::New(options), self.order.unwrap_or_default()));
         }
         let given = [

@@ -212,8 +212,7 @@ impl FileWriter {
         let mut state = self.shared.open_state()?;
         for Copied { folder, key } in copied.into_iter().rev() {
             state.folders[folder].remove(std::slice::from_ref(&key));
-            self.shared.leave_gap(key.room());
-            state.space.give_up(key.room());
+            self.shared.vacate(&mut state, key.room());
         }
         Ok(())
     }

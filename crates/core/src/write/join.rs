@@ -231,14 +231,7 @@ impl FileWriter {
 
     /// Notes classes, and rules of their evolution, that something which was copied takes to be read.
     pub(crate) fn describe(&mut self, infos: Vec<StreamerInfo>, rules: Vec<String>) -> Result<()> {
-        let mut state = self.shared.open_state()?;
-        state.describe(infos.into_iter().map(Arc::new));
-        for rule in rules {
-            if !state.rules.contains(&rule) {
-                state.rules.push(rule);
-                state.infos_changed = true;
-            }
-        }
+        self.shared.open_state()?.learn(infos, rules);
         Ok(())
     }
 

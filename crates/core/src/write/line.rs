@@ -240,7 +240,7 @@ impl Line {
     }
 
     /// Clusters that nothing stands before any more become part of the tree: gives the rows of each.
-    pub(super) fn advance(&mut self) -> Vec<u64> {
+    fn advance(&mut self) -> Vec<u64> {
         let mut rows = Vec::new();
         while matches!(self.slots.front(), Some(Slot::Written(_) | Slot::Void)) {
             self.first += 1;
@@ -254,8 +254,16 @@ impl Line {
 }
 
 impl TreeState {
+    /// Takes in the clusters that are written and have none unwritten before them.
+    pub(super) fn advance(&mut self) {
+        let rows = self.line.as_mut().map(Line::advance).unwrap_or_default();
+        self.changed |= !rows.is_empty();
+        self.entries += rows.iter().sum::<u64>();
+        self.clusters.extend(rows);
+    }
+
     /// Tells the branches which baskets they have by now.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn tell_branches(&mut self) {
         let Some(line) = &mut self.line else { return };
         let mut ready = std::mem::take(&mut line.ready);
         let mut entries = self.entries - ready.iter().map(|cluster| cluster.rows).sum::<u64>();

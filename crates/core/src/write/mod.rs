@@ -39,6 +39,7 @@ mod shared;
 mod space;
 mod spare;
 mod split;
+mod stamp;
 mod state;
 mod stray;
 mod strip;

@@ -265,8 +265,8 @@ impl Group {
             same_rules(tree.file(), &state)?;
             let mut finished = Finished::new(tree, &state.trees[self.committer.tree])?;
             finished.process_ids = shared.process_ids(&mut state, tree.file())?;
-            let (infos, _) = tree.file().infos_and_rules()?;
-            state.describe(infos.into_iter().map(Arc::new));
+            let (infos, rules) = tree.file().infos_and_rules()?;
+            state.learn(infos, rules);
             finished
         };
         let mut outcome = Ok(());
@@ -321,8 +321,7 @@ impl Group {
         let room = room..room + cluster.bytes;
         // Nobody walks over room that is neither a record nor a gap.
         if let Err(error) = shared.mark_gap(&room) {
-            shared.leave_gap(room.clone());
-            state.space.give_up(room);
+            shared.vacate(&mut state, room);
             return Err(error);
         }
         let directory = state.folder_seek(state.trees[self.committer.tree].folder);
@@ -374,11 +373,7 @@ impl Group {
                 return Err(error);
             }
         }
-        let rows = line.advance();
-        let tree = &mut state.trees[self.committer.tree];
-        tree.changed |= !rows.is_empty();
-        tree.entries += rows.iter().sum::<u64>();
-        tree.clusters.extend(rows);
+        state.trees[self.committer.tree].advance();
         if let Err(error) = addressed {
             // It can be written nowhere: its room stays a gap.
             state.space.give_up(reservation.room);
@@ -413,7 +408,8 @@ impl Group {
                 Next::More => self.turns.drain(|cluster| self.place_in_turn(cluster)),
                 Next::AfterSave => {
                     outcome?;
-                    self.save_in_turn()?;
+                    self.again()?;
+                    self.save_if_due()?;
                     outcome = Ok(());
                     // Whatever the save did, it does not stand before the same cluster twice.
                     self.turns.drain(|cluster| self.place(cluster).map(Granted::Place))
@@ -422,13 +418,7 @@ impl Group {
         }
     }
 
-    /// Waits until all that has room is written, and saves.
-    fn save_in_turn(&self) -> Result<()> {
-        self.again()?;
-        self.save_if_due()
-    }
-
-    /// Saves, unless somebody else has done so.
+    /// Saves once all that has room is written, unless somebody else has done so.
     fn save_if_due(&self) -> Result<()> {
         let mut state = self.shared().open_state()?;
         if self.is_save_due(&mut state)? { self.shared().save(&mut state) } else { Ok(()) }
@@ -444,17 +434,13 @@ impl Group {
         let mut state = shared.open_state()?;
         let tree = &mut state.trees[index];
         let Some(line) = &mut tree.line else { return outcome };
-        let (lost, rows) = (line.give_up(), line.advance());
-        tree.entries += rows.iter().sum::<u64>();
-        tree.clusters.extend(rows);
-        tree.settle();
+        let lost = line.give_up();
+        tree.advance();
+        tree.tell_branches();
         tree.line = None;
         tree.changed = true;
         tree.is_open = false;
-        for room in lost {
-            shared.leave_gap(room.clone());
-            state.space.give_up(room);
-        }
+        lost.into_iter().for_each(|room| shared.vacate(&mut state, room));
         let open = self.writers.load(Ordering::Relaxed);
         if open > 0 {
             let words = format!("the tree was closed before {open} of its contexts: rows that they hold are lost");

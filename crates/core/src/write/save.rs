@@ -43,7 +43,7 @@ impl Shared {
 
     fn save_trees(&self, state: &mut State) -> Result<()> {
         for index in 0..state.trees.len() {
-            state.trees[index].settle();
+            state.trees[index].tell_branches();
             let tree = &state.trees[index];
             if !tree.changed {
                 continue;

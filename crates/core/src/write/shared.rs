@@ -13,7 +13,7 @@ use super::space::Space;
 use super::state::{PlacedBasket, TreeState};
 use super::sync::{Condvar, Mutex, MutexGuard, yield_now};
 use crate::codec::{self, Compression, Scratch};
-use crate::container::{BIG_FILE, Directory, Header, Key, datime};
+use crate::container::{BIG_FILE, Directory, Header, Key};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, split_cycle};
 use crate::io::Sink;
@@ -152,6 +152,17 @@ impl State {
             }
         }
     }
+
+    /// Notes the classes of another file, and the rules of their evolution.
+    pub(super) fn learn(&mut self, infos: Vec<StreamerInfo>, rules: Vec<String>) {
+        self.describe(infos.into_iter().map(Arc::new));
+        for rule in rules {
+            if !self.rules.contains(&rule) {
+                self.rules.push(rule);
+                self.infos_changed = true;
+            }
+        }
+    }
 }
 
 impl Shared {
@@ -252,14 +263,6 @@ impl Shared {
             return Err(self.placed(Error::new(ErrorKind::Mismatch, "the file is closed")));
         }
         Ok(state)
-    }
-
-    pub(super) fn now(&self) -> u32 {
-        if self.options.reproducible { datime(0) } else { datime(seconds()) }
-    }
-
-    pub(super) fn uuid(&self) -> [u8; 16] {
-        if self.options.reproducible { [0; 16] } else { new_uuid() }
     }
 
     pub(super) fn put(&self, at: u64, parts: &[&[u8]]) -> Result<()> {
@@ -367,10 +370,13 @@ impl Shared {
     /// Gives up baskets that no header names and that nobody will see: each becomes a gap at once, so that nobody who looks for
     /// clusters of a writer that died takes it for one.
     pub(super) fn give_back(&self, state: &mut State, baskets: &[PlacedBasket]) {
-        for room in baskets.iter().map(PlacedBasket::room) {
-            self.leave_gap(room.clone());
-            state.space.give_up(room);
-        }
+        baskets.iter().for_each(|basket| self.vacate(state, basket.room()));
+    }
+
+    /// Gives up room that no header names: it is a gap at once.
+    pub(super) fn vacate(&self, state: &mut State, room: Range<u64>) {
+        self.leave_gap(room.clone());
+        state.space.give_up(room);
     }
 
     /// [`place`](Self::place), and the room given up where that fails.
@@ -575,24 +581,4 @@ fn cut(text: &Arc<str>, bytes: usize) -> Arc<str> {
     }
     let end = (0..=bytes).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
     text.get(..end).unwrap_or_default().into()
-}
-
-/// Seconds since 1970.
-pub(super) fn seconds() -> u64 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
-/// A UUID that no other file has: the random kind of RFC 9562.
-pub(super) fn new_uuid() -> [u8; 16] {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    let mut uuid = [0; 16];
-    for half in uuid.chunks_mut(8) {
-        let mut hasher = RandomState::new().build_hasher();
-        hasher.write_u64(seconds());
-        hasher.write_u32(std::process::id());
-        half.copy_from_slice(&hasher.finish().to_be_bytes());
-    }
-    uuid[6] = uuid[6] & 0x0f | 0x40;
-    uuid[8] = uuid[8] & 0x3f | 0x80;
-    uuid
 }
