@@ -6,19 +6,19 @@ comes back.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import random
 import shutil
-import signal
-import struct
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from events import Event
+from killed import Teller, killed_after
 from rootrun import root
 
 sapwood = pytest.importorskip("sapwood")
@@ -26,19 +26,6 @@ ak = pytest.importorskip("awkward")
 
 KILLS = int(os.environ.get("SAPWOOD_KILLS", "21"))
 ROWS = 2_000
-
-
-@dataclasses.dataclass
-class Hit:
-    x: float
-    adc: np.int32
-
-
-@dataclasses.dataclass
-class Event:
-    number: int
-    name: str
-    hits: list[Hit]
 
 
 def rows(kind: str, start: int) -> dict[str, Any]:
@@ -51,13 +38,13 @@ def rows(kind: str, start: int) -> dict[str, Any]:
     return {"event": ak.zip({"number": number, "name": [f"e{i}" for i in number], "hits": hits}, depth_limit=1)}
 
 
-def write(path: Path, kind: str, update: bool, tell: int) -> None:
+def write(path: Path, kind: str, update: bool, tell: Teller) -> None:
     """Writes until it is killed; says what is saved and what is committed as soon as it is."""
     types = {"flat": {"number": "i8", "noise": "f8", "square": "i8"}, "jagged": {"number": "i8", "hits": "var * float32", "name": "string"}}
     opened = sapwood.update(path) if update else sapwood.recreate(path, compression="zlib:1")
     tree = opened.mktree(f"deep/{kind}", types.get(kind, {"event": Event}), auto_flush=700, auto_save="200 kB" if kind == "flat" else 0)
     opened.save()
-    os.write(tell, struct.pack("qq", 0, 0))
+    tell.say(0, 0)
     start = saved = 0
     while True:
         tree.extend(rows(kind, start))
@@ -67,7 +54,7 @@ def write(path: Path, kind: str, update: bool, tell: int) -> None:
             saved = start
             tree.flush()
         # the last whole cluster may be on its way
-        os.write(tell, struct.pack("qq", saved, max(saved, saved + (start - saved) // 700 * 700 - 700)))
+        tell.say(saved, max(saved, saved + (start - saved) // 700 * 700 - 700))
         if start > 100 * ROWS:
             time.sleep(60)
 
@@ -104,24 +91,8 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, str, in
         path = folder / f"{turn}.root"
         if update:
             shutil.copy(folder / "before.root", path)
-        hear, tell = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                write(path, kind, update, tell)
-            finally:
-                os._exit(3)
-        os.close(tell)
-        heard, wanted = b"", chance.choice([1, 2, 4, 7, 8, 12])  # most after the second save
-        while len(heard) < 16 * wanted and (more := os.read(hear, 16)):
-            heard += more
-        time.sleep(chance.random() * 0.02)
-        os.kill(child, signal.SIGKILL)
-        assert os.waitpid(child, 0)[1] == signal.SIGKILL, "the writer ended before it was killed"
-        while more := os.read(hear, 4096):
-            heard += more
-        os.close(hear)
-        saved, committed = struct.unpack("qq", heard[-16:]) if heard else (0, 0)
+        words = chance.choice([1, 2, 4, 7, 8, 12])  # most after the second save
+        saved, committed = killed_after(partial(write, path, kind, update), words, linger=chance.random() * 0.02)
         found.append((path, kind, saved, committed))
     return found
 

@@ -5,22 +5,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import os
 import random
 import shutil
-import signal
-import struct
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from events import Event
+from killed import Teller, killed_after
 from rootrun import root
 
 sapwood = pytest.importorskip("sapwood")
@@ -28,19 +28,6 @@ ak = pytest.importorskip("awkward")
 
 KILLS = int(os.environ.get("SAPWOOD_PARALLEL_KILLS", "6"))
 ROWS = 500
-
-
-@dataclasses.dataclass
-class Hit:
-    x: float
-    adc: np.int32
-
-
-@dataclasses.dataclass
-class Event:
-    number: int
-    name: str
-    hits: list[Hit]
 
 
 TYPES = {"number": "i8", "noise": "f4", "hits": "var * float32", "name": "string", "vector": "vector<double>"}
@@ -238,7 +225,7 @@ def test_who_waits_for_what_nobody_brings_is_told() -> None:
     assert sapwood.open(memory)["tree/x"].array().tolist() == [1.0]
 
 
-def write(path: Path, tell: int) -> None:
+def write(path: Path, tell: Teller) -> None:
     """Fills from three threads until it is killed; says what is saved and what is committed as soon as it is."""
     opened = sapwood.recreate(path)
     tree = opened.parallel_tree("folder/plain", TYPES, auto_flush=700, auto_save=10_000)
@@ -258,7 +245,7 @@ def write(path: Path, tell: int) -> None:
             with lock:
                 if step % 20 == 19:
                     saved = tree.save()
-                os.write(tell, struct.pack("qq", saved, tree.num_entries))
+                tell.say(saved, tree.num_entries)
 
     threads = [threading.Thread(target=work) for _ in range(3)]
     for thread in threads:
@@ -284,24 +271,8 @@ def test_what_killed_threads_committed_comes_back(tmp_path: Path) -> None:
     longer, recovered = 0, []
     for turn in range(KILLS):
         path = tmp_path / f"{turn}.root"
-        hear, tell = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                write(path, tell)
-            finally:
-                os._exit(3)
-        os.close(tell)
-        heard, wanted = b"", chance.choice([5, 15, 22, 50, 73, 90])
-        while len(heard) < 16 * wanted and (more := os.read(hear, 16)):
-            heard += more
-        time.sleep(chance.random() * 0.02)
-        os.kill(child, signal.SIGKILL)
-        assert os.waitpid(child, 0)[1] == signal.SIGKILL, "the writer ended before it was killed"
-        while more := os.read(hear, 4096):
-            heard += more
-        os.close(hear)
-        saved, committed = struct.unpack("qq", heard[len(heard) // 16 * 16 - 16 : len(heard) // 16 * 16])
+        words = chance.choice([5, 15, 22, 50, 73, 90])
+        saved, committed = killed_after(partial(write, path), words, linger=chance.random() * 0.02)
         before = rows_of(path)
         assert before >= saved, f"{before} rows, and {saved} were saved"
         copy = path.with_suffix(".recovered.root")
