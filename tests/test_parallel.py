@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import random
+import resource
 import shutil
 import threading
 import time
@@ -223,6 +224,53 @@ def test_who_waits_for_what_nobody_brings_is_told() -> None:
     with pytest.raises(sapwood.errors.MismatchError, match="unit 1 never came"):
         file.close()
     assert sapwood.open(memory)["tree/x"].array().tolist() == [1.0]
+
+
+@pytest.mark.parametrize("numbered", [False, True])
+def test_a_disk_that_is_full(numbered: bool, tmp_path: Path) -> None:
+    """Each thread is told and keeps its rows; they are written once there is room, and nothing is there twice."""
+    path, (soft, hard) = tmp_path / "full.root", resource.getrlimit(resource.RLIMIT_FSIZE)
+    file = sapwood.recreate(path)
+    tree = file.parallel_tree("folder/plain", TYPES, auto_flush=ROWS)
+    workers = [tree.numbered() if numbered else tree.context() for _ in range(3)]
+    steps = [iter(range(worker, 12, 3)) for worker in range(3)]
+    open_units: dict[int, Any] = {}
+    told = []
+
+    def work(worker: int) -> None:
+        """Fills until storage refuses, or to the end."""
+        if worker in open_units:
+            open_units.pop(worker).close()
+        for step in steps[worker]:
+            context = workers[worker].unit(step) if numbered else workers[worker]
+            try:
+                context.extend(plain(step * ROWS))
+                # What its end sets free may be another's, and be refused: the unit is whole nevertheless.
+                if numbered:
+                    context.close()
+            except OSError as error:
+                told.append(error)
+                if numbered and not context.closed:
+                    open_units[worker] = context
+                return
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, hard))
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(work, range(3)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert told and all("full.root" in str(error) and "too large" in str(error) for error in told), told
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(work, range(3)))
+    for context in workers:
+        context.close()
+    file.close()
+    assert rows_of(path) == 12 * ROWS
+    assert sapwood.verify(path) == []
+    with sapwood.open(path) as file:
+        number = file["folder/plain/number"].array(library="np")
+        assert not numbered or (number == np.arange(12 * ROWS)).all()
 
 
 def write(path: Path, tell: Teller) -> None:

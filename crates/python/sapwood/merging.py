@@ -67,7 +67,7 @@ class Merged:
     skipped: dict[str, str]
     """Inputs that were left out, and why."""
     notices: list[str]
-    """What is worth a word: branches that were left out, an index that was dropped."""
+    """What is worth a word: branches that were left out, an index that was dropped since an input lacks it."""
 
 
 def merge(

@@ -9,7 +9,7 @@ use super::objects::{self, Sums};
 use super::report::{Merged, MergedTree};
 use crate::codec::Compression;
 use crate::error::{Error, ErrorKind, Result};
-use crate::write::{FileWriter, Fit, Joined, Mark, Notes};
+use crate::write::{FileWriter, Fit, Joined, Mark, Notes, TreeIndex};
 
 /// The output, and what is known of it.
 pub(super) struct Running {
@@ -51,14 +51,19 @@ impl Running {
         // All trees are compared before a byte of one is written.
         let mut notes: Vec<(String, Notes)> = Vec::new();
         let mut fits: Vec<(usize, Fit)> = Vec::new();
+        let mut indices: Vec<Option<TreeIndex>> = Vec::new();
         let outcome = (|| {
             for (place, tree) in &input.trees {
                 let path = place.path();
                 let index = self.tree(&input, place, &path)?;
                 let mut found = Notes::default();
                 let growing = self.trees.get(index).ok_or_else(|| Error::mismatch("a tree was lost"))?;
-                let fit = growing.joined.fit(tree, &mut found);
-                fits.push((index, fit.map_err(|error| file.name(error.in_object(&path)))?));
+                let within = |error: Error| file.name(error.in_object(&path));
+                fits.push((index, growing.joined.fit(tree, &mut found).map_err(within)?));
+                indices.push(match growing.joined.has_index() {
+                    true => TreeIndex::of(&file.draft_at(&place.key)?).map_err(within)?,
+                    false => None,
+                });
                 notes.push((path, found));
             }
             self.refuse_others(&input)
@@ -88,11 +93,14 @@ impl Running {
                 }
             }
         }
-        for (index, _) in fits {
+        for ((index, before), added) in marks.into_iter().zip(indices) {
             let Some(Growing { joined, report }) = self.trees.get_mut(index) else { continue };
             report.inputs += 1;
-            if report.inputs == 2 && joined.forget_index() {
-                merged.notices.push(format!("{} loses its index: it knew the entries of one input", report.path));
+            if joined.add_index(added.as_ref(), &before) {
+                let name = &file.identity().name;
+                merged
+                    .notices
+                    .push(format!("{} loses its index: that of {name} is none of the same values", report.path));
             }
         }
         merged.inputs += 1;

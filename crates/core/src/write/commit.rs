@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::line::SealedCluster;
 use super::pending::Pending;
-use super::seal::{SealedBasket, Sealing, cuts, seal};
+use super::seal::{SealedBasket, Sealing, Workspace, cuts, seal};
 use super::shared::{Shared, State};
 use super::spare::Spare;
 use super::state::{BranchState, PlacedBasket, TreeState, What};
@@ -196,13 +196,19 @@ impl Committer {
 
     fn seal(&self, jobs: &[Job<'_>]) -> Result<Vec<SealedBasket>> {
         let how = Sealing { tree: &self.name, datime: self.shared.now(), basket_bytes: self.basket_bytes };
-        let one = |job: &Job<'_>| {
+        let one = |job: &Job<'_>, record, work: &mut Workspace| {
             let Part { what, compression, .. } = job.part;
-            self.spare.with(|work| seal(what, job.pending, &job.rows, *compression, &how, self.spare.record(), work))
+            seal(what, job.pending, &job.rows, *compression, &how, record, work)
         };
         let sealed: Result<Vec<_>> = match self.threads().filter(|_| jobs.len() > 1) {
-            Some(pool) => pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect()),
-            None => jobs.iter().map(one).collect(),
+            Some(pool) => pool.install(|| {
+                let alone = |job| self.spare.with(|work| one(job, self.spare.record(), work));
+                jobs.par_iter().with_max_len(1).map(alone).collect()
+            }),
+            None => self.spare.with(|work| {
+                let mut records = self.spare.records(jobs.len());
+                jobs.iter().map(|job| one(job, records.pop().unwrap_or_default(), work)).collect()
+            }),
         };
         sealed.map_err(|error| error.in_object(&self.name))
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::alike::{Alike, Notes};
 use super::amend::whole;
 use super::file::FileWriter;
+use super::index::TreeIndex;
 use super::relocate::{self, Source};
 use super::remake::Figures;
 use super::rewrite::{Order, check, same_rules};
@@ -28,6 +29,8 @@ pub(crate) struct Joined {
     alike: Alike,
     /// Clusters that it had before.
     clusters_before: usize,
+    /// Grows with the tree, as long as all inputs have one.
+    index: Option<TreeIndex>,
     /// What was moved so far.
     pub(crate) moved: Moved,
 }
@@ -72,6 +75,9 @@ impl FileWriter {
         strip::forget_references(&mut draft);
         strip::forget_entries(&mut draft);
         let mut joined = self.joined(&tree, folder, key, compression)?;
+        joined.index =
+            TreeIndex::of(&draft).map_err(|error| from.name(error.in_object(&key.name)))?.map(TreeIndex::emptied);
+        strip::forget_index(&mut draft);
         strip::set_compression(&mut draft, &joined.written.branches);
         joined.written.base = Some(Base { draft, entries: 0, baskets: Some(vec![0; tree.branches().len()]) });
         Ok(joined)
@@ -90,8 +96,9 @@ impl FileWriter {
         drop(state);
         // References in what is there and in what comes count in one list; where branches hold them is not kept up.
         strip::forget_references(&mut draft);
-        strip::forget_index(&mut draft);
         let mut joined = self.joined(&tree, folder, &key, None)?;
+        joined.index = TreeIndex::of(&draft).map_err(within)?;
+        strip::forget_index(&mut draft);
         let stored = |branch: &&Branch| {
             let baskets = branch.baskets().iter();
             baskets.take_while(|basket| matches!(basket.bytes, BasketBytes::Stored { .. })).count()
@@ -131,7 +138,7 @@ impl FileWriter {
             BranchState::found(Arc::clone(&branch.name), branch.has_data(), own)
         };
         written.branches = tree.branches().iter().map(found).collect();
-        Ok(Joined { written, alike: Alike::new(tree), clusters_before: 0, moved: Moved::default() })
+        Ok(Joined { written, alike: Alike::new(tree), clusters_before: 0, index: None, moved: Moved::default() })
     }
 
     /// Adds all entries of a tree that fits, and says what became of its baskets.
@@ -212,6 +219,9 @@ impl FileWriter {
     /// Hands a tree that has grown to the file: the next save writes its record.
     pub(crate) fn settle(&mut self, mut joined: Joined) -> Result<()> {
         joined.written.changed = true;
+        if let (Some(index), Some(base)) = (joined.index, &mut joined.written.base) {
+            base.draft.set("fTreeIndex", index.into_datum());
+        }
         self.shared.open_state()?.trees.push(joined.written);
         Ok(())
     }
@@ -298,13 +308,19 @@ impl Joined {
         }
     }
 
-    /// Forgets an index of entries by their values: it knows those of one file alone. Says whether there was one.
-    pub(crate) fn forget_index(&mut self) -> bool {
-        let Some(base) = &mut self.written.base else { return false };
-        let had =
-            matches!(base.draft.member("fTreeIndex"), Some(index) if !matches!(index, crate::schema::Datum::Null));
-        strip::forget_index(&mut base.draft);
-        had
+    /// Whether it has an index, which further trees add to.
+    pub(crate) fn has_index(&self) -> bool {
+        self.index.is_some()
+    }
+
+    /// Adds the index of a tree that it has grown by. Says whether its own is lost, since that one has none of the same values.
+    pub(crate) fn add_index(&mut self, added: Option<&TreeIndex>, before: &Mark) -> bool {
+        let Some(index) = &mut self.index else { return false };
+        let is_lost = !added.is_some_and(|added| index.append(added, before.entries));
+        if is_lost {
+            self.index = None;
+        }
+        is_lost
     }
 }
 

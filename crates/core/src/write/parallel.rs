@@ -7,13 +7,15 @@
 //! Source: `ROOT::TBufferMerger`, which merges files in memory under one lock; the contexts of `RNTupleParallelWriter`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::adopt::Finished;
 use super::branch::BranchSpec;
 use super::commit::{Cluster, Committer, Outcome};
 use super::file::FileWriter;
+use super::gate::Gate;
 use super::line::{Line, Reservation, SealedCluster};
 use super::rewrite::same_rules;
 use super::shared::{Shared, State};
@@ -95,14 +97,21 @@ const QUEUE_BYTES: u64 = 256 << 20;
 #[derive(Debug)]
 pub(super) struct Group {
     committer: Arc<Committer>,
-    specs: Vec<BranchSpec>,
+    specs: Arc<[BranchSpec]>,
     options: TreeOptions,
     turns: Turns<SealedCluster>,
+    /// Who seals a cluster.
+    sealers: Gate,
     /// Writers that are open.
     writers: AtomicUsize,
     /// Entries of a cluster, once somebody has found out.
     cluster_rows: OnceLock<usize>,
+    /// Nanoseconds in which commits held the file's lock.
+    held: AtomicU64,
 }
+
+/// The file's lock is held by a commit until this is dropped.
+struct Held<'g>(&'g AtomicU64, Instant);
 
 /// One who may bring numbered units.
 #[derive(Debug)]
@@ -141,11 +150,13 @@ impl FileWriter {
         let committer = Committer::new(Arc::clone(&self.shared), index, tree, options.basket_bytes).of_many();
         let group = Group {
             committer: Arc::new(committer),
-            specs: branches,
+            specs: branches.into(),
             options,
             turns: Turns::new(QUEUE_BYTES),
+            sealers: Gate::new(),
             writers: AtomicUsize::new(0),
             cluster_rows: OnceLock::new(),
+            held: AtomicU64::new(0),
         };
         Ok(ParallelWriter { group: Arc::new(group) })
     }
@@ -156,7 +167,7 @@ impl ParallelWriter {
     /// is closed or dropped; [`TreeWriter::discard`] gives them up.
     pub fn context(&self) -> TreeWriter {
         let Group { committer, specs, options, .. } = &*self.group;
-        TreeWriter::of_many(Arc::clone(committer), Lane::new(&self.group, None), specs.clone(), options)
+        TreeWriter::of_many(Arc::clone(committer), Lane::new(&self.group, None), Arc::clone(specs), options)
     }
 
     /// One who brings numbered units of work, which have their places in the tree in the order of their numbers, from 0 on.
@@ -180,6 +191,12 @@ impl ParallelWriter {
     pub fn entries(&self) -> Result<u64> {
         let state = self.group.shared().lock_state()?;
         Ok(state.trees[self.group.committer.tree].entries)
+    }
+
+    /// How long all commits together have held the file's lock by now, in which they get their room and become part of the tree. Others
+    /// wait as long at most; saves, which take time for each branch, are not counted.
+    pub fn time_under_lock(&self) -> Duration {
+        Duration::from_nanos(self.group.held.load(Ordering::Relaxed))
     }
 
     /// Makes the clusters that are committed, without one before them that is not, visible to every reader; from any thread, while others
@@ -225,7 +242,7 @@ impl NumberedContext {
     pub fn unit(&mut self, number: u64) -> Result<TreeWriter> {
         let lane = self.begin(number)?;
         let Group { committer, specs, options, .. } = self.group();
-        Ok(TreeWriter::of_many(Arc::clone(committer), lane, specs.clone(), options))
+        Ok(TreeWriter::of_many(Arc::clone(committer), lane, Arc::clone(specs), options))
     }
 
     pub(super) fn group(&self) -> &Group {
@@ -249,6 +266,18 @@ impl Drop for Member {
         if self.group.shared().check_process().is_ok() {
             self.group.turns.leave();
         }
+    }
+}
+
+impl<'g> Held<'g> {
+    fn new(sum: &'g AtomicU64) -> Self {
+        Self(sum, Instant::now())
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(self.1.elapsed().as_nanos() as u64, Ordering::Relaxed);
     }
 }
 
@@ -311,6 +340,7 @@ impl Group {
         while state.holds > 0 {
             state = shared.landed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        let _held = Held::new(&self.held);
         let entries = self.line(&mut state)?.reserved.1.checked_add(cluster.rows);
         if entries.is_none_or(|entries| entries > i64::MAX as u64) {
             let error = Error::limit("the tree has too many entries", i64::MAX as u64, cluster.rows);
@@ -362,6 +392,7 @@ impl Group {
         let filled = if addressed.is_ok() { catch_unwind(AssertUnwindSafe(fill)).unwrap_or_else(died) } else { Ok(()) };
         let written = filled.map(|()| reservation.written(&mut cluster));
         let mut state = shared.lock_state()?;
+        let held = Held::new(&self.held);
         state.writing -= 1;
         shared.landed.notify_all();
         let line = self.line(&mut state)?;
@@ -380,7 +411,7 @@ impl Group {
             return Err(shared.placed(error.in_object(&self.committer.name)));
         }
         let is_due = may_save && self.is_save_due(&mut state)?;
-        drop(state);
+        drop((held, state));
         self.committer.give_back(cluster.baskets);
         if is_due { self.save_if_due() } else { Ok(()) }
     }
@@ -491,7 +522,7 @@ impl Lane {
         if let Err(error) = group.again() {
             return Outcome::Kept(error);
         }
-        let sealed = match group.committer.seal_cluster(cluster) {
+        let sealed = match group.sealers.pass(|| group.committer.seal_cluster(cluster)) {
             Ok(sealed) => sealed,
             Err(error) => return Outcome::Dropped(error),
         };

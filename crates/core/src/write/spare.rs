@@ -17,6 +17,13 @@ impl Spare {
         taken(&self.records)
     }
 
+    /// Memory for so many records, as far as there is any: who asks once for all stands in nobody's way.
+    pub(super) fn records(&self, most: usize) -> Vec<Vec<u8>> {
+        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = records.len().saturating_sub(most);
+        records.split_off(left)
+    }
+
     /// Takes back the memory of what was written.
     pub(super) fn give_back(&self, sealed: Vec<SealedBasket>) {
         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);

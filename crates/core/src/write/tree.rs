@@ -74,7 +74,7 @@ impl Default for TreeOptions {
 #[derive(Debug)]
 pub struct TreeWriter {
     committer: Arc<Committer>,
-    specs: Vec<BranchSpec>,
+    specs: Arc<[BranchSpec]>,
     clustering: Clustering,
     /// Rows of the cluster that is filled.
     pub(super) pending: Vec<Pending>,
@@ -118,14 +118,14 @@ impl TreeWriter {
         let clustering = Clustering::new(options.auto_flush, options.cluster_bytes);
         let committer = Arc::new(Committer::new(shared, index, state, options.basket_bytes));
         let left = state.base.as_ref().filter(|base| base.baskets.is_none()).map(|base| base.entries);
-        Self::with(committer, specs, clustering, left, None)
+        Self::with(committer, specs.into(), clustering, left, None)
     }
 
     /// One of many who fill a tree.
     pub(super) fn of_many(
         committer: Arc<Committer>,
         lane: Lane,
-        specs: Vec<BranchSpec>,
+        specs: Arc<[BranchSpec]>,
         options: &TreeOptions,
     ) -> Self {
         let clustering = Clustering::new(options.auto_flush, options.cluster_bytes);
@@ -134,7 +134,7 @@ impl TreeWriter {
 
     fn with(
         committer: Arc<Committer>,
-        specs: Vec<BranchSpec>,
+        specs: Arc<[BranchSpec]>,
         clustering: Clustering,
         left: Option<u64>,
         lane: Option<Lane>,
@@ -257,7 +257,7 @@ impl TreeWriter {
     /// For each branch that counts the lists that it counts, and whose they are: all that share it have the same lengths.
     fn lengths<'s, 'v>(&'s self, given: &HashMap<&str, Values<'v>>) -> Result<HashMap<&'s str, (&'s str, &'v [i64])>> {
         let mut lengths: HashMap<&str, (&str, &[i64])> = HashMap::new();
-        for spec in &self.specs {
+        for spec in self.specs.iter() {
             let (BranchKind::Jagged(_, counter), Some(Values::Lists(ends, _))) = (&spec.kind, given.get(&*spec.name))
             else {
                 continue;
@@ -268,7 +268,7 @@ impl TreeWriter {
                 return Err(Error::mismatch(message));
             }
         }
-        for spec in &self.specs {
+        for spec in self.specs.iter() {
             let (BranchKind::Counter(number), Some((first, ends))) = (&spec.kind, lengths.get(&*spec.name)) else {
                 continue;
             };
