@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import http.server
 import random
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -132,9 +134,10 @@ def test_groups_of_branches_and_objects(tmp_path: Path, split_level: int) -> Non
             assert ak.to_list(tree.rows()[entry]["event"]) == ak.to_list(whole[entry])
 
 
-def test_over_a_link_entries_cost_requests_by_the_window(tree: Any) -> None:
-    """The requests that a server sees."""
-    content, asked = Path(tree.file_path).read_bytes(), []
+@contextlib.contextmanager
+def serving(content: bytes) -> Iterator[tuple[str, list[str]]]:
+    """A server of one range a request: its address, and the ranges that it was asked for."""
+    asked: list[str] = []
 
     class Server(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -155,10 +158,41 @@ def test_over_a_link_entries_cost_requests_by_the_window(tree: Any) -> None:
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        far = sapwood.open(f"http://127.0.0.1:{server.server_port}/rows.root")["deep/t"]
+        yield f"http://127.0.0.1:{server.server_port}/rows.root", asked
+        server.shutdown()
+
+
+def test_over_a_link_entries_cost_requests_by_the_window(tree: Any) -> None:
+    """The requests that a server sees."""
+    with serving(Path(tree.file_path).read_bytes()) as (url, asked):
+        far = sapwood.open(url)["deep/t"]
         asked.clear()
         for row in far.rows():
             assert row["number"] == row.entry and row["root"] == np.sqrt(row.entry)
-        server.shutdown()
     # 12 clusters of two branches: the first look at each, and windows of 1, 1, 2, 4 and the last 4 clusters, one range a request.
     assert 4 <= len(asked) <= 14, asked
+
+
+def test_what_is_looked_at_together_comes_together(tmp_path: Path) -> None:
+    """Branches of an object, and those that were named in advance: requests of the first entry do not grow with them."""
+    with sapwood.recreate(tmp_path / "rows.root", compression="zlib:1") as file:
+        file["t"] = {f"x{k}": np.full(1000, k) for k in range(40)}
+        tree = file.mktree("objects", {"event": Event}, auto_flush=500)
+        tree.extend({"event": [Event(number, [Hit(number / 2, 3)]) for number in range(1000)]})
+    with serving((tmp_path / "rows.root").read_bytes()) as (url, asked):
+        found = []
+        for look in (
+            lambda rows: [rows["t"].rows()[0][name] for name in ("x3", "x7")],
+            lambda rows: (row := rows["t"].rows(columns="x*")[0]) and [row[f"x{k}"] for k in range(40)],
+            lambda rows: (row := rows["t"].rows(columns=["x7", "x3"])[0]) and [row[f"x{k}"] for k in (3, 7)],
+            lambda rows: [ak.to_list(rows["objects"].rows()[0]["event"])["number"] + 1],
+        ):
+            far = sapwood.open(url)
+            far["t"], far["objects"]
+            asked.clear()
+            assert look(far) in (list(range(40)), [3, 7], [1])
+            found.append(len(asked))
+    # One by one; all of one cluster; two places in it; an object's branches in two clusters.
+    assert found[0] == 2 and found[1] == 1 and found[2] <= 2 and found[3] <= 3, found
+    with sapwood.open(tmp_path / "rows.root") as file, pytest.raises(KeyError, match="like"):
+        file["t"].rows(columns="nothing*")

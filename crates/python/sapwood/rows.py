@@ -61,11 +61,15 @@ def _numbers(entries: Any, num_entries: int) -> list[int]:
 class Rows(Sequence[Row]):
     """Entries of a tree, one at a time and in any order. Made by :meth:`sapwood.Tree.rows`."""
 
-    def __init__(self, tree: Tree, entries: Any = None) -> None:
+    def __init__(self, tree: Tree, entries: Any = None, columns: Any = None) -> None:
         self.tree = tree
         """The tree."""
         self._entries = range(tree.num_entries) if entries is None else _numbers(entries, tree.num_entries)
         self._listed = entries is not None
+        named = [] if columns is None else [tree[name] for name in tree.keys(filter_name=columns)]
+        if columns is not None and not named:
+            raise errors.NotFoundError(f"no branch is named like {columns!r} (object {tree.object_path})")
+        self._together = list(dict.fromkeys(below._id for branch in named for below in reading.values_below(branch)))
         self._generation = -1
         self._begin()
 
@@ -90,6 +94,8 @@ class Rows(Sequence[Row]):
             branch = self.tree[name]
             self._branches[name] = branch, [below._id for below in reading.values_below(branch)]
         branch, ids = self._branches[name]
+        if self._together:
+            self._reader.touch(self._together, entry)
         start, stop = self._reader.touch(ids, entry)
         array = branch.array(entry_start=start, entry_stop=stop, library=as_library("ak"))
         if array.ndim == 1 and not array.fields and array.layout.is_numpy:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sapwood import _core, session, sizes
 from sapwood.branch import Branch
 from sapwood.branches import HasBranches
+from sapwood.filters import Filter
 from sapwood.model import Model
 from sapwood.outline import Outline
 from sapwood.perf import PerfStats
@@ -95,13 +96,15 @@ class Tree(HasBranches):
         """Entry ranges that were written together: reading whole ones reads no basket twice."""
         return list(self._core.clusters)
 
-    def rows(self, entries: Any = None) -> Rows:
+    def rows(self, entries: Any = None, columns: Filter = None) -> Rows:
         """Its entries one at a time, in any order: each a mapping from names to values, which are read when they are looked at.
 
         Nobody has to say which branches will be looked at: what is looked at once is fetched for whole clusters, and the next
         clusters while these are used (see :attr:`cache_size`). With ``entries``, numbers of entries in the order in which they will be
         read (events sorted by run and luminosity section, for instance) or a mask with a truth value for each entry, what is fetched
-        follows that list. Whole columns are much faster: :meth:`arrays` and :meth:`iterate`.
+        follows that list. Branches that ``columns`` names, by patterns if need be, are fetched together from the first entry on, so that
+        over a slow link the first look at each costs no request of its own. Whole columns are much faster: :meth:`arrays` and
+        :meth:`iterate`.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(memory := io.BytesIO()) as file:
@@ -112,7 +115,7 @@ class Tree(HasBranches):
         >>> rows[-2]["y"].tolist()
         [2.0, 3.0]
         """
-        return Rows(self, entries)
+        return Rows(self, entries, columns)
 
     @property
     def perf(self) -> PerfStats:

@@ -31,12 +31,8 @@ impl Reader {
         run(py, || {
             let mut reader = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             reader.go_to(entry)?;
-            let (mut start, mut stop) = (0, u64::MAX);
-            for id in ids {
-                let basket = reader.touch(id)?;
-                (start, stop) = (basket.start.max(start), basket.end.min(stop));
-            }
-            Ok((start, stop))
+            let common = reader.touch(&ids)?;
+            Ok((common.start, common.end))
         })
     }
 }

@@ -156,7 +156,7 @@ impl Reader {
         };
         let entry = self.entry;
         if !self.columns.get(&id).is_some_and(|(range, _)| range.contains(&entry)) {
-            let range = self.touch(id)?;
+            let range = self.touch(&[id])?;
             let column = columns(&self.tree, &[id], range.clone())?.pop();
             let column = column.ok_or_else(|| Error::mismatch("a branch without a column"))?;
             self.columns.insert(id, (range, column));
@@ -165,14 +165,41 @@ impl Reader {
         Ok((column, (entry - range.start) as usize))
     }
 
-    /// Has what will be needed fetched, for those who decode themselves: a branch is looked at. Gives the entries of the basket that
-    /// holds the entry.
+    /// Has what will be needed fetched, for those who decode themselves, or who know what they are going to look at: all these branches are
+    /// looked at, and what is new comes with one request. Gives the entries around this one that are in one basket of each.
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) where there is no such branch, [`Mismatch`](crate::ErrorKind::Mismatch) where it does
+    /// [`NotFound`](crate::ErrorKind::NotFound) where there is no such branch, [`Mismatch`](crate::ErrorKind::Mismatch) where one does
     /// not have the entry.
-    pub fn touch(&mut self, id: BranchId) -> Result<Range<u64>> {
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+    /// let tree = sapwood::File::open(path)?.tree("t")?;
+    /// let mut reader = tree.reader();
+    /// let both = reader.touch(&[tree.branch("n")?.id, tree.branch("d")?.id])?;
+    /// assert!(both.contains(&0));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn touch(&mut self, branches: &[BranchId]) -> Result<Range<u64>> {
+        let mut asked = Vec::new();
+        let mut common = 0..u64::MAX;
+        let looked = branches.iter().try_for_each(|&id| {
+            let basket = self.look(id, &mut asked)?;
+            common = common.start.max(basket.start)..common.end.min(basket.end);
+            Ok(())
+        });
+        // Also where one of them cannot be looked at: the course takes the others for fetched.
+        if !asked.is_empty() {
+            self.turn(&asked);
+        }
+        looked.map(|()| common)
+    }
+
+    /// Looks at a branch, and says what has to be fetched for that.
+    fn look(&mut self, id: BranchId, asked: &mut Vec<Ask>) -> Result<Range<u64>> {
         let tree = Arc::clone(&self.tree);
         let branch = tree.branches().get(id).ok_or_else(|| Error::not_found("no such branch"))?;
         // Where offsets were left out, the counts of entries give them.
@@ -201,10 +228,7 @@ impl Reader {
             }
         }
         for id in counter.filter(|&counter| counter != id).into_iter().chain([id]) {
-            let asked = self.course.touch(id, self.entry, &Map(&tree));
-            if !asked.is_empty() {
-                self.turn(&asked);
-            }
+            asked.extend(self.course.touch(id, self.entry, &Map(&tree)));
         }
         self.baskets.insert(id, place.entries.clone());
         Ok(place.entries.clone())
