@@ -271,8 +271,26 @@ impl fmt::Debug for TreeCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::{MemoryStore, Recorded};
+    use crate::io::{ByteRange, Ends, MemoryStore, Profile, Receive, Recorded};
     use crate::memory::Memory;
+
+    /// Answers when it is let.
+    struct Patient(MemoryStore, Mutex<()>);
+
+    impl Store for Patient {
+        fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
+            self.0.ends(head_bytes, tail_bytes)
+        }
+
+        fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
+            let _let = self.1.lock();
+            self.0.read_ranges(ranges, into)
+        }
+
+        fn profile(&self) -> Profile {
+            self.0.profile()
+        }
+    }
 
     fn needed(seek: u64, entries: Range<u64>) -> Needed {
         Needed { seek, nbytes: 100, entries }
@@ -300,11 +318,14 @@ mod tests {
 
     #[test]
     fn an_error_reaches_whoever_waits_and_is_not_kept() {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new("memory", vec![0; 150]));
+        let patient = Arc::new(Patient(MemoryStore::new("memory", vec![0; 150]), Mutex::new(())));
+        let store: Arc<dyn Store> = Arc::new(Arc::clone(&patient));
         let fetcher = Fetcher::new(Memory::new(1 << 20), 1);
         let cache = TreeCache::new(CACHE_BYTES);
+        let wait = patient.1.lock();
         cache.turn_to(&[0..1], &[needed(100, 0..1)], &store, &fetcher);
         let coming = cache.get(100).expect("asked for");
+        drop(wait);
         assert!(coming.wait().is_err() && coming.wait().is_err());
         assert!(cache.get(100).is_none() && !cache.holds(100), "it is asked for again");
         cache.turn_to(&[0..1], &[needed(50, 0..1), needed(50, 0..1)], &store, &fetcher);
