@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measure merging: `cat`, ROOT's TFileMerger and `hadd`, and Sapwood side by side.
+"""Measure merging: `cat`, ROOT's TFileMerger and `hadd`, and Sapwood side by side; draw docs/benchmarks/merging.md.
 
     python bench/merging.py [--files 8] [--megabytes 250] [--small 2000] [--rounds 5] [--command PATH_OF_SAPWOOD]
 
@@ -30,6 +30,7 @@ from files import DATA
 from run import HERE, machine
 
 BRANCHES = 10
+TARGET = HERE.parent / "docs" / "benchmarks" / "merging.md"
 MERGER = """
 import json, sys, time
 import ROOT
@@ -122,6 +123,27 @@ def measure(name: str, command: str, paths: list[Path], target: Path, rounds: in
     return medians
 
 
+def draw(document: dict[str, Any], command: str) -> str:
+    cpu, cores = document["machine"]["cpu"], document["machine"]["cores"]
+    lines = [
+        "# Merging",
+        "",
+        f"`python bench/merging.py{command}` on {cpu}, {cores} cores. Inputs are in the page cache, outputs in memory, a number is the",
+        f"median of {document['rounds']} rounds. All keep compression but `hadd` itself. `TFileMerger` is timed inside of a process that has loaded ROOT.",
+        "",
+        "| | seconds | CPU seconds | peak, MB | time of Sapwood |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    names = {"sapwood": "Sapwood", "merger": "`TFileMerger`"}
+    for rows in document["rows"].values():
+        lines.append(f"| **{rows['title']}** | | | | |")
+        ours = rows["of"]["sapwood"]["wall"]
+        for who, each in rows["of"].items():
+            row = f"{each['wall']:.3f} | {each['cpu']:.3f} | {each['peak'] / 1e6:.0f} | {each['wall'] / ours:.2f}"
+            lines.append(f"| {names.get(who, f'`{who}`')} | {row} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> int:
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--files", type=int, default=8)
@@ -130,6 +152,7 @@ def main() -> int:
     ap.add_argument("--rounds", type=int, default=5)
     ap.add_argument("--command", default=shutil.which("sapwood"), help="the command that is measured")
     ap.add_argument("--out", type=Path, default=DATA / "merging", help="the folder of inputs and outputs")
+    ap.add_argument("--no-draw", action="store_true", help="leave docs/benchmarks/merging.md as it is")
     ap.add_argument("--results", type=Path, default=HERE / "merging.json")
     args = ap.parse_args()
     if args.command is None:
@@ -139,12 +162,20 @@ def main() -> int:
     large = make(args.out / f"large-{entries}", args.files, entries)
     small = make(args.out / "small", args.small, 50)
     target = args.out / "merged.root"
-    rows = {
-        "large": measure("large", args.command, large, target, args.rounds),
-        "small": measure("small", args.command, small, target, args.rounds),
+    titles = {
+        "large": f"{args.files} files of {args.megabytes:.0f} MB, flat columns, ZSTD",
+        "small": f"{args.small:,} files of {small[0].stat().st_size / 1e3:.0f} kB",
     }
-    document = {"machine": machine(), "files": args.files, "megabytes": args.megabytes, "small": args.small, "rows": rows}
+    rows = {
+        name: {"title": titles[name], "of": measure(name, args.command, paths, target, args.rounds)}
+        for name, paths in (("large", large), ("small", small))
+    }
+    document = {"machine": machine(), "rounds": args.rounds, "rows": rows}
     args.results.write_text(json.dumps(document, indent=1) + "\n")
+    given = {"files": args.files, "megabytes": args.megabytes, "small": args.small, "rounds": args.rounds}
+    changed = [f" --{name} {value:g}" for name, value in given.items() if value != ap.get_default(name)]
+    if not args.no_draw:
+        TARGET.write_text(draw(document, "".join(changed)))
     return 0
 
 

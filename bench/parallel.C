@@ -1,47 +1,146 @@
-// ROOT's way to fill one file from many threads: `ROOT::TBufferMerger`, a tree a thread, merged cluster by cluster.
-double fill(const char *path, int threads, int branches, long rows, int clusters, int compression);
+// ROOT's way to fill one file from many threads: `ROOT::TBufferMerger`, a tree a thread, merged cluster by cluster; and RDataFrame's
+// Snapshot of a file that has the values uncompressed.
+double fill(const char *kind, const char *path, int threads, int branches, long rows, int clusters, int compression);
+double snapshot(const char *source, const char *path, int threads, int compression);
+
+#include "event.h"
 
 #ifndef __CLING__
 
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "ROOT/RDataFrame.hxx"
 #include "ROOT/TBufferMerger.hxx"
 #include "TROOT.h"
 #include "TString.h"
 #include "TTree.h"
 
-double fill(const char *path, int threads, int branches, long rows, int clusters, int compression)
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point begin)
+{
+   return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+struct Random {
+   std::uint64_t x = 88172645463325252ull;
+   float next()
+   {
+      x ^= x << 13;
+      x ^= x >> 7;
+      x ^= x << 17;
+      return 1.f + float(x >> 52) / 4096.f;
+   }
+};
+
+BenchEvent event(long number, Random &random)
+{
+   BenchEvent e;
+   e.fRun = 1;
+   e.fNumber = number;
+   e.fTemperature = random.next();
+   e.fTracks.resize(600);
+   int count = 0;
+   for (auto &t : e.fTracks) {
+      for (float *f : {&t.fPx, &t.fPy, &t.fPz, &t.fRandom, &t.fMass2, &t.fBx, &t.fBy, &t.fMeanCharge})
+         *f = random.next();
+      for (double *d : {&t.fXfirst, &t.fXlast, &t.fYfirst, &t.fYlast, &t.fZfirst, &t.fZlast, &t.fCharge})
+         *d = random.next();
+      t.fNpoint = count % 60;
+      t.fValid = count++ % 2;
+   }
+   return e;
+}
+
+// The rows of a cluster: of one kind.
+struct Rows {
+   bool jagged, events;
+   long rows;
+   std::vector<std::vector<float>> columns;
+   std::vector<int> counts;
+   std::vector<BenchEvent> list;
+
+   Rows(const char *kind, int branches, long rows)
+      : jagged(!std::strcmp(kind, "jagged")), events(!std::strcmp(kind, "event")), rows(rows)
+   {
+      Random random;
+      if (events) {
+         for (long r = 0; r < rows; ++r)
+            list.push_back(event(r, random));
+         return;
+      }
+      long items = 0;
+      for (long r = 0; r < rows; ++r) {
+         counts.push_back(jagged ? 7 * r % 5 : 1);
+         items += counts.back();
+      }
+      columns.assign(branches, std::vector<float>(items));
+      for (auto &column : columns)
+         for (auto &value : column)
+            value = random.next();
+   }
+
+   // The buffers of one thread, and its tree.
+   struct Filler {
+      const Rows &rows;
+      std::vector<float> row;
+      int n = 0;
+      BenchEvent event, *pointer = &event;
+      TTree *tree;
+
+      explicit Filler(const Rows &r) : rows(r), row(8 * r.columns.size()), tree(new TTree("tree", "rows"))
+      {
+         tree->SetAutoFlush(rows.rows);
+         if (rows.events)
+            tree->Branch("event", &pointer, 32000, 99);
+         if (rows.jagged)
+            tree->Branch("n", &n, "n/I");
+         for (size_t b = 0; b < rows.columns.size(); ++b) {
+            auto leaf = TString::Format(rows.jagged ? "b%zu[n]/F" : "b%zu/F", b);
+            tree->Branch(TString::Format("b%zu", b), &row[8 * b], leaf)->SetBasketSize(8 * rows.columns[b].size() + 1000);
+         }
+      }
+
+      void cluster()
+      {
+         for (auto &e : rows.list) {
+            pointer = const_cast<BenchEvent *>(&e);
+            tree->Fill();
+         }
+         long at = 0;
+         for (long r = 0; !rows.events && r < rows.rows; ++r) {
+            n = rows.counts[r];
+            for (size_t b = 0; b < rows.columns.size(); ++b)
+               for (int k = 0; k < n; ++k)
+                  row[8 * b + k] = rows.columns[b][at + k];
+            at += n;
+            tree->Fill();
+         }
+      }
+   };
+};
+
+} // namespace
+
+double fill(const char *kind, const char *path, int threads, int branches, long rows, int clusters, int compression)
 {
    ROOT::EnableThreadSafety();
-   std::vector<std::vector<float>> columns(branches, std::vector<float>(rows));
-   std::uint64_t x = 88172645463325252ull;
-   for (auto &column : columns)
-      for (auto &value : column) {
-         x ^= x << 13;
-         x ^= x >> 7;
-         x ^= x << 17;
-         value = 1.f + float(x >> 52) / 4096.f;
-      }
-   auto begin = std::chrono::steady_clock::now();
+   Rows values(kind, branches, rows);
+   auto begin = Clock::now();
    {
       ROOT::TBufferMerger merger(path, "RECREATE", compression);
       auto work = [&](int thread) {
          auto file = merger.GetFile();
-         auto tree = new TTree("tree", "rows");
-         tree->SetAutoFlush(rows);
-         std::vector<float> row(branches);
-         for (int b = 0; b < branches; b++)
-            tree->Branch(TString::Format("b%d", b), &row[b], TString::Format("b%d/F", b))->SetBasketSize(4 * rows + 1000);
+         Rows::Filler filler(values);
          for (int cluster = thread; cluster < clusters; cluster += threads) {
-            for (long r = 0; r < rows; r++) {
-               for (int b = 0; b < branches; b++)
-                  row[b] = columns[b][r];
-               tree->Fill();
-            }
+            filler.cluster();
             file->Write();
          }
       };
@@ -51,6 +150,25 @@ double fill(const char *path, int threads, int branches, long rows, int clusters
       for (auto &worker : workers)
          worker.join();
    }
-   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+   return since(begin);
 }
+
+double snapshot(const char *source, const char *path, int threads, int compression)
+{
+   if (threads > 1)
+      ROOT::EnableImplicitMT(threads);
+   auto begin = Clock::now();
+   ROOT::RDataFrame frame("tree", source);
+   ROOT::RDF::RSnapshotOptions options;
+   options.fCompressionAlgorithm = ROOT::RCompressionSetting::EAlgorithm::EValues(compression / 100);
+   options.fCompressionLevel = compression % 100;
+   frame.Snapshot("tree", path, "", options);
+   return since(begin);
+}
+#endif
+
+#ifdef __ROOTCLING__
+#pragma link C++ class BenchTrack+;
+#pragma link C++ class std::vector<BenchTrack>+;
+#pragma link C++ class BenchEvent+;
 #endif

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Measure filling one tree from many threads: Sapwood's ParallelWriter beside ROOT's TBufferMerger, and draw docs/benchmarks/parallel.md.
+"""Measure filling one tree from many threads: Sapwood's ParallelWriter beside ROOT's TBufferMerger, its RDataFrame, uproot, and the limit;
+and draw docs/benchmarks/parallel.md.
 
-    python bench/parallel.py [--clusters 128] [--rounds 3] [--only PART] [--no-draw]
+    python bench/parallel.py [--clusters 64] [--rounds 3] [--only NAME] [--no-draw]
 
-Each cluster has 4 MB of numbers before compression, whatever the number of branches. Values are in memory before a measurement begins;
-it ends when the file is closed. Contenders take turns, each run in a process of its own; a number is the median of the rounds.
+Each cluster has about 4 MB before ZLIB 1, whatever the number of branches. Values are in memory before a measurement begins; it ends
+when the file is closed. Contenders take turns, each run in a process of its own; a number is the median of the rounds.
 """
 
 from __future__ import annotations
@@ -14,23 +15,61 @@ import json
 import statistics
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from files import DATA, HERE
-from run import machine, run
+from run import build_limit, machine, run
 
-BRANCHES = {20: 50_000, 1_000: 1_000, 10_000: 100}
-"""Rows of a cluster by the number of branches."""
 CONTEXTS = (1, 2, 4, 8, 64)
 TARGET = HERE.parent / "docs" / "benchmarks" / "parallel.md"
+WHO = ("sapwood", "numbered", "merger", "snapshot", "uproot", "limit")
 
-ROOT = """
+
+@dataclass(frozen=True)
+class Row:
+    """What is filled; `rows` are those of a cluster."""
+
+    kind: str
+    branches: int
+    rows: int
+
+    @property
+    def name(self) -> str:
+        return "event" if self.kind == "event" else f"{self.kind} {self.branches:,}"
+
+
+ROWS = [
+    *(Row("flat", branches, 1_000_000 // branches) for branches in (20, 1_000, 10_000)),
+    *(Row("jagged", branches, 500_000 // branches) for branches in (20, 1_000)),
+    Row("event", 1, 100),
+]
+
+ROOT = f"""
 import json, sys
-import ROOT
-ROOT.gROOT.SetBatch(True)
-ROOT.gSystem.CompileMacro(sys.argv[1], "kOs", "", sys.argv[2])
-print(json.dumps({"seconds": ROOT.fill(sys.argv[3], *map(int, sys.argv[4:]))}))
+sys.path.insert(0, {str(HERE)!r})
+from files import DATA, load_root
+root = load_root(DATA, ["parallel"])
+print(json.dumps({{"seconds": getattr(root, sys.argv[1])(*[int(x) if x.isdigit() else x for x in sys.argv[2:]])}}))
+"""
+UPROOT = """
+import json, sys, time
+import awkward as ak, numpy as np, uproot
+kind, path, branches, rows, clusters = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
+counts = 7 * np.arange(rows) % 5
+random = np.random.default_rng(1)
+def column():
+    numbers = (1 + random.integers(0, 4096, counts.sum() if kind == "jagged" else rows) / 4096).astype("f4")
+    return ak.unflatten(numbers, counts) if kind == "jagged" else numbers
+columns = {f"b{b}": column() for b in range(branches)}
+kinds = {name: "var * float32" if kind == "jagged" else "f4" for name in columns}
+began = time.perf_counter()
+with uproot.recreate(path, compression=uproot.ZLIB(1)) as file:
+    tree = file.mktree("tree", kinds)
+    for _ in range(clusters):
+        tree.extend(columns)
+print(json.dumps({"seconds": time.perf_counter() - began}))
 """
 
 
@@ -44,62 +83,88 @@ def build() -> Path:
     return next(Path(x["executable"]) for x in made if x.get("executable") and x["target"]["name"] == "parallel")
 
 
-def commands(program: Path, branches: int, contexts: int, clusters: int, out: Path) -> dict[str, list[str]]:
-    rows = BRANCHES[branches]
-    numbers = [str(x) for x in (contexts, branches, rows, clusters)]
-    ours = [str(program), str(out / "ours.root"), *numbers, "zlib:1"]
-    macro = [sys.executable, "-W", "ignore", "-c", ROOT, str(HERE / "parallel.C"), str(out)]
-    return {"sapwood": ours, "numbered": [*ours, "numbered"], "root": [*macro, str(out / "root.root"), *numbers, "101"]}
+def commands(program: Path, limit: Path, row: Row, contexts: int, args: argparse.Namespace) -> dict[str, list[str]]:
+    """How each contender fills: those that can."""
+    numbers = [str(x) for x in (contexts, row.branches, row.rows, args.clusters)]
+    python = [sys.executable, "-W", "ignore", "-c"]
+    ours = args.out / "ours.root"
+    found = {"sapwood": [str(program), str(ours), row.kind, *numbers, "zlib:1"]}
+    found["numbered"] = [*found["sapwood"], "numbered"]
+    found["merger"] = [*python, ROOT, "fill", row.kind, str(args.out / "root.root"), *numbers, "101"]
+    if row.branches < 10_000:  # it makes code for each column
+        found["snapshot"] = [*python, ROOT, "snapshot", str(args.out / "source.root"), str(args.out / "root.root"), str(contexts), "101"]
+    if row.kind != "event" and row.branches < 10_000 and contexts == 1:  # minutes, else
+        found["uproot"] = [*python, UPROOT, row.kind, str(args.out / "uproot.root"), *numbers[1:]]
+    if contexts <= 2:
+        found["limit"] = [str(limit), "--write", str(ours), str(args.out / "limit.root"), "--codec", "zlib:2", "--threads", str(contexts)]
+    return found
+
+
+def measure(program: Path, limit: Path, row: Row, contexts: int, args: argparse.Namespace) -> dict[str, Any]:
+    found: dict[str, list[float]] = {}
+    for _ in range(args.rounds):
+        for who, command in commands(program, limit, row, contexts, args).items():
+            answer = run(command)[0]
+            if "error" in answer:
+                print(row.name, contexts, who, answer["error"], file=sys.stderr)
+                continue
+            found.setdefault(who, []).append(answer["wall"][0] if who == "limit" else answer["seconds"])
+            if who == "sapwood":
+                found.setdefault("held", []).append(answer["held"])
+            found.setdefault("others", []).append(answer["others"])
+    return {"name": row.name, "contexts": contexts, **{who: round(statistics.median(all_), 3) for who, all_ in found.items()}}
 
 
 def draw(results: dict[str, Any]) -> str:
+    machine = results["machine"]
     lines = [
         "# Filling one tree from many threads",
         "",
-        f"`python bench/parallel.py --clusters {results['clusters']} --rounds {results['rounds']}` on {results['machine']['cpu']}, {results['machine']['cores']} cores. Each cluster holds 4 MB of",
-        "numbers before ZLIB 1; values are given as arrays to Sapwood, row by row to ROOT (it has no other way), whose `TBufferMerger` merges each cluster",
-        "as it comes. Seconds, median. *Numbered*: the order of clusters is that of their numbers, so that the file does not depend on the threads.",
+        f"`python bench/parallel.py --clusters {results['clusters']} --rounds {results['rounds']}` on {machine['cpu']}, {machine['cores']} cores. Each cluster holds about 4 MB",
+        "before ZLIB 1. *flat N*: N branches of numbers; *jagged N*: N of lists that share a counter; *event*: objects of 600 tracks, split. Arrays are",
+        "given to Sapwood and uproot, rows to ROOT, which has no other way; events are given by row to both. *numbered*: the order of clusters is that of",
+        "their numbers, so that the file does not depend on the threads. *TBufferMerger* merges each cluster as it comes; *Snapshot* is RDataFrame's,",
+        "which reads the values from an uncompressed file. *limit*: the same baskets, swapped, compressed and written without an engine. Seconds, median.",
+        "*gain*: against one context of its own; *lock*: microseconds in which a commit holds the file's lock, where no thread loses its core meanwhile.",
         "",
-        "| branches | contexts | Sapwood | numbered | ROOT | ROOT / Sapwood | Sapwood against its one context |",
-        "|---|---|---|---|---|---|---|",
+        "| | contexts | Sapwood | numbered | TBufferMerger | Snapshot | uproot | limit | gain | limit's gain | lock, µs |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    alone: dict[int, float] = {}
+    alone: dict[str, dict[str, float]] = {}
     for row in results["rows"]:
-        s, n, r = (row.get(who) for who in ("sapwood", "numbered", "root"))
-        alone.setdefault(row["branches"], s)
-        shown = f"{r:.2f} | {r / s:.1f}" if r else "failed | "
-        lines.append(f"| {row['branches']} | {row['contexts']} | {s:.2f} | {n:.2f} | {shown} | {alone[row['branches']] / s:.2f} |")
+        first = alone.setdefault(row["name"], row)
+        seconds = [f"{row[who]:.2f}" if who in row else "" for who in WHO]
+        gains = [f"{first[who] / row[who]:.2f}" if who in row and who in first else "" for who in ("sapwood", "limit")]
+        held = f"{row['held']:.0f}" if row["contexts"] <= machine["cores"] else ""
+        lines.append(f"| {row['name']} | {row['contexts']} | {' | '.join([*seconds, *gains, held])} |")
+    others = max(row["others"] for row in results["rows"])
+    lines += ["", f"Other processes took at most {100 * others:.0f} % of the machine in the median run of a row."]
     return "\n".join(lines) + "\n"
 
 
 def main() -> int:
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--clusters", type=int, default=128)
+    ap.add_argument("--clusters", type=int, default=64)
     ap.add_argument("--rounds", type=int, default=3)
-    ap.add_argument("--only", default="", help="only this number of branches")
+    ap.add_argument("--only", default="", help="only rows whose name contains this")
     ap.add_argument("--out", type=Path, default=DATA / "parallel")
     ap.add_argument("--no-draw", action="store_true", help="leave docs/benchmarks/parallel.md as it is")
     args = ap.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    program, rows = build(), []
-    for branches in BRANCHES:
-        if args.only and str(branches) != args.only:
+    program, limit, rows = build(), build_limit(), []
+    for row in ROWS:
+        if args.only not in row.name:
             continue
+        numbers = [str(x) for x in (row.branches, row.rows, args.clusters)]
+        # What Snapshot reads, and what the compiler has to do once.
+        run([str(program), str(args.out / "source.root"), row.kind, "1", *numbers, "none"])
+        run([sys.executable, "-W", "ignore", "-c", ROOT, "fill", "flat", str(args.out / "root.root"), "1", "1", "1", "1", "101"])
         for contexts in CONTEXTS:
-            seconds: dict[str, list[float]] = {}
-            for _ in range(args.rounds):
-                for who, command in commands(program, branches, contexts, args.clusters, args.out).items():
-                    answer = run(command)[0]
-                    if "error" in answer:
-                        print(who, branches, contexts, answer["error"], file=sys.stderr)
-                    else:
-                        seconds.setdefault(who, []).append(answer["seconds"])
-            row = {who: round(statistics.median(all_), 3) for who, all_ in seconds.items()}
-            rows.append({"branches": branches, "contexts": contexts, **row})
+            rows.append(measure(program, limit, row, contexts, args))
             print(rows[-1], flush=True)
     results = {"machine": machine(), "clusters": args.clusters, "rounds": args.rounds, "rows": rows}
-    for name in ("ours.root", "root.root"):
-        (args.out / name).unlink(missing_ok=True)
+    for path in args.out.glob("*.root"):
+        path.unlink()
     if not args.no_draw:
         TARGET.write_text(draw(results))
     return 0
