@@ -155,10 +155,9 @@ def main() -> int:
     for row in ROWS:
         if args.only not in row.name:
             continue
-        numbers = [str(x) for x in (row.branches, row.rows, args.clusters)]
-        # What Snapshot reads, and what the compiler has to do once.
-        run([str(program), str(args.out / "source.root"), row.kind, "1", *numbers, "none"])
-        run([sys.executable, "-W", "ignore", "-c", ROOT, "fill", "flat", str(args.out / "root.root"), "1", "1", "1", "1", "101"])
+        # What Snapshot reads; with it the compiler does what it has to do once.
+        numbers = [str(x) for x in (1, row.branches, row.rows, args.clusters)]
+        run([sys.executable, "-W", "ignore", "-c", ROOT, "fill", row.kind, str(args.out / "source.root"), *numbers, "0"])
         for contexts in CONTEXTS:
             rows.append(measure(program, limit, row, contexts, args))
             print(rows[-1], flush=True)

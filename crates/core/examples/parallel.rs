@@ -30,7 +30,6 @@ impl Random {
 }
 
 #[derive(Entry, Clone, Default)]
-#[entry(class = "BenchTrack")]
 struct Track {
     momentum: [f32; 3],
     random: f32,
@@ -45,7 +44,6 @@ struct Track {
 }
 
 #[derive(Entry, Clone, Default)]
-#[entry(class = "BenchEvent")]
 struct Event {
     run: i32,
     number: i64,
