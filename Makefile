@@ -21,11 +21,12 @@ test-rust:
 test-python: $(VENV)/.tests
 	$(BIN)/python -m pytest tests
 
-# Side by side with ROOT, uproot and the limit; rewrites docs/benchmarks.md.
+# Side by side with ROOT, uproot and the limit; rewrites docs/benchmarks.md and docs/benchmarks/remote.md.
 bench: $(VENV)/.tests
 	$(BIN)/python bench/run.py
 	$(BIN)/python bench/papers.py
 	$(BIN)/python bench/writing.py
+	$(BIN)/python bench/remote.py
 
 check: $(VENV)/.tests
 	cargo fmt --all --check
