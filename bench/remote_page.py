@@ -102,7 +102,7 @@ def page(document: dict[str, Any]) -> str:
         (
             f"One query reads {sizes['query'] / 1e6:.1f} MB ({sizes['baskets']} baskets of six of 300 branches, {sizes['entries']:,} entries) "
             f"of a tree of {sizes['file'] / 1e6:.0f} MB that ROOT wrote, whose record has {sizes['record'] / 1e3:.0f} kB. Each read is a fresh "
-            "process, measured from opening the file to the last value in memory; libraries are loaded before. Numbers are medians.\n"
+            f"process, measured from opening the file to the last value in memory; libraries are loaded before. Numbers are medians of rounds; there were {document['rounds']}.\n"
         ),
         (
             "**The link** is a program on this machine, the same for all: bytes follow one another at its rate, which all connections share, and "
