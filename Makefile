@@ -29,6 +29,7 @@ bench: $(VENV)/.tests
 	$(BIN)/python bench/parallel.py
 	$(BIN)/python bench/merging.py --command $(BIN)/sapwood
 	$(BIN)/python bench/incremental.py
+	$(BIN)/python bench/remote.py
 
 check: $(VENV)/.tests
 	cargo fmt --all --check

@@ -258,7 +258,7 @@ def draw(results: dict[str, Any], docs: Path) -> None:
             peaks(rows, having("memory")),
         ]
     text.append(
-        "## Run it again\n\n```sh\nmake bench                          # everything; inputs take about 2 GB in bench/data\npython bench/run.py --quick         # a tenth of it, as a smoke test\npython bench/run.py --only flat     # some rows; the others stay\npython bench/papers.py              # the tables of old papers, for the next command to show\npython bench/writing.py             # writing: inputs and files take about 2 GB more\npython bench/writing.py --scale 0.02 --rounds 1 --repeat 1\n```\n"
+        "## Run it again\n\n```sh\nmake bench                          # everything; inputs take about 2 GB in bench/data\npython bench/run.py --quick         # a tenth of it, as a smoke test\npython bench/run.py --only flat     # some rows; the others stay\npython bench/papers.py              # the tables of old papers, for the next command to show\npython bench/writing.py             # writing: inputs and files take about 2 GB more\npython bench/writing.py --scale 0.02 --rounds 1 --repeat 1\npython bench/remote.py              # files that are far away: docs/benchmarks/remote.md\n```\n"
     )
     (docs / "benchmarks.md").write_text("\n".join(text))
 

@@ -2,6 +2,8 @@
 
 pub mod fuzz;
 pub mod http_server;
+mod lane;
+mod requests;
 pub mod store_contract;
 mod store_faults;
 

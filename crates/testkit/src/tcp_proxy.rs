@@ -2,10 +2,13 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::lane::Lane;
+use crate::requests::Requests;
 
 /// What one connection is like. Bytes are counted from the server to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +17,15 @@ pub enum Wire {
     Good,
     /// Each direction takes so long.
     Delayed(Duration),
+    /// As if the server were far away: each direction takes so long, and so many bytes a second go either way, which all such connections
+    /// share. Connecting takes a round trip, too: what a client sends first waits for it. Bytes on their way are kept here, without a
+    /// bound, so that nothing of TCP's own windows is seen.
+    Far {
+        /// One way.
+        delay: Duration,
+        /// Bytes a second.
+        rate: u64,
+    },
     /// So many bytes a second.
     Slow(u64),
     /// Ends in order after so many bytes.
@@ -55,6 +67,31 @@ struct Shared {
     ended: AtomicBool,
     connections: AtomicUsize,
     streams: Mutex<Vec<TcpStream>>,
+    requests: AtomicU64,
+    up_bytes: AtomicU64,
+    down_bytes: AtomicU64,
+    up: Lane,
+    down: Lane,
+}
+
+/// What went through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Connections of clients.
+    pub connections: usize,
+    /// Requests of http and root:// in the clear.
+    pub requests: u64,
+    /// Bytes of clients.
+    pub up_bytes: u64,
+    /// Bytes that clients were given.
+    pub down_bytes: u64,
+}
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Up,
+    Down,
 }
 
 impl TcpProxy {
@@ -91,6 +128,18 @@ impl TcpProxy {
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::Relaxed)
     }
+
+    /// What went through so far.
+    pub fn counts(&self) -> Counts {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let Shared { requests, up_bytes, down_bytes, .. } = &*self.shared;
+        Counts {
+            connections: self.connections(),
+            requests: of(requests),
+            up_bytes: of(up_bytes),
+            down_bytes: of(down_bytes),
+        }
+    }
 }
 
 impl Drop for TcpProxy {
@@ -121,23 +170,35 @@ impl Shared {
         drop(streams);
         let (up, down) = ((client.try_clone()?, server.try_clone()?), (server, client.try_clone()?));
         let there = match wire {
-            Wire::Delayed(_) => wire,
+            Wire::Delayed(_) | Wire::Far { .. } => wire,
             Wire::ResetAfter(_) => Wire::ResetAfter(usize::MAX),
             _ => Wire::Good,
         };
         let (one, two) = (Arc::clone(self), Arc::clone(self));
-        thread::spawn(move || one.pump(up.0, up.1, there));
-        thread::spawn(move || two.pump(down.0, down.1, wire));
+        thread::spawn(move || one.pump(up.0, up.1, there, Way::Up));
+        thread::spawn(move || two.pump(down.0, down.1, wire, Way::Down));
         Ok(())
     }
 
     /// Moves bytes until either side ends or the plan does.
-    fn pump(&self, mut from: TcpStream, mut to: TcpStream, wire: Wire) {
+    fn pump(self: &Arc<Self>, mut from: TcpStream, mut to: TcpStream, wire: Wire, way: Way) {
         let mut buffer = vec![0; 16 << 10];
         let mut sent = 0;
+        let mut tally = Tally::new(self, way);
         let began = Instant::now();
-        if let Wire::Delayed(time) = wire {
-            return pump_late(from, to, time);
+        match wire {
+            Wire::Delayed(delay) => {
+                return pump_late(from, to, tally, move |now, _| now + delay);
+            }
+            Wire::Far { delay, rate } => {
+                let shared = Arc::clone(self);
+                let arrival = move |now: Instant, bytes| match way {
+                    Way::Up => shared.up.arrival(now.max(began + 2 * delay), bytes, rate, delay),
+                    Way::Down => shared.down.arrival(now, bytes, rate, delay),
+                };
+                return pump_late(from, to, tally, arrival);
+            }
+            _ => {}
         }
         if let Wire::Answers(status) = wire {
             // Asked first, as a server would be.
@@ -162,6 +223,7 @@ impl Shared {
                 break;
             }
             sent += here;
+            tally.passed(&buffer[..here]);
             if here < left {
                 continue;
             }
@@ -199,16 +261,43 @@ impl Shared {
     }
 }
 
-/// Moves bytes, each so long after it came: what is behind it does not wait for it.
-fn pump_late(mut from: TcpStream, mut to: TcpStream, time: Duration) {
+/// Counts what goes one way of a connection.
+struct Tally {
+    shared: Arc<Shared>,
+    way: Way,
+    requests: Requests,
+}
+
+impl Tally {
+    fn new(shared: &Arc<Shared>, way: Way) -> Self {
+        Self { shared: Arc::clone(shared), way, requests: Requests::default() }
+    }
+
+    fn passed(&mut self, bytes: &[u8]) {
+        let add = |count: &AtomicU64, more| {
+            count.fetch_add(more, Ordering::Relaxed);
+        };
+        match self.way {
+            Way::Up => {
+                add(&self.shared.up_bytes, bytes.len() as u64);
+                add(&self.shared.requests, self.requests.feed(bytes));
+            }
+            Way::Down => add(&self.shared.down_bytes, bytes.len() as u64),
+        }
+    }
+}
+
+/// Moves bytes, each when it arrives: what is behind it does not wait for it.
+fn pump_late(mut from: TcpStream, mut to: TcpStream, mut tally: Tally, arrival: impl Fn(Instant, usize) -> Instant) {
     let (sender, receiver) = mpsc::channel::<(Instant, Vec<u8>)>();
     let (ends, target) = (from.try_clone(), to.try_clone());
     let late = thread::spawn(move || {
-        for (came, bytes) in receiver {
-            thread::sleep((came + time).saturating_duration_since(Instant::now()));
+        for (due, bytes) in receiver {
+            thread::sleep(due.saturating_duration_since(Instant::now()));
             if to.write_all(&bytes).is_err() {
                 break;
             }
+            tally.passed(&bytes);
         }
         if let Ok(from) = ends {
             close(&from, &to);
@@ -216,7 +305,8 @@ fn pump_late(mut from: TcpStream, mut to: TcpStream, time: Duration) {
     });
     let mut buffer = vec![0; 16 << 10];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
-        if sender.send((Instant::now(), buffer[..count].to_vec())).is_err() {
+        let due = arrival(Instant::now(), count);
+        if sender.send((due, buffer[..count].to_vec())).is_err() {
             break;
         }
     }
@@ -230,4 +320,34 @@ fn pump_late(mut from: TcpStream, mut to: TcpStream, time: Duration) {
 fn close(from: &TcpStream, to: &TcpStream) {
     let _ = from.shutdown(Shutdown::Both);
     let _ = to.shutdown(Shutdown::Both);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http_server::{Conduct, HttpServer};
+
+    #[test]
+    fn what_is_far_takes_its_time_and_is_counted() {
+        let server = HttpServer::start(vec![7; 100_000], Conduct::default());
+        let (delay, rate) = (Duration::from_millis(20), 1_000_000);
+        let proxy = TcpProxy::start(server.address(), move |_| Wire::Far { delay, rate });
+        let began = Instant::now();
+        let ask = || {
+            let mut stream = TcpStream::connect(proxy.address()).unwrap();
+            stream.write_all(b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n").unwrap();
+            let mut answer = Vec::new();
+            stream.read_to_end(&mut answer).unwrap();
+            answer.len() as u64
+        };
+        let bytes: u64 = thread::scope(|scope| {
+            let both = [scope.spawn(ask), scope.spawn(ask)];
+            both.map(|one| one.join().unwrap()).iter().sum()
+        });
+        // Two round trips each, side by side, and all bytes at one rate.
+        assert!(began.elapsed() >= 4 * delay + Duration::from_millis(200), "{:?}", began.elapsed());
+        let counts = proxy.counts();
+        assert_eq!((counts.connections, counts.requests, counts.down_bytes), (2, 2, bytes));
+        assert!(counts.up_bytes > 50);
+    }
 }
