@@ -11,7 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, TextIO, cast
 from weakref import WeakValueDictionary
 
-from sapwood import _core, network, paths, session
+from sapwood import _core, filesystems, network, paths, session, urls
 from sapwood.compression import Compression
 from sapwood.directory import Directory
 from sapwood.errors import IOError, NotFoundError, not_found
@@ -189,9 +189,11 @@ class File(Directory):
         return rows
 
     def __reduce__(self) -> Any:
+        if isinstance(self._source, filesystems.Remote):
+            return _reopened, (self._source, self._options)
         if not isinstance(self._source, str):
             raise TypeError(f"the file {self._name} was opened from memory: it has no path to be pickled by")
-        place = self._source if paths.is_url(self._source) else os.path.abspath(self._source)
+        place = self._source if urls.is_url(self._source) else os.path.abspath(self._source)
         return _reopened, (place, self._options)
 
     def __repr__(self) -> str:
@@ -204,7 +206,7 @@ def _uuid_bytes(value: Any) -> bytes:
     return bytes(value)
 
 
-def _reopened(path: str, options: dict[str, Any]) -> File:
+def _reopened(path: Any, options: dict[str, Any]) -> File:
     return open_file(path, **options)
 
 
@@ -216,36 +218,42 @@ def open_file(
     answer_limit: int | None = None,
     network: dict[str, Any] | None = None,
 ) -> File:
-    """Opens a path, a URL, bytes or a binary file object, without an object in it."""
+    """Opens a path, a URL, bytes, a binary file object or one of fsspec's, without an object in it."""
     options = checked(threads, object_limit, answer_limit)
+    remote = filesystems.remote_of(source)
+    if remote is not None:
+        return _opened(remote, remote.name, {**options, "network": network})
     if paths.is_bytes(source):
         return File(_core.File.from_bytes(bytes(source), "<memory>", **options), None, options)
     if paths.is_open_file(source):
         name = getattr(source, "name", None)
-        source.seek(0)
-        content = source.read()
+        content = paths.content(source)
         if isinstance(content, str):
             raise TypeError("the file object gives text; open it with mode 'rb'")
         return File(_core.File.from_bytes(content, str(name or "<file object>"), **options), None, options)
     place = os.fspath(source)
-    path = place if paths.is_url(place) else os.path.expanduser(place)
-    options["network"] = network
+    path = place if urls.is_url(place) else os.path.expanduser(place)
+    return _opened(path, path, {**options, "network": network})
+
+
+def _opened(place: Any, name: str, options: dict[str, Any]) -> File:
+    """Opens a path, a URL, or a file of fsspec's under this name."""
     try:
-        core = _core.File.open(path, **options)
+        core = _core.File.open(place, **options)
     except NotFoundError as error:
-        if paths.is_url(path):
-            raise paths.missing_url(path, error) from None
-        if not os.path.exists(path):
-            raise paths.missing_file(path) from None
+        if urls.is_url(name):
+            raise paths.missing_url(name, error) from error.__cause__
+        if not os.path.exists(name):
+            raise paths.missing_file(name) from None
         raise
     _warn(core)
-    return File(core, path, options)
+    return File(core, place, options)
 
 
 def _warn(core: Any) -> None:
     """Says what a cache could not keep: it never fails a read."""
     for words in core.notices():
-        warnings.warn(words, RuntimeWarning, stacklevel=4)
+        warnings.warn(words, RuntimeWarning, stacklevel=5)
 
 
 def checked(threads: int, object_limit: int | None = None, answer_limit: int | None = None) -> dict[str, Any]:
@@ -282,9 +290,9 @@ def open(
     ``bytes`` or ``memoryview``, or a binary file object. A glob or list must name one file: for several, see
     :func:`sapwood.iterate` and :func:`sapwood.concatenate`. ``bytes`` are shared, all else that is no path is copied
     once. A path may be a URL, ``http(s)://`` or ``root(s)://``, of which only what is needed is read; for these there are more
-    keyword arguments, see :class:`sapwood.network.Opening`; ``cache="blocks"`` keeps what was read for the next time. Other remote
-    files are read whole, through a file object:
-    ``sapwood.open(fsspec.open("s3://...").open())``.
+    keyword arguments, see :class:`sapwood.network.Opening`; ``cache="blocks"`` keeps what was read for the next time. URLs of other
+    schemes (``s3://``, ``gs://``, ``memory://``), chains of them (``simplecache::https://...``) and what ``fsspec.open`` gives are
+    read through fsspec, by ranges too; ``storage_options={...}`` goes to its file system.
 
     ``threads`` is the number of decoding threads: 0 for all cores, 1 for the caller's own, at most 1024. What would take
     more bytes than a limit raises :class:`~sapwood.errors.LimitError`: ``object_limit`` for one object once inflated (by
@@ -299,6 +307,14 @@ def open(
     >>> sapwood.open("no-such-file.root")                            # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     sapwood.errors.MissingFileError: not found: no file 'no-such-file.root'
+
+    >>> import fsspec, io                                            # a file in memory, for one on a cloud
+    >>> made = io.BytesIO()
+    >>> with sapwood.recreate(made) as file:
+    ...     file["tree"] = {"x": [1, 2, 3]}
+    >>> fsspec.filesystem("memory").pipe_file("/run1.root", made.getvalue())
+    >>> sapwood.open("memory://run1.root:tree").arrays(["x"], library="np")["x"].tolist()
+    [1, 2, 3]
     """
     network_options = network.taken(cast("dict[str, Any]", others))
     ignore(others, "open")
@@ -309,7 +325,7 @@ def open(
                 "a file is opened by a path, {path: object}, bytes, a memoryview or a binary file object, "
                 f"not {source!r}"
             )
-        found = paths.expand(source)
+        found = paths.expand(source, network=network_options)
         if len(found) > 1:
             names = ", ".join(str(one.file) for one in found[:5])
             raise ValueError(

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from sapwood import _core, paths
+from sapwood import _core, filesystems, paths, urls
 from sapwood.file import File, checked, open_file
 
 
@@ -76,7 +76,7 @@ class Diagnosis:
 def verify(source: Any, *, threads: int = 0) -> Findings:
     """Says whether a file is whole.
 
-    ``source`` is a path, the content of a file as ``bytes`` or ``memoryview``, or a binary file object. Its structure is checked, each
+    ``source`` is a path, a URL, the content of a file as ``bytes`` or ``memoryview``, or a binary file object. Its structure is checked, each
     block of each payload is inflated (which verifies the checksums of zlib, LZ4 and xz), and baskets are compared with their
     index. A file that is too damaged to be opened is reported, too.
 
@@ -93,15 +93,17 @@ def verify(source: Any, *, threads: int = 0) -> Findings:
     Raises ``FileNotFoundError``, and :class:`~sapwood.errors.IOError` where the file cannot be read.
     """
     checked(threads=threads)
+    remote = filesystems.remote_of(source)
+    if remote is not None:
+        return Findings(json.loads(_core.verify_place(remote, remote.name, threads)))
     if not paths.is_bytes(source) and not paths.is_open_file(source):
         place = os.fspath(source)
-        path = place if paths.is_url(place) else os.path.expanduser(place)
-        if not paths.is_url(path) and not os.path.exists(path):
+        path = place if urls.is_url(place) else os.path.expanduser(place)
+        if not urls.is_url(path) and not os.path.exists(path):
             raise paths.missing_file(path)
-        return Findings(json.loads(_core.verify_path(path, threads)))
+        return Findings(json.loads(_core.verify_place(path, path, threads)))
     if paths.is_open_file(source):
-        source.seek(0)
-        source = source.read()
+        source = paths.content(source)
     return Findings(json.loads(_core.verify_bytes(bytes(source), "<memory>", threads)))
 
 

@@ -95,7 +95,7 @@ def iterate(
     """
     over = network.taken(cast("dict[str, Any]", others))
     ignore(others, "iterate")
-    sources = paths.expand(files)
+    sources = paths.expand(files, network=over)
     to = as_library(library)
     iteration.step_entries(step_size)
     as_match(filter_name), as_match(filter_typename)
@@ -174,7 +174,7 @@ def concatenate(
     """
     over = network.taken(cast("dict[str, Any]", others))
     ignore(others, "concatenate")
-    sources = paths.expand(files)
+    sources = paths.expand(files, network=over)
     to = as_library(library)
     options = {**files_module.checked(threads, object_limit, answer_limit), "network": over}
 

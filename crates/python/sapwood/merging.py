@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sapwood import _core, errors, network, paths, writing
+from sapwood import _core, errors, network, paths, urls, writing
 from sapwood.compression import as_compression
 from sapwood.file import checked
 from sapwood.foreign import ignore
@@ -137,7 +137,7 @@ def merge(
     setting = compression if compression in ("keep", "first") else as_compression(compression)
     flush = writing.every(-30_000_000 if auto_flush is None else auto_flush)
     clusters = (flush, None if basket_bytes is None else as_bytes(basket_bytes)) if recluster else None
-    files = [_path(source.file) for source in paths.expand(inputs, colon=False)]
+    files = [_path(source.file) for source in paths.expand(inputs, colon=False, network=connection)]
     checked(threads)
     target = os.path.expanduser(os.fspath(output))
     try:
@@ -149,7 +149,7 @@ def merge(
         if error.file in files and error.object is None and not os.path.exists(error.file):
             raise (
                 paths.missing_url(error.file, error)
-                if paths.is_url(error.file)
+                if urls.is_url(error.file)
                 else paths.missing_file(error.file)
             ) from None
         raise

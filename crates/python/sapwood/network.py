@@ -21,6 +21,9 @@ class Opening(Foreign, total=False):
     ``cache="blocks"`` keeps what is read on this machine, for this job and the next ones, and ``cache="whole"`` fetches the whole file before
     it is read. ``cache_dir`` says where (the user's own cache folder where it is not given), ``cache_size`` how much is kept at most: bytes, or
     a text like ``"10 GB"``. What could not be kept is a ``RuntimeWarning``.
+
+    ``storage_options`` is a dictionary for the file system of fsspec that reads URLs of other schemes (``s3://``, ``gs://``,
+    ``simplecache::https://...``); with ``handler="fsspec"`` that reads ``http(s)://`` and ``root://``, too.
     """
 
     token: str | None
@@ -31,9 +34,12 @@ class Opening(Foreign, total=False):
     cache: Literal["blocks", "whole"] | None
     cache_dir: str | os.PathLike[str] | None
     cache_size: int | str | None
+    storage_options: Mapping[str, Any] | None
 
 
-_NAMES = ("token", "headers", "certificate", "authorities", "timeout", "retries", "cache", "cache_dir", "cache_size")
+_NAMES = (
+    "token", "headers", "certificate", "authorities", "timeout", "retries", "cache", "cache_dir", "cache_size", "storage_options",
+)  # fmt: skip
 
 
 def taken(others: dict[str, Any]) -> dict[str, Any]:
@@ -44,8 +50,13 @@ def taken(others: dict[str, Any]) -> dict[str, Any]:
     ({'token': 't'}, {'num_workers': 4})
     """
     found = {name: others.pop(name) for name in _NAMES if name in others}
-    if "headers" in found and found["headers"] is not None:
-        found["headers"] = dict(found["headers"])
+    if isinstance(others.get("handler"), str):
+        found["handler"] = others.pop("handler")
+        if found["handler"] != "fsspec":
+            raise ValueError(f"handler is 'fsspec' or left out, not {found['handler']!r}")
+    for name in ("headers", "storage_options"):
+        if found.get(name) is not None:
+            found[name] = dict(found[name])
     if found.get("cache_dir") is not None:
         found["cache_dir"] = os.path.abspath(os.path.expanduser(found["cache_dir"]))
     if found.get("cache_size") is not None:

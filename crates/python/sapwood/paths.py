@@ -7,24 +7,22 @@ import io
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from sapwood.errors import MissingFileError, UnsupportedError, near
+from sapwood import filesystems, urls
+from sapwood.errors import MissingFileError, near
 
 _ROOT_AND_OBJECT = re.compile(r"^(.+\.root(?:\.[0-9]+)?):(?!//)(.*)$", re.IGNORECASE | re.DOTALL)
 _IS_GLOB = re.compile(r"[\*\?\[\]\{\}]")
 _BRACES = re.compile(r"\{[^}]*\}")
-#: Schemes that are read by name.
-_REMOTE = ("http", "https", "root", "roots", "xroot", "xroots")
-_URL = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
 class Source(NamedTuple):
     """A file to open, and what of it is wanted."""
 
     file: Any
-    """A path, bytes, a file object, or a tree that is open already."""
+    """A path, bytes, a file object or one of fsspec's, or a tree that is open already."""
     object: str | None
     """Path of the object in the file; ``None`` for its only tree."""
     steps: list[tuple[int, int]] | None = None
@@ -42,14 +40,23 @@ def split_object(source: str) -> tuple[str, str | None]:
     ('https://example.org:8443/events', 'tree')
     >>> split_object("root://example.org:1094//store/a.root:folder/tree")
     ('root://example.org:1094//store/a.root', 'folder/tree')
+    >>> split_object("zip://events.root:tree::https://example.org/a.zip")
+    ('zip://events.root::https://example.org/a.zip', 'tree')
     """
+    if urls.is_chain(source):
+        parts = source.split("::")
+        for at, part in enumerate(parts):
+            place, inner = split_object(part)
+            if inner is not None:
+                return "::".join([*parts[:at], place, *parts[at + 1 :]]), inner
+        return source, None
     source = source.strip() if not os.path.exists(source) else source
     if ":" not in source or os.path.exists(source):
         return source, None
     found = _ROOT_AND_OBJECT.match(source)
     if found is not None:
         return found.group(1), found.group(2).strip().strip("/")
-    if is_url(source):
+    if urls.is_url(source):
         # Colons before the path are of the scheme and of the port.
         path_at = source.find("/", source.find("://") + 3)
         at = source.rfind(":") if path_at > 0 else -1
@@ -65,19 +72,20 @@ def split_object(source: str) -> tuple[str, str | None]:
     return source, None
 
 
-def is_url(path: Any) -> bool:
-    """Is it the URL of a remote file, and no path?
-
-    >>> is_url("https://example.org/a.root"), is_url("file:///a.root"), is_url("a.root")
-    (True, False, False)
-    """
-    found = _URL.match(path) if isinstance(path, str) else None
-    return found is not None and found.group(1).lower() != "file"
-
-
 def is_open_file(source: Any) -> bool:
-    """Is it a binary file object?"""
-    return isinstance(source, io.IOBase) or (hasattr(source, "read") and hasattr(source, "seek"))
+    """Is it a binary file object, or one of fsspec's that stands for one?"""
+    if isinstance(source, io.IOBase) or (hasattr(source, "read") and hasattr(source, "seek")):
+        return True
+    return hasattr(source, "fs") and hasattr(source, "path") and hasattr(source, "open")
+
+
+def content(source: Any) -> Any:
+    """All that a file object has."""
+    if hasattr(source, "read"):
+        source.seek(0)
+        return source.read()
+    with source as opened:
+        return opened.read()
 
 
 def is_bytes(source: Any) -> bool:
@@ -85,8 +93,9 @@ def is_bytes(source: Any) -> bool:
     return isinstance(source, (bytes, bytearray, memoryview))
 
 
-def expand(files: Any, colon: bool = True) -> list[Source]:
-    """All files of a path, glob, list or dictionary ``{path or glob: object}``; each path and object once per item.
+def expand(files: Any, colon: bool = True, network: Mapping[str, Any] | None = None) -> list[Source]:
+    """All files of a path, glob, list or dictionary ``{path or glob: object}``; each path and object once per item. ``network`` is what
+    was said of how files are reached.
 
     A dictionary's value may be an object path, ``None``, or ``{"object_path": ..., "steps": [[start, stop], ...]}``.
 
@@ -94,7 +103,7 @@ def expand(files: Any, colon: bool = True) -> list[Source]:
     """
     found: list[Source] = []
     seen: set[tuple[int, str, str | None]] = set()
-    for item, source in _expand(files, colon, [0]):
+    for item, source in _expand(files, colon, [0], network):
         if isinstance(source.file, str):
             mark = (item, source.file, source.object)
             if mark in seen and source.steps is None:
@@ -106,16 +115,18 @@ def expand(files: Any, colon: bool = True) -> list[Source]:
     return found
 
 
-def _expand(files: Any, colon: bool, count: list[int]) -> Iterator[tuple[int, Source]]:
+def _expand(
+    files: Any, colon: bool, count: list[int], network: Mapping[str, Any] | None
+) -> Iterator[tuple[int, Source]]:
     if isinstance(files, str):
         path, inner = split_object(files) if colon else (files, None)
-        for name in _glob(path):
+        for name in _glob(path, network):
             yield count[0], Source(name, inner)
-    elif isinstance(files, os.PathLike):
-        for name in _glob(os.fspath(files)):
-            yield count[0], Source(name, None)
     elif is_bytes(files) or is_open_file(files) or hasattr(files, "num_entries"):
         yield count[0], Source(files, None)
+    elif isinstance(files, os.PathLike):
+        for name in _glob(os.fspath(files), network):
+            yield count[0], Source(name, None)
     elif isinstance(files, Mapping):
         for key, value in files.items():
             steps = None
@@ -124,12 +135,12 @@ def _expand(files: Any, colon: bool, count: list[int]) -> Iterator[tuple[int, So
                 value = value.get("object_path")
             if value is not None and not isinstance(value, str):
                 raise TypeError(f"the object of {key!r} is a path in the file or None, not {value!r}")
-            for item, source in _expand(key, False, count):
+            for item, source in _expand(key, False, count, network):
                 yield item, Source(source.file, value, steps)
     elif isinstance(files, Iterable):
         for one in files:
             count[0] += 1
-            yield from _expand(one, colon, count)
+            yield from _expand(one, colon, count, network)
     else:
         raise TypeError(
             "files are given as a path (with ':object', with globs), a list of these, a dictionary "
@@ -147,30 +158,30 @@ def _steps(steps: Any) -> list[tuple[int, int]] | None:
     return [(int(start), int(stop)) for start, stop in rows]
 
 
-def _glob(path: str) -> list[str]:
-    found = _URL.match(path)
-    if found is not None and found.group(1).lower() == "file":
-        path = path[found.end() :]
-    elif found is not None and found.group(1).lower() in _REMOTE:
+def _glob(path: str, network: Mapping[str, Any] | None) -> list[str]:
+    if urls.by_fsspec(path, network):
+        filesystems.check(path)
+        # Of the web a question mark begins a query.
+        if urls.is_ours(path) and "*" not in path:
+            return [path]
+        return _matching(path, lambda pattern: filesystems.glob(pattern, network))
+    if urls.is_url(path):
         return [path]
-    elif found is not None:
-        error = UnsupportedError(
-            f"unsupported: of remote files only those with http(s):// and root(s):// are read by name, not {path!r}: give "
-            "a file object, as fsspec.open(...).open() makes one"
-        )
-        error.kind, error.file = "unsupported", path
-        raise error
+    if urls.scheme(path) is not None:
+        path = path.split("://", 1)[1]
     expanded = os.path.expanduser(path)
-    if os.path.exists(expanded):
-        return [expanded]
-    if _IS_GLOB.search(expanded) is None:
-        return [expanded]
-    choices = [found.group(0)[1:-1].split(",") for found in _BRACES.finditer(expanded)]
-    pieces = _BRACES.split(expanded)
+    return [expanded] if os.path.exists(expanded) else _matching(expanded, lambda pattern: sorted(glob.glob(pattern)))
+
+
+def _matching(path: str, match: Callable[[str], list[str]]) -> list[str]:
+    """The files of a path: itself, or those of its wildcards and braces."""
+    if _IS_GLOB.search(path) is None:
+        return [path]
+    choices = [found.group(0)[1:-1].split(",") for found in _BRACES.finditer(path)]
+    pieces = _BRACES.split(path)
     names: list[str] = []
     for combination in itertools.product(*choices):
-        pattern = pieces[0] + "".join(choice + piece for choice, piece in zip(combination, pieces[1:]))
-        names.extend(sorted(glob.glob(pattern)))
+        names += match(pieces[0] + "".join(choice + piece for choice, piece in zip(combination, pieces[1:])))
     return list(dict.fromkeys(names))
 
 

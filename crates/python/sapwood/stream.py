@@ -34,4 +34,4 @@ def stream(over: Any, step_size: int | str = BATCH) -> Any:
     ids, names = branches(over)
     plan = reading.Plan(over, None)
     steps = iteration.steps(plan, 0, over.tree.num_entries, step_size)
-    return over.tree._core.arrow_stream(ids, names, steps)
+    return over.tree._core.arrow_stream(ids, names, steps, over.tree.file._engine().by_python)

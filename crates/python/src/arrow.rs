@@ -66,6 +66,8 @@ pub(crate) struct Batches {
     pub(crate) ids: Vec<usize>,
     pub(crate) schema: SchemaRef,
     pub(crate) steps: Steps,
+    /// Whether Python reads the file, in threads of the engine: then whoever asks for a batch must not hold Python's lock meanwhile.
+    pub(crate) by_python: bool,
 }
 
 impl Batches {
@@ -94,7 +96,9 @@ impl Iterator for Batches {
     fn next(&mut self) -> Option<Self::Item> {
         let step = self.steps.next()?;
         // The caller is C: no panic may cross it.
-        Some(caught(|| Ok(self.batch(step))).unwrap_or_else(|fault| Err(ArrowError::ExternalError(Box::new(fault)))))
+        let batch = || caught(|| Ok(self.batch(step)));
+        let batch = if self.by_python { Python::attach(|py| py.detach(batch)) } else { batch() };
+        Some(batch.unwrap_or_else(|fault| Err(ArrowError::ExternalError(Box::new(fault)))))
     }
 }
 

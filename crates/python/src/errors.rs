@@ -1,10 +1,40 @@
-//! One exception tree: every error is a `SapwoodError`, and also what Python calls its kind.
+//! One exception tree: every error is a `SapwoodError`, and also what Python calls its kind. What Python raises below the engine becomes
+//! an error of the engine on its way up, and is the cause of the exception.
 
+use std::cell::Cell;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{
+    PyException, PyFileNotFoundError, PyImportError, PyIsADirectoryError, PyKeyboardInterrupt, PyNotImplementedError,
+    PyPermissionError, PyTimeoutError,
+};
 use pyo3::prelude::*;
 use sapwood::{Error, ErrorKind};
+
+/// The words of an error that stands for an interrupt in a thread of the engine, which nobody called from Python.
+const INTERRUPTED: &str = "interrupted";
+
+thread_local! {
+    /// What has to reach the caller of this thread as it is, whatever the engine makes of it: Ctrl-C, an exit.
+    static INTERRUPT: Cell<Option<PyErr>> = const { Cell::new(None) };
+}
+
+/// An exception of Python that lies beneath an error.
+#[derive(Debug)]
+struct Raised {
+    /// Looked up when it was raised: an error is shown where Python may be no more.
+    words: String,
+    error: PyErr,
+}
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
+    }
+}
+
+impl std::error::Error for Raised {}
 
 pyo3::create_exception!(
     _core,
@@ -15,7 +45,49 @@ pyo3::create_exception!(
 
 /// Runs the engine while other threads have Python's lock.
 pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> sapwood::Result<T> + Send) -> PyResult<T> {
-    py.detach(|| caught(work)).map_err(raise)
+    let outcome = py.detach(|| caught(work));
+    match INTERRUPT.take() {
+        Some(interrupt) => Err(interrupt),
+        None => outcome.map_err(raise),
+    }
+}
+
+/// Works with Python where the engine has none: the other way round than [`run`]. What is raised becomes an error.
+pub(crate) fn with_python<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> sapwood::Result<T> {
+    let done = Python::try_attach(|py| work(py).map_err(|error| lowered(py, error)));
+    done.unwrap_or_else(|| Err(Error::new(ErrorKind::Cancelled, "python is shutting down")))
+}
+
+/// What Python raised, as an error of the engine.
+fn lowered(py: Python<'_>, error: PyErr) -> Error {
+    if !error.is_instance_of::<PyException>(py) {
+        INTERRUPT.set(Some(error));
+        return Error::new(ErrorKind::Cancelled, INTERRUPTED);
+    }
+    let (kind, words) = if error.is_instance_of::<PyFileNotFoundError>(py) {
+        (ErrorKind::NotFound, "there is no such file")
+    } else if error.is_instance_of::<PyPermissionError>(py) {
+        (ErrorKind::Denied, "the file system refused")
+    } else if error.is_instance_of::<PyTimeoutError>(py) {
+        (ErrorKind::TimedOut, "the file system did not answer in time")
+    } else if error.is_instance_of::<PyIsADirectoryError>(py) {
+        (ErrorKind::Mismatch, "it is a directory, and no file")
+    } else if error.is_instance_of::<PyNotImplementedError>(py) || error.is_instance_of::<PyImportError>(py) {
+        (ErrorKind::Unsupported, "the file system cannot do it")
+    } else {
+        (ErrorKind::Io, "the file system failed")
+    };
+    let value = error.value(py);
+    let said = value.str().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
+    if error.is_instance_of::<SapwoodError>(py) {
+        // Words of our own package, which are good as they are.
+        let said = said.strip_prefix(kind.as_str()).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&said);
+        return Error::new(kind, said.to_owned());
+    }
+    let class = value.get_type().name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let words_of_it = if said.is_empty() { class } else { format!("{class}: {said}") };
+    let raised = Raised { words: words_of_it, error };
+    Error::new(kind, words).because(raised)
 }
 
 /// A panic in the engine is a fault of its own, and an error like any other: it must not end the process.
@@ -36,6 +108,9 @@ pub(crate) fn raise(error: Error) -> PyErr {
 }
 
 fn build(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+    if error.kind() == ErrorKind::Cancelled && error.message() == INTERRUPTED {
+        return Ok(PyKeyboardInterrupt::new_err(()));
+    }
     let name = match error.kind() {
         ErrorKind::NotFound => "NotFoundError",
         ErrorKind::Malformed | ErrorKind::Checksum => "MalformedError",
@@ -55,5 +130,9 @@ fn build(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     value.setattr("offset", place.offset)?;
     value.setattr("expected", place.expected)?;
     value.setattr("found", place.found)?;
-    Ok(PyErr::from_value(value))
+    let raised = PyErr::from_value(value);
+    if let Some(beneath) = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Raised>()) {
+        raised.set_cause(py, Some(beneath.error.clone_ref(py)));
+    }
+    Ok(raised)
 }

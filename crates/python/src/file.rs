@@ -1,6 +1,5 @@
 //! Files: keys, objects, trees.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -11,38 +10,36 @@ use sapwood::OpenOptions;
 use sapwood::container::{Record as Found, datime_text};
 use sapwood::io::MemoryStore;
 use sapwood::wire::Limits;
-use sapwood_cli::places;
-use sapwood_store::Notices;
 
 use crate::draft::Draft;
-use crate::errors::{caught, raise, run};
+use crate::errors::run;
 use crate::key::Key;
+use crate::network::{Network, Place};
 use crate::object::{Object, Origin, Record};
 use crate::sessions;
 use crate::tree::Tree;
 
 /// A file that is open.
 #[pyclass(frozen, module = "sapwood._core")]
-pub(crate) struct File(pub(crate) sapwood::File, Notices);
+pub(crate) struct File(pub(crate) sapwood::File, Arc<Network>);
 
 #[pymethods]
 impl File {
-    /// Opens a path or a URL.
+    /// Opens a path, a URL, or a file that Python reads.
     #[staticmethod]
-    #[pyo3(signature = (path, threads = 0, object_limit = None, answer_limit = None, network = None))]
+    #[pyo3(signature = (place, threads = 0, object_limit = None, answer_limit = None, network = None))]
     fn open(
         py: Python<'_>,
-        path: PathBuf,
+        place: Place,
         threads: usize,
         object_limit: Option<u64>,
         answer_limit: Option<u64>,
         network: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let options = options(threads, object_limit, answer_limit);
-        let network = crate::network::options(network)?;
-        let notices = network.cache.as_ref().map(|cache| cache.notices.clone()).unwrap_or_default();
-        let file = run(py, || sapwood::File::from_store(places::open(&path, network)?, options))?;
-        Ok(Self(file, notices))
+        let network = Network::new(network)?;
+        let file = run(py, || sapwood::File::from_store(network.store(&place)?, options))?;
+        Ok(Self(file, network))
     }
 
     /// Opens `bytes` in memory, without a copy.
@@ -58,12 +55,19 @@ impl File {
     ) -> PyResult<Self> {
         let options = options(threads, object_limit, answer_limit);
         let store = Arc::new(MemoryStore::new(name, Bytes::from_owner(content)));
-        run(py, || sapwood::File::from_store(store, options)).map(|file| Self(file, Notices::default()))
+        let file = run(py, || sapwood::File::from_store(store, options))?;
+        Ok(Self(file, Network::new(None)?))
     }
 
-    /// What the cache of a remote file had to say since the last time.
+    /// What is worth a warning since the last time: of the cache of a remote file, and of who reads it.
     fn notices(&self) -> Vec<String> {
-        self.1.take()
+        self.1.notices.take()
+    }
+
+    /// Whether Python reads its bytes.
+    #[getter]
+    fn by_python(&self) -> bool {
+        self.1.by_python()
     }
 
     /// The same file with threads of its own: a child process has none of its parent's.
@@ -72,7 +76,7 @@ impl File {
         let session = sessions::shared(old.session.threads());
         let options = OpenOptions { session, ..old.clone() };
         let store = Arc::clone(self.0.store());
-        run(py, || sapwood::File::from_store(store, options)).map(|file| Self(file, self.1.clone()))
+        run(py, || sapwood::File::from_store(store, options)).map(|file| Self(file, Arc::clone(&self.1)))
     }
 
     /// Keys of one directory, or of all below it too.
@@ -123,7 +127,7 @@ impl File {
 
     /// Infos of the file's classes: (name, version, checksum, [(name, type name, code, title, array length, base)]).
     fn infos<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let registry = caught(|| self.0.registry()).map_err(raise)?;
+        let registry = run(py, || self.0.registry())?;
         let list = PyList::empty(py);
         for info in registry.infos() {
             let elements: Vec<_> = info

@@ -1,6 +1,5 @@
 //! Inspection: layouts, diagnoses, verification. What is found crosses to Python as JSON, which the package beside it takes apart.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,20 +13,22 @@ use sapwood::inspect::perf::PerfStats;
 use sapwood::inspect::plan::Reader;
 use sapwood::inspect::verify;
 use sapwood::io::MemoryStore;
-use sapwood_cli::{documents, places};
+use sapwood_cli::documents;
 
 use crate::errors::run;
 use crate::file::File;
+use crate::network::{Network, Place};
 use crate::sessions;
 use crate::tree::Tree;
 
-/// Verifies the file of a path; gives a report as JSON.
+/// Verifies the file of a path or a URL, or one that Python reads; gives a report as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, threads = 0))]
-pub(crate) fn verify_path(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<String> {
+#[pyo3(signature = (place, name, threads = 0))]
+pub(crate) fn verify_place(py: Python<'_>, place: Place, name: &str, threads: usize) -> PyResult<String> {
     let options = OpenOptions { session: sessions::shared(threads), ..OpenOptions::default() };
-    let report = run(py, || verify::verify_store(places::open(&path, Default::default())?, options))?;
-    Ok(documents::verify(&path.to_string_lossy(), &report).to_string())
+    let network = Network::new(None)?;
+    let report = run(py, || verify::verify_store(network.store(&place)?, options))?;
+    Ok(documents::verify(name, &report).to_string())
 }
 
 /// Verifies a file in memory; gives a report as JSON.

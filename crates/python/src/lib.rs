@@ -16,6 +16,7 @@ mod network;
 mod object;
 mod parallel;
 mod reader;
+mod remote;
 mod sessions;
 mod steps;
 mod tree;
@@ -36,7 +37,7 @@ mod _core {
     #[pymodule_export]
     use super::file::File;
     #[pymodule_export]
-    use super::inspect::{basket_sizes, doctor, layout, perf, record, verify_bytes, verify_path};
+    use super::inspect::{basket_sizes, doctor, layout, perf, record, verify_bytes, verify_place};
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]
@@ -85,8 +86,9 @@ mod _core {
     /// Source code of the classes that a file describes.
     #[pyfunction]
     fn makeproject(py: Python<'_>, path: String, language: &str, classes: Vec<String>) -> PyResult<String> {
+        let network = network::Network::new(None)?;
         errors::run(py, || {
-            let store = sapwood_cli::places::open(&path, Default::default())?;
+            let store = network.named(path.as_ref())?;
             let infos = sapwood::File::from_store(store, Default::default())?.infos()?;
             let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
             sapwood::project::makeproject(&infos, language.parse()?, &classes)

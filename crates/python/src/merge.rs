@@ -9,9 +9,9 @@ use sapwood::merge::{Listed, Merge, Packing, inputs_of};
 use sapwood::write::{Every, TreeOptions};
 use sapwood::{File, OpenOptions};
 use sapwood_cli::merged::Report;
-use sapwood_cli::places;
 
 use crate::errors::{raise, run};
+use crate::network::Network;
 use crate::sessions;
 
 /// Merges files; gives what was done as JSON, and what caches had to say. `watch` is called with the inputs that are done, all inputs and
@@ -59,12 +59,11 @@ pub(crate) fn merge(
         session: session.clone(),
         ..usual
     };
-    let network = crate::network::options(network)?;
-    let notices = network.cache.as_ref().map(|cache| cache.notices.clone()).unwrap_or_default();
+    let network = Network::new(network)?;
     let mut stopped = None;
     let outcome = run(py, || {
         let options = OpenOptions { session, ..OpenOptions::default() };
-        let open = |name: &str| File::from_store(places::open(name, network.clone())?, options.clone());
+        let open = |name: &str| File::from_store(network.named(name.as_ref())?, options.clone());
         let mut watch = |progress: sapwood::merge::Progress| {
             // Whoever presses Ctrl-C is heard between two inputs.
             let heard = Python::attach(|py| {
@@ -85,7 +84,7 @@ pub(crate) fn merge(
         Ok(Report { output: &output, merged: &merged, adler32 }.document().to_string())
     });
     match (outcome, stopped) {
-        (Ok(document), _) => Ok((document, notices.take())),
+        (Ok(document), _) => Ok((document, network.notices.take())),
         (Err(_), Some(error)) => Err(error),
         (Err(error), None) => Err(error),
     }

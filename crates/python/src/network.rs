@@ -1,19 +1,113 @@
-//! How the network is spoken to, as a dictionary says it.
+//! Where files are read from and how the network is spoken to, as a dictionary says it: what the engine's own stores reach, and what
+//! fsspec does.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use sapwood::io::Store;
+use sapwood::{Error, Result};
 use sapwood_cli::places;
-use sapwood_store::NetOptions;
+use sapwood_store::{NetOptions, Notices, in_front_of, unknown_proofs};
 
-use crate::errors::raise;
+use crate::errors::{raise, with_python};
+use crate::remote::{Otherwise, RemoteStore};
 
-/// Options of the stores; each item may be missing.
-pub(crate) fn options(network: Option<&Bound<'_, PyDict>>) -> PyResult<NetOptions> {
+/// A file as Python names it.
+#[derive(FromPyObject)]
+pub(crate) enum Place {
+    /// A path, or a URL.
+    Named(PathBuf),
+    /// A `sapwood.filesystems.Remote`.
+    Remote(Py<PyAny>),
+}
+
+/// How files are reached.
+pub(crate) struct Network {
+    options: NetOptions,
+    /// All that was said, for the package's own half.
+    said: Option<Py<PyDict>>,
+    /// What is worth a warning.
+    pub(crate) notices: Notices,
+    /// Whether Python reads any of them.
+    by_python: AtomicBool,
+}
+
+impl Network {
+    /// As a dictionary says it; each item may be missing.
+    pub(crate) fn new(said: Option<&Bound<'_, PyDict>>) -> PyResult<Arc<Self>> {
+        let options = options(said)?;
+        let notices = options.cache.as_ref().map(|cache| cache.notices.clone()).unwrap_or_default();
+        let said = said.map(|said| said.clone().unbind());
+        Ok(Arc::new(Self { options, said, notices, by_python: AtomicBool::new(false) }))
+    }
+
+    /// Whether Python reads any of the files that were opened so.
+    pub(crate) fn by_python(&self) -> bool {
+        self.by_python.load(Ordering::Relaxed)
+    }
+
+    /// The store of a place. It is the same function for all that opens files.
+    pub(crate) fn store(self: &Arc<Self>, place: &Place) -> Result<Arc<dyn Store>> {
+        match place {
+            Place::Named(path) => self.named(path),
+            Place::Remote(remote) => with_python(|py| self.remote(remote.bind(py))),
+        }
+    }
+
+    /// The store of a path or a URL.
+    pub(crate) fn named(self: &Arc<Self>, path: &Path) -> Result<Arc<dyn Store>> {
+        let url = path.to_string_lossy();
+        let found = with_python(|py| {
+            let found = filesystems(py)?.call_method1("find", (&*url, &self.said))?;
+            if found.is_none() { Ok(None) } else { self.remote(&found).map(Some) }
+        });
+        if let Some(store) = found.map_err(|error| error.in_file(&*url))? {
+            return Ok(store);
+        }
+        let store = places::open(path, self.options.clone())?;
+        if !["root://", "xroot://"].iter().any(|scheme| url.starts_with(scheme)) {
+            return Ok(store);
+        }
+        let (network, url) = (Arc::clone(self), url.into_owned());
+        Ok(Arc::new(Otherwise::new(store, move |error| network.proved_by_others(&url, error))))
+    }
+
+    fn remote(&self, remote: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Store>> {
+        let (store, name) = RemoteStore::new(remote)?;
+        self.by_python.store(true, Ordering::Relaxed);
+        Ok(in_front_of(store, &name, &self.options))
+    }
+
+    /// What reads a file of `root://` whose server wants a proof that the engine cannot give; the error, if it is another one.
+    fn proved_by_others(&self, url: &str, error: Error) -> Result<Arc<dyn Store>> {
+        let Some((server, proofs)) = unknown_proofs(&error) else { return Err(error) };
+        let proofs = proofs.join(", ");
+        let store = with_python(|py| {
+            let remote = filesystems(py)?.call_method1("with_proof", (url, &self.said))?;
+            if remote.is_none() { Ok(None) } else { self.remote(&remote).map(Some) }
+        })?;
+        if let Some(store) = store {
+            self.notices.add(format!("{server} wants a proof of who is there, by {proofs}: fsspec-xrootd reads it"));
+            return Ok(store);
+        }
+        let words = format!("{}; what reads it is XRootD's own client: pip install fsspec-xrootd", error.message());
+        Err(Error::new(error.kind(), words).in_file(url))
+    }
+}
+
+/// The package's own half.
+fn filesystems(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import("sapwood.filesystems")
+}
+
+/// Options of the engine's own stores.
+fn options(network: Option<&Bound<'_, PyDict>>) -> PyResult<NetOptions> {
     let mut options = NetOptions::default();
     let Some(network) = network else { return Ok(options) };
     let (mut kind, mut dir, mut bytes) = (None::<String>, None::<PathBuf>, None::<u64>);
@@ -33,6 +127,8 @@ pub(crate) fn options(network: Option<&Bound<'_, PyDict>>) -> PyResult<NetOption
             "cache" => kind = value.extract()?,
             "cache_dir" => dir = value.extract()?,
             "cache_size" => bytes = value.extract()?,
+            // The package's own half knows these.
+            "storage_options" | "handler" => {}
             other => return Err(PyValueError::new_err(format!("the network has no option {other:?}"))),
         }
     }

@@ -7,7 +7,7 @@ use pyo3::types::{PyCapsule, PyDict};
 
 use crate::arrow;
 use crate::column::{Column, kind};
-use crate::errors::{caught, raise, run};
+use crate::errors::run;
 use crate::model::{Columns, Model};
 use crate::object::{Object, Origin};
 use crate::steps::Steps;
@@ -56,14 +56,14 @@ impl Tree {
 
     /// Entry ranges of the clusters.
     #[getter]
-    fn clusters(&self) -> PyResult<Vec<(u64, u64)>> {
-        let clusters = caught(|| Ok(self.0.clusters())).map_err(raise)?;
+    fn clusters(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64)>> {
+        let clusters = run(py, || Ok(self.0.clusters()))?;
         Ok(clusters.into_iter().map(|range| (range.start, range.end)).collect())
     }
 
     /// Entry ranges of steps of `size` entries, which end where clusters end if that is wanted and one fits.
-    fn steps(&self, start: u64, stop: u64, size: u64, by_clusters: bool) -> PyResult<Steps> {
-        let clusters = if by_clusters { caught(|| Ok(self.0.clusters())).map_err(raise)? } else { Vec::new() };
+    fn steps(&self, py: Python<'_>, start: u64, stop: u64, size: u64, by_clusters: bool) -> PyResult<Steps> {
+        let clusters = if by_clusters { run(py, || Ok(self.0.clusters()))? } else { Vec::new() };
         Ok(Steps::new(start..stop, size, clusters.into_iter().map(|range| range.end).collect()))
     }
 
@@ -121,7 +121,7 @@ impl Tree {
 
     /// Type of a branch: (type in C++ words, type as nested tuples). Raises why nobody can decode it.
     fn interpretation(&self, py: Python<'_>, id: usize) -> PyResult<(String, Py<PyAny>)> {
-        let found = caught(|| self.0.interpretation(id)).map_err(raise)?;
+        let found = run(py, || self.0.interpretation(id))?;
         Ok((found.type_name.clone(), kind(py, &found.kind)?))
     }
 
@@ -169,8 +169,8 @@ impl Tree {
 
     /// Reads entries `start..stop` of a branch as columns of a type, cluster by cluster; of the tree's own branches where there is no
     /// path.
-    fn iter_columns(&self, path: &str, model: Model, start: u64, stop: u64) -> PyResult<Columns> {
-        let columns = caught(|| self.0.iter_columns(path, model.0, start..stop)).map_err(raise)?;
+    fn iter_columns(&self, py: Python<'_>, path: &str, model: Model, start: u64, stop: u64) -> PyResult<Columns> {
+        let columns = run(py, || self.0.iter_columns(path, model.0, start..stop))?;
         Ok(Columns(Mutex::new(columns)))
     }
 
@@ -181,18 +181,22 @@ impl Tree {
         ids: Vec<usize>,
         names: Vec<String>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        arrow::schema_capsule(py, &caught(|| arrow::schema(&self.0, &ids, &names)).map_err(raise)?)
+        arrow::schema_capsule(py, &run(py, || arrow::schema(&self.0, &ids, &names))?)
     }
 
-    /// Stream of branches under names, for Arrow: a batch for each step.
+    /// Stream of branches under names, for Arrow: a batch for each step. `by_python` says that Python reads the file.
     fn arrow_stream<'py>(
         &self,
         py: Python<'py>,
         ids: Vec<usize>,
         names: Vec<String>,
         steps: PyRef<'_, Steps>,
+        by_python: bool,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = Arc::new(caught(|| arrow::schema(&self.0, &ids, &names)).map_err(raise)?);
-        arrow::stream_capsule(py, arrow::Batches { tree: Arc::clone(&self.0), ids, schema, steps: steps.clone() })
+        let schema = Arc::new(run(py, || arrow::schema(&self.0, &ids, &names))?);
+        arrow::stream_capsule(
+            py,
+            arrow::Batches { tree: Arc::clone(&self.0), ids, schema, steps: steps.clone(), by_python },
+        )
     }
 }

@@ -14,9 +14,10 @@ mod xrootd;
 
 pub use cache::{
     BlockCache, CacheKind, CacheOptions, CachedFile, Cleared, Fetched, Notices, WholeCache, clear_cache, evictions,
-    list_cache, verify_cache,
+    in_front_of, list_cache, verify_cache,
 };
 pub use http::HttpStore;
+pub use net::Gauge;
 pub use open::{is_url, open};
 pub use options::NetOptions;
-pub use xrootd::XrootdStore;
+pub use xrootd::{XrootdStore, unknown_proofs};

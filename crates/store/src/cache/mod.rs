@@ -26,8 +26,18 @@ pub use options::{CacheKind, CacheOptions, Notices};
 pub use quota::evictions;
 pub use whole::WholeCache;
 
-/// Puts the cache that `options` want in front of a store.
-pub(crate) fn in_front_of<S: Store>(store: S, url: &str, options: &NetOptions) -> Arc<dyn Store> {
+/// Puts the cache that `options` want in front of a store, if they want one. Files are known by their `url`, without what is secret in it.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::io::{MemoryStore, Store};
+/// use sapwood_store::{NetOptions, in_front_of};
+/// let store = in_front_of(MemoryStore::new("a", "hello"), "memory://a", &NetOptions::default());
+/// assert_eq!(&store.ends(5, 0)?.head[..], b"hello");
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn in_front_of<S: Store>(store: S, url: &str, options: &NetOptions) -> Arc<dyn Store> {
     match &options.cache {
         None => Arc::new(store),
         Some(cache) if cache.kind == CacheKind::Blocks => Arc::new(BlockCache::new(store, url, cache)),

@@ -9,16 +9,35 @@ const MEASURED_BYTES: u64 = 256 << 10;
 const LATENCY_NS: u64 = 30_000_000;
 const BANDWIDTH_BYTES: u64 = 50 << 20;
 
-/// Latency and bandwidth, as they were of late. Others read it while it changes; all of it is advice.
+/// Latency and bandwidth of a link, as they were of late. Others read it while it changes; all of it is advice.
+///
+/// # Example
+///
+/// ```
+/// use std::time::Duration;
+/// use sapwood_store::Gauge;
+/// let gauge = Gauge::new();
+/// gauge.answered_in(Duration::from_millis(2));
+/// gauge.flowed(1 << 20, Duration::from_millis(10));
+/// assert_eq!(gauge.latency_ns(), 2_000_000);
+/// assert!(gauge.bandwidth_bytes() > 50 << 20);
+/// ```
 #[derive(Debug)]
-pub(crate) struct Gauge {
+pub struct Gauge {
     latency_ns: AtomicU64,
     bandwidth_bytes: AtomicU64,
     measured: AtomicBool,
 }
 
 impl Gauge {
-    pub(crate) fn new() -> Self {
+    /// Of a link that nothing is known of.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// assert_eq!(sapwood_store::Gauge::new().latency_ns(), 30_000_000);
+    /// ```
+    pub fn new() -> Self {
         Self {
             latency_ns: AtomicU64::new(LATENCY_NS),
             bandwidth_bytes: AtomicU64::new(BANDWIDTH_BYTES),
@@ -27,18 +46,38 @@ impl Gauge {
     }
 
     /// From a request to its first byte.
-    pub(crate) fn latency_ns(&self) -> u64 {
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// assert!(sapwood_store::Gauge::new().latency_ns() > 0);
+    /// ```
+    pub fn latency_ns(&self) -> u64 {
         self.latency_ns.load(Ordering::Relaxed)
     }
 
     /// Bytes a second; never none.
-    pub(crate) fn bandwidth_bytes(&self) -> u64 {
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// assert!(sapwood_store::Gauge::new().bandwidth_bytes() > 0);
+    /// ```
+    pub fn bandwidth_bytes(&self) -> u64 {
         self.bandwidth_bytes.load(Ordering::Relaxed).max(1)
     }
 
     /// So long did the first byte take. What is shorter than known before is believed at once by half, what is longer may have
     /// been a connection that had to be made, or a busy server.
-    pub(crate) fn answered_in(&self, time: Duration) {
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// let gauge = sapwood_store::Gauge::default();
+    /// gauge.answered_in(std::time::Duration::from_millis(1));
+    /// assert_eq!(gauge.latency_ns(), 1_000_000);
+    /// ```
+    pub fn answered_in(&self, time: Duration) {
         let sample = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).max(1);
         let known = self.latency_ns.load(Ordering::Relaxed);
         let next = if !self.measured.swap(true, Ordering::Relaxed) {
@@ -51,8 +90,16 @@ impl Gauge {
         self.latency_ns.store(next, Ordering::Relaxed);
     }
 
-    /// So many bytes came in so much time after the first.
-    pub(crate) fn flowed(&self, bytes: u64, time: Duration) {
+    /// So many bytes came in so much time after the first. Few say nothing.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// let gauge = sapwood_store::Gauge::default();
+    /// gauge.flowed(1 << 20, std::time::Duration::from_secs(1));
+    /// assert!(gauge.bandwidth_bytes() < 50 << 20);
+    /// ```
+    pub fn flowed(&self, bytes: u64, time: Duration) {
         if bytes < MEASURED_BYTES {
             return;
         }
@@ -61,6 +108,12 @@ impl Gauge {
         let sample = sample.clamp(100_000, 10 << 30);
         let known = self.bandwidth_bytes.load(Ordering::Relaxed);
         self.bandwidth_bytes.store(known / 4 * 3 + sample / 4, Ordering::Relaxed);
+    }
+}
+
+impl Default for Gauge {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

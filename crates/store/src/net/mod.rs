@@ -10,7 +10,7 @@ mod wait;
 
 pub(crate) use assembly::{Assembly, stopped};
 pub(crate) use engine::{Link, PARALLEL, link};
-pub(crate) use gauge::Gauge;
+pub use gauge::Gauge;
 pub(crate) use tls::config as tls_config;
 pub(crate) use trouble::{Again, LONGEST_ASKED, Patience, Trouble};
 pub(crate) use turns::Turns;

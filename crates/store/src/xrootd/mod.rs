@@ -21,6 +21,7 @@ use sapwood::{Error, ErrorKind, Result};
 
 use crate::NetOptions;
 use crate::net::{Assembly, Gauge, Link, Patience, Trouble, Turns, link, unless_stopped, wait};
+pub use auth::unknown_proofs;
 use open::{Opened, Opener};
 use place::{Place, Tried};
 use read::Reading;

@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OnceCell, Semaphore};
 use tokio_rustls::TlsConnector;
 
-use super::auth::{Means, NOBODY, names};
+use super::auth::{Means, NOBODY, unproved};
 use super::connection::{Connection, Pending};
 use super::place::Server;
 use super::refusal::{nonsense, refused};
@@ -209,7 +209,6 @@ async fn prove(
     timeout: Duration,
 ) -> Result<(), Trouble> {
     let name = connection.server();
-    let offered = names(&welcome.offers);
     let mut refusal = None;
     for offer in &welcome.offers {
         let Some(proof) = means.proof(offer) else { continue };
@@ -224,12 +223,7 @@ async fn prove(
             Err(trouble) => return Err(trouble),
         }
     }
-    let token = match (means.token.is_some(), means.tls) {
-        (true, false) => "; the token is shown over TLS alone",
-        _ => "",
-    };
-    let words = format!("{name} wants a proof of who is there, by {offered}; here are unix and tokens (ztn){token}");
-    let error = Error::new(ErrorKind::Denied, words);
+    let error = unproved(name, &welcome.offers, means);
     Err(Trouble::never(match refusal {
         Some(refusal) => error.because(refusal.error.message().to_owned()),
         None => error,

@@ -1,0 +1,75 @@
+"""URLs, and who reads them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+#: Schemes that the engine reads.
+_OURS = ("http", "https", "root", "roots", "xroot", "xroots")
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]+$")
+_URL = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+)://")
+
+
+def scheme(path: Any) -> str | None:
+    """The scheme of a URL, in lower case; ``None`` of all else.
+
+    >>> scheme("HTTPS://example.org/a.root"), scheme("file:///a.root"), scheme("a.root:tree")
+    ('https', 'file', None)
+    """
+    found = _URL.match(path) if isinstance(path, str) else None
+    return found.group(1).lower() if found else None
+
+
+def is_url(path: Any) -> bool:
+    """Is it the URL of a remote file, or a chain of them, and no path?
+
+    >>> is_url("https://example.org/a.root"), is_url("file:///a.root"), is_url("a.root")
+    (True, False, False)
+    """
+    return scheme(path) not in (None, "file") or is_chain(path)
+
+
+def is_ours(path: Any) -> bool:
+    """Is it one that the engine can read?"""
+    return scheme(path) in _OURS and not is_chain(path)
+
+
+def is_chain(path: Any) -> bool:
+    """Is it a chain of URLs, as fsspec has them? Names in files have two colons, too.
+
+    >>> is_chain("simplecache::https://example.org/a.root"), is_chain("zip://a.root::/data/a.zip")
+    (True, True)
+    >>> is_chain("https://example.org/a.root:std::set"), is_chain("a.root:std::set")
+    (False, False)
+    """
+    if not isinstance(path, str) or "::" not in path:
+        return False
+    first, *_, last = path.split("::")
+    if scheme(first) is not None:
+        return "://" in last or last.startswith("/")
+    return _SCHEME.match(first) is not None and "." not in first and not os.path.exists(path)
+
+
+def by_fsspec(path: Any, network: Mapping[str, Any] | None = None) -> bool:
+    """Does fsspec read it? That is so for URLs of schemes that the engine does not know, for chains, and with ``handler="fsspec"``
+    for all URLs.
+
+    >>> by_fsspec("s3://bucket/a.root"), by_fsspec("https://example.org/a.root"), by_fsspec("a.root")
+    (True, False, False)
+    >>> by_fsspec("https://example.org/a.root", {"handler": "fsspec"})
+    True
+    """
+    return is_url(path) and (not is_ours(path) or (network or {}).get("handler") == "fsspec")
+
+
+def links(chain: str) -> list[str]:
+    """The schemes of a URL, or of a chain of them.
+
+    >>> links("simplecache::s3://bucket/a.root"), links("zip://a.root::/data/a.zip")
+    (['simplecache', 's3'], ['zip'])
+    """
+    *before, last = chain.split("::") if is_chain(chain) else [chain]
+    return [scheme(link) or link for link in before] + ([found] if (found := scheme(last)) else [])
