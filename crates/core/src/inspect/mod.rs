@@ -10,6 +10,7 @@ pub mod optimize;
 pub mod perf;
 pub mod picture;
 pub mod plan;
+mod png;
 mod symptoms;
 pub mod verify;
 
