@@ -10,7 +10,7 @@ from sapwood.branch import Branch
 from sapwood.branches import HasBranches
 from sapwood.model import Model
 from sapwood.outline import Outline
-from sapwood.perf import PerfStats
+from sapwood.perf import PerfRecord
 from sapwood.rows import Rows
 
 if TYPE_CHECKING:
@@ -115,10 +115,10 @@ class Tree(HasBranches):
         return Rows(self, entries)
 
     @property
-    def perf(self) -> PerfStats:
+    def perf(self) -> PerfRecord:
         """A record of what is read of it: ``with tree.perf as perf: ...``, then ``print(perf)`` (``TTreePerfStats``). All trees of a
         file share one record; the figures are of this tree's baskets."""
-        return PerfStats(self)
+        return PerfRecord(self)
 
     @property
     def cache_size(self) -> int:
