@@ -4,7 +4,7 @@ use sapwood::inspect::Complaint;
 use sapwood::inspect::doctor::{Diagnosis, Reading, TreeDiagnosis};
 use sapwood::inspect::layout::{BranchLayout, ClusterLayout, Extent, Layout};
 use sapwood::inspect::optimize::{BranchSizes, Optimization, Sizing};
-use sapwood::inspect::perf::{PerfStats, Read};
+use sapwood::inspect::perf::{Compared, PerfStats, Read, compare};
 use sapwood::inspect::plan::{Cost, Reader};
 use sapwood::inspect::verify::{Finding, Report};
 use serde_json::{Value, json};
@@ -60,9 +60,49 @@ pub fn perf(report: &PerfStats) -> Value {
     let figure = |(name, value, unit): (&str, f64, &str)| (name.to_owned(), json!({ "value": value, "unit": unit }));
     let read = |read: &Read| json!([read.entry, read.range.start, read.range.end, read.at, read.took, read.used_bytes]);
     json!({
+        "title": report.title, "host": report.host,
         "figures": report.figures().into_iter().map(figure).collect::<serde_json::Map<_, _>>(),
         "reads": report.reads.iter().map(read).collect::<Vec<_>>(),
     })
+}
+
+/// Two runs as JSON: the figures of both, and the ranges that each read.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::inspect::perf::PerfStats;
+/// let (before, after) = (PerfStats { calls: 4, ..Default::default() }, PerfStats { calls: 1, ..Default::default() });
+/// let document = sapwood_cli::documents::compared(&before, &after);
+/// assert_eq!(document["figures"]["ReadCalls"]["ratio"], 0.25);
+/// ```
+pub fn compared(before: &PerfStats, after: &PerfStats) -> Value {
+    let figure = |figure: Compared| {
+        let value = json!({
+            "before": figure.before, "after": figure.after, "ratio": figure.ratio(), "unit": figure.unit,
+        });
+        (figure.name.to_owned(), value)
+    };
+    json!({
+        "figures": compare(before, after).into_iter().map(figure).collect::<serde_json::Map<_, _>>(),
+        "before": perf(before), "after": perf(after),
+    })
+}
+
+/// Two runs side by side as a table, as `sapwood perf --against` prints it.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::inspect::perf::PerfStats;
+/// let table = sapwood_cli::documents::compared_words(&PerfStats::default(), &PerfStats::default());
+/// assert!(table.contains("ReadCalls"));
+/// ```
+pub fn compared_words(before: &PerfStats, after: &PerfStats) -> String {
+    let mut out = Vec::new();
+    // Writing to memory cannot fail.
+    let _ = commands::perf::beside(before, after, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// A diagnosis as JSON.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sapwood import errors, objects
+from sapwood import errors, objects, perf
 from sapwood._core import SapwoodError, __version__
 from sapwood.branch import Branch
 from sapwood.compression import Compression
@@ -48,6 +48,7 @@ __all__ = [
     "merge",
     "objects",
     "open",
+    "perf",
     "recover",
     "recreate",
     "rewrite",

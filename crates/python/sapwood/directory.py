@@ -295,7 +295,7 @@ class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
         found = self._file.object(key)
         value = found.value()
         # Classes that derive from TTree and have a name of their own.
-        if classname.startswith(("TTree", "TNtuple")) or _is_tree(value):
+        if _is_tree(value):
             return self._root._tree(_without_cycle(path, key), key)
         return Model.of_value(value, found)
 

@@ -1,4 +1,4 @@
-"""What reading a tree cost: the figures of ``TTreePerfStats``, every range that was read, and a picture."""
+"""What reading a tree cost: the figures of ``TTreePerfStats``, every range that was read, pictures, and runs that were saved."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sapwood import _core
+from sapwood import _core, paths
 
 if TYPE_CHECKING:
     from sapwood.tree import Tree
@@ -32,15 +32,87 @@ class Read(NamedTuple):
     stop: int
     """One past its last byte."""
     at: float
-    """Seconds from the beginning of the record."""
+    """Seconds from the beginning of the record. Of a run of ROOT's, which keeps only how long each call took, the seconds of those before."""
     took: float
     """Seconds that the call took; ranges of one call have the same."""
     used_bytes: int
-    """Bytes of baskets in it that were used."""
+    """Bytes of baskets in it that were used. Of a run of ROOT's, which does not say, all."""
+
+
+class Compared(NamedTuple):
+    """A figure of two runs."""
+
+    before: float | None
+    """Of the one run; ``None`` where it does not have it."""
+    after: float | None
+    """Of the other."""
+    ratio: float | None
+    """How often the value before goes into that after; ``None`` where one is missing, or the one before is zero."""
+    unit: str
+    """Its unit; empty for counts."""
 
 
 class PerfStats:
-    """A record of what is read of a tree, made by :attr:`sapwood.Tree.perf`. As text it is what ``TTreePerfStats::Print`` shows, and more.
+    """What reading a tree cost: a run that was saved, or what was recorded until now. As text it is what ``TTreePerfStats::Print`` shows, and
+    more."""
+
+    def __init__(self, run: Any) -> None:
+        self._known = run
+
+    def _run(self) -> Any:
+        return self._known
+
+    def _document(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(self._run().document())
+        return document
+
+    @property
+    def title(self) -> str:
+        """The file and the tree in it."""
+        return str(self._document()["title"])
+
+    @property
+    def host(self) -> str:
+        """The system and the program that read."""
+        return str(self._document()["host"])
+
+    @property
+    def figures(self) -> dict[str, Figure]:
+        """The figures by ROOT's names (``ReadCalls``, ``ReadTotal``, ``Disk IO`` and so on), and those that ROOT has not: ``Ranges``, ``Thrown
+        away``, ``Decode Time``, ``Beside`` (bytes that hold no baskets), ``Wait Time``, ``Hits`` and ``Misses`` of the cache. The last four
+        are not known of a run that ROOT saved."""
+        return {name: Figure(**figure) for name, figure in self._document()["figures"].items()}
+
+    @property
+    def reads(self) -> list[Read]:
+        """Every range that was read, in the order in which their calls began."""
+        return [Read(*read) for read in self._document()["reads"]]
+
+    def svg(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The picture: entries to the right, offsets in the file upwards, a mark a range, paler the less of it was used; the red line
+        is time. Written to ``path`` where one is given."""
+        return _text(str(self._run().svg()), path)
+
+    def png(self, path: str | os.PathLike[str] | None = None) -> bytes:
+        """The picture as PNG, without words. Written to ``path`` where one is given."""
+        return _bytes(bytes(self._run().png()), path)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the run into a new ROOT file: a ``TTreePerfStats`` named ``ioperf``, which ROOT prints and draws, and trees beside it
+        with every range that was read. :func:`load` brings it back."""
+        self._run().save(os.path.expanduser(path))
+
+    def beside(self, before: PerfStats | str | os.PathLike[str]) -> Comparison:
+        """This run beside one before it: a run, or where one was saved, as :func:`load` takes it."""
+        then = before if isinstance(before, PerfStats) else load(before)
+        return Comparison(then._run(), self._run())
+
+    def __str__(self) -> str:
+        return str(self._run().words())
+
+
+class PerfRecord(PerfStats):
+    """A record of what is read of a tree, made by :attr:`sapwood.Tree.perf`.
 
     >>> import io, sapwood
     >>> with sapwood.recreate(memory := io.BytesIO()) as file:
@@ -56,7 +128,11 @@ class PerfStats:
     """
 
     def __init__(self, tree: Tree) -> None:
+        super().__init__(None)
         self._tree = tree
+
+    def _run(self) -> Any:
+        return _core.perf(self._tree._core)
 
     def start(self) -> None:
         """Forgets what was recorded of the tree's file, and records from now on."""
@@ -66,43 +142,76 @@ class PerfStats:
         """Records no more; what was recorded stays."""
         _core.record(self._tree._core, False)
 
-    def __enter__(self) -> PerfStats:
+    def __enter__(self) -> PerfRecord:
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def _document(self) -> dict[str, Any]:
-        document: dict[str, Any] = json.loads(_core.perf(self._tree._core)[0])
-        return document
 
-    @property
-    def figures(self) -> dict[str, Figure]:
-        """The figures by ROOT's names (``ReadCalls``, ``ReadTotal``, ``Disk IO`` and so on), and those that ROOT has not: ``Ranges``, ``Thrown
-        away``, ``Beside`` (bytes that hold no baskets), ``Decode Time``, ``Wait Time``, ``Hits`` and ``Misses`` of the cache."""
-        return {name: Figure(**figure) for name, figure in self._document()["figures"].items()}
+class Comparison(dict[str, Compared]):
+    """Two runs side by side: each figure by its name. As text it is a table."""
 
-    @property
-    def reads(self) -> list[Read]:
-        """Every range that was read, in the order in which their calls began."""
-        return [Read(*read) for read in self._document()["reads"]]
+    def __init__(self, before: Any, after: Any) -> None:
+        document, self._words = after.beside(before)
+        super().__init__({name: Compared(**figure) for name, figure in json.loads(document)["figures"].items()})
+        self._runs = (before, after)
 
     def svg(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The picture: offsets, and entries, against time. Written to ``path`` where one is given."""
-        picture = str(_core.perf(self._tree._core)[2])
-        if path is not None:
-            Path(path).write_text(picture)
-        return picture
+        """Both pictures, in the same scales. Written to ``path`` where one is given."""
+        before, after = self._runs
+        return _text(str(after.svg(before)), path)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the figures as JSON: ``sapwood perf --against`` and :meth:`beside` show them beside those of another run."""
-        Path(path).write_text(_core.perf(self._tree._core)[0] + "\n")
-
-    def beside(self, before: str | os.PathLike[str]) -> dict[str, tuple[float, float]]:
-        """Each figure of a run that was saved, and of this one."""
-        then = json.loads(Path(before).read_text())["figures"]
-        return {name: (then[name]["value"], now.value) for name, now in self.figures.items() if name in then}
+    def png(self, path: str | os.PathLike[str] | None = None) -> bytes:
+        """Both pictures as PNG, without words. Written to ``path`` where one is given."""
+        before, after = self._runs
+        return _bytes(bytes(after.png(before)), path)
 
     def __str__(self) -> str:
-        return str(_core.perf(self._tree._core)[1])
+        return str(self._words)
+
+
+def load(source: Any, name: str | None = None) -> PerfStats:
+    """The run that was saved in a file, by :meth:`PerfStats.save` or by ROOT's ``TTreePerfStats::SaveAs``: the one of that name, or the
+    only one. ``source`` is a path, a URL, bytes or a binary file object; ``"path:name"`` names the run, too.
+
+    Raises ``KeyError`` where there is none, and :class:`~sapwood.errors.MismatchError` where there are several, or the name is of
+    something else.
+
+    >>> import sapwood, tempfile
+    >>> from pathlib import Path
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with sapwood.recreate(Path(folder.name, "t.root")) as file:
+    ...     file["t"] = {"x": [1, 2, 3]}
+    >>> tree = sapwood.open(Path(folder.name, "t.root"))["t"]
+    >>> with tree.perf as perf:
+    ...     tree.arrays().fields
+    ['x']
+    >>> perf.save(Path(folder.name, "run.root"))
+    >>> saved = sapwood.perf.load(Path(folder.name, "run.root"))
+    >>> saved.figures == perf.figures
+    True
+    >>> saved.beside(perf)["ReadCalls"].ratio
+    1.0
+    >>> folder.cleanup()
+    """
+    from sapwood.file import open_file  # which imports trees, and they this
+
+    if not paths.is_bytes(source) and not paths.is_open_file(source):
+        source, inner = paths.split_object(os.fspath(source))
+        name = name or inner
+    with open_file(source) as file:
+        return PerfStats(_core.perf_load(file._engine(), name))
+
+
+def _text(picture: str, path: str | os.PathLike[str] | None) -> str:
+    if path is not None:
+        Path(path).write_text(picture, encoding="utf-8")
+    return picture
+
+
+def _bytes(picture: bytes, path: str | os.PathLike[str] | None) -> bytes:
+    if path is not None:
+        Path(path).write_bytes(picture)
+    return picture

@@ -11,7 +11,7 @@ from sapwood.branches import HasBranches
 from sapwood.filters import Filter
 from sapwood.model import Model
 from sapwood.outline import Outline
-from sapwood.perf import PerfStats
+from sapwood.perf import PerfRecord
 from sapwood.rows import Rows
 
 if TYPE_CHECKING:
@@ -118,10 +118,10 @@ class Tree(HasBranches):
         return Rows(self, entries, columns)
 
     @property
-    def perf(self) -> PerfStats:
+    def perf(self) -> PerfRecord:
         """A record of what is read of it: ``with tree.perf as perf: ...``, then ``print(perf)`` (``TTreePerfStats``). All trees of a
         file share one record; the figures are of this tree's baskets."""
-        return PerfStats(self)
+        return PerfRecord(self)
 
     @property
     def cache_size(self) -> int:

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
 use sapwood::OpenOptions;
 use sapwood::inspect::doctor::diagnose;
 use sapwood::inspect::layout::Layout;
 use sapwood::inspect::optimize::optimize_baskets;
-use sapwood::inspect::perf::PerfStats;
+use sapwood::inspect::perf::{PerfPicture, PerfStats};
 use sapwood::inspect::plan::Reader;
 use sapwood::inspect::verify;
 use sapwood::io::MemoryStore;
@@ -67,14 +68,69 @@ pub(crate) fn record(tree: PyRef<'_, Tree>, on: bool) {
     if on { perf.start() } else { perf.stop() }
 }
 
-/// What was recorded as JSON, in words, and as a picture.
+/// What was recorded so far.
 #[pyfunction]
-pub(crate) fn perf(py: Python<'_>, tree: PyRef<'_, Tree>) -> PyResult<(String, String, String)> {
+pub(crate) fn perf(py: Python<'_>, tree: PyRef<'_, Tree>) -> PyResult<PerfRun> {
     let tree = Arc::clone(&tree.0);
-    run(py, || {
-        let stats = PerfStats::of(&tree);
-        Ok((documents::perf(&stats).to_string(), stats.to_string(), stats.to_svg()))
-    })
+    run(py, || Ok(PerfRun(PerfStats::of(&tree))))
+}
+
+/// The run that was saved in a file.
+#[pyfunction]
+#[pyo3(signature = (file, name = None))]
+pub(crate) fn perf_load(py: Python<'_>, file: PyRef<'_, File>, name: Option<String>) -> PyResult<PerfRun> {
+    let file = file.0.clone();
+    run(py, || PerfStats::load(&file, name.as_deref()).map(PerfRun))
+}
+
+/// What reading a tree cost.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct PerfRun(PerfStats);
+
+#[pymethods]
+impl PerfRun {
+    /// As JSON.
+    fn document(&self) -> String {
+        documents::perf(&self.0).to_string()
+    }
+
+    /// In words.
+    fn words(&self) -> String {
+        self.0.to_string()
+    }
+
+    /// Beside a run before it, as JSON and as a table.
+    fn beside(&self, before: PyRef<'_, PerfRun>) -> (String, String) {
+        let before = &before.0;
+        (documents::compared(before, &self.0).to_string(), documents::compared_words(before, &self.0))
+    }
+
+    /// A picture as SVG, beside a run before it where one is given.
+    #[pyo3(signature = (before = None))]
+    fn svg(&self, before: Option<PyRef<'_, PerfRun>>) -> String {
+        self.picture(before.as_deref()).to_svg()
+    }
+
+    /// A picture as PNG.
+    #[pyo3(signature = (before = None))]
+    fn png<'py>(&self, py: Python<'py>, before: Option<PyRef<'_, PerfRun>>) -> PyResult<Bound<'py, PyBytes>> {
+        let picture = self.picture(before.as_deref());
+        Ok(PyBytes::new(py, &run(py, || picture.to_png())?))
+    }
+
+    /// Writes it into a ROOT file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        run(py, || self.0.save(path))
+    }
+}
+
+impl PerfRun {
+    fn picture(&self, before: Option<&Self>) -> PerfPicture {
+        match before {
+            Some(before) => PerfPicture::of(&[("before", &before.0), ("after", &self.0)]),
+            None => PerfPicture::of(&[("", &self.0)]),
+        }
+    }
 }
 
 /// Sizes of baskets as JSON.

@@ -37,7 +37,7 @@ mod _core {
     #[pymodule_export]
     use super::file::File;
     #[pymodule_export]
-    use super::inspect::{basket_sizes, doctor, layout, perf, record, verify_bytes, verify_place};
+    use super::inspect::{PerfRun, basket_sizes, doctor, layout, perf, perf_load, record, verify_bytes, verify_place};
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]

@@ -1,10 +1,11 @@
 //! `sapwood perf`: what reading a tree costs.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use sapwood::inspect::perf::PerfStats;
-use sapwood::tree::Branch;
+use sapwood::inspect::perf::{Compared, PerfPicture, PerfStats, compare};
+use sapwood::tree::{Branch, Tree};
 use sapwood::{Error, OpenOptions, Session};
 
 use super::scan::tree;
@@ -12,13 +13,15 @@ use crate::documents;
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 
-/// Read branches of a tree, and say what that cost: the figures of ROOT's TTreePerfStats, and a picture.
+/// Read branches of a tree, and say what that cost: the figures of ROOT's TTreePerfStats, and a picture. Or show a run that was saved.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sapwood perf events.root:Events Muon_pt Muon_eta\n  \
-                        sapwood perf https://example.org/events.root:Events MET_pt --svg reads.svg --save before.json\n  \
-                        sapwood perf mended.root:Events MET_pt --against before.json")]
+                        sapwood perf https://example.org/events.root:Events MET_pt --svg reads.svg --save before.root\n  \
+                        sapwood perf mended.root:Events MET_pt --against before.root --svg both.svg\n  \
+                        sapwood perf after.root --against before.root\n\n\
+                        Saved runs are TTreePerfStats: ROOT shows them, and runs that ROOT saved are shown here.")]
 pub(crate) struct Arguments {
-    /// FILE:TREE, or FILE for its only tree.
+    /// FILE:TREE, or FILE for its only tree, to be read; FILE or FILE:NAME of a saved run, to be shown.
     target: String,
     /// Branches, by name or path; all that can be decoded where none is named.
     branches: Vec<String>,
@@ -37,15 +40,19 @@ pub(crate) struct Arguments {
     /// Print JSON, with every range that was read.
     #[arg(long)]
     json: bool,
-    /// Write a picture to this file: offsets and entries against time.
+    /// Write a picture as SVG to this file: entries to the right, offsets upwards, a mark a range, paler the less of it was used; the red
+    /// line is time.
     #[arg(long, value_name = "OUT")]
     svg: Option<PathBuf>,
-    /// Save the figures as JSON to this file.
+    /// Write the picture as PNG, without words, to this file.
+    #[arg(long, value_name = "OUT")]
+    png: Option<PathBuf>,
+    /// Save the run as a TTreePerfStats in this ROOT file, with every range that was read.
     #[arg(long, value_name = "OUT")]
     save: Option<PathBuf>,
-    /// Show the figures beside those that were saved in this file.
+    /// Show this run beside one that was saved: figures and pictures.
     #[arg(long, value_name = "BEFORE")]
-    against: Option<PathBuf>,
+    against: Option<String>,
     #[command(flatten)]
     pub(crate) remote: Remote,
 }
@@ -55,7 +62,43 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let session = Session::with_threads(arguments.threads);
     let options = OpenOptions { session, cache_bytes: arguments.tree_cache, ..OpenOptions::default() };
     let file = output::open_with(path, options, &arguments.remote)?;
-    let tree = tree(&file, name)?;
+    let report = match PerfStats::find(&file, name)? {
+        Some(saved) if arguments.branches.is_empty() => saved,
+        Some(_) => return Err(Error::mismatch("a saved run is shown as it was: no branches are read").into()),
+        None => measured(arguments, &tree(&file, name)?)?,
+    };
+    let before = match &arguments.against {
+        Some(target) => {
+            let (path, name) = output::split(target);
+            Some(PerfStats::load(&output::open(path, 1, &arguments.remote)?, name)?)
+        }
+        None => None,
+    };
+    if arguments.svg.is_some() || arguments.png.is_some() {
+        let picture = match &before {
+            Some(before) => PerfPicture::of(&[("before", before), ("after", &report)]),
+            None => PerfPicture::of(&[("", &report)]),
+        };
+        if let Some(path) = &arguments.svg {
+            std::fs::write(path, picture.to_svg())?;
+        }
+        if let Some(path) = &arguments.png {
+            std::fs::write(path, picture.to_png()?)?;
+        }
+    }
+    if let Some(path) = &arguments.save {
+        report.save(path)?;
+    }
+    match before {
+        Some(before) if arguments.json => output::json(out, &documents::compared(&before, &report)),
+        Some(before) => beside(&before, &report, out),
+        None if arguments.json => output::json(out, &documents::perf(&report)),
+        None => Ok(write!(out, "{report}")?),
+    }
+}
+
+/// Reads what is asked for.
+fn measured(arguments: &Arguments, tree: &Arc<Tree>) -> Outcome<PerfStats> {
     let readable = |branch: &&Branch| {
         branch.has_data() && branch.entry_range().end >= tree.entries && tree.interpretation(branch.id).is_ok()
     };
@@ -65,41 +108,27 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     };
     let start = arguments.start.min(tree.entries);
     let stop = arguments.entries.map_or(tree.entries, |entries| start.saturating_add(entries).min(tree.entries));
-    file.perf().start();
+    let perf = tree.file().perf();
+    perf.start();
     for batch in tree.scan(&names)?.entries(start..stop) {
         batch?;
     }
-    file.perf().stop();
-    let report = PerfStats::of(&tree);
-    let document = documents::perf(&report);
-    if let Some(path) = &arguments.svg {
-        std::fs::write(path, report.to_svg())?;
-    }
-    if let Some(path) = &arguments.save {
-        std::fs::write(path, format!("{document:#}\n"))?;
-    }
-    match &arguments.against {
-        _ if arguments.json => output::json(out, &document),
-        Some(before) => beside(&report, &saved(before)?, out),
-        None => Ok(write!(out, "{report}")?),
-    }
+    perf.stop();
+    Ok(PerfStats::of(tree))
 }
 
-/// What `--save` wrote.
-fn saved(path: &Path) -> Outcome<serde_json::Value> {
-    let text = std::fs::read_to_string(path)?;
-    let wrong = |why: String| Error::malformed(why).in_file(path.to_string_lossy());
-    Ok(serde_json::from_str(&text).map_err(|error| wrong(format!("these are no saved figures: {error}")))?)
-}
-
-/// The figures of two runs side by side.
-fn beside(report: &PerfStats, before: &serde_json::Value, out: &mut dyn Write) -> Outcome {
-    let shown = |value: f64| if value == value.trunc() { format!("{value:.0}") } else { format!("{value:.3}") };
-    let row = |(name, now, unit): (&'static str, f64, &'static str)| {
-        let then = before["figures"][name]["value"].as_f64();
-        let ratio = then.filter(|then| *then > 0.0).map_or(String::new(), |then| format!("{:.2}", now / then));
-        vec![name.to_owned(), then.map_or_else(|| "?".to_owned(), shown), shown(now), ratio, unit.to_owned()]
+/// Two runs side by side.
+pub(crate) fn beside(before: &PerfStats, after: &PerfStats, out: &mut dyn Write) -> Outcome {
+    let shown = |value: Option<f64>| match value {
+        None => "-".to_owned(),
+        Some(value) if value == value.trunc() => format!("{value:.0}"),
+        Some(value) => format!("{value:.3}"),
     };
-    let rows: Vec<Vec<String>> = report.figures().into_iter().map(row).collect();
-    output::table(out, &["figure", "before", "now", "ratio", "unit"], &rows)
+    let row = |figure: Compared| {
+        let ratio = figure.ratio().map_or(String::new(), |ratio| format!("{ratio:.2}"));
+        vec![figure.name.to_owned(), shown(figure.before), shown(figure.after), ratio, figure.unit.to_owned()]
+    };
+    let rows: Vec<Vec<String>> = compare(before, after).into_iter().map(row).collect();
+    writeln!(out, "before: {}\nafter:  {}\n", before.title, after.title)?;
+    output::table(out, &["figure", "before", "after", "ratio", "unit"], &rows)
 }

@@ -1,6 +1,7 @@
 //! INSPECTION: how a file is laid out, what that costs its readers, and whether it is whole.
 //!
-//! Everything here reads metadata and plans; only [`verify`](verify::verify) reads what the file holds.
+//! Everything here reads metadata and plans; only [`verify`](verify::verify) reads what the file holds. [`perf`] says what others'
+//! reading cost, and keeps that in files.
 
 mod counters;
 pub mod doctor;
@@ -10,6 +11,7 @@ pub mod optimize;
 pub mod perf;
 pub mod picture;
 pub mod plan;
+mod png;
 mod symptoms;
 pub mod verify;
 

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::layout::Layout;
+use super::png::{Colour, Png};
 use super::symptoms::bytes;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 
 /// More marks make pictures that no viewer opens; baskets that fall together at a coarser grid become one.
-const MOST_MARKS: usize = 20_000;
+pub(super) const MOST_MARKS: usize = 20_000;
 /// More lines hide what is between them.
 const MOST_LINES: usize = 400;
 /// Branches that the legend names: those with the most bytes.
@@ -21,9 +22,6 @@ const LEFT: u32 = 80;
 const TOP: u32 = 40;
 const RIGHT: u32 = 260;
 const BOTTOM: u32 = 40;
-
-/// Red, green, blue.
-type Colour = [u8; 3];
 
 /// A picture of a layout.
 ///
@@ -171,58 +169,20 @@ impl Picture {
     ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) where there is no memory for it.
+    /// [`Io`](crate::ErrorKind::Io) where there is no memory for it.
     pub fn to_png(&self) -> Result<Vec<u8>> {
         const EDGE: u32 = 8;
         let (width, height) = (WIDTH + 2 * EDGE, HEIGHT + 2 * EDGE);
-        // A byte before each row says that it is not filtered.
-        let row_bytes = 1 + 3 * width as usize;
-        let mut rows = vec![0xff; row_bytes * height as usize];
-        rows.iter_mut().step_by(row_bytes).for_each(|filter| *filter = 0);
-        let mut fill = |x: u32, y: u32, wide: u32, high: u32, colour: Colour| {
-            for y in y..(y + high).min(height) {
-                let start = y as usize * row_bytes + 1;
-                let row = rows.get_mut(start + 3 * x as usize..start + 3 * (x + wide).min(width) as usize);
-                row.unwrap_or_default().as_chunks_mut::<3>().0.fill(colour);
-            }
-        };
+        let mut png = Png::new(width, height);
         for line in &self.lines {
-            fill(EDGE + line, EDGE, 1, HEIGHT, [0xcc; 3]);
+            png.fill([EDGE + line, EDGE, 1, HEIGHT], [0xcc; 3]);
         }
         for mark in &self.marks {
-            fill(EDGE + mark.x, EDGE + mark.y, mark.width, mark.height, mark.colour);
+            png.fill([EDGE + mark.x, EDGE + mark.y, mark.width, mark.height], mark.colour);
         }
-        for (x, y, wide, high) in [
-            (EDGE - 1, EDGE - 1, WIDTH + 2, 1),
-            (EDGE - 1, EDGE + HEIGHT, WIDTH + 2, 1),
-            (EDGE - 1, EDGE - 1, 1, HEIGHT + 2),
-            (EDGE + WIDTH, EDGE - 1, 1, HEIGHT + 2),
-        ] {
-            fill(x, y, wide, high, [0; 3]);
-        }
-        let mut compressor = libdeflater::Compressor::new(libdeflater::CompressionLvl::default());
-        let mut packed = vec![0; compressor.zlib_compress_bound(rows.len())];
-        let length = compressor
-            .zlib_compress(&rows, &mut packed)
-            .map_err(|_| Error::new(ErrorKind::Io, "a picture could not be packed"))?;
-        packed.truncate(length);
-        let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
-        let mut head = [width.to_be_bytes(), height.to_be_bytes()].concat();
-        head.extend([8, 2, 0, 0, 0]); // eight bits, red, green and blue, nothing special
-        chunk(&mut png, b"IHDR", &head);
-        chunk(&mut png, b"IDAT", &packed);
-        chunk(&mut png, b"IEND", &[]);
-        Ok(png)
+        png.frame([EDGE, EDGE, WIDTH, HEIGHT]);
+        png.pack()
     }
-}
-
-/// Appends one chunk of a PNG.
-fn chunk(png: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {
-    png.extend((data.len() as u32).to_be_bytes());
-    let start = png.len();
-    png.extend(kind);
-    png.extend(data);
-    png.extend(libdeflater::crc32(&png[start..]).to_be_bytes());
 }
 
 /// One mark for all baskets that cover the same cells of a grid with cells of `step` points; the largest gives the colour.
@@ -255,7 +215,7 @@ fn marks(layout: &Layout, colours: &[Colour], step: u32) -> Vec<Mark> {
 }
 
 /// A part of a whole in points.
-fn scaled(part: u64, whole: u64, points: u32) -> u32 {
+pub(super) fn scaled(part: u64, whole: u64, points: u32) -> u32 {
     let part = u128::from(part.min(whole)) * u128::from(points) / u128::from(whole.max(1));
     u32::try_from(part).unwrap_or(points).min(points)
 }
@@ -277,7 +237,8 @@ fn colour(rank: usize) -> Colour {
     [red, green, blue].map(|part| ((part + light - chroma / 2.0) * 255.0) as u8)
 }
 
-fn hex([red, green, blue]: Colour) -> String {
+/// A colour as SVG has it.
+pub(super) fn hex([red, green, blue]: Colour) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
@@ -292,7 +253,8 @@ fn shortened(name: &str) -> String {
     }
 }
 
-fn escaped(text: &str) -> String {
+/// Text that may stand in SVG.
+pub(super) fn escaped(text: &str) -> String {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     text.chars().map(plain).collect::<String>().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -2,6 +2,7 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use rayon::prelude::*;
@@ -222,12 +223,11 @@ pub(super) fn decode(
         }
         bench.each(&mut tasks, |task, bench| {
             let scan = &scans[task.segment.scan];
-            let perf = scan.tree.file().perf();
-            let from = perf.now();
+            let from = scan.tree.file().perf().now();
             let outcome = run(scan, task, bench);
-            if let (Some(from), Some(Basket { key, .. })) = (from, &task.basket) {
-                let unpacked = u64::from(key.keylen) + u64::from(key.objlen);
-                perf.note_basket(key.seek_key, u64::from(key.nbytes), unpacked, from);
+            // What has its place by now was decoded in order, and is noted.
+            if !matches!(task.work, Work::Place(..)) {
+                note(scan, task.basket.as_ref(), from);
             }
             task.outcome = outcome.map_err(|error| scan.error(task.segment.basket, error));
         });
@@ -235,6 +235,14 @@ pub(super) fn decode(
         bench.tasks = tasks;
     }
     Ok(())
+}
+
+/// Notes that a basket was decoded, where somebody records it.
+fn note(scan: &Scan<'_>, basket: Option<&Basket>, from: Option<Instant>) {
+    if let (Some(from), Some(Basket { key, .. })) = (from, basket) {
+        let unpacked = u64::from(key.keylen) + u64::from(key.objlen);
+        scan.tree.file().perf().note_basket(key.seek_key, u64::from(key.nbytes), unpacked, from);
+    }
 }
 
 /// Hands out places in the order of entries, now that all sizes are known, fills them, and joins what is filled.
@@ -365,7 +373,9 @@ fn in_order(
 ) -> Result<(Option<Basket>, Work)> {
     let kinds = &scan.interpretation.buffers;
     let (mut part, mut places) = answer.part(kinds);
+    let from = scan.tree.file().perf().now();
     grow(scan, segment, basket.as_ref(), &mut bench.first(), &mut part, &mut answer.objects)?;
+    note(scan, basket.as_ref(), from);
     answer.places(kinds, &part, &mut places)?;
     Ok((basket, Work::Place(part, places)))
 }

@@ -60,6 +60,8 @@ const MODERN: &[(&str, i32, &str)] = &[
     ("TLeafF", 1, "base:TLeaf@2 fMinimum:5 fMaximum:5"),
     ("TLeafD", 1, "base:TLeaf@2 fMinimum:8 fMaximum:8"),
     ("TLeafC", 1, "base:TLeaf@2 fMinimum:3 fMaximum:3"),
+    // A base of version 0, which ROOT describes in no file.
+    ("TVirtualPerfStats", 0, "base:TObject@1"),
 ];
 
 /// Layouts of ROOT 2, which wrote no descriptions.

@@ -2,6 +2,10 @@
 //!
 //! Source: `TTreePerfStats::Print`.
 
+mod compared;
+mod picture;
+mod saved;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -9,6 +13,8 @@ use std::time::Duration;
 
 use crate::io::ByteRange;
 use crate::tree::{BasketBytes, Tree};
+pub use compared::{Compared, compare};
+pub use picture::PerfPicture;
 
 /// What reading a tree cost (`TTreePerfStats`). Bytes are in units of one, times in seconds; [`figures`](Self::figures) gives them as ROOT shows them.
 ///
@@ -27,9 +33,13 @@ use crate::tree::{BasketBytes, Tree};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PerfStats {
+    /// The file, and the tree in it: `events.root/Events`.
+    pub title: String,
+    /// The system and the program that read.
+    pub host: String,
     /// Budget of the tree's cache.
     pub cache_bytes: u64,
-    /// Branches whose baskets were used.
+    /// Branches whose baskets were used. Of a run of ROOT's, all leaves of the tree.
     pub leaves: usize,
     /// Bytes that were read of ranges with baskets of the tree, gaps included.
     pub read_bytes: u64,
@@ -39,8 +49,9 @@ pub struct PerfStats {
     pub calls: usize,
     /// Ranges in these calls.
     pub ranges: usize,
-    /// Bytes between baskets that were read through: a gap cost less than another range.
-    pub gap_bytes: u64,
+    /// Bytes between baskets that were read through, for each range: a gap cost less than another range. Of a run of ROOT's, what it was
+    /// told to read ahead.
+    pub readahead_bytes: u64,
     /// Bytes that were read and not used: gaps, baskets that nobody looked at, what was read twice.
     pub extra_bytes: u64,
     /// Bytes that were read beside: the header, lists of keys, the tree's record.
@@ -51,16 +62,23 @@ pub struct PerfStats {
     pub cpu_time: f64,
     /// Seconds in which at least one call was under way.
     pub disk_time: f64,
-    /// Seconds of inflating and decoding, on all threads.
+    /// Seconds of inflating and decoding, on all threads. Of a run of ROOT's, of inflating alone.
     pub decode_time: f64,
-    /// Seconds in which readers waited for bytes.
-    pub wait_time: f64,
+    /// How readers waited; none of a run of ROOT's, which does not say.
+    pub waits: Option<Waits>,
+    /// The ranges that were read, in the order in which their calls began.
+    pub reads: Vec<Read>,
+}
+
+/// How readers waited for baskets.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Waits {
+    /// Seconds in which they waited for bytes.
+    pub time: f64,
     /// Baskets that were in the tree's cache, or on their way, when somebody asked for them one by one.
     pub hits: u64,
     /// Those that were not.
     pub misses: u64,
-    /// The calls, in the order in which they began.
-    pub reads: Vec<Read>,
 }
 
 /// A range that was read.
@@ -70,11 +88,12 @@ pub struct Read {
     pub entry: Option<u64>,
     /// Its place in the file.
     pub range: ByteRange,
-    /// Seconds from the beginning of the record to that of the call.
+    /// Seconds from the beginning of the record to that of the call. Of a run of ROOT's, which keeps only how long each call took, the
+    /// seconds of the calls before it.
     pub at: f64,
     /// Seconds that the call took.
     pub took: f64,
-    /// Bytes of baskets in it that were used.
+    /// Bytes of baskets in it that were used. Of a run of ROOT's, which does not say, all.
     pub used_bytes: u64,
 }
 
@@ -99,18 +118,19 @@ impl PerfStats {
             leaves += usize::from(is_used);
         }
         let mut report = Self {
+            title: format!("{}/{}", tree.file().identity().name, tree.name),
+            host: format!("{} {}, Sapwood {}", std::env::consts::OS, std::env::consts::ARCH, env!("CARGO_PKG_VERSION")),
             cache_bytes: tree.cache().budget(),
             leaves,
             real_time: real_time.as_secs_f64(),
             cpu_time: cpu_time.as_secs_f64(),
-            wait_time: perf.waited().as_secs_f64(),
-            hits,
-            misses,
+            waits: Some(Waits { time: perf.waited().as_secs_f64(), hits, misses }),
             ..Self::default()
         };
         let mut calls = perf.calls();
         calls.sort_by_key(|call| call.at);
         let mut under_way: Vec<Range<Duration>> = Vec::new();
+        let mut gap_bytes = 0;
         for call in &calls {
             let mut has_baskets = false;
             for range in &call.ranges {
@@ -120,7 +140,7 @@ impl PerfStats {
                     Some(_) => {
                         let held: u64 = baskets(&placed, range).map(|(_, (bytes, _))| bytes).sum();
                         report.read_bytes += bytes;
-                        report.gap_bytes += bytes.saturating_sub(held);
+                        gap_bytes += bytes.saturating_sub(held);
                         report.ranges += 1;
                         has_baskets = true;
                     }
@@ -137,6 +157,7 @@ impl PerfStats {
                 }
             }
         }
+        report.readahead_bytes = gap_bytes / (report.ranges as u64).max(1);
         report.disk_time = under_way.iter().map(|span| (span.end - span.start).as_secs_f64()).sum();
         let mut used_bytes = 0;
         for (_, decoded) in used.iter().filter(|(seek, _)| placed.contains_key(seek)) {
@@ -148,19 +169,20 @@ impl PerfStats {
         report
     }
 
-    /// Name, value and unit of each figure, under the names that `TTreePerfStats` prints, and behind them those that it has not.
+    /// Name, value and unit of each figure, under the names that `TTreePerfStats` prints, and behind them those that it has not. A run of
+    /// ROOT's has those that ROOT knows.
     pub fn figures(&self) -> Vec<(&'static str, f64, &'static str)> {
         let mega = |bytes: u64| bytes as f64 / 1e6;
         let a = |value: f64, of: f64| if of > 0.0 { value / of } else { 0.0 };
         let (read, unpacked) = (mega(self.read_bytes), mega(self.unpacked_bytes));
-        vec![
+        let mut figures = vec![
             ("TreeCache", mega(self.cache_bytes), "MBytes"),
             ("N leaves", self.leaves as f64, ""),
             ("ReadTotal", read, "MBytes"),
             ("ReadUnZip", unpacked, "MBytes"),
             ("ReadCalls", self.calls as f64, ""),
             ("ReadSize", a(self.read_bytes as f64 / 1e3, self.calls as f64), "KBytes/read"),
-            ("Readahead", a(self.gap_bytes as f64 / 1e3, self.ranges as f64), "KBytes"),
+            ("Readahead", self.readahead_bytes as f64 / 1e3, "KBytes"),
             ("Readextra", a(100.0 * self.extra_bytes as f64, self.read_bytes as f64), "per cent"),
             ("Real Time", self.real_time, "seconds"),
             ("CPU  Time", self.cpu_time, "seconds"),
@@ -172,58 +194,17 @@ impl PerfStats {
             ("ReadCP", a(read, self.cpu_time), "MBytes/s"),
             ("Ranges", self.ranges as f64, ""),
             ("Thrown away", mega(self.extra_bytes), "MBytes"),
-            ("Beside", mega(self.other_bytes), "MBytes"),
             ("Decode Time", self.decode_time, "seconds"),
-            ("Wait Time", self.wait_time, "seconds"),
-            ("Hits", self.hits as f64, ""),
-            ("Misses", self.misses as f64, ""),
-        ]
-    }
-
-    /// The picture: time to the right and offsets in the file downwards on the left, entries on the right, a mark a range; what was
-    /// not used is pale.
-    pub fn to_svg(&self) -> String {
-        const WIDTH: f64 = 900.0;
-        const HEIGHT: f64 = 360.0;
-        const EDGE: f64 = 60.0;
-        let reads: Vec<&Read> = self.reads.iter().filter(|read| read.entry.is_some()).collect();
-        let most = |of: fn(&Read) -> f64| reads.iter().map(|read| of(read)).fold(1e-9, f64::max);
-        let (end, last_byte) = (most(|read| read.at + read.took), most(|read| read.range.end as f64));
-        let last_entry = most(|read| read.entry.unwrap_or(0) as f64).max(1.0);
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {}\" font-family=\"sans-serif\" font-size=\"12\">\n",
-            2.0 * HEIGHT
-        );
-        type Place = fn(&Read) -> f64;
-        let panels: [(f64, &str, f64, Place); 2] = [
-            (0.0, "offset (MB)", last_byte, |read| read.range.start as f64),
-            (HEIGHT, "entry", last_entry, |read| read.entry.unwrap_or(0) as f64),
         ];
-        for (top, title, full, place) in panels {
-            let (width, height) = (WIDTH - 2.0 * EDGE, HEIGHT - EDGE);
-            let unit = if title == "entry" { 1.0 } else { 1e6 };
-            svg += &format!(
-                "<rect x=\"{EDGE}\" y=\"{}\" width=\"{width}\" height=\"{height}\" fill=\"none\" stroke=\"#888\"/>\n\
-                 <text x=\"{EDGE}\" y=\"{}\">{title}, 0 to {:.6}; {end:.3} s to the right</text>\n",
-                top + EDGE / 2.0,
-                top + EDGE / 2.0 - 6.0,
-                full / unit,
-            );
-            for read in &reads {
-                let x = EDGE + width * read.at / end;
-                let wide = (width * read.took / end).max(1.0);
-                let bytes = (read.range.end - read.range.start) as f64;
-                let tall = if title == "entry" { 2.0 } else { (height * bytes / full).max(1.0) };
-                let y = top + EDGE / 2.0 + (height - tall).max(0.0) * (place(read) / full).min(1.0);
-                let share = if bytes > 0.0 { read.used_bytes as f64 / bytes } else { 1.0 };
-                svg += &format!(
-                    "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{tall:.1}\" fill=\"#2166ac\" \
-                     fill-opacity=\"{:.2}\"/>\n",
-                    0.25 + 0.75 * share.min(1.0)
-                );
-            }
+        if let Some(waits) = &self.waits {
+            figures.extend([
+                ("Beside", mega(self.other_bytes), "MBytes"),
+                ("Wait Time", waits.time, "seconds"),
+                ("Hits", waits.hits as f64, ""),
+                ("Misses", waits.misses as f64, ""),
+            ]);
         }
-        svg + "</svg>\n"
+        figures
     }
 }
 
@@ -256,9 +237,14 @@ fn baskets<'p>(
 impl fmt::Display for PerfStats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value, unit) in self.figures() {
-            let digits = if value == value.trunc() { 0 } else { 3 };
-            writeln!(f, "{name:<11} = {value:.digits$}{}{unit}", if unit.is_empty() { "" } else { " " })?;
+            writeln!(f, "{name:<11} = {}", shown(value, unit))?;
         }
         Ok(())
     }
+}
+
+/// A figure with its unit.
+fn shown(value: f64, unit: &str) -> String {
+    let digits = if value == value.trunc() { 0 } else { 3 };
+    format!("{value:.digits$}{}{unit}", if unit.is_empty() { "" } else { " " })
 }
