@@ -102,8 +102,12 @@ fn is_ahead(tree: &Tree) -> bool {
     budget > 0 && (file.options().session.threads() > 1 || file.store().profile().latency_ns > FAR_NS)
 }
 
-/// Cuts segments, in the order of entries, into windows of at most `most` stored bytes, or one basket. Where a cluster begins within a
-/// window that would be too large, it ends there: what stands together is read together.
+/// Baskets that begin with one entry are read together as long as they have no more bytes than this, whatever the budget says: over a long
+/// way a request of its own for each costs more (`TTreeCache` reads whole clusters then, however large).
+const TOGETHER_BYTES: u64 = 256 << 10;
+
+/// Cuts segments, in the order of entries, into windows of at most `most` stored bytes, or one basket, or few that begin with one entry. Where
+/// a cluster begins within a window that would be too large, it ends there: what stands together is read together.
 fn cut<'s>(
     segments: &'s [Segment],
     most: u64,
@@ -117,13 +121,15 @@ fn cut<'s>(
     let (mut border, mut behind) = (0, 0_u64);
     for (index, segment) in segments.iter().enumerate() {
         let (more, entry) = (bytes(segment), first_entry(segment));
-        if last_entry.replace(entry) != Some(entry) && borders.binary_search(&entry).is_ok() {
+        let is_together = last_entry.replace(entry) == Some(entry);
+        if !is_together && borders.binary_search(&entry).is_ok() {
             (border, behind) = (index, 0);
         }
         if border > start && sum.saturating_add(more) > most {
             windows.push(&segments[start..border]);
             (start, sum) = (border, behind);
         }
+        let most = if is_together && most > 0 { most.max(TOGETHER_BYTES) } else { most };
         if index > start && sum.saturating_add(more) > most {
             windows.push(&segments[start..index]);
             (start, sum) = (index, 0);
@@ -154,8 +160,11 @@ mod tests {
         assert_eq!(cut(1_600), [16]);
         assert_eq!(cut(1_000), [8, 8], "five baskets of each fit, two clusters are four");
         assert_eq!(cut(500), [4, 4, 4, 4]);
-        assert_eq!(cut(300), [3, 1, 3, 1, 3, 1, 3, 1], "a cluster does not fit");
-        assert_eq!(cut(0), [1; 16]);
+        assert_eq!(cut(300), [4; 4], "what begins with one entry is together");
+        assert_eq!(cut(100), [2; 8]);
+        assert_eq!(cut(0), [1; 16], "switched off");
+        let large = super::cut(&segments, 300, |_| 200_000, |segment| 10 * segment.basket as u64, &borders);
+        assert_eq!(large.len(), 16, "as long as there are few bytes of it");
         // What is behind the last border may be too much by itself.
         let segments: Vec<Segment> = (0..4).map(|basket| Segment { scan: 0, position: basket, basket }).collect();
         let bytes = |segment: &Segment| [100, 450, 450, 900][segment.basket];
