@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 import zipfile
@@ -389,6 +390,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_fsspec_all_else_works(local: Path) -> None:
     code = f"""
 import sys
+import tarfile
 sys.modules["fsspec"] = None
 import sapwood
 assert sapwood.open({str(local)!r})["events"].num_entries == {ENTRIES}
@@ -488,3 +490,45 @@ def test_fsspec_reads_what_the_engine_knows_if_it_is_told_to(monkeypatch: pytest
     assert same(sapwood.concatenate({url: "events"}, ["x01"], handler="fsspec"), near[["x01"]])
     with pytest.raises(ValueError, match="handler"):
         sapwood.open(url, handler="carrier pigeon")
+
+
+def test_a_cache_does_not_take_equal_names_in_two_archives_for_one_file(tmp_path: Path) -> None:
+    for number in (1, 2):
+        made = io.BytesIO()
+        with sapwood.recreate(made, compression=0, reproducible=True) as file:
+            file["t"] = {"x": np.full(1000, number, dtype="i4")}
+        with tarfile.open(tmp_path / f"{number}.tar", "w") as archive:
+            about = tarfile.TarInfo("events.root")  # of the year 1970
+            about.size = len(made.getvalue())
+            archive.addfile(about, io.BytesIO(made.getvalue()))
+    for number in (1, 2):
+        inside = fsspec.open(f"tar://events.root::{tmp_path / f'{number}.tar'}")
+        with sapwood.open(inside, cache="blocks", cache_dir=tmp_path / "kept") as file:
+            assert set(file["t/x"].array(library="np")) == {number}
+
+
+def test_a_file_that_is_open_for_writing_is_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "keep.root"
+    path.write_bytes(b"what is there")
+    for look in (sapwood.open, sapwood.verify):
+        with pytest.raises(TypeError, match="'wb'"):
+            look(fsspec.open(f"file://{path}", "wb"))
+    assert path.read_bytes() == b"what is there"
+
+
+def test_errors_show_no_passwords() -> None:
+    for url in ("ftp://user:secret@127.0.0.1:1/x.root", "nowhere://user:secret@example.org/x.root"):
+        with pytest.raises(sapwood.errors.SapwoodError) as found:
+            sapwood.open(url)
+        assert "secret" not in str(found.value) + str(found.value.file) and "user@" in str(found.value.file)
+
+
+def test_names_with_colons_and_brackets(tmp_path: Path, content: bytes, near: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run::a").mkdir()
+    (tmp_path / "run::a" / "1.root").write_bytes(content)
+    assert same(sapwood.concatenate("run::a/*.root:events", ["x02"]), near[["x02"]])
+    with pytest.raises(FileNotFoundError):
+        sapwood.open("no::such.root")
+    fsspec.filesystem("memory").pipe_file("/d/a[1].root", content)
+    assert same(sapwood.open("memory://d/a[1].root")["events"].arrays(["x02"]), near[["x02"]])

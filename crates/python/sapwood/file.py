@@ -73,6 +73,8 @@ class File(Directory):
         """Closes the file: nothing more is read from it, nor from its trees. Arrays and objects stay good."""
         if self._core is not None:
             _warn(self._core)
+        if isinstance(self._source, filesystems.Remote):
+            self._source.close()
         self._closed, self._core = True, None
         for tree in list(self._trees.values()):
             tree._engine = None
@@ -242,7 +244,7 @@ def _opened(place: Any, name: str, options: dict[str, Any]) -> File:
         core = _core.File.open(place, **options)
     except NotFoundError as error:
         if urls.is_url(name):
-            raise paths.missing_url(name, error) from error.__cause__
+            raise paths.missing_url(urls.shown(name), error) from error.__cause__
         if not os.path.exists(name):
             raise paths.missing_file(name) from None
         raise

@@ -5,8 +5,9 @@ Nothing is imported before it is asked for: without fsspec everything else works
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
-import re
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -19,9 +20,6 @@ _MARKS = (
     "ETag", "etag", "e_tag", "generation", "version_id", "md5", "md5Hash", "content_md5", "sha", "hex", "CRC",
     "mtime", "LastModified", "last_modified", "updated", "modified", "modify", "modificationTime", "created",
 )  # fmt: skip
-#: Options that say where the files of a file system are, so that equal names elsewhere are other files.
-_WHERE = ("endpoint_url", "endpoint", "host", "port", "account_name", "base_url", "project")
-_LOGIN = re.compile(r"(://[^/@:]*):[^/@]*@")
 
 
 class Remote:
@@ -38,7 +36,7 @@ class Remote:
     def __init__(self, fs: Any, path: str, url: str | None = None) -> None:
         self.fs, self.path, self.url = fs, path, url or str(fs.unstrip_protocol(path))
         #: The URL without a password.
-        self.name = _LOGIN.sub(r"\1@", self.url)
+        self.name = urls.shown(self.url)
         #: Are several ranges of a call on their way at a time?
         self.vectors, self._plain = _abilities(fs)
         self._process = os.getpid()
@@ -48,10 +46,9 @@ class Remote:
 
     @property
     def cache_name(self) -> str:
-        """The name by which a cache knows the file."""
-        where = sorted(set(_where(getattr(self.fs, "storage_options", None) or {})))
-        said = "&".join(f"{name}={value}" for name, value in where)
-        return self.name + ("&" if "?" in self.name else "?") + said if said else self.name
+        """The name by which a cache knows the file: equal names in other archives, or at another endpoint, are other files."""
+        made = hashlib.sha256(f"{self.name} {_maker(self.fs)}".encode()).hexdigest()[:32]
+        return f"{self.name}{'&' if '?' in self.name else '?'}fs={made}"
 
     def state(self, again: bool) -> tuple[int, str | None]:
         """Length in bytes, and what changes when the bytes do, if the file system knows of anything. With ``again`` no
@@ -85,21 +82,44 @@ class Remote:
 
     def _piece(self, start: int, end: int) -> bytes:
         """A range through a file object: it stays open, for to open it may cost more than to read."""
+        try:
+            return self._piece_of(self._opened(), start, end)
+        except BaseException:
+            # Its connection may be broken: the next one opens it anew.
+            self._forget()
+            raise
+
+    def _opened(self) -> Any:
         if self._file is None or self._file.closed:
             try:
                 # Ranges were merged already: what a file object reads ahead would be thrown away.
                 self._file = self.fs.open(self.path, "rb", cache_type="none")
             except TypeError:
                 self._file = self.fs.open(self.path, "rb")
-        self._file.seek(start)
+        return self._file
+
+    @staticmethod
+    def _piece_of(file: Any, start: int, end: int) -> bytes:
+        file.seek(start)
         pieces: list[bytes] = []
         while start < end:
-            piece = self._file.read(end - start)
+            piece = file.read(end - start)
             if not piece:
                 break
             pieces.append(piece)
             start += len(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _forget(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(Exception):
+                file.close()
+
+    def close(self) -> None:
+        """Keeps nothing open. Who reads again opens it again."""
+        with self._lock:
+            self._forget()
 
     def _renew(self) -> None:
         """A child process has none of its parent's connections and threads: it needs a file system of its own."""
@@ -133,15 +153,12 @@ def _text(value: Any) -> str:
     return text.removeprefix("W/").strip('"')
 
 
-def _where(options: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What options, and options in options, say of where files are."""
-    found: list[tuple[str, str]] = []
-    for name, value in options.items():
-        if isinstance(value, Mapping):
-            found += _where(value)
-        elif name in _WHERE and value is not None:
-            found.append((name, str(value)))
-    return found
+def _maker(fs: Any) -> str:
+    """What makes a file system, its options among it; where nobody can write that down, what no other has."""
+    try:
+        return str(fs.to_json(include_password=False))
+    except Exception:
+        return f"{os.getpid()} {id(fs)}"
 
 
 def find(place: str, network: Mapping[str, Any] | None) -> Remote | None:
@@ -233,5 +250,5 @@ def _reached(place: str, network: Mapping[str, Any] | None) -> tuple[Any, str]:
 
 def _unsupported(place: str, words: str) -> UnsupportedError:
     error = UnsupportedError(f"unsupported: {words}")
-    error.kind, error.file = "unsupported", place
+    error.kind, error.file = "unsupported", urls.shown(place)
     return error

@@ -84,6 +84,8 @@ def content(source: Any) -> Any:
     if hasattr(source, "read"):
         source.seek(0)
         return source.read()
+    if getattr(source, "mode", "rb") != "rb":
+        raise TypeError(f"the file is to be opened with mode {source.mode!r}: to be read it takes 'rb'")
     with source as opened:
         return opened.read()
 
@@ -161,10 +163,12 @@ def _steps(steps: Any) -> list[tuple[int, int]] | None:
 def _glob(path: str, network: Mapping[str, Any] | None) -> list[str]:
     if urls.by_fsspec(path, network):
         filesystems.check(path)
-        # Of the web a question mark begins a query.
+        # Of the web it does.
         if urls.is_ours(path) and "*" not in path:
             return [path]
-        return _matching(path, lambda pattern: filesystems.glob(pattern, network))
+        # A name with brackets may be a name, and a question mark may begin a query.
+        found = _matching(path, lambda pattern: filesystems.glob(pattern, network))
+        return found if found or "*" in path else [path]
     if urls.is_url(path):
         return [path]
     if urls.scheme(path) is not None:

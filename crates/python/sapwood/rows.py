@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from sapwood import _core, errors, reading, session, whole
+from sapwood.interpretation import Unknown
 from sapwood.libraries import as_library
 
 if TYPE_CHECKING:
@@ -69,7 +71,8 @@ class Rows(Sequence[Row]):
         named = [] if columns is None else [tree[name] for name in tree.keys(filter_name=columns)]
         if columns is not None and not named:
             raise errors.NotFoundError(f"no branch is named like {columns!r} (object {tree.object_path})")
-        self._together = list(dict.fromkeys(below._id for branch in named for below in reading.values_below(branch)))
+        below = (below for branch in named for below in reading.values_below(branch))
+        self._together = list(dict.fromkeys(one._id for one in below if not isinstance(one.interpretation, Unknown)))
         self._generation = -1
         self._begin()
 
@@ -95,7 +98,9 @@ class Rows(Sequence[Row]):
             self._branches[name] = branch, [below._id for below in reading.values_below(branch)]
         branch, ids = self._branches[name]
         if self._together:
-            self._reader.touch(self._together, entry)
+            # Who looks at one that does not have the entry is told so then.
+            with contextlib.suppress(errors.SapwoodError):
+                self._reader.touch(self._together, entry)
         start, stop = self._reader.touch(ids, entry)
         array = branch.array(entry_start=start, entry_stop=stop, library=as_library("ak"))
         if array.ndim == 1 and not array.fields and array.layout.is_numpy:

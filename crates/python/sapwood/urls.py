@@ -10,6 +10,7 @@ from typing import Any
 #: Schemes that the engine reads.
 _OURS = ("http", "https", "root", "roots", "xroot", "xroots")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]+$")
+_LOGIN = re.compile(r"(://[^/@:]*):[^/@]*@")
 _URL = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
@@ -48,9 +49,9 @@ def is_chain(path: Any) -> bool:
     if not isinstance(path, str) or "::" not in path:
         return False
     first, *_, last = path.split("::")
-    if scheme(first) is not None:
-        return "://" in last or last.startswith("/")
-    return _SCHEME.match(first) is not None and "." not in first and not os.path.exists(path)
+    if "://" not in last and not last.startswith("/"):
+        return False
+    return scheme(first) is not None or "." not in first and _SCHEME.match(first) is not None and not os.path.exists(path)
 
 
 def by_fsspec(path: Any, network: Mapping[str, Any] | None = None) -> bool:
@@ -63,6 +64,15 @@ def by_fsspec(path: Any, network: Mapping[str, Any] | None = None) -> bool:
     True
     """
     return is_url(path) and (not is_ours(path) or (network or {}).get("handler") == "fsspec")
+
+
+def shown(url: str) -> str:
+    """A URL, or a chain of them, without passwords.
+
+    >>> shown("ftp://user:secret@example.org/a.root"), shown("https://example.org:8443/a.root")
+    ('ftp://user@example.org/a.root', 'https://example.org:8443/a.root')
+    """
+    return _LOGIN.sub(r"\1@", url)
 
 
 def links(chain: str) -> list[str]:

@@ -97,7 +97,11 @@ impl Iterator for Batches {
         let step = self.steps.next()?;
         // The caller is C: no panic may cross it.
         let batch = || caught(|| Ok(self.batch(step)));
-        let batch = if self.by_python { Python::attach(|py| py.detach(batch)) } else { batch() };
+        let batch = match self.by_python {
+            true => Python::try_attach(|py| py.detach(batch))
+                .unwrap_or_else(|| Err(Error::new(sapwood::ErrorKind::Cancelled, "python is shutting down"))),
+            false => batch(),
+        };
         Some(batch.unwrap_or_else(|fault| Err(ArrowError::ExternalError(Box::new(fault)))))
     }
 }

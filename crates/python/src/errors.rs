@@ -45,6 +45,8 @@ pyo3::create_exception!(
 
 /// Runs the engine while other threads have Python's lock.
 pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> sapwood::Result<T> + Send) -> PyResult<T> {
+    // Of a call that could not give it on.
+    INTERRUPT.set(None);
     let outcome = py.detach(|| caught(work));
     match INTERRUPT.take() {
         Some(interrupt) => Err(interrupt),

@@ -67,7 +67,7 @@ impl Network {
             let found = filesystems(py)?.call_method1("find", (&*url, &self.said))?;
             if found.is_none() { Ok(None) } else { self.remote(&found).map(Some) }
         });
-        if let Some(store) = found.map_err(|error| error.in_file(&*url))? {
+        if let Some(store) = found.map_err(|error| error.in_file(shown(&url)))? {
             return Ok(store);
         }
         let store = places::open(path, self.options.clone())?;
@@ -97,8 +97,14 @@ impl Network {
             return Ok(store);
         }
         let words = format!("{}; what reads it is XRootD's own client: pip install fsspec-xrootd", error.message());
-        Err(Error::new(error.kind(), words).in_file(url))
+        Err(Error::new(error.kind(), words).in_file(shown(url)))
     }
+}
+
+/// A URL without passwords.
+fn shown(url: &str) -> String {
+    let shown = with_python(|py| py.import("sapwood.urls")?.call_method1("shown", (url,))?.extract());
+    shown.unwrap_or_else(|_| url.split("://").next().unwrap_or_default().to_owned())
 }
 
 /// The package's own half.

@@ -19,7 +19,7 @@ use sapwood::write::{
 use sapwood::{Error, ErrorKind};
 
 use crate::draft::Draft;
-use crate::errors::raise;
+use crate::errors::{raise, run};
 use crate::key::Key;
 use crate::model::{self, Model, Objects};
 use crate::parallel::ParallelWriter;
@@ -76,14 +76,14 @@ pub(crate) fn rewrite(
     let how = Remake { baskets, order, trees, branches: branches.collect(), entries: entries.collect() };
     let (file, options) =
         (file_of(from), WriteOptions { compression, session: sessions::shared(threads), ..WriteOptions::default() });
-    let remade = py.detach(|| {
+    let remade = run(py, || {
         let staged = Staged::new(&path, true)?;
         let writer = sapwood::write::FileWriter::recreate(staged.path(), options)?;
         let remade = writer.remake(&file, || sapwood::File::open(staged.path()), &how)?;
         staged.publish().map(|()| remade)
     });
     let figures = |of: Figures| [of.entries, of.baskets, of.clusters, of.zip_bytes, of.tot_bytes];
-    let remade = remade.map_err(raise)?.into_iter();
+    let remade = remade?.into_iter();
     Ok(remade.map(|tree| (tree.path, figures(tree.before), figures(tree.after), tree.kept)).collect())
 }
 

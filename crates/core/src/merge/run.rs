@@ -60,8 +60,8 @@ impl Running {
                 let growing = self.trees.get(index).ok_or_else(|| Error::mismatch("a tree was lost"))?;
                 let within = |error: Error| file.name(error.in_object(&path));
                 fits.push((index, growing.joined.fit(tree, &mut found).map_err(within)?));
-                indices.push(match growing.joined.has_index() {
-                    true => TreeIndex::of(&file.draft_at(&place.key)?).map_err(within)?,
+                indices.push(match growing.joined.wants_index() {
+                    true => TreeIndex::of(&file.draft_at(&place.key).map_err(within)?),
                     false => None,
                 });
                 notes.push((path, found));
@@ -96,11 +96,10 @@ impl Running {
         for ((index, before), added) in marks.into_iter().zip(indices) {
             let Some(Growing { joined, report }) = self.trees.get_mut(index) else { continue };
             report.inputs += 1;
-            if joined.add_index(added.as_ref(), &before) {
+            if joined.add_index(added, &before) {
                 let name = &file.identity().name;
-                merged
-                    .notices
-                    .push(format!("{} loses its index: that of {name} is none of the same values", report.path));
+                let why = format!("{name} has none of the same values, or both are too long");
+                merged.notices.push(format!("{} loses its index: {why}", report.path));
             }
         }
         merged.inputs += 1;

@@ -5,8 +5,10 @@
 use std::sync::Arc;
 
 use crate::column::Number;
-use crate::error::{Error, Result};
 use crate::schema::{Datum, Draft};
+
+/// The most entries of an index that grows: half of what the record of a tree can hold.
+const MOST_ROWS: usize = 20_000_000;
 
 /// An index of a tree.
 #[derive(Clone, Debug)]
@@ -18,50 +20,39 @@ pub(crate) struct TreeIndex {
 }
 
 impl TreeIndex {
-    /// The index that a tree's record holds; none where it has none, or one of another class or of before ROOT 3.05.
-    ///
-    /// # Errors
-    ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where its lists are not of one length.
-    pub(crate) fn of(tree: &Draft) -> Result<Option<Self>> {
-        let Some(Datum::Object(index)) = tree.member("fTreeIndex") else { return Ok(None) };
-        if index.class() != "TTreeIndex" || index.member("fIndexValuesMinor").is_none() {
-            return Ok(None);
-        }
-        let list = |name: &str| match index.member(name) {
-            Some(Datum::Numbers(Number::I64, bytes)) => {
-                Ok(bytes.as_chunks().0.iter().map(|value| i64::from_ne_bytes(*value)).collect())
+    /// The index that a tree's record holds; none where it has none, or one that nobody here understands: of another class, of before ROOT
+    /// 3.05, or with lists of different lengths.
+    pub(crate) fn of(tree: &Draft) -> Option<Self> {
+        let Some(Datum::Object(index)) = tree.member("fTreeIndex") else { return None };
+        let list = |name: &str| match index.member(name)? {
+            Datum::Numbers(Number::I64, bytes) => {
+                Some(bytes.as_chunks().0.iter().map(|value| i64::from_ne_bytes(*value)).collect::<Vec<_>>())
             }
-            None | Some(Datum::Null) => Ok(Vec::new()),
-            Some(_) => Err(Error::malformed(format!("member {name} of a TTreeIndex is not a list of numbers"))),
+            Datum::Null => Some(Vec::new()),
+            _ => None,
         };
         let (majors, minors, entries) = (list("fIndexValues")?, list("fIndexValuesMinor")?, list("fIndex")?);
-        if majors.len() != entries.len() || minors.len() != entries.len() {
-            let error = Error::malformed("the lists of a TTreeIndex are not of one length");
-            return Err(error.wanted(majors.len() as u64, entries.len() as u64));
+        if index.class() != "TTreeIndex" || majors.len() != entries.len() || minors.len() != entries.len() {
+            return None;
         }
         let rows = majors.into_iter().zip(minors).zip(entries).map(|((major, minor), entry)| (major, minor, entry));
-        Ok(Some(Self { like: Draft::clone(index), rows: rows.collect() }))
+        Some(Self { like: Draft::clone(index), rows: rows.collect() })
     }
 
-    /// The same without entries.
-    pub(crate) fn emptied(self) -> Self {
-        Self { rows: Vec::new(), ..self }
-    }
-
-    /// Adds the entries of another one, which begin behind `before` others. Says whether it is one of the same values.
+    /// Adds the entries of another one, which begin behind `before` others. Says whether it can: it is one of the same values, and the
+    /// record of a tree has room for both.
     pub(crate) fn append(&mut self, other: &Self, before: u64) -> bool {
         let name = |index: &Self, which: &str| match index.like.member(which) {
             Some(Datum::Text(name)) => Some(Arc::clone(name)),
             _ => None,
         };
         let is_same = ["fMajorName", "fMinorName"].iter().all(|which| name(self, which) == name(other, which));
-        let before = before as i64; // trees have fewer entries than that
-        let moved = other.rows.iter().map(|&(major, minor, entry)| (major, minor, entry.saturating_add(before)));
-        if is_same {
-            self.rows.extend(moved);
+        if !is_same || self.rows.len().saturating_add(other.rows.len()) > MOST_ROWS {
+            return false;
         }
-        is_same
+        let before = before as i64; // trees have fewer entries than that
+        self.rows.extend(other.rows.iter().map(|&(major, minor, entry)| (major, minor, entry.saturating_add(before))));
+        true
     }
 
     /// The object that a tree's record holds.

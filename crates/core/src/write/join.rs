@@ -75,9 +75,6 @@ impl FileWriter {
         strip::forget_references(&mut draft);
         strip::forget_entries(&mut draft);
         let mut joined = self.joined(&tree, folder, key, compression)?;
-        joined.index =
-            TreeIndex::of(&draft).map_err(|error| from.name(error.in_object(&key.name)))?.map(TreeIndex::emptied);
-        strip::forget_index(&mut draft);
         strip::set_compression(&mut draft, &joined.written.branches);
         joined.written.base = Some(Base { draft, entries: 0, baskets: Some(vec![0; tree.branches().len()]) });
         Ok(joined)
@@ -97,8 +94,7 @@ impl FileWriter {
         // References in what is there and in what comes count in one list; where branches hold them is not kept up.
         strip::forget_references(&mut draft);
         let mut joined = self.joined(&tree, folder, &key, None)?;
-        joined.index = TreeIndex::of(&draft).map_err(within)?;
-        strip::forget_index(&mut draft);
+        joined.index = TreeIndex::of(&draft);
         let stored = |branch: &&Branch| {
             let baskets = branch.baskets().iter();
             baskets.take_while(|basket| matches!(basket.bytes, BasketBytes::Stored { .. })).count()
@@ -219,8 +215,10 @@ impl FileWriter {
     /// Hands a tree that has grown to the file: the next save writes its record.
     pub(crate) fn settle(&mut self, mut joined: Joined) -> Result<()> {
         joined.written.changed = true;
-        if let (Some(index), Some(base)) = (joined.index, &mut joined.written.base) {
-            base.draft.set("fTreeIndex", index.into_datum());
+        if let (Some(index), Some(base)) = (joined.index, &mut joined.written.base)
+            && let Some(member) = base.draft.member_mut("fTreeIndex")
+        {
+            *member = index.into_datum();
         }
         self.shared.open_state()?.trees.push(joined.written);
         Ok(())
@@ -308,19 +306,34 @@ impl Joined {
         }
     }
 
-    /// Whether it has an index, which further trees add to.
-    pub(crate) fn has_index(&self) -> bool {
-        self.index.is_some()
+    /// Whether the index of a further tree is of use.
+    pub(crate) fn wants_index(&self) -> bool {
+        self.index.is_some() || self.written.entries == 0
     }
 
-    /// Adds the index of a tree that it has grown by. Says whether its own is lost, since that one has none of the same values.
-    pub(crate) fn add_index(&mut self, added: Option<&TreeIndex>, before: &Mark) -> bool {
-        let Some(index) = &mut self.index else { return false };
-        let is_lost = !added.is_some_and(|added| index.append(added, before.entries));
-        if is_lost {
-            self.index = None;
+    /// Adds the index of a tree that it has grown by. Says whether its own is lost: that one has none of the same values, or both are too
+    /// long. Trees without entries have none, and lose none.
+    pub(crate) fn add_index(&mut self, added: Option<TreeIndex>, before: &Mark) -> bool {
+        if self.written.entries == before.entries {
+            return false;
         }
-        is_lost
+        let is_kept = match (self.index.as_mut(), added) {
+            (Some(index), Some(added)) => index.append(&added, before.entries),
+            // One that nobody here understands is good for the entries that it knows.
+            (None, added) if before.entries == 0 => {
+                self.index = added;
+                true
+            }
+            _ => false,
+        };
+        if is_kept {
+            return false;
+        }
+        let Some(base) = &mut self.written.base else { return false };
+        let had = self.index.take().is_some()
+            | matches!(base.draft.member("fTreeIndex"), Some(index) if !matches!(index, crate::schema::Datum::Null));
+        strip::forget_index(&mut base.draft);
+        had
     }
 }
 
