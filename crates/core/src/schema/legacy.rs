@@ -23,6 +23,11 @@ pub(super) fn complete(mut infos: Vec<StreamerInfo>, file_version: i32) -> Vec<S
             infos.push(describe(name, *version, members));
         }
     }
+    for (derived, base, version, members) in BASES {
+        if known.contains(*derived) && !known.contains(*base) {
+            infos.push(describe(base, *version, members));
+        }
+    }
     infos
 }
 
@@ -60,9 +65,10 @@ const MODERN: &[(&str, i32, &str)] = &[
     ("TLeafF", 1, "base:TLeaf@2 fMinimum:5 fMaximum:5"),
     ("TLeafD", 1, "base:TLeaf@2 fMinimum:8 fMaximum:8"),
     ("TLeafC", 1, "base:TLeaf@2 fMinimum:3 fMaximum:3"),
-    // A base of version 0, which ROOT describes in no file.
-    ("TVirtualPerfStats", 0, "base:TObject@1"),
 ];
+
+/// Bases of version 0, which ROOT describes in no file, by the class that has them.
+const BASES: &[(&str, &str, i32, &str)] = &[("TTreePerfStats", "TVirtualPerfStats", 0, "base:TObject@1")];
 
 /// Layouts of ROOT 2, which wrote no descriptions.
 const ANCIENT: &[(&str, i32, &str)] = &[
