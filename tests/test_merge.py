@@ -210,6 +210,8 @@ def test_small_clusters_become_good_ones_across_inputs(inputs: list[Path], tmp_p
     merged = sapwood.merge(target, inputs, recluster=True, auto_flush=400)
     tree = merged.trees[TREE]
     assert (tree.level, tree.num_clusters) == ("re-encode", 5)
+    with sapwood.open(target) as file:
+        assert all(file[path].num_entries == made.entries for path, made in merged.trees.items()) and len(merged.trees) > 1
     assert root(LOOK, target) == [[ALL, FEW]]
     assert not sapwood.verify(target) and os.listdir(tmp_path) == ["out.root"]
     merged = sapwood.merge(target, inputs, recluster=True, compression="zstd:5")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,6 +29,8 @@ class WritableTree:
         """Its name in the file."""
         self._rows: list[tuple[int, Mapping[str, Any]]] = []
         self._filled = 0
+        # Rows that are gathered are given away once, whoever does so; threads had better have a context each.
+        self._lock = threading.RLock()
         self.closed = False
         """Whether it takes no more rows."""
 
@@ -53,11 +56,12 @@ class WritableTree:
         before) leaves all rows added: they wait, and :meth:`flush` tries again.
         """
         given = filling.values(self._schema, tables.columns_of(data))
-        try:
-            self._spill("; the rows given to extend are added")
-        finally:
-            if not self._rows:  # else these would stand before them
-                self._give(given)
+        with self._lock:
+            try:
+                self._spill("; the rows given to extend are added")
+            finally:
+                if not self._rows:  # else these would stand before them
+                    self._give(given)
 
     def _give(self, given: Any) -> None:
         try:
@@ -94,9 +98,10 @@ class WritableTree:
             raise errors.MismatchError(f"row {number} is left out: {wrong}")
         # A caller may use one array or object for all rows.
         kept = {name: value if isinstance(value, _PLAIN) else copy.deepcopy(value) for name, value in values.items()}
-        self._rows.append((number, kept))
-        if len(self._rows) >= ROWS:
-            self._spill()
+        with self._lock:
+            self._rows.append((number, kept))
+            if len(self._rows) >= ROWS:
+                self._spill()
 
     def _spill(self, more: str = "") -> None:
         """Gives the engine the rows that were gathered. Those that do not fit are found by halves, and left out; the error says
@@ -133,19 +138,21 @@ class WritableTree:
 
     def flush(self) -> None:
         """Writes the rows that are kept as a cluster of their own."""
-        if not self.closed:
-            try:
-                self._spill()
-            finally:
-                self._core.flush()
+        with self._lock:
+            if not self.closed:
+                try:
+                    self._spill()
+                finally:
+                    self._core.flush()
 
     def close(self) -> None:
         """Writes the rows that are kept, and ends."""
-        self.closed = True
-        try:
-            self._spill()
-        finally:
-            self._core.close()
+        with self._lock:
+            self.closed = True
+            try:
+                self._spill()
+            finally:
+                self._core.close()
 
     def __enter__(self) -> WritableTree:
         return self

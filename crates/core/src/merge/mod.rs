@@ -345,7 +345,8 @@ impl Merge {
         let how = Remake { baskets: Baskets::New(wish), ..Remake::default() };
         let writer = create(staged.path(), compression)?;
         let remade = writer.remake(&from, || File::open(staged.path()), &how)?;
-        for (tree, remade) in merged.trees.iter_mut().zip(remade) {
+        for remade in remade {
+            let Some(tree) = merged.trees.iter_mut().find(|tree| tree.path == remade.path) else { continue };
             tree.figures = remade.after;
             match remade.kept {
                 Some(reason) => merged.notices.push(format!("{} keeps its clusters: {reason}", tree.path)),

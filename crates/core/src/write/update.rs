@@ -123,7 +123,7 @@ pub(super) fn check_version(file: &File) -> Result<()> {
 
 /// Whether behind the end that the header knows there is nothing but gaps: ROOT leaves one there when it deletes what came last,
 /// and so does a writer that died before its first record was whole.
-fn is_nothing_behind(file: &File) -> bool {
+pub(crate) fn is_nothing_behind(file: &File) -> bool {
     let mut walk = Walk::behind(file);
     let is_gap = |placed: &Placed| matches!(placed.record, Record::Gap(_));
     walk.by_ref().all(|placed| is_gap(&placed))
