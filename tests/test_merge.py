@@ -477,6 +477,21 @@ def test_an_interrupt_leaves_what_was_there(inputs: list[Path], tmp_path: Path) 
     assert target.read_bytes() == b"what was there" and os.listdir(tmp_path) == ["out.root"]
 
 
+def test_a_file_that_was_saved_and_not_closed_is_refused(tmp_path: Path) -> None:
+    lines = """
+import os, sapwood, sys
+tree = (file := sapwood.recreate(sys.argv[1])).mktree("t", {"x": "i4"})
+tree.extend({"x": [1, 2]}); file.save()
+tree.extend({"x": [3, 4]}); tree.flush()
+os._exit(0)
+"""
+    subprocess.run([sys.executable, "-c", lines, tmp_path / "killed.root"], check=True)
+    with pytest.raises(sapwood.errors.MalformedError, match="recover"):
+        sapwood.merge(tmp_path / "out.root", [tmp_path / "killed.root"])
+    sapwood.recover(tmp_path / "killed.root")
+    assert sapwood.merge(tmp_path / "out.root", [tmp_path / "killed.root"]).trees["t"].entries == 4
+
+
 def test_inputs_from_a_server(inputs: list[Path], tmp_path: Path) -> None:
     with ranged.serving(inputs[0].parent) as server:
         urls = [f"{server.url}/{path.name}" for path in inputs]

@@ -341,3 +341,13 @@ for path in sys.argv[1:]:
 answer(found)
 """
     assert root(lines, *recovered[:50]) == [rows_of(path) for path in recovered[:50]]
+
+
+def test_threads_that_share_a_context_double_no_row() -> None:
+    with sapwood.recreate(memory := io.BytesIO()) as file:
+        tree = file.parallel_tree("t", {"x": "i4"})
+        with tree.context() as context, ThreadPoolExecutor(3) as pool:
+            list(pool.map(lambda thread: [context.fill(x=1000 * thread + k) for k in range(1000)], range(2)))
+            list(pool.map(lambda thread: [context.extend({"x": [9000 + thread]}) for _ in range(50)], range(3)))
+    found = sapwood.open(memory)["t/x"].array(library="np")
+    assert sorted(found[found < 9000]) == list(range(2000)) and len(found) == 2150
