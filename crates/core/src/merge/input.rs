@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::file::File;
 use crate::schema::{Draft, Registry};
 use crate::tree::Tree;
-use crate::write::is_nothing_behind;
+use crate::write::check_closed;
 
 /// An input that is open, and what is in it.
 pub(super) struct Input {
@@ -75,11 +75,7 @@ impl Input {
     /// [`Malformed`](crate::ErrorKind::Malformed) for files that were not closed or were cut, and for records that cannot be read;
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for an RNTuple, which cannot be merged.
     pub(super) fn look(file: File, trees: bool, listed: Option<&Listed>, registries: &Registries) -> Result<Self> {
-        let (there, end) = (file.identity().len, file.header().end);
-        if file.is_recovered() || there < end || !is_nothing_behind(&file) {
-            let words = "the file was not closed, or was cut: `sapwood recover` brings back what it can";
-            return Err(file.name(Error::malformed(words).wanted(end, there)));
-        }
+        check_closed(&file)?;
         file.perf().start();
         let info = file.header().seek_info;
         let classes = match file.header().nbytes_info {

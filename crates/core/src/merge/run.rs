@@ -9,6 +9,7 @@ use super::objects::{self, Sums};
 use super::report::{Merged, MergedTree};
 use crate::codec::Compression;
 use crate::error::{Error, ErrorKind, Result};
+use crate::object::Value;
 use crate::write::{FileWriter, Fit, Joined, Mark, Notes, TreeIndex};
 
 /// The output, and what is known of it.
@@ -60,7 +61,9 @@ impl Running {
                 let growing = self.trees.get(index).ok_or_else(|| Error::mismatch("a tree was lost"))?;
                 let within = |error: Error| file.name(error.in_object(&path));
                 fits.push((index, growing.joined.fit(tree, &mut found).map_err(within)?));
-                indices.push(match growing.joined.wants_index() {
+                // Most trees have none, and need not be read as they are for that.
+                let has_index = matches!(tree.object.member("fTreeIndex"), Ok(Value::Object(_)));
+                indices.push(match has_index && growing.joined.wants_index() {
                     true => TreeIndex::of(&file.draft_at(&place.key).map_err(within)?),
                     false => None,
                 });

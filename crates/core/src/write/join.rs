@@ -330,10 +330,8 @@ impl Joined {
             return false;
         }
         let Some(base) = &mut self.written.base else { return false };
-        let had = self.index.take().is_some()
-            | matches!(base.draft.member("fTreeIndex"), Some(index) if !matches!(index, crate::schema::Datum::Null));
-        strip::forget_index(&mut base.draft);
-        had
+        let (grown, stored) = (self.index.take(), strip::forget_index(&mut base.draft));
+        grown.is_some() || stored
     }
 }
 
@@ -358,7 +356,7 @@ fn note(branch: &mut BranchState, source: &Source, placed: PlacedBasket) {
 }
 
 /// The largest count that a branch knows, or the bytes of its longest string.
-fn most(branch: &Branch) -> u64 {
+pub(super) fn most(branch: &Branch) -> u64 {
     let of_leaf = |leaf: &crate::tree::Leaf| match &*leaf.class {
         // With the zero behind it.
         "TLeafC" => leaf.maximum.max(i64::from(leaf.len)) - 1,

@@ -64,4 +64,4 @@ pub use recover::{Recovered, recover};
 pub use remake::{Figures, Remade, Remake};
 pub use rewrite::{Baskets, Order, Rewrite};
 pub use tree::{TreeOptions, TreeWriter};
-pub(crate) use update::is_nothing_behind;
+pub(crate) use update::check_closed;

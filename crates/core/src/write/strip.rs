@@ -62,11 +62,10 @@ pub(super) fn forget_entries(draft: &mut Draft) {
     }
 }
 
-/// Forgets an index of entries: it knows them by their old numbers.
-pub(super) fn forget_index(draft: &mut Draft) {
-    if draft.member("fTreeIndex").is_some() {
-        draft.set("fTreeIndex", Datum::Null);
-    }
+/// Forgets an index of entries: it knows them by their old numbers. Says whether there was one.
+pub(super) fn forget_index(draft: &mut Draft) -> bool {
+    let index = draft.member_mut("fTreeIndex").map(|index| std::mem::replace(index, Datum::Null));
+    index.is_some_and(|index| !matches!(index, Datum::Null))
 }
 
 /// Forgets which branches hold the objects that references name (`TBranchRef`): it has baskets of its own, which nobody reads here.

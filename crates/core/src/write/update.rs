@@ -21,12 +21,8 @@ impl Shared {
     pub(super) fn open(store: Arc<dyn Store>, sink: Box<dyn Sink>, options: WriteOptions) -> Result<Self> {
         let file = File::from_store(store, OpenOptions { session: options.session.clone(), ..OpenOptions::default() })?;
         let header = file.header().clone();
-        let there = file.identity().len;
         check_version(&file)?;
-        if file.is_recovered() || there < header.end || !is_nothing_behind(&file) {
-            let words = "the file was not closed, or was cut: `sapwood recover` brings back what it can";
-            return Err(file.name(Error::malformed(words).wanted(header.end, there)));
-        }
+        check_closed(&file)?;
         let (record, space) = (file.root().clone(), Space::new(header.end, gaps(&file)?));
         Self::over(file, sink, options, record, space)
     }
@@ -121,9 +117,19 @@ pub(super) fn check_version(file: &File) -> Result<()> {
     }
 }
 
+/// Refuses files that were not closed, or were cut: nobody knows what they lack.
+pub(crate) fn check_closed(file: &File) -> Result<()> {
+    let (there, end) = (file.identity().len, file.header().end);
+    if file.is_recovered() || there < end || !is_nothing_behind(file) {
+        let words = "the file was not closed, or was cut: `sapwood recover` brings back what it can";
+        return Err(file.name(Error::malformed(words).wanted(end, there)));
+    }
+    Ok(())
+}
+
 /// Whether behind the end that the header knows there is nothing but gaps: ROOT leaves one there when it deletes what came last,
 /// and so does a writer that died before its first record was whole.
-pub(crate) fn is_nothing_behind(file: &File) -> bool {
+fn is_nothing_behind(file: &File) -> bool {
     let mut walk = Walk::behind(file);
     let is_gap = |placed: &Placed| matches!(placed.record, Record::Gap(_));
     walk.by_ref().all(|placed| is_gap(&placed))
