@@ -63,10 +63,12 @@ impl Network {
     /// The store of a path or a URL.
     pub(crate) fn named(self: &Arc<Self>, path: &Path) -> Result<Arc<dyn Store>> {
         let url = path.to_string_lossy();
-        let found = with_python(|py| {
+        let find = |py: Python<'_>| {
             let found = filesystems(py)?.call_method1("find", (&*url, &self.said))?;
             if found.is_none() { Ok(None) } else { self.remote(&found).map(Some) }
-        });
+        };
+        // Most are paths, and need not be asked for.
+        let found = if url.contains(':') { with_python(find) } else { Ok(None) };
         if let Some(store) = found.map_err(|error| error.in_file(shown(&url)))? {
             return Ok(store);
         }
