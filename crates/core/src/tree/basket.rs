@@ -41,13 +41,20 @@ impl Basket {
     /// [`Limit`](crate::ErrorKind::Limit) for payloads that would be too large,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for features of later versions.
     pub fn read(record: Bytes, limits: &Limits) -> Result<Self> {
-        let mut reader = Reader::new(&record);
+        let mut basket = Self::read_head(&record, record.len() as u64, limits)?;
+        basket.payload = record.slice(usize::from(basket.key.keylen)..basket.key.nbytes as usize);
+        Ok(basket)
+    }
+
+    /// The same of a record of so many bytes of which only the first are here: the payload is empty.
+    pub(crate) fn read_head(head: &[u8], bytes: u64, limits: &Limits) -> Result<Self> {
+        let mut reader = Reader::new(head);
         let key = Key::parse_nameless(&mut reader)?;
         let wrong = |what: &'static str, expected: u64, found: u64| {
             Err(Error::malformed(what).at(key.seek_key).wanted(expected, found))
         };
-        if key.nbytes as usize > record.len() {
-            return wrong("a basket is longer than its branch says", record.len() as u64, u64::from(key.nbytes));
+        if u64::from(key.nbytes) > bytes {
+            return wrong("a basket is longer than its branch says", bytes, u64::from(key.nbytes));
         }
         // Only a basket inside of a tree's record has a key without length.
         if key.nbytes < u32::from(key.keylen) {
@@ -90,14 +97,13 @@ impl Basket {
         if key.is_compressed() && u64::from(key.objlen) > most {
             return Err(Error::limit("a basket inflates too far", most, u64::from(key.objlen)).at(key.seek_key));
         }
-        let payload = record.slice(usize::from(key.keylen)..key.nbytes as usize);
         Ok(Self {
             entries: entries as u32,
             entry_bytes: entry_bytes as u32,
             io_bits,
             last: last as u32,
             offsets_left_out: flag >= 80,
-            payload,
+            payload: Bytes::new(),
             key,
         })
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::line::SealedCluster;
+use super::line::{Origin, SealedCluster};
 use super::pending::Pending;
 use super::seal::{SealedBasket, Sealing, Workspace, cuts, seal};
 use super::shared::{Shared, State};
@@ -171,7 +171,7 @@ impl Committer {
         let baskets = self.seal(&jobs)?;
         let bytes = baskets.iter().map(|basket| basket.record.len() as u64).sum();
         let of = jobs.iter().map(|job| (job.branch as u32, job.rows.start as u64)).collect();
-        Ok(SealedCluster { baskets, of, most, rows: cluster.rows as u64, bytes })
+        Ok(SealedCluster { baskets, of, most, rows: cluster.rows as u64, bytes, origin: Origin::Own })
     }
 
     /// Takes back the memory of what was written.

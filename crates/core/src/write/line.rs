@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::seal::SealedBasket;
 use super::state::{PlacedBasket, TreeState};
 use crate::error::{Error, Result};
+use crate::file::File;
 
 /// A cluster as on storage, but for the words in its keys that its place decides.
 #[derive(Debug)]
@@ -24,6 +25,18 @@ pub(super) struct SealedCluster {
     pub(super) rows: u64,
     /// Bytes of all baskets.
     pub(super) bytes: u64,
+    pub(super) origin: Origin,
+}
+
+/// Who sealed a cluster.
+#[derive(Debug)]
+pub(super) enum Origin {
+    /// A context of its tree, which uses the memory of its records again.
+    Own,
+    /// Somebody else.
+    Other,
+    /// Somebody else: its baskets stand here in their file, and only their keys are in memory.
+    Stored(File, Vec<Range<u64>>),
 }
 
 /// How many baskets of each branch stand before a cluster. The sum is made when somebody asks, by whoever does, without a lock that
@@ -158,7 +171,7 @@ impl Reservation {
                 numbers.get_mut(branch as usize).ok_or_else(|| Error::mismatch("a basket without a branch"))?;
             basket.place(at, self.directory, *number as u16)?;
             *number += 1;
-            at += basket.record.len() as u64;
+            at += u64::from(basket.nbytes());
         }
         Ok(())
     }
@@ -167,7 +180,7 @@ impl Reservation {
     pub(super) fn written(&self, cluster: &mut SealedCluster) -> Written {
         let mut seek = self.room.start;
         let baskets = cluster.baskets.iter().zip(&*cluster.of).map(|(basket, &(branch, first_entry))| {
-            let nbytes = basket.record.len() as u32;
+            let nbytes = basket.nbytes();
             let written = WrittenBasket { branch, nbytes, seek, first_entry, unsealed_bytes: basket.unsealed_bytes };
             seek += u64::from(nbytes);
             written

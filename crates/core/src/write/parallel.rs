@@ -16,11 +16,12 @@ use super::branch::BranchSpec;
 use super::commit::{Cluster, Committer, Outcome};
 use super::file::FileWriter;
 use super::gate::Gate;
-use super::line::{Line, Reservation, SealedCluster};
+use super::line::{Line, Origin, Reservation, SealedCluster};
 use super::rewrite::same_rules;
 use super::shared::{Shared, State};
 use super::tree::{TreeOptions, TreeWriter};
 use super::turns::{Drained, Granted, Next, Submitted, Turns};
+use super::update::check_closed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tree::Tree;
 
@@ -288,11 +289,12 @@ impl Group {
 
     /// Commits all clusters of a finished tree.
     pub(super) fn adopt(&self, tree: &Tree, unit: Option<u64>) -> Result<u64> {
+        check_closed(tree.file())?;
         let shared = self.shared();
         let mut finished = {
             let mut state = shared.open_state()?;
             same_rules(tree.file(), &state)?;
-            let mut finished = Finished::new(tree, &state.trees[self.committer.tree])?;
+            let mut finished = Finished::new(tree, &state.trees[self.committer.tree], unit.is_none())?;
             finished.process_ids = shared.process_ids(&mut state, tree.file())?;
             let (infos, rules) = tree.file().infos_and_rules()?;
             state.learn(infos, rules);
@@ -384,12 +386,17 @@ impl Group {
         let shared = self.shared();
         let addressed = reservation.address(&mut cluster);
         let fill = || {
-            let records: Vec<&[u8]> = cluster.baskets.iter().map(|basket| basket.record.as_slice()).collect();
-            shared.fill(reservation.room.start, &records)
+            let (start, records) = (reservation.room.start, cluster.baskets.iter().map(|b| b.record.as_slice()));
+            match &cluster.origin {
+                Origin::Stored(file, rooms) => shared.carry_to(start, file, rooms, records),
+                Origin::Own | Origin::Other => shared.fill(start, &records.collect::<Vec<_>>()),
+            }
         };
         // A sink that panics must not let others wait for ever.
         let died = |_| Err(shared.placed(Error::new(ErrorKind::Io, "a thread that wrote baskets died")));
         let filled = if addressed.is_ok() { catch_unwind(AssertUnwindSafe(fill)).unwrap_or_else(died) } else { Ok(()) };
+        // What waits for another try must not need the file that it was in.
+        let lost = if filled.is_err() { cluster.fetch() } else { addressed };
         let written = filled.map(|()| reservation.written(&mut cluster));
         let mut state = shared.lock_state()?;
         let held = Held::new(&self.held);
@@ -397,7 +404,7 @@ impl Group {
         shared.landed.notify_all();
         let line = self.line(&mut state)?;
         match written {
-            _ if addressed.is_err() => line.void(reservation.slot),
+            _ if lost.is_err() => line.void(reservation.slot),
             Ok(written) => line.written(&reservation, written),
             Err(error) => {
                 line.leave(reservation, cluster);
@@ -405,14 +412,16 @@ impl Group {
             }
         }
         state.trees[self.committer.tree].advance();
-        if let Err(error) = addressed {
+        if let Err(error) = lost {
             // It can be written nowhere: its room stays a gap.
             state.space.give_up(reservation.room);
             return Err(shared.placed(error.in_object(&self.committer.name)));
         }
         let is_due = may_save && self.is_save_due(&mut state)?;
         drop((held, state));
-        self.committer.give_back(cluster.baskets);
+        if let Origin::Own = cluster.origin {
+            self.committer.give_back(cluster.baskets);
+        }
         if is_due { self.save_if_due() } else { Ok(()) }
     }
 

@@ -200,7 +200,7 @@ impl Shared {
                 None => Ok(own.to_vec()),
             });
             let record = own.map_err(|error| from.name(basket.within(error.at(at))))?;
-            let mut sealed = SealedBasket { record, unsealed_bytes: 0 };
+            let mut sealed = SealedBasket { record, elsewhere: 0, unsealed_bytes: 0 };
             sealed.shift_process_ids(process_ids).map_err(|error| from.name(basket.within(error)))?;
             Ok(sealed)
         };
@@ -237,32 +237,46 @@ impl Shared {
         if !ranges.iter().zip(&heads).all(is_true) {
             return self.relocate_step(from, step, directory, process_ids);
         }
-        let bytes = ranges.iter().map(|range| range.end - range.start).sum();
+        let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
         let start = self.open_state()?.space.append(bytes);
-        let outcome = self.carry_to(start, bytes, from, step, &ranges, heads, (directory, process_ids));
-        outcome.inspect_err(|_| {
-            let room = start..start + bytes;
-            self.leave_gap(room.clone());
-            if let Ok(mut state) = self.lock_state() {
-                state.space.give_up(room);
+        let (mut at, mut placed, mut keys) = (start, Vec::with_capacity(step.len()), Vec::with_capacity(step.len()));
+        let carry = || {
+            for ((basket, range), head) in step.iter().zip(&ranges).zip(heads) {
+                let mut head = SealedBasket { record: head.to_vec(), elsewhere: 0, unsealed_bytes: 0 };
+                let moved =
+                    head.shift_process_ids(process_ids).and_then(|()| head.place(at, directory, basket.number as u16));
+                moved.map_err(|error| from.name(basket.within(error)))?;
+                keys.push(head.record);
+                placed.push(basket.placed(at, (range.end - range.start) as u32));
+                at += range.end - range.start;
             }
-        })
+            self.mark_left()?;
+            self.mark_gap(&(start..start + bytes))?;
+            self.carry_to(start, from, &ranges, keys.iter().map(Vec::as_slice))
+        };
+        let outcome: Result<()> = carry();
+        match outcome {
+            Ok(()) => Ok(placed),
+            Err(error) => {
+                let room = start..start + bytes;
+                self.leave_gap(room.clone());
+                if let Ok(mut state) = self.lock_state() {
+                    state.space.give_up(room);
+                }
+                Err(error)
+            }
+        }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what carry has found out")]
-    fn carry_to(
+    /// Copies records of another file, one behind another, into room that is marked as a gap; each begins with its key as it is given.
+    /// All stays a gap until all of it but its first word is written.
+    pub(super) fn carry_to<'k>(
         &self,
         start: u64,
-        bytes: u64,
         from: &File,
-        step: &[Sealed],
         ranges: &[Range<u64>],
-        heads: Vec<Bytes>,
-        (directory, process_ids): (u64, u16),
-    ) -> Result<Vec<PlacedBasket>> {
-        self.mark_left()?;
-        // A gap until all of it but its first word is written.
-        self.mark_gap(&(start..start + bytes))?;
+        keys: impl Iterator<Item = &'k [u8]>,
+    ) -> Result<()> {
         let copy = |at: u64, range: Range<u64>| {
             let skipped = if at == start { WORD as u64 } else { 0 };
             let copied = self.sink.copy_at(at + skipped, &**from.store(), range.start + skipped..range.end);
@@ -282,21 +296,13 @@ impl Shared {
         if run.end > run.start {
             copy(run_at, run)?;
         }
-        let (mut at, mut placed, mut first) = (start, Vec::with_capacity(step.len()), None);
-        for ((basket, range), head) in step.iter().zip(ranges).zip(heads) {
-            let mut head = SealedBasket { record: head.to_vec(), unsealed_bytes: 0 };
-            let outcome =
-                head.shift_process_ids(process_ids).and_then(|()| head.place(at, directory, basket.number as u16));
-            outcome.map_err(|error| from.name(basket.within(error)))?;
-            let words = head.record.get(WORD..).unwrap_or_default();
-            self.put(at + WORD as u64, &[words])?;
-            first.get_or_insert(head);
-            placed.push(basket.placed(at, (range.end - range.start) as u32));
+        let (mut at, mut first) = (start, None);
+        for (range, key) in ranges.iter().zip(keys) {
+            self.put(at + WORD as u64, &[key.get(WORD..).unwrap_or_default()])?;
+            first.get_or_insert(key);
             at += range.end - range.start;
         }
-        let first = first.as_ref().and_then(|head| head.record.get(..WORD)).unwrap_or_default();
-        self.put(start, &[first])?;
-        Ok(placed)
+        self.put(start, &[first.and_then(|key| key.get(..WORD)).unwrap_or_default()])
     }
 }
 
@@ -326,7 +332,7 @@ const WORD: usize = 4;
 /// Bytes of a key up to behind the last word that its place decides.
 const HEAD_BYTES: usize = 34;
 /// Baskets that are as large are copied by the system; many small ones are written with fewer calls from memory.
-const LARGE_BYTES: u32 = 16 << 10;
+pub(super) const LARGE_BYTES: u32 = 16 << 10;
 
 /// What a thread that compresses again keeps between baskets.
 #[derive(Default)]

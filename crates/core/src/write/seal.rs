@@ -25,12 +25,20 @@ pub(super) struct Sealing<'a> {
 /// A basket as on storage, but for the place in its key.
 #[derive(Debug)]
 pub(super) struct SealedBasket {
+    /// All of it; or its key, where the rest still stands in another file.
     pub(super) record: Vec<u8>,
+    /// Bytes of that rest.
+    pub(super) elsewhere: u32,
     /// Bytes of key and payload before compression.
     pub(super) unsealed_bytes: u64,
 }
 
 impl SealedBasket {
+    /// Bytes of its record, wherever they are.
+    pub(super) fn nbytes(&self) -> u32 {
+        self.record.len() as u32 + self.elsewhere
+    }
+
     /// Writes the words that the place decides: `fCycle`, `fSeekKey` and `fSeekPdir`; the ProcessID offset in it stays.
     ///
     /// # Errors
@@ -199,5 +207,5 @@ pub(super) fn seal(
     for (at, word) in [(0, nbytes), (6, objlen as u32), (entry_bytes_at, entry_bytes as u32), (last_at, last as u32)] {
         record[at..at + 4].copy_from_slice(&word.to_be_bytes());
     }
-    Ok(SealedBasket { record, unsealed_bytes: (keylen + bytes) as u64 })
+    Ok(SealedBasket { record, elsewhere: 0, unsealed_bytes: (keylen + bytes) as u64 })
 }
