@@ -539,18 +539,3 @@ for name, extents, leaves in (("one", "[2][3]", "a/I:b/I"), ("two", "[3][2]", "a
         words = rf"{other}\.root.*object t/{branch}"
         with pytest.raises(sapwood.errors.MismatchError, match=words):
             sapwood.merge(tmp_path / "out.root", [tmp_path / "one.root", tmp_path / f"{other}.root"])
-
-
-def test_what_cannot_be_added_is_left_out_alone(tmp_path: Path) -> None:
-    """The output's own ``a`` has other axes than those of the inputs; ``b`` is nobody else's sum."""
-    out = tmp_path / "out.root"
-    with sapwood.recreate(out) as file:
-        file["a"] = np.histogram2d([0.5], [0.5], bins=4, range=[[0, 1], [0, 1]])
-    for name in ("one", "two"):
-        with sapwood.recreate(tmp_path / f"{name}.root") as file:
-            for key in "ab":
-                file[key] = np.histogram([0.5] * (1 if key == "a" else 10), bins=10, range=(0, 1))
-    merged = sapwood.merge(out, [tmp_path / "one.root", tmp_path / "two.root"], append=True, skip=True)
-    assert len([text for text in merged.notices if "object a" in text]) == 2, merged.notices
-    with sapwood.open(out) as file:
-        assert file["b"].values().sum() == 20 and file["a"].values().shape == (4, 4)

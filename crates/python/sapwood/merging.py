@@ -79,8 +79,8 @@ def merge(
     replace: bool = True,
     skip: bool = False,
     trees: bool = True,
-    only: Iterable[str] | None = None,
-    exclude: Iterable[str] | None = None,
+    only: str | Iterable[str] | None = None,
+    exclude: str | Iterable[str] | None = None,
     recluster: bool = False,
     auto_flush: int | str | None = None,
     basket_bytes: int | str | None = None,
@@ -103,7 +103,7 @@ def merge(
     :attr:`Merged.notices`); an input that lacks one, or has it in another type, is an error, as is one that was not closed or was cut.
     With ``skip=True`` such inputs are left out, with a warning.
 
-    ``only`` and ``exclude`` name objects and directories; ``trees=False`` leaves all trees out. With ``append=True`` the inputs are added to
+    ``only`` and ``exclude`` name objects and directories, by their names wherever they are, or by their paths; ``trees=False`` leaves all trees out. With ``append=True`` the inputs are added to
     what the output has. The output has its name only once it is whole; a file that has it is replaced then, unless
     ``replace=False`` or somebody is writing it. ``progress`` is called after each input with their number, the number of all, and the bytes so
     far. What remote inputs take is what :func:`open` takes.
@@ -132,7 +132,8 @@ def merge(
         raise errors.MismatchError(
             "auto_flush and basket_bytes are those of new clusters: recluster=True makes them"
         )
-    names = list(only if only is not None else exclude or ())
+    chosen = only if only is not None else exclude or ()
+    names = [chosen] if isinstance(chosen, str) else list(chosen)
     listed = None if only is None and exclude is None else (only is not None, names)
     setting = compression if compression in ("keep", "first") else as_compression(compression)
     flush = writing.every(-30_000_000 if auto_flush is None else auto_flush)

@@ -22,6 +22,7 @@ use crate::remote::Remote;
 /// -fk.
 #[derive(Debug, clap::Args)]
 #[command(
+    args_override_self = true,
     after_help = "Examples:\n  sapwood merge all.root run1.root run2.root\n  sapwood merge -f505 all.root @runs.txt\n  sapwood merge --force --recluster all.root part-*.root\n  sapwood merge -k --report all.root https://example.org/a.root b.root"
 )]
 pub(crate) struct Arguments {
@@ -60,7 +61,7 @@ pub(crate) struct Arguments {
     /// Leave trees out.
     #[arg(short = 'T', long)]
     no_trees: bool,
-    /// Only objects, and directories, that this text file names, one a line.
+    /// Only objects, and directories, that this text file names, one a line, by name or by path.
     #[arg(long, value_name = "LIST", conflicts_with = "except")]
     only: Option<String>,
     /// All but the objects, and directories, that this text file names.
@@ -308,6 +309,7 @@ mod tests {
         assert_eq!(translated("-v 0 -dbg out"), "--verbosity=0 --verbosity=99 out");
         assert_eq!(translated("-d dir -cachesize 3M o"), "--scratch dir --cache-bytes 3M o");
         assert_eq!(translated("-L list -Ltype SkipListed o"), "o --except list");
+        assert_eq!(translated("-f -f505 o"), "-f --force --compression=zstd:5 o");
         assert_eq!(translated("-a -k -T -O -n 5 out"), "-a -k -T -O -n 5 out");
         let refused = |words: &str| translate(words.split(' ').map(OsString::from).collect()).is_err();
         assert!(refused("-L list o") && refused("-f999 o") && refused("-experimental-io-features x o"));

@@ -60,7 +60,8 @@ impl LocalFile {
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         // Not cut before it is known that nobody else writes it.
         let mut file =
-            Self::with(path.as_ref(), OpenOptions::new().read(true).write(true).create(true).truncate(false))?;
+            Self::with(path.as_ref(), OpenOptions::new().read(true).write(true).create(true).truncate(false))
+                .map_err(|error| not_made(path.as_ref(), error))?;
         file.lock()?;
         file.set_len(0)?;
         file.opened_bytes = 0;
@@ -73,7 +74,8 @@ impl LocalFile {
     ///
     /// [`ErrorKind::Exists`] if there is one, else those of [`open`](Self::open).
     pub fn create_new(path: impl AsRef<Path>) -> Result<Self> {
-        let file = Self::with(path.as_ref(), OpenOptions::new().read(true).write(true).create_new(true))?;
+        let file = Self::with(path.as_ref(), OpenOptions::new().read(true).write(true).create_new(true))
+            .map_err(|error| not_made(path.as_ref(), error))?;
         file.lock()?;
         Ok(file)
     }
@@ -221,6 +223,17 @@ impl LocalFile {
     }
 }
 
+/// What kept a file from being made: the folder, where there is none.
+pub(super) fn not_made(path: &Path, error: Error) -> Error {
+    match path.parent() {
+        Some(folder) if error.kind() == ErrorKind::NotFound && !folder.as_os_str().is_empty() && !folder.exists() => {
+            let words = format!("there is no folder {}", folder.display());
+            Error::new(ErrorKind::NotFound, words).in_file(path.to_string_lossy())
+        }
+        _ => error,
+    }
+}
+
 /// A file that is shorter than it was.
 fn changed(expected: u64, found: u64) -> Error {
     Error::new(ErrorKind::Changed, "the file was cut short while it was open").wanted(expected, found)
@@ -229,7 +242,7 @@ fn changed(expected: u64, found: u64) -> Error {
 impl Drop for LocalFile {
     fn drop(&mut self) {
         // A process that was forked meanwhile would keep the lock.
-        let _ = self.file.unlock();
+        self.release();
     }
 }
 
@@ -288,6 +301,14 @@ impl Sink for LocalFile {
             return Ok(());
         }
         copy_by_reading(self, offset + done, from, range.start + done..range.end)
+    }
+
+    fn cut_at(&self, bytes: u64) -> Result<()> {
+        self.set_len(bytes)
+    }
+
+    fn release(&self) {
+        let _ = self.file.unlock();
     }
 
     fn sync(&self) -> Result<()> {

@@ -114,6 +114,12 @@ impl Sink for MemorySink {
         Ok(())
     }
 
+    fn cut_at(&self, bytes: u64) -> Result<()> {
+        let mut content = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        content.truncate(usize::try_from(bytes).unwrap_or(usize::MAX));
+        Ok(())
+    }
+
     fn sync(&self) -> Result<()> {
         Ok(())
     }

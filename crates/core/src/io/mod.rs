@@ -136,6 +136,18 @@ pub trait Sink: Send + Sync + 'static {
         copy_by_reading(self, offset, from, range)
     }
 
+    /// Ends at `bytes`, where the medium can: what was written behind is of no use.
+    ///
+    /// # Errors
+    ///
+    /// What the medium reports.
+    fn cut_at(&self, _bytes: u64) -> Result<()> {
+        Ok(())
+    }
+
+    /// Nothing more is written, even if somebody holds on to the sink: others may write.
+    fn release(&self) {}
+
     /// Returns when all that was written is on storage.
     ///
     /// # Errors
@@ -169,6 +181,14 @@ impl<S: Sink + ?Sized> Sink for Arc<S> {
 
     fn copy_at(&self, offset: u64, from: &dyn Store, range: ByteRange) -> Result<()> {
         (**self).copy_at(offset, from, range)
+    }
+
+    fn cut_at(&self, bytes: u64) -> Result<()> {
+        (**self).cut_at(bytes)
+    }
+
+    fn release(&self) {
+        (**self).release();
     }
 
     fn sync(&self) -> Result<()> {

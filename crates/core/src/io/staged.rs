@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::LocalFile;
+use super::local::not_made;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A file that is written beside the place where it belongs, and takes that place in one step when it is whole. Whatever happens
@@ -88,7 +89,7 @@ fn begin(target: &Path) -> Result<PathBuf> {
         let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&name);
         match made {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(Error::from(error).in_file(target.to_string_lossy())),
+            Err(error) => return Err(not_made(target, Error::from(error).in_file(target.to_string_lossy()))),
             Ok(_) => return Ok(name.into()),
         }
     }

@@ -26,6 +26,8 @@ pub(super) struct Input {
     pub(super) objects: Vec<Place>,
     /// The description of its classes as it is stored: most inputs have the same.
     pub(super) classes: Bytes,
+    /// Which of the list of objects it has.
+    pub(super) listed: HashSet<usize>,
 }
 
 /// Registries of classes that several inputs describe in the same bytes: they are decoded and compiled once.
@@ -88,8 +90,15 @@ impl Input {
         };
         registries.share(&file, &classes)?;
         let root = file.keys(false)?.into_iter().map(|found| found.key).collect();
-        let mut input =
-            Self { file, folders: Vec::new(), trees: Vec::new(), sums: Vec::new(), objects: Vec::new(), classes };
+        let mut input = Self {
+            file,
+            folders: Vec::new(),
+            trees: Vec::new(),
+            sums: Vec::new(),
+            objects: Vec::new(),
+            classes,
+            listed: HashSet::new(),
+        };
         let mut seen = HashSet::new();
         input.gather("", root, (trees, listed), &mut seen, 0)?;
         Ok(input)
@@ -114,7 +123,13 @@ impl Input {
         for key in &keys {
             let place = Place { folder: folder.to_owned(), key: key.clone() };
             let path = place.path();
-            let is_whole = listed.is_none_or(|listed| listed.has(&key.name));
+            let found = listed.and_then(|listed| listed.find(&key.name, &path));
+            self.listed.extend(found);
+            let is_whole = match listed {
+                None => true,
+                Some(Listed::Only(_)) => found.is_some(),
+                Some(Listed::Skip(_)) => found.is_none(),
+            };
             if key.is_directory() {
                 // Listed directories go with all that is in them.
                 let within = match listed {

@@ -5,7 +5,8 @@ use crate::error::{Error, Result};
 /// The most bytes that a list may have.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Names of inputs, those that begin with `@` replaced by the lines of the file that they name, which may be such names, too.
+/// Names of inputs, those that begin with `@` replaced by the lines of the file that they name, which may be such names, too; lines that
+/// begin with `#` are left out.
 ///
 /// # Errors
 ///
@@ -16,7 +17,7 @@ const MOST_BYTES: u64 = 1 << 30;
 ///
 /// ```
 /// # let list = std::env::temp_dir().join("sapwood-inputs.txt");
-/// std::fs::write(&list, "one.root\ntwo.root\n")?;
+/// std::fs::write(&list, "# spring\none.root\ntwo.root\n")?;
 /// let inputs = sapwood::merge::inputs_of(&[format!("@{}", list.display()), "three.root".to_owned()])?;
 /// assert_eq!(inputs, ["one.root", "two.root", "three.root"]);
 /// # std::fs::remove_file(list).ok();
@@ -44,7 +45,7 @@ pub fn inputs_of(names: &[String]) -> Result<Vec<String>> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn names_of(path: &str) -> Result<Vec<String>> {
-    Ok(lines(path)?.into_iter().filter(|line| !line.starts_with('#')).collect())
+    lines(path)
 }
 
 fn gather(name: &str, depth: u32, inputs: &mut Vec<String>) -> Result<()> {
@@ -60,7 +61,7 @@ fn gather(name: &str, depth: u32, inputs: &mut Vec<String>) -> Result<()> {
     lines(list)?.iter().try_for_each(|line| gather(line, depth + 1, inputs))
 }
 
-/// Lines that are not empty.
+/// Lines that are neither empty nor a remark.
 fn lines(path: &str) -> Result<Vec<String>> {
     let read = || {
         let bytes = std::fs::metadata(path)?.len();
@@ -70,5 +71,10 @@ fn lines(path: &str) -> Result<Vec<String>> {
         Ok(std::fs::read_to_string(path)?)
     };
     let text = read().map_err(|error: Error| error.in_file(path))?;
-    Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
+    Ok(text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(str::to_owned)
+        .collect())
 }

@@ -105,7 +105,7 @@ pub enum Packing {
     As(Compression),
 }
 
-/// Names of objects and directories that matter.
+/// Objects and directories that matter, by their names, wherever they are, or by their paths.
 ///
 /// # Example
 ///
@@ -123,12 +123,30 @@ pub enum Listed {
 }
 
 impl Listed {
-    /// Whether what has this name is merged, as far as the list says.
-    fn has(&self, name: &str) -> bool {
-        match self {
-            Self::Only(names) => names.iter().any(|listed| listed == name),
-            Self::Skip(names) => !names.iter().any(|listed| listed == name),
+    fn names(&self) -> &[String] {
+        let (Self::Only(names) | Self::Skip(names)) = self;
+        names
+    }
+
+    /// Which of the list an object is, by its name or its path.
+    fn find(&self, name: &str, path: &str) -> Option<usize> {
+        let is = |listed: &String| listed == name || listed.trim_matches('/') == path;
+        self.names().iter().position(is)
+    }
+
+    /// Says what of the list no input has.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](ErrorKind::Mismatch) where nothing is left to merge.
+    fn check(&self, found: &HashSet<usize>, notices: &mut Vec<String>) -> Result<()> {
+        let missing = self.names().iter().enumerate().filter(|(index, _)| !found.contains(index));
+        let missing: Vec<&str> = missing.map(|(_, name)| name.as_str()).collect();
+        if matches!(self, Self::Only(_)) && found.is_empty() {
+            return Err(Error::mismatch(format!("no input has any of the objects that are asked for: {missing:?}")));
         }
+        notices.extend(missing.iter().map(|name| format!("no input has {name}, which is listed")));
+        Ok(())
     }
 }
 
@@ -299,6 +317,10 @@ impl Merge {
             let (name, error) = merged.skipped.pop().unwrap_or_else(|| (String::new(), Error::mismatch("no inputs")));
             return Err(Error::mismatch("no input can be merged").in_file(name).because(error));
         };
+        let outcome = outcome.and_then(|()| match &self.listed {
+            Some(listed) => listed.check(running.listed(), &mut merged.notices),
+            None => Ok(()),
+        });
         match outcome {
             Ok(()) => running.finish(&mut merged)?,
             Err(error) => {

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use super::Sum;
 use super::input::{Input, Place};
-use super::report::Merged;
 use crate::container::Key;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::schema::Draft;
 use crate::write::FileWriter;
@@ -27,36 +26,67 @@ struct Growing {
 }
 
 impl Sums {
-    /// Adds the objects of an input. One that cannot be added is an error, or left out with a notice.
-    pub(super) fn add(&mut self, writer: &FileWriter, input: Input, skips: bool, merged: &mut Merged) -> Result<()> {
-        let file = input.file;
-        for (place, object) in input.sums {
+    /// Adds the objects of an input.
+    pub(super) fn add(&mut self, writer: &FileWriter, file: &File, objects: Vec<(Place, Draft)>) -> Result<()> {
+        objects.into_iter().try_for_each(|(place, object)| {
             let path = place.path();
-            match self.add_one(writer, &file, place, &path, object) {
-                Ok(()) => {}
-                Err(error) if skips => merged.notices.push(format!("left out: {error}")),
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+            self.add_one(writer, place, &path, object).map_err(|error| file.name(error.in_object(&path)))
+        })
     }
 
-    fn add_one(&mut self, writer: &FileWriter, file: &File, place: Place, path: &str, object: Draft) -> Result<()> {
-        let within = |error: Error| file.name(error.in_object(path));
+    fn add_one(&mut self, writer: &FileWriter, place: Place, path: &str, object: Draft) -> Result<()> {
         let known = self.places.get(path).and_then(|&known| self.all.get_mut(known));
         if let Some(known) = known {
-            return known.sum.add(&object).map_err(within);
+            return known.sum.add(&object);
         }
         let old = writer.newest(&place.folder, &place.key.name)?;
+        if let Some(old) = old.as_ref().filter(|old| old.is_directory()) {
+            let words = format!("an object of class {} has the name of a directory", place.key.class);
+            return Err(Error::new(ErrorKind::Exists, words).at(old.seek_key));
+        }
         let there = old.as_ref().map(|key| writer.draft_before(key)).transpose()?.flatten();
         let sum = match there {
             Some(there) => Sum::new(there).and_then(|mut sum| sum.add(&object).map(|()| sum)),
             None => Sum::new(object),
         };
-        let sum = sum.map_err(within)?;
+        let sum = sum?;
         self.places.insert(path.to_owned(), self.all.len());
         self.all.push(Growing { place, sum, old });
         Ok(())
+    }
+
+    /// The class of a sum.
+    pub(super) fn class(&self, path: &str) -> Option<&str> {
+        self.places.get(path).and_then(|&known| self.all.get(known)).map(|known| known.sum.class())
+    }
+
+    /// Sums as they are before these objects are added, for [`restore`](Self::restore).
+    pub(super) fn before(&self, objects: &[(Place, Draft)]) -> Vec<(String, Option<Sum>)> {
+        let now =
+            |path: &String| self.places.get(path).and_then(|&known| self.all.get(known)).map(|known| known.sum.clone());
+        objects
+            .iter()
+            .map(|(place, _)| place.path())
+            .map(|path| (now(&path), path))
+            .map(|(sum, path)| (path, sum))
+            .collect()
+    }
+
+    /// Takes back what was added since.
+    pub(super) fn restore(&mut self, before: Vec<(String, Option<Sum>)>) {
+        let mut first_new = self.all.len();
+        for (path, sum) in before {
+            let Some(&known) = self.places.get(&path) else { continue };
+            match (sum, self.all.get_mut(known)) {
+                (Some(sum), Some(growing)) => growing.sum = sum,
+                _ => {
+                    first_new = first_new.min(known);
+                    self.places.remove(&path);
+                }
+            }
+        }
+        // New ones stand behind all others.
+        self.all.truncate(first_new);
     }
 
     /// Writes all sums, and says how many.

@@ -22,6 +22,8 @@ pub(super) struct Running {
     /// Descriptions of classes that were taken over.
     classes: HashSet<Bytes>,
     sums: Sums,
+    /// What the list of objects names, and inputs have.
+    listed: HashSet<usize>,
     /// Branches that were left out, once for each.
     left_out: HashSet<String>,
 }
@@ -41,13 +43,20 @@ impl Running {
             places: HashMap::new(),
             classes: HashSet::new(),
             sums: Sums::default(),
+            listed: HashSet::new(),
             left_out: HashSet::new(),
         }
     }
 
-    /// Adds an input. Where that fails, what was there is as it was.
-    pub(super) fn add(&mut self, input: Input, skips: bool, merged: &mut Merged) -> Result<()> {
+    /// What the list of objects names, and inputs have.
+    pub(super) fn listed(&self) -> &HashSet<usize> {
+        &self.listed
+    }
+
+    /// Adds an input. Where that fails and others are to follow, what was there is as it was.
+    pub(super) fn add(&mut self, mut input: Input, skips: bool, merged: &mut Merged) -> Result<()> {
         let file = input.file.clone();
+        self.listed.extend(&input.listed);
         let known = self.trees.len();
         // All trees are compared before a byte of one is written.
         let mut notes: Vec<(String, Notes)> = Vec::new();
@@ -73,6 +82,9 @@ impl Running {
         })();
         let marks: Vec<(usize, Mark)> =
             fits.iter().filter_map(|(index, _)| Some((*index, self.trees.get(*index)?.joined.mark()))).collect();
+        let sums = std::mem::take(&mut input.sums);
+        let before = if skips { self.sums.before(&sums) } else { Vec::new() };
+        let outcome = outcome.and_then(|()| self.sums.add(&self.writer, &file, sums));
         let outcome = outcome.and_then(|()| self.copy(&input, &fits));
         let objects = match outcome {
             Ok(objects) => objects,
@@ -84,6 +96,7 @@ impl Running {
                 }
                 self.trees.truncate(known);
                 self.places.retain(|_, index| *index < known);
+                self.sums.restore(before);
                 return Err(error);
             }
         };
@@ -109,7 +122,7 @@ impl Running {
         merged.objects += objects;
         merged.input_bytes += file.identity().len;
         merged.requests += file.perf().calls().len() as u64;
-        self.sums.add(&self.writer, input, skips, merged)
+        Ok(())
     }
 
     /// The tree that one of an input belongs to, begun where there is none.
@@ -118,6 +131,10 @@ impl Running {
             return Ok(known);
         }
         let within = |error: Error| input.file.name(error.in_object(path));
+        if let Some(class) = self.sums.class(path) {
+            let words = format!("a tree has the name of an object of class {class}");
+            return Err(within(Error::new(ErrorKind::Exists, words)));
+        }
         let joined = match self.writer.newest(&place.folder, &place.key.name)? {
             Some(there) if there.is_tree() => self.writer.join_more(path)?,
             Some(there) => {
@@ -136,7 +153,7 @@ impl Running {
         Ok(self.trees.len() - 1)
     }
 
-    /// Refuses objects and directories that have the name of a tree.
+    /// Refuses objects and directories that have the name of a tree, and directories that have that of a sum.
     fn refuse_others(&self, input: &Input) -> Result<()> {
         let objects = input.objects.iter().chain(input.sums.iter().map(|(place, _)| place));
         let objects = objects.map(|place| (place.path(), &*place.key.class));
@@ -145,6 +162,12 @@ impl Running {
             if self.places.contains_key(&path) {
                 let words = format!("an object of class {class} has the name of a tree");
                 return Err(input.file.name(Error::new(ErrorKind::Exists, words).in_object(&path)));
+            }
+        }
+        for path in &input.folders {
+            if let Some(class) = self.sums.class(path) {
+                let words = format!("a directory has the name of an object of class {class}");
+                return Err(input.file.name(Error::new(ErrorKind::Exists, words).in_object(path)));
             }
         }
         Ok(())

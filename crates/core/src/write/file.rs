@@ -226,6 +226,7 @@ impl FileWriter {
         self.shared.save(&mut state)?;
         // Whoever asked to wait for storage has waited in the save.
         state.closed = true;
+        self.shared.sink.release();
         if let Some(lost) = state.lost.take() {
             return Err(lost);
         }

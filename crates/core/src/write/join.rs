@@ -261,10 +261,12 @@ impl FileWriter {
         for free in before.free_segments()?.into_iter().filter(|free| free.first < saved) {
             self.shared.mark_gap(&(free.first..free.last.saturating_add(1).min(saved)))?;
         }
-        match end > saved {
-            true => self.shared.mark_gap(&(saved..end)),
-            false => Ok(()),
+        if end <= saved {
+            return Ok(());
         }
+        // Whoever is stopped in between leaves a gap.
+        self.shared.mark_gap(&(saved..end))?;
+        self.shared.sink.cut_at(saved).map_err(|error| self.shared.placed(error))
     }
 }
 

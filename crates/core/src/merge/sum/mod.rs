@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::schema::Draft;
 
 /// Adds an object to another of a class.
+#[derive(Clone, Copy)]
 struct Add(fn(&mut Draft, &Draft) -> Result<()>);
 
 /// What adds objects of a class; nothing where they cannot be added.
@@ -76,10 +77,12 @@ pub fn can_add(class: &str) -> bool {
 /// assert!(matches!(sum.finish().member("fVal"), Some(Datum::Int(5))));
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct Sum {
     state: State,
 }
 
+#[derive(Clone)]
 enum State {
     Histogram(Box<Histogram>),
     Other(Draft, Add),

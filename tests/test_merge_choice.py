@@ -1,0 +1,118 @@
+"""Which objects and inputs are merged: lists of names and paths, names that mean two things, inputs that are left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from test_merge import command
+
+sapwood = pytest.importorskip("sapwood")
+
+
+def written(path: Path, **objects: Any) -> Path:
+    """A file with these objects; two underscores stand for a slash."""
+    with sapwood.recreate(path) as file:
+        for name, value in objects.items():
+            file[name.replace("__", "/")] = value
+    return path
+
+
+def histogram(bins: int = 4) -> Any:
+    return np.histogram([0.5], bins=bins, range=(0, 1))
+
+
+def classes(path: Path) -> dict[str, str]:
+    with sapwood.open(path) as file:
+        return file.classnames(cycle=False)
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Path:
+    return written(tmp_path / "one.root", h=histogram(), a__h=histogram(), b__h=histogram(), b__t={"x": [1, 2]}, t={"x": [3]})
+
+
+def test_lists_take_names_and_paths(one: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.root"
+
+    def left(**choice: Any) -> list[str]:
+        return sorted(name for name, kind in classes(sapwood.merge(out, [one], **choice).output).items() if "Dir" not in kind)
+
+    assert left(only="h") == ["a/h", "b/h", "h"]
+    assert left(only=["b/h", "/t"]) == ["b/h", "b/t", "t"][::2]
+    assert left(only="b") == ["b/h", "b/t"]
+    assert left(exclude=["a", "b/t"]) == ["b/h", "h", "t"]
+    assert left(exclude="a/h") == ["b/h", "b/t", "h", "t"]
+    names = tmp_path / "names.txt"
+    names.write_text("# of run 3\nb/t\nnowhere/x\n")
+    done = command("-f", "-L", names, "-Ltype", "OnlyListed", out, one)
+    assert done.returncode == 0 and "nowhere/x" in done.stdout and set(classes(out)) == {"a", "b", "b/t"}
+
+
+def test_who_asks_for_nothing_that_is_there_is_told(one: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.root"
+    out.write_bytes(b"what was there")
+    with pytest.raises(sapwood.errors.MismatchError, match=r"no input has any.*nowhere"):
+        sapwood.merge(out, [one, one], only=["nowhere", "h1"])
+    assert out.read_bytes() == b"what was there"
+    merged = sapwood.merge(out, [one], exclude=["t", "nowhere"])
+    assert merged.notices == ["no input has nowhere, which is listed"]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("pair", ["tree and histogram", "tree and directory", "histogram and directory"])
+def test_a_name_means_one_thing(pair: str, order: tuple[int, int], tmp_path: Path) -> None:
+    things = {"tree": {"thing": {"x": [1]}}, "histogram": {"thing": histogram()}, "directory": {"thing__h": histogram()}}
+    inputs = [written(tmp_path / f"{name}.root", **things[name]) for name in pair.split(" and ")]
+    first, second = (inputs[index] for index in order)
+    out = tmp_path / "out.root"
+    with pytest.raises(sapwood.errors.ExistsError, match=f"has the name of.*{second.name}, object thing"):
+        sapwood.merge(out, [first, second])
+    assert not out.exists()
+    with pytest.warns(UserWarning, match="left out"):
+        merged = sapwood.merge(out, [first, second], skip=True)
+    assert list(merged.skipped) == [str(second)] and classes(out) == classes(first)
+
+
+def test_inputs_are_left_out_whole(tmp_path: Path) -> None:
+    """What of an input fits is not merged either, where one of its objects does not: sums and trees stay those of the same inputs."""
+    good = [written(tmp_path / f"{name}.root", a=histogram(), t={"x": [1, 2]}, z=histogram()) for name in ("one", "two")]
+    bad = written(tmp_path / "bad.root", a=histogram(), new=histogram(), t={"x": [9]}, z=np.histogram2d([0.5], [0.5], bins=2))
+    tree = written(tmp_path / "tree.root", a=histogram(), new=histogram(), t={"x": [0.5]})
+    out = tmp_path / "out.root"
+    with pytest.raises(sapwood.errors.MismatchError, match=r"bad\.root, object z"):
+        sapwood.merge(out, [good[0], bad, good[1]])
+    with pytest.warns(UserWarning, match="left out"):
+        merged = sapwood.merge(out, [good[0], bad, tree, good[1]], skip=True)
+    assert list(merged.skipped) == [str(bad), str(tree)]
+    with sapwood.open(out) as file:
+        assert sorted(file.keys(cycle=False)) == ["a", "t", "z"]
+        assert file["a"].values().sum() == file["z"].values().sum() == 2
+        assert file["t"]["x"].array().tolist() == [1, 2, 1, 2]
+
+
+def test_an_output_that_cannot_be_appended_to_is_what_it_was(tmp_path: Path) -> None:
+    out = written(tmp_path / "out.root", t={"x": np.arange(1000)}, h=histogram())
+    good = written(tmp_path / "good.root", t={"x": np.arange(100_000)}, h=histogram())
+    bad = written(tmp_path / "bad.root", t={"x": np.arange(3.0)})
+    before = out.read_bytes()
+    with pytest.raises(sapwood.errors.MismatchError, match=r"bad\.root, object t/x"):
+        sapwood.merge(out, [good, bad], append=True)
+    assert out.stat().st_size == len(before)
+    assert not sapwood.verify(out)
+    with sapwood.open(out) as file:
+        assert file["t"]["x"].array().tolist() == list(range(1000)) and file["h"].values().sum() == 1
+
+
+def test_words_of_hadd_that_come_twice(one: Path, tmp_path: Path) -> None:
+    out, names = tmp_path / "out.root", tmp_path / "names.txt"
+    names.write_text(f"# two runs\n{one}\n  # and no more\n{one}\n")
+    done = command("-f", "-f505", "-v", "0", "-dbg", out, f"@{names}")
+    assert done.returncode == 0, done.stderr
+    with sapwood.open(out) as file:
+        assert file["t"].num_entries == 2 and file.compression.code == 505
+    missing = command("-f", tmp_path / "no" / "folder.root", one)
+    assert missing.returncode == 1 and f"there is no folder {tmp_path / 'no'}" in missing.stderr
