@@ -207,6 +207,49 @@ def test_who_fails_leaves_whole_clusters_and_no_rows_that_wait() -> None:
     assert sapwood.open(memory)["tree/x"].array().tolist() == [*range(10), 30, 20]
 
 
+def test_the_error_that_came_first_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "failed.root"
+    kept: list[Any] = []
+    for _ in range(2):  # what the first round leaves behind is in nobody's way
+        with pytest.raises(KeyError, match="a mistake of the user") as told, sapwood.recreate(path) as file:
+            tree = file.parallel_tree("tree", {"x": "i4"})
+            kept += [tree, worker := tree.numbered()]
+            with worker.unit(1) as unit:
+                unit.extend({"x": [1, 2]})
+            raise KeyError("a mistake of the user")
+        assert any("unit 0 never came" in note for note in told.value.__notes__)
+        assert sapwood.open(path)["tree/x"].array().tolist() == [1, 2]
+    with pytest.raises(sapwood.errors.MismatchError, match="the tree is closed"):
+        kept[0].context()
+    with pytest.raises(sapwood.errors.MismatchError, match="the file is closed"):
+        file.mkdir("folder")
+
+
+def test_finished_files_of_other_processes(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        with sapwood.recreate(tmp_path / f"{name}.root") as file:
+            file["deep/tree"] = {"x": np.arange(30_000, dtype="i8"), "y": np.full(30_000, len(name), "f4")}
+            file["h"] = np.histogram([1], bins=2)
+    path = tmp_path / "out.root"
+    with sapwood.recreate(path, compression=None) as file:
+        tree = file.parallel_tree("tree", {"x": "i8", "y": "f4"})
+        assert tree.adopt(tmp_path / "one.root", "deep/tree") == tree.adopt(f"{tmp_path}/two.root:deep/tree") == 30_000
+        with pytest.raises(TypeError, match="'h' is no tree"):
+            tree.adopt(tmp_path / "one.root", "h")
+        with pytest.raises(sapwood.errors.NotFoundError, match="tree"):
+            tree.adopt(tmp_path / "one.root")
+        with pytest.raises(sapwood.errors.MismatchError, match="from 0 on, not -1"):
+            tree.numbered().unit(-1)
+        with pytest.raises(TypeError, match=r"parallel_tree.*'autoflush'; nearest: 'auto_flush'"):
+            file.parallel_tree("other", {"x": "i8"}, autoflush=10)
+        os.truncate(tmp_path / "one.root", os.path.getsize(tmp_path / "one.root") - 1)
+        with pytest.raises(sapwood.errors.MalformedError, match=r"not closed.*one\.root"):
+            tree.adopt(tmp_path / "one.root", "deep/tree")
+    read = "file = ROOT.TFile.Open(sys.argv[1]); answer([[e.x, e.y] for e in file.Get('tree')])"
+    wanted = [[x, 3] for x in range(30_000)] * 2
+    assert root(read, path) == wanted and not sapwood.verify(path).damaged
+
+
 def test_who_waits_for_what_nobody_brings_is_told() -> None:
     memory = io.BytesIO()
     file = sapwood.recreate(memory, compression=None)

@@ -12,7 +12,7 @@ True
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from sapwood._core import SapwoodError
 
@@ -93,3 +93,25 @@ def place(file: str | None, object: str | None) -> str:
     parts = [f"file {file}"] if file else []
     parts += [f"object {object}"] if object else []
     return f" ({', '.join(parts)})" if parts else ""
+
+
+def throw(failures: list[Exception]) -> None:
+    """Raises the first of what went wrong, if anything did."""
+    if failures:
+        first = failures[0]
+        failures.clear()  # else error and frame would hold each other, and all that they know
+        try:
+            raise first
+        finally:
+            del first
+
+
+def close_after(error: BaseException | None, close: Callable[[], object]) -> None:
+    """Closes what a ``with`` block leaves. The error by which it is left is the one to tell: what else goes wrong is a note on it."""
+    if error is None:
+        close()
+        return
+    try:
+        close()
+    except Exception as other:
+        error.add_note(f"closing failed, too: {other}")

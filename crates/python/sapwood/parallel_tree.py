@@ -7,20 +7,34 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from sapwood import _core
-from sapwood.file import open_file
+from sapwood import _core, errors
+from sapwood.file import File, open, open_file
 from sapwood.filling import Schema
 from sapwood.tree import Tree
 from sapwood.writable_tree import WritableTree
 
 
 @contextlib.contextmanager
-def _finished(source: Any, name: str) -> Iterator[Tree]:
-    with open_file(source) as file:
-        tree = file[name]
-        if not isinstance(tree, Tree):
-            raise TypeError(f"{name!r} is no tree")
-        yield tree
+def _finished(source: Any, name: str | None, usual: str) -> Iterator[Tree]:
+    # Without a name of its own a path may say which object is meant.
+    found = open(source) if name is None else open_file(source)
+    if isinstance(found, File):
+        with found:
+            yield _as_tree(found[name or usual], name or usual)
+    else:
+        yield _as_tree(found, str(source))
+
+
+def _as_tree(found: Any, name: str) -> Tree:
+    if not isinstance(found, Tree):
+        raise TypeError(f"{name!r} is no tree")
+    return found
+
+
+def _checked(number: int) -> int:
+    if number < 0:
+        raise errors.MismatchError(f"units of work have numbers from 0 on, not {number}")
+    return number
 
 
 class Context(WritableTree):
@@ -59,12 +73,12 @@ class NumberedContext:
         Raises :class:`sapwood.errors.ExistsError` where the number was given before, :class:`sapwood.errors.MismatchError` while the
         last unit of this context is open.
         """
-        return self._tree._begun(self._core.unit(number), number)
+        return self._tree._begun(self._core.unit(_checked(number)), number)
 
     def adopt(self, number: int, source: Any, name: str | None = None) -> int:
         """Takes all entries of a finished tree as the unit of a number, as :meth:`ParallelTree.adopt` does."""
-        with _finished(source, name or self._tree.name) as tree:
-            return self._core.adopt(number, tree._core)
+        with _finished(source, name, self._tree.name) as tree:
+            return self._core.adopt(_checked(number), tree._core)
 
     def close(self) -> None:
         """Brings no more units."""
@@ -143,8 +157,8 @@ class ParallelTree:
         """Takes all entries of a finished tree that has the same branches: its clusters join this tree as they are, without being
         inflated. Gives their number.
 
-        ``source`` is what :func:`sapwood.open` takes: the content of a file that another process made, or a path; ``name`` is its path in it; the tree
-        has the same name as this one. Several threads may do so at once, while others fill.
+        ``source`` is what :func:`sapwood.open` takes: the content of a file that another process made, or a path, with or without
+        ``:tree``; ``name`` is its path in it. The tree has the same name as this one. Several threads may do so at once, while others fill.
 
         >>> import io, sapwood
         >>> def work(start):  # in another process
@@ -163,7 +177,7 @@ class ParallelTree:
         Raises :class:`sapwood.errors.MismatchError` naming a branch that is not the same in both trees,
         :class:`sapwood.errors.UnsupportedError` for baskets without a record of their own, as real ROOT leaves the last ones.
         """
-        with _finished(source, name or self.name) as tree:
+        with _finished(source, name, self.name) as tree:
             return self._core.adopt(tree._core)
 
     def save(self) -> int:
@@ -189,11 +203,10 @@ class ParallelTree:
                 failures.append(error)
         self._contexts.clear()
         self._core.close()
-        if failures:
-            raise failures[0]
+        errors.throw(failures)
 
     def __enter__(self) -> ParallelTree:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        errors.close_after(error, self.close)

@@ -157,5 +157,5 @@ class WritableTree:
     def __enter__(self) -> WritableTree:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        errors.close_after(error, self.close)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import inspect
 import io
 import os
 import warnings
@@ -249,6 +250,9 @@ class WritableFile(Listing):
         >>> sorted(sapwood.open(memory)["tree/x"].array().tolist()) == list(range(1000))
         True
         """
+        for option in options:
+            if option not in _OPTIONS:
+                raise TypeError(f"parallel_tree() got an unexpected keyword argument {option!r}{near(option, _OPTIONS, 1)}")
         core, schema = self._begin("parallel", name, branch_types, title, **options)
         tree = ParallelTree(core, schema, name)
         self._trees.append(tree)
@@ -426,8 +430,7 @@ class WritableFile(Listing):
         objects are."""
         failures = self._failures(lambda tree: tree.flush())
         self._core.save()
-        if failures:
-            raise failures[0]
+        errors.throw(failures)
 
     def close(self) -> None:
         """Writes what is kept, saves, and ends. Where a tree cannot be written, the others and all objects are."""
@@ -441,8 +444,7 @@ class WritableFile(Listing):
             self._target.write(self._core.content())
             if isinstance(self._target, io.BytesIO):
                 self._target.seek(0)
-        if failures:
-            raise failures[0]
+        errors.throw(failures)
 
     def _failures(self, action: Callable[[WritableTree | ParallelTree], None]) -> list[Exception]:
         """What goes wrong when something is done to all trees."""
@@ -472,9 +474,12 @@ class WritableFile(Listing):
     def __enter__(self) -> WritableFile:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        errors.close_after(error, self.close)
 
+
+_OPTIONS = [name for name in inspect.signature(WritableFile._begin).parameters if name not in ("self", "how")]
+"""What trees are begun with."""
 
 _unclosed: weakref.WeakSet[WritableFile] = weakref.WeakSet()
 

@@ -28,7 +28,8 @@ impl ParallelWriter {
         py: Python<'_>,
         work: impl FnOnce(&sapwood::write::ParallelWriter) -> T + Send,
     ) -> PyResult<T> {
-        py.detach(|| self.0.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(work)).ok_or_else(closed)
+        py.detach(|| self.0.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(work))
+            .ok_or_else(|| closed("the tree is closed"))
     }
 }
 
@@ -72,14 +73,14 @@ impl NumberedContext {
     /// Begins a unit of work.
     fn unit(&self, py: Python<'_>, number: u64) -> PyResult<TreeWriter> {
         let unit = py.detach(|| locked(&self.0).as_mut().map(|context| context.unit(number)));
-        unit.ok_or_else(closed)?.map(Into::into).map_err(raise)
+        unit.ok_or_else(|| closed("the context is closed"))?.map(Into::into).map_err(raise)
     }
 
     /// Takes all entries of a finished tree as a unit of work; gives their number.
     fn adopt(&self, py: Python<'_>, number: u64, tree: &Tree) -> PyResult<u64> {
         let tree = Arc::clone(&tree.0);
         let adopted = py.detach(|| locked(&self.0).as_mut().map(|context| context.adopt(number, &tree)));
-        adopted.ok_or_else(closed)?.map_err(raise)
+        adopted.ok_or_else(|| closed("the context is closed"))?.map_err(raise)
     }
 
     /// Brings no more.

@@ -117,8 +117,9 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(crate) fn closed() -> PyErr {
-    raise(Error::new(ErrorKind::Mismatch, "it is closed"))
+/// The error of who goes on when all is over.
+pub(crate) fn closed(words: &'static str) -> PyErr {
+    raise(Error::new(ErrorKind::Mismatch, words))
 }
 
 #[pymethods]
@@ -271,7 +272,9 @@ impl FileWriter {
         py: Python<'_>,
         work: impl FnOnce(&mut sapwood::write::FileWriter) -> sapwood::Result<T> + Send,
     ) -> PyResult<T> {
-        py.detach(|| locked(&self.writer).as_mut().map(work)).ok_or_else(closed)?.map_err(raise)
+        py.detach(|| locked(&self.writer).as_mut().map(work))
+            .ok_or_else(|| closed("the file is closed"))?
+            .map_err(raise)
     }
 }
 
@@ -280,7 +283,7 @@ impl TreeWriter {
     /// Its branches, as they were given, or as they would have been.
     fn branches<'py>(&self, py: Python<'py>) -> PyResult<Vec<SpecOut<'py>>> {
         let locked = self.filling.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let filling = locked.as_ref().ok_or_else(closed)?;
+        let filling = locked.as_ref().ok_or_else(|| closed("the tree is closed"))?;
         filling.writer.branches().iter().map(|spec| spec_out(py, spec)).collect()
     }
 
@@ -293,7 +296,7 @@ impl TreeWriter {
     /// Adds rows.
     fn extend(&self, py: Python<'_>, values: Vec<Given>) -> PyResult<()> {
         let mut locked = self.filling.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let Filling { writer, room } = locked.as_mut().ok_or_else(closed)?;
+        let Filling { writer, room } = locked.as_mut().ok_or_else(|| closed("the tree is closed"))?;
         let ends: Vec<Vec<Vec<i64>>> = values
             .iter()
             .map(|(_, levels, ..)| levels.iter().map(|ends| ends.to_vec(py)).collect())
@@ -327,7 +330,7 @@ impl TreeWriter {
     /// Writes the rows that are kept as a cluster of their own.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| locked(&self.filling).as_mut().map(|filling| filling.writer.flush()))
-            .ok_or_else(closed)?
+            .ok_or_else(|| closed("the tree is closed"))?
             .map_err(raise)
     }
 
