@@ -34,9 +34,12 @@ impl Report<'_> {
         }
         if with_rates {
             for tree in &merged.trees {
-                for (what, (baskets, bytes)) in
-                    [("copied", tree.copied), ("recompressed", tree.recompressed), ("embedded", tree.embedded)]
-                {
+                for (what, (baskets, bytes)) in [
+                    ("copied", tree.copied),
+                    ("recompressed", tree.recompressed),
+                    ("re-encoded", tree.reencoded),
+                    ("embedded", tree.embedded),
+                ] {
                     if baskets > 0 {
                         writeln!(out, "{}: {baskets} baskets {what}, {bytes} bytes", tree.path)?;
                     }
@@ -82,7 +85,7 @@ impl Report<'_> {
                 "tree": tree.path, "level": tree.level.as_str(), "inputs": tree.inputs, "entries": tree.figures.entries,
                 "num_clusters": tree.figures.clusters, "num_baskets": tree.figures.baskets,
                 "zip_bytes": tree.figures.zip_bytes, "tot_bytes": tree.figures.tot_bytes, "copied": part(tree.copied),
-                "recompressed": part(tree.recompressed), "embedded": part(tree.embedded),
+                "recompressed": part(tree.recompressed), "reencoded": part(tree.reencoded), "embedded": part(tree.embedded),
             })
         };
         let skipped = |(name, error): &(String, sapwood::Error)| json!({ "input": name, "why": error.to_string() });

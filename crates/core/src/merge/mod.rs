@@ -199,8 +199,8 @@ impl Merge {
     /// Merges inputs, in their order, into one file. `open` opens them, in other threads and ahead of their turn; `watch` hears of each
     /// that is done, and may stop the merge.
     ///
-    /// The first tree of a path decides which branches there are and what they hold. Branches that only others have are left out, with a
-    /// notice; an input without a branch, or with one of another type, cannot be merged.
+    /// The first tree of a path decides which branches there are and what they hold. Branches that only others have are left out, and numbers
+    /// that are narrower in others are widened, with a notice; an input without a branch, or with one of another type, cannot be merged.
     ///
     /// The output has its name only once it is whole, and one that is appended to is as it was until then.
     ///

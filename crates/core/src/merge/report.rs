@@ -12,7 +12,7 @@ pub enum Level {
     Copy,
     /// Inflated and compressed again; nobody looked at what is in them.
     Recompress,
-    /// Entries went into new baskets.
+    /// Entries went into new baskets, or their numbers became wider.
     Reencode,
 }
 
@@ -46,6 +46,8 @@ pub struct MergedTree {
     pub copied: (u64, u64),
     /// Baskets that were compressed again, and their bytes as they stand now.
     pub recompressed: (u64, u64),
+    /// Baskets whose numbers were widened to the type of the first input, and their bytes as they stand now.
+    pub reencoded: (u64, u64),
     /// Baskets that stood in the record of a tree and have their own now, and their bytes.
     pub embedded: (u64, u64),
     /// What the tree has now.
@@ -79,13 +81,26 @@ impl MergedTree {
     pub(super) fn new(path: String) -> Self {
         let none = (0, 0);
         let figures = Figures::default();
-        Self { path, level: Level::Copy, inputs: 0, copied: none, recompressed: none, embedded: none, figures }
+        Self {
+            path,
+            level: Level::Copy,
+            inputs: 0,
+            copied: none,
+            recompressed: none,
+            reencoded: none,
+            embedded: none,
+            figures,
+        }
     }
 
     pub(super) fn note(&mut self, moved: Moved) {
-        (self.copied, self.recompressed, self.embedded) = (moved.copied, moved.recompressed, moved.embedded);
+        (self.copied, self.recompressed) = (moved.copied, moved.recompressed);
+        (self.reencoded, self.embedded) = (moved.reencoded, moved.embedded);
         if moved.recompressed.0 > 0 {
             self.level = self.level.max(Level::Recompress);
+        }
+        if moved.reencoded.0 > 0 {
+            self.level = Level::Reencode;
         }
     }
 }

@@ -10,7 +10,7 @@ use super::report::{Merged, MergedTree};
 use crate::codec::Compression;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Value;
-use crate::write::{FileWriter, Fit, Joined, Mark, Notes, TreeIndex};
+use crate::write::{FileWriter, Fit, Joined, Mark, Notes, TreeIndex, Widening};
 
 /// The output, and what is known of it.
 pub(super) struct Running {
@@ -26,6 +26,8 @@ pub(super) struct Running {
     listed: HashSet<usize>,
     /// Branches that were left out, once for each.
     left_out: HashSet<String>,
+    /// Those that were widened.
+    widened: HashSet<String>,
 }
 
 /// A tree of the output.
@@ -45,6 +47,7 @@ impl Running {
             sums: Sums::default(),
             listed: HashSet::new(),
             left_out: HashSet::new(),
+            widened: HashSet::new(),
         }
     }
 
@@ -101,6 +104,13 @@ impl Running {
             }
         };
         for (path, found) in notes {
+            for (branch, widening) in found.widened {
+                let branch = format!("{path}/{branch}");
+                if self.widened.insert(branch.clone()) {
+                    let (name, Widening { from, to }) = (&file.identity().name, widening);
+                    merged.notices.push(format!("{branch} is widened: {name} has {from}, the first tree has {to}"));
+                }
+            }
             for branch in found.left_out {
                 let branch = format!("{path}/{branch}");
                 if self.left_out.insert(branch.clone()) {

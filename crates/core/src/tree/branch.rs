@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::view::{Row, View};
+use crate::column::Number;
 use crate::error::{Error, Result};
 use crate::object::Object;
 
@@ -281,6 +282,21 @@ impl Branch {
 }
 
 impl Leaf {
+    /// The type of its items; none for strings, for numbers that are packed, and for classes that nobody knows.
+    pub fn number(&self) -> Option<Number> {
+        let signed = |signed, unsigned| Some(if self.is_unsigned { unsigned } else { signed });
+        match &*self.class {
+            "TLeafO" => Some(Number::Bool),
+            "TLeafB" => signed(Number::I8, Number::U8),
+            "TLeafS" => signed(Number::I16, Number::U16),
+            "TLeafI" => signed(Number::I32, Number::U32),
+            "TLeafL" | "TLeafG" => signed(Number::I64, Number::U64),
+            "TLeafF" => Some(Number::F32),
+            "TLeafD" => Some(Number::F64),
+            _ => None,
+        }
+    }
+
     pub(super) fn read(row: Row<'_, '_>) -> Self {
         Self {
             name: row.text("fName").into(),

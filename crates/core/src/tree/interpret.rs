@@ -86,18 +86,10 @@ fn dimensioned(kind: Kind, dimensions: &[usize]) -> Kind {
 
 /// The number type of a leaf's items.
 fn leaf_prim(leaf: &Leaf) -> Option<Prim> {
-    let plain = |signed, unsigned| Some(Prim::Plain(if leaf.is_unsigned { unsigned } else { signed }));
     match &*leaf.class {
-        "TLeafO" => Some(Prim::Plain(Number::Bool)),
-        "TLeafB" => plain(Number::I8, Number::U8),
-        "TLeafS" => plain(Number::I16, Number::U16),
-        "TLeafI" => plain(Number::I32, Number::U32),
-        "TLeafL" | "TLeafG" => plain(Number::I64, Number::U64),
-        "TLeafF" => Some(Prim::Plain(Number::F32)),
-        "TLeafD" => Some(Prim::Plain(Number::F64)),
         "TLeafF16" => Some(Prim::float16(&leaf.title)),
         "TLeafD32" => Some(Prim::double32(&leaf.title)),
-        _ => None,
+        _ => leaf.number().map(Prim::Plain),
     }
 }
 

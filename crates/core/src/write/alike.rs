@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use super::widen::Widening;
 use crate::error::{Error, Result};
 use crate::schema::Program;
 use crate::tree::{Branch, BranchId, ElementBranch, Leaf, Tree};
@@ -20,6 +21,8 @@ pub(super) struct Alike {
 pub(crate) struct Notes {
     /// Paths of branches that the tree has and the first one has not.
     pub(crate) left_out: Vec<Arc<str>>,
+    /// Paths of branches whose numbers have a narrower type than in the first tree.
+    pub(crate) widened: Vec<(Arc<str>, Widening)>,
 }
 
 /// A branch that others are compared with.
@@ -52,13 +55,13 @@ impl Alike {
         Self { branches: tree.branches().iter().map(known).collect(), top: tree.top().to_vec() }
     }
 
-    /// For each branch that is known, which of another tree it is.
+    /// For each branch that is known, which of another tree it is, and whether its numbers have to be widened for that.
     ///
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) naming the branch that is missing, or whose bytes mean something else.
-    pub(super) fn fit(&self, tree: &Tree, notes: &mut Notes) -> Result<Vec<BranchId>> {
-        let mut found = vec![0; self.branches.len()];
+    pub(super) fn fit(&self, tree: &Tree, notes: &mut Notes) -> Result<Vec<(BranchId, Option<Widening>)>> {
+        let mut found = vec![(0, None); self.branches.len()];
         self.fit_list(&self.top, tree, tree.top(), notes, &mut found)?;
         Ok(found)
     }
@@ -69,7 +72,7 @@ impl Alike {
         tree: &Tree,
         theirs: &[BranchId],
         notes: &mut Notes,
-        found: &mut [BranchId],
+        found: &mut [(BranchId, Option<Widening>)],
     ) -> Result<()> {
         let mut is_used = vec![false; theirs.len()];
         let mut next = 0;
@@ -86,11 +89,14 @@ impl Alike {
             let Some(branch) = branch(tree, theirs, place) else { continue };
             is_used[place] = true;
             next = place + 1;
-            known.compare(tree, branch).map_err(|words| {
+            let widening = known.compare(tree, branch).map_err(|words| {
                 Error::mismatch(format!("a branch is not like that of the first tree: {words}")).in_object(&known.path)
             })?;
             if let Some(found) = found.get_mut(id) {
-                *found = branch.id;
+                *found = (branch.id, widening);
+            }
+            if let Some(widening) = widening {
+                notes.widened.push((Arc::clone(&known.path), widening));
             }
             self.fit_list(&known.children, tree, &branch.children, notes, found)?;
         }
@@ -115,11 +121,11 @@ fn program(tree: &Tree, branch: &Branch) -> Option<Arc<Program>> {
 }
 
 impl Known {
-    /// Says in which way a branch differs.
-    fn compare(&self, tree: &Tree, other: &Branch) -> Result<(), String> {
+    /// Says in which way a branch differs, or whether its numbers have to be widened.
+    fn compare(&self, tree: &Tree, other: &Branch) -> Result<Option<Widening>, String> {
         let differ = |what: &str, theirs: &str, ours: &str| Err(format!("{what} {theirs} here and {ours} there"));
         match (&self.element, &other.element) {
-            (Some(ours), Some(theirs)) => return self.compare_elements(tree, other, ours, theirs),
+            (Some(ours), Some(theirs)) => return self.compare_elements(tree, other, ours, theirs).map(|()| None),
             _ if self.class != other.class => return differ("its class is", &other.class, &self.class),
             _ => {}
         }
@@ -136,11 +142,19 @@ impl Known {
                 return differ("a leaf in its place is", &theirs.name, &ours.name);
             }
             if spelled(ours, count.as_ref()) != spelled(theirs, counter(tree, theirs).as_ref()) {
+                let is_like = ours.dimensions() == theirs.dimensions() && *count == counter(tree, theirs);
+                let types = theirs.number().zip(ours.number()).filter(|_| is_like && !is_list);
+                if let Some(widening) = types.and_then(|(from, to)| Widening::new(from, to)) {
+                    return Ok(Some(widening));
+                }
+                let turned = types.and_then(|(from, to)| Widening::new(to, from));
+                let hint =
+                    if turned.is_some() { "; narrower numbers are widened where a wider one comes first" } else { "" };
                 let theirs = spelled(theirs, counter(tree, theirs).as_ref());
-                return differ("its type is", &theirs, &spelled(ours, count.as_ref()));
+                return differ("its type is", &theirs, &(spelled(ours, count.as_ref()) + hint));
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     fn compare_elements(

@@ -9,12 +9,12 @@ use super::model::{Class, Member, Type};
 use super::state::{Base, TreeState};
 use super::tree::{TreeOptions, TreeWriter};
 use crate::codec::Compression;
-use crate::column::{Number, Prim};
+use crate::column::Prim;
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::{File, split_cycle};
 use crate::schema::{Detail, Element, Registry, Sequence, TypeName};
-use crate::tree::{BasketBytes, Branch, Leaf, Tree};
+use crate::tree::{BasketBytes, Branch, Tree};
 
 impl FileWriter {
     /// Opens a tree of a file that is [updated](Self::update), to add entries to it. Its branches, their compression and all else
@@ -217,7 +217,8 @@ fn spec(tree: &Tree, branch: &Branch) -> Result<BranchSpec> {
     if leaf.class.as_ref() == "TLeafC" {
         return Ok(BranchSpec::text(name()));
     }
-    let number = leaf_number(leaf)
+    let number = leaf
+        .number()
         .ok_or_else(|| Error::unsupported(format!("branches with leaves of class {} cannot be written", leaf.class)))?;
     let dimensions: Vec<u32> = leaf.dimensions().into_iter().map(|extent| extent as u32).collect();
     let counts = || {
@@ -234,20 +235,6 @@ fn spec(tree: &Tree, branch: &Branch) -> Result<BranchSpec> {
         None => BranchSpec::number(name(), number),
     };
     Ok(spec.with_dimensions(dimensions))
-}
-
-fn leaf_number(leaf: &Leaf) -> Option<Number> {
-    let signed = |signed, unsigned| Some(if leaf.is_unsigned { unsigned } else { signed });
-    match &*leaf.class {
-        "TLeafO" => Some(Number::Bool),
-        "TLeafB" => signed(Number::I8, Number::U8),
-        "TLeafS" => signed(Number::I16, Number::U16),
-        "TLeafI" => signed(Number::I32, Number::U32),
-        "TLeafL" | "TLeafG" => signed(Number::I64, Number::U64),
-        "TLeafF" => Some(Number::F32),
-        "TLeafD" => Some(Number::F64),
-        _ => None,
-    }
 }
 
 /// The items of a vector, and how deep it is.

@@ -228,9 +228,9 @@ impl FileWriter {
         draft: &mut Draft,
     ) -> Result<Vec<PlacedBasket>> {
         let branches: Vec<_> = tree.branches().iter().collect();
-        let baskets = sealed(tree, &branches, Order::Offset, None, None).map_err(|error| file.name(error))?;
+        let mut baskets = sealed(tree, &branches, Order::Offset, None, None).map_err(|error| file.name(error))?;
         let mut seeks: Vec<Vec<(usize, u64)>> = vec![Vec::new(); branches.len()];
-        let placed = self.shared.relocate(file, &baskets, directory, process_ids)?;
+        let placed = self.shared.relocate(file, &mut baskets, directory, process_ids)?;
         for (basket, placed) in baskets.iter().zip(&placed) {
             if let Some(seeks) = seeks.get_mut(basket.branch) {
                 seeks.push((basket.number, placed.seek));

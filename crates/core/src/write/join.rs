@@ -15,6 +15,7 @@ use super::rewrite::{Order, check, same_rules};
 use super::state::{Base, BranchState, PlacedBasket, TreeState};
 use super::strip;
 use super::tree::TreeOptions;
+use super::widen::Widening;
 use crate::codec::Compression;
 use crate::container::Key;
 use crate::error::{Error, Result};
@@ -42,6 +43,8 @@ pub(crate) struct Moved {
     pub(crate) copied: (u64, u64),
     /// Baskets that were compressed again, and their bytes as they stand now.
     pub(crate) recompressed: (u64, u64),
+    /// Baskets whose numbers were widened, and their bytes as they stand now.
+    pub(crate) reencoded: (u64, u64),
     /// Baskets that stood in a tree's record and have their own now, and their bytes.
     pub(crate) embedded: (u64, u64),
 }
@@ -58,7 +61,7 @@ pub(crate) struct Mark {
 
 /// Which branches of another tree are those of the tree that grows.
 #[derive(Debug)]
-pub(crate) struct Fit(Vec<BranchId>);
+pub(crate) struct Fit(Vec<(BranchId, Option<Widening>)>);
 
 impl FileWriter {
     /// Begins a tree like one of another file, without its entries, in a directory.
@@ -104,7 +107,7 @@ impl FileWriter {
         let mut embedded =
             relocate::sealed(&tree, &branches, Order::Branch, Some(self.shared.now()), None).map_err(within)?;
         embedded.retain(|basket| before.get(basket.branch).is_some_and(|&before| basket.number >= before));
-        let placed = self.shared.relocate(&file, &embedded, directory, 0)?;
+        let placed = self.shared.relocate(&file, &mut embedded, directory, 0)?;
         for (basket, placed) in embedded.iter().zip(placed) {
             if let Some(branch) = joined.written.branches.get_mut(basket.branch) {
                 note(branch, &basket.source, placed);
@@ -152,10 +155,16 @@ impl FileWriter {
         again: Option<Compression>,
     ) -> Result<()> {
         let within = |error: Error| from.name(error).in_object(&tree.name);
-        let branches: Vec<&Branch> = fit.0.iter().filter_map(|&id| tree.branches().get(id)).collect();
+        let branches: Vec<&Branch> = fit.0.iter().filter_map(|&(id, _)| tree.branches().get(id)).collect();
         check(&branches, tree.entries).map_err(within)?;
         let mut baskets =
             relocate::sealed(tree, &branches, Order::Offset, Some(self.shared.now()), again).map_err(within)?;
+        for basket in &mut baskets {
+            let widening = fit.0.get(basket.branch).and_then(|(_, widening)| *widening);
+            if let (Some(widening), Some(branch)) = (widening, joined.written.branches.get(basket.branch)) {
+                basket.widen(widening, branch.compression);
+            }
+        }
         let mut state = self.shared.open_state()?;
         same_rules(from, &state).map_err(within)?;
         let (directory, process_ids) =
@@ -170,23 +179,26 @@ impl FileWriter {
             basket.first_entry = basket.first_entry.saturating_add(joined.written.entries);
             number.is_some()
         });
-        let placed = self.shared.relocate(from, &baskets, directory, process_ids)?;
+        let placed = self.shared.relocate(from, &mut baskets, directory, process_ids)?;
         let mut placed: Vec<_> = baskets.iter().zip(placed).collect();
         placed.sort_by_key(|(basket, _)| (basket.branch, basket.number));
         let mut moved = joined.moved;
         for (basket, placed) in placed {
             let Some(branch) = joined.written.branches.get_mut(basket.branch) else { continue };
             let of = match (&basket.source, basket.again) {
+                _ if basket.widening.is_some() => &mut moved.reencoded,
                 (Source::Made { .. }, _) => &mut moved.embedded,
                 (_, Some(_)) => &mut moved.recompressed,
                 (_, None) => &mut moved.copied,
             };
             *of = (of.0 + 1, of.1 + u64::from(placed.nbytes));
             note(branch, &basket.source, placed);
+            branch.tot_bytes = branch.tot_bytes.saturating_add(basket.grown_bytes);
         }
-        for (state, branch) in joined.written.branches.iter_mut().zip(&branches) {
+        for ((state, branch), (_, widening)) in joined.written.branches.iter_mut().zip(&branches).zip(&fit.0) {
+            let ratio = widening.map_or(1, |widening| widening.ratio() as u64);
             state.tot_bytes = state.tot_bytes.saturating_add(branch.tot_bytes);
-            state.largest_bytes = state.largest_bytes.max(u64::from(branch.basket_bytes));
+            state.largest_bytes = state.largest_bytes.max(ratio * u64::from(branch.basket_bytes));
             state.most = state.most.max(most(branch));
         }
         joined.written.clusters.extend(tree.clusters().iter().map(|cluster| cluster.end - cluster.start));

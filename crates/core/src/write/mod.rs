@@ -49,6 +49,7 @@ mod sync;
 mod tree;
 mod turns;
 mod update;
+mod widen;
 
 pub(crate) use alike::Notes;
 pub use branch::{BranchKind, BranchSpec, Item, Values};
@@ -65,3 +66,4 @@ pub use remake::{Figures, Remade, Remake};
 pub use rewrite::{Baskets, Order, Rewrite};
 pub use tree::{TreeOptions, TreeWriter};
 pub(crate) use update::check_closed;
+pub(crate) use widen::Widening;

@@ -14,6 +14,7 @@ use super::rewrite::Order;
 use super::seal::{SealedBasket, Sealing, Workspace, seal};
 use super::shared::{Shared, State};
 use super::state::{PlacedBasket, What};
+use super::widen::Widening;
 use crate::codec::{self, Compression, Scratch};
 use crate::container::{Key, Record};
 use crate::error::{Error, Result};
@@ -35,6 +36,10 @@ pub(super) struct Sealed {
     pub(super) source: Source,
     /// How it is compressed again; none where it moves as it is.
     pub(super) again: Option<Compression>,
+    /// What its numbers become.
+    pub(super) widening: Option<Widening>,
+    /// Bytes before compression that it has got by that.
+    pub(super) grown_bytes: u64,
 }
 
 /// Where a sealed basket is.
@@ -93,7 +98,9 @@ pub(super) fn sealed(
             };
             let path = Arc::clone(&branch.path);
             let again = again.filter(|_| matches!(source, Source::Stored { .. }));
-            all.push(Sealed { branch: index, path, number, first_entry: basket.entries.start, source, again });
+            let first_entry = basket.entries.start;
+            let (widening, grown_bytes) = (None, 0);
+            all.push(Sealed { branch: index, path, number, first_entry, source, again, widening, grown_bytes });
         }
     }
     match order {
@@ -139,7 +146,7 @@ impl Shared {
     pub(super) fn relocate(
         &self,
         from: &File,
-        baskets: &[Sealed],
+        baskets: &mut [Sealed],
         directory: u64,
         process_ids: u16,
     ) -> Result<Vec<PlacedBasket>> {
@@ -151,12 +158,13 @@ impl Shared {
         while !rest.is_empty() {
             let mut bytes = 0_u64;
             let is_carried = is_local && rest.first().is_some_and(Sealed::is_large);
-            let many = rest.iter().take_while(|basket| {
+            let belongs = |basket: &&Sealed| {
                 let fits = bytes == 0 || bytes.saturating_add(basket.bytes()) <= STEP_BYTES;
                 bytes = bytes.saturating_add(basket.bytes());
                 fits && is_carried == (is_local && basket.is_large())
-            });
-            let (step, behind) = rest.split_at(many.count());
+            };
+            let many = rest.iter().take_while(belongs).count();
+            let (step, behind) = std::mem::take(&mut rest).split_at_mut(many);
             rest = behind;
             let outcome = match is_carried {
                 true => self.carry(from, step, directory, process_ids),
@@ -177,7 +185,7 @@ impl Shared {
     fn relocate_step(
         &self,
         from: &File,
-        step: &[Sealed],
+        step: &mut [Sealed],
         directory: u64,
         process_ids: u16,
     ) -> Result<Vec<PlacedBasket>> {
@@ -196,11 +204,11 @@ impl Shared {
                 Source::Made { .. } => 0,
             };
             let own = whole(record).and_then(|own| match basket.again {
-                Some(again) => packed(record.slice(..own.len()), again, from, scratch),
-                None => Ok(own.to_vec()),
+                Some(again) => packed(record.slice(..own.len()), again, basket.widening, from, scratch),
+                None => Ok((own.to_vec(), 0)),
             });
-            let record = own.map_err(|error| from.name(basket.within(error.at(at))))?;
-            let mut sealed = SealedBasket { record, elsewhere: 0, unsealed_bytes: 0 };
+            let (record, unsealed_bytes) = own.map_err(|error| from.name(basket.within(error.at(at))))?;
+            let mut sealed = SealedBasket { record, elsewhere: 0, unsealed_bytes };
             sealed.shift_process_ids(process_ids).map_err(|error| from.name(basket.within(error)))?;
             Ok(sealed)
         };
@@ -218,13 +226,14 @@ impl Shared {
         let mut records = records?;
         let number = |_: &State, index: usize| step.get(index).map_or(0, |basket| basket.number);
         let places = self.append(self.open_state()?, directory, &mut records, number)?;
+        step.iter_mut().zip(&records).for_each(|(basket, sealed)| basket.grown_bytes = sealed.unsealed_bytes);
         let placed = step.iter().zip(&records).zip(places);
         Ok(placed.map(|((basket, sealed), seek)| basket.placed(seek, sealed.record.len() as u32)).collect())
     }
 
     /// The same without the bytes passing through memory: the system copies them, and the words of keys that their place decides are
     /// written over.
-    fn carry(&self, from: &File, step: &[Sealed], directory: u64, process_ids: u16) -> Result<Vec<PlacedBasket>> {
+    fn carry(&self, from: &File, step: &mut [Sealed], directory: u64, process_ids: u16) -> Result<Vec<PlacedBasket>> {
         let ranges: Vec<_> = step.iter().filter_map(Sealed::range).collect();
         let heads: Vec<_> =
             ranges.iter().map(|range| range.start..range.end.min(range.start + HEAD_BYTES as u64)).collect();
@@ -341,12 +350,25 @@ struct Packing {
     memory: Vec<u8>,
 }
 
-/// A record whose payload is compressed otherwise. What is in it stays as it is.
-fn packed(record: Bytes, compression: Compression, from: &File, work: &mut Packing) -> Result<Vec<u8>> {
+/// A record whose payload is compressed otherwise, and how many bytes it has more before that. What is in it stays as it is, but for numbers
+/// that become wider.
+fn packed(
+    record: Bytes,
+    compression: Compression,
+    widening: Option<Widening>,
+    from: &File,
+    work: &mut Packing,
+) -> Result<(Vec<u8>, u64)> {
     let basket = Basket::read(record.clone(), &from.options().limits)?;
     let keylen = usize::from(basket.key.keylen);
     let mut packed = record.get(..keylen).unwrap_or_default().to_vec();
-    let payload = basket.inflate(&mut work.memory, &mut work.scratch)?;
+    let mut payload = basket.inflate(&mut work.memory, &mut work.scratch)?;
+    let (wide, narrow_bytes) =
+        (widening.map(|widening| widening.widen(&basket, payload, &mut packed)).transpose()?, payload.len());
+    if let Some(wide) = &wide {
+        payload = wide;
+    }
+    let grown_bytes = payload.len().saturating_sub(narrow_bytes) as u64;
     if !codec::deflate(payload, compression, &mut packed, &mut work.scratch)? {
         packed.truncate(keylen);
         packed.extend_from_slice(payload);
@@ -356,10 +378,16 @@ fn packed(record: Bytes, compression: Compression, from: &File, work: &mut Packi
     if let Some(word) = packed.first_chunk_mut() {
         *word = nbytes.to_be_bytes();
     }
-    Ok(packed)
+    Ok((packed, grown_bytes))
 }
 
 impl Sealed {
+    /// Lets its numbers become wider.
+    pub(super) fn widen(&mut self, widening: Widening, compression: Compression) {
+        self.widening = Some(widening);
+        self.again.get_or_insert(compression);
+    }
+
     /// Says which basket it was.
     fn within(&self, error: Error) -> Error {
         error.in_basket(self.number as u32).in_object(&self.path)

@@ -228,12 +228,12 @@ impl FileWriter {
     /// Baskets as they are.
     fn relocate(&mut self, job: &Job<'_>, mut draft: Draft) -> Result<()> {
         let Job { from, key, tree, branches, folder, name, order } = *job;
-        let baskets = relocate::sealed(tree, branches, order, Some(self.shared.now()), None)?;
+        let mut baskets = relocate::sealed(tree, branches, order, Some(self.shared.now()), None)?;
         let infos = from.infos()?.into_iter().map(Arc::new);
         let mut state = self.shared.open_state()?;
         let (directory, process_ids) = (state.folder_seek(folder), self.shared.process_ids(&mut state, from)?);
         drop(state);
-        let placed = self.shared.relocate(from, &baskets, directory, process_ids)?;
+        let placed = self.shared.relocate(from, &mut baskets, directory, process_ids)?;
         strip::settle(&mut draft, branches, &baskets, &placed);
         let mut state = self.shared.open_state()?;
         state.describe(infos);

@@ -1,0 +1,128 @@
+"""Numbers of narrower types that are merged into a tree with wider ones: every value is kept, and real ROOT reads it."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rootrun import root
+
+sapwood = pytest.importorskip("sapwood")
+ak = pytest.importorskip("awkward")
+
+MAKE = """
+from array import array
+def make(path, first, entries, types, flush, embedded=False, compression=101):
+    file = ROOT.TFile(path, "RECREATE", "", compression)
+    tree = ROOT.TTree("t", "numbers")
+    tree.SetAutoFlush(flush)
+    if embedded:
+        tree.SetDirectory(ROOT.nullptr)
+    codes = {"B": "b", "b": "B", "S": "h", "s": "H", "I": "i", "i": "I", "L": "q", "l": "Q", "F": "f", "D": "d", "O": "b"}
+    x, n, y, a, u, o = (array(codes[code], [0] * 20) for code in types)
+    for name, memory, shape, code in zip("xnyauo", (x, n, y, a, u, o), ("", "", "[n]", "[3]", "", ""), types):
+        tree.Branch(name, memory, f"{name}{shape}/{code}")
+    for i in range(first, first + entries):
+        x[0], n[0], u[0], o[0] = 0.1 * i, i % 7, i % 250, i % 2
+        for k in range(n[0]):
+            y[k] = 0.1 * (i + k)
+        for k in range(3):
+            a[k] = (-1) ** i * (i + k)
+        tree.Fill()
+    file.WriteTObject(tree)
+    file.Close()
+make(sys.argv[1] + "/wide.root", 0, 1000, "DIDLSI", 100)
+make(sys.argv[1] + "/narrow.root", 1000, 1037, "FSFIbO", 130)
+make(sys.argv[1] + "/embedded.root", 2037, 20, "FBFSbO", 100, embedded=True)
+make(sys.argv[1] + "/raw.root", 2057, 400, "FIDSbB", 10, compression=0)
+"""
+
+READ = """
+def whole(value):
+    return ord(value) if isinstance(value, str) else int(value)
+def rows(path):
+    file = ROOT.TFile.Open(path)
+    tree = file.Get("t")
+    return [[e.x, whole(e.n), list(e.y), list(e.a), whole(e.u), whole(e.o)] for e in tree], [tree.GetTotBytes(), tree.GetZipBytes()]
+answer([rows(path) for path in sys.argv[1:]])
+"""
+
+
+def baskets(path: Path) -> list[tuple[int, int]]:
+    """Bytes of each basket before and after compression, key included, as the records of the file say."""
+    content, found = path.read_bytes(), []
+    at, end = 100, int.from_bytes(content[12:16], "big")
+    while at < end:
+        nbytes, version, objlen, _, keylen = struct.unpack_from(">ihiIh", content, at)
+        name = at + (34 if version > 1000 else 26)
+        if content[name : name + 8] == b"\x07TBasket":
+            found.append((objlen + keylen, nbytes))
+        at += abs(nbytes)
+    return found
+
+
+@pytest.mark.parametrize("compression", ["keep", "zstd:1"])
+def test_narrower_numbers_become_wider(tmp_path: Path, compression: str) -> None:
+    root(MAKE + "answer(0)", tmp_path)
+    inputs = [tmp_path / f"{name}.root" for name in ("wide", "narrow", "embedded", "raw")]
+    out = tmp_path / "out.root"
+    merged = sapwood.merge(out, inputs, compression=compression)
+    tree = merged.trees["t"]
+    assert tree.level == "re-encode" and tree.entries == 2457 and tree.reencoded["num_baskets"] > 0
+    assert tree.copied["num_baskets"] > 0 or compression != "keep"
+    assert "t/x is widened: " + f"{inputs[1]} has float32, the first tree has float64" in merged.notices
+    answers = root(READ, *inputs, out)
+    wanted = sum((rows for rows, _ in answers[:-1]), [])
+    assert answers[-1][0] == wanted
+    assert not sapwood.verify(out)
+    with sapwood.open(out) as file:
+        branches = {branch.name: branch for branch in file["t"].branches}
+        assert [branches[name].typename for name in "xnyauo"] == ["double", "int32_t", "double[]", "int64_t[3]", "int16_t", "int32_t"]
+    assert answers[-1][1] == [tree.tot_bytes, tree.zip_bytes] == [sum(column) for column in zip(*baskets(out))]
+
+
+def test_what_would_lose_values_is_refused(tmp_path: Path) -> None:
+    def written(name: str, kind: str, values: Any = (1, 2)) -> Path:
+        with sapwood.recreate(tmp_path / f"{name}.root") as file:
+            file.mktree("t", {"x": kind}).extend({"x": np.asarray(values)})
+        return tmp_path / f"{name}.root"
+
+    out = tmp_path / "out.root"
+    hint = "narrower numbers are widened where a wider one comes first"
+    for first, second, is_turned in [
+        ("i4", "i8", True), ("f4", "f8", True), ("i8", "f8", False), ("u8", "i8", False), ("f4", "i4", False), ("u4", "i4", False), ("u2", "i4", True),
+    ]:  # fmt: skip
+        inputs = [written("first", first), written("second", second)]
+        with pytest.raises(sapwood.errors.MismatchError, match=r"second\.root, object t/x") as told:
+            sapwood.merge(out, inputs)
+        assert (hint in str(told.value)) == is_turned, told.value
+        assert not out.exists()
+        if is_turned:
+            sapwood.merge(out, inputs[::-1])
+            assert sapwood.open(out)["t/x"].array().tolist() == [1, 2, 1, 2]
+            out.unlink()
+
+
+def test_damage_is_met(tmp_path: Path) -> None:
+    """Offsets that lie, in a basket that has to be widened."""
+    with sapwood.recreate(tmp_path / "wide.root") as file:
+        file.mktree("t", {"y": "var * float64"}).extend({"y": ak.Array([[1.0], []])})
+    narrow = tmp_path / "narrow.root"
+    with sapwood.recreate(narrow, compression=None) as file:
+        file.mktree("t", {"y": "var * float32"}).extend({"y": ak.Array([[1.5, 2.5], [3.5]])})
+    sapwood.merge(tmp_path / "out.root", [tmp_path / "wide.root", narrow])
+    assert sapwood.open(tmp_path / "out.root")["t/y"].array().tolist() == [[1.0], [], [1.5, 2.5], [3.5]]
+    good = narrow.read_bytes()
+    at = good.index(np.array([1.5, 2.5, 3.5], ">f4").tobytes()) + 12
+    count = int.from_bytes(good[at : at + 4], "big")
+    assert 2 <= count <= 3
+    for offset in (1, 2**32 - 1, 2**31):
+        damaged = good[: at + 8] + offset.to_bytes(4, "big") + good[at + 12 :]
+        narrow.write_bytes(damaged)
+        with pytest.raises(sapwood.errors.MalformedError, match=r"offsets of a basket.*narrow\.root, object y"):
+            sapwood.merge(tmp_path / "bad.root", [tmp_path / "wide.root", narrow])
+        assert not (tmp_path / "bad.root").exists()
