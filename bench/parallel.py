@@ -11,16 +11,14 @@ when the file is closed. Contenders take turns, each run in a process of its own
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from files import DATA, HERE
-from run import build_limit, machine, run
+from run import build_example, build_limit, machine, run
 
 CONTEXTS = (1, 2, 4, 8, 64)
 TARGET = HERE.parent / "docs" / "benchmarks" / "parallel.md"
@@ -71,16 +69,6 @@ with uproot.recreate(path, compression=uproot.ZLIB(1)) as file:
         tree.extend(columns)
 print(json.dumps({"seconds": time.perf_counter() - began}))
 """
-
-
-def build() -> Path:
-    """The program that fills for us."""
-    lines = subprocess.run(
-        ["cargo", "build", "--release", "--example", "parallel", "-p", "sapwood", "--message-format=json"],
-        check=True, capture_output=True, text=True, cwd=HERE.parent,
-    ).stdout.splitlines()  # fmt: skip
-    made = [json.loads(line) for line in lines if line.startswith("{")]
-    return next(Path(x["executable"]) for x in made if x.get("executable") and x["target"]["name"] == "parallel")
 
 
 def commands(program: Path, limit: Path, row: Row, contexts: int, args: argparse.Namespace) -> dict[str, list[str]]:
@@ -151,7 +139,7 @@ def main() -> int:
     ap.add_argument("--no-draw", action="store_true", help="leave docs/benchmarks/parallel.md as it is")
     args = ap.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    program, limit, rows = build(), build_limit(), []
+    program, limit, rows = build_example("parallel", "sapwood"), build_limit(), []
     for row in ROWS:
         if args.only not in row.name:
             continue

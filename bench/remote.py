@@ -28,7 +28,7 @@ from typing import Any
 
 from files import CODECS, DATA, HERE, TREE, load_root
 from remote_page import page
-from run import busy_seconds, machine, without_paths
+from run import build_example, busy_seconds, machine, without_paths
 
 sys.path.insert(0, str(HERE.parent / "tests"))
 import pytest  # noqa: E402
@@ -69,16 +69,6 @@ LINKS = [
 ]
 TRIPS = {"local": 0, "http": 4, "root": 5}
 """Connecting, of root:// the login, two round trips to find what is to be read, one to read it."""
-
-
-def build() -> Path:
-    """The program that is the link."""
-    lines = subprocess.run(
-        ["cargo", "build", "--release", "--example", "wan", "-p", "sapwood-testkit", "--message-format=json"],
-        check=True, capture_output=True, text=True, cwd=HERE.parent,
-    ).stdout.splitlines()  # fmt: skip
-    made = [json.loads(line) for line in lines if line.startswith("{")]
-    return next(Path(x["executable"]) for x in made if x.get("executable") and x["target"]["name"] == "wan")
 
 
 def make(path: Path) -> None:
@@ -284,7 +274,7 @@ def main() -> int:
         os._exit(0)  # as above
     local = FOLDER / "far.root"
     make(local)
-    program = args.wan or build()
+    program = args.wan or build_example("wan", "sapwood-testkit")
     old = json.loads(args.results.read_text()) if args.results.exists() else {"rows": [], "trips": {}}
     results, trips = Results(old["rows"]), old["trips"]
     caches, readers = args.caches.split(","), args.readers.split(",")

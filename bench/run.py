@@ -10,6 +10,8 @@ read the file once before; CPU time is that of all threads. Sums of all values m
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
+import importlib.util
 import json
 import os
 import platform
@@ -167,6 +169,14 @@ def check_sums(rows: list[dict[str, Any]]) -> list[str]:
     return wrong
 
 
+def build_example(name: str, package: str) -> Path:
+    """A program of the workspace's examples, built for speed."""
+    command = ["cargo", "build", "--release", "--example", name, "-p", package, "--message-format=json"]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True, cwd=HERE.parent).stdout.splitlines()
+    made = [json.loads(line) for line in lines if line.startswith("{")]
+    return next(Path(x["executable"]) for x in made if x.get("executable") and x["target"]["name"] == name)
+
+
 def machine() -> dict[str, Any]:
     cpu = ""
     try:
@@ -180,11 +190,11 @@ def machine() -> dict[str, Any]:
     versions = {}
     for name in ("ROOT", "uproot", "awkward", "numpy", "pyarrow", "sapwood"):
         try:
-            from importlib.metadata import version
-
-            versions[name] = version(name)
-        except Exception:
-            versions[name] = "not installed"
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            # Without having been installed it may still be on the path.
+            found = importlib.import_module(name) if importlib.util.find_spec(name) else None
+            versions[name] = getattr(found, "__version__", "not installed")
     return {
         "cpu": cpu or platform.processor(),
         "cores": os.cpu_count(),

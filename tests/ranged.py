@@ -22,6 +22,8 @@ class Ranged:
 
     folder: Path
     delay: float
+    #: Whether only the first range of a request is answered, as many servers do.
+    only_first: bool = False
     #: The header ``Range`` of each request.
     asked: list[str] = field(default_factory=list)
     sent: int = 0
@@ -57,7 +59,7 @@ def handler(server: Ranged) -> Any:
             about = path.stat()
             tag = f'"{about.st_mtime_ns:x}-{about.st_size:x}"'
             with path.open("rb") as file:
-                ranges = spans(wanted, about.st_size)
+                ranges = spans(wanted, about.st_size)[: 1 if server.only_first else None]
                 total = sum(end - start for start, end in ranges)
                 heads = [
                     f"\r\n--ranged\r\nContent-Range: bytes {start}-{end - 1}/{about.st_size}\r\n\r\n".encode()
@@ -100,9 +102,9 @@ def spans(header: str, length: int) -> list[tuple[int, int]]:
 
 
 @contextmanager
-def serving(folder: Path, delay: float = 0) -> Iterator[Ranged]:
+def serving(folder: Path, delay: float = 0, only_first: bool = False) -> Iterator[Ranged]:
     """A server in a thread of this process."""
-    state = Ranged(folder, delay)
+    state = Ranged(folder, delay, only_first)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler(state))
     server.daemon_threads = True
     state.port = server.server_address[1]

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from forked import child_reads
+
 sapwood = pytest.importorskip("sapwood")
 ak = pytest.importorskip("awkward")
 fsspec = pytest.importorskip("fsspec")
@@ -453,9 +455,8 @@ def test_streams_of_arrow_are_read_with_the_lock_let_go(near: Any) -> None:
         assert table.column("x03").to_numpy().tolist() == near["x03"].to_list()
 
 
-def test_a_child_process_has_a_file_system_of_its_own(local: Path) -> None:
-    code = f"""
-import os, fsspec, sapwood
+FAR = """
+import fsspec
 from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
 from fsspec.implementations.local import LocalFileSystem
 
@@ -465,15 +466,11 @@ class Far(AsyncFileSystemWrapper):
         super().__init__(LocalFileSystem(), asynchronous=False)
 
 fsspec.register_implementation("far", Far)
-tree = sapwood.open("far://{local}", threads=2)["events"]
-before = tree.arrays(["x00"], entry_stop=1000)
-child = os.fork()
-if child == 0:
-    os._exit(0 if tree.arrays(["x01"])["x01"][5] == tree.arrays(["x01"])["x01"][5] else 1)
-assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-assert (tree.arrays(["x00"], entry_stop=1000)["x00"] == before["x00"]).tolist() == [True] * 1000
 """
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_child_process_has_a_file_system_of_its_own(local: Path) -> None:
+    child_reads(f"far://{local}", FAR)
 
 
 def test_fsspec_reads_what_the_engine_knows_if_it_is_told_to(monkeypatch: pytest.MonkeyPatch, near: Any) -> None:

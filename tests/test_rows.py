@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
-import http.server
 import random
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from events import Event, Hit
+from ranged import serving
 
 sapwood = pytest.importorskip("sapwood")
 ak = pytest.importorskip("awkward")
@@ -109,24 +107,12 @@ def test_the_cache_may_be_changed_and_switched_off(tree: Any) -> None:
         tree.rows()[0]["nothing"]
 
 
-@dataclasses.dataclass
-class Hit:
-    x: float
-    adc: np.int32
-
-
-@dataclasses.dataclass
-class Event:
-    number: int
-    hits: list[Hit]
-
-
 @pytest.mark.parametrize("split_level", [0, 99])
 def test_groups_of_branches_and_objects(tmp_path: Path, split_level: int) -> None:
     with sapwood.recreate(tmp_path / "events.root") as file:
         tree = file.mktree("t", {"event": Event}, auto_flush=20, split_level=split_level)
         for number in range(100):
-            tree.fill(event=Event(number, [Hit(number / 2, k) for k in range(number % 3)]))
+            tree.fill(event=Event(number, "", [Hit(number / 2, k) for k in range(number % 3)]))
     with sapwood.open(tmp_path / "events.root") as file:
         tree = file["t"]
         whole = tree["event"].array()
@@ -134,43 +120,15 @@ def test_groups_of_branches_and_objects(tmp_path: Path, split_level: int) -> Non
             assert ak.to_list(tree.rows()[entry]["event"]) == ak.to_list(whole[entry])
 
 
-@contextlib.contextmanager
-def serving(content: bytes) -> Iterator[tuple[str, list[str]]]:
-    """A server of one range a request: its address, and the ranges that it was asked for."""
-    asked: list[str] = []
-
-    class Server(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            asked.append(self.headers["Range"])
-            start, _, end = self.headers["Range"].removeprefix("bytes=").partition(",")[0].partition("-")
-            first = int(start) if start else len(content) - int(end)
-            part = content[first : int(end) + 1] if start and end else content[first:]
-            self.send_response(206)
-            self.send_header("Content-Range", f"bytes {first}-{first + len(part) - 1}/{len(content)}")
-            self.send_header("Content-Length", str(len(part)))
-            self.end_headers()
-            self.wfile.write(part)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/rows.root", asked
-        server.shutdown()
-
-
 def test_over_a_link_entries_cost_requests_by_the_window(tree: Any) -> None:
     """The requests that a server sees."""
-    with serving(Path(tree.file_path).read_bytes()) as (url, asked):
-        far = sapwood.open(url)["deep/t"]
-        asked.clear()
+    with serving(Path(tree.file_path).parent, only_first=True) as server:
+        far = sapwood.open(f"{server.url}/rows.root")["deep/t"]
+        server.forget()
         for row in far.rows():
             assert row["number"] == row.entry and row["root"] == np.sqrt(row.entry)
     # 12 clusters of two branches: the first look at each, and windows of 1, 1, 2, 4 and the last 4 clusters, one range a request.
-    assert 4 <= len(asked) <= 14, asked
+    assert 4 <= len(server.asked) <= 14, server.asked
 
 
 def test_what_is_looked_at_together_comes_together(tmp_path: Path) -> None:
@@ -178,8 +136,8 @@ def test_what_is_looked_at_together_comes_together(tmp_path: Path) -> None:
     with sapwood.recreate(tmp_path / "rows.root", compression="zlib:1") as file:
         file["t"] = {f"x{k}": np.full(1000, k) for k in range(40)}
         tree = file.mktree("objects", {"event": Event}, auto_flush=500)
-        tree.extend({"event": [Event(number, [Hit(number / 2, 3)]) for number in range(1000)]})
-    with serving((tmp_path / "rows.root").read_bytes()) as (url, asked):
+        tree.extend({"event": [Event(number, "", [Hit(number / 2, 3)]) for number in range(1000)]})
+    with serving(tmp_path, only_first=True) as server:
         found = []
         for look in (
             lambda rows: [rows["t"].rows()[0][name] for name in ("x3", "x7")],
@@ -187,11 +145,11 @@ def test_what_is_looked_at_together_comes_together(tmp_path: Path) -> None:
             lambda rows: (row := rows["t"].rows(columns=["x7", "x3"])[0]) and [row[f"x{k}"] for k in (3, 7)],
             lambda rows: [ak.to_list(rows["objects"].rows()[0]["event"])["number"] + 1],
         ):
-            far = sapwood.open(url)
+            far = sapwood.open(f"{server.url}/rows.root")
             far["t"], far["objects"]
-            asked.clear()
+            server.forget()
             assert look(far) in (list(range(40)), [3, 7], [1])
-            found.append(len(asked))
+            found.append(len(server.asked))
     # One by one; all of one cluster; two places in it; an object's branches in two clusters.
     assert found[0] == 2 and found[1] == 1 and found[2] <= 2 and found[3] <= 3, found
     with sapwood.open(tmp_path / "rows.root") as file, pytest.raises(KeyError, match="like"):

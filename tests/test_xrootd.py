@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import servers
+from forked import child_reads
 
 sapwood = pytest.importorskip("sapwood")
 ak = pytest.importorskip("awkward")
@@ -152,17 +153,7 @@ def test_a_file_that_changes_is_an_error(server: servers.Server, local: Path) ->
 
 
 def test_a_child_process_reads_on_connections_of_its_own(server: servers.Server) -> None:
-    code = f"""
-import os, sys, sapwood
-tree = sapwood.open("{server.root_url}//data.root")["events"]
-before = tree.arrays(["x00"], entry_stop=1000)
-child = os.fork()
-if child == 0:
-    os._exit(0 if tree.arrays(["x01"])["x01"][5] == tree.arrays(["x01"])["x01"][5] else 1)
-assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-assert (tree.arrays(["x00"], entry_stop=1000)["x00"] == before["x00"]).tolist() == [True] * 1000
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    child_reads(f"{server.root_url}//data.root")
 
 
 def test_the_command_takes_urls(server: servers.Server) -> None:
