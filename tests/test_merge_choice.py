@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,11 @@ def test_lists_take_names_and_paths(one: Path, tmp_path: Path) -> None:
     assert left(only="b") == ["b/h", "b/t"]
     assert left(exclude=["a", "b/t"]) == ["b/h", "h", "t"]
     assert left(exclude="a/h") == ["b/h", "b/t", "h", "t"]
+    # What is named twice, or is in what is named, is no less there.
+    for only in (["t", "t"], ["t", "b/t"], ["b", "b/t", "b/h"], ["b/t", "t"]):
+        assert not sapwood.merge(out, [one], only=only).notices, only
+    for exclude in (["b", "b/h"], ["h", "b/h"], ["h", "h"]):
+        assert not sapwood.merge(out, [one], exclude=exclude).notices, exclude
     names = tmp_path / "names.txt"
     names.write_text("# of run 3\nb/t\nnowhere/x\n")
     done = command("-f", "-L", names, "-Ltype", "OnlyListed", out, one)
@@ -58,38 +64,56 @@ def test_who_asks_for_nothing_that_is_there_is_told(one: Path, tmp_path: Path) -
     with pytest.raises(sapwood.errors.MismatchError, match=r"no input has any.*nowhere"):
         sapwood.merge(out, [one, one], only=["nowhere", "h1"])
     assert out.read_bytes() == b"what was there"
+    with pytest.raises(sapwood.errors.MismatchError, match="no input has any"):
+        sapwood.merge(out, [one], only="t", trees=False)
     merged = sapwood.merge(out, [one], exclude=["t", "nowhere"])
     assert merged.notices == ["no input has nowhere, which is listed"]
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-@pytest.mark.parametrize("pair", ["tree and histogram", "tree and directory", "histogram and directory"])
-def test_a_name_means_one_thing(pair: str, order: tuple[int, int], tmp_path: Path) -> None:
-    things = {"tree": {"thing": {"x": [1]}}, "histogram": {"thing": histogram()}, "directory": {"thing__h": histogram()}}
-    inputs = [written(tmp_path / f"{name}.root", **things[name]) for name in pair.split(" and ")]
-    first, second = (inputs[index] for index in order)
+THINGS = {"tree": {"thing": {"x": [1]}}, "histogram": {"thing": histogram()}, "directory": {"thing__h": histogram()}, "text": {"thing": "words"}}
+
+
+@pytest.mark.parametrize("append", [False, True])
+@pytest.mark.parametrize("pair", list(itertools.permutations(THINGS, 2)), ids=" then ".join)
+def test_a_name_means_one_thing(pair: tuple[str, str], append: bool, tmp_path: Path) -> None:
+    first, second = (written(tmp_path / f"{name}.root", **THINGS[name]) for name in pair)
     out = tmp_path / "out.root"
+    inputs = [first, second]
+    if append:
+        out.write_bytes(first.read_bytes())
+        inputs = [second]
     with pytest.raises(sapwood.errors.ExistsError, match=f"has the name of.*{second.name}, object thing"):
-        sapwood.merge(out, [first, second])
-    assert not out.exists()
-    with pytest.warns(UserWarning, match="left out"):
-        merged = sapwood.merge(out, [first, second], skip=True)
-    assert list(merged.skipped) == [str(second)] and classes(out) == classes(first)
+        sapwood.merge(out, inputs, append=append)
+    assert not out.exists() or out.read_bytes() == first.read_bytes()
+    if not append:
+        with pytest.warns(UserWarning, match="left out"):
+            merged = sapwood.merge(out, inputs, skip=True)
+        assert list(merged.skipped) == [str(second)]
+    assert classes(out) == classes(first)
+
+
+def test_objects_of_one_name_that_nobody_adds_stand_side_by_side(tmp_path: Path) -> None:
+    inputs = [written(tmp_path / f"{words}.root", thing=words) for words in ("one", "two")]
+    with sapwood.open(sapwood.merge(tmp_path / "out.root", inputs).output) as file:
+        assert [str(file[f"thing;{cycle}"]) for cycle in (1, 2)] == ["one", "two"]
 
 
 def test_inputs_are_left_out_whole(tmp_path: Path) -> None:
     """What of an input fits is not merged either, where one of its objects does not: sums and trees stay those of the same inputs."""
     good = [written(tmp_path / f"{name}.root", a=histogram(), t={"x": [1, 2]}, z=histogram()) for name in ("one", "two")]
-    bad = written(tmp_path / "bad.root", a=histogram(), new=histogram(), t={"x": [9]}, z=np.histogram2d([0.5], [0.5], bins=2))
-    tree = written(tmp_path / "tree.root", a=histogram(), new=histogram(), t={"x": [0.5]})
+    more: Any = {"a": histogram(), "new": histogram(), "folder__inner__h": histogram(), "folder__t": {"x": [1]}, "folder__text": "words"}
+    bad = written(tmp_path / "bad.root", **more, t={"x": [9]}, z=np.histogram2d([0.5], [0.5], bins=2))
+    tree = written(tmp_path / "tree.root", **more, t={"x": [0.5]})
     out = tmp_path / "out.root"
     with pytest.raises(sapwood.errors.MismatchError, match=r"bad\.root, object z"):
         sapwood.merge(out, [good[0], bad, good[1]])
-    with pytest.warns(UserWarning, match="left out"):
-        merged = sapwood.merge(out, [good[0], bad, tree, good[1]], skip=True)
-    assert list(merged.skipped) == [str(bad), str(tree)]
+    for inputs in ([good[0], bad, tree, good[1]], [good[0], good[1], tree, bad]):
+        with pytest.warns(UserWarning, match="left out"):
+            merged = sapwood.merge(out, inputs, skip=True)
+        assert set(merged.skipped) == {str(bad), str(tree)}
+        assert not sapwood.verify(out)
     with sapwood.open(out) as file:
-        assert sorted(file.keys(cycle=False)) == ["a", "t", "z"]
+        assert sorted(file.keys(cycle=False)) == ["a", "t", "z"]  # no directories either
         assert file["a"].values().sum() == file["z"].values().sum() == 2
         assert file["t"]["x"].array().tolist() == [1, 2, 1, 2]
 

@@ -107,6 +107,83 @@ def test_what_would_lose_values_is_refused(tmp_path: Path) -> None:
             out.unlink()
 
 
+LISTS = """
+file = ROOT.TFile.Open(sys.argv[1])
+answer([list(entry.y) for entry in file.Get("t")])
+"""
+
+LEFT_OUT = """
+from array import array
+def make(path, first, features, code="D", memory="d", count="I", counts="i"):
+    file = ROOT.TFile(path, "RECREATE")
+    tree = ROOT.TTree("t", "lists")
+    if features:
+        how = ROOT.TIOFeatures()
+        how.Set("kGenerateOffsetMap")
+        tree.SetIOFeatures(how)
+    n, y = array(counts, [0]), array(memory, 300 * [0])
+    tree.Branch("n", n, "n/" + count)
+    tree.Branch("y", y, "y[n]/" + code)
+    for i in range(first, first + 50):
+        n[0] = i % 4 if counts == "i" else 150 + i
+        for k in range(n[0]):
+            y[k] = i + k
+        tree.Fill()
+    tree.Write()
+    file.Close()
+make(sys.argv[1] + "/left0.root", 0, True)
+make(sys.argv[1] + "/left1.root", 50, True)
+make(sys.argv[1] + "/narrow.root", 100, True, "F", "f")
+make(sys.argv[1] + "/stored.root", 150, False)
+ROOT.gErrorIgnoreLevel = ROOT.kFatal  # it complains of its own maximum
+make(sys.argv[1] + "/bytes.root", 0, False, "D", "d", "b", "B")
+answer(0)
+"""
+
+
+def test_offsets_that_are_left_out(tmp_path: Path) -> None:
+    """Baskets without offsets (``kGenerateOffsetMap``) go on where all are such; ROOT would mistake them for others, and others for them."""
+    root(LEFT_OUT, tmp_path)
+    left0, left1, narrow, stored = (tmp_path / f"{name}.root" for name in ("left0", "left1", "narrow", "stored"))
+    out = tmp_path / "out.root"
+    merged = sapwood.merge(out, [left0, left1, narrow])
+    assert merged.trees["t"].reencoded["num_baskets"] == 1
+    wanted = [[float(i + k) for k in range(i % 4)] for i in range(150)]
+    assert root(LISTS, out) == wanted == sapwood.open(out)["t/y"].array().tolist() and not sapwood.verify(out)
+    sapwood.merge(out, [left1], append=True)
+    assert root(LISTS, out) == wanted + wanted[50:100]
+    for inputs in ([left0, stored], [stored, left0], [stored, narrow]):
+        with pytest.raises(sapwood.errors.MismatchError, match=r"offsets are.*left out \(fIOBits\).*object t/y"):
+            sapwood.merge(tmp_path / "no.root", inputs)
+    with sapwood.recreate(tmp_path / "parallel.root") as file:
+        tree = file.parallel_tree("t", {"y": "var * float64"}, counter_name=lambda name: "n")
+        with pytest.raises(sapwood.errors.MismatchError, match=r"offsets are left out.*fIOBits"):
+            tree.adopt(left0)
+
+
+def test_a_counter_that_becomes_wider_knows_its_largest(tmp_path: Path) -> None:
+    """ROOT takes unsigned bytes for signed ones when it looks for the largest, and cuts lists that are longer."""
+    root(LEFT_OUT, tmp_path)
+    out = tmp_path / "out.root"
+    sapwood.merge(out, [tmp_path / "stored.root", tmp_path / "bytes.root"])
+    assert [len(y) for y in root(LISTS, out)] == [i % 4 for i in range(150, 200)] + list(range(150, 200))
+    assert not sapwood.verify(out)
+
+
+def test_numbers_that_are_not_whole_are_damage(tmp_path: Path) -> None:
+    for name, kind in (("wide", "i8"), ("narrow", "i2")):
+        with sapwood.recreate(tmp_path / f"{name}.root", compression=None) as file:
+            file.mktree("t", {"x": kind}).extend({"x": np.arange(4, dtype=kind)})
+    narrow = bytearray((tmp_path / "narrow.root").read_bytes())
+    at = narrow.index(b"\x07TBasket") - 34
+    keylen = int.from_bytes(narrow[at + 14 : at + 16], "big")
+    for word, less in ((at + 6, 1), (at + keylen - 5, 1)):  # fObjlen, fLast
+        narrow[word : word + 4] = (int.from_bytes(narrow[word : word + 4], "big") - less).to_bytes(4, "big")
+    (tmp_path / "narrow.root").write_bytes(narrow)
+    with pytest.raises(sapwood.errors.MalformedError, match=r"not as long as its numbers.*narrow\.root, object t/x"):
+        sapwood.merge(tmp_path / "out.root", [tmp_path / "wide.root", tmp_path / "narrow.root"])
+
+
 def test_damage_is_met(tmp_path: Path) -> None:
     """Offsets that lie, in a basket that has to be widened."""
     with sapwood.recreate(tmp_path / "wide.root") as file:
@@ -116,6 +193,7 @@ def test_damage_is_met(tmp_path: Path) -> None:
         file.mktree("t", {"y": "var * float32"}).extend({"y": ak.Array([[1.5, 2.5], [3.5]])})
     sapwood.merge(tmp_path / "out.root", [tmp_path / "wide.root", narrow])
     assert sapwood.open(tmp_path / "out.root")["t/y"].array().tolist() == [[1.0], [], [1.5, 2.5], [3.5]]
+    assert root(LISTS, tmp_path / "out.root") == [[1.0], [], [1.5, 2.5], [3.5]]
     good = narrow.read_bytes()
     at = good.index(np.array([1.5, 2.5, 3.5], ">f4").tobytes()) + 12
     count = int.from_bytes(good[at : at + 4], "big")
@@ -123,6 +201,6 @@ def test_damage_is_met(tmp_path: Path) -> None:
     for offset in (1, 2**32 - 1, 2**31):
         damaged = good[: at + 8] + offset.to_bytes(4, "big") + good[at + 12 :]
         narrow.write_bytes(damaged)
-        with pytest.raises(sapwood.errors.MalformedError, match=r"offsets of a basket.*narrow\.root, object y"):
+        with pytest.raises(sapwood.errors.MalformedError, match=r"offsets of a basket.*narrow\.root, object t/y"):
             sapwood.merge(tmp_path / "bad.root", [tmp_path / "wide.root", narrow])
         assert not (tmp_path / "bad.root").exists()

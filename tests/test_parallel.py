@@ -10,6 +10,8 @@ import os
 import random
 import resource
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -394,3 +396,23 @@ def test_threads_that_share_a_context_double_no_row() -> None:
             list(pool.map(lambda thread: [context.extend({"x": [9000 + thread]}) for _ in range(50)], range(3)))
     found = sapwood.open(memory)["t/x"].array(library="np")
     assert sorted(found[found < 9000]) == list(range(2000)) and len(found) == 2150
+
+
+FULL = """
+import resource, sys, numpy as np, sapwood
+def rows():
+    with sapwood.recreate(sys.argv[1], compression=None) as file:
+        file.mktree("t", {"x": "f8"}).extend({"x": np.arange(200_000.0)})
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, resource.RLIM_INFINITY))
+        yield
+        sys.exit(0)
+left = rows()
+next(left)
+left.close() if sys.argv[2] == "closed" else next(left)
+"""
+
+
+@pytest.mark.parametrize("how", ["closed", "exit"])
+def test_who_ends_is_told_that_nothing_was_written(how: str, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", FULL, tmp_path / "full.root", how], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "IOError" in done.stderr and "full.root" in done.stderr, done

@@ -99,6 +99,8 @@ def throw(failures: list[Exception]) -> None:
     """Raises the first of what went wrong, if anything did."""
     if failures:
         first = failures[0]
+        for other in failures[1:]:
+            first.add_note(f"and: {other}")
         failures.clear()  # else error and frame would hold each other, and all that they know
         try:
             raise first
@@ -107,8 +109,9 @@ def throw(failures: list[Exception]) -> None:
 
 
 def close_after(error: BaseException | None, close: Callable[[], object]) -> None:
-    """Closes what a ``with`` block leaves. The error by which it is left is the one to tell: what else goes wrong is a note on it."""
-    if error is None:
+    """Closes what a ``with`` block leaves. The error by which it is left is the one to tell: what else goes wrong is a note on it. Who
+    only ends, or is interrupted, shows no notes, and is told by an error."""
+    if not isinstance(error, Exception):
         close()
         return
     try:

@@ -101,8 +101,8 @@ def merge(
     first input; else they are compressed again. With ``recluster=True`` entries go into new clusters, across the borders of inputs;
     ``auto_flush`` and ``basket_bytes`` are those of :func:`rewrite`.
 
-    The first input decides which branches a tree has. Branches that only others have are left out, and numbers that are narrower in them are
-    widened (see :attr:`Merged.notices`); an input that lacks one, or has it in another type, is an error, as is one that was not closed or was cut.
+    The first input decides which branches a tree has. Branches that only others have are left out, and plain branches whose numbers are
+    narrower in them are widened (see :attr:`Merged.notices`); an input that lacks one, or has it in another type, is an error, as is one that was not closed or was cut.
     With ``skip=True`` such inputs are left out, with a warning.
 
     ``only`` and ``exclude`` name objects and directories, by their names wherever they are, or by their paths; ``trees=False`` leaves all trees out. With ``append=True`` the inputs are added to

@@ -14,7 +14,7 @@ use sapwood_store::{
 use sapwood_testkit::http_server::{Conduct, HttpServer, Mishap, Tag};
 use sapwood_testkit::store_contract;
 
-const BLOCK: u64 = 64 << 10;
+const BLOCK: u64 = 4 << 10;
 const BLOCKS: CacheKind = CacheKind::Blocks;
 const WHOLE: CacheKind = CacheKind::Whole;
 

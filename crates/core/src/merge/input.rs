@@ -100,7 +100,7 @@ impl Input {
             listed: HashSet::new(),
         };
         let mut seen = HashSet::new();
-        input.gather("", root, (trees, listed), &mut seen, 0)?;
+        input.gather("", root, (trees, listed, false), &mut seen, 0)?;
         Ok(input)
     }
 
@@ -108,7 +108,7 @@ impl Input {
         &mut self,
         folder: &str,
         mut keys: Vec<Key>,
-        (trees, listed): (bool, Option<&Listed>),
+        (trees, listed, is_all): (bool, Option<&Listed>, bool),
         seen: &mut HashSet<u64>,
         depth: u32,
     ) -> Result<()> {
@@ -123,26 +123,28 @@ impl Input {
         for key in &keys {
             let place = Place { folder: folder.to_owned(), key: key.clone() };
             let path = place.path();
-            let found = listed.and_then(|listed| listed.find(&key.name, &path));
-            self.listed.extend(found);
+            let found: Vec<usize> = listed.map(|listed| listed.find(&key.name, &path).collect()).unwrap_or_default();
             let is_whole = match listed {
+                Some(Listed::Only(_)) => is_all || !found.is_empty(),
+                Some(Listed::Skip(_)) => found.is_empty(),
                 None => true,
-                Some(Listed::Only(_)) => found.is_some(),
-                Some(Listed::Skip(_)) => found.is_none(),
             };
+            // What is left out for another reason is not found.
+            if trees || !key.is_tree() {
+                self.listed.extend(found);
+            }
             if key.is_directory() {
                 // Listed directories go with all that is in them.
-                let within = match listed {
-                    Some(Listed::Skip(_)) if !is_whole => continue,
-                    Some(Listed::Only(_)) if is_whole => None,
-                    _ => listed,
-                };
+                if let (Some(listed @ Listed::Skip(_)), false) = (listed, is_whole) {
+                    self.listed.extend(listed.below(&path));
+                    continue;
+                }
                 if newest(&key.name) != Some(key.cycle) || !seen.insert(key.seek_key) {
                     continue;
                 }
                 let inside = self.file.keys_of(key).map_err(|error| error.in_object(&path))?;
                 self.folders.push(path.clone());
-                self.gather(&path, inside, (trees, within), seen, depth + 1)?;
+                self.gather(&path, inside, (trees, listed, is_whole), seen, depth + 1)?;
             } else if !is_whole || key.is_tree() && (!trees || newest(&key.name) != Some(key.cycle)) {
             } else if key.is_tree() {
                 let tree = self.file.tree_at(key)?;

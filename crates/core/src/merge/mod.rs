@@ -129,9 +129,17 @@ impl Listed {
     }
 
     /// Which of the list an object is, by its name or its path.
-    fn find(&self, name: &str, path: &str) -> Option<usize> {
-        let is = |listed: &String| listed == name || listed.trim_matches('/') == path;
-        self.names().iter().position(is)
+    fn find(&self, name: &str, path: &str) -> impl Iterator<Item = usize> {
+        let is = move |listed: &String| listed == name || listed.trim_matches('/') == path;
+        self.names().iter().enumerate().filter(move |(_, listed)| is(listed)).map(|(index, _)| index)
+    }
+
+    /// Which of the list are paths within a directory.
+    fn below(&self, folder: &str) -> impl Iterator<Item = usize> {
+        let is = move |listed: &String| {
+            listed.trim_matches('/').strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+        };
+        self.names().iter().enumerate().filter(move |(_, listed)| is(listed)).map(|(index, _)| index)
     }
 
     /// Says what of the list no input has.
@@ -199,8 +207,8 @@ impl Merge {
     /// Merges inputs, in their order, into one file. `open` opens them, in other threads and ahead of their turn; `watch` hears of each
     /// that is done, and may stop the merge.
     ///
-    /// The first tree of a path decides which branches there are and what they hold. Branches that only others have are left out, and numbers
-    /// that are narrower in others are widened, with a notice; an input without a branch, or with one of another type, cannot be merged.
+    /// The first tree of a path decides which branches there are and what they hold. Branches that only others have are left out, and plain
+    /// branches whose numbers are narrower in others are widened, with a notice; an input without a branch, or with one of another type, cannot be merged.
     ///
     /// The output has its name only once it is whole, and one that is appended to is as it was until then.
     ///

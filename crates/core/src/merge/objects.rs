@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::Sum;
 use super::input::{Input, Place};
 use crate::container::Key;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::file::File;
 use crate::schema::Draft;
 use crate::write::FileWriter;
@@ -40,10 +40,6 @@ impl Sums {
             return known.sum.add(&object);
         }
         let old = writer.newest(&place.folder, &place.key.name)?;
-        if let Some(old) = old.as_ref().filter(|old| old.is_directory()) {
-            let words = format!("an object of class {} has the name of a directory", place.key.class);
-            return Err(Error::new(ErrorKind::Exists, words).at(old.seek_key));
-        }
         let there = old.as_ref().map(|key| writer.draft_before(key)).transpose()?.flatten();
         let sum = match there {
             Some(there) => Sum::new(there).and_then(|mut sum| sum.add(&object).map(|()| sum)),
@@ -53,11 +49,6 @@ impl Sums {
         self.places.insert(path.to_owned(), self.all.len());
         self.all.push(Growing { place, sum, old });
         Ok(())
-    }
-
-    /// The class of a sum.
-    pub(super) fn class(&self, path: &str) -> Option<&str> {
-        self.places.get(path).and_then(|&known| self.all.get(known)).map(|known| known.sum.class())
     }
 
     /// Sums as they are before these objects are added, for [`restore`](Self::restore).

@@ -1,13 +1,16 @@
 //! A merge that is going on: the output, and its trees as far as they have grown.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::can_add;
 use super::input::{Input, Place};
 use super::objects::{self, Sums};
 use super::report::{Merged, MergedTree};
 use crate::codec::Compression;
+use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Value;
 use crate::write::{FileWriter, Fit, Joined, Mark, Notes, TreeIndex, Widening};
@@ -22,12 +25,48 @@ pub(super) struct Running {
     /// Descriptions of classes that were taken over.
     classes: HashSet<Bytes>,
     sums: Sums,
+    meanings: HashMap<String, Meaning>,
     /// What the list of objects names, and inputs have.
     listed: HashSet<usize>,
     /// Branches that were left out, once for each.
     left_out: HashSet<String>,
     /// Those that were widened.
     widened: HashSet<String>,
+}
+
+/// What a path of the output means: one thing, whichever input has it.
+#[derive(Clone, PartialEq, Eq)]
+enum Meaning {
+    Tree,
+    Folder,
+    /// Objects that are added, of this class.
+    Sum(Arc<str>),
+    /// Objects that are kept side by side.
+    Object(Arc<str>),
+}
+
+impl Meaning {
+    fn of(key: &Key) -> Self {
+        match () {
+            () if key.is_tree() => Self::Tree,
+            () if key.is_directory() => Self::Folder,
+            () if can_add(&key.class) => Self::Sum(Arc::clone(&key.class)),
+            () => Self::Object(Arc::clone(&key.class)),
+        }
+    }
+
+    /// Whether both may have one name. Whether objects can be added shows when they are.
+    fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Tree => "a tree".to_owned(),
+            Self::Folder => "a directory".to_owned(),
+            Self::Sum(class) | Self::Object(class) => format!("an object of class {class}"),
+        }
+    }
 }
 
 /// A tree of the output.
@@ -45,6 +84,7 @@ impl Running {
             places: HashMap::new(),
             classes: HashSet::new(),
             sums: Sums::default(),
+            meanings: HashMap::new(),
             listed: HashSet::new(),
             left_out: HashSet::new(),
             widened: HashSet::new(),
@@ -59,12 +99,12 @@ impl Running {
     /// Adds an input. Where that fails and others are to follow, what was there is as it was.
     pub(super) fn add(&mut self, mut input: Input, skips: bool, merged: &mut Merged) -> Result<()> {
         let file = input.file.clone();
-        self.listed.extend(&input.listed);
         let known = self.trees.len();
         // All trees are compared before a byte of one is written.
         let mut notes: Vec<(String, Notes)> = Vec::new();
         let mut fits: Vec<(usize, Fit)> = Vec::new();
         let mut indices: Vec<Option<TreeIndex>> = Vec::new();
+        let meanings = self.meanings_of(&input)?;
         let outcome = (|| {
             for (place, tree) in &input.trees {
                 let path = place.path();
@@ -81,7 +121,7 @@ impl Running {
                 });
                 notes.push((path, found));
             }
-            self.refuse_others(&input)
+            Ok(())
         })();
         let marks: Vec<(usize, Mark)> =
             fits.iter().filter_map(|(index, _)| Some((*index, self.trees.get(*index)?.joined.mark()))).collect();
@@ -100,6 +140,13 @@ impl Running {
                 self.trees.truncate(known);
                 self.places.retain(|_, index| *index < known);
                 self.sums.restore(before);
+                for path in &input.folders {
+                    // The first of them has others in it.
+                    let is_new = matches!(meanings.get(path), Some((_, true)));
+                    if is_new && self.writer.has_folder(path)? {
+                        self.writer.remove(path)?;
+                    }
+                }
                 return Err(error);
             }
         };
@@ -107,7 +154,7 @@ impl Running {
             for (branch, widening) in found.widened {
                 let branch = format!("{path}/{branch}");
                 if self.widened.insert(branch.clone()) {
-                    let (name, Widening { from, to }) = (&file.identity().name, widening);
+                    let (name, Widening { from, to, .. }) = (&file.identity().name, widening);
                     merged.notices.push(format!("{branch} is widened: {name} has {from}, the first tree has {to}"));
                 }
             }
@@ -128,6 +175,8 @@ impl Running {
                 merged.notices.push(format!("{} loses its index: {why}", report.path));
             }
         }
+        self.listed.extend(&input.listed);
+        self.meanings.extend(meanings.into_iter().map(|(path, (meaning, _))| (path, meaning)));
         merged.inputs += 1;
         merged.objects += objects;
         merged.input_bytes += file.identity().len;
@@ -140,17 +189,8 @@ impl Running {
         if let Some(&known) = self.places.get(path) {
             return Ok(known);
         }
-        let within = |error: Error| input.file.name(error.in_object(path));
-        if let Some(class) = self.sums.class(path) {
-            let words = format!("a tree has the name of an object of class {class}");
-            return Err(within(Error::new(ErrorKind::Exists, words)));
-        }
         let joined = match self.writer.newest(&place.folder, &place.key.name)? {
-            Some(there) if there.is_tree() => self.writer.join_more(path)?,
-            Some(there) => {
-                let words = format!("a tree has the name of an object of class {}", there.class);
-                return Err(within(Error::new(ErrorKind::Exists, words)));
-            }
+            Some(_) => self.writer.join_more(path)?,
             None => {
                 if self.trees.is_empty() {
                     self.writer.follow_rules(&input.file)?;
@@ -163,24 +203,36 @@ impl Running {
         Ok(self.trees.len() - 1)
     }
 
-    /// Refuses objects and directories that have the name of a tree, and directories that have that of a sum.
-    fn refuse_others(&self, input: &Input) -> Result<()> {
-        let objects = input.objects.iter().chain(input.sums.iter().map(|(place, _)| place));
-        let objects = objects.map(|place| (place.path(), &*place.key.class));
-        let folders = input.folders.iter().map(|path| (path.clone(), "TDirectory"));
-        for (path, class) in objects.chain(folders) {
-            if self.places.contains_key(&path) {
-                let words = format!("an object of class {class} has the name of a tree");
+    /// What the paths of an input mean that nothing is known of yet, and whether the output has nothing there.
+    ///
+    /// # Errors
+    ///
+    /// [`Exists`](ErrorKind::Exists) for one that means something else.
+    fn meanings_of(&self, input: &Input) -> Result<HashMap<String, (Meaning, bool)>> {
+        let places = input.trees.iter().map(|(place, _)| place).chain(input.sums.iter().map(|(place, _)| place));
+        let places = places.chain(&input.objects).map(|place| {
+            let meaning = Meaning::of(&place.key);
+            (place.path(), place.folder.as_str(), &*place.key.name, meaning)
+        });
+        let folders = input.folders.iter().map(|path| {
+            let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+            (path.clone(), folder, name, Meaning::Folder)
+        });
+        let mut found: HashMap<String, (Meaning, bool)> = HashMap::new();
+        for (path, folder, name, meaning) in folders.chain(places) {
+            let known = self.meanings.get(&path).or(found.get(&path).map(|(known, _)| known)).cloned();
+            let there = if known.is_none() { self.writer.newest(folder, name)? } else { None };
+            let is_new = known.is_none() && there.is_none();
+            let known = known.or(there.as_ref().map(Meaning::of));
+            if let Some(known) = known.filter(|known| !known.is_like(&meaning)) {
+                let words = format!("{} has the name of {}", meaning.words(), known.words());
                 return Err(input.file.name(Error::new(ErrorKind::Exists, words).in_object(&path)));
             }
-        }
-        for path in &input.folders {
-            if let Some(class) = self.sums.class(path) {
-                let words = format!("a directory has the name of an object of class {class}");
-                return Err(input.file.name(Error::new(ErrorKind::Exists, words).in_object(path)));
+            if !self.meanings.contains_key(&path) {
+                found.entry(path).or_insert((meaning, is_new));
             }
         }
-        Ok(())
+        Ok(found)
     }
 
     /// Copies what is in an input, trees first; gives the number of other objects.

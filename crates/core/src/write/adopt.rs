@@ -141,7 +141,8 @@ impl<'t> Finished<'t> {
         let rooms: Vec<_> = cluster.iter().map(|basket| basket.room.clone()).collect();
         let bytes = rooms.iter().map(|room| room.end - room.start).sum();
         let file = self.tree.file();
-        let stay = self.may_stay && bytes / rooms.len().max(1) as u64 >= u64::from(LARGE_BYTES);
+        let is_worth_it = bytes / rooms.len().max(1) as u64 >= u64::from(LARGE_BYTES);
+        let stay = self.may_stay && is_worth_it && bytes <= MOST_BYTES;
         let mut here = Vec::new();
         if stay {
             let keys: Vec<_> = rooms.iter().map(|room| room.start..room.end.min(room.start + KEY_BYTES)).collect();
@@ -166,6 +167,8 @@ impl<'t> Finished<'t> {
     }
 }
 
+/// The longest cluster that the system copies: its room is one gap meanwhile.
+const MOST_BYTES: u64 = 1 << 30;
 /// Room for the key of a basket, unless its names are very long.
 const KEY_BYTES: u64 = 256;
 
@@ -228,6 +231,9 @@ fn add_baskets(tree: &Tree, index: u32, branch: &Branch, baskets: &mut Vec<Store
 fn check_same(ours: &BranchState, theirs: &Branch) -> Result<(), String> {
     if ours.name != theirs.name {
         return Err(format!("the branch in its place in the finished tree is {}", theirs.name));
+    }
+    if theirs.io_bits != 0 && theirs.leaves.iter().any(|leaf| leaf.count.is_some()) {
+        return Err("its offsets are left out in the finished tree (fIOBits)".to_owned());
     }
     if is_same(ours, theirs) {
         return Ok(());

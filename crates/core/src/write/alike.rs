@@ -32,6 +32,7 @@ struct Known {
     path: Arc<str>,
     class: Arc<str>,
     object_class: Option<Arc<str>>,
+    io_bits: u8,
     children: Vec<BranchId>,
     leaves: Vec<(Leaf, Option<Arc<str>>)>,
     element: Option<ElementBranch>,
@@ -47,6 +48,7 @@ impl Alike {
             path: Arc::clone(&branch.path),
             class: Arc::clone(&branch.class),
             object_class: branch.object_class.clone(),
+            io_bits: branch.io_bits,
             children: branch.children.clone(),
             leaves: branch.leaves.iter().map(|leaf| (leaf.clone(), counter(tree, leaf))).collect(),
             element: branch.element.clone(),
@@ -133,6 +135,11 @@ impl Known {
             let name = |class: &Option<Arc<str>>| class.as_deref().unwrap_or("none").to_owned();
             return differ("its objects are of class", &name(&other.object_class), &name(&self.object_class));
         }
+        if self.io_bits != other.io_bits && other.leaves.iter().any(|leaf| leaf.count.is_some()) {
+            // ROOT would take the baskets of one for those of the other.
+            let of = |bits| if bits == 0 { "stored" } else { "left out (fIOBits)" };
+            return differ("its offsets are", of(other.io_bits), of(self.io_bits));
+        }
         let is_list = other.leaves.len() > 1;
         if self.leaves.len() != other.leaves.len() {
             return differ("its leaves are", &other.leaves.len().to_string(), &self.leaves.len().to_string());
@@ -145,13 +152,15 @@ impl Known {
                 let is_like = ours.dimensions() == theirs.dimensions() && *count == counter(tree, theirs);
                 let types = theirs.number().zip(ours.number()).filter(|_| is_like && !is_list);
                 if let Some(widening) = types.and_then(|(from, to)| Widening::new(from, to)) {
-                    return Ok(Some(widening));
+                    return Ok(Some(Widening { counts: theirs.is_range, ..widening }));
                 }
                 let turned = types.and_then(|(from, to)| Widening::new(to, from));
                 let hint =
                     if turned.is_some() { "; narrower numbers are widened where a wider one comes first" } else { "" };
+                let leaf =
+                    if is_list { format!("the type of its leaf {} is", ours.name) } else { "its type is".to_owned() };
                 let theirs = spelled(theirs, counter(tree, theirs).as_ref());
-                return differ("its type is", &theirs, &(spelled(ours, count.as_ref()) + hint));
+                return differ(&leaf, &theirs, &(spelled(ours, count.as_ref()) + hint));
             }
         }
         Ok(None)
@@ -195,7 +204,9 @@ impl Known {
 /// The type of a leaf, with all that its bytes depend on.
 fn spelled(leaf: &Leaf, counter: Option<&Arc<str>>) -> String {
     let unsigned = if leaf.is_unsigned { "unsigned " } else { "" };
-    let mut words = format!("{unsigned}{}", leaf.class);
+    // What platforms called by another name stands there in the same bytes.
+    let class = if &*leaf.class == "TLeafG" { "TLeafL" } else { &*leaf.class };
+    let mut words = format!("{unsigned}{class}");
     if let Some(counter) = counter {
         words += &format!("[{counter}]");
     }

@@ -120,6 +120,12 @@ impl FileWriter {
         Ok(joined)
     }
 
+    /// Whether there is a directory of that path.
+    pub(crate) fn has_folder(&self, path: &str) -> Result<bool> {
+        let mut state = self.shared.open_state()?;
+        Ok(self.shared.find_folder(&mut state, path, false)?.is_some())
+    }
+
     /// The newest key of a name in a directory, as far as there is one.
     pub(crate) fn newest(&self, folder: &str, name: &str) -> Result<Option<Key>> {
         let mut state = self.shared.open_state()?;
@@ -193,7 +199,8 @@ impl FileWriter {
             };
             *of = (of.0 + 1, of.1 + u64::from(placed.nbytes));
             note(branch, &basket.source, placed);
-            branch.tot_bytes = branch.tot_bytes.saturating_add(basket.grown_bytes);
+            branch.tot_bytes = branch.tot_bytes.saturating_add(basket.grown.bytes);
+            branch.most = branch.most.max(basket.grown.most);
         }
         for ((state, branch), (_, widening)) in joined.written.branches.iter_mut().zip(&branches).zip(&fit.0) {
             let ratio = widening.map_or(1, |widening| widening.ratio() as u64);

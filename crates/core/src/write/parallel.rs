@@ -396,7 +396,11 @@ impl Group {
         let died = |_| Err(shared.placed(Error::new(ErrorKind::Io, "a thread that wrote baskets died")));
         let filled = if addressed.is_ok() { catch_unwind(AssertUnwindSafe(fill)).unwrap_or_else(died) } else { Ok(()) };
         // What waits for another try must not need the file that it was in.
-        let lost = if filled.is_err() { cluster.fetch() } else { addressed };
+        let fetch = || cluster.fetch();
+        let lost = match filled {
+            Ok(()) => addressed,
+            Err(_) => catch_unwind(AssertUnwindSafe(fetch)).unwrap_or_else(died),
+        };
         let written = filled.map(|()| reservation.written(&mut cluster));
         let mut state = shared.lock_state()?;
         let held = Held::new(&self.held);

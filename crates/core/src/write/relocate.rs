@@ -14,7 +14,7 @@ use super::rewrite::Order;
 use super::seal::{SealedBasket, Sealing, Workspace, seal};
 use super::shared::{Shared, State};
 use super::state::{PlacedBasket, What};
-use super::widen::Widening;
+use super::widen::{Grown, Widening};
 use crate::codec::{self, Compression, Scratch};
 use crate::container::{Key, Record};
 use crate::error::{Error, Result};
@@ -27,7 +27,7 @@ use crate::tree::{Basket, BasketBytes, Branch, Tree};
 pub(super) struct Sealed {
     /// Which of the branches it is of.
     pub(super) branch: usize,
-    /// Path of that branch.
+    /// Name of the tree, and path of that branch.
     path: Arc<str>,
     /// Which basket of its branch it becomes: the cycle of its key.
     pub(super) number: usize,
@@ -38,8 +38,8 @@ pub(super) struct Sealed {
     pub(super) again: Option<Compression>,
     /// What its numbers become.
     pub(super) widening: Option<Widening>,
-    /// Bytes before compression that it has got by that.
-    pub(super) grown_bytes: u64,
+    /// What it has got by that.
+    pub(super) grown: Grown,
 }
 
 /// Where a sealed basket is.
@@ -74,6 +74,7 @@ pub(super) fn sealed(
 ) -> Result<Vec<Sealed>> {
     let mut all = Vec::new();
     for (index, branch) in branches.iter().enumerate() {
+        let path: Arc<str> = format!("{}/{}", tree.name, branch.path).into();
         let again = again.filter(|again| again.to_root() != branch.compress);
         let place = |error: Error| error.in_object(&branch.path);
         if !branch.file_name.is_empty() {
@@ -96,11 +97,11 @@ pub(super) fn sealed(
                     None => continue,
                 },
             };
-            let path = Arc::clone(&branch.path);
+            let path = Arc::clone(&path);
             let again = again.filter(|_| matches!(source, Source::Stored { .. }));
             let first_entry = basket.entries.start;
-            let (widening, grown_bytes) = (None, 0);
-            all.push(Sealed { branch: index, path, number, first_entry, source, again, widening, grown_bytes });
+            let (widening, grown) = (None, Grown::default());
+            all.push(Sealed { branch: index, path, number, first_entry, source, again, widening, grown });
         }
     }
     match order {
@@ -198,23 +199,23 @@ impl Shared {
                 Source::Made { record, .. } => record.clone(),
             })
             .collect();
-        let pack = |scratch: &mut Packing, (basket, record): (&Sealed, &Bytes)| -> Result<SealedBasket> {
+        let pack = |scratch: &mut Packing, (basket, record): (&Sealed, &Bytes)| -> Result<(SealedBasket, Grown)> {
             let at = match basket.source {
                 Source::Stored { seek, .. } => seek,
                 Source::Made { .. } => 0,
             };
             let own = whole(record).and_then(|own| match basket.again {
                 Some(again) => packed(record.slice(..own.len()), again, basket.widening, from, scratch),
-                None => Ok((own.to_vec(), 0)),
+                None => Ok((own.to_vec(), Grown::default())),
             });
-            let (record, unsealed_bytes) = own.map_err(|error| from.name(basket.within(error.at(at))))?;
-            let mut sealed = SealedBasket { record, elsewhere: 0, unsealed_bytes };
+            let (record, grown) = own.map_err(|error| from.name(basket.within(error.at(at))))?;
+            let mut sealed = SealedBasket { record, elsewhere: 0, unsealed_bytes: 0 };
             sealed.shift_process_ids(process_ids).map_err(|error| from.name(basket.within(error)))?;
-            Ok(sealed)
+            Ok((sealed, grown))
         };
         let jobs: Vec<_> = step.iter().zip(&sources).collect();
         let is_packed = step.iter().any(|basket| basket.again.is_some());
-        let records: Result<Vec<SealedBasket>> = match self.options.session.pool().filter(|_| is_packed) {
+        let records: Result<Vec<_>> = match self.options.session.pool().filter(|_| is_packed) {
             Some(pool) => pool.install(|| {
                 jobs.par_iter().with_max_len(1).map_init(Packing::default, |scratch, &job| pack(scratch, job)).collect()
             }),
@@ -223,10 +224,10 @@ impl Shared {
                 jobs.iter().map(|&job| pack(&mut scratch, job)).collect()
             }
         };
-        let mut records = records?;
+        let (mut records, grown): (Vec<SealedBasket>, Vec<Grown>) = records?.into_iter().unzip();
         let number = |_: &State, index: usize| step.get(index).map_or(0, |basket| basket.number);
         let places = self.append(self.open_state()?, directory, &mut records, number)?;
-        step.iter_mut().zip(&records).for_each(|(basket, sealed)| basket.grown_bytes = sealed.unsealed_bytes);
+        step.iter_mut().zip(grown).for_each(|(basket, grown)| basket.grown = grown);
         let placed = step.iter().zip(&records).zip(places);
         Ok(placed.map(|((basket, sealed), seek)| basket.placed(seek, sealed.record.len() as u32)).collect())
     }
@@ -307,7 +308,8 @@ impl Shared {
         }
         let (mut at, mut first) = (start, None);
         for (range, key) in ranges.iter().zip(keys) {
-            self.put(at + WORD as u64, &[key.get(WORD..).unwrap_or_default()])?;
+            let skipped = if at == start { WORD } else { 0 };
+            self.put(at + skipped as u64, &[key.get(skipped..).unwrap_or_default()])?;
             first.get_or_insert(key);
             at += range.end - range.start;
         }
@@ -350,25 +352,24 @@ struct Packing {
     memory: Vec<u8>,
 }
 
-/// A record whose payload is compressed otherwise, and how many bytes it has more before that. What is in it stays as it is, but for numbers
-/// that become wider.
+/// A record whose payload is compressed otherwise. What is in it stays as it is, but for numbers that become wider.
 fn packed(
     record: Bytes,
     compression: Compression,
     widening: Option<Widening>,
     from: &File,
     work: &mut Packing,
-) -> Result<(Vec<u8>, u64)> {
+) -> Result<(Vec<u8>, Grown)> {
     let basket = Basket::read(record.clone(), &from.options().limits)?;
     let keylen = usize::from(basket.key.keylen);
     let mut packed = record.get(..keylen).unwrap_or_default().to_vec();
     let mut payload = basket.inflate(&mut work.memory, &mut work.scratch)?;
-    let (wide, narrow_bytes) =
-        (widening.map(|widening| widening.widen(&basket, payload, &mut packed)).transpose()?, payload.len());
-    if let Some(wide) = &wide {
-        payload = wide;
+    let limit = from.options().limits.object_bytes;
+    let wide = widening.map(|widening| widening.widen(&basket, payload, limit, &mut packed)).transpose()?;
+    let mut grown = Grown::default();
+    if let Some((wide, found)) = &wide {
+        (payload, grown) = (wide, *found);
     }
-    let grown_bytes = payload.len().saturating_sub(narrow_bytes) as u64;
     if !codec::deflate(payload, compression, &mut packed, &mut work.scratch)? {
         packed.truncate(keylen);
         packed.extend_from_slice(payload);
@@ -378,7 +379,7 @@ fn packed(
     if let Some(word) = packed.first_chunk_mut() {
         *word = nbytes.to_be_bytes();
     }
-    Ok((packed, grown_bytes))
+    Ok((packed, grown))
 }
 
 impl Sealed {

@@ -206,6 +206,7 @@ impl FileWriter {
         };
         written.branches = branches.iter().map(found).collect();
         strip::forget_entries(&mut draft);
+        strip::forget_features(&mut draft);
         strip::set_compression(&mut draft, &written.branches);
         written.base = Some(Base { draft, entries: 0, baskets: Some(vec![0; branches.len()]) });
         written.is_open = false;

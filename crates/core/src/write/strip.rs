@@ -41,14 +41,20 @@ pub(super) fn keep_branches(draft: &mut Draft, kept: &HashSet<Arc<str>>) {
     set_bytes(draft, total, zipped);
 }
 
+/// Forgets how entries were stored: they are stored anew, with their offsets.
+pub(super) fn forget_features(draft: &mut Draft) {
+    each_branch(draft, &mut |branch| {
+        if let Some(features) = branch.member_mut("fIOFeatures").and_then(Datum::as_draft_mut) {
+            features.set("fIOBits", 0);
+        }
+    });
+}
+
 /// Forgets all entries.
 pub(super) fn forget_entries(draft: &mut Draft) {
     each_branch(draft, &mut |branch| {
         for name in ["fTotBytes", "fZipBytes", "fWriteBasket", "fEntries", "fEntryNumber"] {
             branch.set(name, 0);
-        }
-        if let Some(features) = branch.member_mut("fIOFeatures").and_then(Datum::as_draft_mut) {
-            features.set("fIOBits", 0);
         }
         forget_open_baskets(branch);
     });

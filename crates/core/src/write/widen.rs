@@ -9,6 +9,17 @@ use crate::tree::Basket;
 pub(crate) struct Widening {
     pub(crate) from: Number,
     pub(crate) to: Number,
+    /// Whether the numbers say how long lists are: the largest is noted.
+    pub(super) counts: bool,
+}
+
+/// What a basket has got by being widened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Grown {
+    /// Bytes before compression.
+    pub(super) bytes: u64,
+    /// The largest of its numbers, where they count.
+    pub(super) most: u64,
 }
 
 impl Widening {
@@ -26,7 +37,7 @@ impl Widening {
             _ if from == Number::Bool => true,
             _ => narrow < wide && (from.is_unsigned() || !to.is_unsigned()),
         };
-        keeps.then_some(Self { from, to })
+        keeps.then_some(Self { from, to, counts: false })
     }
 
     /// How many bytes there are for one.
@@ -38,20 +49,33 @@ impl Widening {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) for baskets whose offsets lie elsewhere than in their entries;
-    /// [`Limit`](crate::ErrorKind::Limit) for what gets too large for a basket.
-    pub(super) fn widen(self, basket: &Basket, payload: &[u8], head: &mut [u8]) -> Result<Vec<u8>> {
+    /// [`Malformed`](crate::ErrorKind::Malformed) for baskets that do not hold whole numbers, or whose offsets lie elsewhere than in their
+    /// entries; [`Limit`](crate::ErrorKind::Limit) for what would have more than `limit` bytes.
+    pub(super) fn widen(
+        self,
+        basket: &Basket,
+        payload: &[u8],
+        limit: u64,
+        head: &mut [u8],
+    ) -> Result<(Vec<u8>, Grown)> {
         let ratio = self.ratio();
         let (data, rest) = payload.split_at_checked(basket.data_bytes()).unwrap_or((payload, &[]));
         let bytes = data.len().saturating_mul(ratio).saturating_add(rest.len());
         let keylen = usize::from(basket.key.keylen);
-        let most = i32::MAX as usize - keylen;
-        if bytes > most {
-            return Err(Error::limit("a basket is too large with wider numbers", most as u64, bytes as u64));
+        let most = limit.min(i32::MAX as u64 - keylen as u64);
+        if bytes as u64 > most {
+            return Err(Error::limit("a basket is too large with wider numbers", most, bytes as u64));
+        }
+        let of_entries = basket.entry_bytes as usize * basket.entries as usize;
+        let is_even = basket.has_offsets() || basket.offsets_left_out || of_entries == data.len();
+        if !data.len().is_multiple_of(self.from.bytes()) || !is_even {
+            let error = Error::malformed("a basket's entries are not as long as its numbers");
+            return Err(error.wanted(of_entries as u64, data.len() as u64));
         }
         let mut wide = Vec::with_capacity(bytes);
+        let mut largest = 0;
         for value in data.chunks_exact(self.from.bytes()) {
-            self.one(value, &mut wide);
+            largest = largest.max(self.one(value, &mut wide));
         }
         self.offsets(basket, rest, &mut wide)?;
         let (last, objlen) = (keylen + data.len() * ratio, wide.len());
@@ -75,11 +99,12 @@ impl Widening {
                 .ok_or_else(|| Error::malformed("a basket is shorter than its key"))?
                 .copy_from_slice(&word.to_be_bytes());
         }
-        Ok(wide)
+        let most = if self.counts { largest.max(0) as u64 } else { 0 };
+        Ok((wide, Grown { bytes: bytes.saturating_sub(payload.len()) as u64, most }))
     }
 
-    /// One big-endian value.
-    fn one(self, value: &[u8], wide: &mut Vec<u8>) {
+    /// One big-endian value. Gives it, where it is a whole number.
+    fn one(self, value: &[u8], wide: &mut Vec<u8>) -> i64 {
         let is_negative =
             !self.from.is_unsigned() && self.from != Number::Bool && value.first().is_some_and(|byte| byte >> 7 == 1);
         let mut whole = [if is_negative { 0xff } else { 0 }; 8];
@@ -94,6 +119,7 @@ impl Widening {
             Number::F32 => wide.extend_from_slice(&(whole as f32).to_be_bytes()),
             to => wide.extend_from_slice(&whole.to_be_bytes()[8 - to.bytes()..]),
         }
+        whole
     }
 
     /// What stands behind the entries: nothing, or a count and where each of them begins. Places count from the key's first byte, or

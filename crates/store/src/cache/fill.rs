@@ -11,7 +11,7 @@ use super::segment::BLOCK_BYTES;
 use super::shelf::Shelf;
 
 /// Missing neighbours are asked for together, up to so many blocks: 16 MB.
-const RUN_BLOCKS: u64 = 256;
+const RUN_BLOCKS: u64 = (16 << 20) / BLOCK_BYTES;
 
 /// A range that waits for missing blocks.
 struct Want {

@@ -15,7 +15,7 @@ use super::ends::KeptEnds;
 use super::folder::UNFINISHED;
 use super::options::CacheKind;
 use super::quota::{self, Kept};
-use super::segment::{BLOCK_BYTES, BLOCKS, HEAD_BYTES, Segment, parse_head};
+use super::segment::{BLOCK_BYTES, BLOCKS, HEAD_BYTES, Segment, Table, parse_head};
 use super::state::State;
 
 /// A state of a remote file in a cache.
@@ -210,16 +210,19 @@ fn of_segment(path: &Path, verify: bool) -> Option<Found> {
         return UNKNOWN;
     };
     let segment = Segment::of_file(file, &state, number);
-    let table = segment.table();
+    let mut table = Table::default();
     let mut found = Found { state: None, kept_bytes: 0, damaged: 0 };
     let first = number.saturating_mul(BLOCKS);
     let mut bytes = vec![0; BLOCK_BYTES as usize];
-    for (slot, _) in (0..).zip(&table).filter(|(_, sum)| sum.is_some()) {
+    for slot in 0..BLOCKS {
+        if table.sum(&segment, slot).is_none() {
+            continue;
+        }
         let start = first.saturating_add(slot).saturating_mul(BLOCK_BYTES);
         let length = state.len.saturating_sub(start).min(BLOCK_BYTES);
         found.kept_bytes += length;
         let here = bytes.get_mut(..length as usize).unwrap_or_default();
-        if length == 0 || (verify && segment.read(slot, &table, here).first() != Some(&true)) {
+        if length == 0 || (verify && segment.read(slot, &mut table, here).first() != Some(&true)) {
             found.damaged += 1;
         }
     }

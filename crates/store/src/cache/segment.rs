@@ -14,12 +14,12 @@ use twox_hash::XxHash3_64;
 use super::folder::Folder;
 use super::state::State;
 
-/// Bytes of a block: of what is read in small pieces, not much more than that is asked for, and a range in a request costs little beside it.
-pub(crate) const BLOCK_BYTES: u64 = 64 << 10;
+/// Bytes of a block: a page. Of baskets that lie apart, not much more than they are is asked for.
+pub(crate) const BLOCK_BYTES: u64 = 4 << 10;
 /// Blocks of a segment: 16 MB. What is removed goes by segments.
-pub(crate) const BLOCKS: u64 = 256;
+pub(crate) const BLOCKS: u64 = (16 << 20) / BLOCK_BYTES;
 
-const MAGIC: &[u8; 8] = b"SWBLOCK1";
+const MAGIC: &[u8; 8] = b"SWBLOCK2";
 pub(crate) const HEAD_BYTES: usize = 4096;
 const ENTRY_BYTES: usize = 16;
 const TABLE_BYTES: usize = BLOCKS as usize * ENTRY_BYTES;
@@ -28,8 +28,26 @@ pub(crate) const DATA_AT: u64 = (HEAD_BYTES + TABLE_BYTES) as u64;
 /// Seconds before a segment that is read is marked as used again.
 const MARK_SECONDS: u64 = 60;
 
-/// Checksums of the blocks that are kept.
-pub(crate) type Table = [Option<u64>; BLOCKS as usize];
+/// Entries that are read at once: those of a megabyte.
+const PART: usize = 256;
+
+/// Checksums of the blocks of a segment, as they were when somebody first asked for one of their neighbourhood.
+#[derive(Debug)]
+pub(crate) struct Table([Option<Box<[Option<u64>; PART]>>; BLOCKS as usize / PART]);
+
+impl Default for Table {
+    fn default() -> Self {
+        Self([const { None }; BLOCKS as usize / PART])
+    }
+}
+
+impl Table {
+    /// The checksum of a block; none where it is not kept.
+    pub(crate) fn sum(&mut self, segment: &Segment, slot: u64) -> Option<u64> {
+        let (part, entry) = (slot as usize / PART, slot as usize % PART);
+        *self.0.get_mut(part)?.get_or_insert_with(|| segment.entries(part)).get(entry)?
+    }
+}
 
 /// A segment that is open.
 #[derive(Debug)]
@@ -134,14 +152,15 @@ impl Segment {
         let _ = self.file.set_modified(SystemTime::now());
     }
 
-    /// Which blocks are kept. An entry is a checksum and its complement: what was written in part is no entry.
-    pub(crate) fn table(&self) -> Table {
-        let mut table = [None; BLOCKS as usize];
-        let mut bytes = vec![0; TABLE_BYTES];
-        if self.file.read_exact_at(&mut bytes, HEAD_BYTES as u64).is_err() {
-            return table;
+    /// A part of the table. An entry is a checksum and its complement: what was written in part is no entry.
+    fn entries(&self, part: usize) -> Box<[Option<u64>; PART]> {
+        const PART_BYTES: usize = PART * ENTRY_BYTES;
+        let mut entries = Box::new([None; PART]);
+        let mut bytes = [0; PART_BYTES];
+        if self.file.read_exact_at(&mut bytes, (HEAD_BYTES + part * PART_BYTES) as u64).is_err() {
+            return entries;
         }
-        for (entry, bytes) in table.iter_mut().zip(bytes.chunks_exact(ENTRY_BYTES)) {
+        for (entry, bytes) in entries.iter_mut().zip(bytes.chunks_exact(ENTRY_BYTES)) {
             if let Some((sum, rest)) = bytes.split_first_chunk::<8>()
                 && let Some((complement, _)) = rest.split_first_chunk::<8>()
             {
@@ -154,7 +173,7 @@ impl Segment {
             self.marked.store(seconds, Ordering::Relaxed);
             self.mark();
         }
-        table
+        entries
     }
 
     /// The checksum of a block. Blocks that were mixed up do not pass for one another.
@@ -163,14 +182,13 @@ impl Segment {
     }
 
     /// Reads neighbouring blocks; gives for each whether it is what it was. The last may be shorter.
-    pub(crate) fn read(&self, slot: u64, table: &Table, into: &mut [u8]) -> Vec<bool> {
+    pub(crate) fn read(&self, slot: u64, table: &mut Table, into: &mut [u8]) -> Vec<bool> {
         let whole = self.file.read_exact_at(into, DATA_AT + slot * BLOCK_BYTES).is_ok();
-        let sums = table.iter().skip(slot as usize);
-        let blocks = into.chunks_mut(BLOCK_BYTES as usize).zip(slot..).zip(sums);
-        let good = |((bytes, slot), sum): ((&mut [u8], u64), &Option<u64>)| {
+        let blocks = into.chunks_mut(BLOCK_BYTES as usize).zip(slot..);
+        let good = |(bytes, slot): (&mut [u8], u64)| {
             // Where the file ends in one of them, those before it may be good.
             let read = whole || self.file.read_exact_at(bytes, DATA_AT + slot * BLOCK_BYTES).is_ok();
-            read && *sum == Some(self.sum(slot, bytes))
+            read && table.sum(self, slot) == Some(self.sum(slot, bytes))
         };
         blocks.map(good).collect()
     }

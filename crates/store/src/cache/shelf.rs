@@ -12,8 +12,8 @@ use super::state::State;
 
 /// Segments that stay open.
 const OPEN: usize = 32;
-/// So many blocks are read in one call: what a core's own cache holds, so that their checksums cost no second trip to memory.
-const AT_ONCE: usize = 4;
+/// So many blocks are read in one call: 256 KiB, which a core's own cache holds, so that their checksums cost no second trip to memory.
+const AT_ONCE: usize = (256 << 10) / BLOCK_BYTES as usize;
 
 /// Segments that are open.
 pub(crate) type Opened = Mutex<Vec<Arc<Segment>>>;
@@ -107,19 +107,17 @@ impl<'a> Shelf<'a> {
 }
 
 /// A segment, and what it had when it was looked at.
-type View = (Arc<Segment>, Box<Table>);
+type View = (Arc<Segment>, Table);
 
 /// The segment of that number as it was when it was first looked at.
-fn view<'v>(views: &'v mut HashMap<u64, Option<View>>, shelf: &Shelf<'_>, number: u64) -> Option<&'v View> {
+fn view<'v>(views: &'v mut HashMap<u64, Option<View>>, shelf: &Shelf<'_>, number: u64) -> Option<&'v mut View> {
     let view = views.entry(number).or_insert_with(|| {
         if !shelf.folder.is_usable() {
             return None;
         }
-        let segment = shelf.segment(number, false).ok().flatten()?;
-        let table = Box::new(segment.table());
-        Some((segment, table))
+        Some((shelf.segment(number, false).ok().flatten()?, Table::default()))
     });
-    view.as_ref()
+    view.as_mut()
 }
 
 /// Reads what is kept.
@@ -133,9 +131,8 @@ pub(crate) struct Reader<'a> {
 impl Reader<'_> {
     /// Whether a block has an entry; whether it is damaged shows when it is read.
     pub(crate) fn has(&mut self, block: u64) -> bool {
-        let slot = (block % BLOCKS) as usize;
-        view(&mut self.views, self.shelf, block / BLOCKS)
-            .is_some_and(|(_, table)| table.get(slot).is_some_and(Option::is_some))
+        let view = view(&mut self.views, self.shelf, block / BLOCKS);
+        view.is_some_and(|(segment, table)| table.sum(segment, block % BLOCKS).is_some())
     }
 
     /// Reads a range; blocks that are not kept, or damaged, are added to `missing`, and their bytes are anything.
@@ -151,8 +148,7 @@ impl Reader<'_> {
                 block = last;
                 continue;
             };
-            let kept = |block: u64| table.get((block % BLOCKS) as usize).is_some_and(Option::is_some);
-            if !kept(block) {
+            if table.sum(segment, block % BLOCKS).is_none() {
                 missing.push(block);
                 block += 1;
                 continue;
@@ -163,8 +159,8 @@ impl Reader<'_> {
                 range.start <= start && start + shelf.length_of(block) as u64 <= range.end
             };
             if inside(block) {
-                let some =
-                    (block..last).take(AT_ONCE).take_while(|block| kept(*block) && inside(*block)).count() as u64;
+                let mut kept = |block: &u64| table.sum(segment, block % BLOCKS).is_some() && inside(*block);
+                let some = (block..last).take(AT_ONCE).take_while(&mut kept).count() as u64;
                 let bytes: usize = (block..block + some).map(|block| shelf.length_of(block)).sum();
                 let at = (start - range.start) as usize;
                 let Some(place) = into.get_mut(at..at + bytes) else { return };
