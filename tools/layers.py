@@ -26,7 +26,7 @@ USES = {
     "python": {"core", "store", "cli"},
     "testkit": {"core"},
 }
-NETWORK = {"futures-util", "hyper", "hyper-util", "reqwest", "rustls", "rustls-native-certs", "tokio", "tokio-rustls"}
+NETWORK = {"futures-util", "hyper", "hyper-util", "object_store", "reqwest", "rustls", "rustls-native-certs", "tokio", "tokio-rustls"}
 
 
 def module(path: Path) -> str:

@@ -6,18 +6,24 @@
 #![forbid(unsafe_code)]
 
 mod cache;
+#[cfg(feature = "clouds")]
+mod cloud;
 mod http;
 mod net;
 mod open;
 mod options;
+mod provider;
 mod xrootd;
 
 pub use cache::{
     BlockCache, CacheKind, CacheOptions, CachedFile, Cleared, Fetched, Notices, WholeCache, clear_cache, evictions,
     in_front_of, list_cache, verify_cache,
 };
+#[cfg(feature = "clouds")]
+pub use cloud::CloudStore;
 pub use http::HttpStore;
 pub use net::Gauge;
 pub use open::{is_url, open};
 pub use options::NetOptions;
+pub use provider::Provider;
 pub use xrootd::{XrootdStore, unknown_proofs};

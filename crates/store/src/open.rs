@@ -7,8 +7,8 @@ use sapwood::{Error, Result};
 
 use crate::{HttpStore, NetOptions, XrootdStore, cache};
 
-/// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `file://`, or the path of a plain file. Nothing is
-/// asked of a server before the first read. What is not on this machine is kept here if [`NetOptions::cache`] says so.
+/// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `file://`, or the path of a plain file; with the feature
+/// `clouds` also `s3://`, `gs://`, `az://`, `abfs://` and `abfss://`. Nothing is asked of a server before the first read. What is not on this machine is kept here if [`NetOptions::cache`] says so.
 ///
 /// # Errors
 ///
@@ -34,8 +34,12 @@ pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
             Ok(cache::in_front_of(XrootdStore::new(url, &plain(options))?, url, options))
         }
         Some("file") => Ok(Arc::new(LocalFile::open(path_of(url)?)?)),
+        #[cfg(feature = "clouds")]
+        Some(_) if crate::Provider::of(url).is_some() => crate::cloud::open(url, &plain(options), options),
         Some(other) => {
-            let words = format!("{other}:// is not read here: http, https, root, roots, file, and plain paths are");
+            let clouds = if cfg!(feature = "clouds") { " s3, gs, az, abfs, abfss," } else { "" };
+            let words =
+                format!("{other}:// is not read here: http, https, root, roots,{clouds} file, and plain paths are");
             Err(Error::unsupported(words).in_file(url))
         }
     }
@@ -58,7 +62,7 @@ pub fn is_url(text: &str) -> bool {
     scheme(text).is_some()
 }
 
-fn scheme(text: &str) -> Option<&str> {
+pub(crate) fn scheme(text: &str) -> Option<&str> {
     let (scheme, _) = text.split_once("://")?;
     let mut letters = scheme.bytes();
     let good = letters.next().is_some_and(|first| first.is_ascii_alphabetic())

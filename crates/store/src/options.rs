@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::CacheOptions;
+use crate::{CacheOptions, provider};
 
 /// Settings of all stores that are reached over a network. The environment is not looked at: a command that honours
 /// `https_proxy` or `BEARER_TOKEN` reads them and puts them here.
@@ -36,6 +36,9 @@ pub struct NetOptions {
     pub https_proxy: Option<String>,
     /// Hosts that are reached without a proxy, separated by commas; `*` for all.
     pub no_proxy: Option<String>,
+    /// What clouds are told, by the names that their own tools know in the environment, such as `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`,
+    /// `AWS_SKIP_SIGNATURE`, `GOOGLE_APPLICATION_CREDENTIALS` or `AZURE_STORAGE_ACCOUNT_NAME`. Names that mean nothing are left out.
+    pub clouds: Vec<(String, String)>,
     /// So long may nothing come, neither a connection nor a byte, before an attempt is given up. A slow answer that goes on is
     /// never cut.
     pub timeout: Duration,
@@ -43,6 +46,25 @@ pub struct NetOptions {
     pub retries: u32,
     /// What is kept on this machine, and where. None: nothing.
     pub cache: Option<CacheOptions>,
+}
+
+impl NetOptions {
+    /// The same without all that proves who asks.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood_store::NetOptions;
+    /// let options = NetOptions { token: Some("secret".into()), ..NetOptions::default() };
+    /// assert_eq!(options.anonymous().token, None);
+    /// ```
+    pub fn anonymous(mut self) -> Self {
+        (self.token, self.certificate, self.key) = (None, None, None);
+        self.headers
+            .retain(|(name, _)| !name.eq_ignore_ascii_case("authorization") && !name.eq_ignore_ascii_case("cookie"));
+        provider::anonymous(&mut self.clouds);
+        self
+    }
 }
 
 impl Default for NetOptions {
@@ -56,6 +78,7 @@ impl Default for NetOptions {
             http_proxy: None,
             https_proxy: None,
             no_proxy: None,
+            clouds: Vec::new(),
             timeout: Duration::from_secs(30),
             retries: 4,
             cache: None,
@@ -72,6 +95,7 @@ impl fmt::Debug for NetOptions {
             .field("certificate", &self.certificate)
             .field("authorities", &self.authorities)
             .field("proxy", &(self.http_proxy.is_some() || self.https_proxy.is_some()))
+            .field("clouds", &self.clouds.iter().map(|(name, _)| name).collect::<Vec<_>>())
             .field("timeout", &self.timeout)
             .field("retries", &self.retries)
             .field("cache", &self.cache)

@@ -108,6 +108,8 @@ pub enum Mishap {
     None,
     /// This status, and a `Retry-After` of so many seconds.
     Status(u16, Option<u32>),
+    /// 301, with the region that the bucket is in and no place to go to, as S3 says it.
+    Region(&'static str),
     /// The body ends after so many bytes, and with it the connection.
     CutAfter(usize),
     /// Says that the body is longer by so much than it is, and ends the connection.
@@ -305,6 +307,9 @@ impl Shared {
                 Mishap::Status(status, after) => {
                     let after = after.map(|seconds| format!("Retry-After: {seconds}\r\n")).unwrap_or_default();
                     Answer { status, head: after, body: b"busy".to_vec() }
+                }
+                Mishap::Region(region) => {
+                    Answer { status: 301, head: format!("x-amz-bucket-region: {region}\r\n"), body: Vec::new() }
                 }
                 _ => self.answer(&asked, &content, version),
             };

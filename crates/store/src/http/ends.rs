@@ -86,17 +86,19 @@ impl HttpStore {
             let reply = self.ask(link, Method::GET, None).await?;
             return self.found_whole(reply, head, tail).await;
         }
+        // Where the length has to be known first, the tail is read when the head has told it.
+        let blind = self.target.signer.as_ref().is_some_and(|signer| !signer.knows_suffixes());
         let first = match (head, tail) {
-            (0, 1..) => None,
+            (0, 1..) if !blind => None,
             // Of no bytes one is asked for: only then does a server tell the length.
-            (0, 0) => Some(("bytes=0-0".to_owned(), 1)),
+            (0, _) => Some(("bytes=0-0".to_owned(), 1)),
             (ALL_BYTES.., _) => Some(("bytes=0-".to_owned(), head)),
             _ => Some((format!("bytes=0-{}", head - 1), head)),
         };
         let last = match tail {
             0 => None,
             // A head that is the whole file is a tail, too.
-            _ if head >= ALL_BYTES => None,
+            _ if head >= ALL_BYTES || blind => None,
             ALL_BYTES.. => Some(("bytes=0-".to_owned(), tail)),
             _ => Some((format!("bytes=-{tail}"), tail)),
         };

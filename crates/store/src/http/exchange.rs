@@ -1,5 +1,6 @@
 //! One request and its answer, through all redirections.
 
+use std::future::Future;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -8,7 +9,7 @@ use reqwest::{Method, Response, StatusCode, Url};
 use sapwood::{Error, ErrorKind};
 
 use super::known::Facts;
-use super::target::{Target, host};
+use super::target::{Signer, Target, host};
 use crate::net::{Again, Link, Trouble};
 
 /// As many as curl and browsers follow, about.
@@ -33,6 +34,9 @@ pub(crate) async fn ask(
     ranges: Option<&str>,
     timeout: Duration,
 ) -> Result<Reply, Trouble> {
+    if let Some(signer) = &target.signer {
+        return ask_signed(link, &**signer, &method, ranges, timeout).await;
+    }
     let (mut url, elsewhere) = target.place();
     // What was good there may be good no more: a ticket ran out, a server went away. Who sent us there knows.
     let back = |mut trouble: Trouble| {
@@ -51,11 +55,7 @@ pub(crate) async fn ask(
         }
         let host = host(&url);
         let sent = Instant::now();
-        let answer = match tokio::time::timeout(timeout, target.dress(&url, request).send()).await {
-            Err(_) => return Err(back(Trouble::late(&host, timeout))),
-            Ok(Err(error)) => return Err(back(Trouble::network(&host, error))),
-            Ok(Ok(answer)) => answer,
-        };
+        let answer = answer(target.dress(&url, request).send(), &host, timeout).await.map_err(back)?;
         let status = answer.status();
         if matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
             url = next(&url, &answer).ok_or_else(|| back(Trouble::refused(&host, status, answer.headers())))?;
@@ -64,17 +64,47 @@ pub(crate) async fn ask(
         if !status.is_success() && status != StatusCode::RANGE_NOT_SATISFIABLE {
             return Err(back(Trouble::refused(&host, status, answer.headers())));
         }
-        let encoding = answer.headers().get(CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase());
-        if encoding.is_some_and(|encoding| encoding != b"identity") {
-            let words = format!("{host} sends the file compressed, so that offsets mean nothing");
-            return Err(Trouble::never(Error::unsupported(words)));
-        }
+        let reply = Reply::new(answer, host, sent.elapsed(), timeout)?;
         target.found_at(&url);
-        let facts = Facts::of(answer.headers(), status == StatusCode::OK);
-        return Ok(Reply { response: answer, host, facts, latency: sent.elapsed(), timeout });
+        return Ok(reply);
     }
     let words = format!("{} sends us from place to place, {REDIRECTIONS} times", host(&url));
     Err(back(Trouble::never(Error::new(ErrorKind::Io, words))))
+}
+
+/// The same for a request that somebody else makes. Nobody sends it elsewhere: its proof is good for one place.
+async fn ask_signed(
+    link: &Link,
+    signer: &dyn Signer,
+    method: &Method,
+    ranges: Option<&str>,
+    timeout: Duration,
+) -> Result<Reply, Trouble> {
+    let request = signer.sign(link, method, ranges).await?;
+    let (host, sent) = (host(request.url()), Instant::now());
+    let answer = answer(link.client.execute(request), &host, timeout).await?;
+    let status = answer.status();
+    if !status.is_success() && status != StatusCode::RANGE_NOT_SATISFIABLE {
+        let mut trouble = Trouble::refused(&host, status, answer.headers());
+        if signer.learn(link, status, answer.headers()) {
+            trouble.again = Again::After(Duration::ZERO);
+        }
+        return Err(trouble);
+    }
+    Reply::new(answer, host, sent.elapsed(), timeout)
+}
+
+/// The head of an answer.
+async fn answer(
+    sending: impl Future<Output = reqwest::Result<Response>>,
+    host: &str,
+    timeout: Duration,
+) -> Result<Response, Trouble> {
+    match tokio::time::timeout(timeout, sending).await {
+        Err(_) => Err(Trouble::late(host, timeout)),
+        Ok(Err(error)) => Err(Trouble::network(host, error)),
+        Ok(Ok(answer)) => Ok(answer),
+    }
 }
 
 /// Where a redirection leads: to http and https alone.
@@ -86,6 +116,16 @@ fn next(from: &Url, answer: &Response) -> Option<Url> {
 }
 
 impl Reply {
+    fn new(response: Response, host: String, latency: Duration, timeout: Duration) -> Result<Self, Trouble> {
+        let encoding = response.headers().get(CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase());
+        if encoding.is_some_and(|encoding| encoding != b"identity") {
+            let words = format!("{host} sends the file compressed, so that offsets mean nothing");
+            return Err(Trouble::never(Error::unsupported(words)));
+        }
+        let facts = Facts::of(response.headers(), response.status() == StatusCode::OK);
+        Ok(Self { response, host, facts, latency, timeout })
+    }
+
     pub(crate) fn status(&self) -> StatusCode {
         self.response.status()
     }

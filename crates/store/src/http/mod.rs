@@ -26,7 +26,10 @@ use crate::net::{Again, Assembly, Link, PARALLEL, Patience, Trouble, link, stopp
 use ability::{Ability, REQUEST_BYTES};
 use known::{Facts, Known};
 use read::Outcome;
+#[cfg(feature = "clouds")]
+pub(crate) use target::Signer;
 use target::Target;
+pub(crate) use target::host;
 
 /// A file on an http or https server, read by ranges.
 ///
@@ -75,13 +78,30 @@ impl HttpStore {
     pub fn new(url: &str, options: &NetOptions) -> Result<Self> {
         let target = Target::new(url, options)?;
         link(options).map_err(|error| error.in_file(target.name.clone()))?;
-        Ok(Self {
+        Ok(Self::of(target, options))
+    }
+
+    /// A store for what somebody else makes the requests for, one range each.
+    #[cfg(feature = "clouds")]
+    pub(crate) fn signed(
+        name: std::sync::Arc<str>,
+        origin: reqwest::Url,
+        signer: std::sync::Arc<dyn Signer>,
+        options: &NetOptions,
+    ) -> Self {
+        let store = Self::of(Target::signed(name, origin, signer), options);
+        store.ability.one_at_a_time();
+        store
+    }
+
+    fn of(target: Target, options: &NetOptions) -> Self {
+        Self {
             target,
             options: options.clone(),
             ability: Ability::new(),
             known: OnceLock::new(),
             whole: OnceLock::new(),
-        })
+        }
     }
 
     fn named<T>(&self, result: Result<T>) -> Result<T> {
@@ -190,7 +210,7 @@ impl HttpStore {
 
     /// Waits until this host has few enough requests to answer.
     async fn permit(&self, link: &Link) -> Option<tokio::sync::OwnedSemaphorePermit> {
-        link.permits(&target::host(&self.target.place().0)).acquire_owned().await.ok()
+        link.permits(&host(&self.target.place().0)).acquire_owned().await.ok()
     }
 
     fn read(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {

@@ -1,12 +1,32 @@
 //! Where a file is: the URL that was named, where that one sent us, and the secrets that only the first may see.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use reqwest::Url;
+use futures_util::future::BoxFuture;
 use reqwest::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Request, StatusCode, Url};
 use sapwood::{Error, Result};
 
 use crate::NetOptions;
+use crate::net::{Link, Trouble};
+
+/// Makes the requests for files that cannot be asked for by their URL alone.
+pub(crate) trait Signer: fmt::Debug + Send + Sync {
+    /// A request for the file, or for one range of it, with all that proves who asks.
+    fn sign<'a>(
+        &'a self,
+        link: &'a Link,
+        method: &'a Method,
+        ranges: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Request, Trouble>>;
+
+    /// Whether a refusal says something by which the next request goes better.
+    fn learn(&self, link: &Link, status: StatusCode, headers: &HeaderMap) -> bool;
+
+    /// Whether the last bytes of a file can be asked for without its length.
+    fn knows_suffixes(&self) -> bool;
+}
 
 /// A file on a server.
 #[derive(Debug)]
@@ -23,6 +43,8 @@ pub(crate) struct Target {
     login: Option<(String, Option<String>)>,
     /// Where the last answer came from, if it came from elsewhere.
     moved: Mutex<Option<Url>>,
+    /// Who makes the requests, where that is not us.
+    pub(crate) signer: Option<Arc<dyn Signer>>,
 }
 
 impl Target {
@@ -61,7 +83,14 @@ impl Target {
         }
         let login = login.filter(|_| !secret.contains_key(AUTHORIZATION));
         let name = origin.as_str().into();
-        Ok(Self { name, origin, open, secret, login, moved: Mutex::default() })
+        Ok(Self { name, origin, open, secret, login, moved: Mutex::default(), signer: None })
+    }
+
+    /// A file that is asked for by requests of `signer`; requests that are on their way are counted by the host of `origin`.
+    #[cfg(feature = "clouds")]
+    pub(crate) fn signed(name: Arc<str>, origin: Url, signer: Arc<dyn Signer>) -> Self {
+        let (open, secret) = Default::default();
+        Self { name, origin, open, secret, login: None, moved: Mutex::default(), signer: Some(signer) }
     }
 
     /// Where to ask next, and whether that is elsewhere than was named.

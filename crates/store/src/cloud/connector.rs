@@ -1,0 +1,149 @@
+//! Requests that `object_store` makes: those for files are taken from it, those for proofs of who we are are sent.
+
+use std::error;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+};
+use object_store::{ClientConfigKey, ClientOptions};
+use reqwest::{Client, Request, Url};
+use sapwood::Error;
+
+use crate::http::host;
+use crate::net::Trouble;
+
+/// The longest answer of those that say who we are.
+const PROOF_BYTES: usize = 1 << 20;
+/// The services of a cloud's own machines answer at once, or are not there.
+const NEAR: Duration = Duration::from_secs(2);
+
+/// Gives `object_store` our connections.
+#[derive(Clone)]
+pub(super) struct Connector {
+    pub(super) client: Client,
+    pub(super) timeout: Duration,
+}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Connector")
+    }
+}
+
+impl HttpConnector for Connector {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let in_clear = options.get_config_value(&ClientConfigKey::AllowHttp).is_some_and(|value| value == "true");
+        Ok(HttpClient::new(Service { connector: self.clone(), in_clear }))
+    }
+}
+
+/// Where a request for a file is put, instead of being sent: it travels with the request.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Taken(Arc<Mutex<Option<Request>>>);
+
+impl Taken {
+    pub(super) fn take(&self) -> Option<Request> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Why `object_store` gets no answer, in our words.
+#[derive(Debug)]
+struct Told(String);
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl error::Error for Told {}
+
+fn told(kind: HttpErrorKind, words: impl Into<String>) -> HttpError {
+    HttpError::new(kind, Told(words.into()))
+}
+
+/// A failure of ours, for `object_store` to decide about: it may ask again.
+fn failed(error: &Error) -> HttpError {
+    let cause = error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    told(HttpErrorKind::Connect, format!("{}{cause}", error.message()))
+}
+
+#[derive(Debug)]
+struct Service {
+    connector: Connector,
+    /// Whether what is not encrypted may go further than this machine.
+    in_clear: bool,
+}
+
+impl Service {
+    async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let taken = request.extensions().get::<Taken>().cloned();
+        let (parts, body) = request.into_parts();
+        let wrong = |_| told(HttpErrorKind::Unknown, "the endpoint of the cloud makes no sense");
+        let url = Url::parse(&parts.uri.to_string()).map_err(wrong)?;
+        let host = host(&url);
+        if url.scheme() != "https" && !self.in_clear && !is_here(&url) {
+            let words = format!("{host} would be asked in clear: AWS_ALLOW_HTTP=true (or AZURE_, GOOGLE_) allows that");
+            return Err(told(HttpErrorKind::Unknown, words));
+        }
+        let timeout = if is_near(&url) { NEAR.min(self.connector.timeout) } else { self.connector.timeout };
+        let mut request = Request::new(parts.method, url);
+        *request.headers_mut() = parts.headers;
+        if let Some(taken) = taken {
+            *taken.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(request);
+            // Not a kind of error that it tries again.
+            return Err(told(HttpErrorKind::Unknown, "the request is sent by others"));
+        }
+        *request.body_mut() = Some(body.as_bytes().cloned().unwrap_or_default().into());
+        let late = |_| failed(&Trouble::late(&host, timeout).error);
+        let broken = |error| failed(&Trouble::network(&host, error).error);
+        let sent = tokio::time::timeout(timeout, self.connector.client.execute(request));
+        let mut reply = sent.await.map_err(late)?.map_err(broken)?;
+        let mut content = Vec::new();
+        while let Some(piece) = tokio::time::timeout(timeout, reply.chunk()).await.map_err(late)?.map_err(broken)? {
+            if content.len() + piece.len() > PROOF_BYTES {
+                return Err(told(HttpErrorKind::Unknown, format!("{host} sent too much")));
+            }
+            content.extend_from_slice(&piece);
+        }
+        // What a refusal says may hold what was sent, and is for nobody's eyes.
+        if !reply.status().is_success() {
+            content.clear();
+        }
+        let mut answer = HttpResponse::new(content.into());
+        *answer.status_mut() = reply.status();
+        *answer.headers_mut() = reply.headers().clone();
+        Ok(answer)
+    }
+}
+
+impl HttpService for Service {
+    // The form that `async_trait` gives it.
+    fn call<'life0, 'async_trait>(
+        &'life0 self,
+        request: HttpRequest,
+    ) -> Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'async_trait>>
+    where
+        'life0: 'async_trait,
+        Self: 'async_trait,
+    {
+        Box::pin(self.answer(request))
+    }
+}
+
+/// Whether nobody else hears what is sent there.
+fn is_here(url: &Url) -> bool {
+    matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"))
+}
+
+/// Whether it is a service for the machines of a cloud alone.
+fn is_near(url: &Url) -> bool {
+    url.host_str()
+        .is_some_and(|host| host.starts_with("169.254.") || host == "metadata.google.internal" || host == "metadata")
+}

@@ -1,0 +1,239 @@
+//! Files in the clouds: Amazon's S3 and all that speaks like it, Google's, and Azure's.
+//!
+//! Who we are, where a bucket is and how a request is signed is `object_store`'s business; what the answer is worth, and what is
+//! done when there is none, is that of the store for http.
+
+mod connector;
+mod place;
+
+use std::collections::HashMap;
+use std::error;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use object_store::{GetOptions, GetRange, ObjectStore};
+use reqwest::header::HeaderMap;
+use reqwest::{Method, Request, StatusCode, Url};
+use sapwood::io::{ByteRange, Ends, Profile, Receive, Store};
+use sapwood::{Error, ErrorKind, Result};
+
+use crate::http::{HttpStore, Signer};
+use crate::net::{Link, Trouble, link};
+use crate::{NetOptions, Provider, cache};
+use connector::{Connector, Taken};
+use place::Place;
+
+/// Buckets whose logins are kept.
+const BUCKETS: usize = 64;
+
+/// A file in a bucket of a cloud: `s3://bucket/key`, `gs://bucket/key`, `az://container/key` or
+/// `abfss://container@account.dfs.core.windows.net/key`.
+///
+/// [`NetOptions::clouds`] says who asks. Each request has one range, and up to eight are on their way at a time; all else is as
+/// [`HttpStore`] does it. The key is what stands in the URL, character by character.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::io::{Store, load};
+/// use sapwood_store::{CloudStore, NetOptions};
+/// use sapwood_testkit::http_server::{Conduct, HttpServer};
+/// let server = HttpServer::start("hello world", Conduct::default());
+/// let endpoint = format!("http://{}", server.address());
+/// let clouds = vec![("AWS_ENDPOINT_URL".into(), endpoint), ("AWS_SKIP_SIGNATURE".into(), "true".into())];
+/// let store = CloudStore::new("s3://bucket/data.root", &NetOptions { clouds, ..NetOptions::default() })?;
+/// assert_eq!(&store.ends(5, 0)?.head[..], b"hello");
+/// assert_eq!(load(&store, &[6..11])?, ["world"]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct CloudStore(HttpStore);
+
+impl CloudStore {
+    /// A store for `url`. Nothing is asked of anybody before the first read.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL or settings that make no sense, [`Unsupported`](sapwood::ErrorKind::Unsupported)
+    /// for a scheme of no cloud, and what reading certificates reports.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood_store::{CloudStore, NetOptions};
+    /// assert!(CloudStore::new("s3://bucket/a.root", &NetOptions::default()).is_ok());
+    /// assert!(CloudStore::new("s3://bucket", &NetOptions::default()).is_err());
+    /// ```
+    pub fn new(url: &str, options: &NetOptions) -> Result<Self> {
+        let place = Place::parse(url)?;
+        let name = Arc::clone(&place.name);
+        let named = |error: Error| error.in_file(Arc::clone(&name));
+        let origin = Url::parse(&place.bucket);
+        let origin = origin.map_err(|error| named(Error::mismatch("the URL makes no sense").because(error)))?;
+        let link = link(options).map_err(named)?;
+        let login = Login { place, settings: options.clouds.clone(), timeout: options.timeout };
+        login.bucket(&link)?;
+        Ok(Self(HttpStore::signed(Arc::clone(&name), origin, Arc::new(login), options)))
+    }
+}
+
+impl Store for CloudStore {
+    fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
+        self.0.ends(head_bytes, tail_bytes)
+    }
+
+    fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
+        self.0.read_ranges(ranges, into)
+    }
+
+    fn profile(&self) -> Profile {
+        self.0.profile()
+    }
+}
+
+/// A file, with the cache that the options want in front of it; `plain` are the options without that cache.
+pub(crate) fn open(url: &str, plain: &NetOptions, options: &NetOptions) -> Result<Arc<dyn Store>> {
+    let name = Place::parse(url)?.cache_name(&options.clouds);
+    Ok(cache::in_front_of(CloudStore::new(url, plain)?, &name, options))
+}
+
+/// What reaches a bucket.
+#[derive(Clone, Debug)]
+struct Bucket {
+    store: Arc<dyn ObjectStore>,
+    /// Where Amazon said that it is.
+    region: Option<String>,
+}
+
+/// Buckets by their URL: what proves who we are is asked for once for all files.
+#[derive(Debug, Default)]
+struct Buckets(Mutex<HashMap<String, Bucket>>);
+
+/// Signs requests for a file.
+struct Login {
+    place: Place,
+    settings: Vec<(String, String)>,
+    timeout: Duration,
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The settings hold keys.
+        f.debug_tuple("Login").field(&self.place).finish()
+    }
+}
+
+impl Login {
+    fn bucket(&self, link: &Link) -> Result<Bucket> {
+        let buckets = link.keep::<Buckets>();
+        let mut buckets = buckets.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = buckets.get(&self.place.bucket) {
+            return Ok(found.clone());
+        }
+        if buckets.len() >= BUCKETS {
+            buckets.clear();
+        }
+        let made = Bucket { store: self.reach(link, &self.settings)?, region: None };
+        Ok(buckets.entry(self.place.bucket.clone()).or_insert(made).clone())
+    }
+
+    fn reach(&self, link: &Link, settings: &[(String, String)]) -> Result<Arc<dyn ObjectStore>> {
+        self.place.reach(settings, Connector { client: link.client.clone(), timeout: self.timeout })
+    }
+
+    async fn request(&self, link: &Link, method: &Method, ranges: Option<&str>) -> Result<Request, Trouble> {
+        let bucket = self.bucket(link).map_err(Trouble::never)?;
+        let taken = Taken::default();
+        let mut options = GetOptions { head: *method == Method::HEAD, ..GetOptions::default() };
+        options.range = ranges.map(range).transpose().map_err(Trouble::never)?;
+        options.extensions.insert(taken.clone());
+        // It cannot succeed: what it would send is taken from it.
+        let outcome = bucket.store.get_opts(&self.place.key, options).await;
+        match (taken.take(), outcome) {
+            (Some(request), _) => Ok(request),
+            (None, Err(error)) => {
+                let error = Error::new(ErrorKind::Denied, "no proof of who asks").because(words(&error));
+                Err(Trouble::never(error))
+            }
+            (None, Ok(_)) => Err(Trouble::never(Error::unsupported("the cloud's client made no request"))),
+        }
+    }
+}
+
+impl Signer for Login {
+    fn sign<'a>(
+        &'a self,
+        link: &'a Link,
+        method: &'a Method,
+        ranges: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Request, Trouble>> {
+        Box::pin(self.request(link, method, ranges))
+    }
+
+    fn learn(&self, link: &Link, status: StatusCode, headers: &HeaderMap) -> bool {
+        let told = headers.get("x-amz-bucket-region").and_then(|region| region.to_str().ok());
+        let told = told.filter(|region| region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'));
+        let Some(region) = told.filter(|_| matches!(status.as_u16(), 301 | 307 | 308 | 400)) else { return false };
+        let Ok(bucket) = self.bucket(link) else { return false };
+        if bucket.region.as_deref() == Some(region) {
+            return true; // somebody else has learnt it meanwhile
+        }
+        let mut settings = self.settings.clone();
+        settings.push(("aws_region".to_owned(), region.to_owned()));
+        let Ok(store) = self.reach(link, &settings) else { return false };
+        let made = Bucket { store, region: Some(region.to_owned()) };
+        let buckets = link.keep::<Buckets>();
+        buckets.0.lock().unwrap_or_else(PoisonError::into_inner).insert(self.place.bucket.clone(), made);
+        true
+    }
+
+    fn knows_suffixes(&self) -> bool {
+        self.place.provider != Provider::Azure
+    }
+}
+
+/// The one range of a header.
+fn range(header: &str) -> Result<GetRange> {
+    let parse = || {
+        let (first, last) = header.strip_prefix("bytes=")?.split_once('-')?;
+        Some(match (first, last) {
+            ("", count) => GetRange::Suffix(count.parse().ok()?),
+            (start, "") => GetRange::Offset(start.parse().ok()?),
+            (start, last) => GetRange::Bounded(start.parse().ok()?..last.parse::<u64>().ok()?.checked_add(1)?),
+        })
+    };
+    parse().ok_or_else(|| Error::unsupported("clouds are asked for one range at a time"))
+}
+
+/// The innermost cause, which has neither addresses nor what was sent in it.
+fn words(error: &object_store::Error) -> String {
+    let mut cause: &dyn error::Error = error;
+    while let Some(beneath) = cause.source() {
+        cause = beneath;
+    }
+    cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_ranges() {
+        assert_eq!(range("bytes=0-9").unwrap(), GetRange::Bounded(0..10));
+        assert_eq!(range("bytes=-5").unwrap(), GetRange::Suffix(5));
+        assert_eq!(range("bytes=0-").unwrap(), GetRange::Offset(0));
+        assert!(range("bytes=0-1,3-4").is_err() && range("").is_err());
+    }
+
+    #[test]
+    fn settings_are_not_shown() {
+        let clouds =
+            vec![("AWS_ACCESS_KEY_ID".into(), "wer".into()), ("AWS_SECRET_ACCESS_KEY".into(), "geheim".into())];
+        let options = NetOptions { clouds, ..NetOptions::default() };
+        let shown = format!("{:?} {options:?}", CloudStore::new("s3://b/a.root", &options).unwrap());
+        assert!(!shown.contains("geheim") && !shown.contains("wer\""), "{shown}");
+    }
+}
