@@ -1,14 +1,16 @@
 //! Where files are read from: one function for paths and URLs, and what the environment says of the network.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sapwood::io::{LocalFile, Store};
 use sapwood::{Error, Result};
-use sapwood_store::{CacheOptions, NetOptions};
+use sapwood_store::{CacheOptions, NetOptions, Provider};
 
 /// Opens a path or a URL. What `options` leave open is taken from the environment, as curl and the grid's tools do:
-/// `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, `BEARER_TOKEN`, and the file that `BEARER_TOKEN_FILE` names.
+/// `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, `BEARER_TOKEN`, and the file that `BEARER_TOKEN_FILE` names; for clouds
+/// all that begins with `AWS_`, `GOOGLE_` or `AZURE_`, each for its own.
 ///
 /// # Errors
 ///
@@ -44,7 +46,22 @@ pub fn open(place: impl AsRef<Path>, options: NetOptions) -> Result<Arc<dyn Stor
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn network(url: &str, options: NetOptions) -> Result<NetOptions> {
-    complete(url, options, &|name| std::env::var(name).ok())
+    let mut options = complete(url, options, &|name| std::env::var(name).ok())?;
+    if options.clouds.is_empty() {
+        let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+        options.clouds = settings(url, std::env::vars_os().filter_map(text));
+    }
+    Ok(options)
+}
+
+/// What of the environment is for the cloud of a URL.
+fn settings(url: &str, variables: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
+    let Some(provider) = Provider::of(url) else { return Vec::new() };
+    let mut found: Vec<_> =
+        variables.filter(|(name, value)| name.starts_with(provider.variables()) && !value.is_empty()).collect();
+    // Equal settings share their connections and logins, in whatever order the system tells them.
+    found.sort();
+    found
 }
 
 /// A cache by what its user says: its kind (`blocks`, `whole`), its folder (the [usual one](cache_dir) where none is named), its limit in
@@ -153,6 +170,19 @@ mod tests {
         assert_eq!(options.https_proxy.as_deref(), Some("http://q"));
         assert_eq!(options.no_proxy.as_deref(), Some("x"));
         assert_eq!(with("http://a/b", &[("HTTP_PROXY", "http://evil"), ("https_proxy", "")]), NetOptions::default());
+    }
+
+    #[test]
+    fn each_cloud_is_told_what_is_its_own() {
+        let of = |url| {
+            let variables = [("AWS_REGION", "r"), ("AZURE_X", "x"), ("AWS_ACCESS_KEY_ID", "k"), ("AWS_PROFILE", "")];
+            let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let found = settings(url, variables.into_iter());
+            found.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(of("S3://b/a"), ["AWS_ACCESS_KEY_ID", "AWS_REGION"]);
+        assert_eq!(of("abfss://b@c/a"), ["AZURE_X"]);
+        assert_eq!((of("https://b/a").len(), of("a").len()), (0, 0));
     }
 
     #[test]

@@ -36,10 +36,7 @@ impl Access {
         let mut net = NetOptions { cache: None, ..net.clone() };
         if token.is_none() {
             // Whoever can reach this port would read with the proxy's own rights.
-            (net.token, net.certificate, net.key) = (None, None, None);
-            net.headers.retain(|(name, _)| {
-                !name.eq_ignore_ascii_case("authorization") && !name.eq_ignore_ascii_case("cookie")
-            });
+            net = net.anonymous();
         }
         let passes = passes && token.is_none();
         Ok(Self { token, passes, net })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use sapwood::io::{ByteRange, Ends, Flow, Profile, Receive, Store};
 use sapwood::{Error, Result};
-use sapwood_store::{NetOptions, is_url, open};
+use sapwood_store::{NetOptions, Provider, is_url, open};
 
 use crate::counts::Counts;
 use crate::folder::Folder;
@@ -24,6 +24,8 @@ enum Kind {
     Http(String),
     /// With all slashes.
     Xrootd(String),
+    /// Without a slash at its end.
+    Cloud(String),
 }
 
 impl Upstream {
@@ -60,13 +62,19 @@ impl Upstream {
                 let below = if below == "/" { String::new() } else { below };
                 Ok(Self { kind: Kind::Xrootd(format!("{scheme}://{authority}/{below}")), host })
             }
-            other => wrong(format!("{other}:// is no upstream: http, https, root, roots and folders are")),
+            _ if Provider::of(place).is_some_and(|of| of != Provider::Azure) && !user.is_empty() => {
+                wrong("the upstream has keys in it; give the proxy a token and the environment".to_owned())
+            }
+            _ if Provider::of(place).is_some() => {
+                Ok(Self { kind: Kind::Cloud(place.trim_end_matches('/').to_owned()), host })
+            }
+            other => wrong(format!("{other}:// is no upstream: http, https, root, roots, clouds and folders are")),
         }
     }
 
-    /// Whether it is a server, which may ask who is there.
+    /// Whether it is a server that decides by what clients show. Clouds do not: what proves there who asks is never shown.
     pub(crate) fn is_far(&self) -> bool {
-        !matches!(self.kind, Kind::Folder(_))
+        matches!(self.kind, Kind::Http(_) | Kind::Xrootd(_))
     }
 
     /// The store of a file, and its name. Nothing is asked of a server.
@@ -82,6 +90,11 @@ impl Upstream {
                 if path.names().iter().any(|name| name.contains(['?', '#', '&', '%', ' '])) {
                     return Err(Error::not_found("no file of root:// has such a name"));
                 }
+                let url = format!("{prefix}/{}", path.names().join("/"));
+                Ok((open(&url, net)?, url))
+            }
+            Kind::Cloud(prefix) => {
+                // What stands in such a URL is the key.
                 let url = format!("{prefix}/{}", path.names().join("/"));
                 Ok((open(&url, net)?, url))
             }
@@ -159,9 +172,12 @@ mod tests {
         }
         assert_eq!(name("roots://me@a:2//b/c/", "/d").unwrap(), "roots://me@a:2//b/c/d");
         assert!(name("root://a//b", "/c%3fd").is_err() && name("root://a//b", "/c%26d").is_err());
-        for wrong in ["http://", "http://a/b?c", "http://me:pass@a/", "gopher://a", "/no/such/folder"] {
+        for wrong in
+            ["http://", "http://a/b?c", "http://me:pass@a/", "s3://me:pass@b/", "gopher://a", "/no/such/folder"]
+        {
             assert!(Upstream::new(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(Upstream::new("s3://bucket/b/").unwrap().host, "bucket");
         assert_eq!(Upstream::new("root://me@a:2//b").unwrap().host, "a:2");
     }
 }
