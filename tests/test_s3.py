@@ -164,12 +164,13 @@ def test_what_a_cache_has_is_not_asked_for_again(bucket: Bucket, local: Path, tm
 
 
 def test_errors_say_what_is_wrong_and_show_no_keys(bucket: Bucket) -> None:
-    for url in ("s3://data/none.root", "s3://none/one.root"):
+    for url, word in (("s3://data/none.root", "NoSuchKey"), ("s3://none/one.root", "NoSuchBucket")):
         _, error = run(bucket, "ls", url, code=1)
-        assert "404" in error and bucket.endpoint.removeprefix("http://") in error and url in error, error
-    for changes in ({"AWS_SECRET_ACCESS_KEY": "wrong"}, {"AWS_ACCESS_KEY_ID": "nobody"}, {"AWS_SKIP_SIGNATURE": "true"}):
-        _, error = run(bucket, "ls", ONE, code=1, **changes)
-        assert "403" in error and ONE in error and bucket.key not in error, error
+        assert f"404 Not Found: {word}" in error and bucket.endpoint.removeprefix("http://") in error and url in error, error
+    wrong = ("AWS_SECRET_ACCESS_KEY", ": SignatureDoesNotMatch"), ("AWS_ACCESS_KEY_ID", ": InvalidAccessKeyId"), ("AWS_SKIP_SIGNATURE", "")
+    for name, word in wrong:
+        _, error = run(bucket, "ls", ONE, code=1, **{name: "true"})
+        assert f"403 Forbidden{word}" in error and ONE in error and bucket.key not in error, error
     # Nobody says who asks, and the service that a machine of the cloud would ask is not there.
     nobody = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_METADATA_ENDPOINT": f"http://127.0.0.1:{servers.free_port()}"}
     _, error = run(bucket, "ls", ONE, code=1, **nobody)

@@ -154,8 +154,10 @@ impl Login {
         match (taken.take(), outcome) {
             (Some(request), _) => Ok(request),
             (None, Err(error)) => {
-                let error = Error::new(ErrorKind::Denied, "no proof of who asks").because(words(&error));
-                Err(Trouble::never(error))
+                let own = self.place.provider.variables();
+                let message =
+                    format!("no proof of who asks; {own}SKIP_SIGNATURE=true is for data that are open to all");
+                Err(Trouble::never(Error::new(ErrorKind::Denied, message).because(words(&error))))
             }
             (None, Ok(_)) => Err(Trouble::never(Error::unsupported("the cloud's client made no request"))),
         }

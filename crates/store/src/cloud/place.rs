@@ -15,8 +15,8 @@ use super::connector::Connector;
 use super::words;
 use crate::provider::{Provider, says_where};
 
-/// Another attempt of those that ask for a proof of who we are.
-const PROOF_RETRIES: usize = 1;
+/// More attempts of those that ask for a proof of who we are.
+const PROOF_RETRIES: usize = 2;
 /// A file in a bucket.
 #[derive(Clone, Debug)]
 pub(super) struct Place {

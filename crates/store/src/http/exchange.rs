@@ -15,6 +15,9 @@ use crate::net::{Again, Link, Trouble};
 /// As many as curl and browsers follow, about.
 const REDIRECTIONS: usize = 16;
 
+/// So much of a refusal is read.
+const REFUSAL_BYTES: usize = 16 << 10;
+
 /// An answer whose body is still to come.
 #[derive(Debug)]
 pub(crate) struct Reply {
@@ -89,9 +92,31 @@ async fn ask_signed(
         if signer.learn(link, status, answer.headers()) {
             trouble.again = Again::After(Duration::ZERO);
         }
+        if let Some(code) = code(answer, timeout).await {
+            trouble.error = Error::new(trouble.error.kind(), format!("{}: {code}", trouble.error.message()));
+        }
         return Err(trouble);
     }
     Reply::new(answer, host, sent.elapsed(), timeout)
+}
+
+/// The word by which a cloud says why it refuses, such as `NoSuchKey`. The rest of what it says may repeat what was signed.
+async fn code(mut answer: Response, timeout: Duration) -> Option<String> {
+    let mut body = Vec::new();
+    let reading = async {
+        while let Ok(Some(piece)) = answer.chunk().await {
+            body.extend_from_slice(&piece);
+            if body.len() > REFUSAL_BYTES {
+                break;
+            }
+        }
+    };
+    // It is a help and no more: what came until then does.
+    let _ = tokio::time::timeout(timeout, reading).await;
+    let text = String::from_utf8_lossy(&body);
+    let (code, _) = text.split_once("<Code>")?.1.split_once("</Code>")?;
+    let is_word = code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (is_word && !code.is_empty()).then(|| code.to_owned())
 }
 
 /// The head of an answer.
