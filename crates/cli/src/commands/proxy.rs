@@ -23,7 +23,7 @@ use crate::places;
                   sapwood ls http://127.0.0.1:8080/run1.root"
 )]
 pub(crate) struct Arguments {
-    /// What lies above all paths: a URL of http, https, root or roots, or a folder.
+    /// What lies above all paths: a URL of http, https, root, roots or a cloud (`s3://bucket`), or a folder.
     #[arg(long, value_name = "URL")]
     upstream: String,
     /// Where blocks are kept; your own cache folder where it is not given.
@@ -41,7 +41,8 @@ pub(crate) struct Arguments {
     /// PEM file with its key.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// File with the token that clients have to present. The upstream is shown the proxy's own then (`BEARER_TOKEN`), and none of theirs.
+    /// File with the token that clients have to present. The upstream is shown the proxy's own then (`BEARER_TOKEN`, keys
+    /// of a cloud), and none of theirs.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Seconds for which it is believed that a file is what it was, and that a client may read it.
