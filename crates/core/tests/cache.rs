@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sapwood::io::{Call, MemorySink, MemoryStore, Recorded, Store};
-use sapwood::tree::Tree;
+use sapwood::tree::{BasketBytes, Tree};
 use sapwood::write::{BranchSpec, Every, FileWriter, TreeOptions, Values, WriteOptions};
 use sapwood::{ErrorKind, File, OpenOptions, Session};
 
@@ -175,5 +175,150 @@ fn who_goes_on_after_a_jump_gets_windows_again() -> Result<(), sapwood::Error> {
     }
     // One basket, then windows of 1, 1, 2, 4, 8, 16 clusters and the rest.
     assert!(calls(&store, 6).len() <= 8);
+    Ok(())
+}
+
+/// Baskets of 1,600 bytes and no clusters, as trees were written once: of branches of one number they have 200 entries, of 40 numbers 5.
+fn uneven(trees: &[&str]) -> Vec<u8> {
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "uneven.root", WriteOptions::default()).expect("a file");
+    for name in trees {
+        let options = TreeOptions {
+            auto_flush: Every::Never,
+            basket_bytes: 1_600,
+            compression: Some(sapwood::codec::Compression::NONE),
+            ..TreeOptions::default()
+        };
+        let width = |branch: usize| [1_usize, 2, 4, 10, 40][branch % 5];
+        let names: Vec<String> = (0..UNEVEN_BRANCHES).map(|branch| format!("b{branch}")).collect();
+        let specs = names.iter().enumerate().map(|(branch, name)| {
+            BranchSpec::number(name.as_str(), sapwood::column::Number::I64).with_dimensions([width(branch) as u32])
+        });
+        let mut tree = file.tree(*name, specs.collect(), options).expect("a tree");
+        let column = |branch: usize| -> Vec<u8> {
+            let entries = (0..UNEVEN_ENTRIES as i64).flat_map(|entry| vec![entry; width(branch)]);
+            entries.flat_map(|value| value.to_ne_bytes()).collect()
+        };
+        let columns: Vec<Vec<u8>> = (0..UNEVEN_BRANCHES).map(column).collect();
+        let rows: Vec<_> = names.iter().zip(&columns).map(|(name, bytes)| (&**name, Values::Numbers(bytes))).collect();
+        tree.extend(&rows).expect("rows");
+        tree.close().expect("a tree");
+    }
+    file.close().expect("a file");
+    sink.to_bytes().to_vec()
+}
+
+const UNEVEN_BRANCHES: usize = 100;
+const UNEVEN_ENTRIES: u64 = 1_000;
+
+/// What a reader of all branches goes through, the first entry on.
+struct Walk {
+    reader: sapwood::read::Reader,
+    names: Vec<String>,
+}
+
+impl Walk {
+    fn new(tree: &Arc<Tree>) -> Result<Self, sapwood::Error> {
+        let mut reader = tree.reader();
+        let ids: Vec<_> = tree.branches().iter().map(|branch| branch.id).collect();
+        reader.touch(&ids)?;
+        Ok(Self { reader, names: tree.branches().iter().map(|branch| branch.path.to_string()).collect() })
+    }
+
+    fn look(&mut self, entry: u64) -> Result<(), sapwood::Error> {
+        self.reader.go_to(entry)?;
+        for name in &self.names {
+            assert_eq!(self.reader.numbers::<i64>(name)?[0], entry as i64);
+        }
+        Ok(())
+    }
+}
+
+fn watched(bytes: Vec<u8>, cache_bytes: u64) -> (File, Watched) {
+    let store: Watched = Arc::new(Recorded::new(MemoryStore::new("uneven.root", bytes)));
+    let options = OpenOptions { session: Session::with_threads(1), cache_bytes, ..OpenOptions::default() };
+    let file = File::from_store(Arc::new(Arc::clone(&store)) as Arc<dyn Store>, options).expect("a file");
+    (file, store)
+}
+
+/// Baskets of a tree, and their bytes.
+fn stored(tree: &Tree) -> (usize, u64) {
+    let baskets = tree.branches().iter().flat_map(|branch| branch.baskets());
+    let bytes = baskets.map(|basket| match basket.bytes {
+        BasketBytes::Stored { nbytes, .. } => u64::from(nbytes),
+        BasketBytes::Embedded(_) => 0,
+    });
+    bytes.fold((0, 0), |(count, sum), bytes| (count + 1, sum + bytes))
+}
+
+#[test]
+fn baskets_that_end_anywhere_are_read_once_and_together() -> Result<(), sapwood::Error> {
+    let (file, store) = watched(uneven(&["t"]), 400_000);
+    let tree = file.tree("t")?;
+    let (baskets, bytes) = stored(&tree);
+    assert!(baskets > 5_000 && bytes > 9_000_000);
+    store.take_calls();
+    let mut walk = Walk::new(&tree)?;
+    for entry in 0..UNEVEN_ENTRIES {
+        walk.look(entry)?;
+    }
+    let figures = tree.cache().figures();
+    let calls = calls(&store, 1);
+    assert_eq!(calls.iter().map(Call::bytes).sum::<u64>(), bytes, "each basket once");
+    // A window has 200,000 bytes at most.
+    assert!(calls.len() <= 100, "{} calls", calls.len());
+    assert_eq!((figures.fetched_bytes, figures.wasted_bytes), (bytes, 0));
+    assert!(figures.misses < 2 * UNEVEN_BRANCHES as u64, "{figures:?}");
+    Ok(())
+}
+
+#[test]
+fn trees_that_are_read_in_step_cost_what_they_cost_alone() -> Result<(), sapwood::Error> {
+    let names = ["a", "b", "c", "d"];
+    let bytes = uneven(&names);
+    let mut alone = (0, 0, 0);
+    for name in names {
+        let (file, store) = watched(bytes.clone(), 400_000);
+        let tree = file.tree(name)?;
+        store.take_calls();
+        let mut walk = Walk::new(&tree)?;
+        for entry in 0..UNEVEN_ENTRIES {
+            walk.look(entry)?;
+        }
+        let calls = calls(&store, 1);
+        alone.0 += calls.len();
+        alone.1 += calls.iter().map(Call::bytes).sum::<u64>();
+        alone.2 += tree.cache().figures().misses;
+    }
+    let (file, store) = watched(bytes, 400_000);
+    let trees = names.map(|name| file.tree(name).expect("a tree"));
+    store.take_calls();
+    let mut walks = trees.iter().map(Walk::new).collect::<Result<Vec<_>, _>>()?;
+    for entry in 0..UNEVEN_ENTRIES {
+        walks.iter_mut().try_for_each(|walk| walk.look(entry))?;
+    }
+    let calls = calls(&store, alone.0);
+    let misses: u64 = trees.iter().map(|tree| tree.cache().figures().misses).sum();
+    assert_eq!((calls.len(), calls.iter().map(Call::bytes).sum::<u64>(), misses), alone);
+    Ok(())
+}
+
+#[test]
+fn events_in_the_order_of_their_sections_cost_a_request_a_window() -> Result<(), sapwood::Error> {
+    // Events of 40 sections, in the tree up to 150 entries from their own place.
+    let place = |entry: u64| (entry + entry * 7_919 % 300) / 100;
+    let mut entries: Vec<u64> = (0..ENTRIES).collect();
+    entries.sort_by_key(|&entry| (place(entry), entry * 104_729 % 4_001));
+    assert!(!entries.is_sorted());
+    let (tree, store) = open(12_000); // a window is half of that: baskets of one branch have about 500 bytes
+    let mut reader = tree.reader_along(entries.clone())?;
+    for &entry in &entries {
+        reader.go_to(entry)?;
+        assert_eq!(reader.number::<i64>("square")?, (entry * entry) as i64);
+    }
+    let calls = calls(&store, 1);
+    // Each basket once, though the reader is in several of them by turns; the first look alone finds nothing there.
+    assert_eq!((ranges(&calls) as u64, tree.cache().figures().misses), (ENTRIES / CLUSTER, 1));
+    assert!(calls.len() <= 3, "{} calls", calls.len());
     Ok(())
 }

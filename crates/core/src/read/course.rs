@@ -18,6 +18,8 @@ pub(super) trait Layout {
     fn baskets(&self, branch: BranchId, entries: Range<u64>) -> impl Iterator<Item = (Range<u64>, u64)>;
     /// The most bytes of all windows.
     fn budget(&self) -> u64;
+    /// Entries of the basket of a branch that was looked at last: who goes on needs it no more.
+    fn held(&self, branch: BranchId) -> Option<Range<u64>>;
 }
 
 /// Baskets that will be needed: all of a branch that hold any of these entries.
@@ -40,6 +42,8 @@ pub(super) struct Course {
     touched: BTreeSet<BranchId>,
     now: Window,
     next: Window,
+    /// What both hold of the known branches.
+    bytes: u64,
     /// Clusters of a window: it grows while the reader goes on, and is one entry after a jump.
     clusters: usize,
     /// After a jump: where the last basket ends that was asked for. Who comes so far and no farther goes on.
@@ -65,6 +69,7 @@ impl Course {
             touched: BTreeSet::new(),
             now: Vec::new(),
             next: Vec::new(),
+            bytes: 0,
             clusters: 1,
             reach: 0,
         }
@@ -80,6 +85,14 @@ impl Course {
         self.now.iter().chain(&self.next)
     }
 
+    /// Branches that will be looked at together: windows that begin with this entry are made for all of them.
+    pub(super) fn join(&mut self, branches: &[BranchId], entry: u64) {
+        if !self.is_here(entry) {
+            self.known.extend(branches);
+            self.touched.extend(branches);
+        }
+    }
+
     /// Somebody looks at a branch: says what will be needed and was not asked for, where it begins something new.
     pub(super) fn touch(&mut self, branch: BranchId, entry: u64, layout: &impl Layout) -> Vec<Ask> {
         if layout.budget() == 0 {
@@ -91,10 +104,12 @@ impl Course {
                 return Vec::new();
             }
             let rest = |range: &Range<u64>| range.start.max(entry)..range.end.max(entry);
-            let bytes: u64 = self.windows().map(|range| self.bytes(range, layout)).sum();
-            if bytes > layout.budget() && self.clusters > 0 {
+            self.bytes += self.windows().map(|range| bytes(branch, range, layout)).sum::<u64>();
+            if self.bytes > layout.budget() && self.clusters > 0 {
                 // Windows were made for fewer branches: smaller ones begin here.
-                self.clusters = 1;
+                if self.list.is_none() {
+                    return self.stay(entry, layout);
+                }
                 self.begin_again(entry);
                 return self.turn(entry, layout);
             }
@@ -102,10 +117,12 @@ impl Course {
             return ranges.map(|entries| Ask { branch, entries }).collect();
         }
         let goes_on = holds(&self.next, entry);
-        let is_near = self.now.last().is_some_and(|last| {
-            let far = if self.clusters == 0 { self.reach } else { last.end + (last.end - last.start) };
-            (last.end..=far).contains(&entry)
-        });
+        let follows = layout.held(branch).is_some_and(|basket| basket.end == entry);
+        let is_near = follows
+            || self.now.last().is_some_and(|last| {
+                let far = if self.clusters == 0 { self.reach } else { last.end + (last.end - last.start) };
+                (last.end..=far).contains(&entry)
+            });
         // What nobody looked at for a whole window is not looked at any more.
         if !self.touched.is_empty() {
             self.known = std::mem::take(&mut self.touched);
@@ -118,20 +135,24 @@ impl Course {
         }
         if goes_on {
             self.now = std::mem::take(&mut self.next);
-            self.next = self.window(self.now.last().map_or(entry, |last| last.end), layout);
-            return self.asks(entry);
+            return self.look_ahead(entry, layout);
         }
         let goes_far = self.is_listed(entry) || is_near || is_first && self.begins_cluster(entry, layout);
         if !goes_far {
-            self.clusters = 0;
-            self.now = vec![entry..entry + 1];
-            self.next = Vec::new();
-            let ends =
-                |&branch: &BranchId| layout.baskets(branch, entry..entry + 1).map(|(basket, _)| basket.end).max();
-            self.reach = self.known.iter().filter_map(ends).max().unwrap_or(entry);
-            return self.asks(entry);
+            return self.stay(entry, layout);
         }
         self.turn(entry, layout)
+    }
+
+    /// A window of this entry alone: who goes on from here gets larger ones.
+    fn stay(&mut self, entry: u64, layout: &impl Layout) -> Vec<Ask> {
+        self.clusters = 0;
+        self.now = vec![entry..entry + 1];
+        self.next = Vec::new();
+        let ends = |&branch: &BranchId| layout.baskets(branch, entry..entry + 1).map(|(basket, _)| basket.end).max();
+        self.reach = self.known.iter().filter_map(ends).max().unwrap_or(entry);
+        self.bytes = self.bytes(&(entry..entry + 1), layout);
+        self.asks(entry)
     }
 
     /// Whether the entry is in the window.
@@ -139,9 +160,11 @@ impl Course {
         holds(&self.now, entry)
     }
 
-    /// A branch is in use that nobody looked at since its basket was decoded: it is looked at again when that ends.
-    pub(super) fn keep(&mut self, branch: BranchId) {
-        if self.known.contains(&branch) {
+    /// A branch whose basket was looked at earlier: where that reaches into the window nobody had to look again.
+    pub(super) fn keep(&mut self, branch: BranchId, basket: &Range<u64>) {
+        if self.now.iter().any(|range| basket.start < range.end && range.start < basket.end)
+            && self.known.contains(&branch)
+        {
             self.touched.insert(branch);
         }
     }
@@ -149,7 +172,13 @@ impl Course {
     /// Two windows from here on.
     fn turn(&mut self, entry: u64, layout: &impl Layout) -> Vec<Ask> {
         self.now = self.window(entry, layout);
+        self.look_ahead(entry, layout)
+    }
+
+    /// The window behind this one.
+    fn look_ahead(&mut self, entry: u64, layout: &impl Layout) -> Vec<Ask> {
         self.next = self.window(self.now.last().map_or(entry, |last| last.end), layout);
+        self.bytes = self.windows().map(|range| self.bytes(range, layout)).sum();
         self.asks(entry)
     }
 
@@ -196,9 +225,14 @@ impl Course {
                 break;
             }
             if more > budget {
-                // A cluster that is larger than the window: as much of it as fits.
-                let entries = u128::from(end - start) * u128::from(budget) / u128::from(more);
-                window.end = start + (entries as u64).clamp(1, end - start);
+                // A cluster that is larger than the window: as much of it as fits, and one entry at least.
+                let (mut fits, mut beyond) = (start + 1, end);
+                while fits + 1 < beyond {
+                    let middle = fits + (beyond - fits) / 2;
+                    let is_small = self.bytes(&(start..middle), layout) <= budget;
+                    (fits, beyond) = if is_small { (middle, beyond) } else { (fits, middle) };
+                }
+                window.end = fits;
                 break;
             }
             bytes += more;
@@ -208,9 +242,15 @@ impl Course {
     }
 
     fn bytes(&self, entries: &Range<u64>, layout: &impl Layout) -> u64 {
-        let of = |&branch: &BranchId| layout.baskets(branch, entries.clone()).map(|(_, bytes)| bytes).sum::<u64>();
-        self.known.iter().map(of).sum()
+        self.known.iter().map(|&branch| bytes(branch, entries, layout)).sum()
     }
+}
+
+/// What a branch holds of a window and was not looked at yet.
+fn bytes(branch: BranchId, entries: &Range<u64>, layout: &impl Layout) -> u64 {
+    let held = layout.held(branch);
+    let is_wanted = |basket: &Range<u64>| held.as_ref() != Some(basket);
+    layout.baskets(branch, entries.clone()).filter(|(basket, _)| is_wanted(basket)).map(|(_, bytes)| bytes).sum()
 }
 
 /// The most entries of a window that follows a list.
@@ -279,6 +319,10 @@ mod tests {
         fn budget(&self) -> u64 {
             self.budget
         }
+
+        fn held(&self, _: BranchId) -> Option<Range<u64>> {
+            None
+        }
     }
 
     fn ask(branch: BranchId, entries: Range<u64>) -> Ask {
@@ -342,8 +386,8 @@ mod tests {
         course.touch(1, 0, &layout);
         course.touch(2, 0, &layout);
         course.touch(1, 100, &layout);
-        course.keep(2);
-        course.keep(3);
+        course.keep(2, &(50..200));
+        course.keep(3, &(50..200));
         assert_eq!(course.touch(1, 200, &layout).iter().map(|ask| ask.branch).collect::<Vec<_>>(), [1, 2, 1, 2]);
     }
 

@@ -186,6 +186,8 @@ impl Reader {
     pub fn touch(&mut self, branches: &[BranchId]) -> Result<Range<u64>> {
         let mut asked = Vec::new();
         let mut common = 0..u64::MAX;
+        self.keep_what_is_used();
+        self.course.join(branches, self.entry);
         let looked = branches.iter().try_for_each(|&id| {
             let basket = self.look(id, &mut asked)?;
             common = common.start.max(basket.start)..common.end.min(basket.end);
@@ -196,6 +198,13 @@ impl Reader {
             self.turn(&asked);
         }
         looked.map(|()| common)
+    }
+
+    /// Before a new window: who looked at a basket that reaches into the last one did not have to look again to be in it.
+    fn keep_what_is_used(&mut self) {
+        if !self.course.is_here(self.entry) {
+            self.baskets.iter().for_each(|(&id, basket)| self.course.keep(id, basket));
+        }
     }
 
     /// Looks at a branch, and says what has to be fetched for that.
@@ -221,14 +230,8 @@ impl Reader {
             tree.cache().count_miss();
             tree.file().perf().note_hits(0, 1);
         }
-        // Who looks at a basket that reaches into a window need not look again to be in it.
-        if !self.course.is_here(self.entry) {
-            for (&id, _) in self.baskets.iter().filter(|(_, basket)| basket.contains(&self.entry)) {
-                self.course.keep(id);
-            }
-        }
         for id in counter.filter(|&counter| counter != id).into_iter().chain([id]) {
-            asked.extend(self.course.touch(id, self.entry, &Map(&tree)));
+            asked.extend(self.course.touch(id, self.entry, &Map { tree: &tree, held: &self.baskets }));
         }
         self.baskets.insert(id, place.entries.clone());
         Ok(place.entries.clone())
@@ -268,15 +271,19 @@ fn touched<'b>(branch: &'b Branch, entries: &Range<u64>) -> &'b [BasketPlace] {
 }
 
 /// What the course has to know of a tree.
-struct Map<'t>(&'t Tree);
+struct Map<'r> {
+    tree: &'r Tree,
+    /// The baskets that were looked at last.
+    held: &'r HashMap<BranchId, Range<u64>>,
+}
 
 impl Layout for Map<'_> {
     fn cluster_ends(&self) -> &[u64] {
-        self.0.cluster_borders()
+        self.tree.cluster_borders()
     }
 
     fn baskets(&self, branch: BranchId, entries: Range<u64>) -> impl Iterator<Item = (Range<u64>, u64)> {
-        let branch = self.0.branches().get(branch);
+        let branch = self.tree.branches().get(branch);
         let baskets = branch.map_or(&[][..], |branch| touched(branch, &entries));
         baskets.iter().filter_map(|basket| match basket.bytes {
             BasketBytes::Stored { nbytes, .. } => Some((basket.entries.clone(), u64::from(nbytes))),
@@ -285,7 +292,11 @@ impl Layout for Map<'_> {
     }
 
     fn budget(&self) -> u64 {
-        self.0.cache().budget()
+        self.tree.cache().budget()
+    }
+
+    fn held(&self, branch: BranchId) -> Option<Range<u64>> {
+        self.held.get(&branch).cloned()
     }
 }
 
