@@ -1,0 +1,140 @@
+"""One read of a cold local file, in a process of its own: python bench/treecache_worker.py '{"reader": .., "path": .., "trees": [..], ..}'
+
+Measured from opening the file to the last value; libraries are loaded before. Sums are made outside of the measured time for arrays, inside for those
+who go from entry to entry. Prints one line of JSON: seconds, CPU seconds, calls, bytes and sums.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # NumPy's idle threads would spin, and their CPU time count
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from files import DATA, load_root
+from worker import cpu_seconds
+
+
+def make_cold(path: str) -> None:
+    """Has the system forget what it keeps of the file."""
+    file = os.open(path, os.O_RDONLY)
+    os.fsync(file)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(file)
+
+
+def root(job: dict[str, Any]) -> dict[str, float]:
+    R = load_root(DATA, ["treecache"])
+    texts, wholes = R.std.vector["std::string"], R.std.vector["long"]
+    make_cold(job["path"])
+    given = (texts(job["trees"]), texts(job["columns"]), wholes(job["entries"]))
+    answer = R.cache_read(job["path"], *given, job["cache"], job["readahead"])
+    names = ("sum", "first", "seconds", "cpu", "calls", "bytes", "extra", "misses", "held")
+    return dict(zip(names, answer, strict=True))
+
+
+def opened(job: dict[str, Any]) -> list[Any]:
+    import sapwood  # noqa: F401  (importing is not reading)
+
+    file = sapwood.open(job["path"], threads=job["threads"])
+    trees = [file[name] for name in job["trees"]]
+    for tree in trees:
+        tree.cache_size = job["cache"]
+    return trees
+
+
+def counted(trees: list[Any]) -> dict[str, float]:
+    """What the record of the file says of all of these trees."""
+    of = [tree.perf.figures for tree in trees]
+    names = {"ReadCalls": "calls", "Ranges": "ranges", "ReadTotal": "bytes", "Thrown away": "extra"}
+    found = {ours: sum(figures[name].value for figures in of) for name, ours in names.items()}
+    found["misses"] = sum(tree.cache_figures["misses"] for tree in trees)
+    return {**found, "bytes": 1e6 * found["bytes"], "extra": 1e6 * found["extra"]}
+
+
+def pieces(array: Any) -> Iterator[Any]:
+    """An Arrow column without its chunks."""
+    yield from array.chunks if hasattr(array, "chunks") else [array]
+
+
+def totals(array: Any) -> tuple[float, float]:
+    """The sum of all numbers, and that of the first one of each row."""
+    import numpy as np
+    import pyarrow as pa
+
+    if pa.types.is_struct(array.type):
+        of = {field.name: totals(array.field(k)) for k, field in enumerate(array.type)}
+        return sum(total for total, _ in of.values()), of["values"][1]
+    if not hasattr(array, "flatten") or not pa.types.is_nested(array.type):
+        total = float(np.sum(array.to_numpy(zero_copy_only=False), dtype="f8"))
+        return total, total
+    inner = array.flatten().to_numpy(zero_copy_only=False)
+    if pa.types.is_fixed_size_list(array.type):
+        heads = inner[:: array.type.list_size]
+    else:
+        ends = array.offsets.to_numpy()
+        heads = inner[(ends[:-1] - ends[0])[ends[:-1] < ends[1:]]]
+    return float(np.sum(inner, dtype="f8")), float(np.sum(heads, dtype="f8"))
+
+
+def arrays(job: dict[str, Any]) -> dict[str, float]:
+    import numpy as np
+    import pyarrow as pa
+    import sapwood  # noqa: F401  (importing is not reading)
+
+    entries = np.array(job["entries"], dtype="i8") if job["entries"] else None
+    make_cold(job["path"])
+    wall, cpu = time.perf_counter(), cpu_seconds()
+    trees = opened(job)
+    with trees[0].perf:
+        tables = [tree.arrays(job["columns"] or None, entries=entries, library="arrow") for tree in trees]
+    answer = {"seconds": time.perf_counter() - wall, "cpu": cpu_seconds() - cpu, **counted(trees)}
+    columns = [piece for table in tables for column in pa.table(table).columns for piece in pieces(column)]
+    sums = [totals(column) for column in columns]
+    return {**answer, "sum": sum(one for one, _ in sums), "first": sum(one for _, one in sums)}
+
+
+def rows(job: dict[str, Any]) -> dict[str, float]:
+    """A program for itself, for it is compiled as ROOT's loop is: `crates/core/examples/rows.rs`."""
+    command = [job["program"], job["path"], ",".join(job["trees"]), ",".join(job["columns"]) or "*", str(job["cache"]), str(job["threads"])]
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as listed:
+        listed.writelines(f"{entry}\n" for entry in job["entries"])
+        listed.flush()
+        command += [listed.name] if job["entries"] else []
+        make_cold(job["path"])
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr[-200:])
+    answer: dict[str, float] = json.loads(done.stdout)
+    return answer
+
+
+READERS = {"root": root, "arrays": arrays, "rows": rows}
+
+
+def main() -> None:
+    job = json.loads(sys.argv[1])
+    answer: dict[str, Any]
+    try:
+        if job["reader"] == "write":
+            load_root(DATA, ["treecache"]).cache_write(*job["given"])
+            answer = {}
+        else:
+            answer = dict(READERS[job["reader"]](job))
+    except Exception as error:
+        answer = {"error": f"{type(error).__name__}: {str(error).strip()}"[:300].replace("\n", " ")}
+    sys.stdout.write("\n" + json.dumps(answer) + "\n")
+    sys.stdout.flush()
+    os._exit(0)  # ROOT's end may crash after all is done, and nothing is left to do
+
+
+if __name__ == "__main__":
+    main()
