@@ -30,6 +30,7 @@ bench: $(VENV)/.tests
 	$(BIN)/python bench/merging.py --command $(BIN)/sapwood
 	$(BIN)/python bench/incremental.py
 	$(BIN)/python bench/remote.py
+	$(BIN)/python bench/treecache.py
 
 check: $(VENV)/.tests
 	cargo fmt --all --check

@@ -200,9 +200,9 @@ def differing(rows: list[dict[str, Any]]) -> list[str]:
     return wrong
 
 
-def draw(rows: list[dict[str, Any]], scale: float) -> None:
+def draw(rows: list[dict[str, Any]], scale: float, is_whole: bool) -> None:
     sizes = {file.name: round(file.path.stat().st_size / MB) for file in (*INPUTS, RECLUSTERED)}
-    TARGET.write_text(page({"machine": machine(), "scale": scale, "sizes": sizes, "rows": rows}))
+    TARGET.write_text(page({"machine": machine(), "scale": scale, "sizes": sizes, "rows": rows, "is_whole": is_whole}))
 
 
 def main() -> int:
@@ -231,7 +231,9 @@ def main() -> int:
             print(cell.table, cell.row, cell.cache, reader, found[reader].get("error", shown), flush=True)
         rows.append({"table": cell.table, "row": cell.row, "cache": cell.cache, "of": found})
         if not args.no_draw and not args.only:
-            draw(rows, args.scale)  # whoever is stopped has what was measured
+            draw(rows, args.scale, is_whole=False)  # whoever is stopped has what was measured
+    if not args.no_draw and not args.only:
+        draw(rows, args.scale, is_whole=True)
     wrong = differing(rows)
     print("\n".join(["sums differ:", *wrong]) if wrong else "sums agree")
     return 1 if wrong else 0
