@@ -194,7 +194,7 @@ fn uneven(trees: &[&str]) -> Vec<u8> {
         let specs = names.iter().enumerate().map(|(branch, name)| {
             BranchSpec::number(name.as_str(), sapwood::column::Number::I64).with_dimensions([width(branch) as u32])
         });
-        let mut tree = file.tree(*name, specs.collect(), options).expect("a tree");
+        let mut tree = file.tree(name, specs.collect(), options).expect("a tree");
         let column = |branch: usize| -> Vec<u8> {
             let entries = (0..UNEVEN_ENTRIES as i64).flat_map(|entry| vec![entry; width(branch)]);
             entries.flat_map(|value| value.to_ne_bytes()).collect()
