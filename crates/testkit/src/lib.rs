@@ -1,5 +1,6 @@
 //! What the tests of several crates share.
 
+pub mod dcap_server;
 pub mod fuzz;
 pub mod http_server;
 mod lane;
