@@ -8,6 +8,7 @@
 mod cache;
 #[cfg(feature = "clouds")]
 mod cloud;
+mod dcap;
 mod http;
 mod net;
 mod open;
@@ -21,6 +22,7 @@ pub use cache::{
 };
 #[cfg(feature = "clouds")]
 pub use cloud::CloudStore;
+pub use dcap::DcapStore;
 pub use http::HttpStore;
 pub use net::Gauge;
 pub use open::{is_url, open};

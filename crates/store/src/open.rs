@@ -5,9 +5,9 @@ use std::sync::Arc;
 use sapwood::io::{LocalFile, Store};
 use sapwood::{Error, Result};
 
-use crate::{HttpStore, NetOptions, XrootdStore, cache};
+use crate::{DcapStore, HttpStore, NetOptions, XrootdStore, cache};
 
-/// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `file://`, or the path of a plain file; with the feature
+/// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `dcap://`, `file://`, or the path of a plain file; with the feature
 /// `clouds` also `s3://`, `gs://`, `az://`, `abfs://` and `abfss://`. Nothing is asked of a server before the first read. What is not on this machine is kept here if [`NetOptions::cache`] says so.
 ///
 /// # Errors
@@ -33,13 +33,22 @@ pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
         Some("root" | "roots" | "xroot" | "xroots") => {
             Ok(cache::in_front_of(XrootdStore::new(url, &plain(options))?, url, options))
         }
+        Some("dcap") => Ok(cache::in_front_of(DcapStore::new(url, &plain(options))?, url, options)),
+        Some(tunnel) if tunnel.ends_with("dcap") => {
+            let words = format!(
+                "{tunnel}:// wants a proof of who is there, which only dCache's own client gives; \
+                                 the same file may be read by https:// or root://"
+            );
+            Err(Error::unsupported(words).in_file(url))
+        }
         Some("file") => Ok(Arc::new(LocalFile::open(path_of(url)?)?)),
         #[cfg(feature = "clouds")]
         Some(_) if crate::Provider::of(url).is_some() => crate::cloud::open(url, &plain(options), options),
         Some(other) => {
             let clouds = if cfg!(feature = "clouds") { " s3, gs, az, abfs, abfss," } else { "" };
-            let words =
-                format!("{other}:// is not read here: http, https, root, roots,{clouds} file, and plain paths are");
+            let words = format!(
+                "{other}:// is not read here: http, https, root, roots, dcap,{clouds} file, and plain paths are"
+            );
             Err(Error::unsupported(words).in_file(url))
         }
     }

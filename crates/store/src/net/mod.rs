@@ -3,6 +3,7 @@
 mod assembly;
 mod engine;
 mod gauge;
+mod plan;
 mod tls;
 mod trouble;
 mod turns;
@@ -11,6 +12,7 @@ mod wait;
 pub(crate) use assembly::{Assembly, stopped};
 pub(crate) use engine::{Link, PARALLEL, link};
 pub use gauge::Gauge;
+pub(crate) use plan::{Ask, REQUEST_BYTES, requests};
 pub(crate) use tls::config as tls_config;
 pub(crate) use trouble::{Again, LONGEST_ASKED, Patience, Trouble};
 pub(crate) use turns::Turns;

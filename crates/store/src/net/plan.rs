@@ -5,18 +5,18 @@ use sapwood::io::ByteRange;
 /// A range that is at least so long goes alone: a vector would bring nothing but a copy on the server.
 const ALONE_BYTES: u64 = 512 << 10;
 /// The most bytes of one request: more are asked for one behind the other, without waiting.
-pub(super) const REQUEST_BYTES: u64 = 4 << 20;
+pub(crate) const REQUEST_BYTES: u64 = 4 << 20;
 
 /// What one request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Ask {
+pub(crate) enum Ask {
     One(ByteRange),
     /// More than one.
     Many(Vec<ByteRange>),
 }
 
 /// Cuts ranges into requests, in their order, for a server that takes vectors of so many ranges of so many bytes.
-pub(super) fn requests(missing: &[ByteRange], most_ranges: usize, range_bytes: u64) -> Vec<Ask> {
+pub(crate) fn requests(missing: &[ByteRange], most_ranges: usize, range_bytes: u64) -> Vec<Ask> {
     let vectors = most_ranges > 1 && range_bytes > 0;
     let (mut found, mut open, mut open_bytes) = (Vec::new(), Vec::new(), 0);
     for range in missing {

@@ -4,7 +4,6 @@ mod auth;
 mod connection;
 mod open;
 mod place;
-mod plan;
 mod pool;
 mod read;
 mod refusal;
@@ -20,7 +19,7 @@ use sapwood::io::{ByteRange, Ends, Identity, Profile, Receive, Store, check_rang
 use sapwood::{Error, ErrorKind, Result};
 
 use crate::NetOptions;
-use crate::net::{Assembly, Gauge, Link, Patience, Trouble, Turns, link, unless_stopped, wait};
+use crate::net::{Assembly, Gauge, Link, Patience, REQUEST_BYTES, Trouble, Turns, link, unless_stopped, wait};
 pub use auth::unknown_proofs;
 use open::{Opened, Opener};
 use place::{Place, Tried};
@@ -282,7 +281,7 @@ impl Store for XrootdStore {
         Profile {
             latency_ns: self.gauge.latency_ns(),
             bandwidth_bytes: self.gauge.bandwidth_bytes(),
-            request_bytes: 2 * plan::REQUEST_BYTES,
+            request_bytes: 2 * REQUEST_BYTES,
             ranges: RANGES,
             parallel: PARALLEL,
         }

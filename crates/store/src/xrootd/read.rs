@@ -10,13 +10,12 @@ use sapwood::{Error, ErrorKind};
 use super::XrootdStore;
 use super::connection::Event;
 use super::open::{Opened, WAITS};
-use super::plan::{Ask, requests};
 use super::refusal::{
     ARGUMENT_TOO_LONG, FILE_NOT_OPEN, INVALID_ARGUMENT, INVALID_REQUEST, UNSUPPORTED, nonsense, refused,
 };
 use super::session::wait;
 use super::wire::{Broken, Refusal, Request, Stat, Status, Vector};
-use crate::net::{Again, Assembly, PARALLEL, Trouble};
+use crate::net::{Again, Ask, Assembly, PARALLEL, Trouble, requests};
 
 /// What one attempt reads into.
 pub(super) struct Reading<'a, 'b> {

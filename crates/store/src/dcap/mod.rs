@@ -1,0 +1,267 @@
+//! Files in a dCache: `dcap://`.
+
+mod door;
+mod place;
+mod pool;
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use bytes::Bytes;
+use sapwood::io::{ByteRange, Ends, Identity, Profile, Receive, Store, check_ranges, load};
+use sapwood::{Error, ErrorKind, Result};
+
+use crate::NetOptions;
+use crate::net::{Assembly, Gauge, Patience, REQUEST_BYTES, Trouble, Turns, link, requests, unless_stopped, wait};
+use door::{Door, Stat};
+use place::Place;
+use pool::{Halt, Line, RANGES};
+
+/// A file in a dCache, read by ranges.
+///
+/// A door opens the file and names the pool that holds it, to which we connect (the passive mode of the protocol: nobody connects to
+/// us). Many ranges are one command, and several commands are on their way at a time, on one connection for each file: a pool keeps
+/// a place for it for as long as it is open. A connection that breaks is made anew, and only bytes that have not come are asked for
+/// again.
+///
+/// A file that has another length than when it was opened first is an error of the kind [`Changed`](sapwood::ErrorKind::Changed), and
+/// that is looked at with each read; so is one that has another time of change or another number when it is opened again, where the
+/// door tells them. A pool goes on with the file that it has opened, whatever comes in its place.
+///
+/// Nothing of it is encrypted, and nobody proves who he is: the door is told the number of the user.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::io::{Store, load};
+/// use sapwood_store::{DcapStore, NetOptions};
+/// use sapwood_testkit::dcap_server::{Conduct, DcapServer};
+/// let server = DcapServer::start("hello world", Conduct::default());
+/// let store = DcapStore::new(&server.url(), &NetOptions::default())?;
+/// assert_eq!(&store.ends(5, 0)?.head[..], b"hello");
+/// assert_eq!(load(&store, &[6..11])?, ["world"]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub struct DcapStore {
+    name: Arc<str>,
+    place: Place,
+    options: NetOptions,
+    gauge: Gauge,
+    /// What the first open told.
+    known: OnceLock<Known>,
+    open: Mutex<Open>,
+    no_vectors: AtomicBool,
+}
+
+/// What a file is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Known {
+    len: u64,
+    /// Where the door tells.
+    stamp: Option<String>,
+}
+
+/// The file as it stands open. One reads at a time.
+#[derive(Debug)]
+struct Open {
+    /// The process whose connections these are.
+    process: u32,
+    line: Arc<Turns<Option<Line>>>,
+}
+
+impl fmt::Debug for DcapStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DcapStore").field("name", &self.name).field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl DcapStore {
+    /// A store for `url`: `dcap://host[:port]/path`. Nothing is asked of the server before the first read.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL or options that make no sense.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood_store::{DcapStore, NetOptions};
+    /// assert!(DcapStore::new("dcap://example.org/pnfs/a.root", &NetOptions::default()).is_ok());
+    /// assert!(DcapStore::new("dcap://example.org", &NetOptions::default()).is_err());
+    /// ```
+    pub fn new(url: &str, options: &NetOptions) -> Result<Self> {
+        let place = Place::parse(url)?;
+        let name: Arc<str> = place.name().into();
+        link(options).map_err(|error| error.in_file(name.clone()))?;
+        Ok(Self {
+            name,
+            place,
+            options: options.clone(),
+            gauge: Gauge::new(),
+            known: OnceLock::new(),
+            open: Mutex::new(Open { process: std::process::id(), line: Arc::default() }),
+            no_vectors: AtomicBool::new(false),
+        })
+    }
+
+    fn named<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| error.in_file(self.name.clone()))
+    }
+
+    fn line(&self) -> Arc<Turns<Option<Line>>> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let process = std::process::id();
+        if open.process != process {
+            let old = std::mem::replace(&mut *open, Open { process, line: Arc::default() });
+            std::mem::forget(old); // to drop it would be to speak on the parent's connection
+        }
+        Arc::clone(&open.line)
+    }
+
+    /// Opens the file.
+    async fn connect(&self) -> Result<Line, Trouble> {
+        let patience = self.options.timeout;
+        let (door, leave) = Door::open(&self.place, patience).await?;
+        self.gauge.answered_in(leave.latency);
+        let mut line = Line::connect(door, &leave, patience).await?;
+        let len = line.read(&[], &self.gauge, &mut |_, _| Ok(())).await.map_err(Halt::trouble)?;
+        let stamp = leave.stat.map(|Stat { len, stamp }| format!("{len}-{stamp}"));
+        let known = self.known.get_or_init(|| Known { len, stamp: stamp.clone() });
+        self.check(len)?;
+        if known.stamp != stamp {
+            return Err(Trouble::never(changed("another time of change, or another file")));
+        }
+        Ok(line)
+    }
+
+    fn check(&self, len: u64) -> Result<(), Trouble> {
+        match self.known.get() {
+            Some(known) if known.len != len => Err(Trouble::never(changed("another length").wanted(known.len, len))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Asks for all that is missing, once. The file is opened if it is not.
+    async fn attempt(&self, assembly: &RefCell<Assembly<'_>>, news: &Cell<u64>) -> Result<(), Trouble> {
+        let turns = self.line();
+        let mut turn = turns.take().await?;
+        // Whoever leaves early leaves answers behind that nobody reads: then the connection is not put back.
+        let mut line = match turn.take() {
+            Some(line) => line,
+            None => self.connect().await.inspect_err(|trouble| turns.failed(trouble))?,
+        };
+        let missing = assembly.borrow().missing();
+        if !missing.is_empty() {
+            let ranges = if self.no_vectors.load(Ordering::Relaxed) { 1 } else { RANGES };
+            let asks = requests(&missing, ranges, REQUEST_BYTES);
+            let mut put = |offset, bytes: &[u8]| {
+                let fresh = assembly.borrow_mut().put(offset, bytes).map_err(Trouble::never)?;
+                news.set(news.get() + fresh);
+                Ok(())
+            };
+            let read = line.read(&asks, &self.gauge, &mut put).await;
+            if let Err(Halt::NoVectors) = read {
+                self.no_vectors.store(true, Ordering::Relaxed);
+            }
+            self.check(read.map_err(Halt::trouble)?)?;
+        }
+        *turn = Some(line);
+        Ok(())
+    }
+
+    /// Asks until nothing is missing, and the file was open once.
+    async fn fill(&self, assembly: &RefCell<Assembly<'_>>) -> Result<()> {
+        let mut patience = Patience::new(self.options.retries);
+        loop {
+            let first = assembly.borrow().missing().first().map(|range| range.start);
+            if first.is_none() && self.known.get().is_some() {
+                return Ok(());
+            }
+            let news = Cell::new(0);
+            if let Err(trouble) = self.attempt(assembly, &news).await {
+                let placed = |error: Error| match first {
+                    Some(offset) => error.at(offset),
+                    None => error,
+                };
+                let pause = patience.after(trouble, news.get()).map_err(placed)?;
+                tokio::time::sleep(pause).await;
+            }
+        }
+    }
+
+    fn go(&self, assembly: Assembly<'_>) -> Result<()> {
+        let (link, assembly) = (link(&self.options)?, RefCell::new(assembly));
+        let _inside = link.runtime.enter();
+        wait(unless_stopped(self.fill(&assembly), || assembly.borrow().check()))
+    }
+
+    /// What is known of the file; it is opened if nobody did before.
+    fn known(&self) -> Result<&Known> {
+        if self.known.get().is_none() {
+            self.go(Assembly::new(&[], &mut Nobody)?)?;
+        }
+        self.known.get().ok_or_else(|| Error::unsupported("the length of the file is not known"))
+    }
+
+    fn find_ends(&self, head: usize, tail: usize) -> Result<Ends> {
+        let known = self.known()?;
+        let len = known.len;
+        let identity = Identity { name: self.name.clone(), len, validator: known.stamp.as_deref().map(Into::into) };
+        let (head, tail) = (0..len.min(head as u64), len - len.min(tail as u64)..len);
+        let mut both = load(self, &[head, tail])?.into_iter();
+        let mut next = || both.next().unwrap_or_default();
+        Ok(Ends { identity, head: next(), tail: next() })
+    }
+
+    fn read(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
+        check_ranges(ranges, self.known()?.len)?;
+        let assembly = Assembly::new(ranges, into)?;
+        if assembly.missing().is_empty() { Ok(()) } else { self.go(assembly) }
+    }
+}
+
+fn changed(what: &str) -> Error {
+    Error::new(ErrorKind::Changed, format!("the file changed while it was open: {what}"))
+}
+
+/// Wants no bytes.
+struct Nobody;
+
+impl Receive for Nobody {
+    fn buffer(&self, _: usize) -> bytes::BytesMut {
+        bytes::BytesMut::new()
+    }
+
+    fn deliver(&mut self, _: usize, _: Bytes) -> sapwood::io::Flow {
+        sapwood::io::Flow::Go
+    }
+
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+impl Store for DcapStore {
+    fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
+        self.named(self.find_ends(head_bytes, tail_bytes))
+    }
+
+    fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
+        if ranges.is_empty() {
+            return Ok(());
+        }
+        self.named(self.read(ranges, into))
+    }
+
+    fn profile(&self) -> Profile {
+        Profile {
+            latency_ns: self.gauge.latency_ns(),
+            bandwidth_bytes: self.gauge.bandwidth_bytes(),
+            request_bytes: 2 * REQUEST_BYTES,
+            ranges: RANGES,
+            parallel: 1,
+        }
+    }
+}
