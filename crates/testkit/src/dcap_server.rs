@@ -339,7 +339,7 @@ fn lines_at_the_door(shared: &Arc<Shared>, stream: &TcpStream, fates: &Arc<Mutex
         let words = words(&line);
         let [session, command, who, order, rest @ ..] = &words[..] else { return Ok(()) };
         let Ok(number) = session.parse::<i32>() else { return Ok(()) };
-        shared.note(Seen::Line([&[order.clone()], rest].concat().join(" ")));
+        shared.note(Seen::Line(words[3..].join(" ")));
         let head = format!("{session} {command} {who}");
         let file = || rest.first().and_then(|url| shared.state().files.get(&path_of(url)?).cloned());
         let answer = match order.as_str() {
