@@ -21,7 +21,7 @@ import pytest
 
 RECIPES = Path(__file__).resolve().parent / "servers"
 #: Servers and the Debian packages that bring them.
-PACKAGES = {"apache2": "apache2", "nginx": "nginx", "xrootd": "xrootd-server", "xrdcp": "xrootd-client", "openssl": "openssl"}
+PACKAGES = {"apache2": "apache2", "nginx": "nginx", "xrootd": "xrootd-server", "xrdcp": "xrootd-client", "openssl": "openssl", "dccp": "dcap"}
 #: Nobody's account: two of the servers refuse to be run by root.
 ACCOUNT = "daemon"
 
