@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 #: Schemes that the engine reads.
-_OURS = ("http", "https", "root", "roots", "xroot", "xroots")
+_OURS = ("http", "https", "root", "roots", "xroot", "xroots", "dcap", "gsidcap")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]+$")
 _LOGIN = re.compile(r"(://[^/@:]*):[^/@]*@")
 _URL = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+)://")
