@@ -65,7 +65,7 @@ fn the_second_reader_asks_nothing_of_the_upstream() {
     assert_eq!((metric(&proxy, "upstream_reads_total"), metric(&proxy, "served_bytes_total")), (3, 3 * 100_001));
     let asked = server.body_bytes();
     assert_eq!(get(&proxy, "/store/data.root", "").body, bytes);
-    assert!(server.body_bytes() <= asked + 2_000_000 - 20 * 65_536);
+    assert!(server.body_bytes() <= asked + 2_000_000 - 20 * 5_000);
     // Another proxy with the same folder asks for the state alone.
     drop(proxy);
     let proxy = start(&format!("http://{}/", server.address()), &scrap);
