@@ -133,7 +133,7 @@ def page(document: dict[str, Any]) -> str:
         parts += [
             "## The cache of blocks\n",
             f"At {middle}, into an empty cache and from a full one (`cache=\"blocks\"`). To know whether the file is still the same takes two "
-            "round trips: to connect, and to ask. Blocks have 64 KiB, and baskets that lie apart bring their neighbours along.\n",
+            "round trips: to connect, and to ask. Blocks have 4 KiB: baskets that lie apart bring a little of their neighbours along.\n",
             of_blocks(document, rows, middle),
         ]
     return "\n".join(parts)
