@@ -46,7 +46,7 @@ torture: $(VENV)/.tests
 	SAPWOOD_KILLS=1000 $(BIN)/python -m pytest tests/test_crash.py
 	SAPWOOD_PARALLEL_KILLS=200 $(BIN)/python -m pytest tests/test_parallel.py
 	SAPWOOD_SMALL_FILES=2000 $(BIN)/python -m pytest tests/test_merge.py -k many_small
-	SAPWOOD_FAULTS=1000 cargo test -p sapwood-store --features clouds --test faults --test clouds
+	SAPWOOD_FAULTS=1000 cargo test -p sapwood-store --features clouds random_faults
 	SAPWOOD_CLIENTS=1000 cargo test -p sapwood-serve --test crowd
 	RUSTFLAGS="--cfg loom" cargo test -p sapwood --test loom --release --target-dir target/loom
 	fuzz/run.sh 600
