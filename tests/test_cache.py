@@ -161,7 +161,7 @@ def test_the_command_lists_verifies_and_clears(server: ranged.Ranged, tmp_path: 
     assert command("cache", "verify", "--dir", str(kept)).returncode == 0
     (segment,) = kept.glob("*/*/*.blocks")
     content = bytearray(segment.read_bytes())
-    content[8192 + 7] ^= 1
+    content[-7] ^= 1  # the last block that is kept
     segment.write_bytes(content)
     verified = command("cache", "verify", "--dir", str(kept), "--json")
     assert verified.returncode == 1
