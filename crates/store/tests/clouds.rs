@@ -10,7 +10,10 @@ use sapwood_testkit::store_contract;
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 
 mod common;
-use common::{Dice, RETRIES, TIMEOUT, content, quick, run_schedules};
+#[path = "common/wire.rs"]
+mod wire;
+use common::{RETRIES, TIMEOUT, content, quick, run_schedules};
+use wire::wire;
 
 const SECRET: &str = "c2VocmdlaGVpbQ==";
 
@@ -102,21 +105,6 @@ fn random_faults_give_right_bytes_or_a_clear_error_in_time() {
         let proxy = TcpProxy::start(server.address(), move |connection| wire(seed, connection));
         (at(URLS[seed as usize % 3].0, proxy.address()), (proxy, server))
     });
-}
-
-/// What the connection of this number is like: two of three go wrong.
-fn wire(seed: u64, connection: usize) -> Wire {
-    let mut dice = Dice::of(seed, connection);
-    let bytes = dice.below(60_000) as usize;
-    match dice.below(12) {
-        0 | 1 => Wire::CutAfter(bytes),
-        2 | 3 => Wire::ResetAfter(bytes),
-        4 => Wire::StallAfter(bytes),
-        5 => Wire::Answers([500, 502, 503, 429, 408][dice.below(5) as usize]),
-        6 => Wire::Delayed(Duration::from_millis(dice.below(20))),
-        7 => Wire::Slow(500_000 + dice.below(1_000_000)),
-        _ => Wire::Good,
-    }
 }
 
 #[test]

@@ -3,31 +3,22 @@
 use std::time::{Duration, Instant};
 
 use sapwood::ErrorKind;
-use sapwood::io::{Flow, Receive, Store, load};
+use sapwood::io::{Store, load};
 use sapwood_store::{HttpStore, NetOptions};
 use sapwood_testkit::http_server::{Conduct, HttpServer, Mishap, Ranges};
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 
 mod common;
-use common::{Dice, RETRIES, TIMEOUT, content, quick, run_schedules};
+#[path = "common/impatient.rs"]
+mod impatient;
+#[path = "common/wire.rs"]
+mod wire;
+use common::{RETRIES, TIMEOUT, content, quick, run_schedules};
+use impatient::does_not_wait;
+use wire::wire;
 
 fn behind(proxy: &TcpProxy) -> HttpStore {
     HttpStore::new(&format!("http://{}/data.root", proxy.address()), &quick()).expect("the URL of a server makes sense")
-}
-
-/// What the connection of this number is like: two of three go wrong.
-fn wire(seed: u64, connection: usize) -> Wire {
-    let mut dice = Dice::of(seed, connection);
-    let bytes = dice.below(60_000) as usize;
-    match dice.below(12) {
-        0 | 1 => Wire::CutAfter(bytes),
-        2 | 3 => Wire::ResetAfter(bytes),
-        4 => Wire::StallAfter(bytes),
-        5 => Wire::Answers([500, 502, 503, 429, 408][dice.below(5) as usize]),
-        6 => Wire::Delayed(Duration::from_millis(dice.below(20))),
-        7 => Wire::Slow(500_000 + dice.below(1_000_000)),
-        _ => Wire::Good,
-    }
 }
 
 fn conduct(seed: u64) -> Conduct {
@@ -93,27 +84,12 @@ fn a_slow_link_that_goes_on_is_not_cut() {
 
 #[test]
 fn a_reader_that_stops_does_not_wait_for_the_link() {
-    struct Impatient(Instant);
-    impl Receive for Impatient {
-        fn buffer(&self, bytes: usize) -> bytes::BytesMut {
-            bytes::BytesMut::zeroed(bytes)
-        }
-        fn deliver(&mut self, _: usize, _: bytes::Bytes) -> Flow {
-            Flow::Go
-        }
-        fn stopped(&self) -> bool {
-            self.0.elapsed() > Duration::from_millis(100)
-        }
-    }
     let server = HttpServer::start(content(100_000), Conduct::default());
     let proxy = TcpProxy::start(server.address(), |at| if at < 2 { Wire::CutAfter(500) } else { Wire::StallAfter(0) });
     let options = NetOptions { timeout: Duration::from_secs(30), ..quick() };
     let store = HttpStore::new(&format!("http://{}/", proxy.address()), &options).unwrap();
     store.ends(1, 1).unwrap();
-    let began = Instant::now();
-    let error = store.read_ranges(&[0..50_000], &mut Impatient(began)).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Cancelled);
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    does_not_wait(&store);
 }
 
 #[test]

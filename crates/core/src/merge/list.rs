@@ -29,7 +29,7 @@ pub fn inputs_of(names: &[String]) -> Result<Vec<String>> {
     Ok(inputs)
 }
 
-/// The names of objects in a file: one a line, lines that begin with `#` left out.
+/// The lines of a text file that are neither empty nor, beginning with `#`, a remark: names of objects, say.
 ///
 /// # Errors
 ///
@@ -45,24 +45,6 @@ pub fn inputs_of(names: &[String]) -> Result<Vec<String>> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn names_of(path: &str) -> Result<Vec<String>> {
-    lines(path)
-}
-
-fn gather(name: &str, depth: u32, inputs: &mut Vec<String>) -> Result<()> {
-    /// Lists that name lists.
-    const DEEPEST: u32 = 20;
-    let Some(list) = name.strip_prefix('@') else {
-        inputs.push(name.to_owned());
-        return Ok(());
-    };
-    if depth > DEEPEST {
-        return Err(Error::limit("lists name each other", u64::from(DEEPEST), u64::from(depth)).in_file(list));
-    }
-    lines(list)?.iter().try_for_each(|line| gather(line, depth + 1, inputs))
-}
-
-/// Lines that are neither empty nor a remark.
-fn lines(path: &str) -> Result<Vec<String>> {
     let read = || {
         let bytes = std::fs::metadata(path)?.len();
         if bytes > MOST_BYTES {
@@ -77,4 +59,17 @@ fn lines(path: &str) -> Result<Vec<String>> {
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .map(str::to_owned)
         .collect())
+}
+
+fn gather(name: &str, depth: u32, inputs: &mut Vec<String>) -> Result<()> {
+    /// Lists that name lists.
+    const DEEPEST: u32 = 20;
+    let Some(list) = name.strip_prefix('@') else {
+        inputs.push(name.to_owned());
+        return Ok(());
+    };
+    if depth > DEEPEST {
+        return Err(Error::limit("lists name each other", u64::from(DEEPEST), u64::from(depth)).in_file(list));
+    }
+    names_of(list)?.iter().try_for_each(|line| gather(line, depth + 1, inputs))
 }

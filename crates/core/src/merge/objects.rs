@@ -54,13 +54,13 @@ impl Sums {
     /// Sums as they are before these objects are added, for [`restore`](Self::restore).
     pub(super) fn before(&self, objects: &[(Place, Draft)]) -> Vec<(String, Option<Sum>)> {
         let now =
-            |path: &String| self.places.get(path).and_then(|&known| self.all.get(known)).map(|known| known.sum.clone());
-        objects
-            .iter()
-            .map(|(place, _)| place.path())
-            .map(|path| (now(&path), path))
-            .map(|(sum, path)| (path, sum))
-            .collect()
+            |path: &str| self.places.get(path).and_then(|&known| self.all.get(known)).map(|known| known.sum.clone());
+        let before = |(place, _): &(Place, Draft)| {
+            let path = place.path();
+            let sum = now(&path);
+            (path, sum)
+        };
+        objects.iter().map(before).collect()
     }
 
     /// Takes back what was added since.

@@ -35,7 +35,7 @@ pub(super) struct Running {
 }
 
 /// What a path of the output means: one thing, whichever input has it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 enum Meaning {
     Tree,
     Folder,

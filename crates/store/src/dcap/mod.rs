@@ -10,11 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
-use sapwood::io::{ByteRange, Ends, Identity, Profile, Receive, Store, check_ranges, load};
+use sapwood::io::{ByteRange, Ends, Identity, Profile, Receive, Store, check_ranges};
 use sapwood::{Error, ErrorKind, Result};
 
 use crate::NetOptions;
-use crate::net::{Assembly, Gauge, Patience, REQUEST_BYTES, Trouble, Turns, link, requests, unless_stopped, wait};
+use crate::net::{
+    Assembly, Gauge, Patience, REQUEST_BYTES, Trouble, Turns, ends_of, link, requests, unless_stopped, wait,
+};
 use door::{Door, Stat};
 use place::Place;
 use pool::{Halt, Line, RANGES};
@@ -209,10 +211,7 @@ impl DcapStore {
         let known = self.known()?;
         let len = known.len;
         let identity = Identity { name: self.name.clone(), len, validator: known.stamp.as_deref().map(Into::into) };
-        let (head, tail) = (0..len.min(head as u64), len - len.min(tail as u64)..len);
-        let mut both = load(self, &[head, tail])?.into_iter();
-        let mut next = || both.next().unwrap_or_default();
-        Ok(Ends { identity, head: next(), tail: next() })
+        ends_of(self, identity, head, tail)
     }
 
     fn read(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {

@@ -1,6 +1,7 @@
 //! The network below all remote stores: threads, connections, TLS; what is measured, what goes wrong, and what arrives.
 
 mod assembly;
+mod ends;
 mod engine;
 mod gauge;
 mod plan;
@@ -10,6 +11,7 @@ mod turns;
 mod wait;
 
 pub(crate) use assembly::{Assembly, stopped};
+pub(crate) use ends::ends_of;
 pub(crate) use engine::{Link, PARALLEL, link};
 pub use gauge::Gauge;
 pub(crate) use plan::{Ask, REQUEST_BYTES, requests};

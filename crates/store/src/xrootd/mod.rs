@@ -14,12 +14,11 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use bytes::Bytes;
-use sapwood::io::{ByteRange, Ends, Identity, Profile, Receive, Store, check_ranges, load};
+use sapwood::io::{ByteRange, Ends, Identity, Profile, Receive, Store, check_ranges};
 use sapwood::{Error, ErrorKind, Result};
 
 use crate::NetOptions;
-use crate::net::{Assembly, Gauge, Link, Patience, REQUEST_BYTES, Trouble, Turns, link, unless_stopped, wait};
+use crate::net::{Assembly, Gauge, Link, Patience, REQUEST_BYTES, Trouble, Turns, ends_of, link, unless_stopped, wait};
 pub use auth::unknown_proofs;
 use open::{Opened, Opener};
 use place::{Place, Tried};
@@ -237,20 +236,7 @@ impl XrootdStore {
             len,
             validator: Some(format!("{}-{}", known.modified, known.id).into()),
         };
-        let head = 0..len.min(head as u64);
-        let tail = len - len.min(tail as u64)..len;
-        if tail.start < head.end {
-            // They overlap: once is enough.
-            let whole = load(self, &[0..len])?.pop().unwrap_or_default();
-            let cut = |range: &ByteRange| {
-                let place = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
-                place.filter(|(_, end)| *end <= whole.len()).map_or_else(Bytes::new, |(from, to)| whole.slice(from..to))
-            };
-            return Ok(Ends { identity, head: cut(&head), tail: cut(&tail) });
-        }
-        let mut both = load(self, &[head, tail])?.into_iter();
-        let (head, tail) = (both.next().unwrap_or_default(), both.next().unwrap_or_default());
-        Ok(Ends { identity, head, tail })
+        ends_of(self, identity, head, tail)
     }
 
     fn read(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
