@@ -7,6 +7,7 @@ mod gauge;
 mod plan;
 mod tls;
 mod trouble;
+mod trust;
 mod turns;
 mod wait;
 

@@ -9,6 +9,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 use sapwood::{Error, Result};
 
+use super::trust::Trust;
 use crate::NetOptions;
 
 /// The most bytes that a folder or file of certificates is taken to have.
@@ -16,21 +17,21 @@ const PEM_BYTES: u64 = 64 << 20;
 
 /// A configuration with the authorities of the system and those of the options.
 pub(crate) fn config(options: &NetOptions) -> Result<ClientConfig> {
-    let mut roots = RootCertStore::empty();
-    // A system without authorities reaches no https server, but any http server and those that the options trust.
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if let Some(place) = &options.authorities {
-        let found = authorities(place).map_err(|error| error.in_file(place.to_string_lossy().as_ref()))?;
-        let (good, _) = roots.add_parsable_certificates(found);
-        if good == 0 {
-            return Err(Error::mismatch("no authority can be read").in_file(place.to_string_lossy().as_ref()));
+    let own = match &options.authorities {
+        Some(place) => {
+            let found = authorities(place).map_err(|error| error.in_file(place.to_string_lossy().as_ref()))?;
+            if RootCertStore::empty().add_parsable_certificates(found.iter().cloned()).0 == 0 {
+                return Err(Error::mismatch("no authority can be read").in_file(place.to_string_lossy().as_ref()));
+            }
+            found
         }
-    }
+        None => Vec::new(),
+    };
     // The provider is named, so that none has to be chosen for the whole process.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
     let builder = builder.map_err(|error| Error::unsupported("no TLS here").because(error))?;
-    let builder = builder.with_root_certificates(roots);
+    let builder = builder.dangerous().with_custom_certificate_verifier(Arc::new(Trust::new(provider, own)));
     let Some(certificate) = &options.certificate else { return Ok(builder.with_no_client_auth()) };
     let wrong = |path: &Path, what: &'static str| {
         let path = path.to_string_lossy().into_owned();
