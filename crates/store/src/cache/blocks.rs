@@ -16,7 +16,7 @@ use super::options::CacheOptions;
 use super::shelf::{Opened, Shelf};
 use super::state::{State, public_name};
 
-/// What [`BlockCache::fetch`] found and did, in blocks of 4 KiB.
+/// What [`BlockCache::fetch`] found and did, in blocks of 1 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fetched {
     /// Kept already.

@@ -14,12 +14,12 @@ use twox_hash::XxHash3_64;
 use super::folder::Folder;
 use super::state::State;
 
-/// Bytes of a block: a page. Of baskets that lie apart, not much more than they are is asked for.
-pub(crate) const BLOCK_BYTES: u64 = 4 << 10;
+/// Bytes of a block. Of baskets that lie apart, not much more than they are is asked for.
+pub(crate) const BLOCK_BYTES: u64 = 1 << 10;
 /// Blocks of a segment: 16 MB. What is removed goes by segments.
 pub(crate) const BLOCKS: u64 = (16 << 20) / BLOCK_BYTES;
 
-const MAGIC: &[u8; 8] = b"SWBLOCK2";
+const MAGIC: &[u8; 8] = b"SWBLOCK3";
 pub(crate) const HEAD_BYTES: usize = 4096;
 const ENTRY_BYTES: usize = 16;
 const TABLE_BYTES: usize = BLOCKS as usize * ENTRY_BYTES;
@@ -28,7 +28,7 @@ pub(crate) const DATA_AT: u64 = (HEAD_BYTES + TABLE_BYTES) as u64;
 /// Seconds before a segment that is read is marked as used again.
 const MARK_SECONDS: u64 = 60;
 
-/// Entries that are read at once: those of a megabyte.
+/// Entries that are read at once, a page: those of 256 KiB.
 const PART: usize = 256;
 
 /// Checksums of the blocks of a segment, as they were when somebody first asked for one of their neighbourhood.
