@@ -125,8 +125,8 @@ class Tree(HasBranches):
 
     @property
     def cache_size(self) -> int:
-        """The most bytes of baskets that are fetched ahead and kept (``TTree::SetCacheSize``): 30 MB unless set otherwise, as bytes or
-        in words like ``"100 MB"``; 0 switches it off. A change takes effect at once.
+        """The most bytes of baskets in a window (``TTree::SetCacheSize``): 30 MB unless set otherwise, as bytes or in words like
+        ``"100 MB"``; 0 switches it off. While one window is read the next is fetched. A change takes effect at once.
         """
         return int(self._core.cache_size)
 

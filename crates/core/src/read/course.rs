@@ -57,6 +57,8 @@ struct List {
     asked: usize,
 }
 
+/// One that is read, and one on its way.
+const WINDOWS: u64 = 2;
 /// The most clusters of a window; the budget bounds it, too.
 const MOST_CLUSTERS: usize = 1 << 10;
 
@@ -105,7 +107,7 @@ impl Course {
             }
             let rest = |range: &Range<u64>| range.start.max(entry)..range.end.max(entry);
             self.bytes += self.windows().map(|range| bytes(branch, range, layout)).sum::<u64>();
-            if self.bytes > layout.budget() && self.clusters > 0 {
+            if self.bytes > WINDOWS * layout.budget() && self.clusters > 0 {
                 // Windows were made for fewer branches: smaller ones begin here.
                 if self.list.is_none() {
                     return self.stay(entry, layout);
@@ -209,9 +211,9 @@ impl Course {
         entry == 0 || layout.cluster_ends().binary_search(&entry).is_ok()
     }
 
-    /// A window from here on: clusters, or entries of the list, as many as half of the budget holds.
+    /// A window from here on: clusters, or entries of the list, as many as the budget holds.
     fn window(&mut self, start: u64, layout: &impl Layout) -> Window {
-        let budget = layout.budget() / 2;
+        let budget = layout.budget();
         if let Some(list) = &mut self.list {
             return list.window(&self.known, budget, layout);
         }
@@ -369,14 +371,14 @@ mod tests {
 
     #[test]
     fn branches_that_join_keep_to_the_budget() {
-        let (mut course, layout) = (Course::onward(), Even::new(20_000)); // ten clusters of two branches
+        let (mut course, layout) = (Course::onward(), Even::new(10_000)); // five clusters of two branches
         for entry in (0..300).step_by(50) {
             course.touch(1, entry, &layout);
         }
         for branch in 2..12 {
             course.touch(branch, 300, &layout);
             let bytes: u64 = course.windows().map(|window| course.bytes(window, &layout)).sum();
-            assert!(bytes <= layout.budget(), "{bytes} bytes with branch {branch}");
+            assert!(bytes <= WINDOWS * layout.budget(), "{bytes} bytes with branch {branch}");
         }
     }
 
@@ -394,18 +396,18 @@ mod tests {
     #[test]
     fn windows_keep_to_the_budget() {
         let mut course = Course::onward();
-        let layout = Even::new(4_000); // half of it holds two clusters of one branch
+        let layout = Even::new(2_000); // two clusters of one branch
         course.touch(1, 0, &layout);
         course.touch(1, 100, &layout);
         assert_eq!(course.touch(1, 200, &layout), [ask(1, 200..400), ask(1, 400..600)]);
-        let (mut course, layout) = (Course::onward(), Even::new(1_000)); // half a cluster
+        let (mut course, layout) = (Course::onward(), Even::new(500)); // half a cluster
         assert_eq!(course.touch(1, 0, &layout), [ask(1, 0..50), ask(1, 50..100)]);
         assert_eq!(Course::onward().touch(1, 0, &Even::new(0)), [], "switched off");
     }
 
     #[test]
     fn a_list_is_followed_in_its_order() {
-        let layout = Even::new(4_000); // two windows of four baskets
+        let layout = Even::new(2_000); // windows of four baskets
         let mut course = Course::along(vec![900, 10, 11, 500, 950, 300, 301]);
         let asked = course.touch(1, 900, &layout);
         let entries: Vec<_> = asked.into_iter().map(|ask| ask.entries).collect();

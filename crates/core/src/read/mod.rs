@@ -26,8 +26,7 @@ use scan::{Answer, Scan};
 use window::{Ahead, Segment, Workbench};
 
 /// The most bytes of stored baskets that a window holds where one thread reads and decodes in turn: what was read is still in the
-/// cache of the processor when it is decoded. Elsewhere half of the tree cache's budget: one window is decoded while the next is on its
-/// way.
+/// cache of the processor when it is decoded. Elsewhere the tree cache's budget: one window is decoded while the next is on its way.
 const INLINE_WINDOW_BYTES: u64 = 1 << 20;
 /// A store that takes longer to answer is far: whoever decodes alone would wait more than work, so that bytes are fetched ahead for him,
 /// too.
@@ -68,7 +67,7 @@ pub fn columns(tree: &Tree, ids: &[BranchId], entries: Range<u64>) -> Result<Vec
     segments.sort_by_key(|segment| (scans[segment.scan].place(segment.basket).entries.start, segment.scan));
     let budget = tree.cache().budget();
     let is_ahead = is_ahead(tree);
-    let most = if is_ahead { budget / 2 } else { budget.min(INLINE_WINDOW_BYTES) };
+    let most = if is_ahead { budget } else { budget.min(INLINE_WINDOW_BYTES) };
     let windows = cut(
         &segments,
         most,

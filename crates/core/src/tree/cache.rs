@@ -18,8 +18,8 @@ pub const CACHE_BYTES: u64 = 30_000_000;
 
 /// The cache of a tree: bytes of baskets, as on storage.
 ///
-/// Its budget covers the window that is read and the one that is on its way, each of whole clusters where they fit. With a budget of 0
-/// it is off: each basket is then read when it is needed.
+/// Its budget is that of a window, which has whole clusters where they fit, as `TTreeCache` has it; while one is read, the next is on its
+/// way, so that twice as much may be in memory. With a budget of 0 it is off: each basket is then read when it is needed.
 ///
 /// # Example
 ///
@@ -107,7 +107,7 @@ impl TreeCache {
         }
     }
 
-    /// The most bytes that are kept and on their way.
+    /// The most bytes of a window: one is read while another one is on its way.
     pub fn budget(&self) -> u64 {
         self.budget_bytes.load(Ordering::Relaxed)
     }
@@ -116,7 +116,7 @@ impl TreeCache {
     pub fn set_budget(&self, bytes: u64) {
         self.budget_bytes.store(bytes, Ordering::Relaxed);
         let mut kept = self.kept();
-        if kept.baskets.values().map(|kept| kept.bytes).sum::<u64>() > bytes {
+        if kept.baskets.values().map(|kept| kept.bytes).sum::<u64>() > bytes.saturating_mul(2) {
             let dropped = std::mem::take(&mut *kept);
             self.count_wasted(dropped.baskets.values());
         }
@@ -311,7 +311,7 @@ mod tests {
         cache.turn_to(&[20..30], &[needed(900, 20..30)], &store, &fetcher);
         assert!(cache.get(100).is_none() && cache.get(900).is_some());
         assert_eq!(cache.figures(), CacheFigures { hits: 2, misses: 0, fetched_bytes: 300, wasted_bytes: 100 });
-        cache.set_budget(50);
+        cache.set_budget(40);
         assert!(cache.get(900).is_none(), "a change takes effect at once");
         Ok(())
     }
