@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sapwood::io::{LocalFile, Store};
 use sapwood::{Error, Result};
-use sapwood_store::{CacheOptions, NetOptions, Provider};
+use sapwood_store::{CacheOptions, NetOptions, Provider, Replicas, in_front_of};
 
 /// Opens a path or a URL. What `options` leave open is taken from the environment, as curl and the grid's tools do:
 /// `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, `BEARER_TOKEN`, and the file that `BEARER_TOKEN_FILE` names; for clouds
@@ -30,6 +30,28 @@ pub fn open(place: impl AsRef<Path>, options: NetOptions) -> Result<Arc<dyn Stor
         Some(url) => sapwood_store::open(url, &network(url, options)?),
         None => Ok(Arc::new(LocalFile::open(place)?)),
     }
+}
+
+/// Opens one file that lies at several places, paths or URLs, each as [`open`] does: what the environment adds is for each its own.
+///
+/// # Errors
+///
+/// Those of [`Replicas::new`], and of [`open`] for each place.
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// let store = sapwood_cli::places::open_replicas(&["no-such-file.root", path], Default::default())?;
+/// let file = sapwood::File::from_store(store, Default::default())?;
+/// assert_eq!(file.tree("t")?.entries, 60);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn open_replicas<P: AsRef<str>>(places: &[P], options: NetOptions) -> Result<Arc<dyn Store>> {
+    let each = NetOptions { cache: None, ..options.clone() };
+    let store = Replicas::new(places, move |place| open(place, each.clone()))?;
+    let name = store.cache_name();
+    Ok(in_front_of(store, &name, &options))
 }
 
 /// Options for what lies below `url`, with what the environment adds, as [`open`] takes it.
