@@ -243,7 +243,7 @@ def _opened(place: Any, name: str, options: dict[str, Any]) -> File:
     try:
         core = _core.File.open(place, **options)
     except NotFoundError as error:
-        if urls.is_url(name):
+        if urls.is_url(name) or (options["network"] or {}).get("replicas"):
             raise paths.missing_url(urls.shown(name), error) from error.__cause__
         if not os.path.exists(name):
             raise paths.missing_file(name) from None

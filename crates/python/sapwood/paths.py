@@ -101,7 +101,7 @@ def expand(files: Any, colon: bool = True, network: Mapping[str, Any] | None = N
 
     A dictionary's value may be an object path, ``None``, or ``{"object_path": ..., "steps": [[start, stop], ...]}``.
 
-    Raises :class:`~sapwood.errors.MissingFileError` where nothing matches.
+    Raises :class:`~sapwood.errors.MissingFileError` where nothing matches, and ``ValueError`` for several files with replicas.
     """
     found: list[Source] = []
     seen: set[tuple[int, str, str | None]] = set()
@@ -114,6 +114,8 @@ def expand(files: Any, colon: bool = True, network: Mapping[str, Any] | None = N
         found.append(source)
     if not found:
         raise MissingFileError(f"no file matches {files!r}")
+    if (network or {}).get("replicas") and len({str(source.file) for source in found}) > 1:
+        raise ValueError(f"replicas are other places of one file; {len(found)} match {files!r}")
     return found
 
 
