@@ -26,8 +26,11 @@ class Opening(Foreign, total=False):
     ``replicas`` is a list of other places of the one file that is opened, URLs or paths: where a place fails, the next one is read
     from there on. Each has to show that it has the same file.
 
-    ``storage_options`` is a dictionary for the file system of fsspec that reads URLs of other schemes (``s3://``, ``gs://``,
-    ``simplecache::https://...``); with ``handler="fsspec"`` that reads ``http(s)://`` and ``root://``, too.
+    ``storage_options`` is a dictionary for the file system of fsspec that reads URLs of other schemes (``simplecache::https://...``); with
+    ``handler="fsspec"`` that reads ``http(s)://``, ``root://`` and clouds, too. Of clouds (``s3://``, ``gs://``, ``az://``,
+    ``abfs(s)://``) the engine takes those that it has an equal for: ``anon``, ``key``, ``secret``, ``token``, ``profile``, ``endpoint_url`` and
+    ``client_kwargs`` with ``endpoint_url`` and ``region_name``; ``token="anon"`` of ``gs://``; ``anon``, ``account_name``, ``account_key`` and
+    ``sas_token`` of Azure. With any other one fsspec reads them.
     """
 
     token: str | None

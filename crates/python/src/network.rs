@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 use sapwood::io::Store;
 use sapwood::{Error, Result};
 use sapwood_cli::places;
-use sapwood_store::{NetOptions, Notices, Replicas, in_front_of, unknown_proofs};
+use sapwood_store::{NetOptions, Notices, Provider, Replicas, in_front_of, unknown_proofs};
 
 use crate::errors::{raise, with_python};
 use crate::remote::{Otherwise, RemoteStore};
@@ -92,11 +92,16 @@ impl Network {
         if let Some(store) = found.map_err(|error| error.in_file(shown(&url)))? {
             return Ok(store);
         }
+        let mut options = options.clone();
+        if Provider::of(&url).is_some() {
+            let said = |py: Python<'_>| filesystems(py)?.call_method1("settings", (&*url, &self.said))?.extract();
+            options.clouds = with_python(said)?;
+        }
         let store = places::open(path, options.clone())?;
         if !["root://", "xroot://"].iter().any(|scheme| url.starts_with(scheme)) {
             return Ok(store);
         }
-        let (network, url, options) = (Arc::clone(self), url.into_owned(), options.clone());
+        let (network, url) = (Arc::clone(self), url.into_owned());
         Ok(Arc::new(Otherwise::new(store, move |error| network.proved_by_others(&url, &options, error))))
     }
 
