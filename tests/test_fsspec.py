@@ -386,7 +386,9 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fsspec", None)
     for use in (sapwood.open, sapwood.iterate, sapwood.concatenate):
         with pytest.raises(NotImplementedError, match="pip install fsspec"):
-            use("s3://bucket/a.root")
+            use("memory://a.root")
+        with pytest.raises(NotImplementedError, match="pip install fsspec"):
+            use("s3://bucket/a.root", handler="fsspec")
 
 
 def test_without_fsspec_all_else_works(local: Path) -> None:

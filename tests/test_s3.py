@@ -1,9 +1,10 @@
-"""Files in buckets of a server that speaks S3, read by the command."""
+"""Files in buckets of a server that speaks S3, read by the command and in Python."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -117,6 +118,26 @@ def answers(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
     pytest.fail(f"the server does not run: {log.read_text()[-2000:]}")
 
 
+@pytest.fixture
+def mine(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Bucket:
+    """The bucket, and nothing in the environment or at home that says who asks."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    bucket.requests()
+    return bucket
+
+
+def said(bucket: Bucket) -> dict[str, Any]:
+    """The same as `storage_options` say it."""
+    return {"key": bucket.key, "secret": bucket.secret, "endpoint_url": bucket.endpoint}
+
+
+def same(found: Any, path: Path) -> bool:
+    here = sapwood.open(path)["events"].arrays(library="np")
+    return all(np.array_equal(found[name], here[name]) for name in ("x", "n"))
+
+
 def run(bucket: Bucket, *arguments: object, code: int = 0, **changes: str) -> tuple[str, str]:
     """What the command writes, to both of its outputs."""
     line = [sys.executable, "-m", "sapwood", *map(str, arguments)]
@@ -213,3 +234,97 @@ def test_a_proxy_reads_with_its_own_keys_for_those_alone_who_show_its_token(buck
         process.wait()
         process.stdout.close()
         process.stderr.close()
+
+
+def test_python_reads_as_the_environment_says(mine: Bucket, local: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in mine.environment().items():
+        if name.startswith("AWS_"):
+            monkeypatch.setenv(name, value)
+    file = sapwood.open(ONE)
+    opened = mine.requests()
+    assert len(opened) == 2 and all(line.startswith("GET ") and line.endswith(" 206") for line in opened), opened
+    assert same(file["events"].arrays(library="np"), local / "one.root")
+    assert same(pickle.loads(pickle.dumps(file))["events"].arrays(library="np"), local / "one.root")
+
+
+@pytest.mark.parametrize("how", ["plain", "client_kwargs", "profile"])
+def test_storage_options_say_who_asks(mine: Bucket, local: Path, tmp_path: Path, how: str) -> None:
+    options = said(mine)
+    if how == "client_kwargs":
+        endpoint = options.pop("endpoint_url")
+        options |= {"anon": False, "token": None, "client_kwargs": {"endpoint_url": endpoint, "region_name": "us-east-1"}}
+    elif how == "profile":
+        (tmp_path / ".aws").mkdir()
+        keys = f"aws_access_key_id = {mine.key}\naws_secret_access_key = {mine.secret}\n"
+        (tmp_path / ".aws" / "credentials").write_text(f"[default]\naws_access_key_id = nobody\n[me]\n{keys}")
+        (tmp_path / ".aws" / "config").write_text(f"[profile me]\nregion = us-east-1\nendpoint_url = {mine.endpoint}\n")
+        options = {"profile": "me"}
+    assert same(sapwood.open(f"{ONE}:events", storage_options=options).arrays(library="np"), local / "one.root")
+    asked = mine.requests()
+    assert asked and all(line.startswith("GET ") and line.endswith(" 206") for line in asked), "the engine asks for ranges alone"
+    both = sapwood.concatenate([f"{ONE}:events", f"{TWO}:events"], library="np", storage_options=options)
+    each = [sapwood.open(local / name)["events"].arrays(library="np") for name in ("one.root", "two.root")]
+    assert all(np.array_equal(both[name], np.concatenate([one[name] for one in each])) for name in ("x", "n"))
+    steps = sapwood.iterate(f"{ONE}:events", library="np", step_size=ENTRIES, storage_options=options)
+    assert same(next(iter(steps)), local / "one.root")
+
+
+def test_a_cache_keeps_what_python_read(mine: Bucket, local: Path, tmp_path: Path) -> None:
+    for _ in range(2):
+        mine.requests()
+        file = sapwood.open(ONE, storage_options=said(mine), cache="blocks", cache_dir=tmp_path / "cache")
+        assert same(file["events"].arrays(library="np"), local / "one.root")
+    assert len(mine.requests()) == 1
+
+
+def test_wrong_keys_are_errors_that_do_not_show_them(mine: Bucket) -> None:
+    for name in ("key", "secret"):
+        with pytest.raises(sapwood.SapwoodError, match="403 Forbidden") as caught:
+            sapwood.open(ONE, storage_options={**said(mine), name: "geheim"})
+        words = str(caught.value)
+        assert ONE in words and all(secret not in words for secret in ("geheim", mine.key, mine.secret))
+    with pytest.raises(FileNotFoundError, match="NoSuchKey"):
+        sapwood.open("s3://data/none.root", storage_options=said(mine))
+
+
+@pytest.mark.parametrize("how", [{"handler": "fsspec"}, {"cache_regions": False}])
+def test_fsspec_reads_where_it_is_told_to(mine: Bucket, local: Path, how: dict[str, Any]) -> None:
+    pytest.importorskip("s3fs")
+    options = {**said(mine), **{name: value for name, value in how.items() if name != "handler"}}
+    others = {name: value for name, value in how.items() if name == "handler"}
+    found = sapwood.open(f"{ONE}:events", storage_options=options, **others)
+    assert same(found.arrays(library="np"), local / "one.root")
+    assert any(line.startswith("HEAD ") for line in mine.requests())
+
+
+def test_wildcards_are_listed_by_fsspec_and_read_by_the_engine(mine: Bucket, local: Path) -> None:
+    pytest.importorskip("s3fs")
+    for pattern in ("*.root", "{one,two}.root"):
+        found = sapwood.concatenate(f"s3://data/runs of 2026/{pattern}:events", ["n"], library="np", storage_options=said(mine))
+        assert len(found["n"]) == 2 * ENTRIES
+    assert not any(line.startswith("HEAD ") for line in mine.requests())
+
+
+def test_what_is_missing_says_what_the_engine_would_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(NotImplementedError, match="pip install fsspec.*reads s3:// itself.*requester_pays"):
+        sapwood.open(ONE, storage_options={"anon": True, "requester_pays": True})
+    with pytest.raises(NotImplementedError, match="pip install fsspec.*reads s3:// itself.*wildcards"):
+        sapwood.open("s3://data/*.root", storage_options={"anon": True})
+
+
+@pytest.mark.parametrize("what", ["keys", "role", "nobody"])
+def test_the_command_reads_profiles(bucket: Bucket, tmp_path: Path, what: str) -> None:
+    config, credentials = tmp_path / "config", tmp_path / "credentials"
+    config.write_text(f"[profile me]\nendpoint_url = {bucket.endpoint}\n[profile other]\nrole_arn = arn:aws:iam::1:role/x\n")
+    credentials.write_text(f"[me]\naws_access_key_id = {bucket.key}\naws_secret_access_key = {bucket.secret}\n")
+    files = {"AWS_CONFIG_FILE": str(config), "AWS_SHARED_CREDENTIALS_FILE": str(credentials)}
+    nothing = dict.fromkeys(("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "")
+    if what == "keys":
+        assert "events" in run(bucket, "ls", ONE, **nothing, **files, AWS_PROFILE="me")[0]
+        # Variables win.
+        _, error = run(bucket, "ls", ONE, code=1, **{**nothing, "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y"}, **files, AWS_PROFILE="me")
+        assert "InvalidAccessKeyId" in error
+    else:
+        profile, words = ("other", "export-credentials --profile other") if what == "role" else ("none", 'the profile "none" is neither')
+        assert words in run(bucket, "ls", ONE, code=1, **nothing, **files, AWS_PROFILE=profile)[1]

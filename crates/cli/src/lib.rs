@@ -8,6 +8,7 @@ pub mod documents;
 pub mod merged;
 mod output;
 pub mod places;
+mod profile;
 mod remote;
 mod rewritten;
 

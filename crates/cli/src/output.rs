@@ -5,7 +5,6 @@ use std::path::Path;
 
 use sapwood::{Error, File, OpenOptions, Session, Value};
 
-use crate::places;
 use crate::remote::Remote;
 
 /// Why a command ended early.
@@ -80,7 +79,7 @@ pub(crate) fn open_in(path: impl AsRef<Path>, session: Session, remote: &Remote)
 
 /// [`open`], with all options.
 pub(crate) fn open_with(path: impl AsRef<Path>, options: OpenOptions, remote: &Remote) -> Outcome<File> {
-    Ok(File::from_store(places::open(path, remote.options()?)?, options)?)
+    Ok(File::from_store(remote.open(path.as_ref())?, options)?)
 }
 
 /// A table: columns as wide as they need to be, numbers to the right.

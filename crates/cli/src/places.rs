@@ -6,15 +6,17 @@ use std::sync::Arc;
 
 use sapwood::io::{LocalFile, Store};
 use sapwood::{Error, Result};
-use sapwood_store::{CacheOptions, NetOptions, Provider};
+use sapwood_store::{CacheOptions, NetOptions, Provider, Replicas, in_front_of};
+
+use crate::profile;
 
 /// Opens a path or a URL. What `options` leave open is taken from the environment, as curl and the grid's tools do:
 /// `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, `BEARER_TOKEN`, and the file that `BEARER_TOKEN_FILE` names; for clouds
-/// all that begins with `AWS_`, `GOOGLE_` or `AZURE_`, each for its own.
+/// all that begins with `AWS_`, `GOOGLE_` or `AZURE_`, each for its own, and profiles of `~/.aws`.
 ///
 /// # Errors
 ///
-/// Those of [`sapwood_store::open`], and what reading the file of the token reports.
+/// Those of [`sapwood_store::open`], and those of [`network`].
 ///
 /// # Example
 ///
@@ -32,11 +34,34 @@ pub fn open(place: impl AsRef<Path>, options: NetOptions) -> Result<Arc<dyn Stor
     }
 }
 
+/// Opens one file that lies at several places, paths or URLs, each as [`open`] does: what the environment adds is for each its own.
+///
+/// # Errors
+///
+/// Those of [`Replicas::new`], and of [`open`] for each place.
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// let store = sapwood_cli::places::open_replicas(&["no-such-file.root", path], Default::default())?;
+/// let file = sapwood::File::from_store(store, Default::default())?;
+/// assert_eq!(file.tree("t")?.entries, 60);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn open_replicas<P: AsRef<str>>(places: &[P], options: NetOptions) -> Result<Arc<dyn Store>> {
+    let each = NetOptions { cache: None, ..options.clone() };
+    let store = Replicas::new(places, move |place| open(place, each.clone()))?;
+    let name = store.cache_name();
+    Ok(in_front_of(store, &name, &options))
+}
+
 /// Options for what lies below `url`, with what the environment adds, as [`open`] takes it.
 ///
 /// # Errors
 ///
-/// What reading the file of the token reports.
+/// What reading the file of the token, or those of profiles, reports; [`NotFound`](sapwood::ErrorKind::NotFound) for a profile that is named
+/// and not there, [`Unsupported`](sapwood::ErrorKind::Unsupported) for one that wants more than keys.
 ///
 /// # Example
 ///
@@ -47,20 +72,37 @@ pub fn open(place: impl AsRef<Path>, options: NetOptions) -> Result<Arc<dyn Stor
 /// ```
 pub fn network(url: &str, options: NetOptions) -> Result<NetOptions> {
     let mut options = complete(url, options, &|name| std::env::var(name).ok())?;
-    if options.clouds.is_empty() {
-        let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
-        options.clouds = settings(url, std::env::vars_os().filter_map(text));
+    let Some(provider) = Provider::of(url) else { return Ok(options) };
+    let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    options.clouds = settings(provider, options.clouds, std::env::vars_os().filter_map(text));
+    if provider == Provider::Amazon {
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        profile::complete(&mut options.clouds, home.as_deref())?;
     }
     Ok(options)
 }
 
-/// What of the environment is for the cloud of a URL.
-fn settings(url: &str, variables: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
-    let Some(provider) = Provider::of(url) else { return Vec::new() };
-    let mut found: Vec<_> =
-        variables.filter(|(name, value)| name.starts_with(provider.variables()) && !value.is_empty()).collect();
+/// What a cloud was told, and what of the environment is for it.
+fn settings(
+    provider: Provider,
+    said: Vec<(String, String)>,
+    variables: impl Iterator<Item = (String, String)>,
+) -> Vec<(String, String)> {
+    let is_said = |name: &str| said.iter().any(|(one, _)| one == name);
+    // Who names keys or a profile does not mean parts of other keys.
+    let is_other = (is_said("AWS_ACCESS_KEY_ID") || is_said("AWS_PROFILE")).then_some([
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AWS_SKIP_SIGNATURE",
+    ]);
+    let is_ours = |name: &str| {
+        name.starts_with(provider.variables()) && !is_said(name) && !is_other.is_some_and(|other| other.contains(&name))
+    };
+    let mut found: Vec<_> = variables.filter(|(name, value)| is_ours(name) && !value.is_empty()).collect();
     // Equal settings share their connections and logins, in whatever order the system tells them.
     found.sort();
+    found.extend(said);
     found
 }
 
@@ -174,15 +216,18 @@ mod tests {
 
     #[test]
     fn each_cloud_is_told_what_is_its_own() {
-        let of = |url| {
+        let of = |url, said: &[(&str, &str)]| {
+            let Some(provider) = Provider::of(url) else { return Vec::new() };
+            let text = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
             let variables = [("AWS_REGION", "r"), ("AZURE_X", "x"), ("AWS_ACCESS_KEY_ID", "k"), ("AWS_PROFILE", "")];
-            let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-            let found = settings(url, variables.into_iter());
-            found.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+            let found = settings(provider, said.iter().map(text).collect(), variables.iter().map(text));
+            found.into_iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
         };
-        assert_eq!(of("S3://b/a"), ["AWS_ACCESS_KEY_ID", "AWS_REGION"]);
-        assert_eq!(of("abfss://b@c/a"), ["AZURE_X"]);
-        assert_eq!((of("https://b/a").len(), of("a").len()), (0, 0));
+        assert_eq!(of("S3://b/a", &[]), ["AWS_ACCESS_KEY_ID=k", "AWS_REGION=r"]);
+        assert_eq!(of("abfss://b@c/a", &[]), ["AZURE_X=x"]);
+        // What was said goes before, and keys are never of two.
+        assert_eq!(of("s3://b/a", &[("AWS_REGION", "s")]), ["AWS_ACCESS_KEY_ID=k", "AWS_REGION=s"]);
+        assert_eq!(of("s3://b/a", &[("AWS_PROFILE", "p")]), ["AWS_REGION=r", "AWS_PROFILE=p"]);
     }
 
     #[test]

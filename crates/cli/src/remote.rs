@@ -1,8 +1,10 @@
-//! Options of all commands that read files: what is kept of those that are far.
+//! Options of all commands that read files: where else a file is, and what is kept of those that are far.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use sapwood::Result;
+use sapwood::io::Store;
+use sapwood::{Error, Result};
 use sapwood_store::{NetOptions, Notices};
 
 use crate::places;
@@ -19,14 +21,28 @@ pub(crate) struct Remote {
     /// The most bytes that are kept: 10000000000 where it is not given.
     #[arg(long, value_name = "BYTES", requires = "cache")]
     cache_size: Option<u64>,
+    /// Another place of the file that is read, for when the first fails; may be given several times.
+    #[arg(long = "replica", value_name = "URL")]
+    replicas: Vec<String>,
     /// What the cache had to say.
     #[arg(skip)]
     pub(crate) notices: Notices,
 }
 
 impl Remote {
+    /// Opens a path or a URL.
+    pub(crate) fn open(&self, path: &Path) -> Result<Arc<dyn Store>> {
+        let options = self.options()?;
+        if self.replicas.is_empty() {
+            return places::open(path, options);
+        }
+        let first = path.to_str().ok_or_else(|| Error::mismatch("the name of a file with replicas is no text"))?;
+        let all: Vec<&str> = [first].into_iter().chain(self.replicas.iter().map(String::as_str)).collect();
+        places::open_replicas(&all, options)
+    }
+
     /// As the stores take it.
-    pub(crate) fn options(&self) -> Result<NetOptions> {
+    fn options(&self) -> Result<NetOptions> {
         let cache = |kind: &String| places::cache(kind, self.cache_dir.clone(), self.cache_size);
         let mut cache = self.cache.as_ref().map(cache).transpose()?;
         if let Some(cache) = &mut cache {

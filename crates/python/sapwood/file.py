@@ -243,7 +243,7 @@ def _opened(place: Any, name: str, options: dict[str, Any]) -> File:
     try:
         core = _core.File.open(place, **options)
     except NotFoundError as error:
-        if urls.is_url(name):
+        if urls.is_url(name) or (options["network"] or {}).get("replicas"):
             raise paths.missing_url(urls.shown(name), error) from error.__cause__
         if not os.path.exists(name):
             raise paths.missing_file(name) from None
@@ -291,9 +291,9 @@ def open(
     ``source`` is a path, ``"path:object"``, a one-item dictionary ``{path: object}``, the content of a file as
     ``bytes`` or ``memoryview``, or a binary file object. A glob or list must name one file: for several, see
     :func:`sapwood.iterate` and :func:`sapwood.concatenate`. ``bytes`` are shared, all else that is no path is copied
-    once. A path may be a URL, ``http(s)://`` or ``root(s)://``, of which only what is needed is read; for these there are more
-    keyword arguments, see :class:`sapwood.network.Opening`; ``cache="blocks"`` keeps what was read for the next time. URLs of other
-    schemes (``s3://``, ``gs://``, ``memory://``), chains of them (``simplecache::https://...``) and what ``fsspec.open`` gives are
+    once. A path may be a URL, ``http(s)://``, ``root(s)://``, ``s3://``, ``gs://`` or ``az://``, of which only what is needed is read; for
+    these there are more keyword arguments, see :class:`sapwood.network.Opening`; ``cache="blocks"`` keeps what was read for the next
+    time. URLs of other schemes (``memory://``), chains of them (``simplecache::https://...``) and what ``fsspec.open`` gives are
     read through fsspec, by ranges too; ``storage_options={...}`` goes to its file system.
 
     ``threads`` is the number of decoding threads: 0 for all cores, 1 for the caller's own, at most 1024. What would take

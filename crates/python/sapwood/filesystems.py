@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from sapwood import urls
+from sapwood import clouds, urls
 from sapwood.errors import UnsupportedError
 
 #: What tells one state of a file from another, the best first; file systems have many names for it.
@@ -176,6 +176,15 @@ def find(place: str, network: Mapping[str, Any] | None) -> Remote | None:
     return Remote(*_reached(place, network), place)
 
 
+def settings(place: str, network: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """What ``storage_options`` say to the engine's own store for the cloud of a URL.
+
+    >>> settings("s3://bucket/a.root", {"storage_options": {"anon": True}})
+    [('AWS_SKIP_SIGNATURE', 'true')]
+    """
+    return clouds.settings(urls.scheme(place), (network or {}).get("storage_options"))
+
+
 def with_proof(place: str, network: Mapping[str, Any] | None) -> Remote | None:
     """The file of a ``root://`` URL through XRootD's own client; ``None`` where fsspec-xrootd is not there."""
     try:
@@ -221,12 +230,13 @@ def glob(pattern: str, network: Mapping[str, Any] | None) -> list[str]:
     return [str(fs.unstrip_protocol(name)) for name in names]
 
 
-def check(place: str) -> None:
+def check(place: str, network: Mapping[str, Any] | None = None) -> None:
     """Raises :class:`~sapwood.errors.UnsupportedError` where fsspec, or a package that it needs for a URL, is missing."""
+    why = _why(place, network or {})
     try:
         from fsspec import get_filesystem_class
     except ImportError:
-        words = f"{urls.links(place)[0]}:// is read through fsspec, which is not here: pip install fsspec"
+        words = f"{urls.links(place)[0]}:// is read through fsspec, which is not here: pip install fsspec{why}"
         raise _unsupported(place, words) from None
     for link in urls.links(place):
         try:
@@ -234,14 +244,23 @@ def check(place: str) -> None:
         except ImportError as error:
             missing = getattr(error.__cause__, "name", None)
             install = f": pip install {missing.split('.')[0].replace('_', '-')}" if missing else ""
-            raise _unsupported(place, f"fsspec lacks a package for {link}:// ({error}){install}") from error
+            raise _unsupported(place, f"fsspec lacks a package for {link}:// ({error}){install}{why}") from error
         except ValueError as error:
             raise _unsupported(place, f"nothing here reads {link}://, nor does fsspec") from error
 
 
+def _why(place: str, network: Mapping[str, Any]) -> str:
+    """Why a URL that the engine can read does not go to the engine."""
+    if not urls.is_ours(place) or network.get("handler") == "fsspec":
+        return ""
+    options = urls.foreign_options(place, network)
+    said = f"it has nothing like storage_options {', '.join(options)}" if options else "it lists no names with wildcards"
+    return f"; the engine reads {urls.links(place)[0]}:// itself, but {said}"
+
+
 def _reached(place: str, network: Mapping[str, Any] | None) -> tuple[Any, str]:
     """File system and path of a URL."""
-    check(place)
+    check(place, network)
     from fsspec.core import url_to_fs
 
     fs, path = url_to_fs(place, **((network or {}).get("storage_options") or {}))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from sapwood import urls
 from sapwood.foreign import Foreign
 from sapwood.sizes import as_bytes
 
@@ -22,8 +23,14 @@ class Opening(Foreign, total=False):
     it is read. ``cache_dir`` says where (the user's own cache folder where it is not given), ``cache_size`` how much is kept at most: bytes, or
     a text like ``"10 GB"``. What could not be kept is a ``RuntimeWarning``.
 
-    ``storage_options`` is a dictionary for the file system of fsspec that reads URLs of other schemes (``s3://``, ``gs://``,
-    ``simplecache::https://...``); with ``handler="fsspec"`` that reads ``http(s)://`` and ``root://``, too.
+    ``replicas`` is a list of other places of the one file that is opened, URLs or paths: where a place fails, the next one is read
+    from there on. Each has to show that it has the same file.
+
+    ``storage_options`` is a dictionary for the file system of fsspec that reads URLs of other schemes (``simplecache::https://...``); with
+    ``handler="fsspec"`` that reads ``http(s)://``, ``root://`` and clouds, too. Of clouds (``s3://``, ``gs://``, ``az://``,
+    ``abfs(s)://``) the engine takes those that it has an equal for: ``anon``, ``key``, ``secret``, ``token``, ``profile``, ``endpoint_url`` and
+    ``client_kwargs`` with ``endpoint_url`` and ``region_name``; ``token="anon"`` of ``gs://``; ``anon``, ``account_name``, ``account_key`` and
+    ``sas_token`` of Azure. With any other one fsspec reads them.
     """
 
     token: str | None
@@ -34,11 +41,13 @@ class Opening(Foreign, total=False):
     cache: Literal["blocks", "whole"] | None
     cache_dir: str | os.PathLike[str] | None
     cache_size: int | str | None
+    replicas: Sequence[str | os.PathLike[str]] | None
     storage_options: Mapping[str, Any] | None
 
 
 _NAMES = (
-    "token", "headers", "certificate", "authorities", "timeout", "retries", "cache", "cache_dir", "cache_size", "storage_options",
+    "token", "headers", "certificate", "authorities", "timeout", "retries", "cache", "cache_dir", "cache_size", "replicas",
+    "storage_options",
 )  # fmt: skip
 
 
@@ -61,8 +70,16 @@ def taken(others: dict[str, Any]) -> dict[str, Any]:
         found["cache_dir"] = os.path.abspath(os.path.expanduser(found["cache_dir"]))
     if found.get("cache_size") is not None:
         found["cache_size"] = as_bytes(found["cache_size"])
+    if found.get("replicas") is not None:
+        found["replicas"] = _places(found["replicas"])
     if found.get("cache") not in (None, "blocks", "whole"):
         raise ValueError(f"cache is 'blocks' or 'whole', not {found['cache']!r}")
     if found.get("cache") is None and (found.get("cache_dir") is not None or found.get("cache_size") is not None):
         raise ValueError("cache_dir and cache_size say where and how much; cache='blocks' or cache='whole' says what")
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _places(replicas: Any) -> list[str]:
+    if isinstance(replicas, (str, bytes, os.PathLike)):
+        raise TypeError(f"replicas are a list of places, not {replicas!r}")
+    return [place if urls.is_url(place) else os.path.abspath(os.path.expanduser(place)) for place in map(os.fspath, replicas)]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sapwood import filesystems, urls
-from sapwood.errors import MissingFileError, near
+from sapwood.errors import MissingFileError, UnsupportedError, near
 
 _ROOT_AND_OBJECT = re.compile(r"^(.+\.root(?:\.[0-9]+)?):(?!//)(.*)$", re.IGNORECASE | re.DOTALL)
 _IS_GLOB = re.compile(r"[\*\?\[\]\{\}]")
@@ -101,7 +101,7 @@ def expand(files: Any, colon: bool = True, network: Mapping[str, Any] | None = N
 
     A dictionary's value may be an object path, ``None``, or ``{"object_path": ..., "steps": [[start, stop], ...]}``.
 
-    Raises :class:`~sapwood.errors.MissingFileError` where nothing matches.
+    Raises :class:`~sapwood.errors.MissingFileError` where nothing matches, and ``ValueError`` for several files with replicas.
     """
     found: list[Source] = []
     seen: set[tuple[int, str, str | None]] = set()
@@ -114,6 +114,8 @@ def expand(files: Any, colon: bool = True, network: Mapping[str, Any] | None = N
         found.append(source)
     if not found:
         raise MissingFileError(f"no file matches {files!r}")
+    if (network or {}).get("replicas") and len({str(source.file) for source in found}) > 1:
+        raise ValueError(f"replicas are other places of one file; {len(found)} match {files!r}")
     return found
 
 
@@ -161,10 +163,16 @@ def _steps(steps: Any) -> list[tuple[int, int]] | None:
 
 
 def _glob(path: str, network: Mapping[str, Any] | None) -> list[str]:
-    if urls.by_fsspec(path, network):
-        filesystems.check(path)
+    by_fsspec = urls.by_fsspec(path, network)
+    if by_fsspec or urls.is_cloud(path) and _IS_GLOB.search(path) is not None:
+        try:
+            filesystems.check(path, network)
+        except UnsupportedError:
+            if by_fsspec or "*" in path:
+                raise
+            return [path]
         # Of the web it does.
-        if urls.is_ours(path) and "*" not in path:
+        if urls.is_ours(path) and not urls.is_cloud(path) and "*" not in path:
             return [path]
         # A name with brackets may be a name, and a question mark may begin a query.
         found = _matching(path, lambda pattern: filesystems.glob(pattern, network))

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from sapwood import clouds
+
 #: Schemes that the engine reads.
 _OURS = ("http", "https", "root", "roots", "xroot", "xroots", "dcap", "gsidcap")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]+$")
@@ -35,7 +37,16 @@ def is_url(path: Any) -> bool:
 
 def is_ours(path: Any) -> bool:
     """Is it one that the engine can read?"""
-    return scheme(path) in _OURS and not is_chain(path)
+    return scheme(path) in _OURS and not is_chain(path) or is_cloud(path)
+
+
+def is_cloud(path: Any) -> bool:
+    """Is it one of a cloud that the engine can read?
+
+    >>> is_cloud("s3://bucket/a.root"), is_cloud("zip://a.root::s3://bucket/a.zip")
+    (True, False)
+    """
+    return clouds.has(scheme(path)) and not is_chain(path)
 
 
 def is_chain(path: Any) -> bool:
@@ -55,15 +66,31 @@ def is_chain(path: Any) -> bool:
 
 
 def by_fsspec(path: Any, network: Mapping[str, Any] | None = None) -> bool:
-    """Does fsspec read it? That is so for URLs of schemes that the engine does not know, for chains, and with ``handler="fsspec"``
-    for all URLs.
+    """Does fsspec read it? That is so for URLs of schemes that the engine does not know, for chains, for clouds with ``storage_options``
+    that the engine has nothing like, and with ``handler="fsspec"`` for all URLs.
 
-    >>> by_fsspec("s3://bucket/a.root"), by_fsspec("https://example.org/a.root"), by_fsspec("a.root")
+    >>> by_fsspec("ftp://example.org/a.root"), by_fsspec("https://example.org/a.root"), by_fsspec("a.root")
     (True, False, False)
     >>> by_fsspec("https://example.org/a.root", {"handler": "fsspec"})
     True
+    >>> by_fsspec("s3://bucket/a.root", {"storage_options": {"anon": True}})
+    False
+    >>> by_fsspec("s3://bucket/a.root", {"storage_options": {"requester_pays": True}})
+    True
     """
-    return is_url(path) and (not is_ours(path) or (network or {}).get("handler") == "fsspec")
+    if not is_url(path):
+        return False
+    said = network or {}
+    return not is_ours(path) or said.get("handler") == "fsspec" or bool(foreign_options(path, said))
+
+
+def foreign_options(path: Any, network: Mapping[str, Any]) -> list[str]:
+    """Names of ``storage_options`` for the cloud of a URL that only fsspec knows.
+
+    >>> foreign_options("s3://bucket/a.root", {"storage_options": {"requester_pays": True}})
+    ['requester_pays']
+    """
+    return clouds.without_equal(scheme(path), network.get("storage_options")) if is_cloud(path) else []
 
 
 def shown(url: str) -> str:

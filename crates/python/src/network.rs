@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 use sapwood::io::Store;
 use sapwood::{Error, Result};
 use sapwood_cli::places;
-use sapwood_store::{NetOptions, Notices, in_front_of, unknown_proofs};
+use sapwood_store::{NetOptions, Notices, Provider, Replicas, in_front_of, unknown_proofs};
 
 use crate::errors::{raise, with_python};
 use crate::remote::{Otherwise, RemoteStore};
@@ -30,6 +30,8 @@ pub(crate) enum Place {
 /// How files are reached.
 pub(crate) struct Network {
     options: NetOptions,
+    /// Where else the file is.
+    replicas: Vec<String>,
     /// All that was said, for the package's own half.
     said: Option<Py<PyDict>>,
     /// What is worth a warning.
@@ -42,9 +44,11 @@ impl Network {
     /// As a dictionary says it; each item may be missing.
     pub(crate) fn new(said: Option<&Bound<'_, PyDict>>) -> PyResult<Arc<Self>> {
         let options = options(said)?;
+        let replicas = said.map(|said| said.get_item("replicas")).transpose()?.flatten();
+        let replicas = replicas.map(|replicas| replicas.extract()).transpose()?.unwrap_or_default();
         let notices = options.cache.as_ref().map(|cache| cache.notices.clone()).unwrap_or_default();
         let said = said.map(|said| said.clone().unbind());
-        Ok(Arc::new(Self { options, said, notices, by_python: AtomicBool::new(false) }))
+        Ok(Arc::new(Self { options, replicas, said, notices, by_python: AtomicBool::new(false) }))
     }
 
     /// Whether Python reads any of the files that were opened so.
@@ -56,43 +60,64 @@ impl Network {
     pub(crate) fn store(self: &Arc<Self>, place: &Place) -> Result<Arc<dyn Store>> {
         match place {
             Place::Named(path) => self.named(path),
-            Place::Remote(remote) => with_python(|py| self.remote(remote.bind(py))),
+            Place::Remote(_) if !self.replicas.is_empty() => {
+                Err(Error::mismatch("a file with replicas is named by its path or URL"))
+            }
+            Place::Remote(remote) => with_python(|py| self.remote(remote.bind(py), &self.options)),
         }
     }
 
-    /// The store of a path or a URL.
+    /// The store of a path or a URL, and of its replicas.
     pub(crate) fn named(self: &Arc<Self>, path: &Path) -> Result<Arc<dyn Store>> {
+        if self.replicas.is_empty() {
+            return self.one(path, &self.options);
+        }
+        let mut all = vec![path.to_string_lossy().into_owned()];
+        all.extend_from_slice(&self.replicas);
+        let (network, each) = (Arc::clone(self), NetOptions { cache: None, ..self.options.clone() });
+        let store = Replicas::new(&all, move |place| network.one(place.as_ref(), &each))?;
+        let name = store.cache_name();
+        Ok(in_front_of(store, &name, &self.options))
+    }
+
+    /// The store of one place.
+    fn one(self: &Arc<Self>, path: &Path, options: &NetOptions) -> Result<Arc<dyn Store>> {
         let url = path.to_string_lossy();
         let find = |py: Python<'_>| {
             let found = filesystems(py)?.call_method1("find", (&*url, &self.said))?;
-            if found.is_none() { Ok(None) } else { self.remote(&found).map(Some) }
+            if found.is_none() { Ok(None) } else { self.remote(&found, options).map(Some) }
         };
         // Most are paths, and need not be asked for.
         let found = if url.contains(':') { with_python(find) } else { Ok(None) };
         if let Some(store) = found.map_err(|error| error.in_file(shown(&url)))? {
             return Ok(store);
         }
-        let store = places::open(path, self.options.clone())?;
+        let mut options = options.clone();
+        if Provider::of(&url).is_some() {
+            let said = |py: Python<'_>| filesystems(py)?.call_method1("settings", (&*url, &self.said))?.extract();
+            options.clouds = with_python(said)?;
+        }
+        let store = places::open(path, options.clone())?;
         if !["root://", "xroot://"].iter().any(|scheme| url.starts_with(scheme)) {
             return Ok(store);
         }
         let (network, url) = (Arc::clone(self), url.into_owned());
-        Ok(Arc::new(Otherwise::new(store, move |error| network.proved_by_others(&url, error))))
+        Ok(Arc::new(Otherwise::new(store, move |error| network.proved_by_others(&url, &options, error))))
     }
 
-    fn remote(&self, remote: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Store>> {
+    fn remote(&self, remote: &Bound<'_, PyAny>, options: &NetOptions) -> PyResult<Arc<dyn Store>> {
         let (store, name) = RemoteStore::new(remote)?;
         self.by_python.store(true, Ordering::Relaxed);
-        Ok(in_front_of(store, &name, &self.options))
+        Ok(in_front_of(store, &name, options))
     }
 
     /// What reads a file of `root://` whose server wants a proof that the engine cannot give; the error, if it is another one.
-    fn proved_by_others(&self, url: &str, error: Error) -> Result<Arc<dyn Store>> {
+    fn proved_by_others(&self, url: &str, options: &NetOptions, error: Error) -> Result<Arc<dyn Store>> {
         let Some((server, proofs)) = unknown_proofs(&error) else { return Err(error) };
         let proofs = proofs.join(", ");
         let store = with_python(|py| {
             let remote = filesystems(py)?.call_method1("with_proof", (url, &self.said))?;
-            if remote.is_none() { Ok(None) } else { self.remote(&remote).map(Some) }
+            if remote.is_none() { Ok(None) } else { self.remote(&remote, options).map(Some) }
         })?;
         if let Some(store) = store {
             self.notices.add(format!("{server} wants a proof of who is there, by {proofs}: fsspec-xrootd reads it"));
@@ -135,8 +160,8 @@ fn options(network: Option<&Bound<'_, PyDict>>) -> PyResult<NetOptions> {
             "cache" => kind = value.extract()?,
             "cache_dir" => dir = value.extract()?,
             "cache_size" => bytes = value.extract()?,
-            // The package's own half knows these.
-            "storage_options" | "handler" => {}
+            // The network itself and the package's own half know these.
+            "storage_options" | "handler" | "replicas" => {}
             other => return Err(PyValueError::new_err(format!("the network has no option {other:?}"))),
         }
     }

@@ -24,8 +24,8 @@ enum Kind {
     Http(String),
     /// With all slashes.
     Xrootd(String),
-    /// Without a slash at its end.
-    Cloud(String),
+    /// Clouds and dCaches, where a name is what stands in the URL. Without a slash at its end.
+    Literal(String),
 }
 
 impl Upstream {
@@ -62,17 +62,22 @@ impl Upstream {
                 let below = if below == "/" { String::new() } else { below };
                 Ok(Self { kind: Kind::Xrootd(format!("{scheme}://{authority}/{below}")), host })
             }
+            "dcap" if user.is_empty() => Ok(Self { kind: Kind::Literal(place.trim_end_matches('/').to_owned()), host }),
+            "dcap" => wrong("the upstream has a name in it, and dcap:// asks for none".to_owned()),
             _ if Provider::of(place).is_some_and(|of| of != Provider::Azure) && !user.is_empty() => {
                 wrong("the upstream has keys in it; give the proxy a token and the environment".to_owned())
             }
             _ if Provider::of(place).is_some() => {
-                Ok(Self { kind: Kind::Cloud(place.trim_end_matches('/').to_owned()), host })
+                Ok(Self { kind: Kind::Literal(place.trim_end_matches('/').to_owned()), host })
             }
-            other => wrong(format!("{other}:// is no upstream: http, https, root, roots, clouds and folders are")),
+            other => {
+                wrong(format!("{other}:// is no upstream: http, https, root, roots, dcap, clouds and folders are"))
+            }
         }
     }
 
-    /// Whether it is a server that decides by what clients show. Clouds do not: what proves there who asks is never shown.
+    /// Whether it is a server that decides by what clients show. Clouds do not: what proves there who asks is never shown. Nor does
+    /// dcap://, where nobody proves anything.
     pub(crate) fn is_far(&self) -> bool {
         matches!(self.kind, Kind::Http(_) | Kind::Xrootd(_))
     }
@@ -93,8 +98,7 @@ impl Upstream {
                 let url = format!("{prefix}/{}", path.names().join("/"));
                 Ok((open(&url, net)?, url))
             }
-            Kind::Cloud(prefix) => {
-                // What stands in such a URL is the key.
+            Kind::Literal(prefix) => {
                 let url = format!("{prefix}/{}", path.names().join("/"));
                 Ok((open(&url, net)?, url))
             }
@@ -172,9 +176,17 @@ mod tests {
         }
         assert_eq!(name("roots://me@a:2//b/c/", "/d").unwrap(), "roots://me@a:2//b/c/d");
         assert!(name("root://a//b", "/c%3fd").is_err() && name("root://a//b", "/c%26d").is_err());
-        for wrong in
-            ["http://", "http://a/b?c", "http://me:pass@a/", "s3://me:pass@b/", "gopher://a", "/no/such/folder"]
-        {
+        assert_eq!(name("dcap://a:1/pnfs/", "/c/d%20e").unwrap(), "dcap://a:1/pnfs/c/d e");
+        for wrong in [
+            "http://",
+            "http://a/b?c",
+            "http://me:pass@a/",
+            "s3://me:pass@b/",
+            "dcap://me@a/",
+            "gsidcap://a",
+            "gopher://a",
+            "/no/such/folder",
+        ] {
             assert!(Upstream::new(wrong).is_err(), "{wrong}");
         }
         assert_eq!(Upstream::new("s3://bucket/b/").unwrap().host, "bucket");

@@ -8,6 +8,7 @@ use std::time::Duration;
 use sapwood::io::{Store, load};
 use sapwood_serve::{Proxy, ProxyOptions};
 use sapwood_store::HttpStore;
+use sapwood_testkit::dcap_server::{self, DcapServer};
 use sapwood_testkit::http_server::{Conduct, HttpServer, Mishap, Tag};
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 
@@ -194,6 +195,25 @@ fn what_one_may_read_another_may_not() {
             assert!(!found, "{}", place.display());
         }
     }
+}
+
+#[test]
+fn a_dcache_is_read_by_any_client_of_http() {
+    let bytes = content(1_000_000);
+    let scrap = Scrap::new("dcap");
+    let server = DcapServer::start("", dcap_server::Conduct::default());
+    server.put("/pnfs/a file.root", bytes.clone());
+    let proxy = start(&format!("dcap://{}/pnfs/", server.address()), &scrap);
+    for _ in 0..2 {
+        let got = get(&proxy, "/a%20file.root", "Authorization: Bearer sesame\r\nRange: bytes=500000-500099\r\n");
+        assert_eq!((got.status, &got.body[..]), (206, &bytes[500_000..500_100]));
+        let told = |seen: &dcap_server::Seen| matches!(seen, dcap_server::Seen::Line(line) if line.contains("sesame"));
+        assert!(!server.seen().iter().any(told), "what a client shows is for nobody there");
+    }
+    let reads = server.seen().into_iter().filter(|seen| matches!(seen, dcap_server::Seen::Read(_))).count();
+    assert_eq!((reads, server.connections()), (2, (1, 1)), "both ends, and the block that was wanted, once");
+    assert_eq!(get(&proxy, "/none.root", "").status, 404);
+    assert_eq!(get(&proxy, "/a%20file.root", "").body, bytes);
 }
 
 #[test]

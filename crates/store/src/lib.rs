@@ -14,6 +14,7 @@ mod net;
 mod open;
 mod options;
 mod provider;
+mod replicas;
 mod xrootd;
 
 pub use cache::{
@@ -25,7 +26,8 @@ pub use cloud::CloudStore;
 pub use dcap::DcapStore;
 pub use http::HttpStore;
 pub use net::Gauge;
-pub use open::{is_url, open};
+pub use open::{is_url, open, open_replicas};
 pub use options::NetOptions;
 pub use provider::Provider;
+pub use replicas::Replicas;
 pub use xrootd::{XrootdStore, unknown_proofs};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sapwood::io::{LocalFile, Store};
 use sapwood::{Error, Result};
 
-use crate::{DcapStore, HttpStore, NetOptions, XrootdStore, cache};
+use crate::{DcapStore, HttpStore, NetOptions, Replicas, XrootdStore, cache};
 
 /// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `dcap://`, `file://`, or the path of a plain file; with the feature
 /// `clouds` also `s3://`, `gs://`, `az://`, `abfs://` and `abfss://`. Nothing is asked of a server before the first read. What is not on this machine is kept here if [`NetOptions::cache`] says so.
@@ -52,6 +52,29 @@ pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
             Err(Error::unsupported(words).in_file(url))
         }
     }
+}
+
+/// Opens one file that lies at several places, of all kinds that [`open`] takes: [`Replicas`] says how they are read. All of them are told
+/// the same `options`, a token included; name and password in a URL are for its own host.
+///
+/// # Errors
+///
+/// [`Mismatch`](sapwood::ErrorKind::Mismatch) where no URL is given; those of [`open`], of plain files when they are read.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::{File, OpenOptions};
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// let store = sapwood_store::open_replicas(&["/no/such/file.root", path], &Default::default())?;
+/// assert_eq!(File::from_store(store, OpenOptions::default())?.tree("t")?.entries, 60);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn open_replicas<U: AsRef<str>>(urls: &[U], options: &NetOptions) -> Result<Arc<dyn Store>> {
+    let each = plain(options);
+    let store = Replicas::new(urls, move |url| open(url, &each))?;
+    let name = store.cache_name();
+    Ok(cache::in_front_of(store, &name, options))
 }
 
 /// What connections are told. They are shared by it, and a cache is no part of that.

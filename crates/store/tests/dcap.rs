@@ -56,6 +56,28 @@ fn every_kind_of_server_is_read_by_the_contract() {
 }
 
 #[test]
+fn a_file_that_nobody_reads_is_given_back_and_opened_again() {
+    let content = content(100_000);
+    let server = DcapServer::start(content.clone(), Conduct::default());
+    let store = store(&server);
+    store.ends(10, 10).unwrap();
+    // Whoever goes on reading keeps it.
+    for _ in 0..4 {
+        std::thread::sleep(TIMEOUT);
+        load(&store, &[0..10]).unwrap();
+    }
+    assert_eq!(server.connections(), (1, 1));
+    let closed = || server.seen().contains(&Seen::Close);
+    let began = Instant::now();
+    while !closed() && began.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(closed() && began.elapsed() >= TIMEOUT, "{:?}", began.elapsed());
+    assert_eq!(load(&store, &[5..9]).unwrap(), [&content[5..9]]);
+    assert_eq!(server.connections(), (2, 2));
+}
+
+#[test]
 fn many_ranges_are_one_command_on_one_connection() {
     let content = content(3_000_000);
     let server = DcapServer::start(content.clone(), Conduct::default());

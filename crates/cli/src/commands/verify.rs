@@ -5,9 +5,9 @@ use std::io::Write;
 use sapwood::inspect::verify::{Severity, verify_store};
 use sapwood::{OpenOptions, Session};
 
+use crate::documents;
 use crate::output::{self, Failure, Outcome};
 use crate::remote::Remote;
-use crate::{documents, places};
 
 /// Say whether files are whole: structure, checksums of all payloads, baskets against their index. The exit code is 1 where
 /// anything is damaged.
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let session = Session::with_threads(arguments.threads);
     let (mut damaged, mut rows) = (false, Vec::new());
     for path in &arguments.files {
-        let store = places::open(path, arguments.remote.options()?)?;
+        let store = arguments.remote.open(path.as_ref())?;
         let report = verify_store(store, OpenOptions { session: session.clone(), ..OpenOptions::default() })?;
         damaged |= report.is_damaged();
         if arguments.json {

@@ -29,7 +29,7 @@ impl KeptEnds {
     }
 
     /// What `head` and `tail` bytes of it are, if so many are kept.
-    fn cut(&self, head: usize, tail: usize) -> Option<(Bytes, Bytes)> {
+    pub(crate) fn cut(&self, head: usize, tail: usize) -> Option<(Bytes, Bytes)> {
         let all = usize::try_from(self.state.len).unwrap_or(usize::MAX);
         let (head, tail) = (head.min(all), tail.min(all));
         let at = self.tail.len().checked_sub(tail)?;

@@ -21,9 +21,11 @@ use sapwood::io::{Profile, Store};
 use crate::NetOptions;
 
 pub use blocks::{BlockCache, Fetched};
+pub(crate) use ends::KeptEnds;
 pub use inspect::{CachedFile, Cleared, clear_cache, list_cache, verify_cache};
 pub use options::{CacheKind, CacheOptions, Notices};
 pub use quota::evictions;
+pub(crate) use state::{PROOF_HEAD, PROOF_TAIL, State, public_name};
 pub use whole::WholeCache;
 
 /// Puts the cache that `options` want in front of a store, if they want one. Files are known by their `url`, without what is secret in it.
@@ -46,6 +48,6 @@ pub fn in_front_of<S: Store>(store: S, url: &str, options: &NetOptions) -> Arc<d
 }
 
 /// How files of this machine like to be read.
-fn near() -> Profile {
+pub(crate) fn near() -> Profile {
     Profile { latency_ns: 100_000, bandwidth_bytes: 2 << 30, request_bytes: 4 << 20, ranges: 16, parallel: 4 }
 }

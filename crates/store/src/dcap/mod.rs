@@ -7,7 +7,8 @@ mod pool;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use sapwood::io::{ByteRange, Ends, Identity, Profile, Receive, Store, check_ranges};
@@ -21,11 +22,14 @@ use door::{Door, Stat};
 use place::Place;
 use pool::{Halt, Line, RANGES};
 
+/// A file that nobody reads for so many times the time-out is closed.
+const IDLE_TIMES: u32 = 2;
+
 /// A file in a dCache, read by ranges.
 ///
 /// A door opens the file and names the pool that holds it, to which we connect (the passive mode of the protocol: nobody connects to
 /// us). Many ranges are one command, and several commands are on their way at a time, on one connection for each file: a pool keeps
-/// a place for it for as long as it is open. A connection that breaks is made anew, and only bytes that have not come are asked for
+/// a place for it for as long as it is open, and gets it back when nobody reads for twice the time-out. A connection that breaks is made anew, and only bytes that have not come are asked for
 /// again.
 ///
 /// A file that has another length than when it was opened first is an error of the kind [`Changed`](sapwood::ErrorKind::Changed), and
@@ -71,6 +75,21 @@ struct Open {
     /// The process whose connections these are.
     process: u32,
     line: Arc<Turns<Option<Line>>>,
+}
+
+/// Gives back the place that a pool keeps for an open file once nobody has read it for so long; whoever reads then opens it again.
+async fn give_back(turns: Weak<Turns<Option<Line>>>, opened: Instant, idle: Duration) {
+    loop {
+        tokio::time::sleep(idle).await;
+        let Some(turns) = turns.upgrade() else { return };
+        // Whoever has the turn is reading.
+        let Some(mut turn) = turns.free() else { continue };
+        match &*turn {
+            Some(line) if line.opened == opened && line.used.elapsed() < idle => {}
+            Some(line) if line.opened == opened => return drop(turn.take()),
+            _ => return,
+        }
+    }
 }
 
 impl fmt::Debug for DcapStore {
@@ -152,7 +171,11 @@ impl DcapStore {
         // Whoever leaves early leaves answers behind that nobody reads: then the connection is not put back.
         let mut line = match turn.take() {
             Some(line) => line,
-            None => self.connect().await.inspect_err(|trouble| turns.failed(trouble))?,
+            None => {
+                let line = self.connect().await.inspect_err(|trouble| turns.failed(trouble))?;
+                tokio::spawn(give_back(Arc::downgrade(&turns), line.opened, self.options.timeout * IDLE_TIMES));
+                line
+            }
         };
         let missing = assembly.borrow().missing();
         if !missing.is_empty() {

@@ -35,6 +35,9 @@ pub(super) struct Line {
     patience: Duration,
     /// All that was asked is answered.
     idle: bool,
+    pub(super) opened: Instant,
+    /// When somebody read from it.
+    pub(super) used: Instant,
     /// The file is open for as long as this is.
     _door: Door,
 }
@@ -69,7 +72,8 @@ impl Line {
         let name = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
         let stream = connect(&host, *port, &name, patience).await?;
         let stream = BufReader::with_capacity(BUFFER_BYTES, stream);
-        let mut line = Self { stream, name, patience, idle: false, _door: door };
+        let opened = Instant::now();
+        let mut line = Self { stream, name, patience, idle: false, opened, used: opened, _door: door };
         let challenge = leave.challenge.as_bytes();
         let length = i32::try_from(challenge.len()).unwrap_or(i32::MAX);
         line.send(&[&OPEN.to_be_bytes(), &length.to_be_bytes(), challenge].concat()).await?;
@@ -99,7 +103,7 @@ impl Line {
         }
         let told = self.told(ACK, LOCATE).await?;
         let len = told.first_chunk().map(|bytes| u64::from_be_bytes(*bytes));
-        self.idle = true;
+        (self.idle, self.used) = (true, Instant::now());
         Ok(len.ok_or_else(|| nonsense(&self.name, "no length"))?)
     }
 

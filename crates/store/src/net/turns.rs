@@ -34,6 +34,11 @@ impl<T> Turns<T> {
         }
     }
 
+    /// The turn, if nobody has it.
+    pub(crate) fn free(&self) -> Option<tokio::sync::MutexGuard<'_, T>> {
+        self.state.try_lock().ok()
+    }
+
     /// Whoever has the turn failed.
     pub(crate) fn failed(&self, trouble: &Trouble) {
         let mut failures = self.failures();

@@ -39,10 +39,9 @@ impl Dice {
 /// Runs random schedules of faults: as many as `SAPWOOD_FAULTS` says, or twenty. Each reads a file of 400,000 bytes through the store that
 /// `start` makes for a seed, whose servers live as long as what comes with it, and gets the right bytes or a clear error in time.
 pub fn run_schedules<S: Store, K>(mut start: impl FnMut(u64, &[u8], &mut Dice) -> (S, K)) {
-    let schedules: u64 = std::env::var("SAPWOOD_FAULTS").ok().and_then(|count| count.parse().ok()).unwrap_or(20);
     let content = content(400_000);
     let (mut right, mut failed) = (0, 0);
-    for seed in 0..schedules {
+    for seed in 0..schedules() {
         let mut dice = Dice(seed);
         let (store, _servers) = start(seed, &content, &mut dice);
         let began = Instant::now();
@@ -59,10 +58,16 @@ pub fn run_schedules<S: Store, K>(mut start: impl FnMut(u64, &[u8], &mut Dice) -
         assert!(began.elapsed() < Duration::from_secs(60), "seed {seed} took {:?}", began.elapsed());
     }
     println!("{right} right, {failed} errors");
-    assert!(right * 2 > schedules, "most come through: {right} right, {failed} errors");
+    assert!(right * 2 > schedules(), "most come through: {right} right, {failed} errors");
 }
 
-fn read_at_random(seed: u64, content: &[u8], store: &dyn Store, dice: &mut Dice) -> Result<()> {
+/// How many schedules are run.
+pub fn schedules() -> u64 {
+    std::env::var("SAPWOOD_FAULTS").ok().and_then(|count| count.parse().ok()).unwrap_or(20)
+}
+
+/// Reads a file of 400,000 bytes here and there, and compares.
+pub fn read_at_random(seed: u64, content: &[u8], store: &dyn Store, dice: &mut Dice) -> Result<()> {
     let ends = store.ends(4_000, 30_000)?;
     assert!(ends.head == content[..4_000] && ends.tail == content[370_000..], "seed {seed}");
     for _ in 0..4 {
