@@ -280,7 +280,7 @@ fn a_proof_that_we_do_not_have_is_named() {
     let conduct = Conduct { offers: "&P=gsi,v:10600&P=krb5,host", believes: "gsi", ..Conduct::default() };
     let error = store(&XrootdServer::start("x", conduct)).ends(1, 1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied);
-    assert!(error.to_string().contains("by gsi, krb5; here are unix and tokens"), "{error}");
+    assert!(error.to_string().contains("by gsi, krb5; here are unix, tokens (ztn) and keys (sss)"), "{error}");
     let conduct = Conduct { offers: "&P=unix", believes: "gsi", ..Conduct::default() };
     let error = store(&XrootdServer::start("x", conduct)).ends(1, 1).unwrap_err();
     assert!(error.kind() == ErrorKind::Denied && format!("{error:?}").contains("nobody believes"), "{error:?}");

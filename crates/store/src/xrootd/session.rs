@@ -1,5 +1,7 @@
 //! From a connection to a session: protocol, TLS, login, proof of who is there.
 
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -49,6 +51,7 @@ pub(super) struct Start<'a> {
     pub(super) server: &'a Server,
     pub(super) timeout: Duration,
     pub(super) token: Option<&'a str>,
+    pub(super) keytab: Option<&'a Path>,
     pub(super) ticket: &'a str,
     /// Of the file that is to be opened.
     pub(super) path: &'a str,
@@ -153,6 +156,7 @@ pub(super) async fn careful(start: Start<'_>, mut want_tls: bool, tls: Arc<Clien
     let name = start.server.name();
     loop {
         let mut stream = connect(start).await?;
+        let here = stream.local_addr().map_err(|error| Trouble::later(Error::from(error)))?;
         let protocol = within(&name, start.timeout, greet(&mut stream, &name, want_tls)).await?;
         if !protocol.goes_tls() {
             if start.server.tls {
@@ -164,7 +168,7 @@ pub(super) async fn careful(start: Start<'_>, mut want_tls: bool, tls: Arc<Clien
                 continue;
             }
             let (from, to) = stream.into_split();
-            return enter(start, Connection::start(start.runtime, name, from, to), false).await;
+            return enter(start, Connection::start(start.runtime, name, from, to), false, here).await;
         }
         let domain = ServerName::try_from(start.server.host.clone());
         let domain = domain.map_err(|error| Trouble::never(Error::mismatch("no name of a host").because(error)))?;
@@ -175,12 +179,12 @@ pub(super) async fn careful(start: Start<'_>, mut want_tls: bool, tls: Arc<Clien
             Err(_) => return Err(Trouble::late(&name, start.timeout)),
         };
         let (from, to) = tokio::io::split(stream);
-        return enter(start, Connection::start(start.runtime, name, from, to), true).await;
+        return enter(start, Connection::start(start.runtime, name, from, to), true, here).await;
     }
 }
 
 /// Login, proof, open.
-async fn enter(start: Start<'_>, connection: Connection, tls: bool) -> Result<Started, Trouble> {
+async fn enter(start: Start<'_>, connection: Connection, tls: bool, here: SocketAddr) -> Result<Started, Trouble> {
     let name = connection.server().to_owned();
     connection.users().fetch_add(1, Ordering::Relaxed);
     let user = user(start.server);
@@ -192,7 +196,8 @@ async fn enter(start: Start<'_>, connection: Connection, tls: bool) -> Result<St
         status => return Err(unwelcome(&name, status, &body)),
     };
     if !welcome.offers.is_empty() {
-        prove(&connection, &welcome, &Means { user, token: start.token, tls }, start.timeout).await?;
+        let means = Means { user, token: start.token, keytab: start.keytab, tls, here };
+        prove(&connection, &welcome, &means, start.timeout).await?;
     }
     let pending = connection.submit(None, &[Request::Open { path: start.path }, ASK_LIMITS]);
     let Ok([open, limits]) = <[Pending; 2]>::try_from(pending) else {
@@ -211,13 +216,20 @@ async fn prove(
     let name = connection.server();
     let mut refusal = None;
     for offer in &welcome.offers {
-        let Some(proof) = means.proof(offer) else { continue };
+        let proof = match means.proof(offer) {
+            Ok(Some(proof)) => proof,
+            Ok(None) => continue,
+            Err(error) => {
+                refusal = Some(error.to_string());
+                continue;
+            }
+        };
         let request = Request::Auth { protocol: &offer.name, proof: &proof };
         match connection.ask(&request).whole(timeout).await {
             Ok((Status::Ok, _)) => return Ok(()),
             // More rounds: nothing that we have takes any.
             Ok((Status::AuthMore, _)) => {}
-            Ok((status, body)) => refusal = Some(unwelcome(name, status, &body)),
+            Ok((status, body)) => refusal = Some(unwelcome(name, status, &body).error.message().to_owned()),
             // Some hang up after a proof that they did not like.
             Err(trouble) if refusal.is_some() && trouble.again == Again::Later => break,
             Err(trouble) => return Err(trouble),
@@ -225,7 +237,7 @@ async fn prove(
     }
     let error = unproved(name, &welcome.offers, means);
     Err(Trouble::never(match refusal {
-        Some(refusal) => error.because(refusal.error.message().to_owned()),
+        Some(refusal) => error.because(refusal),
         None => error,
     }))
 }

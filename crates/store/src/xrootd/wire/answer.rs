@@ -100,6 +100,8 @@ pub(crate) struct Welcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(crate) name: String,
+    /// What the server says of it.
+    pub(crate) parameters: String,
 }
 
 impl Welcome {
@@ -110,8 +112,9 @@ impl Welcome {
         };
         let text = text(rest);
         let offers = text.split("&P=").skip(1).take(OFFERS).map(|offer| {
-            let name = offer.split([',', '&', ' ']).next().unwrap_or_default();
-            Offer { name: name.chars().take(8).collect() }
+            let offer = offer.split(['&', ' ']).next().unwrap_or_default();
+            let (name, parameters) = offer.split_once(',').unwrap_or((offer, ""));
+            Offer { name: name.chars().take(8).collect(), parameters: parameters.to_owned() }
         });
         Ok(Self { offers: offers.collect() })
     }
@@ -283,6 +286,11 @@ mod tests {
         };
         assert_eq!(names(""), [""; 0]);
         assert_eq!(names("&P=gsi,v:10600,c:ssl,ca:1&P=ztn,0:4096:TDS&P=unix"), ["gsi", "ztn", "unix"]);
+        let welcome = Welcome::read(b"0123456789abcdef&P=sss,0.+13:/etc/keytab&P=unix").unwrap();
+        assert_eq!(
+            welcome.offers.iter().map(|offer| &*offer.parameters).collect::<Vec<_>>(),
+            ["0.+13:/etc/keytab", ""]
+        );
         assert_eq!(Welcome::read(b"").unwrap().offers, []);
         assert!(Welcome::read(b"short").is_err());
     }
