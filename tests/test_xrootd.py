@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -226,3 +227,78 @@ def test_a_token_opens_what_asks_for_one(local: Path, monkeypatch: pytest.Monkey
             monkeypatch.setenv("BEARER_TOKEN", token)
             assert sapwood.open(url, **trusted)["events"].num_entries == ENTRIES
             monkeypatch.delenv("BEARER_TOKEN")
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text().splitlines(keepends=True)
+
+
+def keys(path: Path, text: str, mode: int = 0o600) -> dict[str, Path]:
+    """A keytab with these lines, for `open`."""
+    path.write_text(text)
+    path.chmod(mode)
+    return {"keytab": path}
+
+
+@pytest.fixture(scope="module")
+def locked(local: Path) -> Iterator[servers.Server]:
+    """It lets in who has one of its keys."""
+    with servers.serving("xrootd", recipe="xrootd-sss.cfg") as found:
+        put(found, local, "data.root")
+        yield found
+
+
+def test_a_key_opens_what_asks_for_one(locked: servers.Server, local: Path, tmp_path: Path) -> None:
+    near, url = sapwood.open(local)["events"].arrays(), f"{locked.root_url}//data.root"
+    both = lines(locked.place / "sss.keytab")
+    assert len(both) == 2
+    for number, text in enumerate([*both, "".join(both)]):
+        far = sapwood.open(url, **keys(tmp_path / f"{number}.keytab", text))
+        assert same(far["events"].arrays(), near)
+    grouped = keys(tmp_path / "keytab.grp", both[0], 0o640)
+    assert sapwood.open(url.replace("//", "//me@", 1), **grouped)["events"].num_entries == ENTRIES
+
+
+def test_a_key_of_the_environment_is_shown(locked: servers.Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"{locked.root_url}//data.root"
+    command = [sys.executable, "-m", "sapwood", "ls", url]
+    monkeypatch.delenv("XrdSecSSSKT", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(sapwood.errors.IOError, match=r"by sss; .*no keytab was named, the server's users have /etc/sapwood-users\.keytab"):
+        sapwood.open(url)
+    assert subprocess.run(command, capture_output=True, timeout=60).returncode != 0
+    (tmp_path / ".xrd").mkdir()
+    keytab = tmp_path / ".xrd/sss.keytab"
+    keys(keytab, lines(locked.place / "sss.keytab")[0])
+    assert sapwood.open(url)["events"].num_entries == ENTRIES
+    assert subprocess.run(command, capture_output=True, timeout=60).returncode == 0
+    keytab.rename(tmp_path / "elsewhere")
+    for name in ("XrdSecSSSKT", "XrdSecsssKT"):
+        monkeypatch.setenv(name, str(tmp_path / "elsewhere"))
+        assert sapwood.open(url)["events"].num_entries == ENTRIES
+        monkeypatch.setenv(name, "")
+
+
+def test_a_key_that_does_not_do_is_an_error_that_hides_it(locked: servers.Server, tmp_path: Path) -> None:
+    url = f"{locked.root_url}//data.root"
+    line = lines(locked.place / "sss.keytab")[0]
+    secret = line.split(" k:")[1].strip()
+    other = secret[:-2] + ("00" if secret[-2:] != "00" else "01")
+    for number, (text, mode, words) in enumerate(
+        [
+            (line.replace(secret, other), 0o600, "Unable to decrypt credentials"),
+            (re.sub(r" N:\d+", " N:4711", line), 0o600, "Decryption key not found"),
+            (line.replace("e:0", "e:1000"), 0o600, "the keys of the keytab are expired"),
+            (line.replace(secret, secret[:-1]), 0o600, "line 1 of the keytab has a key that cannot be"),
+            (line, 0o644, "others may read or write the keytab: its mode is 644 and should be 600"),
+            (line, 0o640, "its mode is 640 and should be 600"),
+            ("", 0o600, "the keytab has no keys"),
+        ]
+    ):
+        with pytest.raises(sapwood.errors.IOError, match=words) as error:
+            sapwood.open(url, retries=0, **keys(tmp_path / f"{number}.keytab", text, mode))
+        said = repr(error.value) + str(error.value)
+        assert error.value.kind == "denied" and "by sss" in said
+        assert secret[:8] not in said and secret[-9:-1] not in said
+    with pytest.raises(sapwood.errors.IOError, match="by sss.*missing.keytab"):
+        sapwood.open(url, keytab=tmp_path / "missing.keytab")
