@@ -42,6 +42,8 @@ pub(super) struct Session {
     limits_asked: std::sync::Mutex<Option<Pending>>,
     /// The server refused a vector.
     no_vectors: AtomicBool,
+    /// It can be read by pages with sums, and has not refused it.
+    pages: AtomicBool,
 }
 
 /// What is needed to make one.
@@ -68,7 +70,7 @@ pub(super) enum Started {
 }
 
 impl Session {
-    fn new(connection: Connection, tls: bool, limits_asked: Pending) -> Arc<Self> {
+    fn new(connection: Connection, tls: bool, protocol: Protocol, limits_asked: Pending) -> Arc<Self> {
         Arc::new(Self {
             connection,
             tls,
@@ -77,6 +79,8 @@ impl Session {
             limits: OnceCell::new(),
             limits_asked: std::sync::Mutex::new(Some(limits_asked)),
             no_vectors: AtomicBool::new(false),
+            // What comes over TLS is compared there.
+            pages: AtomicBool::new(protocol.has_pages() && !tls),
         })
     }
 
@@ -97,6 +101,16 @@ impl Session {
     /// Vectors are not answered.
     pub(super) fn knows_no_vectors(&self) {
         self.no_vectors.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether single ranges are read by pages with sums.
+    pub(super) fn has_pages(&self) -> bool {
+        self.pages.load(Ordering::Relaxed)
+    }
+
+    /// Reads by pages are not answered.
+    pub(super) fn knows_no_pages(&self) {
+        self.pages.store(false, Ordering::Relaxed);
     }
 
     pub(super) fn users(&self) -> &AtomicUsize {
@@ -124,10 +138,8 @@ pub(super) async fn fast(start: Start<'_>) -> Result<Started, Trouble> {
         return Err(nonsense(&name, Broken("a request went missing")));
     };
     short(&name, &mut hello, start.timeout).await?;
-    let (status, _) = protocol.whole(start.timeout).await?;
-    if status != Status::Ok {
-        return Ok(Started::Careful);
-    }
+    let (Status::Ok, body) = protocol.whole(start.timeout).await? else { return Ok(Started::Careful) };
+    let protocol = Protocol::read(&body).map_err(|broken| nonsense(&name, broken))?;
     let broken_off = |trouble: Trouble| {
         // A server that hangs up on what it did not expect may like it slower.
         if trouble.again == Again::Later && trouble.error.kind() == ErrorKind::Io {
@@ -140,7 +152,7 @@ pub(super) async fn fast(start: Start<'_>) -> Result<Started, Trouble> {
         Ok((Status::Ok, body)) => {
             let welcome = Welcome::read(&body).map_err(|broken| nonsense(&name, broken))?;
             if welcome.offers.is_empty() {
-                return Ok(Started::Session(Session::new(connection, false, limits), open));
+                return Ok(Started::Session(Session::new(connection, false, protocol, limits), open));
             }
             Ok(Started::Careful)
         }
@@ -168,7 +180,7 @@ pub(super) async fn careful(start: Start<'_>, mut want_tls: bool, tls: Arc<Clien
                 continue;
             }
             let (from, to) = stream.into_split();
-            return enter(start, Connection::start(start.runtime, name, from, to), false, here).await;
+            return enter(start, Connection::start(start.runtime, name, from, to), protocol, false, here).await;
         }
         let domain = ServerName::try_from(start.server.host.clone());
         let domain = domain.map_err(|error| Trouble::never(Error::mismatch("no name of a host").because(error)))?;
@@ -179,12 +191,18 @@ pub(super) async fn careful(start: Start<'_>, mut want_tls: bool, tls: Arc<Clien
             Err(_) => return Err(Trouble::late(&name, start.timeout)),
         };
         let (from, to) = tokio::io::split(stream);
-        return enter(start, Connection::start(start.runtime, name, from, to), true, here).await;
+        return enter(start, Connection::start(start.runtime, name, from, to), protocol, true, here).await;
     }
 }
 
 /// Login, proof, open.
-async fn enter(start: Start<'_>, connection: Connection, tls: bool, here: SocketAddr) -> Result<Started, Trouble> {
+async fn enter(
+    start: Start<'_>,
+    connection: Connection,
+    protocol: Protocol,
+    tls: bool,
+    here: SocketAddr,
+) -> Result<Started, Trouble> {
     let name = connection.server().to_owned();
     connection.users().fetch_add(1, Ordering::Relaxed);
     let user = user(start.server);
@@ -203,7 +221,7 @@ async fn enter(start: Start<'_>, connection: Connection, tls: bool, here: Socket
     let Ok([open, limits]) = <[Pending; 2]>::try_from(pending) else {
         return Err(nonsense(&name, Broken("a request went missing")));
     };
-    Ok(Started::Session(Session::new(connection, tls, limits), open))
+    Ok(Started::Session(Session::new(connection, tls, protocol, limits), open))
 }
 
 /// Proves who is there by the first of the server's offers that goes well.

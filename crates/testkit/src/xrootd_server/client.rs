@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::{CLOSE, Conduct, Elsewhere, LOGIN, Mishap, OPEN, READ, READ_VECTOR, STAT, Seen, Shared};
+use super::{CLOSE, Conduct, Elsewhere, LOGIN, Mishap, OPEN, READ, READ_PAGES, READ_VECTOR, STAT, Seen, Shared};
+
+const PAGE_BYTES: usize = 4096;
 
 /// One connection.
 pub(super) struct Client {
@@ -56,7 +58,10 @@ impl Client {
             };
             shared.state().seen.push(Seen { request: asked.request, text: text.clone(), ranges: ranges.clone() });
             match asked.request {
-                3006 => self.answer(asked.stream, 0, &[0, 0, 5, 0x20, 0, 0, 0, 1])?,
+                3006 => {
+                    let can = if shared.conduct.says_pages { 0x20 } else { 0 };
+                    self.answer(asked.stream, 0, &[0, 0, 5, 0x20, 0, can, 0, 1])?;
+                }
                 LOGIN => {
                     self.is_in = true;
                     let body = [&[7; 16], shared.conduct.offers.as_bytes()].concat();
@@ -81,7 +86,8 @@ impl Client {
                 }
                 STAT => self.answer(asked.stream, 0, self.stat("").as_bytes())?,
                 CLOSE => self.answer(asked.stream, 0, &[])?,
-                READ | READ_VECTOR => self.read(&asked, &ranges)?,
+                READ_PAGES if !shared.conduct.knows_pages => self.refuse(asked.stream, 3006, "Invalid request code")?,
+                READ | READ_PAGES | READ_VECTOR => self.read(&asked, &ranges)?,
                 _ => self.refuse(asked.stream, 3013, "not known here")?,
             }
         }
@@ -199,13 +205,24 @@ impl Client {
             }
             body.extend_from_slice(&content[from..to]);
         }
+        let is_pages = asked.request == READ_PAGES;
+        if is_pages {
+            let at = ranges.first().map_or(0, |(start, _)| *start);
+            let step = shared.conduct.split_bytes.unwrap_or(usize::MAX);
+            body = pages(stream, at, &body, step, mishap);
+        }
         match mishap {
-            Mishap::Short => {
+            Mishap::Short if !is_pages => {
                 body.pop();
             }
             Mishap::CutAfter(most) | Mishap::StallAfter(most) => {
                 self.release()?;
-                self.send(stream, 0, &body, most)?;
+                if is_pages {
+                    body.truncate(most);
+                    self.put(&body)?;
+                } else {
+                    self.send(stream, 0, &body, most)?;
+                }
                 while matches!(mishap, Mishap::StallAfter(_)) && !shared.ended.load(Ordering::Relaxed) {
                     thread::sleep(Duration::from_millis(5));
                 }
@@ -213,7 +230,8 @@ impl Client {
             }
             _ => {}
         }
-        self.answer(stream, 0, &body)
+        // Parts of an answer by pages are frames already.
+        if is_pages { self.put(&body) } else { self.answer(stream, 0, &body) }
     }
 
     fn refuse(&mut self, stream: u16, code: u32, words: &str) -> io::Result<()> {
@@ -265,11 +283,15 @@ impl Client {
         bytes.extend_from_slice(&head(stream, status, rest.len()));
         bytes.extend_from_slice(rest);
         bytes.truncate(most);
+        self.put(&bytes)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.shared.conduct.gathers.is_some() {
-            self.gathered.extend_from_slice(&bytes);
+            self.gathered.extend_from_slice(bytes);
             return Ok(());
         }
-        self.writer().write_all(&bytes)
+        self.writer().write_all(bytes)
     }
 }
 
@@ -278,11 +300,53 @@ fn head(stream: u16, status: u16, bytes: usize) -> [u8; 8] {
     [a, b, c, d, e, f, g, h]
 }
 
+/// An answer by pages: frames that hold about so many bytes each, the last one first if there are several, as storage that answers out of
+/// order has it.
+fn pages(stream: u16, at: u64, content: &[u8], step: usize, mishap: Mishap) -> Vec<u8> {
+    let mut data = content.to_vec();
+    if mishap == Mishap::Short {
+        data.pop();
+    }
+    let (mut frames, mut open, mut from, mut done) = (Vec::new(), Vec::new(), at, 0);
+    let mut number = 0;
+    while done < data.len() {
+        let here = at + done as u64;
+        let end = data.len().min(done + PAGE_BYTES - here as usize % PAGE_BYTES);
+        let mut page = data[done..end].to_vec();
+        let sum = crc32c::crc32c(&page);
+        if mishap == Mishap::WrongPage(number) {
+            page[0] ^= 0x10;
+        }
+        (number, done) = (number + 1, end);
+        open.extend_from_slice(&sum.to_be_bytes());
+        open.extend_from_slice(&page);
+        if open.len() >= step {
+            frames.push((from, std::mem::take(&mut open)));
+            from = at + done as u64;
+        }
+    }
+    frames.push((from, open));
+    let mut answer = Vec::new();
+    while let Some((from, body)) = frames.pop() {
+        let from = if mishap == Mishap::Misplaced { from + (1 << 40) } else { from };
+        let mut said = stream.to_be_bytes().to_vec();
+        said.extend([30, u8::from(!frames.is_empty()), 0, 0, 0, 0]);
+        said.extend((body.len() as u32).to_be_bytes());
+        said.extend(from.to_be_bytes());
+        let sum = crc32c::crc32c(&said) ^ u32::from(mishap == Mishap::WrongHead);
+        answer.extend(head(stream, 4007, 4 + said.len()));
+        answer.extend(sum.to_be_bytes());
+        answer.extend(said);
+        answer.extend(body);
+    }
+    answer
+}
+
 /// What a read asks for, as start and length.
 fn ranges(asked: &Asked) -> Vec<(u64, u32)> {
     let number = |bytes: &[u8]| bytes.iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
     match asked.request {
-        READ => vec![(number(&asked.body[4..12]), number(&asked.body[12..]) as u32)],
+        READ | READ_PAGES => vec![(number(&asked.body[4..12]), number(&asked.body[12..]) as u32)],
         READ_VECTOR => asked.data.chunks_exact(16).map(|one| (number(&one[8..]), number(&one[4..8]) as u32)).collect(),
         _ => Vec::new(),
     }

@@ -32,6 +32,10 @@ pub struct Conduct {
     pub says_limits: bool,
     /// Whether an open tells of the file what there is to tell.
     pub says_stat: bool,
+    /// Whether it says that it can be read by pages with sums.
+    pub says_pages: bool,
+    /// Whether it is, then.
+    pub knows_pages: bool,
     /// Whether answers come in another order than requests.
     pub reorders: bool,
     /// Answers are held back until nothing has come for so long: then each of these pauses is a round trip.
@@ -53,6 +57,8 @@ impl Default for Conduct {
             vector_bytes: 2_097_136,
             says_limits: true,
             says_stat: true,
+            says_pages: false,
+            knows_pages: true,
             reorders: false,
             gathers: None,
             offers: "",
@@ -94,6 +100,12 @@ pub enum Mishap {
     Short,
     /// Bytes that make no sense.
     Nonsense,
+    /// A byte of the page of this number is another one. Its sum is not. Nothing, for answers without sums.
+    WrongPage(usize),
+    /// The head of the pages has another sum.
+    WrongHead,
+    /// The pages are said to be where nobody asked for any, and all sums are right.
+    Misplaced,
     /// An open fails with this error.
     OpenError(u32),
     /// The file is not open, as after a restart.
@@ -121,6 +133,8 @@ pub const CLOSE: u16 = 3003;
 pub const STAT: u16 = 3017;
 /// Number of a request for one range.
 pub const READ: u16 = 3013;
+/// Number of a request for one range by pages with sums.
+pub const READ_PAGES: u16 = 3030;
 /// Number of a request for several ranges.
 pub const READ_VECTOR: u16 = 3025;
 

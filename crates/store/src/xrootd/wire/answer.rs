@@ -31,6 +31,8 @@ pub(crate) enum Status {
     Wait,
     /// The answer comes later, unasked.
     WaitResponse,
+    /// A part of it with sums, which stands behind the body.
+    Part,
     Other(u16),
 }
 
@@ -46,6 +48,7 @@ impl Head {
             4004 => Status::Redirect,
             4005 => Status::Wait,
             4006 => Status::WaitResponse,
+            4007 => Status::Part,
             other => Status::Other(other),
         };
         let bytes = u32::from_be_bytes([e, f, g, h]);
@@ -59,6 +62,7 @@ impl Head {
 /// Answer to a request for the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Protocol {
+    version: u32,
     flags: u32,
 }
 
@@ -68,10 +72,19 @@ impl Protocol {
     /// For the login, for the session, for data.
     const NEED_TLS: u32 = 0x0400_0000 | 0x0800_0000 | 0x0100_0000;
 
+    const HAS_PAGES: u32 = 0x0020_0000;
+    /// Before this, pages were sent in another form.
+    const PAGES_VERSION: u32 = 0x511;
+
     pub(crate) fn read(body: &[u8]) -> Result<Self, Broken> {
-        let (_, rest) = take::<4>(body)?;
+        let (version, rest) = take::<4>(body)?;
         let (flags, _) = take::<4>(rest)?;
-        Ok(Self { flags: u32::from_be_bytes(*flags) })
+        Ok(Self { version: u32::from_be_bytes(*version), flags: u32::from_be_bytes(*flags) })
+    }
+
+    /// It can be read by pages with sums.
+    pub(crate) fn has_pages(self) -> bool {
+        self.version >= Self::PAGES_VERSION && self.flags & Self::HAS_PAGES != 0
     }
 
     /// All that follows is TLS.
@@ -276,6 +289,13 @@ mod tests {
         assert!(Head::read([0xFF; 8]).is_err());
         assert_eq!(Head::read([0; 8]).unwrap().status, Status::Ok);
         assert_eq!(Head::read(*b"\0\0\0\x01\0\0\0\0").unwrap().status, Status::Other(1));
+    }
+
+    #[test]
+    fn a_protocol_says_what_it_can() {
+        let has_pages = |body: &[u8]| Protocol::read(body).unwrap().has_pages();
+        assert!(has_pages(b"\0\0\x05\x11\0\x20\0\x01"));
+        assert!(!has_pages(b"\0\0\x05\x10\0\x20\0\x01") && !has_pages(b"\0\0\x05\x20\0\0\0\x01"));
     }
 
     #[test]
