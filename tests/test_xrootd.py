@@ -126,6 +126,16 @@ def test_the_bytes_are_those_of_xrdcp(server: servers.Server, local: Path, tmp_p
     assert same(copied["events"].arrays(), far["events"].arrays())
 
 
+def test_long_reads_begin_and_end_inside_of_pages(server: servers.Server, tmp_path: Path) -> None:
+    x = np.random.default_rng(3).normal(size=3_000_000)
+    with sapwood.recreate(tmp_path / "long.root", compression=None) as file:
+        file.mktree("t", {"x": "float64"}, auto_flush=1_000_000).extend({"x": x})
+    put(server, tmp_path / "long.root", "long.root")
+    tree = sapwood.open(f"{server.root_url}//long.root")["t"]
+    for start, stop in [(0, len(x)), (1, 999_999), (123_457, 2_345_678), (999_999, 1_000_001)]:
+        assert np.array_equal(tree["x"].array(entry_start=start, entry_stop=stop, library="np"), x[start:stop])
+
+
 def test_objects_are_named_in_urls_and_files_are_many(server: servers.Server, local: Path) -> None:
     assert sapwood.open(f"{server.root_url}//data.root:events").num_entries == ENTRIES
     steps = list(sapwood.iterate([f"{server.root_url}//data.root:events", f"{local}:events"], ["x00"], step_size=ENTRIES))
