@@ -186,5 +186,5 @@ def _wait(process: subprocess.Popen[bytes], port: int, place: Path) -> None:
             return
         except OSError:
             time.sleep(0.05)
-    logs = [log.read_text(errors="replace") for log in place.glob("*.log")]
+    logs = [log.read_text(errors="replace") for log in place.rglob("*.log")]
     pytest.fail(f"the server does not run: {' '.join(logs)[-2000:]}")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,31 @@ def test_a_server_may_send_us_elsewhere(server: servers.Server, local: Path) -> 
         assert same(far["events"].arrays(["x02"]), sapwood.open(local)["events"].arrays(["x02"]))
         with pytest.raises(FileNotFoundError, match=rf"{target} says"):
             sapwood.open(f"{manager.root_url}//missing.root")
+
+
+def test_a_cache_in_front_of_a_server_is_read_cold_and_warm(local: Path) -> None:
+    near = sapwood.open(local)["events"]
+    some = {"filter_name": ["x00", "x07", "hits"]}
+    apart = [(i, i + 3) for i in range(0, ENTRIES, 9_999)]
+    with ExitStack() as both, ExitStack() as behind:
+        server = behind.enter_context(servers.serving("xrootd"))
+        put(server, local, "data.root")
+        target = server.root_url.split("://")[1]
+        cache = both.enter_context(servers.serving("xrootd", recipe="xcache.cfg", target=target))
+        url = f"{cache.root_url}//data.root"
+        cold = sapwood.open(url)["events"]
+        assert same(cold.arrays(**some), near.arrays(**some))
+        assert same(cold.arrays(entries=apart, filter_name=["x02"]), near.arrays(entries=apart, filter_name=["x02"]))
+        behind.close()
+        # Nobody is there any more who could be asked.
+        with pytest.raises(sapwood.errors.IOError, match="no connection"):
+            sapwood.open(f"{server.root_url}//data.root", retries=0)
+        warm = sapwood.open(url)["events"]
+        assert same(warm.arrays(**some), near.arrays(**some))
+        assert same(warm.arrays(entries=apart, filter_name=["x02"]), near.arrays(entries=apart, filter_name=["x02"]))
+        assert (cache.data / "data.root.cinfo").exists()
+        with pytest.raises(sapwood.errors.IOError, match=cache.root_url.split("://")[1]):
+            sapwood.open(url, timeout=1, retries=0)["events"].arrays(["x11"])
 
 
 def test_a_server_that_goes_away_is_an_error_in_time(local: Path) -> None:
