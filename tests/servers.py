@@ -21,7 +21,7 @@ import pytest
 
 RECIPES = Path(__file__).resolve().parent / "servers"
 #: Servers and the Debian packages that bring them.
-PACKAGES = {"apache2": "apache2", "nginx": "nginx", "xrootd": "xrootd-server", "xrdcp": "xrootd-client", "openssl": "openssl", "dccp": "dcap"}
+PACKAGES = {"apache2": "apache2", "nginx": "nginx", "xrootd": "xrootd-server", "xrdcp": "xrootd-client", "xrdsssadmin": "xrootd-server", "openssl": "openssl", "dccp": "dcap"}
 #: Nobody's account: two of the servers refuse to be run by root.
 ACCOUNT = "daemon"
 
@@ -116,6 +116,11 @@ def token(place: Path, minutes: int = 15) -> str:
     return body + "." + text(openssl("dgst", "-sha256", "-sign", "issuer.key", given=body.encode()))
 
 
+def keytab(path: Path, name: str, *options: str) -> None:
+    """Adds a key of this name to a file, which is made if there is none."""
+    subprocess.run([program("xrdsssadmin"), "-k", name, *options, "add", path], check=True, capture_output=True, input=b"y\n", timeout=30)
+
+
 @contextmanager
 def serving(name: str, recipe: str | None = None, target: str = "") -> Iterator[Server]:
     """A server of this name for as long as the block lasts; `recipe` is another file than its usual one, and `target`
@@ -135,6 +140,9 @@ def serving(name: str, recipe: str | None = None, target: str = "") -> Iterator[
         if not list(Path("/usr/lib").glob("**/libXrdAccSciTokens-5.so")):
             missing("the plugin of tokens", "xrootd-scitokens-plugins")
         token(place)
+    if recipe == "xrootd-sss.cfg":
+        keytab(place / "sss.keytab", "many", "-u", "anybody", "-g", "usrgroup")
+        keytab(place / "sss.keytab", "one", "-u", ACCOUNT, "-g", ACCOUNT, "-l", "64")
     only_root = recipe is not None
     recipe = recipe or {"apache2": "apache.conf", "nginx": "nginx.conf", "xrootd": "xrootd.cfg"}[name]
     text = (RECIPES / recipe).read_text().replace("@DIR@", str(place)).replace("@PORT@", str(port))
@@ -178,5 +186,5 @@ def _wait(process: subprocess.Popen[bytes], port: int, place: Path) -> None:
             return
         except OSError:
             time.sleep(0.05)
-    logs = [log.read_text(errors="replace") for log in place.glob("*.log")]
+    logs = [log.read_text(errors="replace") for log in place.rglob("*.log")]
     pytest.fail(f"the server does not run: {' '.join(logs)[-2000:]}")

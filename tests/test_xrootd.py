@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +127,16 @@ def test_the_bytes_are_those_of_xrdcp(server: servers.Server, local: Path, tmp_p
     assert same(copied["events"].arrays(), far["events"].arrays())
 
 
+def test_long_reads_begin_and_end_inside_of_pages(server: servers.Server, tmp_path: Path) -> None:
+    x = np.random.default_rng(3).normal(size=3_000_000)
+    with sapwood.recreate(tmp_path / "long.root", compression=None) as file:
+        file.mktree("t", {"x": "float64"}, auto_flush=1_000_000).extend({"x": x})
+    put(server, tmp_path / "long.root", "long.root")
+    tree = sapwood.open(f"{server.root_url}//long.root")["t"]
+    for start, stop in [(0, len(x)), (1, 999_999), (123_457, 2_345_678), (999_999, 1_000_001)]:
+        assert np.array_equal(tree["x"].array(entry_start=start, entry_stop=stop, library="np"), x[start:stop])
+
+
 def test_objects_are_named_in_urls_and_files_are_many(server: servers.Server, local: Path) -> None:
     assert sapwood.open(f"{server.root_url}//data.root:events").num_entries == ENTRIES
     steps = list(sapwood.iterate([f"{server.root_url}//data.root:events", f"{local}:events"], ["x00"], step_size=ENTRIES))
@@ -184,6 +196,31 @@ def test_a_server_may_send_us_elsewhere(server: servers.Server, local: Path) -> 
             sapwood.open(f"{manager.root_url}//missing.root")
 
 
+def test_a_cache_in_front_of_a_server_is_read_cold_and_warm(local: Path) -> None:
+    near = sapwood.open(local)["events"]
+    some = {"filter_name": ["x00", "x07", "hits"]}
+    apart = [(i, i + 3) for i in range(0, ENTRIES, 9_999)]
+    with ExitStack() as both, ExitStack() as behind:
+        server = behind.enter_context(servers.serving("xrootd"))
+        put(server, local, "data.root")
+        target = server.root_url.split("://")[1]
+        cache = both.enter_context(servers.serving("xrootd", recipe="xcache.cfg", target=target))
+        url = f"{cache.root_url}//data.root"
+        cold = sapwood.open(url)["events"]
+        assert same(cold.arrays(**some), near.arrays(**some))
+        assert same(cold.arrays(entries=apart, filter_name=["x02"]), near.arrays(entries=apart, filter_name=["x02"]))
+        behind.close()
+        # Nobody is there any more who could be asked.
+        with pytest.raises(sapwood.errors.IOError, match="no connection"):
+            sapwood.open(f"{server.root_url}//data.root", retries=0)
+        warm = sapwood.open(url)["events"]
+        assert same(warm.arrays(**some), near.arrays(**some))
+        assert same(warm.arrays(entries=apart, filter_name=["x02"]), near.arrays(entries=apart, filter_name=["x02"]))
+        assert (cache.data / "data.root.cinfo").exists()
+        with pytest.raises(sapwood.errors.IOError, match=cache.root_url.split("://")[1]):
+            sapwood.open(url, timeout=1, retries=0)["events"].arrays(["x11"])
+
+
 def test_a_server_that_goes_away_is_an_error_in_time(local: Path) -> None:
     with servers.serving("xrootd") as found:
         put(found, local, "data.root")
@@ -226,3 +263,78 @@ def test_a_token_opens_what_asks_for_one(local: Path, monkeypatch: pytest.Monkey
             monkeypatch.setenv("BEARER_TOKEN", token)
             assert sapwood.open(url, **trusted)["events"].num_entries == ENTRIES
             monkeypatch.delenv("BEARER_TOKEN")
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text().splitlines(keepends=True)
+
+
+def keys(path: Path, text: str, mode: int = 0o600) -> dict[str, Path]:
+    """A keytab with these lines, for `open`."""
+    path.write_text(text)
+    path.chmod(mode)
+    return {"keytab": path}
+
+
+@pytest.fixture(scope="module")
+def locked(local: Path) -> Iterator[servers.Server]:
+    """It lets in who has one of its keys."""
+    with servers.serving("xrootd", recipe="xrootd-sss.cfg") as found:
+        put(found, local, "data.root")
+        yield found
+
+
+def test_a_key_opens_what_asks_for_one(locked: servers.Server, local: Path, tmp_path: Path) -> None:
+    near, url = sapwood.open(local)["events"].arrays(), f"{locked.root_url}//data.root"
+    both = lines(locked.place / "sss.keytab")
+    assert len(both) == 2
+    for number, text in enumerate([*both, "".join(both)]):
+        far = sapwood.open(url, **keys(tmp_path / f"{number}.keytab", text))
+        assert same(far["events"].arrays(), near)
+    grouped = keys(tmp_path / "keytab.grp", both[0], 0o640)
+    assert sapwood.open(url.replace("//", "//me@", 1), **grouped)["events"].num_entries == ENTRIES
+
+
+def test_a_key_of_the_environment_is_shown(locked: servers.Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"{locked.root_url}//data.root"
+    command = [sys.executable, "-m", "sapwood", "ls", url]
+    monkeypatch.delenv("XrdSecSSSKT", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(sapwood.errors.IOError, match=r"by sss; .*no keytab was named, the server's users have /etc/sapwood-users\.keytab"):
+        sapwood.open(url)
+    assert subprocess.run(command, capture_output=True, timeout=60).returncode != 0
+    (tmp_path / ".xrd").mkdir()
+    keytab = tmp_path / ".xrd/sss.keytab"
+    keys(keytab, lines(locked.place / "sss.keytab")[0])
+    assert sapwood.open(url)["events"].num_entries == ENTRIES
+    assert subprocess.run(command, capture_output=True, timeout=60).returncode == 0
+    keytab.rename(tmp_path / "elsewhere")
+    for name in ("XrdSecSSSKT", "XrdSecsssKT"):
+        monkeypatch.setenv(name, str(tmp_path / "elsewhere"))
+        assert sapwood.open(url)["events"].num_entries == ENTRIES
+        monkeypatch.setenv(name, "")
+
+
+def test_a_key_that_does_not_do_is_an_error_that_hides_it(locked: servers.Server, tmp_path: Path) -> None:
+    url = f"{locked.root_url}//data.root"
+    line = lines(locked.place / "sss.keytab")[0]
+    secret = line.split(" k:")[1].strip()
+    other = secret[:-2] + ("00" if secret[-2:] != "00" else "01")
+    for number, (text, mode, words) in enumerate(
+        [
+            (line.replace(secret, other), 0o600, "Unable to decrypt credentials"),
+            (re.sub(r" N:\d+", " N:4711", line), 0o600, "Decryption key not found"),
+            (line.replace("e:0", "e:1000"), 0o600, "the keys of the keytab are expired"),
+            (line.replace(secret, secret[:-1]), 0o600, "line 1 of the keytab has a key that cannot be"),
+            (line, 0o644, "others may read or write the keytab: its mode is 644 and should be 600"),
+            (line, 0o640, "its mode is 640 and should be 600"),
+            ("", 0o600, "the keytab has no keys"),
+        ]
+    ):
+        with pytest.raises(sapwood.errors.IOError, match=words) as error:
+            sapwood.open(url, retries=0, **keys(tmp_path / f"{number}.keytab", text, mode))
+        said = repr(error.value) + str(error.value)
+        assert error.value.kind == "denied" and "by sss" in said
+        assert secret[:8] not in said and secret[-9:-1] not in said
+    with pytest.raises(sapwood.errors.IOError, match="by sss.*missing.keytab"):
+        sapwood.open(url, keytab=tmp_path / "missing.keytab")

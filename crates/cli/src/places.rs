@@ -11,7 +11,8 @@ use sapwood_store::{CacheOptions, NetOptions, Provider, Replicas, in_front_of};
 use crate::profile;
 
 /// Opens a path or a URL. What `options` leave open is taken from the environment, as curl and the grid's tools do:
-/// `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, `BEARER_TOKEN`, and the file that `BEARER_TOKEN_FILE` names; for clouds
+/// `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, `BEARER_TOKEN`, and the file that `BEARER_TOKEN_FILE` names; keys shared
+/// with servers of `root://` in the file that `XrdSecSSSKT` or `XrdSecsssKT` names, or `.xrd/sss.keytab` in the user's home; for clouds
 /// all that begins with `AWS_`, `GOOGLE_` or `AZURE_`, each for its own, and profiles of `~/.aws`.
 ///
 /// # Errors
@@ -162,6 +163,12 @@ fn complete(url: &str, mut options: NetOptions, variable: &dyn Fn(&str) -> Optio
     options.http_proxy = options.http_proxy.or_else(|| first(&["http_proxy"])).or_else(|| all.clone());
     options.https_proxy = options.https_proxy.or_else(|| first(&["https_proxy", "HTTPS_PROXY"])).or(all);
     options.no_proxy = options.no_proxy.or_else(|| first(&["no_proxy", "NO_PROXY"]));
+    if is_root(url) {
+        let usual =
+            || first(&["HOME"]).map(|home| Path::new(&home).join(".xrd/sss.keytab")).filter(|path| path.exists());
+        let named = || first(&["XrdSecSSSKT", "XrdSecsssKT"]).map(PathBuf::from);
+        options.keytab = options.keytab.or_else(named).or_else(usual);
+    }
     // Nobody said that this server may have the token: so it goes nowhere where others could read it.
     if options.token.is_none() && is_private(url) {
         options.token = match first(&["BEARER_TOKEN"]) {
@@ -183,7 +190,7 @@ pub(crate) fn token_of(path: &Path) -> Result<String> {
 fn is_private(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     // Of root:// tokens are shown over TLS and not otherwise.
-    if ["https", "root", "roots", "xroot", "xroots"].iter().any(|one| scheme.eq_ignore_ascii_case(one)) {
+    if scheme.eq_ignore_ascii_case("https") || is_root(url) {
         return true;
     }
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
@@ -193,6 +200,11 @@ fn is_private(url: &str) -> bool {
         _ => host,
     };
     matches!(host, "localhost" | "127.0.0.1" | "[::1]")
+}
+
+fn is_root(url: &str) -> bool {
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    ["root", "roots", "xroot", "xroots"].iter().any(|one| scheme.eq_ignore_ascii_case(one))
 }
 
 #[cfg(test)]
@@ -212,6 +224,22 @@ mod tests {
         assert_eq!(options.https_proxy.as_deref(), Some("http://q"));
         assert_eq!(options.no_proxy.as_deref(), Some("x"));
         assert_eq!(with("http://a/b", &[("HTTP_PROXY", "http://evil"), ("https_proxy", "")]), NetOptions::default());
+    }
+
+    #[test]
+    fn a_keytab_is_for_servers_of_root_alone() {
+        let home = std::env::temp_dir().join(format!("sapwood-home-{}", std::process::id()));
+        std::fs::create_dir_all(home.join(".xrd")).unwrap();
+        let usual = home.join(".xrd/sss.keytab");
+        let set = [("HOME", home.to_str().unwrap())];
+        assert_eq!(with("root://a//b", &set).keytab, None);
+        std::fs::write(&usual, "").unwrap();
+        assert_eq!(with("root://a//b", &set).keytab, Some(usual.clone()));
+        assert_eq!(with("https://a/b", &set).keytab, None);
+        let named = [("XrdSecsssKT", "/one"), ("XrdSecSSSKT", "/other"), set[0]];
+        assert_eq!(with("ROOTS://a//b", &named).keytab, Some("/other".into()));
+        assert_eq!(with("xroot://a//b", &named[..1]).keytab, Some("/one".into()));
+        std::fs::remove_dir_all(home).unwrap();
     }
 
     #[test]

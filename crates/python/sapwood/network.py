@@ -16,7 +16,7 @@ class Opening(Foreign, total=False):
 
     ``token`` is a bearer token for the host that is named, and ``headers`` a dictionary of more headers. ``certificate`` is a PEM file
     with a client certificate and its key (an X.509 proxy, for instance), ``authorities`` a PEM file or a folder of them with
-    authorities to be trusted beside the system's. ``timeout`` is how many seconds may pass without a byte before an attempt
+    authorities to be trusted beside the system's. ``keytab`` is a file with keys that servers of ``root://`` have, too. ``timeout`` is how many seconds may pass without a byte before an attempt
     is given up (30), ``retries`` how often is tried again what brought nothing (4).
 
     ``cache="blocks"`` keeps what is read on this machine, for this job and the next ones, and ``cache="whole"`` fetches the whole file before
@@ -37,6 +37,7 @@ class Opening(Foreign, total=False):
     headers: Mapping[str, str] | None
     certificate: Any
     authorities: Any
+    keytab: Any
     retries: int | None
     cache: Literal["blocks", "whole"] | None
     cache_dir: str | os.PathLike[str] | None
@@ -46,7 +47,7 @@ class Opening(Foreign, total=False):
 
 
 _NAMES = (
-    "token", "headers", "certificate", "authorities", "timeout", "retries", "cache", "cache_dir", "cache_size", "replicas",
+    "token", "headers", "certificate", "authorities", "keytab", "timeout", "retries", "cache", "cache_dir", "cache_size", "replicas",
     "storage_options",
 )  # fmt: skip
 

@@ -157,6 +157,7 @@ fn options(network: Option<&Bound<'_, PyDict>>) -> PyResult<NetOptions> {
             "headers" => options.headers = value.extract::<HashMap<String, String>>()?.into_iter().collect(),
             "certificate" => options.certificate = value.extract()?,
             "authorities" => options.authorities = value.extract()?,
+            "keytab" => options.keytab = value.extract()?,
             "cache" => kind = value.extract()?,
             "cache_dir" => dir = value.extract()?,
             "cache_size" => bytes = value.extract()?,

@@ -30,6 +30,9 @@ pub struct NetOptions {
     pub key: Option<PathBuf>,
     /// A PEM file, or a folder of them, with authorities to be trusted beside the system's.
     pub authorities: Option<PathBuf>,
+    /// A file with keys that servers of `root://` have, too (`sss`), as XRootD's `xrdsssadmin` writes it. It is opened when a server asks for such
+    /// a key, and used only if nobody else can read it.
+    pub keytab: Option<PathBuf>,
     /// Proxy for `http://`: `http://host:port`, `socks5://host:port`.
     pub http_proxy: Option<String>,
     /// Proxy for `https://`.
@@ -59,7 +62,7 @@ impl NetOptions {
     /// assert_eq!(options.anonymous().token, None);
     /// ```
     pub fn anonymous(mut self) -> Self {
-        (self.token, self.certificate, self.key) = (None, None, None);
+        (self.token, self.certificate, self.key, self.keytab) = (None, None, None, None);
         self.headers
             .retain(|(name, _)| !name.eq_ignore_ascii_case("authorization") && !name.eq_ignore_ascii_case("cookie"));
         provider::anonymous(&mut self.clouds);
@@ -75,6 +78,7 @@ impl Default for NetOptions {
             certificate: None,
             key: None,
             authorities: None,
+            keytab: None,
             http_proxy: None,
             https_proxy: None,
             no_proxy: None,
@@ -94,6 +98,7 @@ impl fmt::Debug for NetOptions {
             .field("headers", &self.headers.iter().map(|(name, _)| name).collect::<Vec<_>>())
             .field("certificate", &self.certificate)
             .field("authorities", &self.authorities)
+            .field("keytab", &self.keytab)
             .field("proxy", &(self.http_proxy.is_some() || self.https_proxy.is_some()))
             .field("clouds", &self.clouds.iter().map(|(name, _)| name).collect::<Vec<_>>())
             .field("timeout", &self.timeout)

@@ -8,7 +8,7 @@ use sapwood_store::{NetOptions, XrootdStore};
 use sapwood_testkit::store_contract;
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 use sapwood_testkit::xrootd_server::{
-    CLOSE, Conduct, Elsewhere, LOGIN, Mishap, OPEN, READ, READ_VECTOR, STAT, Seen, XrootdServer,
+    CLOSE, Conduct, Elsewhere, LOGIN, Mishap, OPEN, READ, READ_PAGES, READ_VECTOR, STAT, Seen, XrootdServer,
 };
 
 /// Bytes that do not repeat themselves.
@@ -42,6 +42,11 @@ fn opens(server: &XrootdServer) -> Vec<String> {
     server.seen().into_iter().filter(|seen| seen.request == OPEN).map(|seen| seen.text).collect()
 }
 
+/// It can be read by pages with sums.
+fn pages() -> Conduct {
+    Conduct { says_pages: true, ..Conduct::default() }
+}
+
 fn kinds() -> Vec<(&'static str, Conduct)> {
     let usual = Conduct::default;
     vec![
@@ -55,6 +60,9 @@ fn kinds() -> Vec<(&'static str, Conduct)> {
         ("tells nothing of the file", Conduct { says_stat: false, ..usual() }),
         ("asks to wait", Conduct { waits: 3, ..usual() }),
         ("answers late", Conduct { late: Some(Duration::from_millis(1)), ..usual() }),
+        ("sums", pages()),
+        ("sums, in another order", Conduct { split_bytes: Some(5_000), ..pages() }),
+        ("sums, in name only", Conduct { knows_pages: false, ..pages() }),
         ("wants a name", Conduct { offers: "&P=gsi,v:1&P=unix", believes: "unix", ..usual() }),
     ]
 }
@@ -280,7 +288,7 @@ fn a_proof_that_we_do_not_have_is_named() {
     let conduct = Conduct { offers: "&P=gsi,v:10600&P=krb5,host", believes: "gsi", ..Conduct::default() };
     let error = store(&XrootdServer::start("x", conduct)).ends(1, 1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied);
-    assert!(error.to_string().contains("by gsi, krb5; here are unix and tokens"), "{error}");
+    assert!(error.to_string().contains("by gsi, krb5; here are unix, tokens (ztn) and keys (sss)"), "{error}");
     let conduct = Conduct { offers: "&P=unix", believes: "gsi", ..Conduct::default() };
     let error = store(&XrootdServer::start("x", conduct)).ends(1, 1).unwrap_err();
     assert!(error.kind() == ErrorKind::Denied && format!("{error:?}").contains("nobody believes"), "{error:?}");
@@ -325,4 +333,72 @@ fn reads_that_wait_are_asked_again() -> Result<()> {
     assert!(load(&store, &[0..10])?[0] == content[..10]);
     assert_eq!(numbers(&server), [READ, CLOSE, OPEN, READ], "a server that forgot the file is asked to open it");
     Ok(())
+}
+
+#[test]
+fn pages_cost_no_request_more_and_only_single_ranges_have_them() {
+    let content = content(9_000_000);
+    let server = XrootdServer::start(content.clone(), pages());
+    let store = store(&server);
+    store.ends(10, 10).unwrap();
+    server.forget();
+    let ranges = [4_097..8_900_001, 1..5, 9..20];
+    for (range, got) in ranges.iter().zip(load(&store, &ranges).unwrap()) {
+        assert!(got == content[range.start as usize..range.end as usize], "{range:?}");
+    }
+    assert_eq!(numbers(&server), [READ_PAGES, READ_PAGES, READ_PAGES, READ_VECTOR]);
+}
+
+#[test]
+fn pages_that_are_wrong_are_asked_for_again() {
+    let content = content(200_000);
+    let server = XrootdServer::start(content.clone(), pages());
+    let store = store(&server);
+    store.ends(10, 10).unwrap();
+    server.forget();
+    server.spoil(&[Mishap::WrongPage(3), Mishap::WrongPage(0)]);
+    assert!(load(&store, &[100..150_000]).unwrap()[0] == content[100..150_000]);
+    let seen: Vec<_> = server.seen().into_iter().map(|seen| (seen.request, seen.ranges)).collect();
+    let page = (READ_PAGES, vec![(12_288, 4_096)]);
+    assert_eq!(seen, [(READ_PAGES, vec![(100, 149_900)]), page.clone(), page]);
+
+    // Nothing of a wrong page is handed on.
+    server.spoil(&[Mishap::WrongPage(2), Mishap::WrongPage(0), Mishap::WrongPage(0)]);
+    let error = load(&store, &[0..20_000]).unwrap_err();
+    let words = error.to_string();
+    assert!(
+        words.contains(&format!("{} sent a page with a wrong checksum, at attempt 3", server.address())),
+        "{words}"
+    );
+    assert_eq!(error.place().offset, Some(8_192));
+    let right = crc32c::crc32c(&content[8_192..12_288]);
+    assert_eq!(error.place().expected, Some(right.into()));
+    assert!(error.place().found.is_some_and(|found| found != u64::from(right)));
+}
+
+#[test]
+fn a_server_without_pages_is_asked_once() {
+    let server = XrootdServer::start(content(100_000), Conduct { knows_pages: false, ..pages() });
+    let store = store(&server);
+    store.ends(0, 10).unwrap();
+    assert_eq!(numbers(&server), [3006, LOGIN, OPEN, 3001, READ_PAGES, READ]);
+    server.forget();
+    load(&store, &[5..10]).unwrap();
+    assert_eq!(numbers(&server), [READ]);
+}
+
+#[test]
+fn heads_of_pages_are_not_believed_blindly() {
+    let content = content(200_000);
+    let server = XrootdServer::start(content.clone(), pages());
+    for mishap in [Mishap::WrongHead, Mishap::Misplaced, Mishap::Short, Mishap::CutAfter(9), Mishap::CutAfter(50_000)] {
+        let store = store(&server);
+        store.ends(10, 10).unwrap();
+        server.spoil(&[mishap]);
+        assert!(load(&store, &[4_096..150_000]).unwrap()[0] == content[4_096..150_000], "{mishap:?}");
+        server.spoil(&[mishap; 3]);
+        let error = load(&store, &[4_096..4_100]).map(|got| assert!(got[0] == content[4_096..4_100])).err();
+        assert!(matches!(mishap, Mishap::CutAfter(50_000)) || error.is_some(), "{mishap:?}");
+        server.hang_up();
+    }
 }

@@ -34,7 +34,7 @@ fn wire(seed: u64, connection: usize) -> Wire {
 
 fn mishap(dice: &mut Dice) -> Mishap {
     let bytes = dice.below(30_000) as usize;
-    match dice.below(20) {
+    match dice.below(24) {
         0 => Mishap::Error([3005, 3007, 3012, 3024][dice.below(4) as usize]),
         1 => Mishap::CutAfter(bytes),
         2 => Mishap::StallAfter(bytes),
@@ -43,18 +43,24 @@ fn mishap(dice: &mut Dice) -> Mishap {
         5 => Mishap::Nonsense,
         6 => Mishap::OpenError(3024),
         7 => Mishap::Forgotten,
+        8 => Mishap::WrongPage(dice.below(4) as usize),
+        9 => Mishap::WrongHead,
+        10 => Mishap::Misplaced,
         _ => Mishap::None,
     }
 }
 
 fn conduct(seed: u64) -> Conduct {
     let usual = Conduct::default;
-    match seed % 6 {
+    match seed % 8 {
         0 => Conduct { split_bytes: Some(1_000), ..usual() },
         1 => Conduct { reorders: true, ..usual() },
         2 => Conduct { vector_ranges: 7, waits: 1, ..usual() },
         3 => Conduct { says_stat: false, says_limits: false, ..usual() },
         4 => Conduct { offers: "&P=unix", believes: "unix", ..usual() },
+        // One range a request, each by pages.
+        5 => Conduct { says_pages: true, vector_ranges: 1, ..usual() },
+        6 => Conduct { says_pages: true, vector_ranges: 1, split_bytes: Some(5_000), ..usual() },
         _ => usual(),
     }
 }

@@ -15,6 +15,16 @@ pub(crate) enum Ask {
     Many(Vec<ByteRange>),
 }
 
+impl Ask {
+    /// All of it.
+    pub(crate) fn ranges(&self) -> &[ByteRange] {
+        match self {
+            Self::One(range) => std::slice::from_ref(range),
+            Self::Many(ranges) => ranges,
+        }
+    }
+}
+
 /// Cuts ranges into requests, in their order, for a server that takes vectors of so many ranges of so many bytes.
 pub(crate) fn requests(missing: &[ByteRange], most_ranges: usize, range_bytes: u64) -> Vec<Ask> {
     let vectors = most_ranges > 1 && range_bytes > 0;
@@ -75,16 +85,12 @@ mod tests {
             let found = requests(missing, most_ranges, range_bytes);
             let mut joined: Vec<ByteRange> = Vec::new();
             for ask in &found {
-                let ranges = match ask {
-                    Ask::One(range) => std::slice::from_ref(range),
-                    Ask::Many(ranges) => {
-                        assert!(ranges.len() <= most_ranges && ranges.len() > 1);
-                        assert!(ranges.iter().all(|range| range.end - range.start <= range_bytes));
-                        assert!(ranges.iter().map(|range| range.end - range.start).sum::<u64>() <= REQUEST_BYTES);
-                        ranges
-                    }
-                };
-                for range in ranges {
+                if let Ask::Many(ranges) = ask {
+                    assert!(ranges.len() <= most_ranges && ranges.len() > 1);
+                    assert!(ranges.iter().all(|range| range.end - range.start <= range_bytes));
+                    assert!(ranges.iter().map(|range| range.end - range.start).sum::<u64>() <= REQUEST_BYTES);
+                }
+                for range in ask.ranges() {
                     match joined.last_mut() {
                         Some(last) if last.end == range.start => last.end = range.end,
                         _ => joined.push(range.clone()),

@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 
-use super::wire::{Broken, HEAD_BYTES, Head, Later, Request, Status, wait_seconds};
+use super::wire::{Broken, HEAD_BYTES, Head, Later, Part, Request, Status, wait_seconds};
 use crate::net::Trouble;
 
 /// What is read from the socket at once.
@@ -30,6 +30,8 @@ const BUSY_TIMES: u32 = 4;
 /// Something of an answer.
 #[derive(Debug)]
 pub(crate) enum Event {
+    /// What follows belongs there in the file.
+    Part(u64),
     /// Bytes of the body, in order.
     Data(Bytes),
     /// The body is whole.
@@ -237,6 +239,7 @@ impl Pending {
             match self.next(timeout).await? {
                 // What comes is bounded by what was asked for.
                 Event::Data(bytes) => data.extend_from_slice(&bytes),
+                Event::Part(_) => return Err(self.shared.nonsense(Broken("pages that were not asked for"))),
                 Event::Done => return Ok((Status::Ok, data.freeze())),
                 Event::Other(status, body) => return Ok((status, body)),
                 Event::Broken(trouble) => return Err(trouble),
@@ -362,12 +365,25 @@ impl Shared {
                 }
             } else if buffer.len() >= left {
                 let body = buffer.split_to(left).freeze();
+                if head.status == Status::Part {
+                    *frame = Some(self.part(head, &body)?);
+                    continue;
+                }
                 self.other(head, body)?;
             } else {
                 *frame = Some((head, left));
                 return Ok(());
             }
         }
+    }
+
+    /// What has been said of a part: its bytes follow as if they were a frame.
+    fn part(&self, head: Head, body: &[u8]) -> Result<(Head, usize), Broken> {
+        let part = Part::read(body, head.stream)?;
+        let data = Head { status: if part.last { Status::Ok } else { Status::SoFar }, bytes: part.bytes, ..head };
+        self.expect(data)?;
+        self.send(head.stream, Event::Part(part.at));
+        Ok((data, part.bytes as usize))
     }
 
     /// Compares what a frame says of itself with what was asked for.
@@ -379,6 +395,9 @@ impl Shared {
                 slot.left =
                     slot.left.checked_sub(bytes).ok_or(Broken("an answer is longer than what was asked for"))?;
                 Ok(())
+            }
+            (Status::Part, Some(_)) if head.bytes != Part::HEAD_BYTES => {
+                Err(Broken("the head of pages has another length"))
             }
             (Status::Other(_), _) => Err(Broken("an answer of a kind that nobody knows")),
             (Status::Attention, _) | (_, Some(_)) if bytes <= CONTROL_BYTES as u64 => Ok(()),
@@ -404,6 +423,7 @@ impl Shared {
                         }
                     }
                     Status::Attention => return Err(Broken("a late answer within a late answer")),
+                    Status::Part => return Err(Broken("pages within a late answer")),
                     Status::WaitResponse => self.send(later.head.stream, Event::Other(later.head.status, inner)),
                     status => self.finish(later.head.stream, Event::Other(status, inner)),
                 }

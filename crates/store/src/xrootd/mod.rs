@@ -2,12 +2,14 @@
 
 mod auth;
 mod connection;
+mod keytab;
 mod open;
 mod place;
 mod pool;
 mod read;
 mod refusal;
 mod session;
+mod sss;
 mod wire;
 
 use std::cell::{Cell, RefCell};
@@ -39,8 +41,8 @@ const PARALLEL: usize = 4;
 /// kind [`Changed`](sapwood::ErrorKind::Changed); that is looked at when it is opened again, and once a second while it is read.
 ///
 /// `root://` is spoken in the clear unless the server wants TLS, or lets us in only with a token; `roots://` is TLS and nothing
-/// else. Who is there is proved by the name of a user (`unix`), as the URL has it (`root://me@host//path`), or by a token
-/// (`ztn`), which is shown over TLS alone.
+/// else. Who is there is proved by the name of a user (`unix`), as the URL has it (`root://me@host//path`), by a token
+/// (`ztn`), which is shown over TLS alone, or by a key that the server has, too (`sss`).
 ///
 /// # Example
 ///

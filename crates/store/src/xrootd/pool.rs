@@ -94,6 +94,7 @@ impl Pool {
             server: &place.server,
             timeout: options.timeout,
             token,
+            keytab: options.keytab.as_deref(),
             ticket,
             path: &path,
         };

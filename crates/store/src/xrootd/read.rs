@@ -14,7 +14,7 @@ use super::refusal::{
     ARGUMENT_TOO_LONG, FILE_NOT_OPEN, INVALID_ARGUMENT, INVALID_REQUEST, UNSUPPORTED, nonsense, refused,
 };
 use super::session::wait;
-use super::wire::{Broken, Refusal, Request, Stat, Status, Vector};
+use super::wire::{Broken, Handle, Pages, Refusal, Request, Stat, Status, Vector, Wrong};
 use crate::net::{Again, Ask, Assembly, PARALLEL, Trouble, requests};
 
 /// What one attempt reads into.
@@ -24,7 +24,14 @@ pub(super) struct Reading<'a, 'b> {
     pub(super) news: &'a Cell<u64>,
 }
 
-/// What feeding a vector may end in.
+/// What an answer is made of.
+enum Body {
+    Plain(u64),
+    Vector(Vector),
+    Pages(Pages),
+}
+
+/// What feeding it may end in.
 enum Halt {
     Broken(Broken),
     Trouble(Trouble),
@@ -33,6 +40,47 @@ enum Halt {
 impl From<Broken> for Halt {
     fn from(broken: Broken) -> Self {
         Self::Broken(broken)
+    }
+}
+
+/// A request, and its answer as far as it has come.
+struct Asked<'a> {
+    request: Request<'a>,
+    body: Body,
+}
+
+impl<'a> Asked<'a> {
+    fn new(handle: Handle, ask: &'a Ask, by_pages: bool, again: bool) -> Self {
+        let (request, body) = match ask {
+            Ask::One(range) if by_pages => {
+                (Request::ReadPages { handle, range: range.clone(), again }, Body::Pages(Pages::of(range)))
+            }
+            Ask::One(range) => (Request::Read { handle, range: range.clone() }, Body::Plain(range.start)),
+            Ask::Many(ranges) => (Request::ReadVector { handle, ranges }, Body::Vector(Vector::default())),
+        };
+        Self { request, body }
+    }
+}
+
+impl Body {
+    /// What follows belongs there.
+    fn part(&mut self, at: u64) -> Result<(), Broken> {
+        match self {
+            Self::Pages(pages) => pages.begin(at),
+            _ => Err(Broken("pages that were not asked for")),
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8], put: &mut impl FnMut(u64, &[u8]) -> Result<(), Halt>) -> Result<(), Halt> {
+        match self {
+            Self::Plain(at) => {
+                put(*at, bytes)?;
+                *at = at.saturating_add(bytes.len() as u64);
+                Ok(())
+            }
+            Self::Vector(vector) => vector.feed(bytes, put),
+            Self::Pages(pages) => pages.feed(bytes, put),
+        }
     }
 }
 
@@ -72,55 +120,66 @@ impl XrootdStore {
         }
     }
 
-    /// One request and its answer.
-    async fn exchange(&self, opened: &Opened, ask: Ask, reading: &Reading<'_, '_>) -> Result<(), Trouble> {
+    /// One request and its answer. Pages whose sums are wrong are asked for again.
+    async fn exchange(&self, opened: &Opened, mut ask: Ask, reading: &Reading<'_, '_>) -> Result<(), Trouble> {
+        let mut times = 1;
+        while let Some(wrong) = self.answer(opened, &ask, times > 1, reading).await? {
+            if times > self.options.retries {
+                let words = format!("{} sent a page with a wrong checksum, at attempt {times}", opened.host);
+                let error = Error::new(ErrorKind::Io, words).at(wrong.at);
+                return Err(Trouble::never(error.wanted(wrong.expected.into(), wrong.found.into())));
+            }
+            times += 1;
+            let missing = reading.assembly.borrow().missing_of(ask.ranges());
+            let (Some(first), Some(last)) = (missing.first(), missing.last()) else { return Ok(()) };
+            ask = Ask::One(first.start..last.end);
+        }
+        Ok(())
+    }
+
+    /// One request and its answer, and a page in it that was wrong.
+    async fn answer(
+        &self,
+        opened: &Opened,
+        ask: &Ask,
+        again: bool,
+        reading: &Reading<'_, '_>,
+    ) -> Result<Option<Wrong>, Trouble> {
         let session = opened.session();
         let name = opened.host.as_str();
         let _permit = session.permits.acquire().await;
-        let handle = opened.handle;
-        let request = match &ask {
-            Ask::One(range) => Request::Read { handle, range: range.clone() },
-            Ask::Many(ranges) => Request::ReadVector { handle, ranges },
-        };
-        let asked = Instant::now();
-        let mut pending = session.connection.ask(&request);
-        let (mut flow, mut vector) = (Flow::default(), Vector::default());
-        let mut at = if let Ask::One(range) = &ask { range.start } else { 0 };
+        let asked = || Asked::new(opened.handle, ask, session.has_pages(), again);
+        let (began, mut now) = (Instant::now(), asked());
+        let mut pending = session.connection.ask(&now.request);
+        let mut flow = Flow::default();
         loop {
             match pending.next(self.options.timeout).await? {
+                Event::Part(at) => now.body.part(at).map_err(|broken| nonsense(name, broken))?,
                 Event::Data(bytes) => {
                     if flow.first.is_none() && pending.alone {
                         self.gauge.answered_in(pending.sent.elapsed());
                     }
                     flow.came(bytes.len());
-                    match &ask {
-                        Ask::One(_) => {
-                            self.put(reading, at, &bytes)?;
-                            at = at.saturating_add(bytes.len() as u64);
-                        }
-                        Ask::Many(_) => vector
-                            .feed(&bytes, &mut |offset, data| self.put(reading, offset, data).map_err(Halt::Trouble))
-                            .map_err(|halt| match halt {
-                                Halt::Broken(broken) => nonsense(name, broken),
-                                Halt::Trouble(trouble) => trouble,
-                            })?,
-                    }
+                    let put = |offset, data: &[u8]| self.put(reading, offset, data).map_err(Halt::Trouble);
+                    now.body.feed(&bytes, &mut { put }).map_err(|halt| match halt {
+                        Halt::Broken(broken) => nonsense(name, broken),
+                        Halt::Trouble(trouble) => trouble,
+                    })?;
                 }
                 Event::Done => break,
                 Event::Other(Status::Wait, body) => {
                     let trouble = wait(name, &body);
                     let Again::After(pause) = trouble.again else { return Err(trouble) };
-                    if asked.elapsed() + pause > self.options.timeout * WAITS {
+                    if began.elapsed() + pause > self.options.timeout * WAITS {
                         return Err(Trouble { again: Again::Never, ..trouble });
                     }
                     tokio::time::sleep(pause.max(Duration::from_millis(10))).await;
-                    pending = session.connection.ask(&request);
-                    vector = Vector::default();
-                    at = if let Ask::One(range) = &ask { range.start } else { 0 };
+                    now = asked();
+                    pending = session.connection.ask(&now.request);
                 }
                 Event::Other(Status::Error, body) => {
                     let refusal = Refusal::read(&body).map_err(|broken| nonsense(name, broken))?;
-                    return self.refused(opened, &ask, &refusal);
+                    return Err(self.refused(opened, &now.request, &refusal));
                 }
                 // The file has to be opened there.
                 Event::Other(Status::Redirect, _) => {
@@ -135,12 +194,13 @@ impl XrootdStore {
             }
         }
         self.gauge.flowed(flow.bytes, flow.time());
-        let came = match &ask {
-            Ask::One(range) => at >= range.end,
-            Ask::Many(ranges) => vector.may_end() && reading.assembly.borrow().missing_of(ranges).is_empty(),
+        let ended = match now.body {
+            Body::Pages(Pages { wrong: Some(wrong), .. }) => return Ok(Some(wrong)),
+            Body::Vector(vector) => vector.may_end(),
+            _ => true,
         };
-        if came {
-            return Ok(());
+        if ended && reading.assembly.borrow().missing_of(ask.ranges()).is_empty() {
+            return Ok(None);
         }
         let words = format!("{name} sent less than it was asked for");
         Err(Trouble::later(Error::new(ErrorKind::Io, words)))
@@ -153,18 +213,21 @@ impl XrootdStore {
     }
 
     /// A read that the server refuses.
-    fn refused(&self, opened: &Opened, ask: &Ask, refusal: &Refusal) -> Result<(), Trouble> {
+    fn refused(&self, opened: &Opened, request: &Request<'_>, refusal: &Refusal) -> Trouble {
         let mut trouble = refused(&opened.host, refusal);
-        let no_vectors = [INVALID_ARGUMENT, ARGUMENT_TOO_LONG, INVALID_REQUEST, UNSUPPORTED].contains(&refusal.code);
-        if matches!(ask, Ask::Many(_)) && no_vectors {
-            // Not in this form; one range at a time may be.
-            opened.session().knows_no_vectors();
-            trouble.again = Again::After(Duration::ZERO);
+        let not_so = [INVALID_ARGUMENT, ARGUMENT_TOO_LONG, INVALID_REQUEST, UNSUPPORTED].contains(&refusal.code);
+        // Not in this form; one range at a time, or without sums, it may be.
+        match request {
+            Request::ReadVector { .. } if not_so => opened.session().knows_no_vectors(),
+            Request::ReadPages { .. } if not_so => opened.session().knows_no_pages(),
+            _ if refusal.code == FILE_NOT_OPEN => {
+                self.lose(opened); // a server that was started anew knows nothing of it
+                return trouble;
+            }
+            _ => return trouble,
         }
-        if refusal.code == FILE_NOT_OPEN {
-            self.lose(opened); // a server that was started anew knows nothing of it
-        }
-        Err(trouble)
+        trouble.again = Again::After(Duration::ZERO);
+        trouble
     }
 }
 

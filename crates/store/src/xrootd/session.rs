@@ -1,5 +1,7 @@
 //! From a connection to a session: protocol, TLS, login, proof of who is there.
 
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -40,6 +42,8 @@ pub(super) struct Session {
     limits_asked: std::sync::Mutex<Option<Pending>>,
     /// The server refused a vector.
     no_vectors: AtomicBool,
+    /// It can be read by pages with sums, and has not refused it.
+    pages: AtomicBool,
 }
 
 /// What is needed to make one.
@@ -49,6 +53,7 @@ pub(super) struct Start<'a> {
     pub(super) server: &'a Server,
     pub(super) timeout: Duration,
     pub(super) token: Option<&'a str>,
+    pub(super) keytab: Option<&'a Path>,
     pub(super) ticket: &'a str,
     /// Of the file that is to be opened.
     pub(super) path: &'a str,
@@ -65,7 +70,7 @@ pub(super) enum Started {
 }
 
 impl Session {
-    fn new(connection: Connection, tls: bool, limits_asked: Pending) -> Arc<Self> {
+    fn new(connection: Connection, tls: bool, protocol: Protocol, limits_asked: Pending) -> Arc<Self> {
         Arc::new(Self {
             connection,
             tls,
@@ -74,6 +79,8 @@ impl Session {
             limits: OnceCell::new(),
             limits_asked: std::sync::Mutex::new(Some(limits_asked)),
             no_vectors: AtomicBool::new(false),
+            // What comes over TLS is compared there.
+            pages: AtomicBool::new(protocol.has_pages() && !tls),
         })
     }
 
@@ -94,6 +101,16 @@ impl Session {
     /// Vectors are not answered.
     pub(super) fn knows_no_vectors(&self) {
         self.no_vectors.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether single ranges are read by pages with sums.
+    pub(super) fn has_pages(&self) -> bool {
+        self.pages.load(Ordering::Relaxed)
+    }
+
+    /// Reads by pages are not answered.
+    pub(super) fn knows_no_pages(&self) {
+        self.pages.store(false, Ordering::Relaxed);
     }
 
     pub(super) fn users(&self) -> &AtomicUsize {
@@ -121,10 +138,8 @@ pub(super) async fn fast(start: Start<'_>) -> Result<Started, Trouble> {
         return Err(nonsense(&name, Broken("a request went missing")));
     };
     short(&name, &mut hello, start.timeout).await?;
-    let (status, _) = protocol.whole(start.timeout).await?;
-    if status != Status::Ok {
-        return Ok(Started::Careful);
-    }
+    let (Status::Ok, body) = protocol.whole(start.timeout).await? else { return Ok(Started::Careful) };
+    let protocol = Protocol::read(&body).map_err(|broken| nonsense(&name, broken))?;
     let broken_off = |trouble: Trouble| {
         // A server that hangs up on what it did not expect may like it slower.
         if trouble.again == Again::Later && trouble.error.kind() == ErrorKind::Io {
@@ -137,7 +152,7 @@ pub(super) async fn fast(start: Start<'_>) -> Result<Started, Trouble> {
         Ok((Status::Ok, body)) => {
             let welcome = Welcome::read(&body).map_err(|broken| nonsense(&name, broken))?;
             if welcome.offers.is_empty() {
-                return Ok(Started::Session(Session::new(connection, false, limits), open));
+                return Ok(Started::Session(Session::new(connection, false, protocol, limits), open));
             }
             Ok(Started::Careful)
         }
@@ -153,6 +168,7 @@ pub(super) async fn careful(start: Start<'_>, mut want_tls: bool, tls: Arc<Clien
     let name = start.server.name();
     loop {
         let mut stream = connect(start).await?;
+        let here = stream.local_addr().map_err(|error| Trouble::later(Error::from(error)))?;
         let protocol = within(&name, start.timeout, greet(&mut stream, &name, want_tls)).await?;
         if !protocol.goes_tls() {
             if start.server.tls {
@@ -164,7 +180,7 @@ pub(super) async fn careful(start: Start<'_>, mut want_tls: bool, tls: Arc<Clien
                 continue;
             }
             let (from, to) = stream.into_split();
-            return enter(start, Connection::start(start.runtime, name, from, to), false).await;
+            return enter(start, Connection::start(start.runtime, name, from, to), protocol, false, here).await;
         }
         let domain = ServerName::try_from(start.server.host.clone());
         let domain = domain.map_err(|error| Trouble::never(Error::mismatch("no name of a host").because(error)))?;
@@ -175,12 +191,18 @@ pub(super) async fn careful(start: Start<'_>, mut want_tls: bool, tls: Arc<Clien
             Err(_) => return Err(Trouble::late(&name, start.timeout)),
         };
         let (from, to) = tokio::io::split(stream);
-        return enter(start, Connection::start(start.runtime, name, from, to), true).await;
+        return enter(start, Connection::start(start.runtime, name, from, to), protocol, true, here).await;
     }
 }
 
 /// Login, proof, open.
-async fn enter(start: Start<'_>, connection: Connection, tls: bool) -> Result<Started, Trouble> {
+async fn enter(
+    start: Start<'_>,
+    connection: Connection,
+    protocol: Protocol,
+    tls: bool,
+    here: SocketAddr,
+) -> Result<Started, Trouble> {
     let name = connection.server().to_owned();
     connection.users().fetch_add(1, Ordering::Relaxed);
     let user = user(start.server);
@@ -192,13 +214,14 @@ async fn enter(start: Start<'_>, connection: Connection, tls: bool) -> Result<St
         status => return Err(unwelcome(&name, status, &body)),
     };
     if !welcome.offers.is_empty() {
-        prove(&connection, &welcome, &Means { user, token: start.token, tls }, start.timeout).await?;
+        let means = Means { user, token: start.token, keytab: start.keytab, tls, here };
+        prove(&connection, &welcome, &means, start.timeout).await?;
     }
     let pending = connection.submit(None, &[Request::Open { path: start.path }, ASK_LIMITS]);
     let Ok([open, limits]) = <[Pending; 2]>::try_from(pending) else {
         return Err(nonsense(&name, Broken("a request went missing")));
     };
-    Ok(Started::Session(Session::new(connection, tls, limits), open))
+    Ok(Started::Session(Session::new(connection, tls, protocol, limits), open))
 }
 
 /// Proves who is there by the first of the server's offers that goes well.
@@ -211,13 +234,20 @@ async fn prove(
     let name = connection.server();
     let mut refusal = None;
     for offer in &welcome.offers {
-        let Some(proof) = means.proof(offer) else { continue };
+        let proof = match means.proof(offer) {
+            Ok(Some(proof)) => proof,
+            Ok(None) => continue,
+            Err(error) => {
+                refusal = Some(error.to_string());
+                continue;
+            }
+        };
         let request = Request::Auth { protocol: &offer.name, proof: &proof };
         match connection.ask(&request).whole(timeout).await {
             Ok((Status::Ok, _)) => return Ok(()),
             // More rounds: nothing that we have takes any.
             Ok((Status::AuthMore, _)) => {}
-            Ok((status, body)) => refusal = Some(unwelcome(name, status, &body)),
+            Ok((status, body)) => refusal = Some(unwelcome(name, status, &body).error.message().to_owned()),
             // Some hang up after a proof that they did not like.
             Err(trouble) if refusal.is_some() && trouble.again == Again::Later => break,
             Err(trouble) => return Err(trouble),
@@ -225,7 +255,7 @@ async fn prove(
     }
     let error = unproved(name, &welcome.offers, means);
     Err(Trouble::never(match refusal {
-        Some(refusal) => error.because(refusal.error.message().to_owned()),
+        Some(refusal) => error.because(refusal),
         None => error,
     }))
 }

@@ -31,6 +31,8 @@ pub(crate) enum Status {
     Wait,
     /// The answer comes later, unasked.
     WaitResponse,
+    /// A part of it with sums, which stands behind the body.
+    Part,
     Other(u16),
 }
 
@@ -46,6 +48,7 @@ impl Head {
             4004 => Status::Redirect,
             4005 => Status::Wait,
             4006 => Status::WaitResponse,
+            4007 => Status::Part,
             other => Status::Other(other),
         };
         let bytes = u32::from_be_bytes([e, f, g, h]);
@@ -59,6 +62,7 @@ impl Head {
 /// Answer to a request for the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Protocol {
+    version: u32,
     flags: u32,
 }
 
@@ -68,10 +72,19 @@ impl Protocol {
     /// For the login, for the session, for data.
     const NEED_TLS: u32 = 0x0400_0000 | 0x0800_0000 | 0x0100_0000;
 
+    const HAS_PAGES: u32 = 0x0020_0000;
+    /// Before this, pages were sent in another form.
+    const PAGES_VERSION: u32 = 0x511;
+
     pub(crate) fn read(body: &[u8]) -> Result<Self, Broken> {
-        let (_, rest) = take::<4>(body)?;
+        let (version, rest) = take::<4>(body)?;
         let (flags, _) = take::<4>(rest)?;
-        Ok(Self { flags: u32::from_be_bytes(*flags) })
+        Ok(Self { version: u32::from_be_bytes(*version), flags: u32::from_be_bytes(*flags) })
+    }
+
+    /// It can be read by pages with sums.
+    pub(crate) fn has_pages(self) -> bool {
+        self.version >= Self::PAGES_VERSION && self.flags & Self::HAS_PAGES != 0
     }
 
     /// All that follows is TLS.
@@ -100,6 +113,8 @@ pub(crate) struct Welcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(crate) name: String,
+    /// What the server says of it.
+    pub(crate) parameters: String,
 }
 
 impl Welcome {
@@ -110,8 +125,9 @@ impl Welcome {
         };
         let text = text(rest);
         let offers = text.split("&P=").skip(1).take(OFFERS).map(|offer| {
-            let name = offer.split([',', '&', ' ']).next().unwrap_or_default();
-            Offer { name: name.chars().take(8).collect() }
+            let offer = offer.split(['&', ' ']).next().unwrap_or_default();
+            let (name, parameters) = offer.split_once(',').unwrap_or((offer, ""));
+            Offer { name: name.chars().take(8).collect(), parameters: parameters.to_owned() }
         });
         Ok(Self { offers: offers.collect() })
     }
@@ -276,6 +292,13 @@ mod tests {
     }
 
     #[test]
+    fn a_protocol_says_what_it_can() {
+        let has_pages = |body: &[u8]| Protocol::read(body).unwrap().has_pages();
+        assert!(has_pages(b"\0\0\x05\x11\0\x20\0\x01"));
+        assert!(!has_pages(b"\0\0\x05\x10\0\x20\0\x01") && !has_pages(b"\0\0\x05\x20\0\0\0\x01"));
+    }
+
+    #[test]
     fn a_login_names_the_ways_to_prove_who_is_there() {
         let names = |text: &str| {
             let body = [&[7; 16], text.as_bytes(), b"\0"].concat();
@@ -283,6 +306,11 @@ mod tests {
         };
         assert_eq!(names(""), [""; 0]);
         assert_eq!(names("&P=gsi,v:10600,c:ssl,ca:1&P=ztn,0:4096:TDS&P=unix"), ["gsi", "ztn", "unix"]);
+        let welcome = Welcome::read(b"0123456789abcdef&P=sss,0.+13:/etc/keytab&P=unix").unwrap();
+        assert_eq!(
+            welcome.offers.iter().map(|offer| &*offer.parameters).collect::<Vec<_>>(),
+            ["0.+13:/etc/keytab", ""]
+        );
         assert_eq!(Welcome::read(b"").unwrap().offers, []);
         assert!(Welcome::read(b"short").is_err());
     }

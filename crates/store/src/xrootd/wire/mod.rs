@@ -1,12 +1,14 @@
 //! What goes over the wire, without a wire: requests to bytes, bytes to answers. Nothing here trusts a number that it reads.
 
 mod answer;
+mod pages;
 mod request;
 mod vector;
 
 pub(crate) use answer::{
     Forward, HEAD_BYTES, Head, Later, Offer, OpenFile, Protocol, Refusal, Stat, Status, Welcome, limits, wait_seconds,
 };
+pub(crate) use pages::{Pages, Part, Wrong};
 pub(crate) use request::{HELLO, Handle, Request};
 pub(crate) use vector::Vector;
 

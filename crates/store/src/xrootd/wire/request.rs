@@ -2,6 +2,8 @@
 
 use sapwood::io::ByteRange;
 
+use super::Pages;
+
 /// What a client says first: that it speaks this protocol.
 pub(crate) const HELLO: [u8; 20] = {
     let mut hello = [0; 20];
@@ -44,6 +46,8 @@ pub(crate) enum Request<'a> {
     Config { names: &'a str },
     /// One range.
     Read { handle: Handle, range: ByteRange },
+    /// One, by pages with sums. The server compares them with its own, too, where it asks `again`.
+    ReadPages { handle: Handle, range: ByteRange, again: bool },
     /// Several.
     ReadVector { handle: Handle, ranges: &'a [ByteRange] },
 }
@@ -82,12 +86,8 @@ impl Request<'_> {
                 body[2..4].copy_from_slice(&(OPEN_READ | OPEN_STAT).to_be_bytes());
                 (3010, body, path.as_bytes().to_vec())
             }
-            Self::Read { handle, range } => {
-                let mut body = with_handle(*handle);
-                body[4..12].copy_from_slice(&range.start.to_be_bytes());
-                body[12..].copy_from_slice(&length(range).to_be_bytes());
-                (3013, body, Vec::new())
-            }
+            Self::Read { handle, range } => (3013, with_range(*handle, range), Vec::new()),
+            Self::ReadPages { handle, range, again } => (3030, with_range(*handle, range), vec![0, u8::from(*again)]),
             Self::Stat { handle } => {
                 let mut body = [0; 16];
                 body[12..].copy_from_slice(handle);
@@ -116,6 +116,7 @@ impl Request<'_> {
         const WORDS: u64 = 64 << 10;
         match self {
             Self::Read { range, .. } => u64::from(length(range)).max(WORDS),
+            Self::ReadPages { range, .. } => Pages::most_bytes(range).max(WORDS),
             Self::ReadVector { ranges, .. } => {
                 ranges.iter().fold(WORDS, |sum, range| sum + 16 + u64::from(length(range)))
             }
@@ -132,6 +133,13 @@ fn length(range: &ByteRange) -> u32 {
 fn with_handle(handle: Handle) -> [u8; 16] {
     let mut body = [0; 16];
     body[..4].copy_from_slice(&handle);
+    body
+}
+
+fn with_range(handle: Handle, range: &ByteRange) -> [u8; 16] {
+    let mut body = with_handle(handle);
+    body[4..12].copy_from_slice(&range.start.to_be_bytes());
+    body[12..].copy_from_slice(&length(range).to_be_bytes());
     body
 }
 
@@ -166,6 +174,8 @@ mod tests {
         assert_eq!(auth[2..], *b"\x0B\xB8\0\0\0\0\0\0\0\0\0\0\0\0ztn\0\0\0\0\x02xy");
         let read = bytes(&Request::Read { handle: *b"abcd", range: 256..258 });
         assert_eq!(read[2..], *b"\x0B\xC5abcd\0\0\0\0\0\0\x01\0\0\0\0\x02\0\0\0\0");
+        let pages = bytes(&Request::ReadPages { handle: *b"abcd", range: 256..258, again: true });
+        assert_eq!(pages[2..], *b"\x0B\xD6abcd\0\0\0\0\0\0\x01\0\0\0\0\x02\0\0\0\x02\0\x01");
         let config = bytes(&Request::Config { names: "x" });
         assert_eq!(config[2..], *b"\x0B\xB9\0\x07\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01x");
         let stat = bytes(&Request::Stat { handle: *b"abcd" });

@@ -1,290 +1,18 @@
-//! An XRootD server with one file, on loopback, that behaves as the test wants.
+//! What the server says on one connection.
 
-use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use bytes::Bytes;
+use super::{CLOSE, Conduct, Elsewhere, LOGIN, Mishap, OPEN, READ, READ_PAGES, READ_VECTOR, STAT, Seen, Shared};
 
-/// How the server behaves.
-#[derive(Clone, Debug)]
-pub struct Conduct {
-    /// Opens are sent elsewhere: to these in turn, the last one again and again. See [`Elsewhere`].
-    pub elsewhere: Vec<Elsewhere>,
-    /// So many opens are answered by "wait" first.
-    pub waits: usize,
-    /// Opens and reads are answered by a promise, and the answer comes unasked after so long.
-    pub late: Option<Duration>,
-    /// Answers are cut into frames of at most so many bytes.
-    pub split_bytes: Option<usize>,
-    /// The most ranges of a vector.
-    pub vector_ranges: usize,
-    /// The most bytes of a range in a vector.
-    pub vector_bytes: u32,
-    /// Whether the limits of vectors are told.
-    pub says_limits: bool,
-    /// Whether an open tells of the file what there is to tell.
-    pub says_stat: bool,
-    /// Whether answers come in another order than requests.
-    pub reorders: bool,
-    /// Answers are held back until nothing has come for so long: then each of these pauses is a round trip.
-    pub gathers: Option<Duration>,
-    /// Ways to prove who is there, as the login offers them.
-    pub offers: &'static str,
-    /// The protocol among them that is believed.
-    pub believes: &'static str,
-}
-
-impl Default for Conduct {
-    fn default() -> Self {
-        Self {
-            elsewhere: Vec::new(),
-            waits: 0,
-            late: None,
-            split_bytes: None,
-            vector_ranges: 1024,
-            vector_bytes: 2_097_136,
-            says_limits: true,
-            says_stat: true,
-            reorders: false,
-            gathers: None,
-            offers: "",
-            believes: "",
-        }
-    }
-}
-
-/// Where an open is sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Elsewhere {
-    /// Negative where `to` is a URL.
-    pub port: i32,
-    /// A host, with what is to be sent along behind a question mark; or a URL.
-    pub to: String,
-}
-
-impl Elsewhere {
-    /// To the server at this address.
-    pub fn at(address: SocketAddr) -> Self {
-        Self { port: address.port().into(), to: address.ip().to_string() }
-    }
-}
-
-/// What goes wrong with one read, or with one open where it says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mishap {
-    /// Nothing.
-    None,
-    /// An error with this number.
-    Error(u32),
-    /// The connection ends after so many bytes of the answer.
-    CutAfter(usize),
-    /// Nothing comes after so many bytes of the answer.
-    StallAfter(usize),
-    /// "Wait" for so many seconds.
-    Wait(u32),
-    /// The answer lacks its last byte, and says so.
-    Short,
-    /// Bytes that make no sense.
-    Nonsense,
-    /// An open fails with this error.
-    OpenError(u32),
-    /// The file is not open, as after a restart.
-    Forgotten,
-}
-
-/// A request as it came.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// Its number in the protocol.
-    pub request: u16,
-    /// The text that came along: a path, a ticket, names.
-    pub text: String,
-    /// Ranges of a read, as start and length.
-    pub ranges: Vec<(u64, u32)>,
-}
-
-/// Number of a request to log in.
-pub const LOGIN: u16 = 3007;
-/// Number of a request to open a file.
-pub const OPEN: u16 = 3010;
-/// Number of a request to close a file.
-pub const CLOSE: u16 = 3003;
-/// Number of a question about a file.
-pub const STAT: u16 = 3017;
-/// Number of a request for one range.
-pub const READ: u16 = 3013;
-/// Number of a request for several ranges.
-pub const READ_VECTOR: u16 = 3025;
-
-/// A server that runs until it is dropped.
-///
-/// # Example
-///
-/// ```
-/// use std::io::{Read, Write};
-/// use sapwood_testkit::xrootd_server::{Conduct, XrootdServer};
-/// let server = XrootdServer::start("hello world", Conduct::default());
-/// let mut stream = std::net::TcpStream::connect(server.address())?;
-/// stream.write_all(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 7, 220])?;
-/// let mut answer = [0; 16];
-/// stream.read_exact(&mut answer)?;
-/// assert_eq!(answer[..8], [0, 0, 0, 0, 0, 0, 0, 8]);
-/// # Ok::<(), std::io::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct XrootdServer {
-    address: SocketAddr,
-    shared: Arc<Shared>,
-    thread: Option<thread::JoinHandle<()>>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    content: Mutex<Bytes>,
-    modified: AtomicU64,
-    conduct: Conduct,
-    state: Mutex<State>,
-    ended: AtomicBool,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    seen: Vec<Seen>,
-    mishaps: VecDeque<Mishap>,
-    opens: usize,
-    connections: usize,
-    round_trips: usize,
-    streams: Vec<TcpStream>,
-}
-
-impl XrootdServer {
-    /// Serves `content` under each path, but for those with `missing` or `folder` in them.
-    ///
-    /// # Panics
-    ///
-    /// Where there is no port.
-    pub fn start(content: impl Into<Bytes>, conduct: Conduct) -> Self {
-        Self::start_with(content, |_| conduct)
-    }
-
-    /// The same for a server whose behaviour depends on where it listens.
-    ///
-    /// # Panics
-    ///
-    /// Where there is no port.
-    pub fn start_with(content: impl Into<Bytes>, conduct: impl FnOnce(SocketAddr) -> Conduct) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
-        let address = listener.local_addr().expect("a listener has an address");
-        let conduct = conduct(address);
-        let shared = Arc::new(Shared {
-            content: Mutex::new(content.into()),
-            modified: AtomicU64::new(1_700_000_000),
-            conduct,
-            state: Mutex::default(),
-            ended: AtomicBool::new(false),
-        });
-        let of_thread = Arc::clone(&shared);
-        let thread = thread::spawn(move || {
-            for stream in listener.incoming() {
-                if of_thread.ended.load(Ordering::Relaxed) {
-                    return;
-                }
-                let Ok(stream) = stream else { continue };
-                let of_client = Arc::clone(&of_thread);
-                let mut state = of_thread.state();
-                state.connections += 1;
-                state.streams.extend(stream.try_clone());
-                drop(state);
-                thread::spawn(move || drop(Client::new(of_client, stream).and_then(Client::serve)));
-            }
-        });
-        Self { address, shared, thread: Some(thread) }
-    }
-
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// The file's URL.
-    pub fn url(&self) -> String {
-        format!("root://{}//data.root", self.address)
-    }
-
-    /// What was asked so far.
-    pub fn seen(&self) -> Vec<Seen> {
-        self.shared.state().seen.clone()
-    }
-
-    /// How often a server that gathers has answered.
-    pub fn round_trips(&self) -> usize {
-        self.shared.state().round_trips
-    }
-
-    /// Connections that were made.
-    pub fn connections(&self) -> usize {
-        self.shared.state().connections
-    }
-
-    /// Forgets what was asked.
-    pub fn forget(&self) {
-        let mut state = self.shared.state();
-        state.seen.clear();
-        state.round_trips = 0;
-    }
-
-    /// The next reads and opens go wrong so, one after the other.
-    pub fn spoil(&self, mishaps: &[Mishap]) {
-        self.shared.state().mishaps.extend(mishaps);
-    }
-
-    /// Another content, with another time of change.
-    pub fn change(&self, content: impl Into<Bytes>) {
-        *self.shared.content.lock().unwrap_or_else(PoisonError::into_inner) = content.into();
-        self.shared.modified.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Ends all connections.
-    pub fn hang_up(&self) {
-        self.shared.close_all();
-    }
-}
-
-impl Drop for XrootdServer {
-    fn drop(&mut self) {
-        self.shared.ended.store(true, Ordering::Relaxed);
-        let _ = TcpStream::connect(self.address); // so that it stops waiting
-        self.shared.close_all();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-        self.shared.close_all();
-    }
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn close_all(&self) {
-        for stream in self.state().streams.drain(..) {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-    }
-
-    fn content(&self) -> Bytes {
-        self.content.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
+const PAGE_BYTES: usize = 4096;
 
 /// One connection.
-struct Client {
+pub(super) struct Client {
     shared: Arc<Shared>,
     from: TcpStream,
     to: Arc<Mutex<TcpStream>>,
@@ -306,14 +34,14 @@ struct Asked {
 }
 
 impl Client {
-    fn new(shared: Arc<Shared>, from: TcpStream) -> io::Result<Self> {
+    pub(super) fn new(shared: Arc<Shared>, from: TcpStream) -> io::Result<Self> {
         from.set_nodelay(true)?;
         let to = Arc::new(Mutex::new(from.try_clone()?));
         let is_proved = shared.conduct.offers.is_empty();
         Ok(Self { shared, from, to, is_in: false, is_proved, handles: 0, held: Vec::new(), gathered: Vec::new() })
     }
 
-    fn serve(mut self) -> io::Result<()> {
+    pub(super) fn serve(mut self) -> io::Result<()> {
         let mut hello = [0; 20];
         self.pause()?;
         self.from.read_exact(&mut hello)?;
@@ -330,7 +58,10 @@ impl Client {
             };
             shared.state().seen.push(Seen { request: asked.request, text: text.clone(), ranges: ranges.clone() });
             match asked.request {
-                3006 => self.answer(asked.stream, 0, &[0, 0, 5, 0x20, 0, 0, 0, 1])?,
+                3006 => {
+                    let can = if shared.conduct.says_pages { 0x20 } else { 0 };
+                    self.answer(asked.stream, 0, &[0, 0, 5, 0x20, 0, can, 0, 1])?;
+                }
                 LOGIN => {
                     self.is_in = true;
                     let body = [&[7; 16], shared.conduct.offers.as_bytes()].concat();
@@ -355,7 +86,8 @@ impl Client {
                 }
                 STAT => self.answer(asked.stream, 0, self.stat("").as_bytes())?,
                 CLOSE => self.answer(asked.stream, 0, &[])?,
-                READ | READ_VECTOR => self.read(&asked, &ranges)?,
+                READ_PAGES if !shared.conduct.knows_pages => self.refuse(asked.stream, 3006, "Invalid request code")?,
+                READ | READ_PAGES | READ_VECTOR => self.read(&asked, &ranges)?,
                 _ => self.refuse(asked.stream, 3013, "not known here")?,
             }
         }
@@ -473,13 +205,24 @@ impl Client {
             }
             body.extend_from_slice(&content[from..to]);
         }
+        let is_pages = asked.request == READ_PAGES;
+        if is_pages {
+            let at = ranges.first().map_or(0, |(start, _)| *start);
+            let step = shared.conduct.split_bytes.unwrap_or(usize::MAX);
+            body = pages(stream, at, &body, step, mishap);
+        }
         match mishap {
-            Mishap::Short => {
+            Mishap::Short if !is_pages => {
                 body.pop();
             }
             Mishap::CutAfter(most) | Mishap::StallAfter(most) => {
                 self.release()?;
-                self.send(stream, 0, &body, most)?;
+                if is_pages {
+                    body.truncate(most);
+                    self.put(&body)?;
+                } else {
+                    self.send(stream, 0, &body, most)?;
+                }
                 while matches!(mishap, Mishap::StallAfter(_)) && !shared.ended.load(Ordering::Relaxed) {
                     thread::sleep(Duration::from_millis(5));
                 }
@@ -487,7 +230,8 @@ impl Client {
             }
             _ => {}
         }
-        self.answer(stream, 0, &body)
+        // Parts of an answer by pages are frames already.
+        if is_pages { self.put(&body) } else { self.answer(stream, 0, &body) }
     }
 
     fn refuse(&mut self, stream: u16, code: u32, words: &str) -> io::Result<()> {
@@ -539,11 +283,15 @@ impl Client {
         bytes.extend_from_slice(&head(stream, status, rest.len()));
         bytes.extend_from_slice(rest);
         bytes.truncate(most);
+        self.put(&bytes)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.shared.conduct.gathers.is_some() {
-            self.gathered.extend_from_slice(&bytes);
+            self.gathered.extend_from_slice(bytes);
             return Ok(());
         }
-        self.writer().write_all(&bytes)
+        self.writer().write_all(bytes)
     }
 }
 
@@ -552,11 +300,53 @@ fn head(stream: u16, status: u16, bytes: usize) -> [u8; 8] {
     [a, b, c, d, e, f, g, h]
 }
 
+/// An answer by pages: frames that hold about so many bytes each, the last one first if there are several, as storage that answers out of
+/// order has it.
+fn pages(stream: u16, at: u64, content: &[u8], step: usize, mishap: Mishap) -> Vec<u8> {
+    let mut data = content.to_vec();
+    if mishap == Mishap::Short {
+        data.pop();
+    }
+    let (mut frames, mut open, mut from, mut done) = (Vec::new(), Vec::new(), at, 0);
+    let mut number = 0;
+    while done < data.len() {
+        let here = at + done as u64;
+        let end = data.len().min(done + PAGE_BYTES - here as usize % PAGE_BYTES);
+        let mut page = data[done..end].to_vec();
+        let sum = crc32c::crc32c(&page);
+        if mishap == Mishap::WrongPage(number) {
+            page[0] ^= 0x10;
+        }
+        (number, done) = (number + 1, end);
+        open.extend_from_slice(&sum.to_be_bytes());
+        open.extend_from_slice(&page);
+        if open.len() >= step {
+            frames.push((from, std::mem::take(&mut open)));
+            from = at + done as u64;
+        }
+    }
+    frames.push((from, open));
+    let mut answer = Vec::new();
+    while let Some((from, body)) = frames.pop() {
+        let from = if mishap == Mishap::Misplaced { from + (1 << 40) } else { from };
+        let mut said = stream.to_be_bytes().to_vec();
+        said.extend([30, u8::from(!frames.is_empty()), 0, 0, 0, 0]);
+        said.extend((body.len() as u32).to_be_bytes());
+        said.extend(from.to_be_bytes());
+        let sum = crc32c::crc32c(&said) ^ u32::from(mishap == Mishap::WrongHead);
+        answer.extend(head(stream, 4007, 4 + said.len()));
+        answer.extend(sum.to_be_bytes());
+        answer.extend(said);
+        answer.extend(body);
+    }
+    answer
+}
+
 /// What a read asks for, as start and length.
 fn ranges(asked: &Asked) -> Vec<(u64, u32)> {
     let number = |bytes: &[u8]| bytes.iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
     match asked.request {
-        READ => vec![(number(&asked.body[4..12]), number(&asked.body[12..]) as u32)],
+        READ | READ_PAGES => vec![(number(&asked.body[4..12]), number(&asked.body[12..]) as u32)],
         READ_VECTOR => asked.data.chunks_exact(16).map(|one| (number(&one[8..]), number(&one[4..8]) as u32)).collect(),
         _ => Vec::new(),
     }

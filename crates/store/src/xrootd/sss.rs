@@ -1,0 +1,137 @@
+//! A proof that we have a key that the server has, too (`sss`): who is there, where and when, sealed with it.
+
+use std::net::{IpAddr, SocketAddr};
+
+use blowfish::Blowfish;
+use sapwood::{Error, ErrorKind, Result};
+use zeroize::Zeroizing;
+
+use super::keytab::{Key, now};
+
+/// When the clock of proofs began, in seconds since 1970.
+const BEGAN: i64 = 1_222_183_880;
+/// Blowfish, the only way to seal that there is.
+const SEAL: &str = "0.";
+const NAME: u8 = 1;
+const GROUP: u8 = 4;
+const HOST: u8 = 32;
+
+/// The proof for a server that offers `parameters`, over a connection that begins `here`.
+pub(super) fn proof(parameters: &str, key: &Key, user: &str, here: SocketAddr) -> Result<Vec<u8>> {
+    let Some(offer) = parameters.strip_prefix(SEAL) else {
+        return Err(Error::unsupported("the server wants its secret sealed in a way that is not known"));
+    };
+    let mut random = [0; 32];
+    let source = rustls::crypto::ring::default_provider().secure_random;
+    source.fill(&mut random).map_err(|_| Error::new(ErrorKind::Io, "the system has no random numbers"))?;
+    let clock = i32::try_from(now() - BEGAN).unwrap_or(i32::MAX);
+    let mut bytes = head(key, offer.starts_with('+'));
+    bytes.extend(sealed(&key.secret, body(key, user, here, &random, clock))?);
+    Ok(bytes)
+}
+
+/// What the server finds the key by. Newer ones are told its name, padded to eights.
+fn head(key: &Key, with_name: bool) -> Vec<u8> {
+    let padded = if with_name { (key.name.len() + 8) & !7 } else { 0 };
+    let mut bytes = b"sss\0\0\0".to_vec();
+    bytes.extend([u8::try_from(padded).unwrap_or(0), b'0']);
+    bytes.extend(key.number.to_be_bytes());
+    if with_name {
+        bytes.extend(key.name.as_bytes());
+        bytes.resize(16 + padded, 0);
+    }
+    bytes
+}
+
+/// Who is there. The server looks whether the connection comes from where it says, so that nobody else can use the proof.
+fn body(key: &Key, user: &str, here: SocketAddr, random: &[u8; 32], clock: i32) -> Zeroizing<Vec<u8>> {
+    let address = match here.ip() {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    };
+    let user = if ["anybody", "allusers"].contains(&&*key.user) { user } else { &key.user };
+    let group = if ["anygroup", "usrgroup"].contains(&&*key.group) { "users" } else { &key.group };
+    let mut bytes = Zeroizing::new(random.to_vec());
+    bytes.extend(clock.to_be_bytes());
+    bytes.extend([0; 4]);
+    for (what, text) in [(HOST, &*format!("[{address}]:{}", here.port())), (NAME, user), (GROUP, group)] {
+        bytes.push(what);
+        bytes.extend(u16::try_from(text.len() + 1).unwrap_or(0).to_be_bytes());
+        bytes.extend(text.as_bytes());
+        bytes.push(0);
+    }
+    bytes
+}
+
+/// The bytes and their checksum, by Blowfish with feedback (`CFB`) from nothing.
+fn sealed(secret: &[u8], mut bytes: Zeroizing<Vec<u8>>) -> Result<Vec<u8>> {
+    if secret.is_empty() {
+        return Err(Error::mismatch("a key without bytes"));
+    }
+    let sum = libdeflater::crc32(&bytes);
+    bytes.extend(sum.to_be_bytes());
+    // With the crate's plain form keys of more than 56 bytes would be none.
+    let mut cipher = Blowfish::bc_init_state();
+    cipher.bc_expand_key(secret);
+    let mut last = [0; 2];
+    for block in bytes.chunks_mut(8) {
+        let mask = cipher.bc_encrypt(last).map(u32::to_be_bytes);
+        for (byte, mask) in block.iter_mut().zip(mask.as_flattened()) {
+            *byte ^= mask;
+        }
+        if let [a, b, c, d, e, f, g, h] = *block {
+            last = [u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])];
+        }
+    }
+    Ok(std::mem::take(&mut *bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str, user: &str, group: &str) -> Key {
+        let [name, user, group] = [name, user, group].map(str::to_owned);
+        Key {
+            number: 0x0102,
+            name,
+            user,
+            group,
+            secret: Zeroizing::new(b"0123456789abcdef".to_vec()),
+            ..Key::default()
+        }
+    }
+
+    #[test]
+    fn the_head_says_which_key_it_is() {
+        let bare = *b"sss\0\0\0\x000\0\0\0\0\0\0\x01\x02";
+        assert_eq!(head(&key("x", "", ""), false), bare);
+        assert_eq!(head(&key("mine", "", ""), true)[6..], *b"\x080\0\0\0\0\0\0\x01\x02mine\0\0\0\0");
+        assert_eq!(head(&key("mine-too", "", ""), true)[6..], *b"\x100\0\0\0\0\0\0\x01\x02mine-too\0\0\0\0\0\0\0\0");
+    }
+
+    #[test]
+    fn the_body_says_who_is_there_and_where() {
+        let here = "127.0.0.1:80".parse().unwrap();
+        let bytes = body(&key("", "me", "us"), "other", here, &[7; 32], 5);
+        let (random, rest) = bytes.split_at(32);
+        assert_eq!(random, [7; 32]);
+        assert_eq!(rest, b"\0\0\0\x05\0\0\0\0\x20\0\x16[::ffff:127.0.0.1]:80\0\x01\0\x03me\0\x04\0\x03us\0");
+        let bytes = body(&key("", "anybody", "anygroup"), "other", "[::1]:80".parse().unwrap(), &[7; 32], 5);
+        assert!(bytes.ends_with(b"\x20\0\x09[::1]:80\0\x01\0\x06other\0\x04\0\x06users\0"), "{bytes:?}");
+    }
+
+    #[test]
+    fn it_is_sealed_as_openssl_does() {
+        // openssl enc -bf-cfb -iv 0, of the text and its CRC32 0x0D4A1185.
+        let bytes = sealed(b"0123456789abcdef", Zeroizing::new(b"hello world".to_vec())).unwrap();
+        assert_eq!(bytes, b"\x9F\x76\x3C\xD5\xBC\x4C\xCA\x1A\x18\x60\xFA\x85\xD3\xBF\xD6");
+        assert!(sealed(b"", Zeroizing::default()).is_err());
+    }
+
+    #[test]
+    fn what_is_not_known_is_said() {
+        let error = proof("1.13:", &key("", "", ""), "me", "127.0.0.1:80".parse().unwrap()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+    }
+}
