@@ -124,7 +124,7 @@ def page(document: dict[str, Any]) -> str:
         parts += [f"## Over {name}\n", against_floor(document, rows, scheme)]
     parts.append(
         "\n## By size of the cache\n\nROOT's cache (`SetCacheSize`) is told the branches, *default* is what it does by itself; Sapwood's "
-        "(`tree.cache_size`) bounds what is on its way and kept.\n"
+        "(`tree.cache_size`) bounds a window, while the next is on its way.\n"
     )
     for scheme, name in SCHEMES.items():
         parts += [f"Over {name}:\n", by_cache(document, rows, scheme)]
@@ -133,7 +133,7 @@ def page(document: dict[str, Any]) -> str:
         parts += [
             "## The cache of blocks\n",
             f"At {middle}, into an empty cache and from a full one (`cache=\"blocks\"`). To know whether the file is still the same takes two "
-            "round trips: to connect, and to ask. Blocks have 4 KiB: baskets that lie apart bring a little of their neighbours along.\n",
+            "round trips: to connect, and to ask. Blocks have 1 KiB: baskets that lie apart bring a little of their neighbours along.\n",
             of_blocks(document, rows, middle),
         ]
     return "\n".join(parts)

@@ -125,7 +125,7 @@ def page(document: dict[str, Any]) -> str:
         "  cache has in the end: it takes up to four times its size where a cluster does not fit.",
         "- *rows*: `Tree::reader` from entry to entry (`crates/core/examples/rows.rs`), which is what `tree.rows()` of Python uses; compiled, too. *arrays*: `tree.arrays` of",
         "  Python, all columns at once. *Calls* are requests, and in brackets the ranges of bytes in them: a request reads up to 16 ranges that are announced to the",
-        "  system together. Both decode with all cores; CPU time is that of all threads. `cache_size` bounds what is fetched ahead and kept.",
+        "  system together. Both decode with all cores; CPU time is that of all threads. `cache_size` bounds a window; while one is read, the next is on its way.",
         "- *MB read*: with bytes between baskets that nobody wanted. Megabytes are millions of bytes, seconds are from opening the file on.",
         "",
         f"*32 KB baskets*: {sizes['old']} MB, one tree of 9,705 branches of 1 to 400 floats in baskets of 32 KB, `SetAutoFlush(0)`, ZLIB 1. *Reclustered*: the same",
@@ -180,7 +180,5 @@ def page(document: dict[str, Any]) -> str:
         "",
         more_calls(rows),
         "",
-        "Where clusters are larger than half of the cache, *arrays* reads parts of one, since what is read and what is on its way stay within `cache_size` together; ROOT reads",
-        "the whole cluster, beyond the size that it was given. And a request of a local file has 4 MB at most, so that several are on their way together: where baskets",
-        "stand side by side ROOT's calls have 16 MB.",
+        "Where a cluster is larger than the cache, Sapwood reads parts of it; ROOT reads the whole cluster, beyond the size that it was given.",
     ]) + "\n"  # fmt: skip
