@@ -141,7 +141,20 @@ fn a_place_with_another_file_is_an_error_that_names_both() {
         let words = error.to_string();
         assert_eq!(error.kind(), ErrorKind::Changed, "{words}");
         assert!(words.contains(&format!("{} is no replica of {}", two.url(), one.url())), "{words}");
+        assert!(words.contains("503"), "why it was looked at: {words}");
     }
+}
+
+#[test]
+fn a_place_whose_file_changes_says_so() {
+    let path = std::env::temp_dir().join(format!("sapwood-replicas-{}.root", std::process::id()));
+    std::fs::write(&path, content(100_000)).unwrap();
+    let store = open_replicas(&[path.to_str().unwrap()], &patient()).unwrap();
+    store.ends(10, 10).unwrap();
+    std::fs::write(&path, content(100_001)).unwrap();
+    let error = store.ends(10, 10).unwrap_err();
+    std::fs::remove_file(path).ok();
+    assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
 }
 
 #[test]
