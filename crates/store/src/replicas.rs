@@ -9,6 +9,7 @@ use sapwood::io::{ByteRange, Ends, Flow, Identity, Profile, Receive, Store};
 use sapwood::{Error, ErrorKind, Result};
 
 use crate::cache::{KeptEnds, PROOF_HEAD, PROOF_TAIL, State, near, public_name};
+use crate::net::stopped;
 
 /// A file that lies at several places, read at one of them as long as that answers.
 ///
@@ -194,6 +195,9 @@ impl Store for Replicas {
         }
         let mut missing: Vec<(usize, ByteRange)> = ranges.iter().cloned().enumerate().collect();
         self.anywhere(|place| {
+            if into.stopped() {
+                return Err(stopped());
+            }
             if place.shown.get().is_none() {
                 self.look(place, 0, 0)?;
             }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::{Bytes, BytesMut};
 use sapwood::ErrorKind;
-use sapwood::io::{MemoryStore, Recorded, Store, load};
+use sapwood::io::{Flow, MemoryStore, Receive, Recorded, Store, load};
 use sapwood_store::{CacheKind, CacheOptions, NetOptions, Replicas, open_replicas};
 use sapwood_testkit::http_server::{Conduct, HttpServer, Mishap, Tag};
 use sapwood_testkit::store_contract;
@@ -143,6 +144,26 @@ fn a_place_with_another_file_is_an_error_that_names_both() {
         assert!(words.contains(&format!("{} is no replica of {}", two.url(), one.url())), "{words}");
         assert!(words.contains("503"), "why it was looked at: {words}");
     }
+}
+
+#[test]
+fn who_wants_no_more_is_not_taken_to_the_next_place() {
+    struct Gone;
+    impl Receive for Gone {
+        fn buffer(&self, bytes: usize) -> BytesMut {
+            BytesMut::zeroed(bytes)
+        }
+        fn deliver(&mut self, _: usize, _: Bytes) -> Flow {
+            Flow::Stop
+        }
+        fn stopped(&self) -> bool {
+            true
+        }
+    }
+    let server = HttpServer::start(content(100_000), Conduct::default());
+    let store = open_replicas(&["/no/such/file".to_owned(), server.url()], &patient()).unwrap();
+    let error = store.read_ranges(&[0..10], &mut Gone).unwrap_err();
+    assert_eq!((error.kind(), server.requests()), (ErrorKind::Cancelled, 0));
 }
 
 #[test]
