@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -111,8 +112,25 @@ def test_when_all_are_gone_each_is_named(pair: list[str], apache: servers.Server
 def test_replicas_are_of_one_file_and_a_list(pair: list[str], local: Path) -> None:
     with pytest.raises(ValueError, match="one file"):
         sapwood.concatenate([pair[0], str(local)], replicas=pair[1:])
-    with pytest.raises(TypeError, match="list"):
-        sapwood.open(pair[0], replicas=pair[1])
+    with pytest.raises(TypeError, match="list") as caught:
+        sapwood.open(pair[0], replicas=pair[1].replace("//", "//me:sesame@"))
+    assert "sesame" not in str(caught.value)
+    copy = local.with_name("copy.root")
+    for words in (["ls"], ["verify"], ["merge", str(copy)]):
+        line = [sys.executable, "-m", "sapwood", *words, str(local), "no-such-file.root", "--replica", pair[1]]
+        done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1 and "other places of one file" in done.stderr and not copy.exists(), words
+
+
+def test_a_cache_holds_no_password_of_a_chain(local: Path, tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+        archive.write(local, "data.root")
+    chains = [f"zip://data.root::{tmp_path / 'data.zip'}", "simplecache::http://me:sesame@127.0.0.1:1/data.root"]
+    file = sapwood.open(chains[0], replicas=chains[1:], cache="blocks", cache_dir=tmp_path / "cache")
+    assert same(file["events"]["x6"].array(library="np"), local, "x6")
+    kept = [path.read_bytes() for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert any(b"simplecache::" in found for found in kept) and not any(b"sesame" in found for found in kept)
 
 
 def test_a_cache_knows_them_in_whatever_order(pair: list[str], apache: servers.Server, local: Path, tmp_path: Path) -> None:

@@ -83,6 +83,36 @@ pub fn network(url: &str, options: NetOptions) -> Result<NetOptions> {
     Ok(options)
 }
 
+/// Who says one of the first means none of the second: parts of other keys, other ways to prove who asks, other endpoints.
+const OTHERS: [(&[&str], &[&str]); 3] = [
+    (
+        &["AWS_ACCESS_KEY_ID", "AWS_PROFILE"],
+        &[
+            "AWS_ACCESS_KEY_ID",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_SESSION_TOKEN",
+            "AWS_SKIP_SIGNATURE",
+            "AWS_WEB_IDENTITY_TOKEN_FILE",
+        ],
+    ),
+    (&["AWS_ENDPOINT_URL"], &["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT"]),
+    (
+        &["AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_TOKEN"],
+        &[
+            "AZURE_STORAGE_ACCOUNT_KEY",
+            "AZURE_STORAGE_ACCESS_KEY",
+            "AZURE_STORAGE_MASTER_KEY",
+            "AZURE_STORAGE_SAS_TOKEN",
+            "AZURE_STORAGE_SAS_KEY",
+            "AZURE_STORAGE_TOKEN",
+            "AZURE_STORAGE_CLIENT_SECRET",
+            "AZURE_CLIENT_SECRET",
+            "AZURE_FEDERATED_TOKEN_FILE",
+            "AZURE_SKIP_SIGNATURE",
+        ],
+    ),
+];
+
 /// What a cloud was told, and what of the environment is for it.
 fn settings(
     provider: Provider,
@@ -90,16 +120,9 @@ fn settings(
     variables: impl Iterator<Item = (String, String)>,
 ) -> Vec<(String, String)> {
     let is_said = |name: &str| said.iter().any(|(one, _)| one == name);
-    // Who names keys or a profile does not mean parts of other keys.
-    let is_other = (is_said("AWS_ACCESS_KEY_ID") || is_said("AWS_PROFILE")).then_some([
-        "AWS_ACCESS_KEY_ID",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-        "AWS_SKIP_SIGNATURE",
-    ]);
-    let is_ours = |name: &str| {
-        name.starts_with(provider.variables()) && !is_said(name) && !is_other.is_some_and(|other| other.contains(&name))
-    };
+    let is_other =
+        |name: &str| OTHERS.iter().any(|(says, others)| others.contains(&name) && says.iter().any(|one| is_said(one)));
+    let is_ours = |name: &str| name.starts_with(provider.variables()) && !is_said(name) && !is_other(name);
     let mut found: Vec<_> = variables.filter(|(name, value)| is_ours(name) && !value.is_empty()).collect();
     // Equal settings share their connections and logins, in whatever order the system tells them.
     found.sort();
@@ -256,6 +279,28 @@ mod tests {
         // What was said goes before, and keys are never of two.
         assert_eq!(of("s3://b/a", &[("AWS_REGION", "s")]), ["AWS_ACCESS_KEY_ID=k", "AWS_REGION=s"]);
         assert_eq!(of("s3://b/a", &[("AWS_PROFILE", "p")]), ["AWS_REGION=r", "AWS_PROFILE=p"]);
+    }
+
+    #[test]
+    fn what_was_said_is_not_joined_with_others_of_the_environment() {
+        let left = |said: &str, variable: &str| {
+            let pair = |name: &str| (name.to_owned(), "x".to_owned());
+            let provider = Provider::of(if said.starts_with("AWS_") { "s3://b/a" } else { "az://b/a" }).unwrap();
+            settings(provider, vec![pair(said)], [pair(variable)].into_iter()).len() == 2
+        };
+        for (said, variable) in [
+            ("AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE"),
+            ("AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN"),
+            ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"),
+            ("AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_ACCOUNT_KEY"),
+            ("AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_TOKEN"),
+        ] {
+            assert!(!left(said, variable), "{said} {variable}");
+        }
+        assert!(
+            left("AWS_ENDPOINT_URL", "AWS_REGION") && left("AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_ACCOUNT_NAME")
+        );
+        assert!(left("AZURE_SKIP_SIGNATURE", "AZURE_STORAGE_ENDPOINT"));
     }
 
     #[test]

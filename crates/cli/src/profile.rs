@@ -5,12 +5,14 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use sapwood::{Error, ErrorKind, Result};
+use sapwood::{Error, Result};
 
 /// A longer file holds no profiles.
 const MOST_BYTES: u64 = 1 << 20;
 /// Who has one of these has said who asks.
 const PROOFS: [&str; 3] = ["AWS_ACCESS_KEY_ID", "AWS_SKIP_SIGNATURE", "AWS_WEB_IDENTITY_TOKEN_FILE"];
+/// What they are called in files; settings have the same names in capitals.
+const KEYS: [&str; 3] = ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"];
 /// Ways to prove who asks that need more than a file.
 const WAYS: [&str; 6] =
     ["role_arn", "web_identity_token_file", "sso_session", "sso_start_url", "credential_process", "login_session"];
@@ -22,7 +24,7 @@ type Items = HashMap<String, String>;
 ///
 /// # Errors
 ///
-/// [`NotFound`](ErrorKind::NotFound) for a profile that is named and not there, [`Unsupported`](ErrorKind::Unsupported) for one that
+/// [`NotFound`](sapwood::ErrorKind::NotFound) for a profile that is named and not there, [`Unsupported`](sapwood::ErrorKind::Unsupported) for one that
 /// proves who asks in a way that only Amazon's command knows, and what reading the files reports.
 pub(crate) fn complete(settings: &mut Vec<(String, String)>, home: Option<&Path>) -> Result<()> {
     let value = |name: &str| settings.iter().rev().find(|(one, _)| one == name).map(|(_, value)| value.clone());
@@ -42,8 +44,12 @@ pub(crate) fn complete(settings: &mut Vec<(String, String)>, home: Option<&Path>
         let words = format!("the profile {name:?} is neither in ~/.aws/config nor in ~/.aws/credentials");
         return Err(Error::not_found(words));
     }
-    let mut profile = of_config.unwrap_or_default();
-    profile.extend(credentials.unwrap_or_default());
+    let (mut profile, credentials) = (of_config.unwrap_or_default(), credentials.unwrap_or_default());
+    if credentials.contains_key("aws_access_key_id") {
+        // Keys are never of two files.
+        profile.retain(|name, _| !is_key(name));
+    }
+    profile.extend(credentials);
     let services = profile.get("services").and_then(|name| config.remove(&format!("services {name}")));
     let endpoint = services.and_then(|mut services| services.remove("s3.endpoint_url"));
     if let Some(endpoint) = endpoint {
@@ -63,8 +69,16 @@ pub(crate) fn complete(settings: &mut Vec<(String, String)>, home: Option<&Path>
             found.push(((*first).to_owned(), text));
         }
     }
+    if found.iter().any(|(name, _)| is_key(name)) {
+        // Nor are they partly of the environment.
+        settings.retain(|(name, _)| !is_key(name));
+    }
     settings.extend(found);
     Ok(())
+}
+
+fn is_key(name: &str) -> bool {
+    KEYS.iter().any(|key| key.eq_ignore_ascii_case(name))
 }
 
 /// What a profile says of who asks.
@@ -77,15 +91,15 @@ fn keys(name: &str, profile: &mut Items) -> Result<Vec<(String, String)>> {
         return Err(Error::unsupported(words));
     }
     let mut found = Vec::new();
-    for item in ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"] {
+    for item in KEYS {
         found.extend(profile.remove(item).map(|value| (item.to_ascii_uppercase(), value)));
     }
     Ok(found)
 }
 
-/// The sections of a file; none of one that is not there.
+/// The sections of a file; none of one that is not there, as seen by us: a home may be closed to those who run in it, or none at all.
 fn read(path: Option<PathBuf>) -> Result<HashMap<String, Items>> {
-    let Some(path) = path else { return Ok(HashMap::new()) };
+    let Some(path) = path.filter(|path| path.is_file()) else { return Ok(HashMap::new()) };
     let text = || {
         let mut text = String::new();
         File::open(&path)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
@@ -94,11 +108,8 @@ fn read(path: Option<PathBuf>) -> Result<HashMap<String, Items>> {
         }
         Ok(text)
     };
-    match text() {
-        Ok(text) => Ok(parse(&text)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(HashMap::new()),
-        Err(error) => Err(error.in_file(path.to_string_lossy().as_ref())),
-    }
+    let text = text().map_err(|error| error.in_file(path.to_string_lossy().as_ref()))?;
+    Ok(parse(&text))
 }
 
 /// Sections by their names, without quotes. What is indented below an item without a value is called `item.name`; below another one it
@@ -130,6 +141,8 @@ fn parse(text: &str) -> HashMap<String, Items> {
 
 #[cfg(test)]
 mod tests {
+    use sapwood::ErrorKind;
+
     use super::*;
 
     const CONFIG: &str = "# mine
@@ -148,6 +161,9 @@ s3 =
 [profile roles]
 role_arn = arn:aws:iam::1:role/reader
 source_profile = default
+[profile both]
+aws_access_key_id = old
+aws_session_token = of the old one
 ";
     const CREDENTIALS: &str = "[default]
 aws_access_key_id = me
@@ -157,6 +173,9 @@ aws_secret_access_key = a=b+/#c
 aws_access_key_id=labs
 aws_secret_access_key=geheim
 aws_session_token = for an hour
+[both]
+aws_access_key_id = new
+aws_secret_access_key = of the new one
 ";
 
     /// Settings with what the profile adds, sorted.
@@ -214,6 +233,14 @@ aws_session_token = for an hour
     }
 
     #[test]
+    fn keys_are_never_of_two() {
+        let keys = [("AWS_ACCESS_KEY_ID", "new"), ("AWS_PROFILE", "both"), ("AWS_SECRET_ACCESS_KEY", "of the new one")];
+        assert_eq!(pairs(&with("both", &[keys[1]]).unwrap()), keys);
+        let set = [keys[1], ("AWS_SECRET_ACCESS_KEY", "of others"), ("AWS_SESSION_TOKEN", "of others")];
+        assert_eq!(pairs(&with("others", &set).unwrap()), keys);
+    }
+
+    #[test]
     fn what_only_amazon_knows_is_refused_with_a_way_out() {
         let error = with("roles", &[("AWS_PROFILE", "roles")]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
@@ -235,6 +262,11 @@ aws_session_token = for an hour
         let mut settings = vec![file];
         complete(&mut settings, None).unwrap();
         assert_eq!(settings.len(), 1);
+        for home in ["/dev/null", "/no/such/home"] {
+            let mut settings = Vec::new();
+            complete(&mut settings, Some(Path::new(home))).unwrap();
+            assert_eq!(settings, []);
+        }
         // Whatever stands there, it is no reason to fall over.
         for text in ["[", "]", "=", "[]\n=\n =", "a = b", "[a]\n b=c\n\td=e", "[a\nb", "\u{feff}[a]"] {
             parse(text);

@@ -41,6 +41,15 @@ impl Remote {
         places::open_replicas(&all, options)
     }
 
+    /// Refuses replicas where several files are read: they would be taken for places of each of them.
+    pub(crate) fn is_for<'a>(&self, mut files: impl Iterator<Item = &'a str>) -> Result<()> {
+        let first = files.next();
+        if self.replicas.is_empty() || files.all(|file| Some(file) == first) {
+            return Ok(());
+        }
+        Err(Error::mismatch("--replica names other places of one file, and several are read"))
+    }
+
     /// As the stores take it.
     fn options(&self) -> Result<NetOptions> {
         let cache = |kind: &String| places::cache(kind, self.cache_dir.clone(), self.cache_size);

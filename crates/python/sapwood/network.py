@@ -82,5 +82,5 @@ def taken(others: dict[str, Any]) -> dict[str, Any]:
 
 def _places(replicas: Any) -> list[str]:
     if isinstance(replicas, (str, bytes, os.PathLike)):
-        raise TypeError(f"replicas are a list of places, not {replicas!r}")
+        raise TypeError(f"replicas are a list of places, not a {type(replicas).__name__}")
     return [place if urls.is_url(place) else os.path.abspath(os.path.expanduser(place)) for place in map(os.fspath, replicas)]

@@ -115,7 +115,7 @@ def expand(files: Any, colon: bool = True, network: Mapping[str, Any] | None = N
     if not found:
         raise MissingFileError(f"no file matches {files!r}")
     if (network or {}).get("replicas") and len({str(source.file) for source in found}) > 1:
-        raise ValueError(f"replicas are other places of one file; {len(found)} match {files!r}")
+        raise ValueError(f"replicas are other places of one file, and {len(found)} match")
     return found
 
 

@@ -1,7 +1,7 @@
 //! One file that lies at several places.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::{Bytes, BytesMut};
@@ -9,6 +9,7 @@ use sapwood::io::{ByteRange, Ends, Flow, Identity, Profile, Receive, Store};
 use sapwood::{Error, ErrorKind, Result};
 
 use crate::cache::{KeptEnds, PROOF_HEAD, PROOF_TAIL, State, near, public_name};
+use crate::net::stopped;
 
 /// A file that lies at several places, read at one of them as long as that answers.
 ///
@@ -44,8 +45,8 @@ type Open = dyn Fn(&str) -> Result<Arc<dyn Store>> + Send + Sync;
 struct Place {
     url: String,
     store: OnceLock<Arc<dyn Store>>,
-    /// It has shown that it has the same file.
-    is_proved: AtomicBool,
+    /// What it was when it showed that it has the same file.
+    shown: OnceLock<Identity>,
 }
 
 /// The file, as the first place that answered showed it.
@@ -85,7 +86,7 @@ impl Replicas {
                 Err(error) if others_may_do(&error) => {}
                 Err(error) => return Err(error),
             }
-            Ok(Place { url: url.as_ref().to_owned(), store, is_proved: AtomicBool::new(false) })
+            Ok(Place { url: url.as_ref().to_owned(), store, shown: OnceLock::new() })
         };
         let places = urls.iter().map(place).collect::<Result<_>>()?;
         Ok(Self { places, open: Box::new(open), first: AtomicUsize::new(0), known: OnceLock::new() })
@@ -128,6 +129,7 @@ impl Replicas {
                     // Where another thread has found that out, it stays as that has left it.
                     let _ = self.first.compare_exchange(at, next, Ordering::Relaxed, Ordering::Relaxed);
                 }
+                Err(error) if error.kind() != ErrorKind::Cancelled => return Err(after(error, &failures)),
                 done => return done,
             }
         }
@@ -159,19 +161,23 @@ impl Replicas {
     /// The ends of the file at a place, which has to show that it is the same as elsewhere.
     fn look(&self, place: &Place, head: usize, tail: usize) -> Result<Ends> {
         let store = self.store(place)?;
-        let known = self.known.get().filter(|_| place.is_proved.load(Ordering::Relaxed));
-        if let Some(known) = known {
-            return Ok(Ends { identity: known.identity.clone(), ..store.ends(head, tail)? });
+        if let Some((known, shown)) = self.known.get().zip(place.shown.get()) {
+            let ends = store.ends(head, tail)?;
+            if (ends.identity.len, &ends.identity.validator) != (shown.len, &shown.validator) {
+                let error = Error::new(ErrorKind::Changed, "the file has changed since it was opened");
+                return Err(error.in_file(Arc::clone(&shown.name)));
+            }
+            return Ok(Ends { identity: known.identity.clone(), ..ends });
         }
         let found = store.ends(head.max(PROOF_HEAD), tail.max(PROOF_TAIL))?;
-        let shown_by = Arc::clone(&found.identity.name);
+        let (shown, shown_by) = (found.identity.clone(), Arc::clone(&found.identity.name));
         // No server knows the marks of another.
         let ends = Ends { identity: Identity { validator: None, ..found.identity }, ..found };
         let state = State::of("", &ends);
         let first = || Known { identity: ends.identity.clone(), state: state.clone(), shown_by: shown_by.clone() };
         let known = self.known.get_or_init(first);
         same(known, &state, &shown_by)?;
-        place.is_proved.store(true, Ordering::Relaxed);
+        let _ = place.shown.set(shown);
         let short = || Error::new(ErrorKind::Io, "the store gave other ends than were asked for").in_file(shown_by);
         let (head, tail) = KeptEnds::new(state, &ends).cut(head, tail).ok_or_else(short)?;
         Ok(Ends { identity: known.identity.clone(), head, tail })
@@ -189,7 +195,10 @@ impl Store for Replicas {
         }
         let mut missing: Vec<(usize, ByteRange)> = ranges.iter().cloned().enumerate().collect();
         self.anywhere(|place| {
-            if !place.is_proved.load(Ordering::Relaxed) {
+            if into.stopped() {
+                return Err(stopped());
+            }
+            if place.shown.get().is_none() {
                 self.look(place, 0, 0)?;
             }
             let wanted: Vec<ByteRange> = missing.iter().map(|(_, range)| range.clone()).collect();
@@ -220,6 +229,16 @@ impl fmt::Debug for Replicas {
 /// Whether an error is the place's own.
 fn others_may_do(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Denied | ErrorKind::TimedOut | ErrorKind::Io)
+}
+
+/// An error with the words of those that had led to its place.
+fn after(error: Error, failures: &[Error]) -> Error {
+    if failures.is_empty() {
+        return error;
+    }
+    let own = std::error::Error::source(&error).map(ToString::to_string);
+    let words: Vec<String> = own.into_iter().chain(failures.iter().map(Error::to_string)).collect();
+    error.because(words.join("; "))
 }
 
 /// Compares what a place shows with the file as it is known.

@@ -78,6 +78,14 @@ fn a_file_that_nobody_reads_is_given_back_and_opened_again() {
 }
 
 #[test]
+fn who_waits_for_ever_is_served() {
+    let content = content(100_000);
+    let server = DcapServer::start(content.clone(), Conduct::default());
+    let store = at(&server.url(), &NetOptions { timeout: Duration::MAX, ..quick() });
+    assert_eq!(load(&store, &[5..9]).unwrap(), [&content[5..9]]);
+}
+
+#[test]
 fn many_ranges_are_one_command_on_one_connection() {
     let content = content(3_000_000);
     let server = DcapServer::start(content.clone(), Conduct::default());

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::{Bytes, BytesMut};
 use sapwood::ErrorKind;
-use sapwood::io::{MemoryStore, Recorded, Store, load};
+use sapwood::io::{Flow, MemoryStore, Receive, Recorded, Store, load};
 use sapwood_store::{CacheKind, CacheOptions, NetOptions, Replicas, open_replicas};
 use sapwood_testkit::http_server::{Conduct, HttpServer, Mishap, Tag};
 use sapwood_testkit::store_contract;
@@ -141,7 +142,40 @@ fn a_place_with_another_file_is_an_error_that_names_both() {
         let words = error.to_string();
         assert_eq!(error.kind(), ErrorKind::Changed, "{words}");
         assert!(words.contains(&format!("{} is no replica of {}", two.url(), one.url())), "{words}");
+        assert!(words.contains("503"), "why it was looked at: {words}");
     }
+}
+
+#[test]
+fn who_wants_no_more_is_not_taken_to_the_next_place() {
+    struct Gone;
+    impl Receive for Gone {
+        fn buffer(&self, bytes: usize) -> BytesMut {
+            BytesMut::zeroed(bytes)
+        }
+        fn deliver(&mut self, _: usize, _: Bytes) -> Flow {
+            Flow::Stop
+        }
+        fn stopped(&self) -> bool {
+            true
+        }
+    }
+    let server = HttpServer::start(content(100_000), Conduct::default());
+    let store = open_replicas(&["/no/such/file".to_owned(), server.url()], &patient()).unwrap();
+    let error = store.read_ranges(&[0..10], &mut Gone).unwrap_err();
+    assert_eq!((error.kind(), server.requests()), (ErrorKind::Cancelled, 0));
+}
+
+#[test]
+fn a_place_whose_file_changes_says_so() {
+    let path = std::env::temp_dir().join(format!("sapwood-replicas-{}.root", std::process::id()));
+    std::fs::write(&path, content(100_000)).unwrap();
+    let store = open_replicas(&[path.to_str().unwrap()], &patient()).unwrap();
+    store.ends(10, 10).unwrap();
+    std::fs::write(&path, content(100_001)).unwrap();
+    let error = store.ends(10, 10).unwrap_err();
+    std::fs::remove_file(path).ok();
+    assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
 }
 
 #[test]

@@ -62,6 +62,7 @@ fn writer(path: &str) -> Outcome<(FileWriter, Option<File>)> {
 
 pub(crate) fn copy(arguments: &Copy) -> Outcome {
     let Some((target, sources)) = arguments.targets.split_last() else { return Ok(()) };
+    arguments.remote.is_for(sources.iter().map(|source| output::split(source).0))?;
     let mut opened = Vec::new();
     for source in sources {
         let (path, object) = output::inside(source)?;

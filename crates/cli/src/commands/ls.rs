@@ -28,6 +28,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
+    arguments.remote.is_for(arguments.files.iter().map(|target| output::split(target).0))?;
     let mut documents = Vec::new();
     for (index, target) in arguments.files.iter().enumerate() {
         let (path, inside) = output::split(target);

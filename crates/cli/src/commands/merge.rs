@@ -235,6 +235,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let session = Session::with_threads(arguments.threads);
     let how = arguments.how(session.clone())?;
     let inputs = inputs_of(&arguments.inputs)?;
+    arguments.remote.is_for(inputs.iter().map(String::as_str))?;
     let usual = OpenOptions::default().cache_bytes;
     let cache_bytes = arguments.cache_bytes.as_deref().map(bytes).transpose()?.unwrap_or(usual);
     let options = OpenOptions { session, cache_bytes, ..OpenOptions::default() };

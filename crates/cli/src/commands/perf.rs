@@ -59,6 +59,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (path, name) = output::split(&arguments.target);
+    let against = arguments.against.as_deref().map(output::split);
+    arguments.remote.is_for([path].into_iter().chain(against.map(|(before, _)| before)))?;
     let session = Session::with_threads(arguments.threads);
     let options = OpenOptions { session, cache_bytes: arguments.tree_cache, ..OpenOptions::default() };
     let file = output::open_with(path, options, &arguments.remote)?;
@@ -67,11 +69,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         Some(_) => return Err(Error::mismatch("a saved run is shown as it was: no branches are read").into()),
         None => measured(arguments, &tree(&file, name)?)?,
     };
-    let before = match &arguments.against {
-        Some(target) => {
-            let (path, name) = output::split(target);
-            Some(PerfStats::load(&output::open(path, 1, &arguments.remote)?, name)?)
-        }
+    let before = match against {
+        Some((path, name)) => Some(PerfStats::load(&output::open(path, 1, &arguments.remote)?, name)?),
         None => None,
     };
     if arguments.svg.is_some() || arguments.png.is_some() {

@@ -31,6 +31,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
+    arguments.remote.is_for(arguments.files.iter().map(String::as_str))?;
     let session = Session::with_threads(arguments.threads);
     let (mut damaged, mut rows) = (false, Vec::new());
     for path in &arguments.files {

@@ -107,7 +107,7 @@ impl Course {
             }
             let rest = |range: &Range<u64>| range.start.max(entry)..range.end.max(entry);
             self.bytes += self.windows().map(|range| bytes(branch, range, layout)).sum::<u64>();
-            if self.bytes > WINDOWS * layout.budget() && self.clusters > 0 {
+            if self.bytes > layout.budget().saturating_mul(WINDOWS) && self.clusters > 0 {
                 // Windows were made for fewer branches: smaller ones begin here.
                 if self.list.is_none() {
                     return self.stay(entry, layout);
@@ -403,6 +403,9 @@ mod tests {
         let (mut course, layout) = (Course::onward(), Even::new(500)); // half a cluster
         assert_eq!(course.touch(1, 0, &layout), [ask(1, 0..50), ask(1, 50..100)]);
         assert_eq!(Course::onward().touch(1, 0, &Even::new(0)), [], "switched off");
+        let (mut course, layout) = (Course::onward(), Even::new(u64::MAX));
+        course.touch(1, 0, &layout);
+        assert_eq!(course.touch(2, 0, &layout).len(), course.windows().count(), "without a bound");
     }
 
     #[test]

@@ -73,9 +73,21 @@ pub(crate) fn hash128(bytes: &[u8]) -> u128 {
     half(0) << 64 | half(SECOND_SEED)
 }
 
-/// A URL without what is secret, or good for one visit only: login, fragment, tickets in the query.
+/// A URL, or a chain of them as fsspec has it, without what is secret, or good for one visit only: login, fragment, tickets in the query.
 pub(crate) fn public_name(url: &str) -> String {
-    let Ok(mut parsed) = Url::parse(url) else { return url.to_owned() };
+    let is_link =
+        |at: usize| url.get(at + 2..).is_some_and(|rest| rest.split("::").next().unwrap_or(rest).contains("://"));
+    match url.match_indices("::").find(|(at, _)| is_link(*at)) {
+        Some((at, mark)) => {
+            let (first, rest) = url.split_at(at);
+            format!("{}{mark}{}", public_link(first), public_name(rest.trim_start_matches(mark)))
+        }
+        None => public_link(url),
+    }
+}
+
+fn public_link(url: &str) -> String {
+    let Ok(mut parsed) = Url::parse(url) else { return without_login(url) };
     // These fail for URLs that have no host, and nothing secret either.
     let _ = parsed.set_username("");
     let _ = parsed.set_password(None);
@@ -85,6 +97,14 @@ pub(crate) fn public_name(url: &str) -> String {
     let query = (!kept.is_empty()).then(|| kept.join("&"));
     parsed.set_query(query.as_deref());
     parsed.into()
+}
+
+/// What is no URL to us may be one to others.
+fn without_login(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    format!("{scheme}://{host}{path}")
 }
 
 /// Whether an item of a query is a ticket, or a part of one.
@@ -122,6 +142,11 @@ mod tests {
             ("https://a.org/f?authz=x", "https://a.org/f"),
             ("root://me@a.org:1094//f", "root://a.org:1094//f"),
             ("plain", "plain"),
+            ("/data/a::b.root", "/data/a::b.root"),
+            ("simplecache::https://me:pass@a.org/f?token=x", "simplecache::https://a.org/f"),
+            ("zip://a.root::filecache::ftp://me:pass@a.org/z.zip", "zip://a.root::filecache::ftp://a.org/z.zip"),
+            ("zip://b/a.root::http://me:pass@[::1]:81/z.zip", "zip://b/a.root::http://[::1]:81/z.zip"),
+            ("sftp://me:pass@a.org:port/f", "sftp://a.org:port/f"),
         ] {
             assert_eq!(public_name(url), name);
         }

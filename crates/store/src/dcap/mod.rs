@@ -173,7 +173,11 @@ impl DcapStore {
             Some(line) => line,
             None => {
                 let line = self.connect().await.inspect_err(|trouble| turns.failed(trouble))?;
-                tokio::spawn(give_back(Arc::downgrade(&turns), line.opened, self.options.timeout * IDLE_TIMES));
+                tokio::spawn(give_back(
+                    Arc::downgrade(&turns),
+                    line.opened,
+                    self.options.timeout.saturating_mul(IDLE_TIMES),
+                ));
                 line
             }
         };
