@@ -22,6 +22,7 @@ import pytest
 import servers
 
 sapwood = pytest.importorskip("sapwood")
+from sapwood import urls  # noqa: E402
 
 ENTRIES = 40_000
 SECONDS = 120
@@ -245,6 +246,16 @@ def test_python_reads_as_the_environment_says(mine: Bucket, local: Path, monkeyp
     assert len(opened) == 2 and all(line.startswith("GET ") and line.endswith(" 206") for line in opened), opened
     assert same(file["events"].arrays(library="np"), local / "one.root")
     assert same(pickle.loads(pickle.dumps(file))["events"].arrays(library="np"), local / "one.root")
+
+
+def test_whoever_set_fsspec_up_is_served_by_it(mine: Bucket, local: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fsspec
+
+    assert not urls.by_fsspec(ONE)
+    monkeypatch.setenv("FSSPEC_S3_ANON", "false")
+    assert urls.by_fsspec(ONE)
+    monkeypatch.setitem(fsspec.config.conf, "s3", said(mine))
+    assert same(sapwood.open(ONE)["events"].arrays(library="np"), local / "one.root")
 
 
 @pytest.mark.parametrize("how", ["plain", "client_kwargs", "profile"])

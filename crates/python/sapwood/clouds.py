@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -28,6 +29,15 @@ def has(scheme: str | None) -> bool:
     (True, False)
     """
     return scheme in _PROVIDERS
+
+
+def fsspec_is_set_up(scheme: str | None) -> bool:
+    """Does the environment say how fsspec's file system of this cloud is made (``FSSPEC_S3_KEY`` and the like)?
+
+    >>> fsspec_is_set_up("s3")
+    False
+    """
+    return has(scheme) and any(name.upper().startswith(f"FSSPEC_{scheme}_".upper()) for name in os.environ)
 
 
 def settings(scheme: str | None, options: Mapping[str, Any] | None) -> list[tuple[str, str]]:

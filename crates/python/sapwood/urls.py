@@ -67,7 +67,7 @@ def is_chain(path: Any) -> bool:
 
 def by_fsspec(path: Any, network: Mapping[str, Any] | None = None) -> bool:
     """Does fsspec read it? That is so for URLs of schemes that the engine does not know, for chains, for clouds with ``storage_options``
-    that the engine has nothing like, and with ``handler="fsspec"`` for all URLs.
+    that the engine has nothing like or where the environment sets fsspec up for it, and with ``handler="fsspec"`` for all URLs.
 
     >>> by_fsspec("ftp://example.org/a.root"), by_fsspec("https://example.org/a.root"), by_fsspec("a.root")
     (True, False, False)
@@ -81,7 +81,9 @@ def by_fsspec(path: Any, network: Mapping[str, Any] | None = None) -> bool:
     if not is_url(path):
         return False
     said = network or {}
-    return not is_ours(path) or said.get("handler") == "fsspec" or bool(foreign_options(path, said))
+    if not is_ours(path) or said.get("handler") == "fsspec":
+        return True
+    return is_cloud(path) and (clouds.fsspec_is_set_up(scheme(path)) or bool(foreign_options(path, said)))
 
 
 def foreign_options(path: Any, network: Mapping[str, Any]) -> list[str]:

@@ -108,7 +108,7 @@ impl Batches {
         Rows { batches: self, batch: None, next: 0 }
     }
 
-    /// Has the beginning of the next step fetched while this one is used, as much as the cache's budget holds.
+    /// Has the beginning of the next step fetched while this one is used, as much as half of the cache's budget holds.
     fn ask(&self) {
         let (file, cache) = (self.tree.file(), self.tree.cache());
         let next = self.entries.start..self.step_end();
@@ -121,7 +121,7 @@ impl Batches {
         }
         let mut coming: Vec<Needed> = self.ids.iter().flat_map(|&id| needed(&self.tree, id, &next)).collect();
         coming.sort_by_key(|basket| basket.entries.start);
-        let mut left = cache.budget();
+        let mut left = cache.budget() / 2;
         let fits = coming.iter().take_while(|basket| {
             let bytes = u64::from(basket.nbytes);
             let fits = bytes <= left;

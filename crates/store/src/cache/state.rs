@@ -4,6 +4,8 @@ use reqwest::Url;
 use sapwood::io::{Ends, Identity};
 use twox_hash::XxHash64;
 
+use crate::Provider;
+
 /// So much of the head and of the tail shows the state of a file whose server does not name it. The header of a ROOT file, with its own
 /// number, is in the one; its list of keys, with the time of each, is in the other as a rule. As much as is read to open a file.
 pub(crate) const PROOF_HEAD: usize = 4096;
@@ -88,10 +90,14 @@ pub(crate) fn public_name(url: &str) -> String {
 
 fn public_link(url: &str) -> String {
     let Ok(mut parsed) = Url::parse(url) else { return without_login(url) };
+    // In a cloud a key may have this mark in it, and what stands before the host of Azure is a container.
+    let is_cloud = Provider::of(url).is_some();
     // These fail for URLs that have no host, and nothing secret either.
-    let _ = parsed.set_username("");
     let _ = parsed.set_password(None);
-    parsed.set_fragment(None);
+    if !is_cloud {
+        let _ = parsed.set_username("");
+        parsed.set_fragment(None);
+    }
     let kept: Vec<&str> =
         parsed.query().unwrap_or_default().split('&').filter(|item| !item.is_empty() && !is_ticket(item)).collect();
     let query = (!kept.is_empty()).then(|| kept.join("&"));
@@ -141,6 +147,8 @@ mod tests {
             ("https://a.org/f?X-Amz-Signature=1&v=2&Token=x", "https://a.org/f?v=2"),
             ("https://a.org/f?authz=x", "https://a.org/f"),
             ("root://me@a.org:1094//f", "root://a.org:1094//f"),
+            ("abfss://box@a.dfs.core.windows.net/f", "abfss://box@a.dfs.core.windows.net/f"),
+            ("s3://bucket/f#2", "s3://bucket/f#2"),
             ("plain", "plain"),
             ("/data/a::b.root", "/data/a::b.root"),
             ("simplecache::https://me:pass@a.org/f?token=x", "simplecache::https://a.org/f"),
