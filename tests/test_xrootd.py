@@ -137,6 +137,26 @@ def test_long_reads_begin_and_end_inside_of_pages(server: servers.Server, tmp_pa
         assert np.array_equal(tree["x"].array(entry_start=start, entry_stop=stop, library="np"), x[start:stop])
 
 
+@pytest.mark.parametrize("kind", ["clear", "tls", "name"])
+def test_several_connections_bring_the_same(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XRD_SUBSTREAMSPERCHANNEL", "4")
+    recipe = {"clear": None, "tls": "xrootd-tls.cfg", "name": "xrootd-unix.cfg"}[kind]
+    x = np.random.default_rng(3).normal(size=3_000_000)
+    with servers.serving("xrootd", recipe=recipe) as server:
+        with sapwood.recreate(server.data / "long.root", compression=None) as file:
+            file.mktree("t", {"x": "float64"}, auto_flush=1_000_000).extend({"x": x})
+        os.chmod(server.data / "long.root", 0o644)
+        trusted = {"authorities": server.place / "authority.pem"} if kind == "tls" else {}
+        tree = sapwood.open(f"{server.root_url}//long.root", **trusted)["t"]
+        log = next(server.place.rglob("xrootd.log"))
+        until = time.monotonic() + 10
+        while (text := log.read_text(errors="replace")).count(" bound") < 3:
+            assert time.monotonic() < until, text[-2000:]
+            time.sleep(0.05)
+        for start, stop in [(0, len(x)), (1, 999_999), (123_457, 2_345_678)]:
+            assert np.array_equal(tree["x"].array(entry_start=start, entry_stop=stop, library="np"), x[start:stop])
+
+
 def test_objects_are_named_in_urls_and_files_are_many(server: servers.Server, local: Path) -> None:
     assert sapwood.open(f"{server.root_url}//data.root:events").num_entries == ENTRIES
     steps = list(sapwood.iterate([f"{server.root_url}//data.root:events", f"{local}:events"], ["x00"], step_size=ENTRIES))

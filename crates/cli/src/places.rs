@@ -12,8 +12,9 @@ use crate::profile;
 
 /// Opens a path or a URL. What `options` leave open is taken from the environment, as curl and the grid's tools do:
 /// `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, `BEARER_TOKEN`, and the file that `BEARER_TOKEN_FILE` names; keys shared
-/// with servers of `root://` in the file that `XrdSecSSSKT` or `XrdSecsssKT` names, or `.xrd/sss.keytab` in the user's home; for clouds
-/// all that begins with `AWS_`, `GOOGLE_` or `AZURE_`, each for its own, and profiles of `~/.aws`.
+/// with servers of `root://` in the file that `XrdSecSSSKT` or `XrdSecsssKT` names, or `.xrd/sss.keytab` in the user's home; how many
+/// connections to such a server by `XRD_SUBSTREAMSPERCHANNEL`; for clouds all that begins with `AWS_`, `GOOGLE_` or `AZURE_`, each for its
+/// own, and profiles of `~/.aws`.
 ///
 /// # Errors
 ///
@@ -190,6 +191,10 @@ fn complete(url: &str, mut options: NetOptions, variable: &dyn Fn(&str) -> Optio
         let usual =
             || first(&["HOME"]).map(|home| Path::new(&home).join(".xrd/sss.keytab")).filter(|path| path.exists());
         let named = || first(&["XrdSecSSSKT", "XrdSecsssKT"]).map(PathBuf::from);
+        if options.streams <= 1 {
+            let streams = first(&["XRD_SUBSTREAMSPERCHANNEL"]);
+            options.streams = streams.and_then(|count| count.trim().parse().ok()).unwrap_or(1);
+        }
         options.keytab = options.keytab.or_else(named).or_else(usual);
     }
     // Nobody said that this server may have the token: so it goes nowhere where others could read it.
@@ -247,6 +252,13 @@ mod tests {
         assert_eq!(options.https_proxy.as_deref(), Some("http://q"));
         assert_eq!(options.no_proxy.as_deref(), Some("x"));
         assert_eq!(with("http://a/b", &[("HTTP_PROXY", "http://evil"), ("https_proxy", "")]), NetOptions::default());
+    }
+
+    #[test]
+    fn connections_are_counted_for_servers_of_root_alone() {
+        let streams = |url, count| with(url, &[("XRD_SUBSTREAMSPERCHANNEL", count)]).streams;
+        assert_eq!(["4", " 16 ", "", "many", "1000"].map(|count| streams("root://a//b", count)), [4, 16, 1, 1, 1]);
+        assert_eq!(streams("https://a/b", "4"), 1);
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub struct NetOptions {
     pub timeout: Duration,
     /// So often is something tried again that brought nothing new.
     pub retries: u32,
+    /// Connections to each server of `root://`, 16 at most: long ranges come by all of them. 1: the one that there must be.
+    pub streams: u8,
     /// What is kept on this machine, and where. None: nothing.
     pub cache: Option<CacheOptions>,
 }
@@ -85,6 +87,7 @@ impl Default for NetOptions {
             clouds: Vec::new(),
             timeout: Duration::from_secs(30),
             retries: 4,
+            streams: 1,
             cache: None,
         }
     }
@@ -103,6 +106,7 @@ impl fmt::Debug for NetOptions {
             .field("clouds", &self.clouds.iter().map(|(name, _)| name).collect::<Vec<_>>())
             .field("timeout", &self.timeout)
             .field("retries", &self.retries)
+            .field("streams", &self.streams)
             .field("cache", &self.cache)
             .finish_non_exhaustive()
     }

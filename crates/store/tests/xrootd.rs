@@ -402,3 +402,85 @@ fn heads_of_pages_are_not_believed_blindly() {
         server.hang_up();
     }
 }
+
+/// A store with this many connections, all of which stand.
+fn wide(server: &XrootdServer, streams: u8) -> XrootdStore {
+    let store = XrootdStore::new(&server.url(), &NetOptions { streams, ..quick() }).expect("the URL makes sense");
+    store.ends(10, 10).expect("the server runs");
+    let began = Instant::now();
+    while server.bound() + 1 < usize::from(streams) {
+        assert!(began.elapsed() < Duration::from_secs(5), "they join");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    server.forget();
+    store
+}
+
+#[test]
+fn long_ranges_come_by_all_connections() {
+    let content = content(30_000_000);
+    for conduct in [Conduct::default(), pages(), Conduct { offers: "&P=unix", believes: "unix", ..pages() }] {
+        let server = XrootdServer::start(content.clone(), conduct);
+        let store = wide(&server, 4);
+        let connections = server.connections();
+        // The last of them may not have been told its number.
+        let began = Instant::now();
+        let mut paths = Vec::new();
+        while paths.len() < 4 && began.elapsed() < Duration::from_secs(5) {
+            server.forget();
+            assert!(load(&store, &[5..29_999_999]).unwrap()[0] == content[5..29_999_999]);
+            paths = server.seen().iter().filter(|seen| !seen.ranges.is_empty()).map(|seen| seen.path).collect();
+            assert_eq!(paths.len(), 8, "no request more");
+            paths.sort_unstable();
+            paths.dedup();
+        }
+        assert_eq!(paths, [0, 1, 2, 3]);
+        assert_eq!(server.connections(), connections);
+        server.forget();
+        load(&store, &[0..10, 50..60]).unwrap();
+        assert!(server.seen().iter().all(|seen| seen.path == 0), "vectors come by the first");
+    }
+}
+
+#[test]
+fn a_further_connection_that_breaks_is_not_missed() {
+    let content = content(20_000_000);
+    let server = XrootdServer::start(content.clone(), Conduct::default());
+    let store = wide(&server, 3);
+    let connections = server.connections();
+    server.spoil(&[Mishap::CutAfter(1_000)]); // the first to be asked for comes by one of these
+    assert!(load(&store, &[0..20_000_000]).unwrap()[0] == content);
+    server.hang_up_bound();
+    assert!(load(&store, &[0..20_000_000]).unwrap()[0] == content);
+    assert!(server.seen().iter().all(|seen| ![OPEN, LOGIN].contains(&seen.request)), "the session is what it was");
+    std::thread::sleep(Duration::from_millis(50));
+    server.forget();
+    assert!(load(&store, &[1..20_000_000]).unwrap()[0] == content[1..]);
+    assert!(server.seen().iter().all(|seen| seen.path == 0));
+    assert_eq!(server.connections(), connections);
+}
+
+#[test]
+fn further_connections_go_where_the_file_is() {
+    let content = content(1_000_000);
+    let server = XrootdServer::start(content.clone(), Conduct::default());
+    let elsewhere = vec![Elsewhere::at(server.address())];
+    let manager = XrootdServer::start("", Conduct { elsewhere, ..Conduct::default() });
+    let options = NetOptions { streams: 3, ..quick() };
+    let store = XrootdStore::new(&manager.url(), &options).expect("the URL makes sense");
+    assert!(load(&store, &[0..1_000_000]).unwrap()[0] == content);
+    let began = Instant::now();
+    while server.bound() < 2 {
+        assert!(began.elapsed() < Duration::from_secs(5), "they join");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!((manager.connections(), manager.bound(), server.connections()), (1, 0, 3));
+}
+
+#[test]
+fn one_connection_is_enough_where_nobody_wants_more() {
+    let server = XrootdServer::start(content(1_000_000), Conduct::default());
+    let store = store(&server);
+    load(&store, &[0..1_000_000]).unwrap();
+    assert_eq!((server.connections(), server.bound()), (1, 0));
+}

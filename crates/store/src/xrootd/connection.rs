@@ -64,6 +64,8 @@ struct Shared {
 struct Slots {
     open: HashMap<u16, Slot>,
     last: u16,
+    /// Further connections by their numbers, each with the task that reads it.
+    paths: HashMap<u8, AbortHandle>,
     /// Why there is no connection any longer.
     end: Option<Trouble>,
 }
@@ -73,6 +75,8 @@ struct Slot {
     to: UnboundedSender<Event>,
     /// So many bytes may still come.
     left: u64,
+    /// By which connection.
+    path: u8,
 }
 
 /// A request whose answer is on its way. The answer is thrown away when this is dropped.
@@ -87,6 +91,8 @@ pub(crate) struct Pending {
     last: Instant,
     /// The server promised an answer until then.
     promised: Instant,
+    /// The connection by which it comes.
+    pub(crate) path: u8,
 }
 
 impl Connection {
@@ -123,21 +129,40 @@ impl Connection {
         Self { shared, to_writer }
     }
 
+    /// Reads a further connection, too. When it ends, what was to come by it is lost, and nothing else.
+    pub(crate) fn join(&self, runtime: &Handle, path: u8, from: impl AsyncRead + Unpin + Send + 'static) {
+        let shared = Arc::clone(&self.shared);
+        let mut slots = self.shared.slots();
+        if path == 0 || slots.end.is_some() || slots.paths.contains_key(&path) {
+            return;
+        }
+        let task = runtime.spawn(async move {
+            let trouble = shared.read(from).await;
+            shared.leave(path, trouble);
+        });
+        slots.paths.insert(path, task.abort_handle());
+    }
+
+    /// Nothing more is to come by a further connection.
+    pub(crate) fn leave(&self, path: u8, trouble: Trouble) {
+        self.shared.leave(path, trouble);
+    }
+
     /// Sends requests one after another, before any is answered. `first` goes ahead of them, and its answer is the first.
     pub(crate) fn submit(&self, first: Option<&[u8]>, requests: &[Request<'_>]) -> Vec<Pending> {
         let now = Instant::now();
         let mut bytes = first.unwrap_or_default().to_vec();
         let mut pending = Vec::with_capacity(requests.len() + 1);
         let mut slots = self.shared.slots();
-        let mut add = |slots: &mut Slots, stream: Option<u16>, left: u64| {
+        let mut add = |slots: &mut Slots, stream: Option<u16>, left: u64, path: u8| {
             let (to, events) = unbounded_channel();
             let stream = stream.or_else(|| slots.free());
             match (&slots.end, stream) {
                 (None, Some(stream)) => {
-                    let alone = slots.open.is_empty();
-                    slots.open.insert(stream, Slot { to, left });
+                    let alone = slots.open.values().all(|slot| slots.is_lost(slot));
+                    slots.open.insert(stream, Slot { to, left, path });
                     let shared = Arc::clone(&self.shared);
-                    pending.push(Pending { shared, events, sent: now, alone, last: now, promised: now });
+                    pending.push(Pending { shared, events, sent: now, alone, last: now, promised: now, path });
                     return Some(stream);
                 }
                 (Some(trouble), _) => drop(to.send(Event::Broken(trouble.copy()))),
@@ -147,15 +172,16 @@ impl Connection {
                 }
             }
             let shared = Arc::clone(&self.shared);
-            pending.push(Pending { shared, events, sent: now, alone: false, last: now, promised: now });
+            pending.push(Pending { shared, events, sent: now, alone: false, last: now, promised: now, path });
             None
         };
         if first.is_some() {
-            add(&mut slots, Some(HELLO_STREAM), 64);
+            add(&mut slots, Some(HELLO_STREAM), 64, 0);
         }
         for request in requests {
-            if let Some(stream) = add(&mut slots, None, request.answer_bytes()) {
-                request.put(stream, &mut bytes);
+            let path = if request.travels() { slots.lightest() } else { 0 };
+            if let Some(stream) = add(&mut slots, None, request.answer_bytes(), path) {
+                request.put_by(stream, path, &mut bytes);
             }
         }
         // Under the lock, so that requests are sent in the order of their numbers' use.
@@ -225,11 +251,21 @@ impl Pending {
                     if self.shared.heard() + timeout > until && self.last + timeout * BUSY_TIMES > Instant::now() => {}
                 Err(_) => {
                     let trouble = Trouble::late(&self.shared.server, timeout);
-                    self.shared.end(trouble.copy());
+                    match self.path {
+                        0 => self.shared.end(trouble.copy()),
+                        path => self.shared.leave(path, trouble.copy()),
+                    }
                     return Err(trouble);
                 }
             }
         }
+    }
+
+    /// Whether this is the end of a further connection, and of nothing else.
+    pub(crate) fn was_cut(&self, trouble: &Trouble) -> bool {
+        let slots = self.shared.slots();
+        let gone = self.path != 0 && !slots.paths.contains_key(&self.path);
+        gone && slots.end.is_none() && trouble.error.kind() != ErrorKind::TimedOut
     }
 
     /// The whole answer, where it is short.
@@ -250,11 +286,22 @@ impl Pending {
     fn never(shared: &Arc<Shared>) -> Self {
         let (_, events) = unbounded_channel();
         let now = Instant::now();
-        Self { shared: Arc::clone(shared), events, sent: now, alone: false, last: now, promised: now }
+        Self { shared: Arc::clone(shared), events, sent: now, alone: false, last: now, promised: now, path: 0 }
     }
 }
 
 impl Slots {
+    /// The connection by which the least is to come.
+    fn lightest(&self) -> u8 {
+        let load = |path: u8| self.open.values().filter(|slot| slot.path == path).map(|slot| slot.left).sum::<u64>();
+        self.paths.keys().copied().chain([0]).min_by_key(|path| load(*path)).unwrap_or(0)
+    }
+
+    /// Whether the connection is gone by which the answer was to come.
+    fn is_lost(&self, slot: &Slot) -> bool {
+        slot.path != 0 && !self.paths.contains_key(&slot.path)
+    }
+
     /// A number that no request has.
     fn free(&mut self) -> Option<u16> {
         for _ in 0..u16::MAX {
@@ -299,6 +346,17 @@ impl Shared {
         }
     }
 
+    /// What was to come by a further connection will not.
+    fn leave(&self, path: u8, trouble: Trouble) {
+        let mut slots = self.slots();
+        let Some(task) = slots.paths.remove(&path) else { return };
+        task.abort();
+        // They keep their numbers: the server may say by the first one that it cannot.
+        for slot in slots.open.values().filter(|slot| slot.path == path) {
+            let _ = slot.to.send(Event::Broken(trouble.copy()));
+        }
+    }
+
     /// No request is answered any longer.
     fn end(&self, trouble: Trouble) {
         let mut slots = self.slots();
@@ -306,6 +364,7 @@ impl Shared {
             let _ = slot.to.send(Event::Broken(trouble.copy()));
         }
         slots.end.get_or_insert(trouble);
+        slots.paths.drain().for_each(|(_, task)| task.abort());
         drop(slots);
         self.stop();
     }
@@ -328,7 +387,7 @@ impl Shared {
                 }
                 Ok(Ok(_)) => *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now(),
                 Ok(Err(error)) => return self.broke(error),
-                Err(_) if self.users.load(Ordering::Relaxed) == 0 => {
+                Err(_) if self.users.load(Ordering::Relaxed) == 0 && self.heard().elapsed() >= IDLE_TIME => {
                     let words = format!("the connection to {} was idle", self.server);
                     return Trouble::later(Error::new(ErrorKind::Io, words));
                 }

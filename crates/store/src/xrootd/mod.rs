@@ -10,6 +10,7 @@ mod read;
 mod refusal;
 mod session;
 mod sss;
+mod streams;
 mod wire;
 
 use std::cell::{Cell, RefCell};

@@ -11,6 +11,7 @@ use super::place::{Place, Tried, may_see_token};
 use super::pool::{Lease, Opening, Pool, may_insist};
 use super::refusal::{elsewhere, nonsense, refused};
 use super::session::{Session, wait};
+use super::streams::widen;
 use super::wire::{Forward, Handle, OpenFile, Refusal, Request, Stat, Status};
 use crate::NetOptions;
 use crate::net::{Again, Link, Trouble};
@@ -168,6 +169,8 @@ impl Opener<'_> {
             Status::Ok => {
                 let open = OpenFile::read(&body).map_err(|broken| nonsense(&name, broken))?;
                 let latency = pending.alone.then(|| pending.sent.elapsed());
+                // Not before: servers answer a login first, and know of it a moment later.
+                widen(&lease.0, self.link.runtime.handle());
                 Said::Here(self.opened(&name, lease, open, latency).await?)
             }
             Status::Redirect => Said::Elsewhere(forward(&name, &body)?),

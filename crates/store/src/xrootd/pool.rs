@@ -96,6 +96,7 @@ impl Pool {
             token,
             keytab: options.keytab.as_deref(),
             ticket,
+            streams: options.streams,
             path: &path,
         };
         match self.start(start, options, &known.manner).await {

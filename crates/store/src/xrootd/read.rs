@@ -31,6 +31,14 @@ enum Body {
     Pages(Pages),
 }
 
+/// How it ended.
+enum Ended {
+    Whole,
+    Wrong(Wrong),
+    /// The further connection is gone by which it came.
+    Cut,
+}
+
 /// What feeding it may end in.
 enum Halt {
     Broken(Broken),
@@ -120,31 +128,34 @@ impl XrootdStore {
         }
     }
 
-    /// One request and its answer. Pages whose sums are wrong are asked for again.
+    /// One request and its answer. Pages whose sums are wrong are asked for again, and what a further connection took along.
     async fn exchange(&self, opened: &Opened, mut ask: Ask, reading: &Reading<'_, '_>) -> Result<(), Trouble> {
         let mut times = 1;
-        while let Some(wrong) = self.answer(opened, &ask, times > 1, reading).await? {
-            if times > self.options.retries {
-                let words = format!("{} sent a page with a wrong checksum, at attempt {times}", opened.host);
-                let error = Error::new(ErrorKind::Io, words).at(wrong.at);
-                return Err(Trouble::never(error.wanted(wrong.expected.into(), wrong.found.into())));
+        loop {
+            match self.answer(opened, &ask, times > 1, reading).await? {
+                Ended::Whole => return Ok(()),
+                Ended::Cut => {} // there are only so many
+                Ended::Wrong(wrong) if times > self.options.retries => {
+                    let words = format!("{} sent a page with a wrong checksum, at attempt {times}", opened.host);
+                    let error = Error::new(ErrorKind::Io, words).at(wrong.at);
+                    return Err(Trouble::never(error.wanted(wrong.expected.into(), wrong.found.into())));
+                }
+                Ended::Wrong(_) => times += 1,
             }
-            times += 1;
             let missing = reading.assembly.borrow().missing_of(ask.ranges());
             let (Some(first), Some(last)) = (missing.first(), missing.last()) else { return Ok(()) };
             ask = Ask::One(first.start..last.end);
         }
-        Ok(())
     }
 
-    /// One request and its answer, and a page in it that was wrong.
+    /// One request and its answer.
     async fn answer(
         &self,
         opened: &Opened,
         ask: &Ask,
         again: bool,
         reading: &Reading<'_, '_>,
-    ) -> Result<Option<Wrong>, Trouble> {
+    ) -> Result<Ended, Trouble> {
         let session = opened.session();
         let name = opened.host.as_str();
         let _permit = session.permits.acquire().await;
@@ -153,7 +164,11 @@ impl XrootdStore {
         let mut pending = session.connection.ask(&now.request);
         let mut flow = Flow::default();
         loop {
-            match pending.next(self.options.timeout).await? {
+            let event = match pending.next(self.options.timeout).await {
+                Err(trouble) if pending.was_cut(&trouble) => return Ok(Ended::Cut),
+                event => event?,
+            };
+            match event {
                 Event::Part(at) => now.body.part(at).map_err(|broken| nonsense(name, broken))?,
                 Event::Data(bytes) => {
                     if flow.first.is_none() && pending.alone {
@@ -179,7 +194,12 @@ impl XrootdStore {
                 }
                 Event::Other(Status::Error, body) => {
                     let refusal = Refusal::read(&body).map_err(|broken| nonsense(name, broken))?;
-                    return Err(self.refused(opened, &now.request, &refusal));
+                    let trouble = refused(name, &refusal);
+                    if refusal.code == INVALID_ARGUMENT && pending.path != 0 {
+                        session.connection.leave(pending.path, trouble); // the server knows it no longer
+                        return Ok(Ended::Cut);
+                    }
+                    return Err(self.refused(opened, &now.request, trouble));
                 }
                 // The file has to be opened there.
                 Event::Other(Status::Redirect, _) => {
@@ -195,12 +215,12 @@ impl XrootdStore {
         }
         self.gauge.flowed(flow.bytes, flow.time());
         let ended = match now.body {
-            Body::Pages(Pages { wrong: Some(wrong), .. }) => return Ok(Some(wrong)),
+            Body::Pages(Pages { wrong: Some(wrong), .. }) => return Ok(Ended::Wrong(wrong)),
             Body::Vector(vector) => vector.may_end(),
             _ => true,
         };
         if ended && reading.assembly.borrow().missing_of(ask.ranges()).is_empty() {
-            return Ok(None);
+            return Ok(Ended::Whole);
         }
         let words = format!("{name} sent less than it was asked for");
         Err(Trouble::later(Error::new(ErrorKind::Io, words)))
@@ -213,14 +233,14 @@ impl XrootdStore {
     }
 
     /// A read that the server refuses.
-    fn refused(&self, opened: &Opened, request: &Request<'_>, refusal: &Refusal) -> Trouble {
-        let mut trouble = refused(&opened.host, refusal);
-        let not_so = [INVALID_ARGUMENT, ARGUMENT_TOO_LONG, INVALID_REQUEST, UNSUPPORTED].contains(&refusal.code);
+    fn refused(&self, opened: &Opened, request: &Request<'_>, mut trouble: Trouble) -> Trouble {
+        let code = trouble.code.map_or(0, u32::from);
+        let not_so = [INVALID_ARGUMENT, ARGUMENT_TOO_LONG, INVALID_REQUEST, UNSUPPORTED].contains(&code);
         // Not in this form; one range at a time, or without sums, it may be.
         match request {
             Request::ReadVector { .. } if not_so => opened.session().knows_no_vectors(),
             Request::ReadPages { .. } if not_so => opened.session().knows_no_pages(),
-            _ if refusal.code == FILE_NOT_OPEN => {
+            _ if code == FILE_NOT_OPEN => {
                 self.lose(opened); // a server that was started anew knows nothing of it
                 return trouble;
             }

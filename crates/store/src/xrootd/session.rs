@@ -15,11 +15,13 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::runtime::Handle;
 use tokio::sync::{OnceCell, Semaphore};
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 use super::auth::{Means, NOBODY, unproved};
 use super::connection::{Connection, Pending};
 use super::place::Server;
 use super::refusal::{nonsense, refused};
+use super::streams::Further;
 use super::wire::{Broken, HEAD_BYTES, HELLO, Head, Protocol, Refusal, Request, Status, Welcome, limits, wait_seconds};
 use crate::net::{Again, Trouble};
 
@@ -40,6 +42,8 @@ pub(super) struct Session {
     pub(super) permits: Semaphore,
     limits: OnceCell<(usize, u64)>,
     limits_asked: std::sync::Mutex<Option<Pending>>,
+    /// Connections that have not been asked to join.
+    further: std::sync::Mutex<Option<Further>>,
     /// The server refused a vector.
     no_vectors: AtomicBool,
     /// It can be read by pages with sums, and has not refused it.
@@ -55,6 +59,8 @@ pub(super) struct Start<'a> {
     pub(super) token: Option<&'a str>,
     pub(super) keytab: Option<&'a Path>,
     pub(super) ticket: &'a str,
+    /// Connections of a session.
+    pub(super) streams: u8,
     /// Of the file that is to be opened.
     pub(super) path: &'a str,
 }
@@ -70,7 +76,13 @@ pub(super) enum Started {
 }
 
 impl Session {
-    fn new(connection: Connection, tls: bool, protocol: Protocol, limits_asked: Pending) -> Arc<Self> {
+    fn new(
+        connection: Connection,
+        tls: bool,
+        protocol: Protocol,
+        limits_asked: Pending,
+        further: Option<Further>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             connection,
             tls,
@@ -78,6 +90,7 @@ impl Session {
             permits: Semaphore::new(IN_FLIGHT),
             limits: OnceCell::new(),
             limits_asked: std::sync::Mutex::new(Some(limits_asked)),
+            further: std::sync::Mutex::new(further),
             no_vectors: AtomicBool::new(false),
             // What comes over TLS is compared there.
             pages: AtomicBool::new(protocol.has_pages() && !tls),
@@ -113,6 +126,11 @@ impl Session {
         self.pages.store(false, Ordering::Relaxed);
     }
 
+    /// Connections that are to join, once.
+    pub(super) fn further(&self) -> Option<Further> {
+        self.further.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
+    }
+
     pub(super) fn users(&self) -> &AtomicUsize {
         self.connection.users()
     }
@@ -122,12 +140,14 @@ impl Session {
 /// proof are spoken to again, step by step.
 pub(super) async fn fast(start: Start<'_>) -> Result<Started, Trouble> {
     let name = start.server.name();
-    let (from, to) = connect(start).await?.into_split();
+    let stream = connect(start).await?;
+    let there = stream.peer_addr().map_err(|error| broke(&name, error))?;
+    let (from, to) = stream.into_split();
     let connection = Connection::start(start.runtime, name.clone(), from, to);
     connection.users().fetch_add(1, Ordering::Relaxed);
     let user = user(start.server);
     let requests = [
-        Request::Protocol { able_tls: false, want_tls: false },
+        Request::Protocol { able_tls: false, want_tls: false, joins: false },
         Request::Login { process: std::process::id(), user, ticket: start.ticket },
         Request::Open { path: start.path },
         ASK_LIMITS,
@@ -152,7 +172,8 @@ pub(super) async fn fast(start: Start<'_>) -> Result<Started, Trouble> {
         Ok((Status::Ok, body)) => {
             let welcome = Welcome::read(&body).map_err(|broken| nonsense(&name, broken))?;
             if welcome.offers.is_empty() {
-                return Ok(Started::Session(Session::new(connection, false, protocol, limits), open));
+                let further = Further::of(start, there, welcome.session, None);
+                return Ok(Started::Session(Session::new(connection, false, protocol, limits, further), open));
             }
             Ok(Started::Careful)
         }
@@ -168,8 +189,10 @@ pub(super) async fn careful(start: Start<'_>, mut want_tls: bool, tls: Arc<Clien
     let name = start.server.name();
     loop {
         let mut stream = connect(start).await?;
-        let here = stream.local_addr().map_err(|error| Trouble::later(Error::from(error)))?;
-        let protocol = within(&name, start.timeout, greet(&mut stream, &name, want_tls)).await?;
+        let ends = stream.local_addr().and_then(|here| Ok((here, stream.peer_addr()?)));
+        let ends = ends.map_err(|error| broke(&name, error))?;
+        let protocol = Request::Protocol { able_tls: true, want_tls, joins: false };
+        let protocol = within(&name, start.timeout, greet(&mut stream, &name, &protocol)).await?;
         if !protocol.goes_tls() {
             if start.server.tls {
                 let words = format!("{name} speaks no TLS");
@@ -180,18 +203,11 @@ pub(super) async fn careful(start: Start<'_>, mut want_tls: bool, tls: Arc<Clien
                 continue;
             }
             let (from, to) = stream.into_split();
-            return enter(start, Connection::start(start.runtime, name, from, to), protocol, false, here).await;
+            return enter(start, Connection::start(start.runtime, name, from, to), protocol, None, ends).await;
         }
-        let domain = ServerName::try_from(start.server.host.clone());
-        let domain = domain.map_err(|error| Trouble::never(Error::mismatch("no name of a host").because(error)))?;
-        let connected = tokio::time::timeout(start.timeout, TlsConnector::from(tls).connect(domain, stream)).await;
-        let stream = match connected {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return Err(untrusted(&name, error)),
-            Err(_) => return Err(Trouble::late(&name, start.timeout)),
-        };
+        let stream = secured(start.server, start.timeout, Arc::clone(&tls), stream).await?;
         let (from, to) = tokio::io::split(stream);
-        return enter(start, Connection::start(start.runtime, name, from, to), protocol, true, here).await;
+        return enter(start, Connection::start(start.runtime, name, from, to), protocol, Some(tls), ends).await;
     }
 }
 
@@ -200,8 +216,8 @@ async fn enter(
     start: Start<'_>,
     connection: Connection,
     protocol: Protocol,
-    tls: bool,
-    here: SocketAddr,
+    tls: Option<Arc<ClientConfig>>,
+    (here, there): (SocketAddr, SocketAddr),
 ) -> Result<Started, Trouble> {
     let name = connection.server().to_owned();
     connection.users().fetch_add(1, Ordering::Relaxed);
@@ -214,14 +230,16 @@ async fn enter(
         status => return Err(unwelcome(&name, status, &body)),
     };
     if !welcome.offers.is_empty() {
-        let means = Means { user, token: start.token, keytab: start.keytab, tls, here };
+        let means = Means { user, token: start.token, keytab: start.keytab, tls: tls.is_some(), here };
         prove(&connection, &welcome, &means, start.timeout).await?;
     }
     let pending = connection.submit(None, &[Request::Open { path: start.path }, ASK_LIMITS]);
     let Ok([open, limits]) = <[Pending; 2]>::try_from(pending) else {
         return Err(nonsense(&name, Broken("a request went missing")));
     };
-    Ok(Started::Session(Session::new(connection, tls, protocol, limits), open))
+    let is_tls = tls.is_some();
+    let further = Further::of(start, there, welcome.session, tls);
+    Ok(Started::Session(Session::new(connection, is_tls, protocol, limits, further), open))
 }
 
 /// Proves who is there by the first of the server's offers that goes well.
@@ -313,36 +331,46 @@ async fn connect(start: Start<'_>) -> Result<TcpStream, Trouble> {
     Err(trouble.unwrap_or_else(|| Trouble::later(Error::new(ErrorKind::Io, format!("{name} has no address")))))
 }
 
-/// Hello and protocol, before anybody else speaks on the connection.
-async fn greet(stream: &mut TcpStream, name: &str, want_tls: bool) -> Result<Protocol, Trouble> {
-    let broke = |error: std::io::Error| {
-        Trouble::later(Error::new(ErrorKind::Io, format!("the connection broke to {name}")).because(error))
-    };
-    let mut bytes = HELLO.to_vec();
-    Request::Protocol { able_tls: true, want_tls }.put(1, &mut bytes);
-    stream.write_all(&bytes).await.map_err(broke)?;
-    // Only what belongs to these answers is read: what follows may be TLS.
-    for wanted in [0, 1] {
-        let mut head = [0; HEAD_BYTES];
-        stream.read_exact(&mut head).await.map_err(broke)?;
-        let head = Head::read(head).map_err(|broken| nonsense(name, broken))?;
-        if head.bytes > 4096 || head.stream != wanted {
-            return Err(nonsense(name, Broken("it does not speak this protocol")));
-        }
-        let body = read_body(stream, head.bytes as usize).await.map_err(broke)?;
-        if head.status != Status::Ok {
-            return Err(unwelcome(name, head.status, &body));
-        }
-        if wanted == 1 {
-            return Protocol::read(&body).map_err(|broken| nonsense(name, broken));
-        }
+/// The same stream, with TLS.
+pub(super) async fn secured(
+    server: &Server,
+    timeout: Duration,
+    tls: Arc<ClientConfig>,
+    stream: TcpStream,
+) -> Result<TlsStream<TcpStream>, Trouble> {
+    let domain = ServerName::try_from(server.host.clone());
+    let domain = domain.map_err(|error| Trouble::never(Error::mismatch("no name of a host").because(error)))?;
+    match tokio::time::timeout(timeout, TlsConnector::from(tls).connect(domain, stream)).await {
+        Ok(Ok(stream)) => Ok(stream),
+        Ok(Err(error)) => Err(untrusted(&server.name(), error)),
+        Err(_) => Err(Trouble::late(&server.name(), timeout)),
     }
-    Err(nonsense(name, Broken("no answer to a hello")))
 }
 
-async fn read_body(from: &mut (impl AsyncRead + Unpin), bytes: usize) -> std::io::Result<Vec<u8>> {
-    let mut body = vec![0; bytes];
-    from.read_exact(&mut body).await?;
+/// Hello and protocol, before anybody else speaks on the connection.
+pub(super) async fn greet(stream: &mut TcpStream, name: &str, protocol: &Request<'_>) -> Result<Protocol, Trouble> {
+    let mut bytes = HELLO.to_vec();
+    protocol.put(1, &mut bytes);
+    stream.write_all(&bytes).await.map_err(|error| broke(name, error))?;
+    // Only what belongs to these answers is read: what follows may be TLS.
+    answered(stream, name, 0).await?;
+    let body = answered(stream, name, 1).await?;
+    Protocol::read(&body).map_err(|broken| nonsense(name, broken))
+}
+
+/// The good answer of this number, before there are others.
+pub(super) async fn answered(from: &mut (impl AsyncRead + Unpin), name: &str, wanted: u16) -> Result<Vec<u8>, Trouble> {
+    let mut head = [0; HEAD_BYTES];
+    from.read_exact(&mut head).await.map_err(|error| broke(name, error))?;
+    let head = Head::read(head).map_err(|broken| nonsense(name, broken))?;
+    if head.bytes > 4096 || head.stream != wanted {
+        return Err(nonsense(name, Broken("it does not speak this protocol")));
+    }
+    let mut body = vec![0; head.bytes as usize];
+    from.read_exact(&mut body).await.map_err(|error| broke(name, error))?;
+    if head.status != Status::Ok {
+        return Err(unwelcome(name, head.status, &body));
+    }
     Ok(body)
 }
 
@@ -354,12 +382,17 @@ async fn short(name: &str, pending: &mut Pending, timeout: Duration) -> Result<B
     }
 }
 
-async fn within<T>(
+pub(super) async fn within<T>(
     name: &str,
     timeout: Duration,
     work: impl Future<Output = Result<T, Trouble>>,
 ) -> Result<T, Trouble> {
     tokio::time::timeout(timeout, work).await.unwrap_or_else(|_| Err(Trouble::late(name, timeout)))
+}
+
+/// The connection broke.
+pub(super) fn broke(name: &str, error: std::io::Error) -> Trouble {
+    Trouble::later(Error::new(ErrorKind::Io, format!("the connection broke to {name}")).because(error))
 }
 
 /// No TLS with this one. A certificate is no better the second time; a link may be.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::{CLOSE, Conduct, Elsewhere, LOGIN, Mishap, OPEN, READ, READ_PAGES, READ_VECTOR, STAT, Seen, Shared};
+use super::{BIND, CLOSE, Conduct, Elsewhere, LOGIN, Mishap, OPEN, READ, READ_PAGES, READ_VECTOR, STAT, Seen, Shared};
 
 const PAGE_BYTES: usize = 4096;
 
@@ -18,6 +18,10 @@ pub(super) struct Client {
     to: Arc<Mutex<TcpStream>>,
     is_in: bool,
     is_proved: bool,
+    /// What is said of it in the login, and by whoever joins.
+    session: [u8; 16],
+    /// By which connection of the session the answer is wanted.
+    path: u8,
     /// Open files.
     handles: u32,
     /// Answers that are held back, to come in another order.
@@ -38,7 +42,19 @@ impl Client {
         from.set_nodelay(true)?;
         let to = Arc::new(Mutex::new(from.try_clone()?));
         let is_proved = shared.conduct.offers.is_empty();
-        Ok(Self { shared, from, to, is_in: false, is_proved, handles: 0, held: Vec::new(), gathered: Vec::new() })
+        let session = u128::from(from.peer_addr()?.port()).to_be_bytes();
+        Ok(Self {
+            shared,
+            from,
+            to,
+            is_in: false,
+            is_proved,
+            session,
+            path: 0,
+            handles: 0,
+            held: Vec::new(),
+            gathered: Vec::new(),
+        })
     }
 
     pub(super) fn serve(mut self) -> io::Result<()> {
@@ -56,7 +72,17 @@ impl Client {
                 3000 => String::from_utf8_lossy(&asked.body[12..]).trim_end_matches('\0').to_owned(),
                 _ => String::new(),
             };
-            shared.state().seen.push(Seen { request: asked.request, text: text.clone(), ranges: ranges.clone() });
+            let path = match asked.request {
+                READ | READ_PAGES => asked.data.first().copied().unwrap_or(0),
+                _ => 0,
+            };
+            let seen = Seen { request: asked.request, text: text.clone(), ranges: ranges.clone(), path };
+            shared.state().seen.push(seen);
+            self.path = path;
+            if self.is_in {
+                // Whoever asks after the login may be joined: servers know of it a moment after their answer.
+                shared.state().bound.entry(self.session).or_default();
+            }
             match asked.request {
                 3006 => {
                     let can = if shared.conduct.says_pages { 0x20 } else { 0 };
@@ -64,8 +90,22 @@ impl Client {
                 }
                 LOGIN => {
                     self.is_in = true;
-                    let body = [&[7; 16], shared.conduct.offers.as_bytes()].concat();
+                    let body = [&self.session[..], shared.conduct.offers.as_bytes()].concat();
                     self.answer(asked.stream, 0, &body)?;
+                }
+                BIND => {
+                    let mut state = shared.state();
+                    let Some(bound) = state.bound.get_mut(&asked.body) else {
+                        drop(state);
+                        return self.refuse(asked.stream, 3000, "session not logged in");
+                    };
+                    bound.push(self.from.try_clone()?);
+                    let path = bound.len() as u8;
+                    drop(state);
+                    self.answer(asked.stream, 0, &[path])?;
+                    let mut rest = [0; 1];
+                    while self.from.read(&mut rest)? > 0 {}
+                    return Ok(());
                 }
                 _ if !self.is_in => return self.refuse(asked.stream, 3006, "not logged in"),
                 3000 if text == shared.conduct.believes => {
@@ -196,6 +236,10 @@ impl Client {
                 return self.refuse(stream, 3000, "Single readv transfer is too large");
             }
         }
+        if self.path > 0 && self.bound().is_none() {
+            self.path = 0;
+            return self.refuse(stream, 3000, "invalid path ID");
+        }
         let mut body = Vec::new();
         for (number, (start, bytes)) in ranges.iter().enumerate() {
             let from = usize::try_from(*start).unwrap_or(usize::MAX).min(content.len());
@@ -225,6 +269,11 @@ impl Client {
                 }
                 while matches!(mishap, Mishap::StallAfter(_)) && !shared.ended.load(Ordering::Relaxed) {
                     thread::sleep(Duration::from_millis(5));
+                }
+                if self.path > 0 {
+                    let _ = self.bound().map(|bound| bound.shutdown(Shutdown::Both));
+                    self.path = 0;
+                    return self.refuse(stream, 3000, "invalid path ID");
                 }
                 return self.from.shutdown(Shutdown::Both);
             }
@@ -286,12 +335,23 @@ impl Client {
         self.put(&bytes)
     }
 
+    /// The further connection by which the answer is wanted.
+    fn bound(&self) -> Option<TcpStream> {
+        let state = self.shared.state();
+        state.bound.get(&self.session)?.get(usize::from(self.path).checked_sub(1)?)?.try_clone().ok()
+    }
+
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.shared.conduct.gathers.is_some() {
             self.gathered.extend_from_slice(bytes);
             return Ok(());
         }
-        self.writer().write_all(bytes)
+        if self.path == 0 {
+            return self.writer().write_all(bytes);
+        }
+        // Whoever hung up meanwhile gets nothing.
+        let _ = self.bound().map(|mut to| to.write_all(bytes));
+        Ok(())
     }
 }
 

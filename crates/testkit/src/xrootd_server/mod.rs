@@ -2,7 +2,7 @@
 
 mod client;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -121,10 +121,14 @@ pub struct Seen {
     pub text: String,
     /// Ranges of a read, as start and length.
     pub ranges: Vec<(u64, u32)>,
+    /// The connection of the session by which the answer is wanted.
+    pub path: u8,
 }
 
 /// Number of a request to log in.
 pub const LOGIN: u16 = 3007;
+/// Number of a request to join a session.
+pub const BIND: u16 = 3024;
 /// Number of a request to open a file.
 pub const OPEN: u16 = 3010;
 /// Number of a request to close a file.
@@ -177,6 +181,8 @@ struct State {
     connections: usize,
     round_trips: usize,
     streams: Vec<TcpStream>,
+    /// Further connections of sessions, which have the numbers of their first ones.
+    bound: HashMap<[u8; 16], Vec<TcpStream>>,
 }
 
 impl XrootdServer {
@@ -266,6 +272,18 @@ impl XrootdServer {
         self.shared.modified.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Further connections that joined a session.
+    pub fn bound(&self) -> usize {
+        self.shared.state().bound.values().map(Vec::len).sum()
+    }
+
+    /// Ends those.
+    pub fn hang_up_bound(&self) {
+        for stream in self.shared.state().bound.values_mut().flat_map(|bound| bound.drain(..)) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
     /// Ends all connections.
     pub fn hang_up(&self) {
         self.shared.close_all();
@@ -290,7 +308,9 @@ impl Shared {
     }
 
     fn close_all(&self) {
-        for stream in self.state().streams.drain(..) {
+        let mut state = self.state();
+        state.bound.clear();
+        for stream in state.streams.drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
         }
     }

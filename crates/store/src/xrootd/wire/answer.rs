@@ -1,6 +1,6 @@
 //! Answers: 8 bytes with the number of their stream, and a body whose form follows from the status and the request.
 
-use super::{Broken, Handle, take};
+use super::{Broken, Handle, SessionId, take};
 
 /// Length of what stands before each body.
 pub(crate) const HEAD_BYTES: usize = 8;
@@ -105,6 +105,8 @@ impl Protocol {
 /// Answer to a login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Welcome {
+    /// How the server calls the session. Old ones do not.
+    pub(crate) session: Option<SessionId>,
     /// How the server wants it proved who is there, in its order. None if it does not.
     pub(crate) offers: Vec<Offer>,
 }
@@ -120,8 +122,9 @@ pub(crate) struct Offer {
 impl Welcome {
     pub(crate) fn read(body: &[u8]) -> Result<Self, Broken> {
         // Old servers without security say nothing at all.
-        let Some((_session, rest)) = body.split_first_chunk::<16>() else {
-            return if body.is_empty() { Ok(Self { offers: Vec::new() }) } else { Err(Broken("a short login")) };
+        let Some((session, rest)) = body.split_first_chunk::<16>() else {
+            let silent = Self { session: None, offers: Vec::new() };
+            return if body.is_empty() { Ok(silent) } else { Err(Broken("a short login")) };
         };
         let text = text(rest);
         let offers = text.split("&P=").skip(1).take(OFFERS).map(|offer| {
@@ -129,7 +132,7 @@ impl Welcome {
             let (name, parameters) = offer.split_once(',').unwrap_or((offer, ""));
             Offer { name: name.chars().take(8).collect(), parameters: parameters.to_owned() }
         });
-        Ok(Self { offers: offers.collect() })
+        Ok(Self { session: Some(*session), offers: offers.collect() })
     }
 }
 

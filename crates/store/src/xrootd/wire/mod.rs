@@ -9,7 +9,7 @@ pub(crate) use answer::{
     Forward, HEAD_BYTES, Head, Later, Offer, OpenFile, Protocol, Refusal, Stat, Status, Welcome, limits, wait_seconds,
 };
 pub(crate) use pages::{Pages, Part, Wrong};
-pub(crate) use request::{HELLO, Handle, Request};
+pub(crate) use request::{HELLO, Handle, Request, SessionId};
 pub(crate) use vector::Vector;
 
 /// Bytes that make no sense as what they should be.

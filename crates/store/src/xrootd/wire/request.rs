@@ -16,6 +16,7 @@ const VERSION: u32 = 0x520;
 const ABLE_TLS: u8 = 2;
 const WANT_TLS: u8 = 4;
 const EXPECT_LOGIN: u8 = 3;
+const EXPECT_BIND: u8 = 1;
 /// Redirections may be whole URLs, and there is IPv6.
 const ABILITY: u8 = 1 | 8;
 /// Answers may come later by themselves; the newest form of a login.
@@ -27,13 +28,18 @@ const QUERY_CONFIG: u16 = 7;
 /// An open file, as its server calls it.
 pub(crate) type Handle = [u8; 4];
 
+/// A session, as its server calls it.
+pub(crate) type SessionId = [u8; 16];
+
 /// What is asked of a server.
 #[derive(Clone, Debug)]
 pub(crate) enum Request<'a> {
-    /// Which version, and whether TLS is possible and wanted.
-    Protocol { able_tls: bool, want_tls: bool },
+    /// Which version, whether TLS is possible and wanted, and whether the connection is to join a session.
+    Protocol { able_tls: bool, want_tls: bool, joins: bool },
     /// Who is there. The ticket is what a server that sent us here gave.
     Login { process: u32, user: &'a str, ticket: &'a str },
+    /// The connection is a further one of a session.
+    Bind { session: SessionId },
     /// Proof of who is there.
     Auth { protocol: &'a str, proof: &'a [u8] },
     /// A file to be read, and what is known of it.
@@ -55,6 +61,11 @@ pub(crate) enum Request<'a> {
 impl Request<'_> {
     /// Appends the request as it goes over the wire.
     pub(crate) fn put(&self, stream: u16, to: &mut Vec<u8>) {
+        self.put_by(stream, 0, to);
+    }
+
+    /// The same for an answer that is to come by a further connection, of this number.
+    pub(crate) fn put_by(&self, stream: u16, path: u8, to: &mut Vec<u8>) {
         let (number, body, data): (u16, [u8; 16], Vec<u8>) = match self {
             Self::Auth { protocol, proof } => {
                 let mut body = [0; 16];
@@ -67,11 +78,11 @@ impl Request<'_> {
                 (3001, body, names.as_bytes().to_vec())
             }
             Self::Close { handle } => (3003, with_handle(*handle), Vec::new()),
-            Self::Protocol { able_tls, want_tls } => {
+            Self::Protocol { able_tls, want_tls, joins } => {
                 let mut body = [0; 16];
                 body[..4].copy_from_slice(&VERSION.to_be_bytes());
                 body[4] = if *able_tls { ABLE_TLS } else { 0 } | if *want_tls { WANT_TLS } else { 0 };
-                body[5] = EXPECT_LOGIN;
+                body[5] = if *joins { EXPECT_BIND } else { EXPECT_LOGIN };
                 (3006, body, Vec::new())
             }
             Self::Login { process, user, ticket } => {
@@ -86,8 +97,14 @@ impl Request<'_> {
                 body[2..4].copy_from_slice(&(OPEN_READ | OPEN_STAT).to_be_bytes());
                 (3010, body, path.as_bytes().to_vec())
             }
-            Self::Read { handle, range } => (3013, with_range(*handle, range), Vec::new()),
-            Self::ReadPages { handle, range, again } => (3030, with_range(*handle, range), vec![0, u8::from(*again)]),
+            Self::Read { handle, range } => {
+                let data = if path == 0 { Vec::new() } else { vec![path, 0, 0, 0, 0, 0, 0, 0] };
+                (3013, with_range(*handle, range), data)
+            }
+            Self::ReadPages { handle, range, again } => {
+                (3030, with_range(*handle, range), vec![path, u8::from(*again)])
+            }
+            Self::Bind { session } => (3024, *session, Vec::new()),
             Self::Stat { handle } => {
                 let mut body = [0; 16];
                 body[12..].copy_from_slice(handle);
@@ -109,6 +126,11 @@ impl Request<'_> {
         // What is sent is far shorter: a URL, a token, a thousand ranges.
         to.extend_from_slice(&u32::try_from(data.len()).unwrap_or(0).to_be_bytes());
         to.extend_from_slice(&data);
+    }
+
+    /// Whether its answer may come by a further connection. Servers send vectors by the first.
+    pub(crate) fn travels(&self) -> bool {
+        matches!(self, Self::Read { .. } | Self::ReadPages { .. })
     }
 
     /// The most bytes that its answer may have, all frames together.
@@ -164,7 +186,7 @@ mod tests {
     #[test]
     fn requests_are_24_bytes_and_what_belongs_to_them() {
         assert_eq!(HELLO, *b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x04\0\0\x07\xDC");
-        let protocol = bytes(&Request::Protocol { able_tls: true, want_tls: false });
+        let protocol = bytes(&Request::Protocol { able_tls: true, want_tls: false, joins: false });
         assert_eq!(protocol[2..], *b"\x0B\xBE\0\0\x05\x20\x02\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
         let login = bytes(&Request::Login { process: 7, user: "someone-long", ticket: "t" });
         assert_eq!(login[2..], *b"\x0B\xBF\0\0\0\x07someone-\0\x09\x85\0\0\0\0\x01t");
@@ -176,6 +198,11 @@ mod tests {
         assert_eq!(read[2..], *b"\x0B\xC5abcd\0\0\0\0\0\0\x01\0\0\0\0\x02\0\0\0\0");
         let pages = bytes(&Request::ReadPages { handle: *b"abcd", range: 256..258, again: true });
         assert_eq!(pages[2..], *b"\x0B\xD6abcd\0\0\0\0\0\0\x01\0\0\0\0\x02\0\0\0\x02\0\x01");
+        let mut read = Vec::new();
+        Request::Read { handle: *b"abcd", range: 256..258 }.put_by(1, 3, &mut read);
+        assert_eq!(read[16..], *b"\0\0\0\x02\0\0\0\x08\x03\0\0\0\0\0\0\0");
+        let bind = bytes(&Request::Bind { session: *b"0123456789abcdef" });
+        assert_eq!(bind[2..], *b"\x0B\xD00123456789abcdef\0\0\0\0");
         let config = bytes(&Request::Config { names: "x" });
         assert_eq!(config[2..], *b"\x0B\xB9\0\x07\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01x");
         let stat = bytes(&Request::Stat { handle: *b"abcd" });
