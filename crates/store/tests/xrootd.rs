@@ -146,6 +146,14 @@ fn opening_takes_two_round_trips_of_time() {
 }
 
 #[test]
+fn who_waits_for_ever_is_served() {
+    let server = XrootdServer::start(content(1_000), Conduct::default());
+    let options = NetOptions { timeout: Duration::MAX, ..NetOptions::default() };
+    let store = XrootdStore::new(&server.url(), &options).unwrap();
+    assert_eq!(load(&store, &[5..9]).unwrap(), [&content(1_000)[5..9]]);
+}
+
+#[test]
 fn files_of_a_server_share_a_connection() {
     let server = XrootdServer::start(content(1_000), Conduct::default());
     let stores: Vec<_> = (0..70).map(|i| at(&format!("root://{}//f{i}", server.address()))).collect();

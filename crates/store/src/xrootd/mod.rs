@@ -16,6 +16,7 @@ mod wire;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use sapwood::io::{ByteRange, Ends, Identity, Profile, Receive, Store, check_ranges};
 use sapwood::{Error, ErrorKind, Result};
@@ -28,6 +29,9 @@ use place::{Place, Tried};
 use read::Reading;
 use refusal::elsewhere;
 use wire::Stat;
+
+/// Nobody is waited for longer: multiples of it are times that a clock has.
+const PATIENCE: Duration = Duration::from_secs(86_400);
 
 /// The most ranges that a request should have.
 const RANGES: usize = 1024;
@@ -101,7 +105,7 @@ impl XrootdStore {
         Ok(Self {
             name,
             place,
-            options: options.clone(),
+            options: NetOptions { timeout: options.timeout.min(PATIENCE), ..options.clone() },
             gauge: Gauge::new(),
             known: OnceLock::new(),
             opened: Mutex::default(),
