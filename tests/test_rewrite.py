@@ -465,3 +465,18 @@ def test_a_file_that_is_being_written_is_not_replaced(tmp_path: Path) -> None:
         file["more"] = {"x": [4]}
     assert sapwood.open(tmp_path / "mine.root").keys() == ["mine;1", "more;1"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.root", "other.root"]
+
+
+@pytest.mark.parametrize("how", ["rewrite", "copy"])
+def test_an_rntuple_is_not_torn_from_its_pages(tmp_path: Path, how: str) -> None:
+    uproot = pytest.importorskip("uproot")
+    old, new = tmp_path / "old.root", tmp_path / "new.root"
+    with uproot.recreate(old) as file:
+        file.mkrntuple("ntuple", {"x": np.arange(10)})
+    with pytest.raises(sapwood.errors.UnsupportedError, match="an RNTuple cannot be copied yet.*old.root"):
+        if how == "rewrite":
+            sapwood.rewrite(old, new)
+        else:
+            with sapwood.recreate(new) as file:
+                file.copy(old, "ntuple")
+    assert how == "copy" or not new.exists()

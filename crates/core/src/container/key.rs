@@ -209,6 +209,18 @@ impl Key {
         matches!(&*self.class, "TTree" | "TNtuple" | "TNtupleD")
     }
 
+    /// Whether it is an RNTuple, whose pages are no records of its own.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::container::Key;
+    /// assert!(Key { class: "ROOT::RNTuple".into(), ..Key::default() }.is_ntuple());
+    /// ```
+    pub fn is_ntuple(&self) -> bool {
+        matches!(&*self.class, "ROOT::RNTuple" | "ROOT::Experimental::RNTuple")
+    }
+
     /// The bytes of the file that it and what it holds stand in.
     pub(crate) fn room(&self) -> std::ops::Range<u64> {
         self.seek_key..self.seek_key.saturating_add(u64::from(self.nbytes))

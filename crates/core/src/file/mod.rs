@@ -465,7 +465,7 @@ impl std::fmt::Debug for File {
 }
 
 fn refuse_rntuple(key: &Key) -> Result<()> {
-    if matches!(&*key.class, "ROOT::RNTuple" | "ROOT::Experimental::RNTuple") {
+    if key.is_ntuple() {
         return Err(Error::unsupported(format!("{:?} is an RNTuple: not yet readable", key.name)).in_object(&key.name));
     }
     Ok(())

@@ -151,7 +151,7 @@ impl Input {
                 // The lists of baskets are read here, beside the merge.
                 tree.branches().iter().for_each(|branch| _ = branch.baskets());
                 self.trees.push((place, tree));
-            } else if matches!(&*key.class, "ROOT::RNTuple" | "ROOT::Experimental::RNTuple") {
+            } else if key.is_ntuple() {
                 let error = Error::unsupported("an RNTuple cannot be merged yet: leave it out by its name");
                 return Err(self.file.name(error.in_object(&path)));
             } else if can_add(&key.class) {

@@ -33,7 +33,7 @@ impl FileWriter {
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) where an object gets another name and
-    /// nobody knows its class.
+    /// nobody knows its class; for an RNTuple, whose pages would stay behind.
     ///
     /// # Example
     ///
@@ -121,6 +121,10 @@ impl FileWriter {
             return keys
                 .iter()
                 .try_for_each(|below| self.copy_key(file, below, &format!("{to}/{}", below.name), with_baskets));
+        }
+        if with_baskets && key.is_ntuple() {
+            let error = Error::unsupported("an RNTuple cannot be copied yet: its pages would stay behind");
+            return Err(file.name(error.in_object(&key.name)));
         }
         let shared = Arc::clone(&self.shared);
         let mut state = shared.open_state()?;
