@@ -306,3 +306,14 @@ answer([stats.GetReadCalls(), stats.GetBytesRead() - stats.GetBytesReadExtra()])
         tree.arrays(["a", "c"])
     assert perf.figures["ReadCalls"].value <= calls
     assert 1e6 * (perf.figures["ReadTotal"].value - perf.figures["Thrown away"].value) == pytest.approx(theirs)
+
+
+def test_a_run_is_saved_over_nothing_but_a_run(path: Path, tmp_path: Path) -> None:
+    with sapwood.open(path)["t"].perf as perf:
+        pass
+    before = path.read_bytes()
+    with pytest.raises(sapwood.SapwoodError, match="a file is there that is no saved run"):
+        perf.save(path)
+    assert path.read_bytes() == before
+    for _ in range(2):
+        perf.save(tmp_path / "run.root")

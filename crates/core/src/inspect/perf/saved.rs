@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{PerfStats, Read, Waits};
 use crate::column::Number;
 use crate::container::Key;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::object::{Object, Value};
 use crate::read::{Native, columns};
@@ -53,6 +53,11 @@ impl PerfStats {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        if path.exists() && !is_saved_run(path) {
+            let error = Error::new(ErrorKind::Exists, "a file is there that is no saved run");
+            return Err(error.in_file(path.to_string_lossy().as_ref()));
+        }
         let mut file = FileWriter::recreate(path, WriteOptions::default())?;
         file.write(NAME, self.draft())?;
         let entry = |read: &Read| read.entry.map_or(NO_ENTRY, whole);
@@ -295,6 +300,12 @@ fn count(value: i64) -> u64 {
 
 fn length(read: &Read) -> u64 {
     read.range.end.saturating_sub(read.range.start)
+}
+
+/// Whether a file holds nothing but a run that was saved.
+fn is_saved_run(path: &Path) -> bool {
+    let keys = File::open(path).and_then(|file| file.keys(false));
+    keys.is_ok_and(|keys| keys.iter().all(|found| found.key.name.starts_with(NAME)))
 }
 
 /// Writes a tree of numbers.
