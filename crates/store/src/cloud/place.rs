@@ -76,6 +76,10 @@ impl Place {
                 for (name, value) in settings {
                     // Others are for other tools.
                     if let Ok(key) = name.to_ascii_lowercase().parse() {
+                        if is_no_endpoint(name, value) {
+                            let words = format!("{name} is no URL that begins with https:// or http://");
+                            return Err(Error::mismatch(words).in_file(Arc::clone(&self.name)));
+                        }
                         builder = builder.with_config(key, value);
                     }
                 }
@@ -93,6 +97,12 @@ impl Place {
             Error::mismatch(message).because(words(&error)).in_file(Arc::clone(&self.name))
         })
     }
+}
+
+/// Whether a setting should be the URL of a server, and is none.
+fn is_no_endpoint(name: &str, value: &str) -> bool {
+    let is_server = |url: Url| matches!(url.scheme(), "http" | "https") && url.has_host();
+    name.to_ascii_lowercase().contains("endpoint") && !Url::parse(value).is_ok_and(is_server)
 }
 
 /// What is behind the last `@`.
@@ -126,6 +136,17 @@ mod tests {
     fn keys_in_a_url_are_refused_and_not_shown() {
         let error = Place::parse("s3://name:geheim@bucket/a.root").unwrap_err();
         assert!(!error.to_string().contains("geheim") && !format!("{error:?}").contains("geheim"), "{error}");
+    }
+
+    #[test]
+    fn an_endpoint_is_a_url() {
+        for (value, wrong) in [("https://a.org", false), ("http://127.0.0.1:1", false), ("127.0.0.1:18171", true)] {
+            assert_eq!(is_no_endpoint("AWS_ENDPOINT_URL", value), wrong, "{value}");
+        }
+        for value in ["", "nonsense", "http://", "ftp://a.org", "localhost:1"] {
+            assert!(is_no_endpoint("aws_endpoint", value), "{value}");
+        }
+        assert!(!is_no_endpoint("AWS_REGION", "nonsense"));
     }
 
     #[test]
