@@ -18,10 +18,7 @@ impl Trouble {
         let (mut words, mut untrusted) = (Vec::new(), false);
         let mut beneath = error.source();
         while let Some(cause) = beneath {
-            untrusted |= cause.is::<rustls::Error>();
-            // An I/O error shows its source as its own words.
-            let inner = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-            untrusted |= inner.is_some_and(|inner| inner.is::<rustls::Error>());
+            untrusted |= is_untrusted(cause);
             let text = cause.to_string();
             if words.last() != Some(&text) {
                 words.push(text);
@@ -31,9 +28,12 @@ impl Trouble {
         if words.is_empty() {
             words.push(error.to_string());
         }
-        let made = Error::new(kind, format!("{what} {host}")).because(words.join(": "));
-        // A certificate is no better the second time.
-        if untrusted { Self::never(made) } else { Self::later(made) }
+        let words = words.join(": ");
+        if untrusted {
+            // A certificate is no better the second time.
+            return Self::never(Error::new(ErrorKind::Denied, format!("no TLS with {host}")).because(words));
+        }
+        Self::later(Error::new(kind, format!("{what} {host}")).because(words))
     }
 
     /// An answer that is a refusal.
@@ -57,6 +57,13 @@ impl Trouble {
         let error = Error::new(kind, format!("{host} answered {status}"));
         Self { error, again, code: Some(status.as_u16()) }
     }
+}
+
+/// Whether a certificate was not believed. I/O errors hide what is in them, one in another.
+fn is_untrusted(cause: &(dyn std::error::Error + 'static)) -> bool {
+    let inner = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    matches!(cause.downcast_ref(), Some(rustls::Error::InvalidCertificate(_)))
+        || inner.is_some_and(|inner| is_untrusted(inner))
 }
 
 #[cfg(test)]
