@@ -7,7 +7,7 @@ use sapwood::io::{ByteRange, Ends, MemoryStore, Profile, Receive, Recorded, Stor
 use sapwood::{Error, ErrorKind, Result};
 use sapwood_store::{BlockCache, CacheKind, CacheOptions};
 
-const BLOCK: u64 = 4 << 10;
+const BLOCK: u64 = 1 << 10;
 
 /// A store that answers when it is told to.
 struct Held {

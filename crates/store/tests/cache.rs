@@ -510,6 +510,9 @@ fn what_a_download_leaves_half_done_is_removed_and_the_server_read() {
     // A byte that turned over: nothing but `verify` looks at all of it.
     OpenOptions::new().write(true).open(path).unwrap().write_all_at(&[bytes[8_000_000] ^ 1], 8_000_000).unwrap();
     assert_eq!(verify_cache(&scrap.0).unwrap()[0].damaged, 1);
+    let store = WholeCache::new(MemoryStore::new("x", bytes.clone()), "x", &options);
+    assert!(all(&store, bytes.len()) == bytes, "it was removed, and is fetched anew");
+    assert!(verify_cache(&scrap.0).unwrap().iter().all(|file| file.damaged == 0));
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub struct CachedFile {
     pub stored_bytes: u64,
     /// When it was last read or written.
     pub used: SystemTime,
-    /// Blocks, parts or descriptions that are not what they were; they are never served. Looked for by [`verify_cache`] only.
+    /// Blocks, parts or descriptions that are not what they were. Looked for by [`verify_cache`] only.
     pub damaged: u64,
 }
 
@@ -88,7 +88,8 @@ pub fn list_cache(dir: impl AsRef<Path>) -> Result<Vec<CachedFile>> {
     gather(dir.as_ref(), false)
 }
 
-/// [`list_cache`], and compares all that is kept with its checksums.
+/// [`list_cache`], and compares all that is kept with its checksums. Blocks that are damaged are never served; a whole file that is, is
+/// removed, so that the next reader fetches it anew.
 ///
 /// # Errors
 ///
@@ -164,7 +165,11 @@ fn gather(dir: &Path, verify: bool) -> Result<Vec<CachedFile>> {
         let (kind, found) = if path.ends_with(".blocks") {
             (CacheKind::Blocks, of_segment(&file.path, verify))
         } else if path.ends_with(".root") {
-            (CacheKind::Whole, of_whole(&file.path, verify))
+            let found = of_whole(&file.path, verify);
+            if verify && found.as_ref().is_some_and(|found| found.damaged > 0) {
+                std::fs::remove_file(&file.path)?;
+            }
+            (CacheKind::Whole, found)
         } else if path.ends_with("/ends") {
             let whole = path.contains("/sapwood-whole-");
             (if whole { CacheKind::Whole } else { CacheKind::Blocks }, of_ends(&file.path))
