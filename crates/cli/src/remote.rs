@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use sapwood::io::Store;
 use sapwood::{Error, Result};
@@ -24,6 +25,21 @@ pub(crate) struct Remote {
     /// Another place of the file that is read, for when the first fails; may be given several times.
     #[arg(long = "replica", value_name = "URL")]
     replicas: Vec<String>,
+    /// Patience: seconds for which nothing may come from a server; 30 where it is not given.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+    /// How often in a row what brought nothing is tried again; 4 where it is not given.
+    #[arg(long, value_name = "TIMES")]
+    retries: Option<u32>,
+    /// PEM file or folder of authorities that are trusted beside the system's.
+    #[arg(long, value_name = "PEM")]
+    authorities: Option<PathBuf>,
+    /// PEM file with a client certificate and its key: an X.509 proxy, say.
+    #[arg(long, value_name = "PEM")]
+    certificate: Option<PathBuf>,
+    /// File of keys that servers of root:// have, too.
+    #[arg(long, value_name = "FILE")]
+    keytab: Option<PathBuf>,
     /// What the cache had to say.
     #[arg(skip)]
     pub(crate) notices: Notices,
@@ -57,6 +73,21 @@ impl Remote {
         if let Some(cache) = &mut cache {
             cache.notices = self.notices.clone();
         }
-        Ok(NetOptions { cache, ..NetOptions::default() })
+        let usual = NetOptions::default();
+        Ok(NetOptions {
+            cache,
+            timeout: self.timeout.unwrap_or(usual.timeout),
+            retries: self.retries.unwrap_or(usual.retries),
+            authorities: self.authorities.clone(),
+            certificate: self.certificate.clone(),
+            keytab: self.keytab.clone(),
+            ..usual
+        })
     }
+}
+
+/// A time that is more than none.
+fn seconds(text: &str) -> std::result::Result<Duration, String> {
+    let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.filter(|time| !time.is_zero()).ok_or_else(|| "no number of seconds above 0".to_owned())
 }
