@@ -168,8 +168,9 @@ def test_a_token_opens_what_is_private(name: str, local: Path, monkeypatch: pyte
 
 def test_https_trusts_whom_it_is_told_to(nginx: servers.Server, local: Path) -> None:
     url, authority = f"{nginx.tls_url}/data.root", nginx.place / "authority.pem"
-    with pytest.raises(sapwood.errors.IOError, match=r"(?i)certificate"):
+    with pytest.raises(sapwood.errors.IOError, match=r"denied: no TLS with .*certificate.*") as caught:
         sapwood.open(url)
+    assert "attempt" not in str(caught.value), "it is no better the second time"
     file = sapwood.open(url, authorities=authority)
     assert same(file["events"].arrays(["x02"]), sapwood.open(local)["events"].arrays(["x02"]))
     private = url.replace("/data.root", "/private/data.root")
@@ -192,6 +193,25 @@ def test_the_command_takes_urls(nginx: servers.Server, local: Path) -> None:
     for command in (["show"], ["scan", "-n", "3"], ["layout"]):
         assert run(*command, f"{far}:events") == run(*command, f"{near}:events"), command
     assert run("dump", f"{far}:text") == run("dump", f"{near}:text")
+
+
+def test_the_command_waits_as_long_as_it_is_told() -> None:
+    import socket
+
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/a.root"
+        command = [sys.executable, "-m", "sapwood", "ls", url, "--timeout", "0.2", "--retries", "1"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "at attempt 2" in done.stderr, done.stderr
+
+
+def test_a_url_is_not_written(tmp_path: Path) -> None:
+    url = "https://example.org/a.root"
+    for work in (lambda: sapwood.recreate(url), lambda: sapwood.update(url)):
+        with pytest.raises(sapwood.errors.UnsupportedError, match="can be read, and not written"):
+            work()
 
 
 def test_a_child_after_a_fork_reads_on(nginx: servers.Server) -> None:

@@ -93,7 +93,7 @@ def update(
     """
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"a file is updated at a path, not in {type(path).__name__}")
-    if not os.path.exists(path):
+    if not os.path.exists(path) and "://" not in os.fspath(path):
         raise errors.MissingFileError(f"no file {os.fspath(path)!r}: sapwood.recreate makes one")
     return WritableFile("update", path, compression, threads, reproducible, sync)
 

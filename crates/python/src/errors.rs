@@ -50,7 +50,8 @@ pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> sapwood::Resul
     let outcome = py.detach(|| caught(work));
     match INTERRUPT.take() {
         Some(interrupt) => Err(interrupt),
-        None => outcome.map_err(raise),
+        // Ctrl-C while an error was on its way goes before it, or would break what shows the error.
+        None => outcome.map_err(|error| py.check_signals().err().unwrap_or_else(|| raise(error))),
     }
 }
 

@@ -113,6 +113,10 @@ impl LocalFile {
         };
         match open() {
             Ok((file, opened_bytes)) => Ok(Self { file, name, opened_bytes }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && name.contains("://") => {
+                let words = "a URL is no file of this machine: what it names can be read, and not written";
+                Err(Error::unsupported(words).in_file(name))
+            }
             Err(error) => Err(Error::from(error).in_file(name)),
         }
     }

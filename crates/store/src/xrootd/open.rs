@@ -181,7 +181,11 @@ impl Opener<'_> {
             }
             Status::Error => {
                 let refusal = Refusal::read(&body).map_err(|broken| nonsense(&name, broken))?;
-                return Err(refused(&name, &refusal));
+                let mut trouble = refused(&name, &refusal);
+                if !place.path.starts_with('/') {
+                    trouble.error = trouble.error.because("the path begins with no slash: root://host//path has two");
+                }
+                return Err(trouble);
             }
             _ => return Err(nonsense(&name, super::wire::Broken("an answer that belongs to something else"))),
         };
