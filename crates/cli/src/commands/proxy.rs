@@ -23,7 +23,7 @@ use crate::places;
                   sapwood ls http://127.0.0.1:8080/run1.root"
 )]
 pub(crate) struct Arguments {
-    /// What lies above all paths: a URL of http, https, root, roots or a cloud (`s3://bucket`), or a folder.
+    /// What lies above all paths: a URL of http, https, root, roots, dcap or a cloud (`s3://bucket`), or a folder.
     #[arg(long, value_name = "URL")]
     upstream: String,
     /// Where blocks are kept; your own cache folder where it is not given.
