@@ -158,7 +158,8 @@ impl PerfStats {
             }
         }
         report.readahead_bytes = gap_bytes / (report.ranges as u64).max(1);
-        report.disk_time = under_way.iter().map(|span| (span.end - span.start).as_secs_f64()).sum();
+        // Numbers that are none add up to -0.
+        report.disk_time = under_way.iter().map(|span| (span.end - span.start).as_secs_f64()).sum::<f64>() + 0.0;
         let mut used_bytes = 0;
         for (_, decoded) in used.iter().filter(|(seek, _)| placed.contains_key(seek)) {
             used_bytes += decoded.stored_bytes;
