@@ -65,7 +65,7 @@ def test_what_is_missing_says_what_is_near(path: str) -> None:
         assert isinstance(error, sapwood.SapwoodError)
 
 
-@pytest.mark.parametrize("url", ["gcs://bucket/a.root:t", "s3://bucket/a*.root"])
+@pytest.mark.parametrize("url", ["gcs://bucket/a.root:t", "gs://bucket/a*.root"])
 def test_remote_files_of_other_kinds_say_not_yet(url: str) -> None:
     for use in (sapwood.open, sapwood.iterate, sapwood.concatenate):
         for files in (url, {url: "t"}):

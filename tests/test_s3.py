@@ -258,6 +258,12 @@ def test_whoever_set_fsspec_up_is_served_by_it(mine: Bucket, local: Path, monkey
     assert same(sapwood.open(ONE)["events"].arrays(library="np"), local / "one.root")
 
 
+def test_whoever_may_not_list_is_told(mine: Bucket) -> None:
+    with pytest.raises(sapwood.errors.IOError, match=r"does not list what 's3://bucket/\*\.root' matches") as caught:
+        sapwood.concatenate("s3://bucket/*.root:events", storage_options=said(mine) | {"key": "nobody"})
+    assert caught.value.kind == "denied" and caught.value.file == "s3://bucket/*.root"
+
+
 @pytest.mark.parametrize("how", ["plain", "client_kwargs", "profile"])
 def test_storage_options_say_who_asks(mine: Bucket, local: Path, tmp_path: Path, how: str) -> None:
     options = said(mine)

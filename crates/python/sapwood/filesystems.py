@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sapwood import clouds, urls
-from sapwood.errors import UnsupportedError
+from sapwood.errors import IOError, UnsupportedError
 
 #: What tells one state of a file from another, the best first; file systems have many names for it.
 _MARKS = (
@@ -221,7 +221,12 @@ def glob(pattern: str, network: Mapping[str, Any] | None) -> list[str]:
     ['memory://runs/a.root', 'memory://runs/b.root']
     """
     fs, path = _reached(pattern, network)
-    names = sorted(str(name) for name in fs.glob(path))
+    try:
+        names = sorted(str(name) for name in fs.glob(path))
+    except Exception as error:
+        failed = IOError(f"the file system does not list what {urls.shown(pattern)!r} matches: {error}")
+        failed.kind, failed.file = "denied" if isinstance(error, PermissionError) else "i/o", urls.shown(pattern)
+        raise failed from error
     # What was stripped, a host for instance, is put back as it was.
     first, mark, rest = pattern.partition("::")
     for head, tail in ((pattern, ""), (first, mark + rest)):
