@@ -75,7 +75,7 @@ def in_step(rows: list[dict[str, Any]]) -> str:
     body = []
     for reader, name in NAMES.items():
         of = [row["of"].get(reader, {}) for row in alone + together]
-        if all("calls" in answer for answer in of):
+        if together and all("calls" in answer for answer in of):
             one = [sum(answer.get(what, 0) for answer in of[:-1]) for what in ("calls", "misses")]
             body.append([name, number(one[0]), number(of[-1]["calls"]), number(one[1]), number(of[-1]["misses"])])
     return table(["", "calls: the four alone", "in step", "misses: alone", "in step"], body)
