@@ -21,6 +21,8 @@ fn resident() -> u64 {
 fn ask(proxy: &Proxy, request: &str) -> TcpStream {
     let mut stream = TcpStream::connect(proxy.address()).expect("a connection");
     stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time");
+    // What a thousand of them may hold by the system's default is more than it has for all connections.
+    rustix::net::sockopt::set_socket_recv_buffer_size(&stream, 64 << 10).expect("a buffer");
     stream.write_all(request.as_bytes()).expect("an open connection");
     stream
 }
