@@ -1,5 +1,6 @@
 //! The contract of stores against every kind of XRootD server, and how many requests and round trips that takes.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use sapwood::io::{Store, load};
@@ -411,14 +412,20 @@ fn heads_of_pages_are_not_believed_blindly() {
     }
 }
 
-/// A store with this many connections, all of which stand.
+/// By which connections ranges came.
+fn paths(server: &XrootdServer) -> BTreeSet<u8> {
+    server.seen().iter().filter(|seen| !seen.ranges.is_empty()).map(|seen| seen.path).collect()
+}
+
+/// A store of a long file with this many connections, each of which has brought something: a server knows of one before we do.
 fn wide(server: &XrootdServer, streams: u8) -> XrootdStore {
     let store = XrootdStore::new(&server.url(), &NetOptions { streams, ..quick() }).expect("the URL makes sense");
-    store.ends(10, 10).expect("the server runs");
+    let bytes = store.ends(10, 10).expect("the server runs").identity.len;
     let began = Instant::now();
-    while server.bound() + 1 < usize::from(streams) {
+    while paths(server).len() < usize::from(streams) {
         assert!(began.elapsed() < Duration::from_secs(5), "they join");
-        std::thread::sleep(Duration::from_millis(5));
+        server.forget();
+        load(&store, &[0..bytes]).expect("all of it");
     }
     server.forget();
     store
@@ -431,18 +438,9 @@ fn long_ranges_come_by_all_connections() {
         let server = XrootdServer::start(content.clone(), conduct);
         let store = wide(&server, 4);
         let connections = server.connections();
-        // The last of them may not have been told its number.
-        let began = Instant::now();
-        let mut paths = Vec::new();
-        while paths.len() < 4 && began.elapsed() < Duration::from_secs(5) {
-            server.forget();
-            assert!(load(&store, &[5..29_999_999]).unwrap()[0] == content[5..29_999_999]);
-            paths = server.seen().iter().filter(|seen| !seen.ranges.is_empty()).map(|seen| seen.path).collect();
-            assert_eq!(paths.len(), 8, "no request more");
-            paths.sort_unstable();
-            paths.dedup();
-        }
-        assert_eq!(paths, [0, 1, 2, 3]);
+        assert!(load(&store, &[5..29_999_999]).unwrap()[0] == content[5..29_999_999]);
+        let asked = server.seen().iter().filter(|seen| !seen.ranges.is_empty()).count();
+        assert_eq!((asked, paths(&server)), (8, [0, 1, 2, 3].into()), "no request more");
         assert_eq!(server.connections(), connections);
         server.forget();
         load(&store, &[0..10, 50..60]).unwrap();
@@ -455,12 +453,17 @@ fn a_further_connection_that_breaks_is_not_missed() {
     let content = content(20_000_000);
     let server = XrootdServer::start(content.clone(), Conduct::default());
     let store = wide(&server, 3);
-    server.spoil(&[Mishap::CutAfter(1_000)]);
-    // A request that is alone comes by one of these; of several, any might be cut.
-    assert!(load(&store, &[0..100_000]).unwrap()[0] == content[..100_000]);
+    let connections = server.connections();
+    server.spoil(&[Mishap::CutAfter(1_000)]); // the first to be asked for comes by one of these
+    assert!(load(&store, &[0..20_000_000]).unwrap()[0] == content);
     server.hang_up_bound();
     assert!(load(&store, &[0..20_000_000]).unwrap()[0] == content);
+    assert!(server.seen().iter().all(|seen| ![OPEN, LOGIN].contains(&seen.request)), "the session is what it was");
+    std::thread::sleep(Duration::from_millis(50));
+    server.forget();
     assert!(load(&store, &[1..20_000_000]).unwrap()[0] == content[1..]);
+    assert!(server.seen().iter().all(|seen| seen.path == 0));
+    assert_eq!(server.connections(), connections);
 }
 
 #[test]
