@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use sapwood::io::{ByteRange, Ends, Flow, Identity, Profile, Receive, Store};
 use sapwood::{Error, ErrorKind, Result};
 
-use crate::cache::{KeptEnds, PROOF_HEAD, PROOF_TAIL, State, near, public_name};
+use crate::cache::{KeptEnds, PROOF_HEAD, PROOF_TAIL, State, public_name};
 use crate::net::stopped;
 
 /// A file that lies at several places, read at one of them as long as that answers.
@@ -216,7 +216,7 @@ impl Store for Replicas {
 
     fn profile(&self) -> Profile {
         let now = self.in_turn().find_map(|(_, place)| place.store.get());
-        now.map_or_else(near, |store| store.profile())
+        now.map_or(Profile::NEAR, |store| store.profile())
     }
 }
 

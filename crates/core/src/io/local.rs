@@ -273,9 +273,7 @@ impl Store for LocalFile {
     }
 
     fn profile(&self) -> Profile {
-        // A solid-state disk that is cold: it answers within 0.1 ms and works on several requests at once. From the
-        // page cache all is faster, and no pattern is a bad one. A cluster that stands together is one call.
-        Profile { latency_ns: 100_000, bandwidth_bytes: 2 << 30, request_bytes: 32 << 20, ranges: 16, parallel: 4 }
+        Profile::NEAR
     }
 
     fn as_file(&self) -> Option<&File> {

@@ -11,7 +11,6 @@ use super::ends::{KeptEnds, look};
 use super::fill::{Fill, blocks};
 use super::flight::{Claim, Flight, flight};
 use super::folder::Folder;
-use super::near;
 use super::options::CacheOptions;
 use super::shelf::{Opened, Shelf};
 use super::state::{State, public_name};
@@ -273,6 +272,6 @@ impl<S: Store> Store for BlockCache<S> {
     }
 
     fn profile(&self) -> Profile {
-        if self.asked.load(Ordering::Relaxed) { self.inner.profile() } else { near() }
+        if self.asked.load(Ordering::Relaxed) { self.inner.profile() } else { Profile::NEAR }
     }
 }

@@ -16,7 +16,7 @@ mod whole;
 
 use std::sync::Arc;
 
-use sapwood::io::{Profile, Store};
+use sapwood::io::Store;
 
 use crate::NetOptions;
 
@@ -45,9 +45,4 @@ pub fn in_front_of<S: Store>(store: S, url: &str, options: &NetOptions) -> Arc<d
         Some(cache) if cache.kind == CacheKind::Blocks => Arc::new(BlockCache::new(store, url, cache)),
         Some(cache) => Arc::new(WholeCache::new(store, url, cache)),
     }
-}
-
-/// How files of this machine like to be read.
-pub(crate) fn near() -> Profile {
-    Profile { latency_ns: 100_000, bandwidth_bytes: 2 << 30, request_bytes: 4 << 20, ranges: 16, parallel: 4 }
 }

@@ -6,11 +6,11 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use sapwood::io::{ByteRange, Ends, Identity, LocalFile, Profile, Receive, Store};
 use sapwood::{Error, Result};
 
+use super::download;
 use super::ends::look;
 use super::folder::Folder;
 use super::options::CacheOptions;
 use super::state::{State, public_name};
-use super::{download, near};
 
 /// Fetches the whole file of another store before the first read, as ROOT does with `CACHEREAD`, and reads it on this machine. The next
 /// reader of the same state of the file, in whatever process, takes one round trip to find out that it is the same.
@@ -125,7 +125,7 @@ impl<S: Store> Store for WholeCache<S> {
 
     fn profile(&self) -> Profile {
         match self.place.get() {
-            Some(Place::Near(..)) => near(),
+            Some(Place::Near(..)) => Profile::NEAR,
             _ => self.inner.profile(),
         }
     }

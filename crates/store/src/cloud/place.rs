@@ -102,7 +102,9 @@ impl Place {
 /// Whether a setting should be the URL of a server, and is none.
 fn is_no_endpoint(name: &str, value: &str) -> bool {
     let is_server = |url: Url| matches!(url.scheme(), "http" | "https") && url.has_host();
-    name.to_ascii_lowercase().contains("endpoint") && !Url::parse(value).is_ok_and(is_server)
+    let name = name.to_ascii_lowercase();
+    // Of Azure there is one that says yes or no.
+    name.contains("endpoint") && !name.contains("_use_") && !Url::parse(value).is_ok_and(is_server)
 }
 
 /// What is behind the last `@`.
@@ -146,7 +148,7 @@ mod tests {
         for value in ["", "nonsense", "http://", "ftp://a.org", "localhost:1"] {
             assert!(is_no_endpoint("aws_endpoint", value), "{value}");
         }
-        assert!(!is_no_endpoint("AWS_REGION", "nonsense"));
+        assert!(!is_no_endpoint("AWS_REGION", "nonsense") && !is_no_endpoint("AZURE_USE_FABRIC_ENDPOINT", "true"));
     }
 
     #[test]

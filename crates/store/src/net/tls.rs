@@ -17,16 +17,14 @@ const PEM_BYTES: u64 = 64 << 20;
 
 /// A configuration with the authorities of the system and those of the options.
 pub(crate) fn config(options: &NetOptions) -> Result<ClientConfig> {
-    let own = match &options.authorities {
-        Some(place) => {
-            let found = authorities(place).map_err(|error| error.in_file(place.to_string_lossy().as_ref()))?;
-            if RootCertStore::empty().add_parsable_certificates(found.iter().cloned()).0 == 0 {
-                return Err(Error::mismatch("no authority can be read").in_file(place.to_string_lossy().as_ref()));
-            }
-            found
+    let mut own = RootCertStore::empty();
+    if let Some(place) = &options.authorities {
+        let found = authorities(place).map_err(|error| error.in_file(place.to_string_lossy().as_ref()))?;
+        let (good, _) = own.add_parsable_certificates(found);
+        if good == 0 {
+            return Err(Error::mismatch("no authority can be read").in_file(place.to_string_lossy().as_ref()));
         }
-        None => Vec::new(),
-    };
+    }
     // The provider is named, so that none has to be chosen for the whole process.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();

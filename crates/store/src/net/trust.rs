@@ -13,21 +13,20 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, Sign
 #[derive(Debug)]
 pub(super) struct Trust {
     provider: Arc<CryptoProvider>,
-    own: Vec<CertificateDer<'static>>,
+    own: RootCertStore,
     /// None where there is no authority at all.
     verifier: OnceLock<Option<Arc<WebPkiServerVerifier>>>,
 }
 
 impl Trust {
-    pub(super) fn new(provider: Arc<CryptoProvider>, own: Vec<CertificateDer<'static>>) -> Self {
+    pub(super) fn new(provider: Arc<CryptoProvider>, own: RootCertStore) -> Self {
         Self { provider, own, verifier: OnceLock::new() }
     }
 
     fn verifier(&self) -> Result<&WebPkiServerVerifier, Error> {
         let verifier = self.verifier.get_or_init(|| {
-            let mut roots = RootCertStore::empty();
+            let mut roots = self.own.clone();
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            roots.add_parsable_certificates(self.own.iter().cloned());
             WebPkiServerVerifier::builder_with_provider(roots.into(), self.provider.clone()).build().ok()
         });
         // A system without authorities trusts nobody.
