@@ -1,69 +1,47 @@
-//! WRITING: files as small file systems that are updated in place, and trees whose baskets fit their clusters.
+//! Writing: files that are updated in place, and trees whose baskets fit their clusters.
 //!
-//! All writing ends in four steps: *seal*, *reserve* space, *write* where it was reserved, *publish*.
-//! A save writes what refers to it: records of trees, lists of keys, and the header last.
+//! A cluster is written in four steps: *seal* its baskets, *reserve* room, *write* there, *publish* the baskets in the tree.
+//! A save writes what refers to them: tree records, lists of keys, and the header last.
+//!
+//! The modules below are listed in their order of use: each imports only those above it (`tools/layers.py` checks that).
 
-mod adopt;
-mod alike;
-mod amend;
-mod append;
-mod branch;
 mod clustering;
-mod column;
-mod commit;
-mod copy;
-mod direct;
-mod file;
-mod flight;
-mod folder;
-mod gate;
-mod index;
-mod join;
-mod line;
-mod listing;
-mod model;
-mod objects;
-mod parallel;
-mod payload;
-mod pending;
-mod process_ids;
-mod raw;
-mod record;
-mod recover;
-mod relocate;
-mod remake;
-mod reseal;
-mod rewrite;
-mod save;
-mod seal;
-mod selection;
-mod shared;
-mod space;
-mod spare;
-mod split;
-mod stamp;
-mod state;
-mod stray;
-mod strip;
-mod sync;
-mod tree;
-mod turns;
-mod update;
-mod widen;
+mod options;
 
-pub(crate) use alike::Notes;
-pub use branch::{BranchKind, BranchSpec, Item, Values};
+mod model;
+
+mod basket;
+
+mod commit;
+
+mod record;
+
+mod file;
+
+mod tree;
+
+mod writer;
+
+mod parallel;
+
+mod rewrite;
+
+mod recover;
+
 pub use clustering::Every;
-pub use column::Column;
-pub use file::{FileWriter, WriteOptions};
-pub(crate) use index::TreeIndex;
-pub(crate) use join::{Fit, Joined, Mark, Moved};
-pub(crate) use model::ARRAY_MEMBER;
-pub use model::{Class, Member, Type};
+pub use model::branch::{BranchKind, BranchSpec, Item, Values};
+pub(crate) use model::class::ARRAY_MEMBER;
+pub use model::class::{Class, Member, Type};
+pub use model::columns::Column;
+pub use options::{Baskets, Order, TreeOptions, WriteOptions};
 pub use parallel::{NumberedContext, ParallelWriter};
 pub use recover::{Recovered, recover};
-pub use remake::{Figures, Remade, Remake};
-pub use rewrite::{Baskets, Order, Rewrite};
-pub use tree::{TreeOptions, TreeWriter};
-pub(crate) use update::check_closed;
-pub(crate) use widen::Widening;
+pub use rewrite::Rewrite;
+pub(crate) use rewrite::compatibility::Notes;
+pub(crate) use rewrite::concat::{Fit, Joined, Mark, Moved};
+pub(crate) use rewrite::tree_index::TreeIndex;
+pub use rewrite::whole_file::{Figures, Remade, Remake};
+pub(crate) use rewrite::widen::Widening;
+pub use tree::TreeWriter;
+pub use writer::FileWriter;
+pub(crate) use writer::update::check_closed;

@@ -1,0 +1,150 @@
+//! Rows that wait for their cluster to be whole.
+
+use crate::write::basket::raw_entries::Raw;
+use crate::write::model::branch::{BranchKind, BranchSpec, Values};
+use crate::write::model::columns::{Column, move_ends, move_rest};
+use std::ops::Range;
+
+/// Rows of one branch that wait for their cluster to be whole.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    /// Native-endian numbers, or bytes of strings.
+    bytes: Vec<u8>,
+    /// For each level of lists, where each of them ends, in what they hold.
+    levels: Vec<Vec<u64>>,
+    /// Objects.
+    objects: Option<Column>,
+    /// Entries that nobody looks into.
+    raw: Raw,
+}
+
+impl From<Raw> for Pending {
+    fn from(raw: Raw) -> Self {
+        Self { raw, ..Self::default() }
+    }
+}
+
+impl Pending {
+    /// No rows of a branch.
+    pub(crate) fn of(spec: &BranchSpec) -> Self {
+        let objects = match &spec.kind {
+            BranchKind::Object(kind, _) => Some(Column::of(kind)),
+            _ => None,
+        };
+        Self { objects, ..Self::default() }
+    }
+
+    /// Native-endian numbers, or bytes of strings.
+    pub(crate) fn values(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// How deep its lists nest.
+    pub(crate) fn depth(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// Entries that nobody looks into.
+    pub(crate) fn raw(&self) -> &Raw {
+        &self.raw
+    }
+
+    /// Objects, where it has any.
+    pub(crate) fn objects(&self) -> Option<&Column> {
+        self.objects.as_ref()
+    }
+
+    /// The same, for more.
+    pub(crate) fn objects_mut(&mut self) -> Option<&mut Column> {
+        self.objects.as_mut()
+    }
+
+    /// Adds some rows of values that were checked.
+    pub(crate) fn append(&mut self, spec: &BranchSpec, values: &Values<'_>, rows: &Range<usize>) {
+        match values {
+            Values::Numbers(bytes) => self.append_levels(spec, &[], bytes, rows),
+            Values::Lists(ends, bytes) | Values::Texts(ends, bytes) => self.append_levels(spec, &[ends], bytes, rows),
+            Values::Vectors(levels, bytes) => self.append_levels(spec, levels, bytes, rows),
+            Values::Objects(more) => {
+                if let Some(objects) = &mut self.objects {
+                    objects.append(more, rows);
+                }
+            }
+        }
+    }
+
+    fn append_levels(&mut self, spec: &BranchSpec, levels: &[&[i64]], bytes: &[u8], rows: &Range<usize>) {
+        self.levels.resize_with(levels.len(), Vec::new);
+        let mut span = rows.clone();
+        for (known, ends) in self.levels.iter_mut().zip(levels) {
+            let end = |list: usize| list.checked_sub(1).and_then(|list| ends.get(list)).copied().unwrap_or(0) as u64;
+            let (first, before) = (end(span.start), known.last().copied().unwrap_or(0));
+            known.extend(ends[span.clone()].iter().map(|&end| before + (end as u64 - first)));
+            span = first as usize..end(span.end) as usize;
+        }
+        let width = spec.width();
+        self.bytes.extend_from_slice(&bytes[span.start * width..span.end * width]);
+    }
+
+    /// Adds the lengths of some lists, as whole numbers of so many bytes.
+    pub(crate) fn append_lengths(&mut self, ends: &[i64], rows: &Range<usize>, width: usize) {
+        let mut before = rows.start.checked_sub(1).and_then(|list| ends.get(list)).copied().unwrap_or(0);
+        for &end in &ends[rows.clone()] {
+            let length = end - before;
+            match width {
+                1 => self.bytes.extend_from_slice(&(length as u8).to_ne_bytes()),
+                2 => self.bytes.extend_from_slice(&(length as u16).to_ne_bytes()),
+                4 => self.bytes.extend_from_slice(&(length as u32).to_ne_bytes()),
+                _ => self.bytes.extend_from_slice(&length.to_ne_bytes()),
+            }
+            before = end;
+        }
+    }
+
+    /// Bytes of memory that consecutive rows take.
+    pub(crate) fn bytes_of(&self, spec: &BranchSpec, rows: &Range<usize>) -> usize {
+        if let Some(objects) = &self.objects {
+            return objects.bytes_of(rows);
+        }
+        let (mut span, mut bytes) = (rows.clone(), 0);
+        for level in 0..self.levels.len() {
+            bytes += 8 * span.len();
+            span = self.lists(level, &span);
+        }
+        bytes + span.len() * spec.width()
+    }
+
+    /// Moves what is behind the first rows to another that has none.
+    pub(crate) fn move_rest(&mut self, spec: &BranchSpec, rows: usize, into: &mut Self) {
+        if let (Some(objects), Some(into)) = (&mut self.objects, &mut into.objects) {
+            return objects.move_rest(rows, into);
+        }
+        let mut front = rows;
+        into.levels.resize_with(self.levels.len(), Vec::new);
+        for level in 0..self.levels.len() {
+            let below = self.lists(level, &(0..front)).end;
+            move_ends(&mut self.levels[level], front, &mut into.levels[level]);
+            front = below;
+        }
+        move_rest(&mut self.bytes, front * spec.width(), &mut into.bytes);
+    }
+
+    /// Forgets all rows, and keeps their memory.
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.levels.iter_mut().for_each(Vec::clear);
+        self.objects.iter_mut().for_each(Column::clear);
+    }
+
+    /// What rows hold, in items or bytes.
+    pub(crate) fn span(&self, rows: &Range<usize>) -> Range<usize> {
+        self.lists(0, rows)
+    }
+
+    /// What consecutive lists of a level hold.
+    pub(crate) fn lists(&self, level: usize, lists: &Range<usize>) -> Range<usize> {
+        let ends = self.levels.get(level).map_or(&[][..], |ends| ends);
+        let end = |list: usize| list.checked_sub(1).and_then(|list| ends.get(list)).copied().unwrap_or(0) as usize;
+        end(lists.start)..end(lists.end)
+    }
+}

@@ -1,0 +1,258 @@
+//! Entries of branches of objects as they stand in baskets.
+//!
+//! Source: `TBranchElement::FillLeavesMember`, `FillLeavesCollection`, `FillLeavesCollectionMember`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::column::{BufferId, Kind, Number, Part};
+use crate::error::{Error, Result};
+use crate::schema::{Datum, Draft, Encoder, Entries, Pointees, Program, Registry};
+use crate::write::basket::offsets::{Shape, offsets, swapped};
+use crate::write::model::class::Type;
+use crate::write::model::columns::Column;
+use crate::write::model::split::{Data, Plan, Split};
+
+/// The column of a member of members.
+fn inside<'c>(column: &'c Column, path: &[usize]) -> Option<&'c Column> {
+    path.iter().try_fold(column, |column, &member| match column {
+        Column::Record(_, columns) => columns.get(member),
+        _ => None,
+    })
+}
+
+/// Where lists end, and what they hold.
+fn lists<'c>(column: &'c Column, path: &[usize]) -> Option<(&'c [u64], &'c Column)> {
+    match inside(column, path)? {
+        Column::Lists(ends, items) => Some((ends, items)),
+        _ => None,
+    }
+}
+
+/// Bytes of memory that rows of a branch take.
+pub(crate) fn bytes_of(split: &Split, column: &Column, rows: &Range<usize>) -> usize {
+    match &split.data {
+        Data::None => 0,
+        Data::Counts(_) => 4 * rows.len(),
+        Data::Rows(path, ..) => inside(column, path).map_or(0, |column| column.bytes_of(rows)),
+        Data::Items(path, member, ..) => lists(column, path).map_or(0, |(ends, items)| {
+            inside(items, member).map_or(0, |column| column.bytes_of(&Column::span(ends, rows)))
+        }),
+    }
+}
+
+/// The most items of a collection.
+pub(crate) fn most(split: &Split, column: &Column, rows: &Range<usize>) -> u64 {
+    let Data::Counts(path) = &split.data else { return 0 };
+    let Some((ends, _)) = lists(column, path) else { return 0 };
+    rows.clone().map(|row| Column::span(ends, &(row..row + 1)).len() as u64).max().unwrap_or(0)
+}
+
+/// Appends entries as they stand in a basket; none where they are too many for 32 bits.
+pub(crate) fn payload(
+    plan: &Plan,
+    split: &Split,
+    column: &Column,
+    rows: &Range<usize>,
+    keylen: usize,
+    into: &mut Vec<u8>,
+) -> Result<Option<Shape>> {
+    let lost = || Error::mismatch("values are not laid out as their class is");
+    match &split.data {
+        Data::None => Ok(None),
+        Data::Counts(path) => {
+            let (ends, _) = lists(column, path).ok_or_else(lost)?;
+            let count = |row: usize| Column::span(ends, &(row..row + 1)).len() as u32;
+            into.extend(rows.clone().flat_map(|row| count(row).to_be_bytes()));
+            Ok(with_offsets(4 * rows.len(), keylen, (0..rows.len() + 1).map(|row| 4 * row), into))
+        }
+        Data::Rows(path, kind, program) => {
+            let column = inside(column, path).ok_or_else(lost)?;
+            match (numbers(kind, column, rows, into), kind) {
+                (Some(width), Type::Number(_)) => Ok(Some(Shape { data_bytes: width * rows.len(), width })),
+                (Some(width), _) => {
+                    let starts = (0..rows.len() + 1).map(|row| width * row);
+                    Ok(with_offsets(width * rows.len(), keylen, starts, into))
+                }
+                _ => run(plan, program, column, rows, Entries::Rows(rows.len()), keylen, into),
+            }
+        }
+        Data::Items(path, member, kind, program) => {
+            let (ends, items) = lists(column, path).ok_or_else(lost)?;
+            let column = inside(items, member).ok_or_else(lost)?;
+            let span = Column::span(ends, rows);
+            match numbers(kind, column, &span, into) {
+                Some(width) => {
+                    let start = |row: usize| width * (Column::span(ends, &(0..row)).end - span.start);
+                    Ok(with_offsets(width * span.len(), keylen, (rows.start..rows.end + 1).map(start), into))
+                }
+                None => {
+                    let counts: Vec<usize> =
+                        rows.clone().map(|row| Column::span(ends, &(row..row + 1)).len()).collect();
+                    run(plan, program, column, &span, Entries::Items(&counts), keylen, into)
+                }
+            }
+        }
+    }
+}
+
+fn with_offsets(
+    data_bytes: usize,
+    keylen: usize,
+    starts: impl ExactSizeIterator<Item = usize>,
+    into: &mut Vec<u8>,
+) -> Option<Shape> {
+    offsets(into, keylen, starts)?;
+    Some(Shape { data_bytes, width: 0 })
+}
+
+/// Appends numbers or arrays of them as they stand in a file, and gives the bytes of each; none for other values.
+fn numbers(kind: &Type, column: &Column, rows: &Range<usize>, into: &mut Vec<u8>) -> Option<usize> {
+    let (Type::Number(number) | Type::Array(number, _), Column::Numbers(width, bytes)) = (kind, column) else {
+        return None;
+    };
+    swapped(*number, bytes.get(rows.start * width..rows.end * width)?, into);
+    Some(*width)
+}
+
+/// Entries by the program that reads them.
+fn run(
+    plan: &Plan,
+    program: &Arc<Program>,
+    column: &Column,
+    span: &Range<usize>,
+    entries: Entries<'_>,
+    keylen: usize,
+    into: &mut Vec<u8>,
+) -> Result<Option<Shape>> {
+    let mut fill = Fill { part: Part::new(&program.buffers), pointees: Pointees::default(), registry: &plan.registry };
+    fill.rows(&program.kind, column, span)?;
+    let mut encoder = Encoder::styled(keylen, Arc::clone(&plan.style));
+    let starts = encoder.entries(program, &plan.registry, &fill.part, &fill.pointees, entries)?;
+    let bytes = encoder.into_writer().into_bytes();
+    into.extend_from_slice(&bytes);
+    Ok(with_offsets(bytes.len(), keylen, starts.into_iter(), into))
+}
+
+/// From columns as they were given to the buffers of a program.
+struct Fill<'r> {
+    part: Part,
+    pointees: Pointees,
+    registry: &'r Arc<Registry>,
+}
+
+impl Fill<'_> {
+    fn rows(&mut self, kind: &Kind, column: &Column, rows: &Range<usize>) -> Result<()> {
+        match (kind, column) {
+            (Kind::Number { buffer, .. }, Column::Numbers(..)) => self.bytes(*buffer, column, rows),
+            (Kind::Fixed { item, .. }, Column::Numbers(..)) => self.rows(item, column, rows),
+            (Kind::Text { offsets, bytes }, Column::Lists(ends, items)) => {
+                self.ends(*offsets, ends, rows)?;
+                self.bytes(*bytes, items, &Column::span(ends, rows))
+            }
+            (Kind::List { offsets, item, .. }, Column::Lists(ends, items)) => {
+                self.ends(*offsets, ends, rows)?;
+                self.rows(item, items, &Column::span(ends, rows))
+            }
+            (Kind::Record { fields, .. }, Column::Record(_, columns)) if fields.len() == columns.len() => {
+                fields.iter().zip(columns).try_for_each(|(field, column)| self.rows(&field.kind, column, rows))
+            }
+            // An array that is an object, in a container.
+            (Kind::Record { fields, .. }, Column::Numbers(..)) if let [array] = &fields[..] => {
+                self.rows(&array.kind, column, rows)
+            }
+            (Kind::Pointer { buffer, class }, Column::Lists(ends, items)) => {
+                for row in rows.clone() {
+                    let id = match Column::span(ends, &(row..row + 1)) {
+                        one if one.is_empty() => 0,
+                        one => {
+                            let draft = draft(self.registry, class, items, one.start)?;
+                            self.pointees.push(draft)
+                        }
+                    };
+                    self.part.words_mut(*buffer).push(id);
+                }
+                Ok(())
+            }
+            _ => Err(Error::mismatch("values are not laid out as their class is")),
+        }
+    }
+
+    fn bytes(&mut self, buffer: BufferId, column: &Column, rows: &Range<usize>) -> Result<()> {
+        let Column::Numbers(width, bytes) = column else {
+            return Err(Error::mismatch("values are not laid out as their class is"));
+        };
+        let from = bytes.get(rows.start * width..rows.end * width).unwrap_or_default();
+        self.part.bytes_mut(buffer).extend_from_slice(from);
+        Ok(())
+    }
+
+    fn ends(&mut self, buffer: BufferId, ends: &[u64], rows: &Range<usize>) -> Result<()> {
+        rows.clone().try_for_each(|row| self.part.end_list(buffer, Column::span(ends, &(row..row + 1)).len()))
+    }
+}
+
+/// The object that row `row` of a column is.
+fn draft(registry: &Arc<Registry>, class: &Arc<str>, column: &Column, row: usize) -> Result<Draft> {
+    let unknown = || Error::unsupported(format!("class {class} is not known"));
+    let info = registry.info(class, None, None).ok_or_else(unknown)?;
+    let Column::Record(_, columns) = column else { return Err(unknown()) };
+    let mut members = Vec::with_capacity(columns.len());
+    for (element, column) in info.elements.iter().zip(columns) {
+        match column {
+            Column::Record(..) if &*element.type_name == "BASE" => {
+                let base = draft(registry, &element.name, column, row)?;
+                members.extend(base.members().map(|(name, value)| (name.into(), value.clone())));
+            }
+            column => members.push((Arc::clone(&element.name), datum(registry, element, column, row)?)),
+        }
+    }
+    Ok(Draft::described(registry, class, members))
+}
+
+/// The value of a member of the object that row `row` of a column is.
+fn datum(registry: &Arc<Registry>, element: &crate::schema::Element, column: &Column, row: usize) -> Result<Datum> {
+    let class: Arc<str> = element.type_name.trim_end_matches('*').into();
+    let one = row..row + 1;
+    match column {
+        Column::Numbers(width, bytes) => {
+            let number = element_number(element.code)?;
+            let bytes = bytes.get(row * width..(row + 1) * width).unwrap_or_default();
+            Ok(match (element.array_length, number) {
+                (0, Number::F32) => {
+                    Datum::Float(bytes.first_chunk().map_or(0.0, |bytes| f32::from_ne_bytes(*bytes).into()))
+                }
+                (0, Number::F64) => Datum::Float(bytes.first_chunk().map_or(0.0, |bytes| f64::from_ne_bytes(*bytes))),
+                (0, number) => Datum::Int(number.whole(bytes)),
+                _ => Datum::Numbers(number, bytes.to_vec()),
+            })
+        }
+        Column::Lists(ends, items) if &*class == "string" => {
+            let Column::Numbers(_, bytes) = &**items else { return Err(Error::mismatch("a string without bytes")) };
+            let text = bytes.get(Column::span(ends, &one)).unwrap_or_default();
+            Ok(Datum::Bytes(text.into()))
+        }
+        Column::Record(..) => Ok(Datum::Value(draft(registry, &class, column, row)?)),
+        Column::Lists(ends, items) if element.type_name.ends_with('*') => match Column::span(ends, &one) {
+            none if none.is_empty() => Ok(Datum::Null),
+            one => Ok(Datum::Object(Arc::new(draft(registry, &class, items, one.start)?))),
+        },
+        Column::Lists(ends, items) => match (&**items, &element.detail) {
+            (Column::Numbers(1.., bytes), crate::schema::Detail::Stl { item_code, .. }) if *item_code < 60 => {
+                let number = element_number(*item_code)?;
+                let span = Column::span(ends, &one);
+                let bytes = bytes.get(span.start * number.bytes()..span.end * number.bytes()).unwrap_or_default();
+                Ok(Datum::Numbers(number, bytes.to_vec()))
+            }
+            _ => Err(Error::unsupported(format!(
+                "member {} ({}) of an object behind a pointer cannot be written yet",
+                element.name, element.type_name
+            ))),
+        },
+    }
+}
+
+fn element_number(code: i32) -> Result<Number> {
+    crate::write::model::class::number(code)
+        .ok_or_else(|| Error::unsupported(format!("members of type {code} are unknown")))
+}

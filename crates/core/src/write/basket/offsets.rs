@@ -1,0 +1,45 @@
+//! Entries in a basket: their bytes in big-endian order, and the array of their offsets behind them.
+//!
+//! Format page: `docs/format/basket.md`. Source: `TBasket::WriteBuffer`.
+
+use crate::column::{Number, Prim, encode_numbers};
+
+/// How entries of a branch stand in a basket.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// Bytes of the entries, without their offsets.
+    pub(crate) data_bytes: usize,
+    /// Bytes of one entry, where there are no offsets.
+    pub(crate) width: usize,
+}
+
+/// Appends numbers as they stand in a file.
+pub(crate) fn swapped(number: Number, from: &[u8], into: &mut Vec<u8>) {
+    /// Bytes that stay in the nearest cache between being made and being swapped.
+    const STEP: usize = 8 << 10;
+    // Exactly: memory is kept from cluster to cluster.
+    into.reserve_exact(from.len());
+    for from in from.chunks(STEP) {
+        let old = into.len();
+        into.resize(old + from.len(), 0);
+        encode_numbers(Prim::Plain(number), from, &mut into[old..]);
+    }
+}
+
+/// Appends the array of entry offsets: one for each entry, and the end.
+pub(crate) fn offsets(
+    payload: &mut Vec<u8>,
+    keylen: usize,
+    starts: impl ExactSizeIterator<Item = usize>,
+) -> Option<()> {
+    let count = u32::try_from(starts.len()).ok()?;
+    payload.reserve_exact(4 * starts.len() + 4);
+    payload.extend_from_slice(&count.to_be_bytes());
+    // Starts only grow, so that it is enough to look at the last.
+    let mut last = 0;
+    payload.extend(starts.flat_map(|start| {
+        last = keylen + start;
+        (last as i32).to_be_bytes()
+    }));
+    i32::try_from(last).ok().map(drop)
+}

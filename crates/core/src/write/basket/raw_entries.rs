@@ -1,0 +1,142 @@
+//! Entries as bytes: cut into other baskets without anybody understanding them.
+
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+use crate::tree::{Branch, Tree, Unsealed};
+use crate::write::basket::offsets::{Shape, offsets};
+
+/// Consecutive entries of one branch, as they stand in baskets.
+#[derive(Debug, Default)]
+pub(crate) struct Raw {
+    /// Bytes of all entries.
+    pub(crate) data: Vec<u8>,
+    /// Where each begins, and where the last ends.
+    pub(crate) starts: Vec<usize>,
+    /// Bytes of each, where the branch has no offsets.
+    pub(crate) width: Option<usize>,
+}
+
+impl Raw {
+    /// Adds the entries that follow.
+    pub(crate) fn append(&mut self, more: Self) -> Result<()> {
+        if self.starts.is_empty() {
+            *self = more;
+            return Ok(());
+        }
+        if self.width != more.width {
+            return Err(Error::unsupported("entries of one size in one basket and of another in the next"));
+        }
+        let base = self.data.len();
+        self.data.extend_from_slice(&more.data);
+        self.starts.extend(more.starts.iter().skip(1).map(|start| base + start));
+        Ok(())
+    }
+
+    /// Bytes that rows take.
+    pub(crate) fn bytes_of(&self, rows: &Range<usize>) -> usize {
+        self.span(rows).len()
+    }
+
+    fn span(&self, rows: &Range<usize>) -> Range<usize> {
+        let at = |row: usize| self.starts.get(row).copied().unwrap_or(self.data.len());
+        at(rows.start)..at(rows.end)
+    }
+
+    /// Appends entries as they stand in a basket; none where they are too many for 32 bits.
+    pub(crate) fn payload(&self, rows: &Range<usize>, keylen: usize, into: &mut Vec<u8>) -> Option<Shape> {
+        let span = self.span(rows);
+        let data_bytes = span.len();
+        into.extend_from_slice(self.data.get(span.clone())?);
+        if let Some(width) = self.width {
+            return Some(Shape { data_bytes, width });
+        }
+        let start = |row: usize| self.starts.get(row).map_or(0, |start| start - span.start);
+        offsets(into, keylen, (rows.start..rows.end + 1).map(start))?;
+        Some(Shape { data_bytes, width: 0 })
+    }
+}
+
+/// What has to be known to take entries out of a branch's baskets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct How {
+    /// Whether entries differ in length.
+    varies: bool,
+    /// Whether objects of an entry may refer to each other.
+    has_tags: bool,
+}
+
+impl How {
+    /// How it is for a branch.
+    pub(crate) fn of(tree: &Tree, branch: &Branch) -> Self {
+        let varies = branch.entry_offset_len > 0;
+        let may_have_tags = || tree.interpretation(branch.id).map_or(true, |found| found.program.may_have_tags());
+        Self { varies, has_tags: varies && may_have_tags() }
+    }
+
+    /// The same for entries that stay where they are in their basket: what refers to places goes on doing so.
+    pub(crate) fn in_place(self) -> Self {
+        Self { has_tags: false, ..self }
+    }
+
+    /// Takes ranges of rows out of a basket.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`](crate::ErrorKind::Malformed) where there are fewer rows; [`Unsupported`](crate::ErrorKind::Unsupported) where entries
+    /// cannot be moved.
+    pub(crate) fn take(self, unsealed: &Unsealed<'_>, rows: &[Range<usize>]) -> Result<Raw> {
+        let mut starts = Vec::new();
+        unsealed.starts(&mut starts)?;
+        let mut raw = Raw { starts: vec![0], ..Raw::default() };
+        if !self.varies {
+            let words = "a basket has offsets that its branch denies";
+            raw.width = Some(unsealed.fixed_bytes().ok_or_else(|| Error::malformed(words))?);
+        }
+        let too_few = || Error::malformed("a basket has fewer entries than its branch says");
+        for rows in rows {
+            let bounds = starts.get(rows.start..rows.end.saturating_add(1)).ok_or_else(too_few)?;
+            let (Some(&first), Some(&last)) = (bounds.first(), bounds.last()) else { return Err(too_few()) };
+            let base = raw.data.len();
+            // Behind the last entry of fixed size there may be room that nobody uses.
+            raw.data.extend_from_slice(unsealed.data.get(first as usize..last as usize).ok_or_else(too_few)?);
+            raw.starts.extend(bounds.iter().skip(1).map(|&start| base + (start - first) as usize));
+            if self.has_tags {
+                check_tags(unsealed, rows.start, bounds)?;
+            }
+        }
+        Ok(raw)
+    }
+}
+
+/// Refuses entries whose objects may refer to each other by place: they begin and end at `bounds`.
+fn check_tags(unsealed: &Unsealed<'_>, first: usize, bounds: &[u32]) -> Result<()> {
+    for (index, bounds) in bounds.windows(2).enumerate() {
+        let [start, end] = *bounds else { continue };
+        let entry = unsealed.data.get(start as usize..end as usize).unwrap_or_default();
+        let origin = i64::from(start) + i64::from(unsealed.keylen) - unsealed.displacement(first + index, start);
+        if may_refer(entry, origin) {
+            let words = "objects of an entry refer to each other by where they stand, so that they cannot be moved";
+            return Err(Error::unsupported(words));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a word of an entry may name the place of an object or a class in it, where the entry stood at `origin`. ROOT can shift such
+/// words (`fDisplacement`), but shifts null pointers with them.
+fn may_refer(entry: &[u8], origin: i64) -> bool {
+    /// Added to places, so that none is 0.
+    const MAP_OFFSET: i64 = 2;
+    const CLASS: u32 = 0x8000_0000;
+    const FLAGS: u32 = 0xc000_0000;
+    entry.windows(4).enumerate().any(|(at, word)| {
+        let word = word.first_chunk().map_or(0, |word| u32::from_be_bytes(*word));
+        let end = origin + at as i64 + MAP_OFFSET;
+        // Objects are forgotten between entries; classes were not, in old files.
+        match word & FLAGS == CLASS {
+            true => (MAP_OFFSET..end).contains(&i64::from(word & !FLAGS)),
+            false => (origin + MAP_OFFSET..end).contains(&i64::from(word)),
+        }
+    })
+}

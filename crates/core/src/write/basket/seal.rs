@@ -1,0 +1,126 @@
+//! From rows to baskets as they stand on storage, but for the words that their place decides.
+//!
+//! Format page: `docs/format/basket.md`. Source: `TBasket::WriteBuffer`, `TBasket::Streamer`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::codec::{self, Compression};
+use crate::container::Key;
+use crate::error::{Error, Result};
+use crate::wire::Writer;
+use crate::write::basket::buffer::Pending;
+use crate::write::basket::offsets::Shape;
+use crate::write::basket::recycle::Workspace;
+use crate::write::basket::{SealedBasket, leaf_payload, object_payload};
+use crate::write::model::layout::What;
+
+/// How baskets are sealed.
+#[derive(Clone, Debug)]
+pub(crate) struct Sealing<'a> {
+    pub(crate) tree: &'a str,
+    pub(crate) datime: u32,
+    /// Bytes that a basket holds before compression, unless one entry has more.
+    pub(crate) basket_bytes: usize,
+}
+
+/// How the rows of a branch are cut into baskets.
+pub(crate) struct Cuts<R> {
+    /// The rows of each.
+    pub(crate) rows: R,
+    /// Bytes of all, about.
+    pub(crate) bytes: usize,
+    /// Largest count, or bytes of the longest string.
+    pub(crate) most: u64,
+}
+
+/// Baskets that hold `basket_bytes` each, of as many rows each.
+pub(crate) fn cuts(
+    what: &What,
+    pending: &Pending,
+    rows: &Range<usize>,
+    basket_bytes: usize,
+) -> Cuts<impl ExactSizeIterator<Item = Range<usize>>> {
+    let (bytes, most) = match (what, what.split(), pending.objects()) {
+        (What::Plain(spec), ..) => (pending.bytes_of(spec, rows), leaf_payload::most(spec, pending, rows)),
+        (What::Found(..), ..) => (pending.raw().bytes_of(rows), 0),
+        (_, Some(split), Some(column)) => {
+            (object_payload::bytes_of(split, column, rows), object_payload::most(split, column, rows))
+        }
+        _ => (0, 0),
+    };
+    let baskets = bytes.div_ceil(basket_bytes.max(1)).clamp(1, rows.len().max(1));
+    let step = rows.len().div_ceil(baskets).max(1);
+    let end = rows.end;
+    let rows = rows.clone().step_by(step).map(move |start| start..end.min(start + step));
+    Cuts { rows, bytes, most }
+}
+
+/// Seals a basket into memory that is given. Pure: the same rows give the same bytes.
+pub(crate) fn seal(
+    what: &What,
+    pending: &Pending,
+    rows: &Range<usize>,
+    compression: Compression,
+    how: &Sealing<'_>,
+    memory: Vec<u8>,
+    work: &mut Workspace,
+) -> Result<SealedBasket> {
+    /// `TBasket`'s own fields behind the key.
+    const HEADER_BYTES: usize = 19;
+    let name: &Arc<str> = match (what, what.split()) {
+        (What::Plain(spec), _) => &spec.name,
+        (What::Found(name, _), _) => name,
+        (_, Some(split)) => &split.name,
+        _ => return Err(Error::mismatch("a branch without a description")),
+    };
+    let too_large = |bytes: usize| Error::limit("a basket is too large", i32::MAX as u64, bytes as u64).in_object(name);
+    let mut key = Key {
+        version: 1004,
+        datime: how.datime,
+        class: "TBasket".into(),
+        name: Arc::clone(name),
+        title: how.tree.into(),
+        ..Key::default()
+    };
+    let keylen = key.to_bytes().len() + HEADER_BYTES;
+    key.keylen = u16::try_from(keylen).map_err(|_| Error::mismatch("the names of tree and branch are too long"))?;
+    let mut writer = Writer::behind(memory);
+    writer.bytes(&key.to_bytes());
+    writer.i16(3);
+    writer.i32(how.basket_bytes as i32);
+    let entry_bytes_at = writer.position();
+    writer.bytes(&[0; 4]);
+    writer.i32(rows.len() as i32);
+    let last_at = writer.position();
+    writer.bytes(&[0; 5]);
+    let mut record = writer.into_bytes();
+    let head = record.len();
+    // What is not compressed goes straight to its place.
+    let is_packed = compression.level > 0;
+    let (entries, before) = if is_packed { (&mut work.payload, 0) } else { (&mut record, head) };
+    entries.truncate(before);
+    let shape = match (what, what.split(), pending.objects()) {
+        (What::Plain(spec), ..) => leaf_payload::payload(spec, pending, rows, keylen, entries),
+        (What::Found(..), ..) => pending.raw().payload(rows, keylen, entries),
+        (What::Split(plan, ..), Some(split), Some(column)) => {
+            object_payload::payload(plan, split, column, rows, keylen, entries)
+                .map_err(|error| error.in_object(name))?
+        }
+        _ => None,
+    };
+    let Shape { data_bytes, width } = shape.ok_or_else(|| too_large(how.basket_bytes))?;
+    let bytes = entries.len() - before;
+    let last = i32::try_from(keylen + data_bytes).map_err(|_| too_large(data_bytes))?;
+    let objlen = i32::try_from(bytes).map_err(|_| too_large(bytes))?;
+    let entry_bytes = if bytes > data_bytes { rows.len() as i32 + 1 } else { width as i32 };
+    if is_packed && !codec::deflate(&work.payload, compression, &mut record, &mut work.codec)? {
+        record.extend_from_slice(&work.payload);
+    }
+    let nbytes = u32::try_from(record.len()).map_err(|_| too_large(record.len()))?;
+    // Words of the key, and of the basket behind it, that are known by now.
+    for (at, word) in [(0, nbytes), (6, objlen as u32), (entry_bytes_at, entry_bytes as u32), (last_at, last as u32)] {
+        record[at..at + 4].copy_from_slice(&word.to_be_bytes());
+    }
+    Ok(SealedBasket { record, elsewhere: 0, unsealed_bytes: (keylen + bytes) as u64 })
+}

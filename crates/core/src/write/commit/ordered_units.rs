@@ -1,0 +1,394 @@
+//! Work in the order of numbers that it was given, whoever is done first.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::sync::PoisonError;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::write::commit::sync::{Condvar, Mutex, MutexGuard};
+
+/// Clusters of numbered units of work: those of a unit get their places when all units before it have theirs. The others wait, as far as
+/// their bytes are bounded.
+#[derive(Debug)]
+pub(crate) struct Turns<C> {
+    state: Mutex<State<C>>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State<C> {
+    /// The unit whose turn it is.
+    next: u64,
+    /// Units that were begun, and are not behind us.
+    units: BTreeMap<u64, Unit<C>>,
+    /// Bytes that wait.
+    queued_bytes: u64,
+    most_bytes: u64,
+    /// How many may bring units.
+    contexts: usize,
+    /// Units of those who wait for others, with the bytes that they bring. Some may have been woken, and not be at it yet.
+    blocked: BTreeMap<u64, u64>,
+}
+
+#[derive(Debug)]
+struct Unit<C> {
+    clusters: VecDeque<(C, u64)>,
+    has_ended: bool,
+}
+
+/// What became of the wish for a place.
+#[derive(Debug)]
+pub(crate) enum Granted<R> {
+    Place(R),
+    /// Places are given again after a save.
+    SaveFirst,
+}
+
+/// What became of a cluster that was added to a unit.
+#[derive(Debug)]
+pub(crate) enum Submitted<C, R> {
+    /// It has its place, or waits for it.
+    Taken(Drained<C, R>),
+    /// It comes back, and is to be added again, once others that got their places are written.
+    After(C, Drained<C, R>),
+    /// It comes back: nobody can bring what it would have to wait for, or the tree was closed.
+    Refused(C, Error),
+}
+
+/// A cluster that got its place, for whoever asked to write, and what comes behind it. One at a time: who has a place and has not written
+/// must not wait for those who wait until all is written.
+#[derive(Debug)]
+pub(crate) struct Drained<C, R> {
+    pub(crate) placed: Option<(C, R)>,
+    /// Or why the next got no place: it goes on waiting.
+    pub(crate) next: Result<Next>,
+}
+
+/// What comes behind a cluster that got its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Nothing whose turn it is.
+    Nothing,
+    /// Perhaps another: ask again.
+    More,
+    /// One that waits for a save.
+    AfterSave,
+}
+
+impl<C> State<C> {
+    fn drain<R>(&mut self, mut place: impl FnMut(&C) -> Result<Granted<R>>) -> Drained<C, R> {
+        while let Some(unit) = self.units.get_mut(&self.next) {
+            if let Some((cluster, bytes)) = unit.clusters.pop_front() {
+                let next = match place(&cluster) {
+                    Ok(Granted::Place(room)) => {
+                        self.queued_bytes -= bytes;
+                        return Drained { placed: Some((cluster, room)), next: Ok(Next::More) };
+                    }
+                    Ok(Granted::SaveFirst) => Ok(Next::AfterSave),
+                    Err(error) => Err(error),
+                };
+                unit.clusters.push_front((cluster, bytes));
+                return Drained { placed: None, next };
+            }
+            if !unit.has_ended {
+                break;
+            }
+            self.units.remove(&self.next);
+            self.next += 1;
+        }
+        Drained { placed: None, next: Ok(Next::Nothing) }
+    }
+}
+
+impl<C> Turns<C> {
+    /// Turns from unit 0 on, where at most so many bytes wait.
+    pub(crate) fn new(most_bytes: u64) -> Self {
+        let state = State {
+            next: 0,
+            units: BTreeMap::new(),
+            queued_bytes: 0,
+            most_bytes,
+            contexts: 0,
+            blocked: BTreeMap::new(),
+        };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<C>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Somebody may bring units from now on.
+    pub(crate) fn enter(&self) {
+        self.lock().contexts += 1;
+    }
+
+    /// He brings none any more.
+    pub(crate) fn leave(&self) {
+        self.lock().contexts -= 1;
+        self.changed.notify_all();
+    }
+
+    /// Begins a unit.
+    ///
+    /// # Errors
+    ///
+    /// [`Exists`](ErrorKind::Exists) where it was begun before.
+    pub(crate) fn begin(&self, number: u64) -> Result<()> {
+        let mut state = self.lock();
+        if number == u64::MAX {
+            return Err(Error::limit("the number of a unit is too large", u64::MAX - 1, number));
+        }
+        if number < state.next || state.units.contains_key(&number) {
+            return Err(Error::new(ErrorKind::Exists, format!("unit {number} was begun before")));
+        }
+        state.units.insert(number, Unit { clusters: VecDeque::new(), has_ended: false });
+        Ok(())
+    }
+
+    /// Adds a cluster to a unit that was begun; waits where too many bytes do, and others can bring what they wait for.
+    ///
+    pub(crate) fn submit<R>(
+        &self,
+        number: u64,
+        cluster: C,
+        bytes: u64,
+        mut place: impl FnMut(&C) -> Result<Granted<R>>,
+    ) -> Submitted<C, R> {
+        let mut state = self.lock();
+        loop {
+            if state.units.get(&number).is_none_or(|unit| unit.has_ended) {
+                return Submitted::Refused(cluster, Error::mismatch("the tree is closed"));
+            }
+            let fits = state.queued_bytes == 0 || state.queued_bytes + bytes <= state.most_bytes;
+            if state.next == number || fits {
+                break;
+            }
+            // What got no place when it was its turn, since a save failed or storage did, is tried again.
+            let before = state.next;
+            let drained = state.drain(&mut place);
+            if state.next != before {
+                self.changed.notify_all();
+            }
+            if drained.placed.is_some() || !matches!(drained.next, Ok(Next::Nothing)) {
+                drop(state);
+                self.changed.notify_all();
+                return Submitted::After(cluster, drained);
+            }
+            if state.next == number || state.queued_bytes == 0 {
+                continue;
+            }
+            let goes_on = state
+                .blocked
+                .iter()
+                .any(|(&unit, &bytes)| unit == state.next || state.queued_bytes + bytes <= state.most_bytes);
+            if state.blocked.len() + 1 >= state.contexts && !goes_on {
+                let words = format!("unit {number} waits for unit {}, which no open context can bring", state.next);
+                // The others have to look again: this one may go away.
+                self.changed.notify_all();
+                return Submitted::Refused(cluster, Error::mismatch(words));
+            }
+            state.blocked.insert(number, bytes);
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.blocked.remove(&number);
+        }
+        state.queued_bytes += bytes;
+        if let Some(unit) = state.units.get_mut(&number) {
+            unit.clusters.push_back((cluster, bytes));
+        }
+        Submitted::Taken(self.drain_locked(state, place))
+    }
+
+    /// Ends a unit; what waits for it gets its places.
+    pub(crate) fn end<R>(&self, number: u64, place: impl FnMut(&C) -> Result<Granted<R>>) -> Drained<C, R> {
+        let mut state = self.lock();
+        if let Some(unit) = state.units.get_mut(&number) {
+            unit.has_ended = true;
+        }
+        self.drain_locked(state, place)
+    }
+
+    /// Forgets what waits of a unit, which goes on empty.
+    pub(crate) fn forget(&self, number: u64) {
+        let mut state = self.lock();
+        let Some(unit) = state.units.get_mut(&number) else { return };
+        let bytes: u64 = unit.clusters.drain(..).map(|(_, bytes)| bytes).sum();
+        state.queued_bytes -= bytes;
+    }
+
+    /// Gives places to what waits and may have one.
+    pub(crate) fn drain<R>(&self, place: impl FnMut(&C) -> Result<Granted<R>>) -> Drained<C, R> {
+        self.drain_locked(self.lock(), place)
+    }
+
+    /// Clusters that wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().units.values().map(|unit| unit.clusters.len()).sum()
+    }
+
+    /// At the end, when nobody brings more: units that wait for one that never came are next. Gives the numbers that are passed over; none
+    /// where nothing waits.
+    pub(crate) fn pass_over(&self) -> Option<Range<u64>> {
+        let mut state = self.lock();
+        let (&first, _) = state.units.first_key_value()?;
+        state.units.values_mut().for_each(|unit| unit.has_ended = true);
+        Some(std::mem::replace(&mut state.next, first)..first)
+    }
+
+    fn drain_locked<R>(
+        &self,
+        mut state: MutexGuard<'_, State<C>>,
+        place: impl FnMut(&C) -> Result<Granted<R>>,
+    ) -> Drained<C, R> {
+        let drained = state.drain(place);
+        drop(state);
+        self.changed.notify_all();
+        drained
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All that get their places by now: cluster and place.
+    fn all(
+        turns: &Turns<u32>,
+        mut drained: Drained<u32, u32>,
+        mut place: impl FnMut(&u32) -> Result<Granted<u32>>,
+    ) -> Vec<u32> {
+        let mut found = Vec::new();
+        loop {
+            found.extend(drained.placed.map(|(cluster, place)| cluster * 100 + place));
+            match drained.next.unwrap() {
+                Next::More => drained = turns.drain(&mut place),
+                next => {
+                    assert_eq!(next, Next::Nothing);
+                    return found;
+                }
+            }
+        }
+    }
+
+    fn taken<C: std::fmt::Debug, R: std::fmt::Debug>(submitted: Submitted<C, R>) -> Drained<C, R> {
+        let Submitted::Taken(drained) = submitted else { panic!("{submitted:?}") };
+        drained
+    }
+
+    /// Hands out places 0, 1, 2...
+    fn counter() -> impl FnMut(&u32) -> Result<Granted<u32>> {
+        let mut next = 0;
+        move |_| {
+            next += 1;
+            Ok(Granted::Place(next - 1))
+        }
+    }
+
+    #[test]
+    fn units_get_their_places_in_turn() {
+        let (turns, mut place) = (Turns::new(100), counter());
+        turns.enter();
+        for unit in 0..3 {
+            turns.begin(unit).unwrap();
+        }
+        assert_eq!(turns.begin(2).unwrap_err().kind(), ErrorKind::Exists);
+        assert!(all(&turns, taken(turns.submit(2, 7, 10, &mut place)), &mut place).is_empty());
+        assert!(all(&turns, taken(turns.submit(1, 5, 10, &mut place)), &mut place).is_empty());
+        assert_eq!(all(&turns, taken(turns.submit(0, 1, 10, &mut place)), &mut place), [100]);
+        assert!(all(&turns, turns.end(1, &mut place), &mut place).is_empty());
+        assert!(all(&turns, taken(turns.submit(2, 8, 10, &mut place)), &mut place).is_empty());
+        assert_eq!(all(&turns, turns.end(0, &mut place), &mut place), [501, 702, 803]);
+        assert_eq!(all(&turns, taken(turns.submit(2, 9, 10, &mut place)), &mut place), [904]);
+        turns.forget(2);
+        assert!(all(&turns, turns.end(2, &mut place), &mut place).is_empty());
+        assert_eq!(turns.begin(1).unwrap_err().kind(), ErrorKind::Exists);
+    }
+
+    #[test]
+    fn who_waits_for_what_nobody_brings_is_told() {
+        let (turns, mut place) = (Turns::new(15), counter());
+        turns.enter();
+        turns.begin(3).unwrap();
+        assert!(all(&turns, taken(turns.submit(3, 1, 10, &mut place)), &mut place).is_empty());
+        let refused = turns.submit(3, 2, 10, &mut place);
+        assert!(matches!(refused, Submitted::Refused(2, error) if error.kind() == ErrorKind::Mismatch));
+        assert_eq!(turns.pass_over(), Some(0..3));
+        assert_eq!(all(&turns, turns.drain(&mut place), &mut place), [100]);
+        assert_eq!(turns.pass_over(), None);
+    }
+
+    #[test]
+    fn what_failed_when_it_was_its_turn_is_tried_again_by_who_waits_for_it() {
+        let (turns, mut place) = (Turns::new(15), counter());
+        turns.enter();
+        (0..3).for_each(|unit| turns.begin(unit).unwrap());
+        assert!(all(&turns, taken(turns.submit(1, 1, 10, &mut place)), &mut place).is_empty());
+        assert!(turns.end(0, |_| Err::<Granted<u32>, _>(Error::mismatch("full"))).next.is_err());
+        let Submitted::After(2, drained) = turns.submit(2, 2, 10, &mut place) else {
+            panic!("it waits for what stands")
+        };
+        assert_eq!(all(&turns, drained, &mut place), [100]);
+        assert!(all(&turns, taken(turns.submit(2, 2, 10, &mut place)), &mut place).is_empty());
+        turns.pass_over();
+        assert!(matches!(turns.submit(2, 3, 10, &mut place), Submitted::Refused(3, _)), "the tree is closed");
+        assert_eq!(turns.begin(u64::MAX).unwrap_err().kind(), ErrorKind::Limit);
+    }
+
+    #[test]
+    fn places_are_given_again_after_a_save() {
+        let turns = Turns::new(100);
+        turns.begin(0).unwrap();
+        let drained = taken(turns.submit(0, 1, 10, |_| Ok(Granted::<u32>::SaveFirst)));
+        assert!(drained.placed.is_none() && drained.next.unwrap() == Next::AfterSave);
+        let drained = taken(turns.submit(0, 2, 10, |_| Err::<Granted<u32>, _>(Error::mismatch("full"))));
+        assert!(drained.placed.is_none() && drained.next.is_err());
+        let mut place = counter();
+        assert_eq!(all(&turns, turns.drain(&mut place), &mut place), [100, 201]);
+    }
+
+    #[test]
+    fn those_who_wait_go_on_when_it_is_their_turn() {
+        for most_bytes in [1, 25, 1000] {
+            let turns = Turns::new(most_bytes);
+            let (placed, next) = (Mutex::new(Vec::new()), Mutex::new(0..50_u64));
+            for _ in 0..4 {
+                turns.enter();
+            }
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        let place = |cluster: &u64| {
+                            placed.lock().unwrap().push(*cluster);
+                            Ok(Granted::Place(()))
+                        };
+                        loop {
+                            let Some(unit) = next.lock().unwrap().next() else { break };
+                            turns.begin(unit).unwrap();
+                            let go_on = |mut drained: Drained<u64, ()>| {
+                                while drained.next.unwrap() == Next::More {
+                                    drained = turns.drain(place);
+                                }
+                            };
+                            for part in 0..3 {
+                                let mut cluster = 3 * unit + part;
+                                loop {
+                                    match turns.submit(unit, cluster, 10, place) {
+                                        Submitted::Taken(drained) => break go_on(drained),
+                                        Submitted::After(back, drained) => {
+                                            go_on(drained);
+                                            cluster = back;
+                                        }
+                                        refused => panic!("{refused:?}"),
+                                    }
+                                }
+                            }
+                            go_on(turns.end(unit, place));
+                        }
+                        turns.leave();
+                    });
+                }
+            });
+            assert_eq!(*placed.lock().unwrap(), (0..150).collect::<Vec<_>>());
+        }
+    }
+}

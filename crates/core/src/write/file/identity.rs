@@ -1,0 +1,34 @@
+//! What tells one file from another, and one day from the next: dates and UUIDs.
+
+use crate::container::datime;
+use crate::write::file::state::Shared;
+
+impl Shared {
+    pub(crate) fn now(&self) -> u32 {
+        if self.options.reproducible { datime(0) } else { datime(seconds()) }
+    }
+
+    pub(crate) fn uuid(&self) -> [u8; 16] {
+        if self.options.reproducible { [0; 16] } else { new_uuid() }
+    }
+}
+
+/// Seconds since 1970.
+fn seconds() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// A UUID that no other file has: the random kind of RFC 9562.
+fn new_uuid() -> [u8; 16] {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    let mut uuid = [0; 16];
+    for half in uuid.chunks_mut(8) {
+        let mut hasher = RandomState::new().build_hasher();
+        hasher.write_u64(seconds());
+        hasher.write_u32(std::process::id());
+        half.copy_from_slice(&hasher.finish().to_be_bytes());
+    }
+    uuid[6] = uuid[6] & 0x0f | 0x40;
+    uuid[8] = uuid[8] & 0x3f | 0x80;
+    uuid
+}

@@ -1,0 +1,9 @@
+//! The file that is written: its directories, free segments, records, and what a save writes.
+
+pub(crate) mod compatible;
+pub(crate) mod directory;
+pub(crate) mod free_list;
+pub(crate) mod identity;
+pub(crate) mod process_id;
+pub(crate) mod save;
+pub(crate) mod state;

@@ -1,0 +1,95 @@
+//! ProcessIDs: whose objects the references in a file name.
+//!
+//! A reference (`TRef`) is the number of an object in a process, and the place of that process in the file's list: the objects
+//! `ProcessID0`, `ProcessID1` and so on. What is copied from another file counts in a list of that file, so that its list comes along,
+//! and keys say from where on it stands in ours.
+//!
+//! Source: `TProcessID`, `TTreeCloner::CopyProcessIds`, `TKey::fPidOffset`.
+
+use std::sync::Arc;
+
+use crate::container::Key;
+use crate::error::Result;
+use crate::file::File;
+use crate::write::basket::too_many_processes;
+use crate::write::file::state::{Shared, State};
+
+/// The list of a file, as far as it has no holes.
+fn listed<'k>(newest: impl Fn(&str) -> Option<&'k Key>) -> Vec<Key> {
+    let of = |number: usize| newest(&format!("ProcessID{number}")).filter(|key| is_process_id(key)).cloned();
+    (0..).map_while(of).collect()
+}
+
+/// Whether a key holds one.
+pub(crate) fn is_process_id(key: &Key) -> bool {
+    &*key.class == "TProcessID"
+}
+
+/// From where on a list stands in another, or would if it were added behind: titles are what processes are known by.
+fn place_in(theirs: &[Key], ours: &[Key]) -> usize {
+    let fits = |start: &usize| ours.iter().skip(*start).zip(theirs).all(|(ours, theirs)| ours.title == theirs.title);
+    (0..ours.len()).find(fits).unwrap_or(ours.len())
+}
+
+impl Shared {
+    /// Brings along the processes of another file, and gives the number of its first.
+    ///
+    /// # Errors
+    ///
+    /// [`Limit`](crate::ErrorKind::Limit) above 65,535 processes, and those of a written object.
+    pub(crate) fn process_ids(&self, state: &mut State, from: &File) -> Result<u16> {
+        let theirs = listed(|name| from.newest(name));
+        if theirs.is_empty() {
+            return Ok(0);
+        }
+        let ours = listed(|name| state.folders[0].newest(name));
+        let start = place_in(&theirs, &ours);
+        for (index, key) in theirs.iter().enumerate().skip(ours.len() - start) {
+            let name: Arc<str> = format!("ProcessID{}", start + index).into();
+            let mut object = from.draft_at(key)?;
+            object.set("fName", Arc::clone(&name));
+            let key = self.key(state, &key.class, &name, &key.title);
+            self.write_object(state, 0, key, &Arc::new(object), None)?;
+        }
+        u16::try_from(start).map_err(|_| self.placed(too_many_processes()))
+    }
+
+    /// The key of an object that is copied from another file, whose references are shifted.
+    pub(crate) fn copied_key(&self, state: &State, from: &Key, name: &str, process_ids: u16) -> Result<Key> {
+        let offset = from.pid_offset.checked_add(process_ids).ok_or_else(|| self.placed(too_many_processes()))?;
+        Ok(self.key(state, &from.class, &name.into(), &from.title).with_pid_offset(offset))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str, class: &str, title: &str) -> Key {
+        Key { name: name.into(), class: class.into(), title: title.into(), ..Key::default() }
+    }
+
+    #[test]
+    fn a_list_stands_where_it_is_already_or_behind() {
+        let of = |titles: &str| -> Vec<Key> {
+            titles.split_whitespace().map(|title| key("ProcessID", "TProcessID", title)).collect()
+        };
+        assert_eq!(place_in(&of("a b"), &[]), 0);
+        assert_eq!(place_in(&of("a b"), &of("a b c")), 0);
+        assert_eq!(place_in(&of("b c"), &of("a b c")), 1);
+        assert_eq!(place_in(&of("c d"), &of("a b c")), 2);
+        assert_eq!(place_in(&of("x"), &of("a b c")), 3);
+    }
+
+    #[test]
+    fn a_list_ends_where_a_number_is_missing() {
+        let keys = [
+            key("ProcessID1", "TProcessID", ""),
+            key("ProcessID0", "TProcessID", ""),
+            key("ProcessID2", "TNamed", ""),
+            key("ProcessID3", "TProcessID", ""),
+        ];
+        let listed = listed(|name| keys.iter().find(|key| &*key.name == name));
+        assert_eq!(listed.iter().map(|key| &*key.name).collect::<Vec<_>>(), ["ProcessID0", "ProcessID1"]);
+    }
+}

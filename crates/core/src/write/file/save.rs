@@ -1,0 +1,154 @@
+//! A save: what refers is written after what it refers to, and the header last.
+//!
+//! Format page: `docs/format/container.md`. Source: `TDirectoryFile::WriteKeys`, `TFile::WriteFree`, `TFile::WriteHeader`.
+
+use std::sync::Arc;
+
+use crate::container::{BIG_FILE, Free, Key, write_key_list};
+use crate::error::{Error, Result};
+use crate::schema::{Draft, write_infos};
+use crate::write::file::state::{Shared, State};
+use crate::write::record::create::create;
+use crate::write::record::state::TreeState;
+use crate::write::record::update::update;
+
+impl Shared {
+    /// Writes what refers to all that is there. Everything stands beside what the header on storage knows, until the records
+    /// of directories and the header are replaced where they stand. The list of free segments is always at the end, so that a
+    /// file is longer than its header says for as long as the two do not fit each other.
+    pub(crate) fn save(&self, state: &mut State) -> Result<()> {
+        self.save_trees(state)?;
+        self.save_infos(state)?;
+        let folders = self.save_keys(state)?;
+        self.save_free(state)?;
+        if self.options.sync {
+            self.sink.sync().map_err(|error| self.placed(error))?;
+        }
+        for folder in folders {
+            let folder = &mut state.folders[folder];
+            let at = folder.record.seek_dir + u64::from(folder.record.nbytes_name);
+            let record = folder.record.to_bytes_within(folder.room).ok_or_else(|| {
+                let words = "an old directory has no room for what it would have to say";
+                self.placed(Error::unsupported(words).in_object(&folder.path))
+            })?;
+            self.put(at, &[&record])?;
+            folder.changed = false;
+            folder.was_saved = true;
+        }
+        self.save_header(state)?;
+        if self.options.sync {
+            self.sink.sync().map_err(|error| self.placed(error))?;
+        }
+        // The header on storage names none of it any more.
+        state.space.settle().iter().try_for_each(|gap| self.mark_gap(gap))
+    }
+
+    fn save_trees(&self, state: &mut State) -> Result<()> {
+        for index in 0..state.trees.len() {
+            state.trees[index].tell_branches();
+            let tree = &state.trees[index];
+            if !tree.changed {
+                continue;
+            }
+            let object = Arc::new(draft(tree).map_err(|error| self.placed(error))?);
+            let infos: Vec<_> = tree.plans.iter().flat_map(|plan| plan.infos.iter().cloned()).collect();
+            let (folder, old) = (tree.folder, tree.key.clone());
+            let key = self.key(state, object.class(), &tree.name, &tree.title);
+            let key = key.with_pid_offset(old.as_ref().map_or(0, |old| old.pid_offset));
+            state.describe(infos);
+            let key = self.write_object(state, folder, key, &object, old.as_ref())?;
+            let tree = &mut state.trees[index];
+            tree.key = Some(key);
+            tree.changed = false;
+            tree.saved = (tree.zip_bytes(), tree.entries);
+        }
+        Ok(())
+    }
+
+    fn save_infos(&self, state: &mut State) -> Result<()> {
+        if !state.infos_changed {
+            return Ok(());
+        }
+        let key = self.key(state, "TList", &"StreamerInfo".into(), &"Doubly linked list".into());
+        let keylen = usize::from(key.clone().sized(0).keylen);
+        let payload = write_infos(state.infos.iter().map(|info| &**info), &state.rules, keylen);
+        let key = self.put_record(state, 0, key, &payload)?;
+        let old = state.header.seek_info..state.header.seek_info + u64::from(state.header.nbytes_info);
+        state.space.give_up(old);
+        state.header.seek_info = key.seek_key;
+        state.header.nbytes_info = key.nbytes;
+        state.infos_changed = false;
+        Ok(())
+    }
+
+    /// Writes the lists of keys; gives the directories whose records are to name them.
+    fn save_keys(&self, state: &mut State) -> Result<Vec<usize>> {
+        let mut saved = Vec::new();
+        // Directories below first: what refers comes after what it refers to.
+        for index in (0..state.folders.len()).rev() {
+            let folder = &state.folders[index];
+            if !folder.changed {
+                continue;
+            }
+            let payload = write_key_list(&folder.listed());
+            let key = self.key(state, &folder.class, &folder.name, &folder.title);
+            let old = folder.record.seek_keys..folder.record.seek_keys + u64::from(folder.record.nbytes_keys);
+            let key = self.put_stored(state, index, key, payload.len(), &payload)?;
+            state.space.give_up(old);
+            let now = self.now();
+            let record = &mut state.folders[index].record;
+            record.seek_keys = key.seek_key;
+            record.nbytes_keys = key.nbytes;
+            record.modified = now;
+            saved.push(index);
+        }
+        Ok(saved)
+    }
+
+    /// The list of free segments, as they are once the header names it.
+    fn save_free(&self, state: &mut State) -> Result<()> {
+        let old = state.header.seek_free..state.header.seek_free + u64::from(state.header.nbytes_free);
+        state.space.give_up(old);
+        let root = &state.folders[0];
+        let key = self.key(state, &root.class, &root.name, &root.title);
+        // At the end: taking a gap would change the list that is being written.
+        let bytes = Free::write_list(&state.space.list()).len();
+        let key = Key { objlen: bytes as u32, seek_pdir: state.folder_seek(0), ..key }.sized(bytes as u32);
+        let key = Key { seek_key: state.space.append(u64::from(key.nbytes)), ..key };
+        // The header that is written next names it, or one that comes later gives it up.
+        state.header.seek_free = key.seek_key;
+        state.header.nbytes_free = key.nbytes;
+        let list = state.space.list();
+        let mut payload = Free::write_list(&list);
+        if payload.len() > bytes {
+            let words = "the list of free segments grew";
+            return Err(self.placed(Error::limit(words, bytes as u64, payload.len() as u64)));
+        }
+        payload.resize(bytes, 0);
+        state.header.free_segments = list.len() as u32;
+        self.place(key.seek_key, &[&key.to_bytes(), &payload])
+    }
+
+    fn save_header(&self, state: &mut State) -> Result<()> {
+        let end = state.space.end();
+        let header = &mut state.header;
+        header.end = end;
+        header.units = if end > BIG_FILE { 8 } else { 4 };
+        let mut bytes = header.to_bytes();
+        let room = header.begin as usize;
+        if bytes.len() > room {
+            let words = "the header of an old file has no room for offsets of 64 bits";
+            return Err(self.placed(Error::limit(words, room as u64, bytes.len() as u64)));
+        }
+        bytes.resize(room, 0);
+        self.put(0, &[&bytes])
+    }
+}
+
+/// The object that stands for a tree as far as it was published.
+fn draft(tree: &TreeState) -> Result<Draft> {
+    match &tree.base {
+        Some(base) => update(tree, base),
+        None => create(tree),
+    }
+}

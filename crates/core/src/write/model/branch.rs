@@ -1,0 +1,330 @@
+//! What a branch holds, and the values that are given to it.
+
+use std::sync::Arc;
+
+use crate::codec::Compression;
+use crate::column::Number;
+use crate::error::{Error, Result};
+use crate::write::model::class::{Class, Type, cpp_name};
+use crate::write::model::columns::Column;
+
+/// A branch to be written.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::column::Number;
+/// use sapwood::write::BranchSpec;
+/// let jets = BranchSpec::jagged("jet_pt", Number::F32, "njet");
+/// assert_eq!(jets.title(), "jet_pt[njet]/F");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct BranchSpec {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it holds.
+    pub kind: BranchKind,
+    /// Extents of an array that each entry, or each item of a list, is.
+    pub dimensions: Vec<u32>,
+    /// Compression of its baskets, and of those of its sub-branches; none for the tree's.
+    pub compression: Option<Compression>,
+}
+
+/// What a branch holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BranchKind {
+    /// Numbers: one an entry, or an array of fixed extents.
+    Numbers(Number),
+    /// A list of numbers an entry, whose length another branch holds.
+    Jagged(Number, Arc<str>),
+    /// Lengths of lists, as whole numbers. The branch is filled from the first list that it counts.
+    Counter(Number),
+    /// A string an entry.
+    Text,
+    /// A `std::vector` an entry, of vectors to this depth (1: of items).
+    Vector(Item, u32),
+    /// An object an entry, in as many branches as its members have down to this split level: 0 keeps it whole, 99 splits all
+    /// that can be.
+    Object(Type, u32),
+}
+
+/// What the innermost vectors hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Item {
+    /// Numbers.
+    Number(Number),
+    /// Strings.
+    Text,
+}
+
+/// Values of consecutive entries of one branch.
+#[derive(Clone, Copy, Debug)]
+pub enum Values<'a> {
+    /// Native-endian numbers.
+    Numbers(&'a [u8]),
+    /// Lists: where each ends, counted in items from 0, and the native-endian numbers of all.
+    Lists(&'a [i64], &'a [u8]),
+    /// Strings: where each ends, counted in bytes from 0, and the bytes of all.
+    Texts(&'a [i64], &'a [u8]),
+    /// Vectors: for each level, from the outermost on, where its lists end, counted in what they hold from 0; strings count as
+    /// one level more. Then the native-endian numbers, or the bytes of strings.
+    Vectors(&'a [&'a [i64]], &'a [u8]),
+    /// Objects: a column a member.
+    Objects(&'a Column),
+}
+
+impl BranchSpec {
+    /// A branch, compressed as its tree is.
+    pub fn new(name: impl Into<Arc<str>>, kind: BranchKind) -> Self {
+        Self { name: name.into(), kind, dimensions: Vec::new(), compression: None }
+    }
+
+    /// One number an entry.
+    pub fn number(name: impl Into<Arc<str>>, number: Number) -> Self {
+        Self::new(name, BranchKind::Numbers(number))
+    }
+
+    /// A list of numbers an entry, counted by branch `counter`.
+    pub fn jagged(name: impl Into<Arc<str>>, number: Number, counter: impl Into<Arc<str>>) -> Self {
+        Self::new(name, BranchKind::Jagged(number, counter.into()))
+    }
+
+    /// The lengths of lists, as `int`.
+    pub fn counter(name: impl Into<Arc<str>>) -> Self {
+        Self::counter_of(name, Number::I32)
+    }
+
+    /// The lengths of lists, as other whole numbers.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::write::BranchSpec;
+    /// assert_eq!(BranchSpec::counter_of("nMuon", Number::U32).title(), "nMuon/i");
+    /// ```
+    pub fn counter_of(name: impl Into<Arc<str>>, number: Number) -> Self {
+        Self::new(name, BranchKind::Counter(number))
+    }
+
+    /// A string an entry.
+    pub fn text(name: impl Into<Arc<str>>) -> Self {
+        Self::new(name, BranchKind::Text)
+    }
+
+    /// A `std::vector` an entry: of items where `depth` is 1, of vectors of items where it is 2, and so on.
+    pub fn vector(name: impl Into<Arc<str>>, item: Item, depth: u32) -> Self {
+        Self::new(name, BranchKind::Vector(item, depth))
+    }
+
+    /// An object an entry, split down to a level: 99 for all that can be, as ROOT does, 0 for none.
+    pub fn object(name: impl Into<Arc<str>>, class: Arc<Class>, split_level: u32) -> Self {
+        Self::new(name, BranchKind::Object(Type::Object(class), split_level))
+    }
+
+    /// The same, each entry or item an array of these extents.
+    #[must_use]
+    pub fn with_dimensions(mut self, dimensions: impl Into<Vec<u32>>) -> Self {
+        self.dimensions = dimensions.into();
+        self
+    }
+
+    /// The same, compressed in its own way.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::write::BranchSpec;
+    /// let x = BranchSpec::number("x", Number::F64).with_compression("lzma:6".parse()?);
+    /// assert_eq!(x.compression.map(|compression| compression.to_root()), Some(206));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_compression(mut self, compression: Compression) -> Self {
+        self.compression = Some(compression);
+        self
+    }
+
+    /// Type of its numbers; none for strings.
+    pub fn number_type(&self) -> Option<Number> {
+        match self.kind {
+            BranchKind::Numbers(number) | BranchKind::Jagged(number, _) | BranchKind::Counter(number) => Some(number),
+            BranchKind::Vector(Item::Number(number), _) => Some(number),
+            BranchKind::Text | BranchKind::Vector(Item::Text, _) | BranchKind::Object(..) => None,
+        }
+    }
+
+    /// Numbers an entry, or an item of a list.
+    pub(crate) fn each(&self) -> usize {
+        self.dimensions.iter().map(|&extent| extent as usize).product()
+    }
+
+    /// Bytes of an entry, or of an item of a list.
+    pub(crate) fn width(&self) -> usize {
+        self.each() * self.number_type().map_or(1, Number::bytes)
+    }
+
+    /// `name[counter][extent]`, the title of its leaf.
+    pub fn leaf_title(&self) -> String {
+        let mut title = self.name.to_string();
+        if let BranchKind::Jagged(_, counter) = &self.kind {
+            title += &format!("[{counter}]");
+        }
+        self.dimensions.iter().for_each(|extent| title += &format!("[{extent}]"));
+        title
+    }
+
+    /// The C++ class of a vector, as ROOT spells it: `vector<vector<float> >`.
+    pub fn class(&self) -> Option<String> {
+        let BranchKind::Vector(item, depth) = &self.kind else { return None };
+        let item = match item {
+            Item::Text => "string",
+            Item::Number(number) => cpp_name(*number),
+        };
+        let inner = format!("vector<{item}>");
+        Some((1..*depth).fold(inner, |inner, _| format!("vector<{inner} >")))
+    }
+
+    /// Its title, as `TTree::Branch` takes it: `jet_pt[njet]/F`. Of an object it is the name.
+    pub fn title(&self) -> String {
+        if matches!(self.kind, BranchKind::Vector(..) | BranchKind::Object(..)) {
+            return self.name.to_string();
+        }
+        let letter = match self.number_type() {
+            None => 'C',
+            Some(Number::Bool) => 'O',
+            Some(Number::I8) => 'B',
+            Some(Number::U8) => 'b',
+            Some(Number::I16) => 'S',
+            Some(Number::U16) => 's',
+            Some(Number::I32) => 'I',
+            Some(Number::U32) => 'i',
+            Some(Number::I64) => 'L',
+            Some(Number::U64) => 'l',
+            Some(Number::F32) => 'F',
+            Some(Number::F64) => 'D',
+        };
+        format!("{}/{letter}", self.leaf_title())
+    }
+
+    /// Class of its leaf.
+    pub(crate) fn leaf_class(&self) -> &'static str {
+        if matches!(self.kind, BranchKind::Vector(..)) {
+            return "TLeafElement";
+        }
+        match self.number_type() {
+            None => "TLeafC",
+            Some(Number::Bool) => "TLeafO",
+            Some(Number::I8 | Number::U8) => "TLeafB",
+            Some(Number::I16 | Number::U16) => "TLeafS",
+            Some(Number::I32 | Number::U32) => "TLeafI",
+            Some(Number::I64 | Number::U64) => "TLeafL",
+            Some(Number::F32) => "TLeafF",
+            Some(Number::F64) => "TLeafD",
+        }
+    }
+
+    /// Refuses what ROOT cannot hold.
+    pub(crate) fn check(&self) -> Result<()> {
+        let wrong = |what: &str| Err(Error::mismatch(format!("branch {:?} {what}", self.name)));
+        if self.name.is_empty() || self.name.contains(['\0', '[', ']', '/', ':']) {
+            return wrong("has a name that ROOT cannot hold: it is empty, or has one of [ ] / : in it");
+        }
+        const DEEPEST: u32 = 16;
+        if matches!(self.kind, BranchKind::Vector(_, depth) if depth == 0 || depth > DEEPEST || !self.dimensions.is_empty())
+        {
+            return wrong("is a vector of an impossible depth, or of arrays");
+        }
+        if let BranchKind::Counter(number) = self.kind
+            && (most_items(number).is_none() || !self.dimensions.is_empty())
+        {
+            return wrong("cannot count: it does not hold one whole number an entry");
+        }
+        if self.dimensions.contains(&0) {
+            return wrong("has an extent of 0");
+        }
+        let numbers = self.dimensions.iter().try_fold(1_u32, |product, &extent| product.checked_mul(extent));
+        if numbers.is_none_or(|numbers| numbers > i32::MAX as u32 / 8) {
+            return wrong("has too many numbers an entry");
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Values<'a> {
+    /// Entries in it; checked against the branch that takes them.
+    pub(crate) fn entries(&self, spec: &BranchSpec) -> Result<usize> {
+        let error = |what: &str| Error::mismatch(format!("branch {:?} {what}", spec.name));
+        let wrong = |what: String| Err(error(&what));
+        let width = spec.width();
+        match (self, &spec.kind) {
+            (Self::Numbers(bytes), BranchKind::Numbers(_) | BranchKind::Counter(_)) => {
+                if bytes.len() % width != 0 {
+                    return wrong(format!("was given {} bytes, and an entry has {width}", bytes.len()));
+                }
+                Ok(bytes.len() / width)
+            }
+            (Self::Lists(ends, bytes), BranchKind::Jagged(..)) => {
+                check_ends(ends, bytes.len() / width).map_err(error)?;
+                if bytes.len() % width != 0 {
+                    return wrong(format!("was given {} bytes, and an item has {width}", bytes.len()));
+                }
+                Ok(ends.len())
+            }
+            (Self::Texts(ends, bytes), BranchKind::Text) => {
+                check_ends(ends, bytes.len()).map_err(error)?;
+                if bytes.contains(&0) {
+                    return wrong("was given a string with a zero in it, where C strings end".to_owned());
+                }
+                Ok(ends.len())
+            }
+            (Self::Vectors(levels, bytes), BranchKind::Vector(item, depth)) => {
+                let wanted = *depth as usize + usize::from(*item == Item::Text);
+                if levels.len() != wanted {
+                    return wrong(format!("was given {} levels of lists, and has {wanted}", levels.len()));
+                }
+                if bytes.len() % width != 0 {
+                    return wrong(format!("was given {} bytes, and an item has {width}", bytes.len()));
+                }
+                let below = levels.iter().skip(1).map(|ends| ends.len()).chain([bytes.len() / width]);
+                for (ends, items) in levels.iter().zip(below) {
+                    check_ends(ends, items).map_err(error)?;
+                }
+                Ok(levels.first().map_or(0, |ends| ends.len()))
+            }
+            (Self::Objects(column), BranchKind::Object(kind, _)) => {
+                column.check(kind).map_err(|error| error.in_object(&spec.name))?;
+                Ok(column.len())
+            }
+            _ => wrong("was given values of another kind".to_owned()),
+        }
+    }
+}
+
+/// The most items that a counter of a type can count; none for what cannot count.
+pub(crate) fn most_items(number: Number) -> Option<u64> {
+    Some(match number {
+        Number::Bool | Number::F32 | Number::F64 => return None,
+        Number::I8 => i8::MAX as u64,
+        Number::U8 => u8::MAX.into(),
+        Number::I16 => i16::MAX as u64,
+        Number::U16 => u16::MAX.into(),
+        // Entries have no more in any branch.
+        Number::I32 | Number::U32 | Number::I64 | Number::U64 => i32::MAX as u64,
+    })
+}
+
+fn check_ends(ends: &[i64], items: usize) -> Result<(), &'static str> {
+    let mut before = 0;
+    for &end in ends {
+        if end < before {
+            return Err("was given lists that end before they begin");
+        }
+        before = end;
+    }
+    if before as u64 != items as u64 {
+        return Err("was given lists that do not end with their items");
+    }
+    Ok(())
+}

@@ -1,0 +1,513 @@
+//! Types of objects that are written: what C++ would call them, and the StreamerInfo that describes them.
+//!
+//! Format page: `docs/format/streamerinfo.md`. Source: `TStreamerInfo::Build`, `TClass::GetCheckSum`.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::column::Number;
+use crate::error::{Error, Result};
+use crate::schema::{Detail, Element, Mapping, Sequence, StreamerInfo};
+
+/// The type of a value, as C++ would declare it.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::column::Number;
+/// use sapwood::write::Type;
+/// let hits = Type::vector(Type::Number(Number::F32));
+/// assert_eq!(Type::vector(hits).name(), "vector<vector<float> >");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Type {
+    /// A number.
+    Number(Number),
+    /// Numbers in an array of fixed extents.
+    Array(Number, Vec<u32>),
+    /// `std::string`.
+    Text,
+    /// `TString`.
+    RootText,
+    /// `std::vector`, `std::set` and their kin.
+    Sequence(Sequence, Arc<Type>),
+    /// `std::map` and its kin.
+    Mapping(Mapping, Arc<Type>, Arc<Type>),
+    /// An object of a class.
+    Object(Arc<Class>),
+    /// A pointer to an object, or null.
+    Pointer(Arc<Class>),
+}
+
+/// A class of objects.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::column::Number;
+/// use sapwood::write::{Class, Type};
+/// let point = Class::new("Pos").member("x", Type::Number(Number::F64)).member("y", Type::Number(Number::F64));
+/// assert_eq!(point.checksum(), 1_565_559_781, "what ROOT computes for struct Pos {{ double x, y; }}");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Class {
+    /// Its name in C++.
+    pub name: Arc<str>,
+    /// The number of its `ClassDef`; none for a class without: it is then known by its checksum.
+    pub version: Option<i16>,
+    /// Bases first, then members, in the order in which they stand on storage.
+    pub members: Vec<Member>,
+    /// What a file says that its checksum is: typedefs count in it, and they are not known here.
+    pub(crate) known_checksum: Option<u32>,
+}
+
+/// A base or a member of a class.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The name; of a base that of its class.
+    pub name: Arc<str>,
+    /// The type; of a base an object.
+    pub kind: Type,
+    /// Whether it is a base.
+    pub is_base: bool,
+    /// Names that it had before: under them it is found in files that are older.
+    pub was: Vec<Arc<str>>,
+}
+
+/// Names that it had before are no part of what it is.
+impl PartialEq for Member {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.kind == other.kind && self.is_base == other.is_base
+    }
+}
+
+impl Type {
+    /// A `std::vector` of items.
+    pub fn vector(item: Self) -> Self {
+        Self::sequence(Sequence::Vector, item)
+    }
+
+    /// A container of items.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::schema::Sequence;
+    /// use sapwood::write::Type;
+    /// assert_eq!(Type::sequence(Sequence::Set, Type::Text).name(), "set<string>");
+    /// ```
+    pub fn sequence(kind: Sequence, item: Self) -> Self {
+        Self::Sequence(kind, Arc::new(item))
+    }
+
+    /// A `std::map`.
+    pub fn map(key: Self, value: Self) -> Self {
+        Self::mapping(Mapping::Map, key, value)
+    }
+
+    /// A container of pairs.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::schema::Mapping;
+    /// use sapwood::write::Type;
+    /// let places = Type::mapping(Mapping::UnorderedMap, Type::Text, Type::Number(Number::I32));
+    /// assert_eq!(places.name(), "unordered_map<string,int>");
+    /// ```
+    pub fn mapping(kind: Mapping, key: Self, value: Self) -> Self {
+        Self::Mapping(kind, Arc::new(key), Arc::new(value))
+    }
+
+    /// Its name in C++, as ROOT spells it.
+    pub fn name(&self) -> String {
+        let closed = |inner: String| if inner.ends_with('>') { inner + " >" } else { inner + ">" };
+        match self {
+            Self::Number(number) | Self::Array(number, _) => cpp_name(*number).to_owned(),
+            Self::Text => "string".to_owned(),
+            Self::RootText => "TString".to_owned(),
+            Self::Sequence(kind, item) => closed(format!("{}<{}", kind.name(), item.item().name())),
+            Self::Mapping(kind, key, value) => closed(format!("{}<{},{}", kind.name(), key.name(), value.name())),
+            Self::Object(class) => class.name.to_string(),
+            Self::Pointer(class) => format!("{}*", class.name),
+        }
+    }
+
+    /// What it is as an item of a container: there C++ has no arrays but those that are objects.
+    fn item(&self) -> Cow<'_, Self> {
+        match self {
+            Self::Array(number, extents) => Cow::Owned(Self::Object(Arc::new(array(*number, extents)))),
+            other => Cow::Borrowed(other),
+        }
+    }
+
+    /// The class whose members are the columns of a collection's items; none where they are no objects.
+    pub(crate) fn item_class(&self) -> Option<Arc<Class>> {
+        match self {
+            Self::Sequence(_, item) => match &**item {
+                Self::Object(class) => Some(Arc::clone(class)),
+                _ => None,
+            },
+            Self::Mapping(_, key, value) => Some(Arc::new(pair(key, value))),
+            _ => None,
+        }
+    }
+
+    /// Classes in it, those that others are made of first.
+    pub(crate) fn classes(&self, found: &mut Vec<Arc<Class>>) {
+        match self {
+            Self::Object(class) | Self::Pointer(class) => {
+                if !found.iter().any(|known| known.name == class.name) {
+                    class.members.iter().for_each(|member| member.kind.classes(found));
+                    found.push(Arc::clone(class));
+                }
+            }
+            Self::Sequence(_, item) => item.item().classes(found),
+            Self::Mapping(_, key, value) => Self::Object(Arc::new(pair(key, value))).classes(found),
+            Self::Number(_) | Self::Array(..) | Self::Text | Self::RootText => {}
+        }
+    }
+
+    /// `fStreamerType` of a branch, and `fType` of a member, but for collections.
+    pub(crate) fn code(&self) -> i32 {
+        const COLLECTION: i32 = 300;
+        match self {
+            Self::Number(number) => code(*number),
+            Self::Array(number, _) => code(*number) + 20,
+            Self::Text | Self::Sequence(..) | Self::Mapping(..) => COLLECTION,
+            Self::RootText => 65,
+            Self::Object(_) => 62,
+            Self::Pointer(_) => 69,
+        }
+    }
+
+    /// Refuses what C++ or ROOT cannot hold.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.check_in(&mut Vec::new())
+    }
+
+    fn check_in(&self, within: &mut Vec<Arc<str>>) -> Result<()> {
+        match self {
+            Self::Number(_) | Self::Text | Self::RootText => Ok(()),
+            Self::Array(_, extents) => {
+                let items = extents.iter().try_fold(1_u32, |product, &extent| product.checked_mul(extent));
+                if extents.is_empty() || extents.len() > 5 || items.is_none_or(|items| items == 0 || items > 1 << 28) {
+                    return Err(Error::mismatch(format!("an array cannot have the extents {extents:?}")));
+                }
+                Ok(())
+            }
+            Self::Sequence(Sequence::RVec, _) => Err(Error::unsupported(format!("{} cannot be written", self.name()))),
+            Self::Sequence(kind, item) => {
+                let has_order = !matches!(
+                    kind,
+                    Sequence::Set | Sequence::MultiSet | Sequence::UnorderedSet | Sequence::UnorderedMultiSet
+                );
+                match &**item {
+                    // ROOT itself keeps the first row of these only.
+                    Self::Array(_, extents) if extents.len() > 1 => Err(Error::unsupported(format!(
+                        "{}: arrays of arrays in containers cannot be written",
+                        self.name()
+                    ))),
+                    Self::Array(..) | Self::Pointer(_) if !has_order => Err(Error::unsupported(format!(
+                        "{}: sets of arrays or pointers cannot be written",
+                        self.name()
+                    ))),
+                    item => item.check_in(within),
+                }
+            }
+            Self::Mapping(_, key, value) => match (&**key, &**value) {
+                (Self::Number(_) | Self::Text, Self::Array(..) | Self::Pointer(_)) => {
+                    Err(Error::unsupported(format!("{} cannot be written", self.name())))
+                }
+                (Self::Number(_) | Self::Text, value) => value.check_in(within),
+                _ => Err(Error::unsupported(format!("{}: keys are numbers or strings", self.name()))),
+            },
+            Self::Object(class) | Self::Pointer(class) => class.check_in(within),
+        }
+    }
+}
+
+impl Class {
+    /// A class without members, and without a `ClassDef`.
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self { name: name.into(), version: None, members: Vec::new(), known_checksum: None }
+    }
+
+    /// The same with a member more.
+    #[must_use]
+    pub fn member(mut self, name: impl Into<Arc<str>>, kind: Type) -> Self {
+        self.members.push(Member { name: name.into(), kind, is_base: false, was: Vec::new() });
+        self
+    }
+
+    /// The same with a base more.
+    #[must_use]
+    pub fn base(mut self, class: Arc<Self>) -> Self {
+        let name = Arc::clone(&class.name);
+        self.members.push(Member { name, kind: Type::Object(class), is_base: true, was: Vec::new() });
+        self
+    }
+
+    /// The same, its last base or member known under another name before.
+    #[must_use]
+    pub fn was(mut self, name: &str) -> Self {
+        if let Some(member) = self.members.last_mut() {
+            member.was.push(name.into());
+        }
+        self
+    }
+
+    /// The same with a `ClassDef` of this version.
+    #[must_use]
+    pub fn with_version(mut self, version: i16) -> Self {
+        self.version = Some(version);
+        self
+    }
+
+    /// Names that are none, and classes that hold themselves.
+    fn check_in(&self, within: &mut Vec<Arc<str>>) -> Result<()> {
+        if within.contains(&self.name) {
+            return Err(Error::unsupported(format!("class {} holds itself", self.name)));
+        }
+        let is_name = |name: &str, more: &str| {
+            let first = name.chars().next().is_some_and(|first| first.is_alphabetic() || first == '_');
+            first && name.chars().all(|c| c.is_alphanumeric() || c == '_' || more.contains(c))
+        };
+        if !is_name(&self.name, ":<>, *") || self.version.is_some_and(|version| version < 1) {
+            let words = format!("{:?} (version {:?}) cannot be a class", self.name, self.version);
+            return Err(Error::mismatch(words));
+        }
+        within.push(Arc::clone(&self.name));
+        for (index, member) in self.members.iter().enumerate() {
+            let again = self.members[..index].iter().any(|before| before.name == member.name);
+            if again || !member.is_base && !is_name(&member.name, "") {
+                let words = format!("class {} cannot have a member {:?} (here or twice)", self.name, member.name);
+                return Err(Error::mismatch(words));
+            }
+            member.kind.check_in(within).map_err(|error| error.in_object(&member.name).in_object(&self.name))?;
+        }
+        within.pop();
+        Ok(())
+    }
+
+    /// `TClass::GetCheckSum`: of the name, the bases with theirs, and names, types and extents of the members.
+    pub fn checksum(&self) -> u32 {
+        if let Some(known) = self.known_checksum {
+            return known;
+        }
+        let add = |sum: u32, number: u32| sum.wrapping_mul(3).wrapping_add(number);
+        let text = |sum: u32, text: &str| text.bytes().fold(sum, |sum, byte| add(sum, u32::from(byte)));
+        let mut sum = text(0, &self.name);
+        for member in &self.members {
+            sum = text(sum, &member.name);
+            if member.is_base {
+                if let Type::Object(base) = &member.kind {
+                    sum = add(sum, base.checksum());
+                }
+                continue;
+            }
+            sum = text(sum, &member.kind.name());
+            if let Type::Array(_, extents) = &member.kind {
+                sum = extents.iter().fold(sum, |sum, &extent| add(sum, extent));
+            }
+        }
+        sum
+    }
+
+    /// Number of its version in the StreamerInfo: 1 for a class without `ClassDef`.
+    pub(crate) fn info_version(&self) -> i32 {
+        self.version.map_or(1, i32::from)
+    }
+
+    /// Its description, as it stands in a file.
+    pub fn info(&self) -> StreamerInfo {
+        StreamerInfo {
+            name: Arc::clone(&self.name),
+            version: self.info_version(),
+            checksum: self.checksum(),
+            elements: self.members.iter().map(element).collect(),
+        }
+    }
+}
+
+/// The class of a map's items.
+pub(crate) fn pair(key: &Type, value: &Type) -> Class {
+    let inner = format!("pair<{},{}", key.name(), value.name());
+    let name = if inner.ends_with('>') { inner + " >" } else { inner + ">" };
+    Class::new(name).member("first", key.clone()).member("second", value.clone())
+}
+
+/// The class of an array as an item of a container: `std::array`.
+fn array(number: Number, extents: &[u32]) -> Class {
+    let length: u32 = extents.iter().fold(1, |length, &extent| length.saturating_mul(extent));
+    let name = format!("array<{},{length}>", cpp_name(number));
+    Class::new(name).member(ARRAY_MEMBER, Type::Array(number, vec![length]))
+}
+
+/// The only member of `std::array`, as GCC has it.
+pub(crate) const ARRAY_MEMBER: &str = "_M_elems";
+
+fn element(member: &Member) -> Element {
+    const FOREIGN: i32 = -1;
+    let base = Element {
+        class: "TStreamerBasicType",
+        detail: Detail::Plain,
+        name: Arc::clone(&member.name),
+        title: "".into(),
+        code: member.kind.code(),
+        size: 0,
+        array_length: 0,
+        extents: Vec::new(),
+        max_index: [0; 5],
+        type_name: member.kind.name().into(),
+    };
+    let stl = |stl_type: i32, item_code: i32| Element {
+        class: "TStreamerSTL",
+        detail: Detail::Stl { stl_type, item_code },
+        code: 500,
+        ..base.clone()
+    };
+    match &member.kind {
+        Type::Number(number) => Element { size: number.bytes() as i32, ..base },
+        Type::Array(number, extents) => {
+            let items: u32 = extents.iter().product();
+            let mut max_index = [0; 5];
+            max_index.iter_mut().zip(extents).for_each(|(index, &extent)| *index = extent as i32);
+            let size = items as i32 * number.bytes() as i32;
+            Element { size, array_length: items, extents: extents.clone(), max_index, ..base }
+        }
+        Type::RootText => Element { class: "TStreamerString", size: 24, ..base },
+        Type::Text => Element { class: "TStreamerSTLstring", detail: Detail::StlString, code: 500, size: 32, ..base },
+        Type::Sequence(kind, item) => {
+            let item_code = match &**item {
+                Type::Number(number) => code(*number),
+                Type::Pointer(_) => 63,
+                _ => 61,
+            };
+            Element { size: kind.bytes(), ..stl(kind.stl_type(), item_code) }
+        }
+        Type::Mapping(kind, ..) => Element { size: kind.bytes(), ..stl(kind.stl_type(), 61) },
+        Type::Object(class) if member.is_base => Element {
+            class: "TStreamerBase",
+            detail: Detail::Base { version: class.version.map_or(FOREIGN, i32::from) },
+            code: 0,
+            max_index: [0, class.checksum() as i32, 0, 0, 0],
+            type_name: "BASE".into(),
+            ..base
+        },
+        Type::Object(_) => Element { class: "TStreamerObjectAny", ..base },
+        Type::Pointer(_) => Element { class: "TStreamerObjectAnyPointer", size: 8, ..base },
+    }
+}
+
+/// Name of a number in C++, as ROOT spells it.
+pub(crate) fn cpp_name(number: Number) -> &'static str {
+    match number {
+        Number::Bool => "bool",
+        Number::I8 => "char",
+        Number::U8 => "unsigned char",
+        Number::I16 => "short",
+        Number::U16 => "unsigned short",
+        Number::I32 => "int",
+        Number::U32 => "unsigned int",
+        Number::I64 => "Long64_t",
+        Number::U64 => "ULong64_t",
+        Number::F32 => "float",
+        Number::F64 => "double",
+    }
+}
+
+/// Its code of `TVirtualStreamerInfo::EReadWrite`.
+fn code(number: Number) -> i32 {
+    match number {
+        Number::I8 => 1,
+        Number::I16 => 2,
+        Number::I32 => 3,
+        Number::F32 => 5,
+        Number::F64 => 8,
+        Number::U8 => 11,
+        Number::U16 => 12,
+        Number::U32 => 13,
+        Number::I64 => 16,
+        Number::U64 => 17,
+        Number::Bool => 18,
+    }
+}
+
+/// The number of a code, alone or in an array.
+pub(crate) fn number(code_of: i32) -> Option<Number> {
+    const ARRAY: i32 = 20;
+    let all = [
+        Number::Bool,
+        Number::I8,
+        Number::U8,
+        Number::I16,
+        Number::U16,
+        Number::I32,
+        Number::U32,
+        Number::I64,
+        Number::U64,
+        Number::F32,
+        Number::F64,
+    ];
+    all.into_iter().find(|&number| code(number) == code_of || code(number) + ARRAY == code_of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksums_are_those_of_root() {
+        let number = Type::Number;
+        let float = || number(Number::F32);
+        let point = Arc::new(Class::new("Pos").member("x", number(Number::F64)).member("y", number(Number::F64)));
+        let base = Arc::new(Class::new("Base").member("run", number(Number::I32)).member("w", Type::vector(float())));
+        assert_eq!(base.checksum(), 3_481_294_657);
+        let track = Class::new("Track")
+            .member("pt", float())
+            .member("q", number(Number::I16))
+            .member("at", Type::Object(Arc::clone(&point)))
+            .member("hits", Type::vector(number(Number::I32)))
+            .member("tag", Type::Text)
+            .member("cov", Type::Array(Number::F32, vec![3]));
+        assert_eq!(track.checksum(), 1_167_034_881);
+        let track = Arc::new(track);
+        let event = Class::new("Event")
+            .base(base)
+            .member("n", number(Number::I32))
+            .member("arr", Type::Array(Number::F64, vec![3]))
+            .member("ok", number(Number::Bool))
+            .member("name", Type::Text)
+            .member("vf", Type::vector(float()))
+            .member("tracks", Type::vector(Type::Object(Arc::clone(&track))))
+            .member("points", Type::vector(Type::Object(Arc::clone(&point))))
+            .member("vertex", Type::Object(Arc::clone(&point)))
+            .member("counts", Type::map(Type::Text, number(Number::I32)))
+            .member("words", Type::vector(Type::Text))
+            .member("opt", Type::Pointer(point))
+            .member("best", Type::Object(track))
+            .member("vv", Type::vector(Type::vector(number(Number::F64))));
+        assert_eq!(event.checksum(), 2_778_764_303);
+        assert_eq!(pair(&number(Number::I32), &number(Number::F64)).checksum(), 3_270_786_586);
+        assert_eq!(array(Number::F32, &[3]).checksum(), 1_882_069_520);
+        Type::Object(Arc::new(event)).check().unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_a_class_is_refused() {
+        let number = || Type::Number(Number::F32);
+        let inner = Arc::new(Class::new("A").member("x", number()));
+        for class in [
+            Class::new("3rd"),
+            Class::new("C").member("a b", number()),
+            Class::new("C").member("x", number()).member("x", number()),
+            Class::new("A").member("a", Type::Object(inner)),
+            Class::new("C").member("x", Type::Array(Number::F32, vec![0])),
+            Class::new("C").with_version(-1),
+        ] {
+            assert!(Type::Object(Arc::new(class)).check().is_err());
+        }
+    }
+}

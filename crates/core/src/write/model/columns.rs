@@ -1,0 +1,210 @@
+//! Values of objects while they wait for their cluster: a column a member.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::column::Number;
+use crate::error::{Error, Result};
+use crate::write::model::class::{Type, pair};
+
+/// Values of one type, one after another.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::column::Number;
+/// use sapwood::write::{Column, Type};
+/// let lists = Column::Lists(vec![2, 2, 3], Box::new(Column::Numbers(4, vec![0; 12])));
+/// assert_eq!(lists.len(), 3);
+/// lists.check(&Type::vector(Type::Number(Number::F32)))?;
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Values of so many bytes each: native-endian numbers, or arrays of them.
+    Numbers(usize, Vec<u8>),
+    /// Strings, vectors, maps, pointers: where each ends, counted from 0 in what they hold, and what they hold. A pointer holds
+    /// one object or none, a map pairs, a string bytes.
+    Lists(Vec<u64>, Box<Column>),
+    /// Objects, pairs: a column a member, bases included, and how many there are.
+    Record(usize, Vec<Column>),
+}
+
+impl Column {
+    /// No values of a type.
+    pub fn of(kind: &Type) -> Self {
+        match kind {
+            Type::Number(number) => Self::Numbers(number.bytes(), Vec::new()),
+            Type::Array(number, extents) => Self::Numbers(width(*number, extents), Vec::new()),
+            Type::Text | Type::RootText => Self::lists(Self::Numbers(1, Vec::new())),
+            Type::Sequence(_, item) => Self::lists(Self::of(item)),
+            Type::Mapping(_, key, value) => Self::lists(Self::of(&Type::Object(Arc::new(pair(key, value))))),
+            Type::Pointer(class) => Self::lists(Self::of(&Type::Object(Arc::clone(class)))),
+            Type::Object(class) => Self::Record(0, class.members.iter().map(|member| Self::of(&member.kind)).collect()),
+        }
+    }
+
+    fn lists(items: Self) -> Self {
+        Self::Lists(Vec::new(), Box::new(items))
+    }
+
+    /// How many values.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Numbers(width, bytes) => bytes.len() / (*width).max(1),
+            Self::Lists(ends, _) => ends.len(),
+            Self::Record(len, _) => *len,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Refuses values that are none of a type, or of different number.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch).
+    pub fn check(&self, kind: &Type) -> Result<()> {
+        let wrong = |what: &str| Err(Error::mismatch(format!("values of {} {what}", kind.name())));
+        let numbers = |wanted: usize| match self {
+            Self::Numbers(width, bytes) if *width == wanted && bytes.len() % wanted == 0 => Ok(()),
+            _ => wrong("are given as something else"),
+        };
+        match kind {
+            Type::Number(number) => numbers(number.bytes()),
+            Type::Array(number, extents) => numbers(width(*number, extents)),
+            Type::Object(class) => match self {
+                Self::Record(len, columns) if columns.len() == class.members.len() => {
+                    for (member, column) in class.members.iter().zip(columns) {
+                        column.check(&member.kind).map_err(|error| error.in_object(&member.name))?;
+                        if column.len() != *len {
+                            let words =
+                                format!("member {} of {} has another number of values", member.name, class.name);
+                            return Err(Error::mismatch(words).wanted(*len as u64, column.len() as u64));
+                        }
+                    }
+                    Ok(())
+                }
+                _ => wrong("are given as something else"),
+            },
+            Type::Text | Type::RootText | Type::Sequence(..) | Type::Mapping(..) | Type::Pointer(_) => {
+                let Self::Lists(ends, items) = self else { return wrong("are given as something else") };
+                let ordered = ends.is_sorted() && ends.last().copied().unwrap_or(0) == items.len() as u64;
+                let most = if matches!(kind, Type::Pointer(_)) { 1 } else { i32::MAX as u64 };
+                let mut before = 0;
+                let fits = ordered && ends.iter().all(|&end| end - std::mem::replace(&mut before, end) <= most);
+                if !fits {
+                    return wrong("have impossible lengths");
+                }
+                match kind {
+                    Type::Text | Type::RootText => match &**items {
+                        Self::Numbers(1, _) => Ok(()),
+                        _ => wrong("are given as something else"),
+                    },
+                    Type::Sequence(_, item) => items.check(item),
+                    Type::Mapping(_, key, value) => items.check(&Type::Object(Arc::new(pair(key, value)))),
+                    Type::Pointer(class) => items.check(&Type::Object(Arc::clone(class))),
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Whether all members have as many values as their objects, and lists end with what they hold. [`check`](Self::check) looks
+    /// at each value, this only at the last.
+    pub(crate) fn is_level(&self) -> bool {
+        match self {
+            Self::Numbers(width, bytes) => bytes.len().is_multiple_of((*width).max(1)),
+            Self::Lists(ends, items) => ends.last().copied().unwrap_or(0) == items.len() as u64 && items.is_level(),
+            Self::Record(len, columns) => columns.iter().all(|column| column.len() == *len && column.is_level()),
+        }
+    }
+
+    /// Adds some values of another column of the same type.
+    pub(crate) fn append(&mut self, more: &Self, rows: &Range<usize>) {
+        match (self, more) {
+            (Self::Numbers(width, bytes), Self::Numbers(_, more)) => {
+                bytes.extend_from_slice(&more[rows.start * *width..rows.end * *width]);
+            }
+            (Self::Lists(ends, items), Self::Lists(more_ends, more_items)) => {
+                let (before, span) = (items.len() as u64, Self::span(more_ends, rows));
+                ends.extend(more_ends[rows.clone()].iter().map(|end| before + (end - span.start as u64)));
+                items.append(more_items, &span);
+            }
+            (Self::Record(len, columns), Self::Record(_, more)) => {
+                *len += rows.len();
+                columns.iter_mut().zip(more).for_each(|(column, more)| column.append(more, rows));
+            }
+            _ => {}
+        }
+    }
+
+    /// What consecutive lists hold.
+    pub(crate) fn span(ends: &[u64], rows: &Range<usize>) -> Range<usize> {
+        let end = |row: usize| row.checked_sub(1).and_then(|row| ends.get(row)).copied().unwrap_or(0) as usize;
+        end(rows.start)..end(rows.end)
+    }
+
+    /// Bytes of memory that consecutive values take.
+    pub(crate) fn bytes_of(&self, rows: &Range<usize>) -> usize {
+        match self {
+            Self::Numbers(width, _) => width * rows.len(),
+            Self::Lists(ends, items) => 8 * rows.len() + items.bytes_of(&Self::span(ends, rows)),
+            Self::Record(_, columns) => columns.iter().map(|column| column.bytes_of(rows)).sum(),
+        }
+    }
+
+    /// Moves what is behind the first values to another column of the same type, which has none.
+    pub(crate) fn move_rest(&mut self, values: usize, into: &mut Self) {
+        match (self, into) {
+            (Self::Numbers(width, bytes), Self::Numbers(_, into)) => move_rest(bytes, values * *width, into),
+            (Self::Lists(ends, items), Self::Lists(into_ends, into_items)) => {
+                let below = Self::span(ends, &(0..values)).end;
+                move_ends(ends, values, into_ends);
+                items.move_rest(below, into_items);
+            }
+            (Self::Record(len, columns), Self::Record(into_len, into)) => {
+                *into_len += *len - values;
+                *len = values;
+                columns.iter_mut().zip(into).for_each(|(column, into)| column.move_rest(values, into));
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets all values, and keeps their memory.
+    pub(crate) fn clear(&mut self) {
+        match self {
+            Self::Numbers(_, bytes) => bytes.clear(),
+            Self::Lists(ends, items) => {
+                ends.clear();
+                items.clear();
+            }
+            Self::Record(len, columns) => {
+                *len = 0;
+                columns.iter_mut().for_each(Self::clear);
+            }
+        }
+    }
+}
+
+/// Moves what is behind the first bytes.
+pub(crate) fn move_rest(bytes: &mut Vec<u8>, front: usize, into: &mut Vec<u8>) {
+    into.extend_from_slice(&bytes[front..]);
+    bytes.truncate(front);
+}
+
+/// Moves where lists end that are behind the first: counted from 0 again. Those that they are moved to have none.
+pub(crate) fn move_ends(ends: &mut Vec<u64>, front: usize, into: &mut Vec<u64>) {
+    let below = front.checked_sub(1).and_then(|last| ends.get(last)).copied().unwrap_or(0);
+    into.extend(ends[front..].iter().map(|end| end - below));
+    ends.truncate(front);
+}
+
+/// Bytes of an array.
+fn width(number: Number, extents: &[u32]) -> usize {
+    extents.iter().map(|&extent| extent as usize).product::<usize>() * number.bytes()
+}

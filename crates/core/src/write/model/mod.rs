@@ -1,0 +1,7 @@
+//! What is written: classes, branches, columns of values, and how objects are split into branches.
+
+pub(crate) mod branch;
+pub(crate) mod class;
+pub(crate) mod columns;
+pub(crate) mod layout;
+pub(crate) mod split;

@@ -1,0 +1,323 @@
+//! Objects as branches: which sub-branches a class gets at a split level, and what stands in each.
+//!
+//! Format page: `docs/format/tree.md`. Source: `TTree::BronchExec`, `TBranchElement::Init`, `TBranchElement::Unroll`. Names, numbers and
+//! split levels are those that ROOT 6.40 gives.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::column::Number;
+use crate::error::{Error, Result};
+use crate::schema::{Program, Registry, StreamerInfo, Style, Target};
+use crate::write::model::class::{Class, Member, Type};
+
+/// A branch that holds objects, or a part of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Split {
+    /// `fName`, and the name of the leaf, which lacks extents.
+    pub(crate) name: Arc<str>,
+    pub(crate) leaf_name: String,
+    /// Title of branch and leaf.
+    pub(crate) title: String,
+    /// `fClassName`, `fClassVersion` and `fCheckSum`: the class that declares it.
+    pub(crate) class: Arc<str>,
+    pub(crate) version: i32,
+    pub(crate) checksum: u32,
+    /// `fParentName`.
+    pub(crate) parent_class: Arc<str>,
+    /// `fClonesName`: class of a collection's items.
+    pub(crate) items_class: Arc<str>,
+    /// `fID`: which member; -1 a whole object, -2 one whose members are the sub-branches.
+    pub(crate) id: i32,
+    /// `fType`.
+    pub(crate) kind: i32,
+    /// `fStreamerType`.
+    pub(crate) code: i32,
+    pub(crate) split_level: i32,
+    /// `fLen` and `fLenType` of its leaf.
+    pub(crate) leaf: (i64, i64),
+    /// The branch that it is below, and the one that counts its items.
+    pub(crate) parent: Option<usize>,
+    pub(crate) counter: Option<usize>,
+    pub(crate) data: Data,
+}
+
+/// `fType` of branches.
+pub(crate) mod kinds {
+    pub(crate) const LEAF: i32 = 0;
+    pub(crate) const BASE: i32 = 1;
+    pub(crate) const OBJECT: i32 = 2;
+    pub(crate) const COLLECTION: i32 = 4;
+    pub(crate) const ITEMS: i32 = 41;
+}
+
+/// What stands in a branch, and where it is in the column of the whole object.
+#[derive(Clone, Debug)]
+pub(crate) enum Data {
+    /// Nothing: the sub-branches have it.
+    None,
+    /// How many items a collection has; by the members that lead to it.
+    Counts(Vec<usize>),
+    /// One value an entry; by the members that lead to it.
+    Rows(Vec<usize>, Type, Arc<Program>),
+    /// A member of the items of a collection: by the members that lead to the collection, and from its items on.
+    Items(Vec<usize>, Vec<usize>, Type, Arc<Program>),
+}
+
+/// All branches of one object, and how its classes stream.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) branches: Vec<Split>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) style: Arc<Style>,
+    pub(crate) infos: Vec<Arc<StreamerInfo>>,
+}
+
+/// Where a member is below: what its branches have in common.
+#[derive(Clone)]
+struct Below {
+    /// Begins the names of branches.
+    prefix: String,
+    parent: usize,
+    parent_class: Arc<str>,
+    /// The members that lead there.
+    path: Vec<usize>,
+    /// The collection whose items it is in: its branch, title of its leaf, and the members from its items on.
+    items: Option<(usize, String, Vec<usize>)>,
+    level: i32,
+    /// Whether it is the object itself and not something in it.
+    is_top: bool,
+}
+
+struct Planner {
+    branches: Vec<Split>,
+    registry: Arc<Registry>,
+}
+
+impl Plan {
+    /// The branches of a branch `name` that holds values of a type.
+    pub(crate) fn new(name: &str, kind: &Type, split_level: u32, member_wise: bool) -> Result<Self> {
+        kind.check()?;
+        let mut classes = Vec::new();
+        kind.classes(&mut classes);
+        let infos: Vec<StreamerInfo> = classes.iter().map(|class| class.info()).collect();
+        let foreign: HashSet<Arc<str>> =
+            classes.iter().filter(|class| class.version.is_none()).map(|class| Arc::clone(&class.name)).collect();
+        /// Version of ROOT whose layouts are written.
+        const VERSION: i32 = 64000;
+        let registry = Arc::new(Registry::new(infos.clone(), VERSION));
+        let mut planner = Planner { branches: Vec::new(), registry };
+        let Type::Object(class) = kind else {
+            return Err(Error::unsupported(format!("branch {name:?}: {} is no class", kind.name())));
+        };
+        planner.top(name, class, i32::try_from(split_level).unwrap_or(i32::MAX).min(99))?;
+        // The trailing dot of a whole object is no part of names below it.
+        let mut names = HashSet::new();
+        if let Some(twice) = planner.branches.iter().find(|branch| !names.insert(&branch.name)) {
+            let words = format!("two branches would have the name {:?}: end {name:?} with a dot", twice.name);
+            return Err(Error::new(crate::error::ErrorKind::Exists, words));
+        }
+        let Planner { branches, registry } = planner;
+        let style = Arc::new(Style { member_wise, foreign });
+        Ok(Self { branches, registry, style, infos: infos.into_iter().map(Arc::new).collect() })
+    }
+}
+
+impl Planner {
+    fn program(&self, class: &Class, index: usize) -> Result<Arc<Program>> {
+        let (version, checksum) = (class.info_version(), class.checksum());
+        self.registry.program(&Target::Member { class: Arc::clone(&class.name), version, checksum, index })
+    }
+
+    /// A whole object.
+    fn top(&mut self, name: &str, class: &Arc<Class>, level: i32) -> Result<()> {
+        const WHOLE: i32 = -1;
+        const SPLIT: i32 = -2;
+        let is_split = level > 0 && !class.members.is_empty();
+        let kind = Type::Object(Arc::clone(class));
+        let target = Target::Members {
+            class: Arc::clone(&class.name),
+            version: Some(class.info_version()),
+            checksum: Some(class.checksum()),
+        };
+        let data = match is_split {
+            true => Data::None,
+            false => Data::Rows(Vec::new(), kind, self.registry.program(&target)?),
+        };
+        self.branches.push(Split {
+            name: name.into(),
+            leaf_name: name.to_owned(),
+            title: name.to_owned(),
+            class: Arc::clone(&class.name),
+            version: class.info_version(),
+            checksum: class.checksum(),
+            parent_class: "".into(),
+            items_class: "".into(),
+            id: if is_split { SPLIT } else { WHOLE },
+            kind: kinds::LEAF,
+            code: -1,
+            split_level: level,
+            leaf: (1, 0),
+            parent: None,
+            counter: None,
+            data,
+        });
+        if !is_split {
+            return Ok(());
+        }
+        let below = Below {
+            prefix: if name.ends_with('.') { name.to_owned() } else { String::new() },
+            parent: 0,
+            parent_class: Arc::clone(&class.name),
+            path: Vec::new(),
+            items: None,
+            level: level - 1,
+            is_top: true,
+        };
+        self.members(class, &below)
+    }
+
+    fn members(&mut self, class: &Arc<Class>, below: &Below) -> Result<()> {
+        class.members.iter().enumerate().try_for_each(|(index, member)| self.member(class, index, member, below))
+    }
+
+    fn member(&mut self, class: &Arc<Class>, index: usize, member: &Member, below: &Below) -> Result<()> {
+        let name = format!("{}{}", below.prefix, member.name);
+        // Members of the object itself split while there is a level left, those of others one level earlier.
+        let left = if below.is_top { below.level } else { below.level - 1 };
+        let mut path = below.path.clone();
+        let mut items = below.items.clone();
+        match &mut items {
+            Some((.., inside)) => inside.push(index),
+            None => path.push(index),
+        }
+        let inner = Below { path: path.clone(), items: items.clone(), is_top: false, ..below.clone() };
+        match &member.kind {
+            // Bases of items have no branch of their own.
+            Type::Object(base) if member.is_base && below.items.is_some() => self.members(base, &inner),
+            Type::Object(base) if member.is_base && below.level > 0 => {
+                let node = self.node(class, index, name.clone(), kinds::BASE, 0, below);
+                // A name with a dot takes that of the base in, and its members belong to the base.
+                let is_dotted = below.is_top && below.prefix.ends_with('.');
+                let prefix = if is_dotted { format!("{name}.") } else { below.prefix.clone() };
+                let in_object = below.prefix.ends_with('.');
+                let parent_class = if in_object { Arc::clone(&base.name) } else { Arc::clone(&class.name) };
+                self.members(base, &Below { prefix, parent: node, parent_class, ..inner })
+            }
+            Type::Object(object) if !member.is_base && left > 0 => {
+                let prefix = format!("{name}.");
+                if !below.is_top {
+                    // Objects in objects have no branch of their own.
+                    return self.members(object, &Below { prefix, level: left, ..inner });
+                }
+                let node = self.node(class, index, name, kinds::OBJECT, member.kind.code(), below);
+                let parent_class = Arc::clone(&object.name);
+                self.members(object, &Below { prefix, parent: node, parent_class, ..inner })
+            }
+            kind => match kind.item_class().filter(|_| left > 0 && below.items.is_none()) {
+                Some(item) if !item.members.is_empty() => {
+                    let title = format!("{name}_");
+                    let node = self.node(class, index, name.clone(), kinds::COLLECTION, kind.code(), below);
+                    if let Some(branch) = self.branches.get_mut(node) {
+                        branch.title.clone_from(&title);
+                        branch.leaf_name.clone_from(&title);
+                        branch.split_level = left;
+                        branch.items_class = Arc::clone(&item.name);
+                        branch.data = Data::Counts(path.clone());
+                    }
+                    let below = Below {
+                        prefix: format!("{name}."),
+                        parent: node,
+                        parent_class: Arc::clone(&item.name),
+                        path,
+                        items: Some((node, title, Vec::new())),
+                        level: left,
+                        is_top: false,
+                    };
+                    self.members(&item, &below)
+                }
+                _ => self.leaf(class, index, member, name, &inner, below),
+            },
+        }
+    }
+
+    /// A branch whose sub-branches have its data.
+    fn node(&mut self, class: &Class, index: usize, name: String, kind: i32, code: i32, below: &Below) -> usize {
+        self.branches.push(Split {
+            name: name.as_str().into(),
+            leaf_name: name.clone(),
+            title: name,
+            class: Arc::clone(&class.name),
+            version: class.info_version(),
+            checksum: class.checksum(),
+            parent_class: Arc::clone(&below.parent_class),
+            items_class: "".into(),
+            id: index as i32,
+            kind,
+            code,
+            split_level: below.level,
+            leaf: (1, 0),
+            parent: Some(below.parent),
+            counter: None,
+            data: Data::None,
+        });
+        self.branches.len() - 1
+    }
+
+    /// A branch with the values of a member.
+    fn leaf(
+        &mut self,
+        class: &Class,
+        index: usize,
+        member: &Member,
+        name: String,
+        inner: &Below,
+        below: &Below,
+    ) -> Result<()> {
+        let extents = match &member.kind {
+            Type::Array(_, extents) => extents.iter().map(|extent| format!("[{extent}]")).collect(),
+            _ => String::new(),
+        };
+        let (items, bytes) = match &member.kind {
+            Type::Number(number) => (1, number.bytes() as i64),
+            Type::Array(number, extents) => (extents.iter().product::<u32>().into(), number.bytes() as i64),
+            _ => (1, 0),
+        };
+        let program = self.program(class, index)?;
+        let node = self.node(class, index, format!("{name}{extents}"), kinds::LEAF, member.kind.code(), below);
+        let Some(branch) = self.branches.get_mut(node) else { return Ok(()) };
+        branch.leaf_name = name;
+        branch.leaf = (items, bytes);
+        if !below.is_top || !matches!(member.kind, Type::Number(_) | Type::Array(..)) {
+            branch.split_level = 0;
+        }
+        if member.is_base {
+            branch.code = 0;
+        }
+        branch.data = match &inner.items {
+            Some((counter, title, inside)) => {
+                branch.kind = kinds::ITEMS;
+                branch.title = format!("{}[{title}]", member.name);
+                branch.counter = Some(*counter);
+                Data::Items(inner.path.clone(), inside.clone(), member.kind.clone(), program)
+            }
+            None => Data::Rows(inner.path.clone(), member.kind.clone(), program),
+        };
+        Ok(())
+    }
+}
+
+impl Split {
+    /// Type of the numbers of an entry, where it is a single number.
+    pub(crate) fn single(&self) -> Option<Number> {
+        match &self.data {
+            Data::Rows(_, Type::Number(number), _) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// Whether it has baskets.
+    pub(crate) fn has_data(&self) -> bool {
+        !matches!(self.data, Data::None)
+    }
+}

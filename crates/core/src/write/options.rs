@@ -1,0 +1,136 @@
+//! What users choose when they write: files, trees, and the order of baskets.
+
+use std::sync::Arc;
+
+use super::clustering::Every;
+use crate::codec::Compression;
+use crate::error::{Error, Result};
+use crate::session::Session;
+
+/// How a file is written.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::write::WriteOptions;
+/// let options = WriteOptions { compression: Some("zstd:5".parse()?), ..WriteOptions::default() };
+/// assert_eq!(options.compression.unwrap().to_root(), 505);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct WriteOptions {
+    /// Compression of objects, and of trees that name none. None for ROOT's default in a new file, and for what the file has in
+    /// one that is updated.
+    pub compression: Option<Compression>,
+    /// Threads that compress.
+    pub session: Session,
+    /// The same input gives the same bytes: no date, and a UUID of zeros.
+    pub reproducible: bool,
+    /// Wait at each save until the bytes are on storage: for power loss, not for the death of the process.
+    pub sync: bool,
+}
+
+/// How a tree is written.
+#[derive(Clone, Debug)]
+pub struct TreeOptions {
+    /// `fTitle`.
+    pub title: Arc<str>,
+    /// Compression of its baskets, but for branches that have their own; none for the file's.
+    pub compression: Option<Compression>,
+    /// When a cluster ends: after so many entries, or after the entries that the first so many compressed bytes hold
+    /// (`TTree::SetAutoFlush`).
+    pub auto_flush: Every,
+    /// When all that was written is saved on the way (`TTree::SetAutoSave`).
+    pub auto_save: Every,
+    /// A cluster ends at the latest when its rows take so many bytes before compression: they are kept in memory until then.
+    pub cluster_bytes: usize,
+    /// Bytes that a basket holds before compression, unless one entry has more.
+    pub basket_bytes: usize,
+    /// Collections of objects are written member by member, as ROOT does, and not object by object.
+    pub member_wise: bool,
+    /// The tree's record is saved when it is begun, without entries, so that recovery finds what is committed. Otherwise nobody sees the
+    /// tree before it has rows and is saved: an object of its name stays the newest until then.
+    pub begins_saved: bool,
+}
+
+impl Default for TreeOptions {
+    fn default() -> Self {
+        Self {
+            title: "".into(),
+            compression: None,
+            auto_flush: Every::Bytes(30_000_000),
+            auto_save: Every::Bytes(300_000_000),
+            cluster_bytes: 128 << 20,
+            basket_bytes: 512 << 10,
+            member_wise: true,
+            begins_saved: true,
+        }
+    }
+}
+
+/// What becomes of a tree's baskets.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::write::{Baskets, Every, TreeOptions};
+/// let hundreds = Baskets::New(TreeOptions { auto_flush: Every::Entries(100), ..TreeOptions::default() });
+/// assert!(matches!(hundreds, Baskets::New(options) if options.compression.is_none()));
+/// ```
+#[derive(Clone, Debug)]
+pub enum Baskets {
+    /// Entries go, as bytes, into new ones: clusters, basket sizes and compression are these. A cluster's entries follow from the bytes
+    /// that the branches have now. The tree is saved once it is whole, whatever `auto_save` says.
+    New(TreeOptions),
+    /// They are moved as they are and never inflated: clusters, basket sizes and compression stay.
+    Keep,
+}
+
+impl Default for Baskets {
+    fn default() -> Self {
+        Self::New(TreeOptions::default())
+    }
+}
+
+/// The order in which the baskets of a tree stand in its file.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::write::Order;
+/// assert_eq!("branch".parse::<Order>()?, Order::Branch);
+/// assert_eq!(Order::default().as_str(), "entry");
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Cluster after cluster: for those who read most branches (ROOT's `SortBasketsByEntry`).
+    #[default]
+    Entry,
+    /// All baskets of one branch, then those of the next: for those who read few branches of all entries over a link
+    /// (`SortBasketsByBranch`).
+    Branch,
+    /// As they stand in the file that is read (`SortBasketsByOffset`); for baskets that are kept.
+    Offset,
+}
+
+impl Order {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Entry => "entry",
+            Self::Branch => "branch",
+            Self::Offset => "offset",
+        }
+    }
+}
+
+impl std::str::FromStr for Order {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let all = [Self::Entry, Self::Branch, Self::Offset];
+        let wrong = || Error::mismatch(format!("the order of baskets is entry, branch or offset, not {name:?}"));
+        all.into_iter().find(|order| order.as_str() == name).ok_or_else(wrong)
+    }
+}

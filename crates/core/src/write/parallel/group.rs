@@ -1,0 +1,370 @@
+//! What the threads share that fill one tree: clusters get their room and their place under the file's lock, and are written outside
+//! of it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError};
+use std::time::Instant;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::tree::Tree;
+use crate::write::commit::ordered_units::{Drained, Granted, Next, Submitted, Turns};
+use crate::write::commit::queue::{Line, Origin, Reservation, SealedCluster};
+use crate::write::commit::semaphore::Gate;
+use crate::write::file::compatible::same_rules;
+use crate::write::file::state::{Shared, State};
+use crate::write::model::branch::BranchSpec;
+use crate::write::options::TreeOptions;
+use crate::write::parallel::adopt::Finished;
+use crate::write::tree::commit::{Cluster, CommitPath, Committer, Outcome};
+use crate::write::writer::update::check_closed;
+
+/// Bytes of sealed clusters that wait for units before theirs.
+pub(crate) const QUEUE_BYTES: u64 = 256 << 20;
+
+/// What those share who fill a tree.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) committer: Arc<Committer>,
+    pub(crate) specs: Arc<[BranchSpec]>,
+    pub(crate) options: TreeOptions,
+    pub(crate) turns: Turns<SealedCluster>,
+    /// Who seals a cluster.
+    pub(crate) sealers: Gate,
+    /// Writers that are open.
+    pub(crate) writers: AtomicUsize,
+    /// Entries of a cluster, once somebody has found out.
+    pub(crate) cluster_rows: OnceLock<usize>,
+    /// Nanoseconds in which commits held the file's lock.
+    pub(crate) held: AtomicU64,
+}
+
+/// The file's lock is held by a commit until this is dropped.
+struct Held<'g>(&'g AtomicU64, Instant);
+
+/// One who may bring numbered units.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) group: Arc<Group>,
+}
+
+/// Where the clusters of a writer go.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    group: Arc<Group>,
+    unit: Option<(u64, Arc<Member>)>,
+    has_ended: bool,
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        // A child that was forked has none of its parent's threads, which may hold any lock.
+        if self.group.shared().check_process().is_ok() {
+            self.group.turns.leave();
+        }
+    }
+}
+
+impl<'g> Held<'g> {
+    fn new(sum: &'g AtomicU64) -> Self {
+        Self(sum, Instant::now())
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(self.1.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    }
+}
+
+impl Group {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.committer.shared
+    }
+
+    /// Commits all clusters of a finished tree.
+    pub(crate) fn adopt(&self, tree: &Tree, unit: Option<u64>) -> Result<u64> {
+        check_closed(tree.file())?;
+        let shared = self.shared();
+        let mut finished = {
+            let mut state = shared.open_state()?;
+            same_rules(tree.file(), &state)?;
+            let mut finished = Finished::new(tree, &state.trees[self.committer.tree], unit.is_none())?;
+            finished.process_ids = shared.process_ids(&mut state, tree.file())?;
+            let (infos, rules) = tree.file().infos_and_rules()?;
+            state.learn(infos, rules);
+            finished
+        };
+        let mut outcome = Ok(());
+        while let Some(cluster) = finished.next()? {
+            self.again()?;
+            match self.commit(unit, cluster) {
+                // What storage did not take has its place, and is written later: the others follow.
+                Outcome::Committed(written) => outcome = outcome.and(written),
+                Outcome::Kept(error) | Outcome::Dropped(error) => return Err(error),
+            }
+        }
+        outcome.map(|()| tree.entries)
+    }
+
+    /// Gives a sealed cluster its place, and writes it.
+    fn commit(&self, unit: Option<u64>, mut sealed: SealedCluster) -> Outcome {
+        let Some(unit) = unit else {
+            return match self.place(&sealed) {
+                Ok(reservation) => Outcome::Committed(self.write(reservation, sealed, true)),
+                Err(error) => Outcome::Kept(error),
+            };
+        };
+        let bytes = sealed.bytes;
+        loop {
+            match self.turns.submit(unit, sealed, bytes, |cluster| self.place_in_turn(cluster)) {
+                Submitted::Taken(drained) => return Outcome::Committed(self.write_all(drained)),
+                Submitted::Refused(_, error) => return Outcome::Kept(error.in_object(&self.committer.name)),
+                Submitted::After(back, drained) => {
+                    if let Err(error) = self.write_all(drained) {
+                        return Outcome::Kept(error);
+                    }
+                    sealed = back;
+                }
+            }
+        }
+    }
+
+    /// Room and a place for a cluster.
+    fn place(&self, cluster: &SealedCluster) -> Result<Reservation> {
+        let shared = self.shared();
+        let mut state = shared.lock_state()?;
+        while state.holds > 0 {
+            state = shared.landed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let _held = Held::new(&self.held);
+        let entries = self.line(&mut state)?.reserved.1.checked_add(cluster.rows);
+        if entries.is_none_or(|entries| entries > i64::MAX as u64) {
+            let error = Error::limit("the tree has too many entries", i64::MAX as u64, cluster.rows);
+            return Err(shared.placed(error.in_object(&self.committer.name)));
+        }
+        shared.mark_left()?;
+        let room = state.space.append(cluster.bytes);
+        let room = room..room + cluster.bytes;
+        // Nobody walks over room that is neither a record nor a gap.
+        if let Err(error) = shared.mark_gap(&room) {
+            shared.vacate(&mut state, room);
+            return Err(error);
+        }
+        let directory = state.folder_seek(state.trees[self.committer.tree].folder);
+        let reservation = self.line(&mut state)?.reserve(cluster, room, directory);
+        state.writing += 1;
+        Ok(reservation)
+    }
+
+    fn line<'s>(&self, state: &'s mut State) -> Result<&'s mut Line> {
+        let line = state.trees[self.committer.tree].line.as_mut();
+        line.ok_or_else(|| self.shared().placed(Error::mismatch("the tree is closed").in_object(&self.committer.name)))
+    }
+
+    /// Whether so much was placed since the last save that it is time for one.
+    fn is_save_due(&self, state: &mut State) -> Result<bool> {
+        let (bytes, entries) = self.line(state)?.reserved;
+        let tree = &state.trees[self.committer.tree];
+        Ok(tree.auto_save.is_due(bytes.saturating_sub(tree.saved.0), entries.saturating_sub(tree.saved.1)))
+    }
+
+    /// The same for a numbered unit, where records are written between clusters only, so that they always stand at the same place.
+    fn place_in_turn(&self, cluster: &SealedCluster) -> Result<Granted<Reservation>> {
+        let is_due = self.is_save_due(&mut *self.shared().lock_state()?)?;
+        if is_due { Ok(Granted::SaveFirst) } else { self.place(cluster).map(Granted::Place) }
+    }
+
+    /// Writes a cluster that has its place, and makes it part of the tree; then saves, where it is time to and `may_save`. What storage
+    /// does not take waits to be written [again](Self::again).
+    fn write(&self, reservation: Reservation, mut cluster: SealedCluster, may_save: bool) -> Result<()> {
+        let shared = self.shared();
+        let addressed = reservation.address(&mut cluster);
+        let fill = || {
+            let (start, records) = (reservation.room.start, cluster.baskets.iter().map(|b| b.record.as_slice()));
+            match &cluster.origin {
+                Origin::Stored(file, rooms) => shared.carry_to(start, file, rooms, records),
+                Origin::Own | Origin::Other => shared.fill(start, &records.collect::<Vec<_>>()),
+            }
+        };
+        // A sink that panics must not let others wait for ever.
+        let died = |_| Err(shared.placed(Error::new(ErrorKind::Io, "a thread that wrote baskets died")));
+        let filled = if addressed.is_ok() { catch_unwind(AssertUnwindSafe(fill)).unwrap_or_else(died) } else { Ok(()) };
+        // What waits for another try must not need the file that it was in.
+        let fetch = || cluster.fetch();
+        let lost = match filled {
+            Ok(()) => addressed,
+            Err(_) => catch_unwind(AssertUnwindSafe(fetch)).unwrap_or_else(died),
+        };
+        let written = filled.map(|()| reservation.written(&mut cluster));
+        let mut state = shared.lock_state()?;
+        let held = Held::new(&self.held);
+        state.writing -= 1;
+        shared.landed.notify_all();
+        let line = self.line(&mut state)?;
+        match written {
+            _ if lost.is_err() => line.void(reservation.slot),
+            Ok(written) => line.written(&reservation, written),
+            Err(error) => {
+                line.leave(reservation, cluster);
+                return Err(error);
+            }
+        }
+        state.trees[self.committer.tree].advance();
+        if let Err(error) = lost {
+            // It can be written nowhere: its room stays a gap.
+            state.space.give_up(reservation.room);
+            return Err(shared.placed(error.in_object(&self.committer.name)));
+        }
+        let is_due = may_save && self.is_save_due(&mut state)?;
+        drop((held, state));
+        if let Origin::Own = cluster.origin {
+            self.committer.give_back(cluster.baskets);
+        }
+        if is_due { self.save_if_due() } else { Ok(()) }
+    }
+
+    /// Writes what storage did not take before.
+    pub(crate) fn again(&self) -> Result<()> {
+        loop {
+            let mut state = self.shared().lock_state()?;
+            let Some((reservation, cluster)) = self.line(&mut state)?.again() else { return Ok(()) };
+            state.writing += 1;
+            drop(state);
+            self.write(reservation, cluster, false)?;
+        }
+    }
+
+    /// Writes the cluster that got its place in turn, and those that get theirs after it.
+    fn write_all(&self, mut drained: Drained<SealedCluster, Reservation>) -> Result<()> {
+        let mut outcome = Ok(());
+        loop {
+            if let Some((cluster, reservation)) = drained.placed {
+                outcome = outcome.and(self.write(reservation, cluster, false));
+            }
+            drained = match drained.next? {
+                Next::Nothing => return outcome,
+                Next::More => self.turns.drain(|cluster| self.place_in_turn(cluster)),
+                Next::AfterSave => {
+                    outcome?;
+                    self.again()?;
+                    self.save_if_due()?;
+                    outcome = Ok(());
+                    // Whatever the save did, it does not stand before the same cluster twice.
+                    self.turns.drain(|cluster| self.place(cluster).map(Granted::Place))
+                }
+            };
+        }
+    }
+
+    /// Saves once all that has room is written, unless somebody else has done so.
+    fn save_if_due(&self) -> Result<()> {
+        let mut state = self.shared().open_state()?;
+        if self.is_save_due(&mut state)? { self.shared().save(&mut state) } else { Ok(()) }
+    }
+
+    pub(crate) fn close(&self) -> Result<()> {
+        let shared = self.shared();
+        let index = self.committer.tree;
+        if shared.lock_state()?.trees[index].line.is_none() {
+            return Ok(());
+        }
+        let mut outcome = self.bring_rest().and(self.again());
+        let mut state = shared.open_state()?;
+        let tree = &mut state.trees[index];
+        let Some(line) = &mut tree.line else { return outcome };
+        let lost = line.give_up();
+        tree.advance();
+        tree.tell_branches();
+        tree.line = None;
+        tree.changed = true;
+        tree.is_open = false;
+        lost.into_iter().for_each(|room| shared.vacate(&mut state, room));
+        let open = self.writers.load(Ordering::Relaxed);
+        if open > 0 {
+            let words = format!("the tree was closed before {open} of its contexts: rows that they hold are lost");
+            outcome = outcome.and(Err(shared.placed(Error::mismatch(words).in_object(&self.committer.name))));
+        }
+        outcome
+    }
+
+    /// Writes the units that wait for some that never came.
+    fn bring_rest(&self) -> Result<()> {
+        let mut outcome = Ok(());
+        let mut waited = usize::MAX;
+        loop {
+            let written = self.write_all(self.turns.drain(|cluster| self.place_in_turn(cluster)));
+            outcome = written.and(outcome);
+            let waiting = self.turns.waiting();
+            if outcome.is_err() && waiting >= waited {
+                return outcome;
+            }
+            waited = waiting;
+            let Some(missing) = self.turns.pass_over() else { return outcome };
+            if !missing.is_empty() {
+                let words = format!("unit {} never came; those behind it are in the tree", missing.start);
+                outcome = outcome.and(Err(Error::mismatch(words).in_object(&self.committer.name)));
+            }
+        }
+    }
+}
+
+impl Lane {
+    pub(crate) fn new(group: &Arc<Group>, unit: Option<(u64, Arc<Member>)>) -> Self {
+        group.writers.fetch_add(1, Ordering::Relaxed);
+        Self { group: Arc::clone(group), unit, has_ended: false }
+    }
+
+    /// Ends the unit, without what waits of it where that failed.
+    pub(crate) fn give_back(mut self, failed: bool) -> Result<()> {
+        if failed {
+            self.forget();
+        }
+        self.end()
+    }
+}
+
+impl CommitPath for Lane {
+    fn commit(&self, cluster: &mut Cluster) -> Outcome {
+        let group = &*self.group;
+        // What storage did not take of others comes first, so that little waits for it.
+        if let Err(error) = group.again() {
+            return Outcome::Kept(error);
+        }
+        let sealed = match group.sealers.pass(|| group.committer.seal_cluster(cluster)) {
+            Ok(sealed) => sealed,
+            Err(error) => return Outcome::Dropped(error),
+        };
+        group.commit(self.unit(), sealed)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.has_ended, true) {
+            return Ok(());
+        }
+        let group = &*self.group;
+        group.writers.fetch_sub(1, Ordering::Relaxed);
+        let Some((unit, _member)) = self.unit.take() else { return Ok(()) };
+        group.write_all(group.turns.end(unit, |cluster| group.place_in_turn(cluster)))
+    }
+
+    fn forget(&self) {
+        if let Some((unit, _)) = &self.unit {
+            self.group.turns.forget(*unit);
+        }
+    }
+
+    fn unit(&self) -> Option<u64> {
+        self.unit.as_ref().map(|(unit, _)| *unit)
+    }
+
+    fn cluster_rows(&self, found: Option<usize>) -> Option<usize> {
+        if self.unit.is_some() {
+            return None;
+        }
+        match found {
+            Some(rows) => Some(*self.group.cluster_rows.get_or_init(|| rows)),
+            None => self.group.cluster_rows.get().copied(),
+        }
+    }
+}

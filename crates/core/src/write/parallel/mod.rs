@@ -1,0 +1,279 @@
+//! One tree, filled by many threads.
+//!
+//! Each thread fills clusters of its own and compresses them. What the threads share is short: under the file's lock a cluster gets
+//! room and its place among the others, which takes the same time for any number of branches. It is addressed and written outside
+//! of the lock.
+//!
+//! Source: `ROOT::TBufferMerger`, which merges files in memory under one lock; the contexts of `RNTupleParallelWriter`.
+
+pub(crate) mod adopt;
+pub(crate) mod group;
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::tree::Tree;
+use crate::write::commit::ordered_units::Turns;
+use crate::write::commit::queue::Line;
+use crate::write::commit::semaphore::Gate;
+use crate::write::model::branch::BranchSpec;
+use crate::write::options::TreeOptions;
+use crate::write::parallel::group::{Group, Lane, Member, QUEUE_BYTES};
+use crate::write::tree::TreeWriter;
+use crate::write::tree::commit::Committer;
+use crate::write::writer::FileWriter;
+
+/// A tree that many threads fill.
+///
+/// Each thread asks for a [`context`](Self::context) of its own. Clusters stand in the tree in the order in which they were committed;
+/// with [`numbered`](Self::numbered) contexts in the order of the numbers that their units of work were given, so that the bytes of the file
+/// do not depend on the threads.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::column::Number;
+/// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+/// # let path = std::env::temp_dir().join("sapwood-parallel.root");
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// let tree = file.parallel_tree("t", vec![BranchSpec::number("x", Number::I32)], TreeOptions::default())?;
+/// std::thread::scope(|scope| {
+///     let threads = [0, 1, 2].map(|thread: i32| {
+///         let mut context = tree.context();
+///         scope.spawn(move || {
+///             for event in 0..1000 {
+///                 context.extend(&[("x", Values::Numbers(&(1000 * thread + event).to_ne_bytes()))])?;
+///             }
+///             context.close()
+///         })
+///     });
+///     threads.into_iter().try_for_each(|thread| thread.join().expect("no thread panics"))
+/// })?;
+/// tree.close()?;
+/// file.close()?;
+/// assert_eq!(sapwood::File::open(&path)?.tree("t")?.entries, 3000);
+/// # std::fs::remove_file(path).ok();
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ParallelWriter {
+    pub(crate) group: Arc<Group>,
+}
+
+/// Brings numbered units of work. Made by [`ParallelWriter::numbered`].
+///
+/// # Example
+///
+/// ```
+/// use sapwood::column::Number;
+/// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+/// # let path = std::env::temp_dir().join("sapwood-numbered.root");
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// let tree = file.parallel_tree("t", vec![BranchSpec::number("x", Number::U8)], TreeOptions::default())?;
+/// let mut context = tree.numbered();
+/// for number in [1, 0] {
+///     let mut unit = context.unit(number)?;
+///     unit.extend(&[("x", Values::Numbers(&[number as u8; 10]))])?;
+///     unit.close()?;
+/// }
+/// drop(context);
+/// tree.close()?;
+/// file.close()?;
+/// let file = sapwood::File::open(&path)?;
+/// let x = sapwood::read::columns(&*file.tree("t")?, &[0], 0..20)?;
+/// # drop((x, std::fs::remove_file(path)));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct NumberedContext {
+    member: Arc<Member>,
+}
+
+impl FileWriter {
+    /// Begins a tree that many threads fill, as [`tree`](Self::tree) does one for a single thread.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`tree`](Self::tree).
+    ///
+    /// # Example
+    ///
+    /// See [`ParallelWriter`].
+    pub fn parallel_tree(
+        &mut self,
+        path: &str,
+        branches: Vec<BranchSpec>,
+        options: TreeOptions,
+    ) -> Result<ParallelWriter> {
+        let index = self.begin_tree(path, &branches, &options)?;
+        let mut state = self.shared.open_state()?;
+        let tree = &mut state.trees[index];
+        tree.line = Some(Line::new(tree.branches.len()));
+        let committer = Committer::new(Arc::clone(&self.shared), index, tree, options.basket_bytes).of_many();
+        let group = Group {
+            committer: Arc::new(committer),
+            specs: branches.into(),
+            options,
+            turns: Turns::new(QUEUE_BYTES),
+            sealers: Gate::new(),
+            writers: AtomicUsize::new(0),
+            cluster_rows: OnceLock::new(),
+            held: AtomicU64::new(0),
+        };
+        Ok(ParallelWriter { group: Arc::new(group) })
+    }
+}
+
+impl ParallelWriter {
+    /// A writer for one thread: its clusters are part of the tree as soon as they are committed. Rows that it holds are written when it
+    /// is closed or dropped; [`TreeWriter::discard`] gives them up.
+    pub fn context(&self) -> TreeWriter {
+        let Group { committer, specs, options, .. } = &*self.group;
+        TreeWriter::of_many(Arc::clone(committer), Box::new(Lane::new(&self.group, None)), Arc::clone(specs), options)
+    }
+
+    /// One who brings numbered units of work, which have their places in the tree in the order of their numbers, from 0 on.
+    ///
+    /// Open as many as there are threads before any of them begins: who waits for a number that no open context can bring is told so.
+    pub fn numbered(&self) -> NumberedContext {
+        self.group.turns.enter();
+        NumberedContext { member: Arc::new(Member { group: Arc::clone(&self.group) }) }
+    }
+
+    /// The branches.
+    pub fn branches(&self) -> &[BranchSpec] {
+        &self.group.specs
+    }
+
+    /// Entries that are part of the tree by now: a save shows as many.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the file is closed.
+    pub fn entries(&self) -> Result<u64> {
+        let state = self.group.shared().lock_state()?;
+        Ok(state.trees[self.group.committer.tree].entries)
+    }
+
+    /// How long all commits together have held the file's lock by now, in which they get their room and become part of the tree. Others
+    /// wait as long at most; saves, which take time for each branch, are not counted.
+    pub fn time_under_lock(&self) -> Duration {
+        Duration::from_nanos(self.group.held.load(Ordering::Relaxed))
+    }
+
+    /// Makes the clusters that are committed, without one before them that is not, visible to every reader; from any thread, while others
+    /// fill. Gives the entries that the tree has then.
+    ///
+    /// # Errors
+    ///
+    /// What the sink reports.
+    pub fn save(&self) -> Result<u64> {
+        self.group.again()?;
+        let mut state = self.group.shared().open_state()?;
+        self.group.shared().save(&mut state)?;
+        Ok(state.trees[self.group.committer.tree].entries)
+    }
+
+    /// Ends the tree; it is visible to every reader once its file is saved or closed.
+    ///
+    /// # Errors
+    ///
+    /// What the sink reports, of clusters too that it did not take before. [`Mismatch`](crate::ErrorKind::Mismatch) where contexts are still open: what they
+    /// hold is lost then; and where numbered units never came: those behind them are in the tree nevertheless.
+    pub fn close(self) -> Result<()> {
+        self.group.close()
+    }
+}
+
+/// Ends the tree, as [`ParallelWriter::close`] does. An error is told when the file is closed.
+impl Drop for ParallelWriter {
+    fn drop(&mut self) {
+        let closed = self.group.close();
+        self.group.shared().lose(closed.err());
+    }
+}
+
+impl NumberedContext {
+    /// Begins a unit of work. It is whole once its writer is closed; where the writer is dropped or [discarded](TreeWriter::discard), the unit
+    /// has no entries, but for clusters that were committed before.
+    ///
+    /// # Errors
+    ///
+    /// [`Exists`](crate::ErrorKind::Exists) where the number was given before; [`Mismatch`](crate::ErrorKind::Mismatch) while the last
+    /// unit of this context is open.
+    pub fn unit(&mut self, number: u64) -> Result<TreeWriter> {
+        let lane = self.begin(number)?;
+        let Group { committer, specs, options, .. } = self.group();
+        Ok(TreeWriter::of_many(Arc::clone(committer), Box::new(lane), Arc::clone(specs), options))
+    }
+
+    pub(crate) fn group(&self) -> &Group {
+        &self.member.group
+    }
+
+    pub(crate) fn begin(&self, number: u64) -> Result<Lane> {
+        let group = &self.member.group;
+        let placed = |error: Error| error.in_object(&group.committer.name);
+        if Arc::strong_count(&self.member) > 1 {
+            return Err(placed(Error::mismatch("the last unit of this context is still open")));
+        }
+        group.turns.begin(number).map_err(placed)?;
+        Ok(Lane::new(group, Some((number, Arc::clone(&self.member)))))
+    }
+}
+
+impl ParallelWriter {
+    /// Takes all entries of a finished tree, of a file in memory or wherever: its clusters follow those that were committed before. They are
+    /// not inflated. Gives the number of entries.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) naming a branch that is not the same in both trees;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for baskets that have no record of their own, as real ROOT leaves the last ones. What the
+    /// store and the sink report: clusters before the error are in the tree then.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sapwood::column::Number;
+    /// use sapwood::io::{MemorySink, MemoryStore};
+    /// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+    /// # let path = std::env::temp_dir().join("sapwood-adopt.root");
+    /// let x = || vec![BranchSpec::number("x", Number::U8)];
+    /// // In another process:
+    /// let sink = Arc::new(MemorySink::default());
+    /// let mut part = FileWriter::to_sink(Arc::clone(&sink), "part.root", WriteOptions::default())?;
+    /// let mut tree = part.tree("t", x(), TreeOptions::default())?;
+    /// tree.extend(&[("x", Values::Numbers(&[1, 2, 3]))])?;
+    /// tree.close()?;
+    /// part.close()?;
+    /// // In the one that writes:
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// let tree = file.parallel_tree("t", x(), TreeOptions::default())?;
+    /// let part = sapwood::File::from_store(Arc::new(MemoryStore::new("part.root", sink.to_bytes())), Default::default())?;
+    /// assert_eq!(tree.adopt(&*part.tree("t")?)?, 3);
+    /// # tree.close()?;
+    /// # std::fs::remove_file(path).ok();
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn adopt(&self, tree: &Tree) -> Result<u64> {
+        self.group.adopt(tree, None)
+    }
+}
+
+impl NumberedContext {
+    /// The same as a unit of work of this number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`unit`](Self::unit) and [`ParallelWriter::adopt`]: the unit has no entries then, but for clusters that were committed before.
+    pub fn adopt(&mut self, number: u64, tree: &Tree) -> Result<u64> {
+        let lane = self.begin(number)?;
+        let adopted = self.group().adopt(tree, Some(number));
+        let ended = lane.give_back(adopted.is_err());
+        adopted.and_then(|entries| ended.map(|()| entries))
+    }
+}

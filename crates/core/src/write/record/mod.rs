@@ -1,0 +1,6 @@
+//! Records of trees: their state while they are written, new records, and records that were there before.
+
+pub(crate) mod create;
+pub(crate) mod edit;
+pub(crate) mod state;
+pub(crate) mod update;

@@ -1,0 +1,213 @@
+//! A tree as far as it was written: branches, baskets, clusters.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::codec::Compression;
+use crate::container::Key;
+use crate::error::{Error, ErrorKind, Result};
+use crate::schema::Draft;
+use crate::write::basket::PlacedBasket;
+use crate::write::clustering::Every;
+use crate::write::commit::queue::Line;
+use crate::write::model::branch::{BranchKind, BranchSpec};
+use crate::write::model::layout::What;
+use crate::write::model::split::Plan;
+use crate::write::options::TreeOptions;
+
+/// A tree as far as it was published.
+#[derive(Debug)]
+pub(crate) struct TreeState {
+    pub(crate) folder: usize,
+    pub(crate) name: Arc<str>,
+    pub(crate) title: Arc<str>,
+    /// All branches; those below others behind them.
+    pub(crate) branches: Vec<BranchState>,
+    /// How the objects of its branches stream.
+    pub(crate) plans: Vec<Arc<Plan>>,
+    pub(crate) entries: u64,
+    /// Entries of each cluster that was added.
+    pub(crate) clusters: Vec<u64>,
+    /// The tree as it was, where it was there before.
+    pub(crate) base: Option<Base>,
+    pub(crate) auto_flush: Every,
+    pub(crate) auto_save: Every,
+    /// Key of its last record.
+    pub(crate) key: Option<Key>,
+    pub(crate) changed: bool,
+    /// Whether somebody may still add rows.
+    pub(crate) is_open: bool,
+    /// Compressed bytes and entries of the last save.
+    pub(crate) saved: (u64, u64),
+    /// Clusters on their way, where many threads fill it.
+    pub(crate) line: Option<Line>,
+}
+
+/// A tree that was there before.
+#[derive(Debug)]
+pub(crate) struct Base {
+    /// Its record.
+    pub(crate) draft: Draft,
+    pub(crate) entries: u64,
+    /// Baskets of each branch, where entries are added; none where branches are.
+    pub(crate) baskets: Option<Vec<usize>>,
+}
+
+/// A branch as far as it was published.
+#[derive(Debug)]
+pub(crate) struct BranchState {
+    pub(crate) name: Arc<str>,
+    pub(crate) what: What,
+    /// Which of the tree's values it has, or has a part of.
+    pub(crate) value: usize,
+    pub(crate) compression: Compression,
+    pub(crate) baskets: Vec<PlacedBasket>,
+    pub(crate) tot_bytes: u64,
+    pub(crate) zip_bytes: u64,
+    /// Bytes of the largest basket before compression.
+    pub(crate) largest_bytes: u64,
+    /// Largest count, or bytes of the longest string.
+    pub(crate) most: u64,
+}
+
+impl BranchState {
+    /// A branch without baskets.
+    pub(crate) fn new(name: Arc<str>, what: What, value: usize, compression: Compression) -> Self {
+        Self {
+            name,
+            what,
+            value,
+            compression,
+            baskets: Vec::new(),
+            tot_bytes: 0,
+            zip_bytes: 0,
+            largest_bytes: 0,
+            most: 0,
+        }
+    }
+
+    /// Adds a basket, and its bytes to the totals of the branch. `unsealed_bytes` are those of its key and its payload before
+    /// compression (`fTotBytes` counts both); 0 where the caller adds them up itself.
+    pub(crate) fn add(&mut self, basket: PlacedBasket, unsealed_bytes: u64) {
+        self.tot_bytes = self.tot_bytes.saturating_add(unsealed_bytes);
+        self.zip_bytes += u64::from(basket.nbytes);
+        self.largest_bytes = self.largest_bytes.max(unsealed_bytes);
+        self.baskets.push(basket);
+    }
+
+    /// A branch that is there, of whatever kind, without baskets.
+    pub(crate) fn found(name: Arc<str>, has_data: bool, compression: Compression) -> Self {
+        Self::new(Arc::clone(&name), What::Found(name, has_data), 0, compression)
+    }
+}
+
+impl TreeState {
+    /// A tree of these branches, without entries.
+    pub(crate) fn new(
+        folder: usize,
+        name: Arc<str>,
+        branches: &[BranchSpec],
+        compression: Compression,
+        options: &TreeOptions,
+    ) -> Result<Self> {
+        let (mut names, mut counters) = (HashSet::new(), HashSet::new());
+        for spec in branches {
+            spec.check()?;
+            if !names.insert(&spec.name) {
+                return Err(Error::new(ErrorKind::Exists, format!("two branches have the name {:?}", spec.name)));
+            }
+            if matches!(spec.kind, BranchKind::Counter(_)) {
+                counters.insert(&spec.name);
+            }
+            if let BranchKind::Jagged(_, counter) = &spec.kind
+                && !counters.contains(counter)
+            {
+                let message =
+                    format!("branch {:?} is counted by {counter:?}, and no counter stands before it", spec.name);
+                return Err(Error::mismatch(message));
+            }
+        }
+        let (mut all, mut plans): (Vec<BranchState>, Vec<Arc<Plan>>) = (Vec::new(), Vec::new());
+        let state = |name: &Arc<str>, what: What, value: usize, own: Option<Compression>| {
+            BranchState::new(Arc::clone(name), what, value, own.unwrap_or(compression))
+        };
+        for (value, spec) in branches.iter().enumerate() {
+            let BranchKind::Object(kind, split_level) = &spec.kind else {
+                all.push(state(&spec.name, What::Plain(spec.clone()), value, spec.compression));
+                continue;
+            };
+            let plan = Arc::new(Plan::new(&spec.name, kind, *split_level, options.member_wise)?);
+            let first = all.len();
+            for (index, split) in plan.branches.iter().enumerate() {
+                all.push(state(&split.name, What::Split(Arc::clone(&plan), index, first), value, spec.compression));
+            }
+            plans.push(plan);
+        }
+        Ok(Self {
+            folder,
+            name,
+            title: Arc::clone(&options.title),
+            branches: all,
+            plans,
+            entries: 0,
+            clusters: Vec::new(),
+            base: None,
+            auto_flush: options.auto_flush,
+            auto_save: options.auto_save,
+            key: None,
+            changed: true,
+            is_open: true,
+            saved: (0, 0),
+            line: None,
+        })
+    }
+
+    /// Baskets that a branch has.
+    pub(crate) fn baskets_of(&self, index: usize) -> usize {
+        let before = self.base.as_ref().and_then(|base| base.baskets.as_ref()?.get(index)).copied().unwrap_or(0);
+        before + self.branches.get(index).map_or(0, |branch| branch.baskets.len())
+    }
+
+    /// Whether its record can be written: branches that are added have a value for each entry.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.base.as_ref().is_none_or(|base| base.baskets.is_some() || base.entries == self.entries)
+    }
+
+    /// The branches that the tree's list names: those that are below no other.
+    pub(crate) fn parents(&self) -> impl Iterator<Item = (usize, Option<usize>)> {
+        self.branches.iter().enumerate().map(|(index, branch)| (index, branch.what.parent()))
+    }
+
+    /// Bytes of its baskets, compressed.
+    pub(crate) fn zip_bytes(&self) -> u64 {
+        self.branches.iter().map(|branch| branch.zip_bytes).sum()
+    }
+}
+
+impl TreeState {
+    /// Takes in the clusters that are written and have none unwritten before them.
+    pub(crate) fn advance(&mut self) {
+        let rows = self.line.as_mut().map(Line::advance).unwrap_or_default();
+        self.changed |= !rows.is_empty();
+        self.entries += rows.iter().sum::<u64>();
+        self.clusters.extend(rows);
+    }
+
+    /// Tells the branches which baskets they have by now.
+    pub(crate) fn tell_branches(&mut self) {
+        let Some(line) = &mut self.line else { return };
+        let mut ready = std::mem::take(&mut line.ready);
+        let mut entries = self.entries - ready.iter().map(|cluster| cluster.rows).sum::<u64>();
+        for cluster in ready.drain(..) {
+            for (branch, most) in self.branches.iter_mut().zip(&cluster.most) {
+                branch.most = branch.most.max(*most);
+            }
+            for basket in cluster.baskets {
+                let Some(branch) = self.branches.get_mut(basket.branch as usize) else { continue };
+                let first_entry = entries + basket.placed.first_entry;
+                branch.add(PlacedBasket { first_entry, ..basket.placed }, basket.unsealed_bytes);
+            }
+            entries += cluster.rows;
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Whether the baskets of one tree mean the same in another: branches by name, and what the bytes of each are.
+//!
+//! Source: `TTreeCloner::CollectBranches`.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::schema::Program;
+use crate::tree::{Branch, BranchId, ElementBranch, Leaf, Tree};
+use crate::write::rewrite::widen::Widening;
+
+/// What a tree's branches are: enough to know others of their like.
+#[derive(Debug)]
+pub(crate) struct Alike {
+    branches: Vec<Known>,
+    top: Vec<BranchId>,
+}
+
+/// What is worth a word, and no error: paths of branches that are left out.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// Paths of branches that the tree has and the first one has not.
+    pub(crate) left_out: Vec<Arc<str>>,
+    /// Paths of branches whose numbers have a narrower type than in the first tree.
+    pub(crate) widened: Vec<(Arc<str>, Widening)>,
+}
+
+/// A branch that others are compared with.
+#[derive(Debug)]
+struct Known {
+    name: Arc<str>,
+    path: Arc<str>,
+    class: Arc<str>,
+    object_class: Option<Arc<str>>,
+    io_bits: u8,
+    children: Vec<BranchId>,
+    leaves: Vec<(Leaf, Option<Arc<str>>)>,
+    element: Option<ElementBranch>,
+    /// How its entries are read, for objects whose class may change.
+    program: Option<Arc<Program>>,
+}
+
+impl Alike {
+    /// Those of a tree.
+    pub(crate) fn new(tree: &Tree) -> Self {
+        let known = |branch: &Branch| Known {
+            name: Arc::clone(&branch.name),
+            path: Arc::clone(&branch.path),
+            class: Arc::clone(&branch.class),
+            object_class: branch.object_class.clone(),
+            io_bits: branch.io_bits,
+            children: branch.children.clone(),
+            leaves: branch.leaves.iter().map(|leaf| (leaf.clone(), counter(tree, leaf))).collect(),
+            element: branch.element.clone(),
+            program: branch.element.as_ref().and_then(|_| program(tree, branch)),
+        };
+        Self { branches: tree.branches().iter().map(known).collect(), top: tree.top().to_vec() }
+    }
+
+    /// For each branch that is known, which of another tree it is, and whether its numbers have to be widened for that.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) naming the branch that is missing, or whose bytes mean something else.
+    pub(crate) fn fit(&self, tree: &Tree, notes: &mut Notes) -> Result<Vec<(BranchId, Option<Widening>)>> {
+        let mut found = vec![(0, None); self.branches.len()];
+        self.fit_list(&self.top, tree, tree.top(), notes, &mut found)?;
+        Ok(found)
+    }
+
+    fn fit_list(
+        &self,
+        ours: &[BranchId],
+        tree: &Tree,
+        theirs: &[BranchId],
+        notes: &mut Notes,
+        found: &mut [(BranchId, Option<Widening>)],
+    ) -> Result<()> {
+        let mut is_used = vec![false; theirs.len()];
+        let mut next = 0;
+        for &id in ours {
+            let Some(known) = self.branches.get(id) else { continue };
+            // Mostly they stand in the same order.
+            let places = (next..theirs.len()).chain(0..next);
+            let named = |place: &usize| {
+                !is_used[*place] && branch(tree, theirs, *place).is_some_and(|branch| branch.name == known.name)
+            };
+            let Some(place) = places.into_iter().find(named) else {
+                return Err(Error::mismatch("a branch is missing that the first tree has").in_object(&known.path));
+            };
+            let Some(branch) = branch(tree, theirs, place) else { continue };
+            is_used[place] = true;
+            next = place + 1;
+            let widening = known.compare(tree, branch).map_err(|words| {
+                Error::mismatch(format!("a branch is not like that of the first tree: {words}")).in_object(&known.path)
+            })?;
+            if let Some(found) = found.get_mut(id) {
+                *found = (branch.id, widening);
+            }
+            if let Some(widening) = widening {
+                notes.widened.push((Arc::clone(&known.path), widening));
+            }
+            self.fit_list(&known.children, tree, &branch.children, notes, found)?;
+        }
+        let unused = is_used.iter().enumerate().filter(|(_, is_used)| !**is_used);
+        let unused = unused.filter_map(|(place, _)| branch(tree, theirs, place));
+        notes.left_out.extend(unused.map(|branch| Arc::clone(&branch.path)));
+        Ok(())
+    }
+}
+
+fn branch<'t>(tree: &'t Tree, list: &[BranchId], place: usize) -> Option<&'t Branch> {
+    list.get(place).and_then(|&id| tree.branches().get(id))
+}
+
+/// The path of the branch that counts for a leaf.
+fn counter(tree: &Tree, leaf: &Leaf) -> Option<Arc<str>> {
+    leaf.count.and_then(|(branch, _)| tree.branches().get(branch)).map(|branch| Arc::clone(&branch.path))
+}
+
+fn program(tree: &Tree, branch: &Branch) -> Option<Arc<Program>> {
+    branch.has_data().then(|| tree.interpretation(branch.id).ok()).flatten().map(|found| Arc::clone(&found.program))
+}
+
+impl Known {
+    /// Says in which way a branch differs, or whether its numbers have to be widened.
+    fn compare(&self, tree: &Tree, other: &Branch) -> Result<Option<Widening>, String> {
+        let differ = |what: &str, theirs: &str, ours: &str| Err(format!("{what} {theirs} here and {ours} there"));
+        match (&self.element, &other.element) {
+            (Some(ours), Some(theirs)) => return self.compare_elements(tree, other, ours, theirs).map(|()| None),
+            _ if self.class != other.class => return differ("its class is", &other.class, &self.class),
+            _ => {}
+        }
+        if self.object_class != other.object_class {
+            let name = |class: &Option<Arc<str>>| class.as_deref().unwrap_or("none").to_owned();
+            return differ("its objects are of class", &name(&other.object_class), &name(&self.object_class));
+        }
+        if self.io_bits != other.io_bits && other.leaves.iter().any(|leaf| leaf.count.is_some()) {
+            // ROOT would take the baskets of one for those of the other.
+            let of = |bits| if bits == 0 { "stored" } else { "left out (fIOBits)" };
+            return differ("its offsets are", of(other.io_bits), of(self.io_bits));
+        }
+        let is_list = other.leaves.len() > 1;
+        if self.leaves.len() != other.leaves.len() {
+            return differ("its leaves are", &other.leaves.len().to_string(), &self.leaves.len().to_string());
+        }
+        for ((ours, count), theirs) in self.leaves.iter().zip(&other.leaves) {
+            if is_list && ours.name != theirs.name {
+                return differ("a leaf in its place is", &theirs.name, &ours.name);
+            }
+            if spelled(ours, count.as_ref()) != spelled(theirs, counter(tree, theirs).as_ref()) {
+                let is_like = ours.dimensions() == theirs.dimensions() && *count == counter(tree, theirs);
+                let types = theirs.number().zip(ours.number()).filter(|_| is_like && !is_list);
+                if let Some(widening) = types.and_then(|(from, to)| Widening::new(from, to)) {
+                    return Ok(Some(Widening { counts: theirs.is_range, ..widening }));
+                }
+                let turned = types.and_then(|(from, to)| Widening::new(to, from));
+                let hint =
+                    if turned.is_some() { "; narrower numbers are widened where a wider one comes first" } else { "" };
+                let leaf =
+                    if is_list { format!("the type of its leaf {} is", ours.name) } else { "its type is".to_owned() };
+                let theirs = spelled(theirs, counter(tree, theirs).as_ref());
+                return differ(&leaf, &theirs, &(spelled(ours, count.as_ref()) + hint));
+            }
+        }
+        Ok(None)
+    }
+
+    fn compare_elements(
+        &self,
+        tree: &Tree,
+        other: &Branch,
+        ours: &ElementBranch,
+        theirs: &ElementBranch,
+    ) -> Result<(), String> {
+        let differ = |what: &str, theirs: &str, ours: &str| Err(format!("{what} {theirs} here and {ours} there"));
+        if ours.class_name != theirs.class_name || ours.clones_name != theirs.clones_name {
+            return differ("its class is", &theirs.class_name, &ours.class_name);
+        }
+        if self.children.is_empty() != other.children.is_empty() || ours.kind != theirs.kind {
+            return Err("it is split in another way".to_owned());
+        }
+        if ours.streamer_type != theirs.streamer_type {
+            let [theirs, ours] = [theirs, ours].map(|element| element.streamer_type.to_string());
+            return differ("its streamer type is", &theirs, &ours);
+        }
+        let is_same_class = ours.checksum == theirs.checksum && ours.class_version == theirs.class_version;
+        if is_same_class && ours.id == theirs.id {
+            return Ok(());
+        }
+        // Other versions of the class are no matter where the same program reads both.
+        let is_same = match (&self.program, program(tree, other)) {
+            (Some(ours), Some(theirs)) => ours.steps == theirs.steps && ours.kind == theirs.kind,
+            (ours, theirs) => ours.is_none() && theirs.is_none() && !other.has_data(),
+        };
+        if is_same {
+            return Ok(());
+        }
+        let [theirs_version, ours_version] = [theirs, ours].map(|element| element.class_version.to_string());
+        differ(&format!("class {} has another layout, version", ours.class_name), &theirs_version, &ours_version)
+    }
+}
+
+/// The type of a leaf, with all that its bytes depend on.
+fn spelled(leaf: &Leaf, counter: Option<&Arc<str>>) -> String {
+    let unsigned = if leaf.is_unsigned { "unsigned " } else { "" };
+    // What platforms called by another name stands there in the same bytes.
+    let class = if &*leaf.class == "TLeafG" { "TLeafL" } else { &*leaf.class };
+    let mut words = format!("{unsigned}{class}");
+    if let Some(counter) = counter {
+        words += &format!("[{counter}]");
+    }
+    match &*leaf.class {
+        // As long as its longest string.
+        "TLeafC" => {}
+        // The title says how the numbers are packed.
+        "TLeafF16" | "TLeafD32" => words += &format!(" {}", leaf.title),
+        _ => leaf.dimensions().iter().for_each(|extent| words += &format!("[{extent}]")),
+    }
+    words
+}

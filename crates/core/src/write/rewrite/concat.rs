@@ -1,0 +1,374 @@
+//! Trees that grow by trees of other files: their baskets move as they are, or compressed again, and one record names them all.
+//!
+//! Source: `TTree::Merge`, `TTreeCloner`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::codec::Compression;
+use crate::container::Key;
+use crate::error::{Error, Result};
+use crate::file::File;
+use crate::schema::{Draft, StreamerInfo};
+use crate::tree::{BasketBytes, Branch, BranchId, Tree};
+use crate::write::basket::PlacedBasket;
+use crate::write::file::compatible::{check, same_rules};
+use crate::write::options::{Order, TreeOptions};
+use crate::write::record::edit::{self, whole};
+use crate::write::record::state::{Base, BranchState, TreeState};
+use crate::write::rewrite::compatibility::{Alike, Notes};
+use crate::write::rewrite::prune;
+use crate::write::rewrite::relocate::{self, Source};
+use crate::write::rewrite::tree_index::TreeIndex;
+use crate::write::rewrite::whole_file::Figures;
+use crate::write::rewrite::widen::Widening;
+use crate::write::writer::FileWriter;
+
+/// A tree of the file that is written, which grows by trees of other files.
+#[derive(Debug)]
+pub(crate) struct Joined {
+    written: TreeState,
+    alike: Alike,
+    /// Clusters that it had before.
+    clusters_before: usize,
+    /// Grows with the tree, as long as all inputs have one.
+    index: Option<TreeIndex>,
+    /// What was moved so far.
+    pub(crate) moved: Moved,
+}
+
+/// What was moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Moved {
+    /// Baskets that were never inflated, and their bytes.
+    pub(crate) copied: (u64, u64),
+    /// Baskets that were compressed again, and their bytes as they stand now.
+    pub(crate) recompressed: (u64, u64),
+    /// Baskets whose numbers were widened, and their bytes as they stand now.
+    pub(crate) reencoded: (u64, u64),
+    /// Baskets that stood in a tree's record and have their own now, and their bytes.
+    pub(crate) embedded: (u64, u64),
+}
+
+/// How far a tree was at a time.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    entries: u64,
+    clusters: usize,
+    /// Baskets, bytes before and after compression, the largest and the most of each branch.
+    branches: Vec<(usize, u64, u64, u64, u64)>,
+    moved: Moved,
+}
+
+/// Which branches of another tree are those of the tree that grows.
+#[derive(Debug)]
+pub(crate) struct Fit(Vec<(BranchId, Option<Widening>)>);
+
+impl FileWriter {
+    /// Begins a tree like one of another file, without its entries, in a directory.
+    pub(crate) fn join(
+        &mut self,
+        from: &File,
+        key: &Key,
+        folder: &str,
+        compression: Option<Compression>,
+    ) -> Result<Joined> {
+        let tree = from.tree_at(key)?;
+        let mut draft = from.draft_at(key)?;
+        let folder = self.shared.folder(&mut *self.shared.open_state()?, folder)?;
+        prune::forget_references(&mut draft);
+        prune::forget_entries(&mut draft);
+        let mut joined = self.joined(&tree, folder, key, compression)?;
+        prune::set_compression(&mut draft, &joined.written.branches);
+        joined.written.base = Some(Base { draft, entries: 0, baskets: Some(vec![0; tree.branches().len()]) });
+        Ok(joined)
+    }
+
+    /// Takes a tree of the file that is updated, to add trees of others to it.
+    pub(crate) fn join_more(&mut self, path: &str) -> Result<Joined> {
+        let (file, key, tree) = self.tree_before(path)?;
+        let within = |error: Error| file.name(error).in_object(path);
+        let branches: Vec<&Branch> = tree.branches().iter().collect();
+        check(&branches, tree.entries).map_err(within)?;
+        let mut draft = file.draft_at(&key)?;
+        let mut state = self.shared.open_state()?;
+        let (folder, _) = self.shared.find(&mut state, path)?;
+        let directory = state.folder_seek(folder);
+        drop(state);
+        // References in what is there and in what comes count in one list; where branches hold them is not kept up.
+        prune::forget_references(&mut draft);
+        let mut joined = self.joined(&tree, folder, &key, None)?;
+        joined.index = TreeIndex::of(&draft);
+        let stored = |branch: &&Branch| {
+            let baskets = branch.baskets().iter();
+            baskets.take_while(|basket| matches!(basket.bytes, BasketBytes::Stored { .. })).count()
+        };
+        let before: Vec<usize> = branches.iter().map(stored).collect();
+        // Those in the tree's record get records of their own.
+        let mut embedded =
+            relocate::sealed(&tree, &branches, Order::Branch, Some(self.shared.now()), None).map_err(within)?;
+        embedded.retain(|basket| before.get(basket.branch).is_some_and(|&before| basket.number >= before));
+        let placed = self.shared.relocate(&file, &mut embedded, directory, 0)?;
+        for (basket, placed) in embedded.iter().zip(placed) {
+            if let Some(branch) = joined.written.branches.get_mut(basket.branch) {
+                note(branch, &basket.source, placed);
+            }
+        }
+        joined.written.base = Some(Base { draft, entries: tree.entries, baskets: Some(before) });
+        joined.written.entries = tree.entries;
+        joined.clusters_before = tree.clusters().len();
+        joined.written.key = Some(key);
+        Ok(joined)
+    }
+
+    /// Whether there is a directory of that path.
+    pub(crate) fn has_folder(&self, path: &str) -> Result<bool> {
+        let mut state = self.shared.open_state()?;
+        Ok(self.shared.find_folder(&mut state, path, false)?.is_some())
+    }
+
+    /// The newest key of a name in a directory, as far as there is one.
+    pub(crate) fn newest(&self, folder: &str, name: &str) -> Result<Option<Key>> {
+        let mut state = self.shared.open_state()?;
+        let folder = self.shared.find_folder(&mut state, folder, false)?;
+        Ok(folder.and_then(|folder| state.folders.get(folder)?.newest(name).cloned()))
+    }
+
+    fn joined(&self, tree: &Tree, folder: usize, key: &Key, compression: Option<Compression>) -> Result<Joined> {
+        let usual = self.shared.compression;
+        let mut written = TreeState::new(folder, Arc::clone(&key.name), &[], usual, &TreeOptions::default())?;
+        written.title = Arc::clone(&key.title);
+        written.is_open = false;
+        let found = |branch: &Branch| {
+            let own = compression.or_else(|| Compression::from_root(branch.compress)).unwrap_or(usual);
+            BranchState::found(Arc::clone(&branch.name), branch.has_data(), own)
+        };
+        written.branches = tree.branches().iter().map(found).collect();
+        Ok(Joined { written, alike: Alike::new(tree), clusters_before: 0, index: None, moved: Moved::default() })
+    }
+
+    /// Adds all entries of a tree that fits, and says what became of its baskets.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for branches with other entries than their tree, for baskets in other files, and for
+    /// those in the tree's record that cannot get a record of their own; what reading and writing report. The tree that grows is as it was.
+    pub(crate) fn grow(
+        &mut self,
+        joined: &mut Joined,
+        from: &File,
+        tree: &Tree,
+        fit: &Fit,
+        again: Option<Compression>,
+    ) -> Result<()> {
+        let within = |error: Error| from.name(error).in_object(&tree.name);
+        let branches: Vec<&Branch> = fit.0.iter().filter_map(|&(id, _)| tree.branches().get(id)).collect();
+        check(&branches, tree.entries).map_err(within)?;
+        let mut baskets =
+            relocate::sealed(tree, &branches, Order::Offset, Some(self.shared.now()), again).map_err(within)?;
+        for basket in &mut baskets {
+            let widening = fit.0.get(basket.branch).and_then(|(_, widening)| *widening);
+            if let (Some(widening), Some(branch)) = (widening, joined.written.branches.get(basket.branch)) {
+                basket.widen(widening, branch.compression);
+            }
+        }
+        let mut state = self.shared.open_state()?;
+        same_rules(from, &state).map_err(within)?;
+        let (directory, process_ids) =
+            (state.folder_seek(joined.written.folder), self.shared.process_ids(&mut state, from)?);
+        drop(state);
+        // Baskets without entries are left behind; the others go on counting.
+        let numbers: Vec<Vec<Option<usize>>> =
+            (0..).zip(&branches).map(|(index, b)| numbers(b, joined.written.baskets_of(index))).collect();
+        baskets.retain_mut(|basket| {
+            let number = numbers.get(basket.branch).and_then(|numbers| *numbers.get(basket.number)?);
+            basket.number = number.unwrap_or_default();
+            basket.first_entry = basket.first_entry.saturating_add(joined.written.entries);
+            number.is_some()
+        });
+        let placed = self.shared.relocate(from, &mut baskets, directory, process_ids)?;
+        let mut placed: Vec<_> = baskets.iter().zip(placed).collect();
+        placed.sort_by_key(|(basket, _)| (basket.branch, basket.number));
+        let mut moved = joined.moved;
+        for (basket, placed) in placed {
+            let Some(branch) = joined.written.branches.get_mut(basket.branch) else { continue };
+            let of = match (&basket.source, basket.again) {
+                _ if basket.widening.is_some() => &mut moved.reencoded,
+                (Source::Made { .. }, _) => &mut moved.embedded,
+                (_, Some(_)) => &mut moved.recompressed,
+                (_, None) => &mut moved.copied,
+            };
+            *of = (of.0 + 1, of.1 + u64::from(placed.nbytes));
+            note(branch, &basket.source, placed);
+            branch.tot_bytes = branch.tot_bytes.saturating_add(basket.grown.bytes);
+            branch.most = branch.most.max(basket.grown.most);
+        }
+        for ((state, branch), (_, widening)) in joined.written.branches.iter_mut().zip(&branches).zip(&fit.0) {
+            let ratio = widening.map_or(1, |widening| widening.ratio() as u64);
+            state.tot_bytes = state.tot_bytes.saturating_add(branch.tot_bytes);
+            state.largest_bytes = state.largest_bytes.max(ratio * u64::from(branch.basket_bytes));
+            state.most = state.most.max(edit::most(branch));
+        }
+        joined.written.clusters.extend(tree.clusters().iter().map(|cluster| cluster.end - cluster.start));
+        joined.written.entries = joined.written.entries.saturating_add(tree.entries);
+        joined.moved = moved;
+        Ok(())
+    }
+
+    /// Takes back what was added since: the room of its baskets is a gap.
+    pub(crate) fn shrink(&mut self, joined: &mut Joined, mark: Mark) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        let written = &mut joined.written;
+        (written.entries, joined.moved) = (mark.entries, mark.moved);
+        written.clusters.truncate(mark.clusters);
+        for (branch, (baskets, tot_bytes, zip_bytes, largest_bytes, most)) in
+            written.branches.iter_mut().zip(mark.branches)
+        {
+            let gone: Vec<PlacedBasket> = branch.baskets.drain(baskets..).collect();
+            self.shared.give_back(&mut state, &gone);
+            (branch.tot_bytes, branch.zip_bytes) = (tot_bytes, zip_bytes);
+            (branch.largest_bytes, branch.most) = (largest_bytes, most);
+        }
+        Ok(())
+    }
+
+    /// Hands a tree that has grown to the file: the next save writes its record.
+    pub(crate) fn settle(&mut self, mut joined: Joined) -> Result<()> {
+        joined.written.changed = true;
+        if let (Some(index), Some(base)) = (joined.index, &mut joined.written.base)
+            && let Some(member) = base.draft.member_mut("fTreeIndex")
+        {
+            *member = index.into_datum();
+        }
+        self.shared.open_state()?.trees.push(joined.written);
+        Ok(())
+    }
+
+    /// An object of the file as it was before; none in a new one.
+    pub(crate) fn draft_before(&self, key: &Key) -> Result<Option<Draft>> {
+        self.shared.before.as_ref().map(|file| file.draft_at(key)).transpose()
+    }
+
+    /// Writes an object into a directory, named as by a key, in place of an old one where there is one.
+    pub(crate) fn put_object(&mut self, folder: &str, like: &Key, object: Draft, old: Option<&Key>) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        let folder = self.shared.folder(&mut state, folder)?;
+        let key = self.shared.key(&state, object.class(), &like.name, &like.title);
+        self.shared.write_object(&mut state, folder, key, &Arc::new(object), old).map(drop)
+    }
+
+    /// Notes classes, and rules of their evolution, that something which was copied takes to be read.
+    pub(crate) fn describe(&mut self, infos: Vec<StreamerInfo>, rules: Vec<String>) -> Result<()> {
+        self.shared.open_state()?.learn(infos, rules);
+        Ok(())
+    }
+
+    /// Lets the file be read by the rules of old versions, as one is that is copied into it.
+    pub(crate) fn follow_rules(&mut self, from: &File) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        if same_rules(from, &state).is_err() {
+            state.header.version = from.header().version;
+        }
+        Ok(())
+    }
+
+    /// Ends without a save: what was written since the last one is given up, and is a gap of the file that stays as it was.
+    pub(crate) fn give_up(self) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        state.closed = true;
+        let (saved, end) = (state.header.end, state.space.end());
+        let Some(before) = &self.shared.before else { return Ok(()) };
+        for free in before.free_segments()?.into_iter().filter(|free| free.first < saved) {
+            self.shared.mark_gap(&(free.first..free.last.saturating_add(1).min(saved)))?;
+        }
+        if end <= saved {
+            return Ok(());
+        }
+        // Whoever is stopped in between leaves a gap.
+        self.shared.mark_gap(&(saved..end))?;
+        self.shared.sink.cut_at(saved).map_err(|error| self.shared.placed(error))
+    }
+}
+
+impl Joined {
+    /// Whether the entries of a tree can go on in it as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) naming the branch that is missing or of another type.
+    pub(crate) fn fit(&self, tree: &Tree, notes: &mut Notes) -> Result<Fit> {
+        self.alike.fit(tree, notes).map(Fit)
+    }
+
+    /// How far it is.
+    pub(crate) fn mark(&self) -> Mark {
+        let of = |branch: &BranchState| {
+            (branch.baskets.len(), branch.tot_bytes, branch.zip_bytes, branch.largest_bytes, branch.most)
+        };
+        Mark {
+            entries: self.written.entries,
+            clusters: self.written.clusters.len(),
+            branches: self.written.branches.iter().map(of).collect(),
+            moved: self.moved,
+        }
+    }
+
+    /// What it has.
+    pub(crate) fn figures(&self) -> Figures {
+        let branches = || self.written.branches.iter();
+        let base = self.written.base.as_ref();
+        let before = base.and_then(|base| base.baskets.as_ref()).map_or(0, |before| before.iter().sum());
+        let of_base = |name: &str| base.map_or(0, |base| whole(&base.draft, name).max(0) as u64);
+        Figures {
+            entries: self.written.entries,
+            baskets: (before + branches().map(|branch| branch.baskets.len()).sum::<usize>()) as u64,
+            clusters: (self.clusters_before + self.written.clusters.len()) as u64,
+            zip_bytes: of_base("fZipBytes") + branches().map(|branch| branch.zip_bytes).sum::<u64>(),
+            tot_bytes: of_base("fTotBytes") + branches().map(|branch| branch.tot_bytes).sum::<u64>(),
+        }
+    }
+
+    /// Whether the index of a further tree is of use.
+    pub(crate) fn wants_index(&self) -> bool {
+        self.index.is_some() || self.written.entries == 0
+    }
+
+    /// Adds the index of a tree that it has grown by. Says whether its own is lost: that one has none of the same values, or both are too
+    /// long. Trees without entries have none, and lose none.
+    pub(crate) fn add_index(&mut self, added: Option<TreeIndex>, before: &Mark) -> bool {
+        if self.written.entries == before.entries {
+            return false;
+        }
+        let is_kept = match (self.index.as_mut(), added) {
+            (Some(index), Some(added)) => index.append(&added, before.entries),
+            // One that nobody here understands is good for the entries that it knows.
+            (None, added) if before.entries == 0 => {
+                self.index = added;
+                true
+            }
+            _ => false,
+        };
+        if is_kept {
+            return false;
+        }
+        let Some(base) = &mut self.written.base else { return false };
+        let (grown, stored) = (self.index.take(), prune::forget_index(&mut base.draft));
+        grown.is_some() || stored
+    }
+}
+
+/// The numbers that baskets of a branch get; none where they have no entries.
+fn numbers(branch: &Branch, mut next: usize) -> Vec<Option<usize>> {
+    let number = |entries: &Range<u64>| {
+        let number = (!entries.is_empty()).then_some(next);
+        next += usize::from(number.is_some());
+        number
+    };
+    branch.baskets().iter().map(|basket| &basket.entries).map(number).collect()
+}
+
+/// Notes a basket that was placed. Baskets that move as they are count in the totals of their branch already.
+fn note(branch: &mut BranchState, source: &Source, placed: PlacedBasket) {
+    let unsealed_bytes = if let Source::Made { unsealed_bytes, .. } = source { *unsealed_bytes } else { 0 };
+    branch.add(placed, unsealed_bytes);
+}

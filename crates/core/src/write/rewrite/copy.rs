@@ -1,0 +1,278 @@
+//! Objects that are copied from file to file, or moved within one, whether or not anybody understands them.
+//!
+//! Source: `TTreeCloner`, for baskets that are copied as they are.
+
+use std::sync::Arc;
+
+use crate::container::Key;
+use crate::error::{Error, Result};
+use crate::file::{File, split_cycle};
+use crate::schema::{Datum, Draft};
+use crate::tree::Tree;
+use crate::write::basket::PlacedBasket;
+use crate::write::file::compatible::same_rules;
+use crate::write::file::process_id::is_process_id;
+use crate::write::file::state::State;
+use crate::write::options::Order;
+use crate::write::record::edit::each_branch;
+use crate::write::rewrite::prune::forget_references;
+use crate::write::rewrite::relocate::sealed;
+use crate::write::writer::FileWriter;
+
+/// An object that was copied.
+#[derive(Debug)]
+pub(crate) struct Copied {
+    folder: usize,
+    key: Key,
+}
+
+impl FileWriter {
+    /// Copies an object, a tree with its baskets, or a directory with all below it, from another file or from this one as it
+    /// was when it was opened. `to` is the new path; directories on the way are made. Payloads are copied as they are, so that
+    /// classes that nobody knows are copied, too; their descriptions come along.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) where an object gets another name and
+    /// nobody knows its class; for an RNTuple, whose pages would stay behind.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::schema::Draft;
+    /// use sapwood::write::{FileWriter, WriteOptions};
+    /// # let place = |name: &str| std::env::temp_dir().join(name);
+    /// let mut file = FileWriter::recreate(place("sapwood-copy-1.root"), WriteOptions::default())?;
+    /// file.write("a/note", Draft::new("TNamed").with("fName", "note").with("fTitle", "42"))?;
+    /// file.close()?;
+    /// let from = sapwood::File::open(place("sapwood-copy-1.root"))?;
+    /// let mut file = FileWriter::recreate(place("sapwood-copy-2.root"), WriteOptions::default())?;
+    /// file.copy(&from, "a", "b/c")?;
+    /// file.close()?;
+    /// assert!(sapwood::File::open(place("sapwood-copy-2.root"))?.object("b/c/note").is_ok());
+    /// # for name in ["sapwood-copy-1.root", "sapwood-copy-2.root"] { std::fs::remove_file(place(name)).ok(); }
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn copy(&mut self, file: &File, from: &str, to: &str) -> Result<()> {
+        let key = file.key(from)?;
+        self.copy_key(file, &key, to.trim_matches('/'), true)
+    }
+
+    /// Gives an object another name or directory. Baskets of a tree stay where they are.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`copy`](Self::copy) and [`remove`](Self::remove); [`Exists`](crate::ErrorKind::Exists) where a directory would go
+    /// into itself.
+    pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
+        let Some(file) = self.shared.before.clone() else {
+            return Err(self.shared.placed(Error::mismatch("only what was in a file before can be moved")));
+        };
+        let tidy = |path: &str| path.split('/').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
+        let (from, to) = (&*tidy(from), &*tidy(to));
+        let bare = split_cycle(from).0;
+        if to == from || to == bare || to.starts_with(&format!("{bare}/")) {
+            let words = format!("{from:?} cannot go to {to:?}");
+            return Err(self.shared.placed(Error::new(crate::ErrorKind::Exists, words)));
+        }
+        self.check_unchanged(&file, from)?;
+        let key = file.key(from)?;
+        self.copy_key(&file, &key, to, false)?;
+        self.remove_keeping_baskets(from)
+    }
+
+    /// Refuses what is another thing by now than when the file was opened: what is moved is read as it was.
+    fn check_unchanged(&self, file: &File, path: &str) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        let changed = || {
+            let words = "it was changed since the file was opened: close the file first";
+            self.shared.placed(Error::mismatch(words).in_object(path))
+        };
+        let (folder, keys) = self.shared.find(&mut state, path)?;
+        let Some(live) = keys.into_iter().next() else { return Err(changed()) };
+        if file.key(path)? != live || state.tree_of(&live).is_some() {
+            return Err(changed());
+        }
+        if live.is_tree() && state.folders[folder].named(&live.name, None).count() > 1 {
+            let words = "the tree has several cycles, which share baskets: delete the older ones first";
+            return Err(self.shared.placed(Error::mismatch(words).in_object(path)));
+        }
+        if live.is_directory() {
+            let bare = split_cycle(path).0;
+            let below = format!("{bare}/");
+            let is_inside = |index: usize| {
+                state.folders.get(index).is_some_and(|folder| folder.path == bare || folder.path.starts_with(&below))
+            };
+            let is_changed = |index: usize| state.folders[index].changed || state.folders[index].was_saved;
+            if (0..state.folders.len()).any(|index| is_inside(index) && is_changed(index))
+                || state.trees.iter().any(|tree| is_inside(tree.folder))
+            {
+                return Err(changed());
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_key(&mut self, file: &File, key: &Key, to: &str, with_baskets: bool) -> Result<()> {
+        if key.is_directory() {
+            self.mkdir(to)?;
+            let mut keys = file.keys_of(key)?;
+            // The oldest first, so that cycles keep their order.
+            keys.sort_by_key(|key| key.cycle);
+            return keys
+                .iter()
+                .try_for_each(|below| self.copy_key(file, below, &format!("{to}/{}", below.name), with_baskets));
+        }
+        if with_baskets && key.is_ntuple() {
+            let error = Error::unsupported("an RNTuple cannot be copied yet: its pages would stay behind");
+            return Err(file.name(error.in_object(&key.name)));
+        }
+        let shared = Arc::clone(&self.shared);
+        let mut state = shared.open_state()?;
+        let (folder, name) = shared.folder_of(&mut state, to)?;
+        if folder == 0 && is_process_id(key) {
+            return shared.process_ids(&mut state, file).map(drop);
+        }
+        let process_ids = shared.process_ids(&mut state, file)?;
+        let is_renamed = name != &*key.name;
+        if !key.is_tree() && !is_renamed {
+            self.copy_record(&mut state, file, key, folder, process_ids)?;
+            state.describe(file.infos()?.into_iter().map(Arc::new));
+            return Ok(());
+        }
+        let draft = file.draft_at(key);
+        let mut draft = match draft {
+            Ok(draft) => draft,
+            Err(_) if !key.is_tree() && name.len() == key.name.len() => {
+                let key = Key { name: name.into(), ..key.clone() };
+                self.copy_record(&mut state, file, &key, folder, process_ids)?;
+                state.describe(file.infos()?.into_iter().map(Arc::new));
+                return Ok(());
+            }
+            Err(error) => return Err(error.in_object(to)),
+        };
+        if is_renamed && matches!(draft.member("fName"), Some(Datum::Text(known)) if *known == key.name) {
+            draft.set("fName", name);
+        }
+        let mut placed = Vec::new();
+        if key.is_tree() && with_baskets {
+            same_rules(file, &state).map_err(|error| error.in_object(to))?;
+            let tree = file.tree_at(key)?;
+            let directory = state.folder_seek(folder);
+            // Reading and writing much, while nobody waits for the lock.
+            drop(state);
+            placed = self.copy_baskets(file, &tree, directory, process_ids, &mut draft)?;
+            forget_references(&mut draft);
+            state = shared.open_state()?;
+            // What is in the branches is described by their file alone.
+            state.describe(file.infos()?.into_iter().map(Arc::new));
+        }
+        let key = shared.copied_key(&state, key, name, process_ids)?;
+        let outcome = shared.write_object(&mut state, folder, key, &Arc::new(draft), None);
+        if outcome.is_err() {
+            shared.give_back(&mut state, &placed);
+        }
+        outcome.map(drop)
+    }
+
+    /// Copies a record as it is, without a description of its class.
+    fn copy_record(&self, state: &mut State, file: &File, from: &Key, folder: usize, process_ids: u16) -> Result<()> {
+        let shared = &self.shared;
+        let start = from.seek_key.saturating_add(u64::from(from.keylen));
+        let stored = file.read_raw(&[start..start.saturating_add(u64::from(from.stored_bytes()))])?;
+        let stored = stored.first().map_or(&[][..], |bytes| bytes);
+        let key = shared.copied_key(state, from, &from.name, process_ids)?;
+        // References in the payload count from the key's first byte.
+        if key.clone().sized(0).keylen != from.keylen {
+            let payload = match file.draft_at(from) {
+                // Nobody knows its class: as it is, with references that count as they did.
+                Err(_) if process_ids > 0 => return self.copy_record(state, file, from, folder, 0),
+                payload => payload?,
+            };
+            return shared.write_object(state, folder, key, &Arc::new(payload), None).map(drop);
+        }
+        let key = Key { cycle: state.folders[folder].next_cycle(&from.name)?, ..key };
+        let key = shared.put_stored(state, folder, key, from.objlen as usize, stored)?;
+        state.folders[folder].add(key);
+        Ok(())
+    }
+
+    /// Copies an object that is no tree into a directory, under its own name; says where, unless it is one that all files share. Its
+    /// class is described by whoever calls.
+    pub(crate) fn copy_object(&mut self, file: &File, key: &Key, folder: &str) -> Result<Option<Copied>> {
+        let shared = Arc::clone(&self.shared);
+        let mut state = shared.open_state()?;
+        let folder = shared.folder(&mut state, folder)?;
+        let process_ids = shared.process_ids(&mut state, file)?;
+        if folder == 0 && is_process_id(key) {
+            return Ok(None);
+        }
+        self.copy_record(&mut state, file, key, folder, process_ids)?;
+        let key = state.folders[folder].newest(&key.name).cloned();
+        Ok(key.map(|key| Copied { folder, key }))
+    }
+
+    /// Takes back what was copied, the last first.
+    pub(crate) fn remove_copied(&mut self, copied: Vec<Copied>) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        for Copied { folder, key } in copied.into_iter().rev() {
+            state.folders[folder].remove(std::slice::from_ref(&key));
+            self.shared.vacate(&mut state, key.room());
+        }
+        Ok(())
+    }
+
+    /// Moves the baskets of a tree as they are, in the order in which they stand, and tells its record where they went. Those that stand
+    /// in the record stay there. Gives the rooms of the others.
+    fn copy_baskets(
+        &self,
+        file: &File,
+        tree: &Tree,
+        directory: u64,
+        process_ids: u16,
+        draft: &mut Draft,
+    ) -> Result<Vec<PlacedBasket>> {
+        let branches: Vec<_> = tree.branches().iter().collect();
+        let mut baskets = sealed(tree, &branches, Order::Offset, None, None).map_err(|error| file.name(error))?;
+        let mut seeks: Vec<Vec<(usize, u64)>> = vec![Vec::new(); branches.len()];
+        let placed = self.shared.relocate(file, &mut baskets, directory, process_ids)?;
+        for (basket, placed) in baskets.iter().zip(&placed) {
+            if let Some(seeks) = seeks.get_mut(basket.branch) {
+                seeks.push((basket.number, placed.seek));
+            }
+        }
+        let mut seeks = seeks.into_iter();
+        each_branch(draft, &mut |branch| {
+            for (number, seek) in seeks.next().into_iter().flatten() {
+                set_seek(branch, number, seek);
+            }
+        });
+        Ok(placed)
+    }
+
+    /// Deletes keys, and leaves the baskets of trees: others name them now.
+    fn remove_keeping_baskets(&mut self, path: &str) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        let state = &mut *state;
+        let (folder, mut keys) = self.shared.find(state, path)?;
+        // Without a cycle the newest is meant.
+        keys.truncate(1);
+        state.folders[folder].remove(&keys);
+        state.forget(folder, &keys);
+        for key in keys {
+            state.space.give_up(key.room());
+        }
+        Ok(())
+    }
+}
+
+/// Says where a basket is, in the type that the record has for it.
+fn set_seek(branch: &mut Draft, number: usize, seek: u64) {
+    let Some(Datum::Numbers(kind, bytes)) = branch.member_mut("fBasketSeek") else { return };
+    let wide = kind.bytes();
+    let Some(word) = bytes.get_mut(number * wide..(number + 1) * wide) else { return };
+    match wide {
+        8 => word.copy_from_slice(&(seek as i64).to_ne_bytes()),
+        _ => word.copy_from_slice(&(seek as i32).to_ne_bytes()),
+    }
+}

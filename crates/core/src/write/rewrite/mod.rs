@@ -1,0 +1,235 @@
+//! A tree written again: other clusters, baskets, compression and order; fewer branches and entries.
+//!
+//! Source: `TTree::CloneTree`, `TTreeCloner`.
+
+pub(crate) mod compatibility;
+pub(crate) mod concat;
+pub(crate) mod copy;
+pub(crate) mod entry_ranges;
+pub(crate) mod prune;
+pub(crate) mod recluster;
+pub(crate) mod relocate;
+pub(crate) mod tree_index;
+pub(crate) mod whole_file;
+pub(crate) mod widen;
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::codec::Compression;
+use crate::container::Key;
+use crate::error::{Error, Result};
+use crate::file::File;
+use crate::schema::Draft;
+use crate::tree::{Branch, Tree};
+use crate::write::basket::seal::Sealing;
+use crate::write::clustering::Every;
+use crate::write::file::compatible::check;
+use crate::write::file::compatible::same_rules;
+use crate::write::options::{Baskets, Order, TreeOptions};
+use crate::write::record::state::{Base, BranchState, TreeState};
+use crate::write::rewrite::entry_ranges::Selection;
+use crate::write::rewrite::recluster::{Reseal, bytes_of, stored_bytes};
+use crate::write::writer::FileWriter;
+
+/// How a tree is rewritten.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::write::{Baskets, Order, Rewrite};
+/// // As ROOT's `CloneTree("fast SortBasketsByBranch")`: nothing is inflated.
+/// let columns = Rewrite { baskets: Baskets::Keep, order: Order::Branch, ..Rewrite::default() };
+/// assert!(columns.entries.is_none());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Rewrite {
+    /// New baskets, or those that are there.
+    pub baskets: Baskets,
+    /// The order in which baskets stand in the file.
+    pub order: Order,
+    /// Top-level branches that are kept, and those that count for them; none for all.
+    pub branches: Option<Vec<Arc<str>>>,
+    /// Entries that are kept, as ranges that rise and do not overlap; none for all.
+    pub entries: Option<Vec<Range<u64>>>,
+}
+
+/// A tree that is rewritten, and where it goes.
+struct Job<'a> {
+    from: &'a File,
+    key: &'a Key,
+    tree: &'a Tree,
+    branches: &'a [&'a Branch],
+    folder: usize,
+    name: &'a str,
+    order: Order,
+}
+
+impl FileWriter {
+    /// Writes a tree of another file again, under the path `to`.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound) for a tree or a branch that is not there; [`Mismatch`](crate::ErrorKind::Mismatch) for entries
+    /// that are not there or do not rise, for entries chosen of baskets that are kept, and for the order of the file where they are new;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for baskets in other files, and, where baskets are new, for those without offsets, for
+    /// branches with other entries than their tree, and for objects that refer to each other by where they stand; what reading a
+    /// basket or writing reports.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::write::{BranchSpec, Every, FileWriter, Rewrite, TreeOptions, Values, WriteOptions};
+    /// # let place = |name: &str| std::env::temp_dir().join(name);
+    /// let mut file = FileWriter::recreate(place("sapwood-rewrite-1.root"), WriteOptions::default())?;
+    /// let small = TreeOptions { auto_flush: Every::Entries(1), ..TreeOptions::default() };
+    /// let mut tree = file.tree("t", vec![BranchSpec::number("x", Number::U8)], small)?;
+    /// tree.extend(&[("x", Values::Numbers(&[1, 2, 3]))])?;
+    /// tree.close()?;
+    /// file.close()?;
+    /// let from = sapwood::File::open(place("sapwood-rewrite-1.root"))?;
+    /// let mut file = FileWriter::recreate(place("sapwood-rewrite-2.root"), WriteOptions::default())?;
+    /// file.rewrite(&from, "t", "t", &Rewrite::default())?;
+    /// file.close()?;
+    /// let tree = sapwood::File::open(place("sapwood-rewrite-2.root"))?.tree("t")?;
+    /// assert_eq!((tree.entries, tree.clusters().len()), (3, 1));
+    /// # for name in ["sapwood-rewrite-1.root", "sapwood-rewrite-2.root"] { std::fs::remove_file(place(name)).ok(); }
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn rewrite(&mut self, from: &File, path: &str, to: &str, how: &Rewrite) -> Result<()> {
+        let key = from.key(path)?;
+        let tree = from.tree_at(&key)?;
+        let within = |error: Error| from.name(error).in_object(path);
+        let kept = kept(&tree, how).map_err(within)?;
+        let branches: Vec<&Branch> =
+            tree.branches().iter().filter(|branch| kept.contains(top(&tree, branch))).collect();
+        let selection = Selection::new(how.entries.as_deref(), tree.entries).map_err(within)?;
+        let mut draft = from.draft_at(&key)?;
+        prune::keep_branches(&mut draft, &kept);
+        prune::forget_references(&mut draft);
+        let mut state = self.shared.open_state()?;
+        let (folder, name) = self.shared.folder_of(&mut state, to)?;
+        same_rules(from, &state).map_err(|error| error.in_object(to))?;
+        drop(state);
+        if draft.member("fName").is_some() && name != &*key.name {
+            draft.set("fName", name);
+        }
+        let job = Job { from, key: &key, tree: &tree, branches: &branches, folder, name, order: how.order };
+        let outcome = match &how.baskets {
+            Baskets::New(_) if how.order == Order::Offset => {
+                Err(Error::mismatch("new baskets have no order in the old file: keep those that are there"))
+            }
+            Baskets::New(wish) => {
+                if how.entries.is_some() {
+                    prune::forget_index(&mut draft);
+                }
+                self.reseal(&job, &selection, draft, wish)
+            }
+            Baskets::Keep if how.entries.is_some() => {
+                Err(Error::mismatch("baskets are kept whole: entries are chosen where they are made anew"))
+            }
+            Baskets::Keep => self.relocate(&job, draft),
+        };
+        outcome.map_err(within)
+    }
+
+    /// Entries into new baskets.
+    fn reseal(&mut self, job: &Job<'_>, selection: &Selection, mut draft: Draft, wish: &TreeOptions) -> Result<()> {
+        let Job { from, tree, branches, folder, order, .. } = *job;
+        check(branches, tree.entries)?;
+        // Each branch keeps its own where none was asked for.
+        let of = |branch: &Branch| wish.compression.or_else(|| Compression::from_root(branch.compress));
+        let usual = self.shared.compression;
+        let mut written = TreeState::new(folder, job.name.into(), &[], wish.compression.unwrap_or(usual), wish)?;
+        written.title = Arc::clone(&job.key.title);
+        let found = |branch: &&Branch| {
+            BranchState::found(Arc::clone(&branch.name), branch.has_data(), of(branch).unwrap_or(usual))
+        };
+        written.branches = branches.iter().map(found).collect();
+        prune::forget_entries(&mut draft);
+        prune::forget_features(&mut draft);
+        prune::set_compression(&mut draft, &written.branches);
+        written.base = Some(Base { draft, entries: 0, baskets: Some(vec![0; branches.len()]) });
+        written.is_open = false;
+        let sealing = Sealing { tree: job.name, datime: self.shared.now(), basket_bytes: wish.basket_bytes };
+        // What is in the branches is described by their file alone.
+        let infos = from.infos()?.into_iter().map(Arc::new);
+        let mut state = self.shared.open_state()?;
+        let (directory, process_ids) = (state.folder_seek(folder), self.shared.process_ids(&mut state, from)?);
+        drop(state);
+        let cluster_entries = cluster_entries(tree, branches, wish);
+        let shared = &self.shared;
+        Reseal { shared, from, tree, branches, selection, cluster_entries, order, sealing, directory, process_ids }
+            .write(&mut written)?;
+        let mut state = self.shared.open_state()?;
+        state.describe(infos);
+        state.trees.push(written);
+        Ok(())
+    }
+
+    /// Baskets as they are.
+    fn relocate(&mut self, job: &Job<'_>, mut draft: Draft) -> Result<()> {
+        let Job { from, key, tree, branches, folder, name, order } = *job;
+        let mut baskets = relocate::sealed(tree, branches, order, Some(self.shared.now()), None)?;
+        let infos = from.infos()?.into_iter().map(Arc::new);
+        let mut state = self.shared.open_state()?;
+        let (directory, process_ids) = (state.folder_seek(folder), self.shared.process_ids(&mut state, from)?);
+        drop(state);
+        let placed = self.shared.relocate(from, &mut baskets, directory, process_ids)?;
+        prune::settle(&mut draft, branches, &baskets, &placed);
+        let mut state = self.shared.open_state()?;
+        state.describe(infos);
+        let key = self.shared.copied_key(&state, key, name, process_ids)?;
+        let outcome = self.shared.write_object(&mut state, folder, key, &Arc::new(draft), None);
+        if outcome.is_err() {
+            self.shared.give_back(&mut state, &placed);
+        }
+        outcome.map(drop)
+    }
+}
+
+/// Entries of a cluster: those that were asked for, or as many as the bytes hold that were asked for.
+fn cluster_entries(tree: &Tree, branches: &[&Branch], wish: &TreeOptions) -> u64 {
+    let entries = tree.entries.max(1);
+    let sum = |of: fn(&Branch) -> u64| branches.iter().fold(0, |sum: u64, branch| sum.saturating_add(of(branch)));
+    let of = |bytes: u64, all: u64| {
+        let entries = u128::from(entries) * u128::from(bytes) / u128::from(all.max(1));
+        u64::try_from(entries).unwrap_or(u64::MAX).max(1)
+    };
+    let capped = of(wish.cluster_bytes as u64, sum(bytes_of));
+    let wanted = match wish.auto_flush {
+        Every::Entries(entries) => entries.max(1),
+        Every::Bytes(bytes) => of(bytes, sum(stored_bytes)),
+        Every::Never => entries,
+    };
+    wanted.min(capped)
+}
+
+/// Name of the top-level branch that a branch is in.
+fn top<'t>(tree: &'t Tree, branch: &'t Branch) -> &'t Arc<str> {
+    let mut at = branch;
+    while let Some(above) = at.parent.and_then(|id| tree.branches().get(id)) {
+        at = above;
+    }
+    &at.name
+}
+
+/// The top-level branches that are kept.
+fn kept(tree: &Tree, how: &Rewrite) -> Result<HashSet<Arc<str>>> {
+    let all = || tree.top().iter().filter_map(|&id| tree.branches().get(id));
+    let Some(names) = &how.branches else { return Ok(all().map(|branch| Arc::clone(&branch.name)).collect()) };
+    let mut kept: HashSet<Arc<str>> = HashSet::new();
+    for name in names {
+        if !all().any(|branch| branch.name == *name) {
+            return Err(Error::not_found(format!("there is no top-level branch {name:?}")));
+        }
+        kept.insert(Arc::clone(name));
+    }
+    for branch in tree.branches().iter().filter(|branch| kept.contains(top(tree, branch))).collect::<Vec<_>>() {
+        let counters = branch.leaves.iter().filter_map(|leaf| tree.branches().get(leaf.count?.0));
+        kept.extend(counters.map(|counter| Arc::clone(top(tree, counter))));
+    }
+    Ok(kept)
+}

@@ -1,0 +1,294 @@
+//! Entries cut into other clusters and baskets. They are moved as bytes, so that those of any branch can be.
+//!
+//! Source: `TTree::CloneTree` without `fast`, `TBasket::Streamer` (`fDisplacement`).
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use bytes::Bytes;
+use rayon::prelude::*;
+
+use crate::codec::Scratch;
+use crate::error::{Error, Result};
+use crate::file::File;
+use crate::read::embedded;
+use crate::tree::{Basket, BasketBytes, Branch, Tree};
+use crate::write::basket::buffer::Pending;
+use crate::write::basket::raw_entries::{How, Raw};
+use crate::write::basket::recycle::Spare;
+use crate::write::basket::seal::{Sealing, cuts, seal};
+use crate::write::basket::{PlacedBasket, SealedBasket};
+use crate::write::file::state::{Shared, State};
+use crate::write::options::Order;
+use crate::write::record::state::{BranchState, TreeState};
+use crate::write::rewrite::entry_ranges::{Piece, Selection, pieces};
+
+/// Bytes before compression that are in memory at a time, unless one cluster has more.
+const STEP_BYTES: u64 = 32 << 20;
+
+/// What is sealed again, and how.
+pub(crate) struct Reseal<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) from: &'a File,
+    pub(crate) tree: &'a Tree,
+    /// Branches, as many as the tree that is written has.
+    pub(crate) branches: &'a [&'a Branch],
+    pub(crate) selection: &'a Selection,
+    pub(crate) cluster_entries: u64,
+    pub(crate) order: Order,
+    pub(crate) sealing: Sealing<'a>,
+    /// Where the record of the directory is that holds the tree.
+    pub(crate) directory: u64,
+    /// From where on the processes of its references stand in the file that is written.
+    pub(crate) process_ids: u16,
+}
+
+/// Branches and clusters that are in memory together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Step {
+    branches: Range<usize>,
+    clusters: Range<u64>,
+}
+
+/// Rows of a branch that become a basket.
+struct Job {
+    branch: usize,
+    /// Number of the first in the tree that is written.
+    first_entry: u64,
+    /// Which of those that are in memory.
+    rows: Range<usize>,
+}
+
+impl Reseal<'_> {
+    /// Writes all baskets, and tells the tree where they are; gives their room up where that fails.
+    pub(crate) fn write(&self, into: &mut TreeState) -> Result<()> {
+        /// More than that are no clusters that anybody wants, or the tree's record is not true.
+        const MOST: u64 = 10_000_000;
+        if self.clusters() > MOST {
+            return Err(Error::limit("the tree would have too many clusters", MOST, self.clusters()));
+        }
+        let spare = Spare::default();
+        let (entries, all) = (u128::from(self.selection.entries()), u128::from(self.tree.entries.max(1)));
+        let share = |branch: &&Branch| (u128::from(bytes_of(branch)) * entries / all) as u64;
+        let bytes: Vec<u64> = self.branches.iter().map(share).collect();
+        let outcome =
+            steps(&bytes, self.clusters(), self.order).iter().try_for_each(|step| self.step(step, into, &spare));
+        if outcome.is_err() {
+            let mut state = self.shared.open_state()?;
+            into.branches.iter().for_each(|branch| self.shared.give_back(&mut state, &branch.baskets));
+            return outcome;
+        }
+        let (entries, size) = (self.selection.entries(), self.cluster_entries);
+        into.entries = entries;
+        into.clusters = (0..self.clusters()).map(|cluster| size.min(entries - cluster * size)).collect();
+        Ok(())
+    }
+
+    fn clusters(&self) -> u64 {
+        self.selection.entries().div_ceil(self.cluster_entries)
+    }
+
+    /// Entries of consecutive clusters, as the tree that is written numbers them.
+    fn entries_of(&self, clusters: &Range<u64>) -> Range<u64> {
+        let end = clusters.end.saturating_mul(self.cluster_entries).min(self.selection.entries());
+        clusters.start * self.cluster_entries..end
+    }
+
+    fn step(&self, step: &Step, into: &mut TreeState, spare: &Spare) -> Result<()> {
+        let entries = self.entries_of(&step.clusters);
+        let pending = self.gather(&step.branches, &self.selection.part(&entries))?;
+        let mut jobs = Vec::new();
+        let mut add = |branch: usize, cluster: u64| {
+            let (Some(pending), Some(state)) = (pending.get(branch - step.branches.start), into.branches.get(branch))
+            else {
+                return;
+            };
+            if !state.what.has_data() {
+                return;
+            }
+            let cluster = self.entries_of(&(cluster..cluster + 1));
+            let rows = (cluster.start - entries.start) as usize..(cluster.end - entries.start) as usize;
+            let cuts = cuts(&state.what, pending, &rows, self.sealing.basket_bytes);
+            jobs.extend(cuts.rows.map(|rows| Job { branch, first_entry: entries.start + rows.start as u64, rows }));
+        };
+        match self.order {
+            Order::Branch => {
+                step.branches.clone().for_each(|branch| step.clusters.clone().for_each(|cluster| add(branch, cluster)));
+            }
+            _ => {
+                step.clusters.clone().for_each(|cluster| step.branches.clone().for_each(|branch| add(branch, cluster)))
+            }
+        }
+        let sealed = self.each(
+            &jobs,
+            || (),
+            |(), job| {
+                let missing = || Error::mismatch("a branch without rows");
+                let pending = pending.get(job.branch - step.branches.start).ok_or_else(missing)?;
+                let BranchState { what, compression, .. } = into.branches.get(job.branch).ok_or_else(missing)?;
+                spare.with(|work| seal(what, pending, &job.rows, *compression, &self.sealing, spare.record(), work))
+            },
+        )?;
+        self.place(&jobs, sealed, into, spare)
+    }
+
+    /// Writes baskets one behind the other, at the end of the file.
+    fn place(&self, jobs: &[Job], mut sealed: Vec<SealedBasket>, into: &mut TreeState, spare: &Spare) -> Result<()> {
+        sealed.iter_mut().try_for_each(|basket| basket.shift_process_ids(self.process_ids))?;
+        let mut numbers: Vec<usize> = into.branches.iter().map(|branch| branch.baskets.len()).collect();
+        let number = |_: &State, index: usize| {
+            let number = jobs.get(index).and_then(|job| numbers.get_mut(job.branch));
+            number.map_or(0, |number| std::mem::replace(number, *number + 1))
+        };
+        let places = self.shared.append(self.shared.open_state()?, self.directory, &mut sealed, number)?;
+        for ((job, basket), seek) in jobs.iter().zip(&sealed).zip(places) {
+            let Some(branch) = into.branches.get_mut(job.branch) else { continue };
+            let nbytes = basket.record.len() as u32;
+            branch.add(PlacedBasket { seek, nbytes, first_entry: job.first_entry }, basket.unsealed_bytes);
+        }
+        spare.give_back(sealed);
+        Ok(())
+    }
+
+    /// Entries of some branches, read at once; each basket is read and inflated once.
+    fn gather(&self, branches: &Range<usize>, part: &[Range<u64>]) -> Result<Vec<Pending>> {
+        let branches = self.branches.get(branches.clone()).unwrap_or_default();
+        let mut jobs = Vec::new();
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for (index, branch) in branches.iter().enumerate().filter(|(_, branch)| branch.has_data()) {
+            let baskets = branch.baskets();
+            for piece in pieces(baskets, part).map_err(|error| error.in_object(&branch.path))? {
+                if let Some(BasketBytes::Stored { seek, nbytes }) = baskets.get(piece.basket).map(|basket| basket.bytes)
+                {
+                    ranges.push(seek..seek.saturating_add(u64::from(nbytes)));
+                }
+                jobs.push((index, *branch, piece));
+            }
+        }
+        ranges.sort_by_key(|range| (range.start, range.end));
+        ranges.dedup();
+        let records: HashMap<u64, Bytes> =
+            ranges.iter().map(|range| range.start).zip(self.from.read_raw(&ranges)?).collect();
+        let raws = self.each(&jobs, Bench::default, |bench, (_, branch, piece)| {
+            self.inflate(branch, piece, &records, bench).map_err(|error| error.in_object(&branch.path))
+        })?;
+        let mut gathered: Vec<Raw> = branches.iter().map(|_| Raw::default()).collect();
+        for ((index, branch, _), raw) in jobs.iter().zip(raws) {
+            if let Some(before) = gathered.get_mut(*index) {
+                before.append(raw).map_err(|error| error.in_object(&branch.path))?;
+            }
+        }
+        Ok(gathered.into_iter().map(Pending::from).collect())
+    }
+
+    fn inflate(&self, branch: &Branch, piece: &Piece, records: &HashMap<u64, Bytes>, bench: &mut Bench) -> Result<Raw> {
+        let how = How::of(self.tree, branch);
+        let missing = || Error::malformed("a basket was not read");
+        let Some(basket) = branch.baskets().get(piece.basket) else { return Err(missing()) };
+        let outcome = match basket.bytes {
+            BasketBytes::Stored { seek, .. } => {
+                let record = records.get(&seek).cloned().ok_or_else(missing)?;
+                let limits = &self.from.options().limits;
+                let sealed = Basket::read(record, limits).and_then(refuse_other_processes);
+                sealed.and_then(|sealed| how.take(&sealed.unseal(&mut bench.memory, &mut bench.scratch)?, &piece.rows))
+            }
+            BasketBytes::Embedded(id) => how.take(&embedded(self.tree, id)?, &piece.rows),
+        };
+        outcome.map_err(|error| error.in_basket(piece.basket as u32))
+    }
+
+    /// Does something with each, on the pool where there is one; the answers in order.
+    fn each<T: Sync, B: Send, R: Send>(
+        &self,
+        jobs: &[T],
+        bench: impl Fn() -> B + Sync + Send,
+        one: impl Fn(&mut B, &T) -> Result<R> + Sync + Send,
+    ) -> Result<Vec<R>> {
+        match self.shared.options.session.pool() {
+            Some(pool) => pool.install(|| jobs.par_iter().with_max_len(1).map_init(bench, one).collect()),
+            None => {
+                let mut bench = bench();
+                jobs.iter().map(|job| one(&mut bench, job)).collect()
+            }
+        }
+    }
+}
+
+/// References of baskets that were merged count from different places: one basket can hold those of one place alone.
+fn refuse_other_processes(basket: Basket) -> Result<Basket> {
+    match basket.key.pid_offset {
+        0 => Ok(basket),
+        _ => Err(Error::unsupported("references in its merged baskets count from several places")),
+    }
+}
+
+/// What is in memory together, in the order in which it is written: of branches of so many bytes, in so many clusters that are alike.
+fn steps(bytes: &[u64], clusters: u64, order: Order) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut cut = |branches: Range<usize>, bytes: u64| {
+        let many = (STEP_BYTES / (bytes / clusters.max(1)).max(1)).clamp(1, clusters.max(1));
+        let starts = (0..clusters).step_by(many as usize);
+        steps.extend(
+            starts.map(|start| Step { branches: branches.clone(), clusters: start..clusters.min(start + many) }),
+        );
+    };
+    let (mut start, mut sum) = (0, 0_u64);
+    for (index, &bytes) in bytes.iter().enumerate() {
+        // Branches that fit side by side are read side by side.
+        if order == Order::Branch && index > start && sum.saturating_add(bytes) > STEP_BYTES {
+            cut(start..index, sum);
+            (start, sum) = (index, 0);
+        }
+        sum = sum.saturating_add(bytes);
+    }
+    cut(start..bytes.len(), sum);
+    steps
+}
+
+/// What a thread that inflates keeps between baskets.
+#[derive(Default)]
+struct Bench {
+    scratch: Scratch,
+    memory: Vec<u8>,
+}
+
+/// Bytes of a branch before compression, as its record says; at least those that are stored.
+pub(crate) fn bytes_of(branch: &Branch) -> u64 {
+    branch.tot_bytes.max(stored_bytes(branch))
+}
+
+/// Bytes of a branch's baskets.
+pub(crate) fn stored_bytes(branch: &Branch) -> u64 {
+    let bytes = branch.baskets().iter().map(|basket| match basket.bytes {
+        BasketBytes::Stored { nbytes, .. } => u64::from(nbytes),
+        BasketBytes::Embedded(_) => 0,
+    });
+    bytes.fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_much_is_in_memory_as_fits_and_one_cluster_at_least() {
+        let lengths = |bytes: &[u64], clusters, order| -> Vec<(usize, u64)> {
+            let steps = steps(bytes, clusters, order);
+            let covered: u64 =
+                steps.iter().map(|s| s.branches.len() as u64 * (s.clusters.end - s.clusters.start)).sum();
+            assert_eq!(covered, bytes.len() as u64 * clusters);
+            steps.iter().map(|step| (step.branches.len(), step.clusters.end - step.clusters.start)).collect()
+        };
+        let third = STEP_BYTES / 3;
+        assert_eq!(lengths(&[third, third], 10, Order::Entry), [(2, 10)]);
+        assert_eq!(lengths(&[10 * third, 10 * third], 10, Order::Entry), [(2, 1); 10]);
+        assert_eq!(lengths(&[5 * third, 5 * third], 10, Order::Entry), [(2, 3), (2, 3), (2, 3), (2, 1)]);
+        assert_eq!(
+            lengths(&[9 * third, third, third, third, third], 3, Order::Branch),
+            [(1, 1), (1, 1), (1, 1), (3, 3), (1, 3)]
+        );
+        assert_eq!(lengths(&[9 * third], 2, Order::Branch), [(1, 1); 2]);
+        assert_eq!(lengths(&[0, 0], 5, Order::Branch), [(2, 5)]);
+        assert!(lengths(&[1], 0, Order::Entry).is_empty());
+    }
+}

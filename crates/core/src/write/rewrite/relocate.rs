@@ -1,0 +1,429 @@
+//! Sealed baskets that go to another file as they are: nothing is inflated, and nobody has to understand what is in them.
+//!
+//! Source: `TTreeCloner`, `TBasket::CopyTo`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rayon::prelude::*;
+
+use crate::codec::{self, Compression, Scratch};
+use crate::container::{Key, Record};
+use crate::error::{Error, Result};
+use crate::file::File;
+use crate::read::{embedded, is_displaced};
+use crate::tree::{Basket, BasketBytes, Branch, Tree};
+use crate::write::basket::buffer::Pending;
+use crate::write::basket::raw_entries::How;
+use crate::write::basket::recycle::Workspace;
+use crate::write::basket::seal::{Sealing, seal};
+use crate::write::basket::{LARGE_BYTES, PlacedBasket, SealedBasket};
+use crate::write::file::state::{Shared, State};
+use crate::write::model::layout::What;
+use crate::write::options::Order;
+use crate::write::rewrite::widen::{Grown, Widening};
+
+/// A basket that is to be moved.
+#[derive(Debug)]
+pub(crate) struct Sealed {
+    /// Which of the branches it is of.
+    pub(crate) branch: usize,
+    /// Name of the tree, and path of that branch.
+    path: Arc<str>,
+    /// Which basket of its branch it becomes: the cycle of its key.
+    pub(crate) number: usize,
+    /// Number of its first entry, where it goes.
+    pub(crate) first_entry: u64,
+    pub(crate) source: Source,
+    /// How it is compressed again; none where it moves as it is.
+    pub(crate) again: Option<Compression>,
+    /// What its numbers become.
+    pub(crate) widening: Option<Widening>,
+    /// What it has got by that.
+    pub(crate) grown: Grown,
+}
+
+/// Where a sealed basket is.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// A record of the other file.
+    Stored { seek: u64, nbytes: u32 },
+    /// It stood in the tree's record, without compression: this is the record that it gets.
+    Made {
+        record: Bytes,
+        /// Bytes of key and payload before compression.
+        unsealed_bytes: u64,
+    },
+}
+
+/// All baskets of these branches, in the order in which they are to stand.
+///
+/// The order has ROOT's meanings: `SortBasketsByBranch`, `SortBasketsByEntry` (by their first entries, so that clusters follow one
+/// another), `SortBasketsByOffset` (those that stood in the tree's record come last). Those that stand in the tree's record get records
+/// of this date; without one they are left out. Those of branches that are compressed otherwise than `again` says are compressed again.
+///
+/// # Errors
+///
+/// [`Unsupported`](crate::ErrorKind::Unsupported) for baskets in other files, and for those in the tree's record that cannot get a
+/// record of their own.
+pub(crate) fn sealed(
+    tree: &Tree,
+    branches: &[&Branch],
+    order: Order,
+    datime: Option<u32>,
+    again: Option<Compression>,
+) -> Result<Vec<Sealed>> {
+    let mut all = Vec::new();
+    for (index, branch) in branches.iter().enumerate() {
+        let path: Arc<str> = format!("{}/{}", tree.name, branch.path).into();
+        let again = again.filter(|again| again.to_root() != branch.compress);
+        let place = |error: Error| error.in_object(&branch.path);
+        if !branch.file_name.is_empty() {
+            return Err(place(Error::unsupported("its baskets are in another file")));
+        }
+        branch.refuse_holes().map_err(place)?;
+        for basket in branch.baskets() {
+            let number = basket.slot;
+            let source = match basket.bytes {
+                BasketBytes::Stored { seek, nbytes: 0 } => match tree.file().record_at(seek).map_err(place)? {
+                    Record::Key(key) => Source::Stored { seek, nbytes: key.nbytes },
+                    Record::Gap(_) => return Err(place(Error::malformed("a basket stands in a gap").at(seek))),
+                },
+                BasketBytes::Stored { seek, nbytes } => Source::Stored { seek, nbytes },
+                BasketBytes::Embedded(id) => match datime {
+                    Some(datime) => {
+                        let made = made(tree, branch, id, datime, again);
+                        made.map_err(|error| place(error.in_basket(number as u32)))?
+                    }
+                    None => continue,
+                },
+            };
+            let path = Arc::clone(&path);
+            let again = again.filter(|_| matches!(source, Source::Stored { .. }));
+            let first_entry = basket.entries.start;
+            let (widening, grown) = (None, Grown::default());
+            all.push(Sealed { branch: index, path, number, first_entry, source, again, widening, grown });
+        }
+    }
+    match order {
+        Order::Branch => {}
+        Order::Entry => all.sort_by_key(|basket| basket.first_entry),
+        Order::Offset => all.sort_by_key(|basket| match basket.source {
+            Source::Stored { seek, .. } => seek,
+            Source::Made { .. } => u64::MAX,
+        }),
+    }
+    Ok(all)
+}
+
+/// A record for a basket that stands in its tree's record.
+fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32, again: Option<Compression>) -> Result<Source> {
+    let unsealed = embedded(tree, id)?;
+    if branch.io_bits != 0 && branch.entry_offset_len > 0 || is_displaced(tree, id) {
+        return Err(Error::unsupported(
+            "a basket in the tree's record leaves out offsets, or was moved by a circular tree",
+        ));
+    }
+    let (how, whole) = (How::of(tree, branch), 0..unsealed.entries);
+    let pending = Pending::from(how.in_place().take(&unsealed, std::slice::from_ref(&whole))?);
+    let sealing = Sealing { tree: &tree.name, datime, basket_bytes: branch.basket_bytes as usize };
+    let what = What::Found(branch.name.clone(), true);
+    let compression = again.or_else(|| Compression::from_root(branch.compress)).unwrap_or_default();
+    let basket = seal(&what, &pending, &whole, compression, &sealing, Vec::new(), &mut Workspace::default())?;
+    // Objects refer to each other by places that count from the key's first byte: they stay true where the key stays as long.
+    let mut starts = Vec::new();
+    unsealed.starts(&mut starts)?;
+    if u32::from(Key::read(&basket.record)?.keylen) != unsealed.keylen || starts.first() != Some(&0) {
+        how.take(&unsealed, std::slice::from_ref(&whole))?;
+    }
+    Ok(Source::Made { record: basket.record.into(), unsealed_bytes: basket.unsealed_bytes })
+}
+
+impl Shared {
+    /// Moves baskets to the end of this file, in the order given, and says where each is now. `directory` is the place of the record of
+    /// the directory that holds their tree, `process_ids` what references in them have to be shifted by. Where it fails, their room is
+    /// given up.
+    ///
+    /// The tree's record is not touched: whoever calls tells it.
+    pub(crate) fn relocate(
+        &self,
+        from: &File,
+        baskets: &mut [Sealed],
+        directory: u64,
+        process_ids: u16,
+    ) -> Result<Vec<PlacedBasket>> {
+        /// Bytes that are in memory at a time, unless one basket has more.
+        const STEP_BYTES: u64 = 16 << 20;
+        let is_local = from.store().as_file().is_some();
+        let mut placed: Vec<PlacedBasket> = Vec::with_capacity(baskets.len());
+        let mut rest = baskets;
+        while !rest.is_empty() {
+            let mut bytes = 0_u64;
+            let is_carried = is_local && rest.first().is_some_and(Sealed::is_large);
+            let belongs = |basket: &&Sealed| {
+                let fits = bytes == 0 || bytes.saturating_add(basket.bytes()) <= STEP_BYTES;
+                bytes = bytes.saturating_add(basket.bytes());
+                fits && is_carried == (is_local && basket.is_large())
+            };
+            let many = rest.iter().take_while(belongs).count();
+            let (step, behind) = std::mem::take(&mut rest).split_at_mut(many);
+            rest = behind;
+            let outcome = match is_carried {
+                true => self.carry(from, step, directory, process_ids),
+                false => self.relocate_step(from, step, directory, process_ids),
+            };
+            match outcome {
+                Ok(step) => placed.extend(step),
+                Err(error) => {
+                    let mut state = self.open_state()?;
+                    self.give_back(&mut state, &placed);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(placed)
+    }
+
+    fn relocate_step(
+        &self,
+        from: &File,
+        step: &mut [Sealed],
+        directory: u64,
+        process_ids: u16,
+    ) -> Result<Vec<PlacedBasket>> {
+        let ranges: Vec<_> = step.iter().filter_map(Sealed::range).collect();
+        let mut stored = side_by_side(from, &ranges)?.into_iter();
+        let sources: Vec<_> = step
+            .iter()
+            .map(|basket| match &basket.source {
+                Source::Stored { .. } => stored.next().unwrap_or_default(),
+                Source::Made { record, .. } => record.clone(),
+            })
+            .collect();
+        let pack = |scratch: &mut Packing, (basket, record): (&Sealed, &Bytes)| -> Result<(SealedBasket, Grown)> {
+            let at = match basket.source {
+                Source::Stored { seek, .. } => seek,
+                Source::Made { .. } => 0,
+            };
+            let own = whole(record).and_then(|own| match basket.again {
+                Some(again) => packed(record.slice(..own.len()), again, basket.widening, from, scratch),
+                None => Ok((own.to_vec(), Grown::default())),
+            });
+            let (record, grown) = own.map_err(|error| from.name(basket.within(error.at(at))))?;
+            let mut sealed = SealedBasket { record, elsewhere: 0, unsealed_bytes: 0 };
+            sealed.shift_process_ids(process_ids).map_err(|error| from.name(basket.within(error)))?;
+            Ok((sealed, grown))
+        };
+        let jobs: Vec<_> = step.iter().zip(&sources).collect();
+        let is_packed = step.iter().any(|basket| basket.again.is_some());
+        let records: Result<Vec<_>> = match self.options.session.pool().filter(|_| is_packed) {
+            Some(pool) => pool.install(|| {
+                jobs.par_iter().with_max_len(1).map_init(Packing::default, |scratch, &job| pack(scratch, job)).collect()
+            }),
+            None => {
+                let mut scratch = Packing::default();
+                jobs.iter().map(|&job| pack(&mut scratch, job)).collect()
+            }
+        };
+        let (mut records, grown): (Vec<SealedBasket>, Vec<Grown>) = records?.into_iter().unzip();
+        let number = |_: &State, index: usize| step.get(index).map_or(0, |basket| basket.number);
+        let places = self.append(self.open_state()?, directory, &mut records, number)?;
+        step.iter_mut().zip(grown).for_each(|(basket, grown)| basket.grown = grown);
+        let placed = step.iter().zip(&records).zip(places);
+        Ok(placed.map(|((basket, sealed), seek)| basket.placed(seek, sealed.record.len() as u32)).collect())
+    }
+
+    /// The same without the bytes passing through memory: the system copies them, and the words of keys that their place decides are
+    /// written over.
+    fn carry(&self, from: &File, step: &mut [Sealed], directory: u64, process_ids: u16) -> Result<Vec<PlacedBasket>> {
+        let ranges: Vec<_> = step.iter().filter_map(Sealed::range).collect();
+        let heads: Vec<_> =
+            ranges.iter().map(|range| range.start..range.end.min(range.start + HEAD_BYTES as u64)).collect();
+        let heads = from.read_raw(&heads)?;
+        // An index may promise more than a record has: those that do are cut where they are in memory.
+        let is_true = |(range, head): (&Range<u64>, &Bytes)| {
+            let nbytes = head.first_chunk().map(|word| u64::from(u32::from_be_bytes(*word)));
+            nbytes == Some(range.end - range.start)
+        };
+        if !ranges.iter().zip(&heads).all(is_true) {
+            return self.relocate_step(from, step, directory, process_ids);
+        }
+        let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+        let start = self.open_state()?.space.append(bytes);
+        let (mut at, mut placed, mut keys) = (start, Vec::with_capacity(step.len()), Vec::with_capacity(step.len()));
+        let carry = || {
+            for ((basket, range), head) in step.iter().zip(&ranges).zip(heads) {
+                let mut head = SealedBasket { record: head.to_vec(), elsewhere: 0, unsealed_bytes: 0 };
+                let moved =
+                    head.shift_process_ids(process_ids).and_then(|()| head.place(at, directory, basket.number as u16));
+                moved.map_err(|error| from.name(basket.within(error)))?;
+                keys.push(head.record);
+                placed.push(basket.placed(at, (range.end - range.start) as u32));
+                at += range.end - range.start;
+            }
+            self.mark_left()?;
+            self.mark_gap(&(start..start + bytes))?;
+            self.carry_to(start, from, &ranges, keys.iter().map(Vec::as_slice))
+        };
+        let outcome: Result<()> = carry();
+        match outcome {
+            Ok(()) => Ok(placed),
+            Err(error) => {
+                let room = start..start + bytes;
+                self.leave_gap(room.clone());
+                if let Ok(mut state) = self.lock_state() {
+                    state.space.give_up(room);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Copies records of another file, one behind another, into room that is marked as a gap; each begins with its key as it is given.
+    /// All stays a gap until all of it but its first word is written.
+    pub(crate) fn carry_to<'k>(
+        &self,
+        start: u64,
+        from: &File,
+        ranges: &[Range<u64>],
+        keys: impl Iterator<Item = &'k [u8]>,
+    ) -> Result<()> {
+        let copy = |at: u64, range: Range<u64>| {
+            let skipped = if at == start { WORD as u64 } else { 0 };
+            let copied = self.sink.copy_at(at + skipped, &**from.store(), range.start + skipped..range.end);
+            copied.map_err(|error| self.placed(error))
+        };
+        let (mut at, mut run, mut run_at) = (start, 0..0, start);
+        for range in ranges {
+            if range.start != run.end && run.end > run.start {
+                copy(run_at, run.clone())?;
+            }
+            if range.start != run.end {
+                (run, run_at) = (range.start..range.start, at);
+            }
+            run.end = range.end;
+            at += range.end - range.start;
+        }
+        if run.end > run.start {
+            copy(run_at, run)?;
+        }
+        let (mut at, mut first) = (start, None);
+        for (range, key) in ranges.iter().zip(keys) {
+            let skipped = if at == start { WORD } else { 0 };
+            self.put(at + skipped as u64, &[key.get(skipped..).unwrap_or_default()])?;
+            first.get_or_insert(key);
+            at += range.end - range.start;
+        }
+        self.put(start, &[first.and_then(|key| key.get(..WORD)).unwrap_or_default()])
+    }
+}
+
+/// Reads ranges, those that touch each other at once.
+fn side_by_side(from: &File, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+    let mut runs: Vec<Range<u64>> = Vec::new();
+    for range in ranges.iter().filter(|range| !range.is_empty()) {
+        match runs.last_mut().filter(|run| run.end == range.start) {
+            Some(run) => run.end = range.end,
+            None => runs.push(range.clone()),
+        }
+    }
+    let read = from.read_raw(&runs)?;
+    let mut rest = read.into_iter();
+    let mut run = Bytes::new();
+    let take = |range: &Range<u64>| {
+        if run.is_empty() && !range.is_empty() {
+            run = rest.next().unwrap_or_default();
+        }
+        run.split_to(run.len().min((range.end - range.start) as usize))
+    };
+    Ok(ranges.iter().map(take).collect())
+}
+
+/// The length of a record.
+const WORD: usize = 4;
+/// Bytes of a key up to behind the last word that its place decides.
+const HEAD_BYTES: usize = 34;
+
+/// What a thread that compresses again keeps between baskets.
+#[derive(Default)]
+struct Packing {
+    scratch: Scratch,
+    memory: Vec<u8>,
+}
+
+/// A record whose payload is compressed otherwise. What is in it stays as it is, but for numbers that become wider.
+fn packed(
+    record: Bytes,
+    compression: Compression,
+    widening: Option<Widening>,
+    from: &File,
+    work: &mut Packing,
+) -> Result<(Vec<u8>, Grown)> {
+    let basket = Basket::read(record.clone(), &from.options().limits)?;
+    let keylen = usize::from(basket.key.keylen);
+    let mut packed = record.get(..keylen).unwrap_or_default().to_vec();
+    let mut payload = basket.inflate(&mut work.memory, &mut work.scratch)?;
+    let limit = from.options().limits.object_bytes;
+    let wide = widening.map(|widening| widening.widen(&basket, payload, limit, &mut packed)).transpose()?;
+    let mut grown = Grown::default();
+    if let Some((wide, found)) = &wide {
+        (payload, grown) = (wide, *found);
+    }
+    if !codec::deflate(payload, compression, &mut packed, &mut work.scratch)? {
+        packed.truncate(keylen);
+        packed.extend_from_slice(payload);
+    }
+    let nbytes = u32::try_from(packed.len()).ok().filter(|&nbytes| i32::try_from(nbytes).is_ok());
+    let nbytes = nbytes.ok_or_else(|| Error::limit("a basket is too large", i32::MAX as u64, packed.len() as u64))?;
+    if let Some(word) = packed.first_chunk_mut() {
+        *word = nbytes.to_be_bytes();
+    }
+    Ok((packed, grown))
+}
+
+impl Sealed {
+    /// Lets its numbers become wider.
+    pub(crate) fn widen(&mut self, widening: Widening, compression: Compression) {
+        self.widening = Some(widening);
+        self.again.get_or_insert(compression);
+    }
+
+    /// Says which basket it was.
+    fn within(&self, error: Error) -> Error {
+        error.in_basket(self.number as u32).in_object(&self.path)
+    }
+
+    /// Where it stands in the other file, unless it gets its record only now.
+    fn range(&self) -> Option<Range<u64>> {
+        match self.source {
+            Source::Stored { seek, nbytes } => Some(seek..seek.saturating_add(u64::from(nbytes))),
+            Source::Made { .. } => None,
+        }
+    }
+
+    /// Whether it is better copied by the system.
+    fn is_large(&self) -> bool {
+        self.again.is_none() && matches!(self.source, Source::Stored { nbytes, .. } if nbytes >= LARGE_BYTES)
+    }
+
+    fn placed(&self, seek: u64, nbytes: u32) -> PlacedBasket {
+        PlacedBasket { seek, nbytes, first_entry: self.first_entry }
+    }
+
+    /// Bytes of its record.
+    fn bytes(&self) -> u64 {
+        match &self.source {
+            Source::Stored { nbytes, .. } => u64::from(*nbytes),
+            Source::Made { record, .. } => record.len() as u64,
+        }
+    }
+}
+
+/// The bytes of a record that are its own: an index may promise more.
+fn whole(record: &[u8]) -> Result<&[u8]> {
+    let key = Key::read(record)?;
+    let wrong = || Error::malformed("a basket is not as long as its branch says");
+    let own = record.get(..key.nbytes as usize).filter(|own| !own.is_empty());
+    own.ok_or_else(|| wrong().wanted(record.len() as u64, u64::from(key.nbytes)))
+}

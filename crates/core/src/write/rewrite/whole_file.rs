@@ -1,0 +1,177 @@
+//! A whole file written again: trees in other clusters, all else as it is.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::file::File;
+use crate::tree::Tree;
+use crate::write::options::{Baskets, Order};
+use crate::write::rewrite::Rewrite;
+use crate::write::writer::FileWriter;
+
+/// What a file is rewritten to.
+#[derive(Clone, Debug, Default)]
+pub struct Remake {
+    /// New baskets for the trees, or those that are there.
+    pub baskets: Baskets,
+    /// The order of their baskets.
+    pub order: Order,
+    /// Paths of the trees that are rewritten; the others are copied as they are. None for all.
+    pub trees: Option<Vec<String>>,
+    /// Top-level branches that are kept, for each tree by its path; all where it is not named.
+    pub branches: HashMap<String, Vec<Arc<str>>>,
+    /// Entries that are kept, as ranges that rise, for each tree by its path; all where it is not named.
+    pub entries: HashMap<String, Vec<Range<u64>>>,
+}
+
+/// What a tree has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Entries.
+    pub entries: u64,
+    /// Baskets of all branches.
+    pub baskets: u64,
+    /// Clusters.
+    pub clusters: u64,
+    /// Compressed bytes.
+    pub zip_bytes: u64,
+    /// Bytes before compression.
+    pub tot_bytes: u64,
+}
+
+impl Figures {
+    /// Those of a tree.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+    /// use sapwood::write::Figures;
+    /// let tree = sapwood::File::open(path)?.tree("t")?;
+    /// assert_eq!(Figures::of(&tree).clusters, 3);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn of(tree: &Tree) -> Self {
+        let branches = tree.branches().iter().filter(|branch| branch.has_data());
+        Self {
+            entries: tree.entries,
+            baskets: branches.map(|branch| branch.baskets().len() as u64).sum(),
+            clusters: tree.clusters().len() as u64,
+            zip_bytes: tree.zip_bytes,
+            tot_bytes: tree.tot_bytes,
+        }
+    }
+}
+
+/// A tree before and after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remade {
+    /// Its path.
+    pub path: String,
+    /// What it had.
+    pub before: Figures,
+    /// What it has now.
+    pub after: Figures,
+    /// Why its baskets were kept, where new ones could not be made.
+    pub kept: Option<String>,
+}
+
+impl FileWriter {
+    /// Writes a file again into this one: its trees rewritten, the newest cycle of each; all other objects copied as they are.
+    /// Ends with the file closed, and says what became of the trees.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`rewrite`](Self::rewrite) and [`copy`](Self::copy); [`NotFound`](crate::ErrorKind::NotFound) for trees that were
+    /// named and are not there.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let old = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+    /// # let new = std::env::temp_dir().join("sapwood-remake.root");
+    /// use sapwood::write::{Baskets, FileWriter, Order, Remake, WriteOptions};
+    /// let from = sapwood::File::open(old)?;
+    /// let how = Remake { baskets: Baskets::Keep, order: Order::Branch, ..Remake::default() };
+    /// let writer = FileWriter::recreate(&new, WriteOptions::default())?;
+    /// let remade = writer.remake(&from, || sapwood::File::open(&new), &how)?;
+    /// assert_eq!(remade[0].before, remade[0].after); // in another order only
+    /// # std::fs::remove_file(new).ok();
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn remake(mut self, from: &File, reopen: impl FnOnce() -> Result<File>, how: &Remake) -> Result<Vec<Remade>> {
+        let keys = from.keys(true)?;
+        let mut newest: HashMap<&str, u16> = HashMap::new();
+        for found in keys.iter().filter(|found| found.key.is_tree()) {
+            let cycle = newest.entry(&found.path).or_insert(found.key.cycle);
+            *cycle = found.key.cycle.max(*cycle);
+        }
+        let named = how.trees.iter().flatten().chain(how.branches.keys()).chain(how.entries.keys());
+        for path in named {
+            if !newest.contains_key(path.trim_matches('/')) {
+                return Err(from.name(Error::not_found(format!("there is no tree {path:?}"))));
+            }
+        }
+        let of = |path: &str| path.trim_matches('/').to_owned();
+        let branches: HashMap<String, _> = how.branches.iter().map(|(path, kept)| (of(path), kept)).collect();
+        let entries: HashMap<String, _> = how.entries.iter().map(|(path, kept)| (of(path), kept)).collect();
+        // What old versions wrote is read by their rules: the file says that it is as old.
+        self.shared.open_state()?.header.version = from.header().version;
+        let mut remade = Vec::new();
+        let mut keys: Vec<_> = keys.iter().collect();
+        // Cycles in their order; what was listed first stays first.
+        keys.sort_by_key(|found| found.key.cycle);
+        for found in keys {
+            let path = found.path.as_str();
+            if found.key.is_directory() {
+                self.mkdir(path)?;
+                continue;
+            }
+            if !found.key.is_tree() {
+                self.copy(from, &format!("{path};{}", found.key.cycle), path)?;
+                continue;
+            }
+            if newest.get(path) != Some(&found.key.cycle) {
+                continue;
+            }
+            let before = Figures::of(&*from.tree_at(&found.key)?);
+            let mut kept = None;
+            if how.trees.as_ref().is_none_or(|trees| trees.iter().any(|tree| tree.trim_matches('/') == path)) {
+                let (branches, entries) = (branches.get(path).copied().cloned(), entries.get(path).copied().cloned());
+                let one = Rewrite { baskets: how.baskets.clone(), order: how.order, branches, entries };
+                kept = self.rewrite_or_keep(from, path, one)?;
+            } else {
+                self.copy(from, path, path)?;
+            }
+            remade.push(Remade { path: path.to_owned(), before, after: Figures::default(), kept });
+        }
+        self.close()?;
+        let file = reopen()?;
+        for tree in &mut remade {
+            tree.after = Figures::of(&*file.tree(&tree.path)?);
+        }
+        Ok(remade)
+    }
+
+    /// Nothing is lost: a tree whose entries cannot be moved keeps its baskets. Gives the reason.
+    fn rewrite_or_keep(&mut self, from: &File, path: &str, how: Rewrite) -> Result<Option<String>> {
+        let reason = match self.rewrite(from, path, path, &how) {
+            Err(error) if error.kind() == ErrorKind::Unsupported && how.entries.is_none() => error,
+            outcome => return outcome.map(|()| None),
+        };
+        let outcome = match how.baskets {
+            Baskets::New(_) => self.rewrite(from, path, path, &Rewrite { baskets: Baskets::Keep, ..how.clone() }),
+            Baskets::Keep => Err(reason.duplicate()),
+        };
+        match outcome {
+            // Baskets in the tree's record that cannot get records of their own stay in it.
+            Err(error) if error.kind() == ErrorKind::Unsupported && how.branches.is_none() => {
+                self.copy(from, path, path)?;
+            }
+            outcome => outcome?,
+        }
+        Ok(Some(reason.to_string()))
+    }
+}

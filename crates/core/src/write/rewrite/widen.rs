@@ -1,0 +1,191 @@
+//! Numbers that are stored anew as a wider type: entries, their order and their borders stay, and no value changes.
+
+use crate::column::Number;
+use crate::error::{Error, Result};
+use crate::tree::Basket;
+
+/// From which type to which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Widening {
+    pub(crate) from: Number,
+    pub(crate) to: Number,
+    /// Whether the numbers say how long lists are: the largest is noted.
+    pub(crate) counts: bool,
+}
+
+/// What a basket has got by being widened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Grown {
+    /// Bytes before compression.
+    pub(crate) bytes: u64,
+    /// The largest of its numbers, where they count.
+    pub(crate) most: u64,
+}
+
+impl Widening {
+    /// One that keeps every value; none where there is no such.
+    pub(crate) fn new(from: Number, to: Number) -> Option<Self> {
+        use Number::{F32, F64, I64, U64};
+        let is_float = |number| matches!(number, F32 | F64);
+        let (narrow, wide) = (from.bytes(), to.bytes());
+        let keeps = match (is_float(from), is_float(to)) {
+            (true, true) => narrow < wide,
+            (true, false) => false,
+            // A float has 24 bits for whole numbers, a double has 53.
+            (false, true) => narrow < wide && !matches!(from, I64 | U64),
+            _ if to == Number::Bool => false,
+            _ if from == Number::Bool => true,
+            _ => narrow < wide && (from.is_unsigned() || !to.is_unsigned()),
+        };
+        keeps.then_some(Self { from, to, counts: false })
+    }
+
+    /// How many bytes there are for one.
+    pub(crate) fn ratio(self) -> usize {
+        self.to.bytes() / self.from.bytes()
+    }
+
+    /// The payload of a basket anew, and in `head`, the key and the header before it, all that depends on its length.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`](crate::ErrorKind::Malformed) for baskets that do not hold whole numbers, or whose offsets lie elsewhere than in their
+    /// entries; [`Limit`](crate::ErrorKind::Limit) for what would have more than `limit` bytes.
+    pub(crate) fn widen(
+        self,
+        basket: &Basket,
+        payload: &[u8],
+        limit: u64,
+        head: &mut [u8],
+    ) -> Result<(Vec<u8>, Grown)> {
+        let ratio = self.ratio();
+        let (data, rest) = payload.split_at_checked(basket.data_bytes()).unwrap_or((payload, &[]));
+        let bytes = data.len().saturating_mul(ratio).saturating_add(rest.len());
+        let keylen = usize::from(basket.key.keylen);
+        let most = limit.min(i32::MAX as u64 - keylen as u64);
+        if bytes as u64 > most {
+            return Err(Error::limit("a basket is too large with wider numbers", most, bytes as u64));
+        }
+        let of_entries = basket.entry_bytes as usize * basket.entries as usize;
+        let is_even = basket.has_offsets() || basket.offsets_left_out || of_entries == data.len();
+        if !data.len().is_multiple_of(self.from.bytes()) || !is_even {
+            let error = Error::malformed("a basket's entries are not as long as its numbers");
+            return Err(error.wanted(of_entries as u64, data.len() as u64));
+        }
+        let mut wide = Vec::with_capacity(bytes);
+        let mut largest = 0;
+        for value in data.chunks_exact(self.from.bytes()) {
+            largest = largest.max(self.one(value, &mut wide));
+        }
+        self.offsets(basket, rest, &mut wide)?;
+        let (last, objlen) = (keylen + data.len() * ratio, wide.len());
+        let io = usize::from(basket.io_bits != 0);
+        let entry_bytes = match basket.has_offsets() || basket.offsets_left_out {
+            true => basket.entry_bytes as usize,
+            false => (basket.entry_bytes as usize).saturating_mul(ratio),
+        };
+        // `fObjlen`, `fBufferSize`, `fNevBufSize` (below zero where bits of features follow), `fLast`.
+        let entry_bytes = if io == 1 { -(entry_bytes as i64) } else { entry_bytes as i64 };
+        let words = [
+            (6, objlen as i64),
+            (keylen.saturating_sub(17 + io), (keylen + objlen) as i64),
+            (keylen.saturating_sub(13 + io), entry_bytes),
+            (keylen.saturating_sub(5), last as i64),
+        ];
+        for (at, word) in words {
+            let word = i32::try_from(word).map_err(|_| Error::malformed("a basket's header contradicts its record"))?;
+            let place = head.get_mut(at..at + 4);
+            place
+                .ok_or_else(|| Error::malformed("a basket is shorter than its key"))?
+                .copy_from_slice(&word.to_be_bytes());
+        }
+        let most = if self.counts { largest.max(0) as u64 } else { 0 };
+        Ok((wide, Grown { bytes: bytes.saturating_sub(payload.len()) as u64, most }))
+    }
+
+    /// One big-endian value. Gives it, where it is a whole number.
+    fn one(self, value: &[u8], wide: &mut Vec<u8>) -> i64 {
+        let is_negative =
+            !self.from.is_unsigned() && self.from != Number::Bool && value.first().is_some_and(|byte| byte >> 7 == 1);
+        let mut whole = [if is_negative { 0xff } else { 0 }; 8];
+        let start = whole.len().saturating_sub(value.len());
+        whole[start..].copy_from_slice(value);
+        let whole = i64::from_be_bytes(whole);
+        match self.to {
+            Number::F64 if self.from == Number::F32 => {
+                wide.extend_from_slice(&f64::from(f32::from_bits(whole as u32)).to_be_bytes());
+            }
+            Number::F64 => wide.extend_from_slice(&(whole as f64).to_be_bytes()),
+            Number::F32 => wide.extend_from_slice(&(whole as f32).to_be_bytes()),
+            to => wide.extend_from_slice(&whole.to_be_bytes()[8 - to.bytes()..]),
+        }
+        whole
+    }
+
+    /// What stands behind the entries: nothing, or a count and where each of them begins. Places count from the key's first byte, or
+    /// are differences.
+    fn offsets(self, basket: &Basket, rest: &[u8], wide: &mut Vec<u8>) -> Result<()> {
+        let wrong = || Error::malformed("offsets of a basket lie outside of its entries");
+        let Some((count, mut rest)) = rest.split_first_chunk::<4>() else { return Ok(()) };
+        wide.extend_from_slice(count);
+        let keylen = if basket.io_bits == 0 { u32::from(basket.key.keylen) } else { 0 };
+        for _ in 0..u32::from_be_bytes(*count) {
+            let (offset, behind) = rest.split_first_chunk::<4>().ok_or_else(wrong)?;
+            let offset = u32::from_be_bytes(*offset);
+            // The one behind the last may be nothing.
+            let moved = match offset.checked_sub(keylen) {
+                Some(place) if place as usize <= basket.data_bytes() => place
+                    .checked_mul(self.ratio() as u32)
+                    .and_then(|place| place.checked_add(keylen))
+                    .ok_or_else(wrong)?,
+                None if offset == 0 => 0,
+                _ => return Err(wrong()),
+            };
+            wide.extend_from_slice(&moved.to_be_bytes());
+            rest = behind;
+        }
+        match rest {
+            [] | [0, 0, 0, 0] => {
+                wide.extend_from_slice(rest);
+                Ok(())
+            }
+            _ => Err(Error::unsupported("entries of a basket that were moved cannot be widened")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn widened(from: Number, to: Number, value: &[u8]) -> Option<Vec<u8>> {
+        let mut wide = Vec::new();
+        Widening::new(from, to)?.one(value, &mut wide);
+        Some(wide)
+    }
+
+    #[test]
+    fn every_value_is_kept() {
+        use Number::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+        for value in i8::MIN..=i8::MAX {
+            let from = value.to_be_bytes();
+            assert_eq!(widened(I8, I16, &from), Some(i16::from(value).to_be_bytes().to_vec()));
+            assert_eq!(widened(I8, F32, &from), Some(f32::from(value).to_be_bytes().to_vec()));
+            assert_eq!(widened(I8, I64, &from), Some(i64::from(value).to_be_bytes().to_vec()));
+            let from = value.cast_unsigned().to_be_bytes();
+            assert_eq!(widened(U8, I16, &from), Some(i16::from(value.cast_unsigned()).to_be_bytes().to_vec()));
+            assert_eq!(widened(U8, U64, &from), Some(u64::from(value.cast_unsigned()).to_be_bytes().to_vec()));
+        }
+        for value in [u32::MAX, 0, 1 << 31] {
+            assert_eq!(widened(U32, F64, &value.to_be_bytes()), Some(f64::from(value).to_be_bytes().to_vec()));
+            assert_eq!(widened(U32, I64, &value.to_be_bytes()), Some(i64::from(value).to_be_bytes().to_vec()));
+        }
+        for value in [f32::MIN_POSITIVE, -0.0, f32::INFINITY, 1.1] {
+            assert_eq!(widened(F32, F64, &value.to_be_bytes()), Some(f64::from(value).to_be_bytes().to_vec()));
+        }
+        assert_eq!(widened(Bool, I32, &[1]), Some(vec![0, 0, 0, 1]));
+        let lossy = [(I64, F64), (U64, I64), (I32, F32), (I16, U32), (F64, F32), (F32, I64), (I8, Bool), (U64, F64)];
+        assert!(lossy.iter().all(|&(from, to)| Widening::new(from, to).is_none()));
+        assert!(Widening::new(U16, F32).is_some() && Widening::new(I32, I32).is_none());
+    }
+}

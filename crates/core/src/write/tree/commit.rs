@@ -1,0 +1,280 @@
+//! Clusters on their way to storage: rows are sealed, placed and published.
+//!
+//! Format page: `docs/format/basket.md`. Source: `TTree::FlushBaskets`, `TBranch::WriteBasketImpl`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::codec::Compression;
+use crate::error::{Error, Result};
+use crate::write::basket::buffer::Pending;
+use crate::write::basket::recycle::{Spare, Workspace};
+use crate::write::basket::seal::{Sealing, cuts, seal};
+use crate::write::basket::{PlacedBasket, SealedBasket};
+use crate::write::commit::queue::{Origin, SealedCluster};
+use crate::write::file::state::{Shared, State};
+use crate::write::model::layout::What;
+use crate::write::record::state::{BranchState, TreeState};
+
+/// Seals and commits the clusters of one tree.
+#[derive(Debug)]
+pub(crate) struct Committer {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) tree: usize,
+    pub(crate) name: Arc<str>,
+    parts: Vec<Part>,
+    basket_bytes: usize,
+    /// Whether many threads fill the tree: each seals its own clusters.
+    is_of_many: bool,
+    spare: Spare,
+}
+
+/// A branch: what it is, the value that it has or has a part of, and how it is compressed.
+#[derive(Debug)]
+struct Part {
+    what: What,
+    value: usize,
+    compression: Compression,
+}
+
+/// The rows of a cluster, and what of them is on storage.
+#[derive(Debug, Default)]
+pub(crate) struct Cluster {
+    pub(crate) pending: Vec<Pending>,
+    pub(crate) rows: usize,
+    /// Baskets of each branch that are on storage and not yet part of the tree, and their bytes before compression.
+    placed: Vec<Vec<(PlacedBasket, u64)>>,
+}
+
+/// What became of a cluster.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// It is committed; and what became of the save, where it was time for one.
+    Committed(Result<()>),
+    /// Storage did not take all of it, and nothing of it is left there. It may another time.
+    Kept(Error),
+    /// It can never be written.
+    Dropped(Error),
+}
+
+/// Where the clusters of a tree go that several threads fill: one for each of its writers.
+pub(crate) trait CommitPath: std::fmt::Debug + Send + Sync {
+    /// Seals a cluster in this thread and commits it.
+    fn commit(&self, cluster: &mut Cluster) -> Outcome;
+
+    /// The unit is whole, or all of it was committed.
+    ///
+    /// # Errors
+    ///
+    /// What writing the units reports that waited for this one.
+    fn end(&mut self) -> Result<()>;
+
+    /// Gives up the clusters of the unit that are not committed.
+    fn forget(&self);
+
+    /// The number of its unit.
+    fn unit(&self) -> Option<u64>;
+
+    /// Entries of a cluster, as another writer of the tree found them out; or what this one found.
+    fn cluster_rows(&self, found: Option<usize>) -> Option<usize>;
+}
+
+/// A basket that is to be sealed.
+struct Job<'c> {
+    branch: usize,
+    part: &'c Part,
+    pending: &'c Pending,
+    rows: Range<usize>,
+    /// Bytes that it has, about.
+    bytes: usize,
+}
+
+impl Cluster {
+    pub(crate) fn new(pending: Vec<Pending>, rows: usize) -> Self {
+        Self { pending, rows, ..Self::default() }
+    }
+}
+
+impl Committer {
+    pub(crate) fn new(shared: Arc<Shared>, tree: usize, state: &TreeState, basket_bytes: usize) -> Self {
+        let part = |(index, branch): (usize, &BranchState)| {
+            let value = if matches!(branch.what, What::Found(..)) { index } else { branch.value };
+            Part { what: branch.what.clone(), value, compression: branch.compression }
+        };
+        let parts = state.branches.iter().enumerate().map(part).collect();
+        let (name, spare) = (Arc::clone(&state.name), Spare::default());
+        Self { shared, tree, name, parts, basket_bytes, is_of_many: false, spare }
+    }
+
+    /// The same for many threads, each of which seals its own clusters.
+    pub(crate) fn of_many(self) -> Self {
+        Self { is_of_many: true, ..self }
+    }
+
+    /// The threads that seal; none where the caller does. Whoever is one of a pool would wait for itself.
+    pub(crate) fn pool(&self) -> Option<&rayon::ThreadPool> {
+        self.threads().filter(|_| rayon::current_thread_index().is_none())
+    }
+
+    fn threads(&self) -> Option<&rayon::ThreadPool> {
+        self.shared.options.session.pool().filter(|_| !self.is_of_many)
+    }
+
+    /// Whether baskets shrink.
+    pub(crate) fn is_compressed(&self) -> bool {
+        self.parts.iter().any(|part| part.compression.level > 0)
+    }
+
+    /// Bytes of some rows, before and after compression.
+    pub(crate) fn sample(&self, pending: &[Pending], rows: Range<usize>) -> Result<(u64, u64)> {
+        let sealed = self.seal(&self.jobs(pending, rows).0)?;
+        let before = sealed.iter().map(|basket| basket.unsealed_bytes).sum();
+        let after = sealed.iter().map(|basket| basket.record.len() as u64).sum();
+        self.spare.give_back(sealed);
+        Ok((before, after))
+    }
+
+    /// Seals a cluster, writes it and publishes it; then saves, where it is time to.
+    pub(crate) fn commit(&self, cluster: &mut Cluster) -> Outcome {
+        let pending = std::mem::take(&mut cluster.pending);
+        let outcome = self.commit_rows(&pending, cluster);
+        cluster.pending = pending;
+        if !matches!(outcome, Outcome::Committed(_)) {
+            self.give_up(cluster);
+        }
+        outcome
+    }
+
+    fn commit_rows(&self, pending: &[Pending], cluster: &mut Cluster) -> Outcome {
+        let (jobs, most) = self.jobs(pending, 0..cluster.rows);
+        cluster.placed.resize_with(self.parts.len(), Vec::new);
+        let mut left = &jobs[..];
+        while !left.is_empty() {
+            let (wave, rest) = left.split_at(self.wave(left));
+            left = rest;
+            let sealed = match self.seal(wave) {
+                Ok(sealed) => sealed,
+                Err(error) => return Outcome::Dropped(error),
+            };
+            if let Err(error) = self.place(wave, sealed, cluster) {
+                return Outcome::Kept(error);
+            }
+        }
+        match self.publish(cluster, &most) {
+            Ok(saved) => Outcome::Committed(saved),
+            Err(error) => Outcome::Kept(error),
+        }
+    }
+
+    /// The baskets of a cluster, branch by branch, and the largest count or longest string of each branch.
+    fn jobs<'c>(&'c self, pending: &'c [Pending], rows: Range<usize>) -> (Vec<Job<'c>>, Vec<u64>) {
+        let (mut jobs, mut most) = (Vec::new(), vec![0; self.parts.len()]);
+        for (branch, part) in self.parts.iter().enumerate() {
+            let Some(pending) = pending.get(part.value).filter(|_| part.what.has_data()) else { continue };
+            let cuts = cuts(&part.what, pending, &rows, self.basket_bytes);
+            most[branch] = cuts.most;
+            let bytes = cuts.bytes / cuts.rows.len().max(1);
+            jobs.extend(cuts.rows.map(|rows| Job { branch, part, pending, rows, bytes }));
+        }
+        (jobs, most)
+    }
+
+    /// Seals all of a cluster, in this thread.
+    pub(crate) fn seal_cluster(&self, cluster: &Cluster) -> Result<SealedCluster> {
+        let (jobs, most) = self.jobs(&cluster.pending, 0..cluster.rows);
+        let baskets = self.seal(&jobs)?;
+        let bytes = baskets.iter().map(|basket| basket.record.len() as u64).sum();
+        let of = jobs.iter().map(|job| (job.branch as u32, job.rows.start as u64)).collect();
+        Ok(SealedCluster { baskets, of, most, rows: cluster.rows as u64, bytes, origin: Origin::Own })
+    }
+
+    /// Takes back the memory of what was written.
+    pub(crate) fn give_back(&self, baskets: Vec<SealedBasket>) {
+        self.spare.give_back(baskets);
+    }
+
+    /// How many baskets are sealed before they are written. What one thread seals, and what is not compressed at all, is written
+    /// while it is in the caches; several threads that compress would wait for each other.
+    fn wave(&self, jobs: &[Job<'_>]) -> usize {
+        const WAVE_BYTES: usize = 2 << 20;
+        if self.is_compressed() && self.threads().is_some() {
+            return jobs.len();
+        }
+        let mut bytes = 0;
+        let fits = |job: &&Job<'_>| {
+            bytes += job.bytes;
+            bytes <= WAVE_BYTES
+        };
+        jobs.iter().take_while(fits).count().max(1)
+    }
+
+    fn seal(&self, jobs: &[Job<'_>]) -> Result<Vec<SealedBasket>> {
+        let how = Sealing { tree: &self.name, datime: self.shared.now(), basket_bytes: self.basket_bytes };
+        let one = |job: &Job<'_>, record, work: &mut Workspace| {
+            let Part { what, compression, .. } = job.part;
+            seal(what, job.pending, &job.rows, *compression, &how, record, work)
+        };
+        let sealed: Result<Vec<_>> = match self.threads().filter(|_| jobs.len() > 1) {
+            Some(pool) => pool.install(|| {
+                let alone = |job| self.spare.with(|work| one(job, self.spare.record(), work));
+                jobs.par_iter().with_max_len(1).map(alone).collect()
+            }),
+            None => self.spare.with(|work| {
+                let mut records = self.spare.records(jobs.len());
+                jobs.iter().map(|job| one(job, records.pop().unwrap_or_default(), work)).collect()
+            }),
+        };
+        sealed.map_err(|error| error.in_object(&self.name))
+    }
+
+    /// Reserves space for baskets and writes them.
+    fn place(&self, jobs: &[Job<'_>], mut sealed: Vec<SealedBasket>, cluster: &mut Cluster) -> Result<()> {
+        let state = self.shared.lock_state()?;
+        let tree = &state.trees[self.tree];
+        let (directory, entries) = (state.folder_seek(tree.folder), tree.entries);
+        let (mut branch, mut number) = (usize::MAX, 0);
+        let numbered = |state: &State, index: usize| {
+            if jobs[index].branch != branch {
+                branch = jobs[index].branch;
+                number = state.trees[self.tree].baskets_of(branch) + cluster.placed[branch].len();
+            }
+            number += 1;
+            number - 1
+        };
+        let places = self.shared.append(state, directory, &mut sealed, numbered)?;
+        for ((job, basket), seek) in jobs.iter().zip(&sealed).zip(places) {
+            let placed = &mut cluster.placed[job.branch];
+            let (nbytes, first_entry) = (basket.record.len() as u32, entries + job.rows.start as u64);
+            placed.push((PlacedBasket { seek, nbytes, first_entry }, basket.unsealed_bytes));
+        }
+        self.spare.give_back(sealed);
+        Ok(())
+    }
+
+    /// Makes baskets that stand on storage part of the tree. The inner result is that of the save, where it is time for one.
+    fn publish(&self, cluster: &mut Cluster, most: &[u64]) -> Result<Result<()>> {
+        let mut state = self.shared.lock_state()?;
+        let tree = &mut state.trees[self.tree];
+        for ((branch, placed), &most) in tree.branches.iter_mut().zip(cluster.placed.drain(..)).zip(most) {
+            branch.most = branch.most.max(most);
+            placed.into_iter().for_each(|(basket, unsealed_bytes)| branch.add(basket, unsealed_bytes));
+        }
+        tree.entries += cluster.rows as u64;
+        tree.clusters.push(cluster.rows as u64);
+        tree.changed = tree.is_whole();
+        let (saved_bytes, saved_entries) = tree.saved;
+        let is_due = tree.auto_save.is_due(tree.zip_bytes() - saved_bytes, tree.entries - saved_entries);
+        Ok(if is_due { self.shared.save(&mut self.shared.at_rest(state, true)) } else { Ok(()) })
+    }
+
+    /// Gives up what stands on storage of a cluster.
+    fn give_up(&self, cluster: &mut Cluster) {
+        // A poisoned lock: whoever comes next is told so.
+        let Ok(mut state) = self.shared.lock_state() else { return };
+        for (basket, _) in cluster.placed.drain(..).flatten() {
+            self.shared.vacate(&mut state, basket.room());
+        }
+    }
+}

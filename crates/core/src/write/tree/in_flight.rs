@@ -1,0 +1,123 @@
+//! Clusters that are sealed while the next is filled.
+//!
+//! At most one of a file is on its way: whatever else is written waits for it, so that what stands where does not depend on the
+//! number of threads. Source: `TTree::FlushBaskets` with `ROOT::EnableImplicitMT`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::{Arc, PoisonError};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::write::commit::sync::yield_now;
+use crate::write::tree::commit::{Cluster, CommitPath, Committer, Outcome};
+
+/// Where the last cluster of a tree is.
+#[derive(Debug, Default)]
+pub(crate) enum Flight {
+    /// Nowhere: it is committed, or there was none.
+    #[default]
+    None,
+    /// With the threads of the pool.
+    Away(Receiver<(Cluster, Outcome)>),
+    /// It has landed, and nobody has looked.
+    Landed(Box<(Cluster, Outcome)>),
+    /// Here again: storage did not take it.
+    Back(Cluster),
+}
+
+/// Says that a cluster has landed, whatever happened on the way.
+struct Seat(Arc<Committer>);
+
+impl Seat {
+    /// Waits until no cluster of the file is on its way.
+    fn take(committer: &Arc<Committer>) -> Result<Self> {
+        committer.shared.open_state()?.in_air = true;
+        Ok(Self(Arc::clone(committer)))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let shared = &self.0.shared;
+        shared.state.lock().unwrap_or_else(PoisonError::into_inner).in_air = false;
+        shared.landed.notify_all();
+    }
+}
+
+impl Flight {
+    /// Sends a cluster to storage: on its own where there are threads for it, else at once. Those of many threads that fill one tree
+    /// go along its lane.
+    pub(crate) fn depart(committer: &Arc<Committer>, lane: Option<&dyn CommitPath>, mut cluster: Cluster) -> Self {
+        if let Some(lane) = lane {
+            let outcome = lane.commit(&mut cluster);
+            return Self::Landed(Box::new((cluster, outcome)));
+        }
+        let seat = match Seat::take(committer) {
+            Ok(seat) => seat,
+            Err(error) => return Self::Landed(Box::new((cluster, Outcome::Kept(error)))),
+        };
+        let fly = move || {
+            let died = |_| Outcome::Dropped(Error::new(ErrorKind::Io, "a thread that sealed baskets died"));
+            let outcome = catch_unwind(AssertUnwindSafe(|| seat.0.commit(&mut cluster))).unwrap_or_else(died);
+            drop(seat);
+            (cluster, outcome)
+        };
+        match committer.pool() {
+            Some(pool) => {
+                let (sender, receiver) = sync_channel(1);
+                // Nobody waits where the writer is gone.
+                pool.spawn(move || drop(sender.send(fly())));
+                Self::Away(receiver)
+            }
+            None => Self::Landed(Box::new(fly())),
+        }
+    }
+
+    /// Waits until the cluster is committed; one that came back sets off again. Gives the memory of its rows.
+    ///
+    /// # Errors
+    ///
+    /// What the sink reports: the cluster is here then. What can never be written is dropped.
+    pub(crate) fn land(
+        &mut self,
+        committer: &Arc<Committer>,
+        lane: Option<&dyn CommitPath>,
+    ) -> Result<Option<Cluster>> {
+        let flight = match std::mem::take(self) {
+            Self::Back(cluster) => Self::depart(committer, lane, cluster),
+            flight => flight,
+        };
+        let (cluster, outcome) = match flight {
+            Self::None | Self::Back(_) => return Ok(None),
+            Self::Landed(landed) => *landed,
+            Self::Away(receiver) => wait(&receiver).ok_or_else(|| {
+                Error::new(ErrorKind::Io, "a thread that sealed baskets died").in_object(&committer.name)
+            })?,
+        };
+        match outcome {
+            Outcome::Committed(saved) => saved.map(|()| Some(cluster)),
+            Outcome::Kept(error) => {
+                *self = Self::Back(cluster);
+                Err(error)
+            }
+            Outcome::Dropped(error) => Err(error),
+        }
+    }
+
+    /// Whether storage did not take the cluster.
+    pub(crate) fn is_back(&self) -> bool {
+        matches!(self, Self::Back(_))
+    }
+}
+
+/// What a thread of the pool sends.
+fn wait<T>(receiver: &Receiver<T>) -> Option<T> {
+    while rayon::current_thread_index().is_some() {
+        // The cluster may wait for this very thread.
+        match receiver.try_recv() {
+            Err(TryRecvError::Empty) => yield_now(),
+            received => return received.ok(),
+        }
+    }
+    receiver.recv().ok()
+}

@@ -1,0 +1,431 @@
+//! The tree that is written: rows wait for their cluster, clusters are sealed, placed and published.
+
+pub(crate) mod commit;
+pub(crate) mod in_flight;
+pub(crate) mod push;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::write::basket::buffer::Pending;
+use crate::write::clustering::{Clustering, Next, Waiting};
+use crate::write::file::state::Shared;
+use crate::write::model::branch::{BranchKind, BranchSpec, Values, most_items};
+use crate::write::options::TreeOptions;
+use crate::write::record::state::TreeState;
+use crate::write::tree::commit::{Cluster, CommitPath, Committer};
+use crate::write::tree::in_flight::Flight;
+
+/// Takes rows of a tree.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::column::Number;
+/// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+/// let path = std::env::temp_dir().join("sapwood-tree-writer.root");
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// let mut tree = file.tree("t", vec![BranchSpec::number("x", Number::I32)], TreeOptions::default())?;
+/// let x: Vec<u8> = [1_i32, 2, 3].iter().flat_map(|x| x.to_ne_bytes()).collect();
+/// tree.extend(&[("x", Values::Numbers(&x))])?;
+/// assert_eq!(tree.taken(), 3);
+/// tree.close()?;
+/// file.close()?;
+/// assert_eq!(sapwood::File::open(&path)?.tree("t")?.entries, 3);
+/// # std::fs::remove_file(path).ok();
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct TreeWriter {
+    committer: Arc<Committer>,
+    specs: Arc<[BranchSpec]>,
+    clustering: Clustering,
+    /// Rows of the cluster that is filled.
+    pub(crate) pending: Vec<Pending>,
+    pub(crate) rows: usize,
+    /// Rows that were taken since it began.
+    taken: u64,
+    /// Memory for those of the next.
+    next: Vec<Pending>,
+    /// The cluster before.
+    flight: Flight,
+    /// Entries that are still to come, where branches are added to a tree.
+    left: Option<u64>,
+    /// Where its clusters go, where many threads fill the tree.
+    lane: Option<Box<dyn CommitPath>>,
+}
+
+/// Bytes of rows that are taken at a time.
+const STEP_BYTES: usize = 8 << 20;
+
+/// Rows of all branches that wait.
+struct Rows<'a>(&'a TreeWriter);
+
+impl Waiting for Rows<'_> {
+    fn rows(&self) -> usize {
+        self.0.rows
+    }
+
+    fn bytes(&self, rows: usize) -> usize {
+        self.0.waiting_bytes(rows)
+    }
+}
+
+impl TreeWriter {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        index: usize,
+        state: &TreeState,
+        specs: Vec<BranchSpec>,
+        options: TreeOptions,
+    ) -> Self {
+        let clustering = Clustering::new(options.auto_flush, options.cluster_bytes);
+        let committer = Arc::new(Committer::new(shared, index, state, options.basket_bytes));
+        let left = state.base.as_ref().filter(|base| base.baskets.is_none()).map(|base| base.entries);
+        Self::with(committer, specs.into(), clustering, left, None)
+    }
+
+    /// One of many who fill a tree.
+    pub(crate) fn of_many(
+        committer: Arc<Committer>,
+        lane: Box<dyn CommitPath>,
+        specs: Arc<[BranchSpec]>,
+        options: &TreeOptions,
+    ) -> Self {
+        let clustering = Clustering::new(options.auto_flush, options.cluster_bytes);
+        Self::with(committer, specs, clustering, None, Some(lane))
+    }
+
+    fn with(
+        committer: Arc<Committer>,
+        specs: Arc<[BranchSpec]>,
+        clustering: Clustering,
+        left: Option<u64>,
+        lane: Option<Box<dyn CommitPath>>,
+    ) -> Self {
+        let pending = specs.iter().map(Pending::of).collect();
+        let (rows, taken, next, flight) = (0, 0, Vec::new(), Flight::None);
+        Self { committer, specs, clustering, pending, rows, taken, next, flight, left, lane }
+    }
+
+    /// The branches.
+    pub fn branches(&self) -> &[BranchSpec] {
+        &self.specs
+    }
+
+    /// Rows that it took so far, those that wait included.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Adds rows: values for every branch by name, those that count left out. Rows are kept until their cluster is whole; with more
+    /// than one thread it is committed while the next is filled, so that what storage reports may come with a later call.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where branches are missing, unknown or of another kind, or where lengths
+    /// differ: then no row was added. What the sink reports, of this cluster or of the one before: then all rows were added, and wait.
+    pub fn extend(&mut self, values: &[(&str, Values<'_>)]) -> Result<()> {
+        let (order, rows) = self.order(values).map_err(|error| error.in_object(&self.committer.name))?;
+        if self.left.is_some_and(|left| (self.rows + rows) as u64 > left) {
+            return Err(self.too_many(rows));
+        }
+        let bytes: usize = order.iter().map(|source| source.bytes()).sum();
+        // Of many rows no more wait at a time than a cluster needs.
+        let step = (rows as u128 * STEP_BYTES as u128 / bytes.max(1) as u128).clamp(1, rows.max(1) as u128) as usize;
+        let mut outcome = Ok(());
+        for start in (0..rows).step_by(step) {
+            let part = start..rows.min(start + step);
+            for ((spec, pending), source) in self.specs.iter().zip(&mut self.pending).zip(&order) {
+                match source {
+                    Source::Given(values) => pending.append(spec, values, &part),
+                    Source::Lengths(ends) => pending.append_lengths(ends, &part, spec.width()),
+                }
+            }
+            self.rows += part.len();
+            self.taken += part.len() as u64;
+            // All rows are kept, whatever storage says.
+            if outcome.is_ok() {
+                outcome = self.write_whole();
+            }
+        }
+        outcome
+    }
+
+    /// Why these rows, and those that wait, are too many for the branches that are added.
+    fn too_many(&self, rows: usize) -> Error {
+        let error = Error::mismatch("branches that are added are given more entries than the tree has");
+        error.wanted(self.left.unwrap_or(0), (self.rows + rows) as u64).in_object(&self.committer.name)
+    }
+
+    /// Bytes in memory of the first rows that wait.
+    pub(crate) fn waiting_bytes(&self, rows: usize) -> usize {
+        self.specs.iter().zip(&self.pending).map(|(spec, pending)| pending.bytes_of(spec, &(0..rows))).sum()
+    }
+
+    /// Writes the clusters that are whole.
+    pub(crate) fn write_whole(&mut self) -> Result<()> {
+        loop {
+            if let Some(lane) = &self.lane {
+                self.clustering.agree(|found| lane.cluster_rows(found));
+            }
+            let mut clustering = self.clustering.clone();
+            let next = clustering.next(&Rows(self));
+            self.clustering = clustering;
+            match next {
+                Next::Wait => return Ok(()),
+                // What is not compressed does not shrink.
+                Next::Sample(_) if !self.committer.is_compressed() => self.clustering.sampled(1, 1),
+                Next::Sample(rows) => {
+                    let (before, after) = self.committer.sample(&self.pending, rows)?;
+                    self.clustering.sampled(before, after);
+                }
+                Next::Cluster(rows) => self.cluster(rows)?,
+            }
+        }
+    }
+
+    /// Where the values of each branch come from, and how many rows they are; checked before anything is kept.
+    fn order<'v>(&self, values: &[(&str, Values<'v>)]) -> Result<(Vec<Source<'v>>, usize)> {
+        let specs: HashMap<&str, &BranchSpec> = self.specs.iter().map(|spec| (&*spec.name, spec)).collect();
+        let mut given: HashMap<&str, Values<'v>> = HashMap::with_capacity(values.len());
+        let mut rows: Option<(usize, &str)> = None;
+        for (name, values) in values {
+            let spec = specs.get(name).ok_or_else(|| Error::not_found(format!("there is no branch {name:?}")))?;
+            if matches!(spec.kind, BranchKind::Counter(_)) {
+                return Err(Error::mismatch(format!("branch {name:?} counts others: it is filled from them")));
+            }
+            let found = values.entries(spec)?;
+            match rows {
+                Some((wanted, first)) if wanted != found => {
+                    let message = format!("branch {name:?} was given another number of entries than {first:?}");
+                    return Err(Error::mismatch(message).wanted(wanted as u64, found as u64));
+                }
+                _ => rows = Some((found, name)),
+            }
+            if given.insert(name, *values).is_some() {
+                return Err(Error::mismatch(format!("branch {name:?} was given values twice")));
+            }
+        }
+        let lengths = self.lengths(&given)?;
+        let source = |spec: &BranchSpec| match spec.kind {
+            BranchKind::Counter(_) => lengths.get(&*spec.name).map(|&(_, ends)| Source::Lengths(ends)),
+            _ => given.get(&*spec.name).map(|&values| Source::Given(values)),
+        };
+        let order = self.specs.iter().map(|spec| {
+            source(spec).ok_or_else(|| Error::mismatch(format!("branch {:?} was given no values", spec.name)))
+        });
+        Ok((order.collect::<Result<_>>()?, rows.map_or(0, |(rows, _)| rows)))
+    }
+
+    /// For each branch that counts the lists that it counts, and whose they are: all that share it have the same lengths.
+    fn lengths<'s, 'v>(&'s self, given: &HashMap<&str, Values<'v>>) -> Result<HashMap<&'s str, (&'s str, &'v [i64])>> {
+        let mut lengths: HashMap<&str, (&str, &[i64])> = HashMap::new();
+        for spec in self.specs.iter() {
+            let (BranchKind::Jagged(_, counter), Some(Values::Lists(ends, _))) = (&spec.kind, given.get(&*spec.name))
+            else {
+                continue;
+            };
+            let (first, known) = *lengths.entry(counter).or_insert((&spec.name, ends));
+            if known != *ends {
+                let message = format!("branches {first:?} and {:?} share a counter, and their lists differ", spec.name);
+                return Err(Error::mismatch(message));
+            }
+        }
+        for spec in self.specs.iter() {
+            let (BranchKind::Counter(number), Some((first, ends))) = (&spec.kind, lengths.get(&*spec.name)) else {
+                continue;
+            };
+            let before = std::iter::once(&0).chain(*ends);
+            let longest = ends.iter().zip(before).map(|(end, before)| (end - before) as u64).max().unwrap_or(0);
+            let most = most_items(*number).unwrap_or(0);
+            if longest > most {
+                let message = format!("branch {:?} ({}) cannot count a list of {first:?}", spec.name, spec.title());
+                return Err(Error::mismatch(message).wanted(most, longest));
+            }
+        }
+        Ok(lengths)
+    }
+
+    /// Writes the rows that are kept as a cluster of their own, and waits until they are committed.
+    ///
+    /// # Errors
+    ///
+    /// What the sink reports: the rows are still kept then. Rows that cannot be written at all are dropped.
+    pub fn flush(&mut self) -> Result<()> {
+        let before = self.land();
+        // What became of the cluster before says nothing of these rows, unless storage takes no more.
+        if self.rows > 0 && !self.flight.is_back() {
+            before.and(self.cluster(self.rows).and_then(|()| self.land()))
+        } else {
+            before
+        }
+    }
+
+    /// Sends the first rows that are kept to storage. Where there are threads for it, they are sealed while more are filled.
+    fn cluster(&mut self, rows: usize) -> Result<()> {
+        self.land()?;
+        if let Some(left) = &mut self.left {
+            match left.checked_sub(rows as u64) {
+                Some(rest) => *left = rest,
+                None => {
+                    let error = self.too_many(0);
+                    self.pending = self.specs.iter().map(Pending::of).collect();
+                    self.rows = 0;
+                    return Err(error);
+                }
+            }
+        }
+        let mut next = std::mem::take(&mut self.next);
+        if next.is_empty() {
+            next = self.specs.iter().map(Pending::of).collect();
+        }
+        for ((spec, pending), next) in self.specs.iter().zip(&mut self.pending).zip(&mut next) {
+            pending.move_rest(spec, rows, next);
+        }
+        let pending = std::mem::replace(&mut self.pending, next);
+        self.rows -= rows;
+        self.depart(Cluster::new(pending, rows))
+    }
+
+    fn depart(&mut self, cluster: Cluster) -> Result<()> {
+        self.flight = Flight::depart(&self.committer, self.lane.as_deref(), cluster);
+        if self.committer.pool().is_some() { Ok(()) } else { self.land() }
+    }
+
+    /// Waits for the cluster before.
+    fn land(&mut self) -> Result<()> {
+        self.committer.shared.check_process()?;
+        if let Some(cluster) = self.flight.land(&self.committer, self.lane.as_deref())? {
+            self.next = cluster.pending;
+            self.next.iter_mut().for_each(Pending::clear);
+        }
+        Ok(())
+    }
+
+    /// Writes the rows that are kept; the tree is visible to every reader once its file is saved or closed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`flush`](Self::flush), and rows that storage did not take are gone: flush first to try again.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where branches were added to a tree and were given fewer entries than it has: they are
+    /// not in the tree then.
+    pub fn close(mut self) -> Result<()> {
+        let flushed = self.flush();
+        if let Some(lane) = &mut self.lane {
+            // What went wrong may be another's: this one is whole where nothing waits.
+            if flushed.is_err() && (self.rows > 0 || self.flight.is_back()) {
+                return flushed;
+            }
+            let ended = lane.end();
+            return flushed.and(ended);
+        }
+        flushed?;
+        let Committer { shared, tree: index, name, .. } = &*self.committer;
+        let mut state = shared.open_state()?;
+        let tree = &state.trees[*index];
+        let outcome = match &tree.base {
+            Some(base) if !tree.is_whole() => {
+                let error = Error::mismatch("branches were added with another number of entries than the tree has");
+                Err(error.wanted(base.entries, tree.entries).in_object(name))
+            }
+            _ => Ok(()),
+        };
+        if outcome.is_err() {
+            state.abandon(*index);
+        }
+        let tree = &mut state.trees[*index];
+        // One that has no rows was never published.
+        tree.changed |= outcome.is_ok() && tree.key.is_none() && tree.base.is_none();
+        outcome
+    }
+
+    /// Gives up a tree that was begun, with all its rows: it is as if it had never been there. One that was there before keeps what was
+    /// written of it; rows that are still kept are dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the file is closed; what the sink reports.
+    pub fn discard(mut self) -> Result<()> {
+        self.rows = 0;
+        // What became of the cluster that is on its way is nobody's concern, but it has to come to rest.
+        let _ = self.land();
+        self.flight = Flight::None;
+        if let Some(lane) = &mut self.lane {
+            lane.forget();
+            return lane.end();
+        }
+        let Committer { shared, tree: index, .. } = &*self.committer;
+        let mut state = shared.open_state()?;
+        let tree = &state.trees[*index];
+        if tree.base.is_some() {
+            return Ok(());
+        }
+        let was_saved = tree.key.is_some();
+        state.abandon(*index);
+        // The header on storage names it still.
+        if was_saved { shared.save(&mut state) } else { Ok(()) }
+    }
+}
+
+/// Writes the rows that are kept, as [`TreeWriter::close`] does, unless the thread panics. An error is told when the file is closed.
+impl Drop for TreeWriter {
+    fn drop(&mut self) {
+        if self.committer.shared.check_process().is_err() {
+            return;
+        }
+        let was_told = self.flight.is_back();
+        if let Some(unit) = self.lane.as_ref().and_then(|lane| lane.unit()) {
+            return self.abandon(unit, was_told);
+        }
+        let written = if std::thread::panicking() { self.land() } else { self.flush() };
+        let mut lost = written.err().filter(|_| !was_told);
+        if let Some(lane) = &mut self.lane {
+            lost = lost.or(lane.end().err());
+            return self.committer.shared.lose(lost);
+        }
+        let Committer { shared, tree: index, .. } = &*self.committer;
+        shared.lose(lost);
+        if let Ok(mut state) = shared.open_state() {
+            state.trees[*index].is_open = false;
+            if !state.trees[*index].is_whole() {
+                state.abandon(*index);
+            }
+        }
+    }
+}
+
+impl TreeWriter {
+    /// A numbered unit that was not closed is not whole: nobody sees what waits of it.
+    fn abandon(&mut self, unit: u64, was_told: bool) {
+        let Some(lane) = &mut self.lane else { return };
+        lane.forget();
+        let ended = lane.end();
+        let words = format!("unit {unit} was dropped before it was closed: it is not in the tree");
+        let told = was_told || self.taken == 0 || std::thread::panicking();
+        let lost = if told { None } else { Some(Error::mismatch(words).in_object(&self.committer.name)) };
+        self.committer.shared.lose(lost.or(ended.err()));
+    }
+}
+
+/// Where the values of a branch come from.
+enum Source<'v> {
+    Given(Values<'v>),
+    Lengths(&'v [i64]),
+}
+
+impl Source<'_> {
+    /// Bytes in memory.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Lengths(ends) => 8 * ends.len(),
+            Self::Given(Values::Numbers(bytes)) => bytes.len(),
+            Self::Given(Values::Lists(ends, bytes) | Values::Texts(ends, bytes)) => 8 * ends.len() + bytes.len(),
+            Self::Given(Values::Vectors(levels, bytes)) => {
+                levels.iter().map(|ends| 8 * ends.len()).sum::<usize>() + bytes.len()
+            }
+            Self::Given(Values::Objects(column)) => column.bytes_of(&(0..column.len())),
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! Entries and branches for a tree that is there already, made by whomever.
+
+use std::sync::Arc;
+
+use crate::codec::Compression;
+use crate::column::Prim;
+use crate::container::Key;
+use crate::error::{Error, Result};
+use crate::file::{File, split_cycle};
+use crate::schema::{Detail, Element, Registry, Sequence, TypeName};
+use crate::tree::{BasketBytes, Branch, Tree};
+use crate::write::clustering::Every;
+use crate::write::model::branch::{BranchSpec, Item};
+use crate::write::model::class::{Class, Member, Type};
+use crate::write::options::TreeOptions;
+use crate::write::record::state::{Base, TreeState};
+use crate::write::tree::TreeWriter;
+use crate::write::writer::FileWriter;
+
+impl FileWriter {
+    /// Opens a tree of a file that is [updated](Self::update), to add entries to it. Its branches, their compression and all else
+    /// stay as they are; new clusters follow those that are there.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) naming the branch whose like cannot be
+    /// written, and for trees whose branches have different numbers of entries.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+    /// # let path = std::env::temp_dir().join("sapwood-append.root");
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// let mut tree = file.tree("t", vec![BranchSpec::number("x", Number::I32)], TreeOptions::default())?;
+    /// tree.extend(&[("x", Values::Numbers(&7_i32.to_ne_bytes()))])?;
+    /// tree.close()?;
+    /// file.close()?;
+    /// let mut file = FileWriter::update(&path, WriteOptions::default())?;
+    /// let mut tree = file.append("t", TreeOptions::default())?;
+    /// tree.extend(&[("x", Values::Numbers(&8_i32.to_ne_bytes()))])?;
+    /// tree.close()?;
+    /// file.close()?;
+    /// assert_eq!(sapwood::File::open(&path)?.tree("t")?.entries, 2);
+    /// # std::fs::remove_file(path).ok();
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn append(&mut self, path: &str, options: TreeOptions) -> Result<TreeWriter> {
+        let (file, key, tree) = self.tree_before(path)?;
+        let mut specs = specs(&tree).map_err(|error| file.name(error).in_object(path))?;
+        if options.compression.is_none() {
+            let branches = tree.top().iter().filter_map(|&id| tree.branches().get(id));
+            for (spec, branch) in specs.iter_mut().zip(branches) {
+                spec.compression = Compression::from_root(branch.compress);
+            }
+        }
+        let baskets = baskets(&tree).map_err(|error| file.name(error).in_object(path))?;
+        // Entries go on in clusters of the size that the last ones have.
+        let auto_flush = if tree.auto_flush > 0 { Every::Entries(tree.auto_flush as u64) } else { options.auto_flush };
+        let options = TreeOptions { auto_flush, ..options };
+        self.reopen(path, &file, key, &tree, specs, Some(baskets), options)
+    }
+
+    /// Opens a tree of a file that is [updated](Self::update), to add branches to it. They are part of the tree once they were given
+    /// as many entries as it has.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Exists`](crate::ErrorKind::Exists) where a branch has the name already.
+    pub fn add_branches(&mut self, path: &str, branches: Vec<BranchSpec>, options: TreeOptions) -> Result<TreeWriter> {
+        let (file, key, tree) = self.tree_before(path)?;
+        if let Some(twice) = branches.iter().find(|spec| {
+            tree.top().iter().any(|&id| tree.branches().get(id).is_some_and(|branch| branch.name == spec.name))
+        }) {
+            let words = format!("the tree has a branch {:?} already", twice.name);
+            return Err(file.name(Error::new(crate::ErrorKind::Exists, words).in_object(path)));
+        }
+        let clusters = tree.clusters();
+        let auto_flush = clusters.first().map_or(options.auto_flush, |first| Every::Entries(first.end - first.start));
+        let options = TreeOptions { auto_flush, ..options };
+        self.reopen(path, &file, key, &tree, branches, None, options)
+    }
+
+    /// A tree as it was when the file was opened.
+    pub(crate) fn tree_before(&self, path: &str) -> Result<(File, Key, Arc<Tree>)> {
+        let Some(file) = self.shared.before.clone() else {
+            return Err(self.shared.placed(Error::mismatch("only files that are updated have trees to add to")));
+        };
+        let mut state = self.shared.open_state()?;
+        let (folder, keys) = self.shared.find(&mut state, path.trim_matches('/'))?;
+        let key = keys.into_iter().next().ok_or_else(|| file.name(Error::not_found(format!("no key {path:?}"))))?;
+        if state.folders[folder].newest(&key.name) != Some(&key) {
+            let words = "cycles of a tree share baskets: only the newest can be added to";
+            return Err(file.name(Error::mismatch(words).in_object(path)));
+        }
+        let was_there = file.key(&format!("{};{}", split_cycle(path).0, key.cycle)).is_ok_and(|known| known == key);
+        if state.tree_of(&key).is_some() || !was_there {
+            let words = "the tree was written since the file was opened: close the file first";
+            return Err(file.name(Error::mismatch(words).in_object(path)));
+        }
+        let tree = file.tree_at(&key)?;
+        Ok((file, key, tree))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what the two ways to reopen a tree have in common")]
+    fn reopen(
+        &mut self,
+        path: &str,
+        file: &File,
+        key: Key,
+        tree: &Tree,
+        specs: Vec<BranchSpec>,
+        baskets: Option<Vec<usize>>,
+        options: TreeOptions,
+    ) -> Result<TreeWriter> {
+        let mut state = self.shared.open_state()?;
+        let (folder, _) = self.shared.find(&mut state, path.trim_matches('/'))?;
+        let compression = options.compression.unwrap_or(self.shared.compression);
+        let mut reopened = TreeState::new(folder, Arc::clone(&key.name), &specs, compression, &options)?;
+        if let Some(baskets) = &baskets {
+            same_branches(&reopened, tree).map_err(|error| file.name(error).in_object(path))?;
+            debug_assert_eq!(baskets.len(), reopened.branches.len());
+            reopened.entries = tree.entries;
+        }
+        let draft = file.draft_at(&key)?;
+        reopened.title = Arc::clone(&key.title);
+        if baskets.is_some() {
+            // The file describes its classes.
+            reopened.plans.clear();
+        }
+        reopened.base = Some(Base { draft, entries: tree.entries, baskets });
+        reopened.key = Some(key);
+        reopened.changed = false;
+        state.trees.push(reopened);
+        let index = state.trees.len() - 1;
+        Ok(TreeWriter::new(Arc::clone(&self.shared), index, &state.trees[index], specs, options))
+    }
+}
+
+/// How many baskets each branch has; all hold every entry, in records of their own.
+fn baskets(tree: &Tree) -> Result<Vec<usize>> {
+    let one = |branch: &Branch| {
+        let wrong = |words: &'static str| Err(Error::unsupported(words).in_object(&branch.name));
+        if !branch.has_data() {
+            return Ok(0);
+        }
+        branch.refuse_holes().map_err(|error| error.in_object(&branch.name))?;
+        let baskets = branch.baskets();
+        let last = baskets.last().map_or(0, |basket| basket.entries.end);
+        if branch.entry_range().start != 0 || last != tree.entries {
+            return wrong("a branch that has another number of entries than its tree cannot be added to");
+        }
+        if baskets.iter().any(|basket| matches!(basket.bytes, BasketBytes::Embedded(_))) {
+            return wrong("the tree's record holds baskets itself: `sapwood rewrite` gives them records of their own");
+        }
+        if branch.io_bits != 0 || !branch.file_name.is_empty() {
+            return wrong("its baskets leave out offsets, or are in another file");
+        }
+        Ok(baskets.len())
+    };
+    tree.branches().iter().map(one).collect()
+}
+
+/// Whether what would be written has the branches that are there.
+fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
+    let there = tree.branches();
+    for (index, branch) in there.iter().enumerate() {
+        let wrong = |words: String| Err(Error::unsupported(words).in_object(&branch.path));
+        let Some(ours) = state.branches.get(index) else {
+            return wrong("a branch like this cannot be written".to_owned());
+        };
+        if ours.name != branch.name {
+            return wrong(format!("a branch like this cannot be written: it would be {:?}", ours.name));
+        }
+        if let (Some(split), Some(element)) = (ours.what.split(), &branch.element)
+            && (split.kind != element.kind || split.id != element.id)
+        {
+            return wrong("a branch that is split like this cannot be written".to_owned());
+        }
+    }
+    if there.len() == state.branches.len() {
+        return Ok(());
+    }
+    let words = "the tree has fewer branches than objects of its classes would have today";
+    Err(Error::unsupported(words).wanted(state.branches.len() as u64, there.len() as u64))
+}
+
+/// What the top-level branches hold.
+fn specs(tree: &Tree) -> Result<Vec<BranchSpec>> {
+    let top = tree.top().iter().filter_map(|&id| tree.branches().get(id));
+    top.map(|branch| spec(tree, branch).map_err(|error| error.in_object(&branch.name))).collect()
+}
+
+fn spec(tree: &Tree, branch: &Branch) -> Result<BranchSpec> {
+    let name = || Arc::clone(&branch.name);
+    if let Some(element) = &branch.element {
+        let class = &element.class_name;
+        if &**class == "string" && branch.children.is_empty() {
+            // Entries are the bytes of a `TLeafC`: a length, and the text.
+            return Ok(BranchSpec::text(name()));
+        }
+        if element.kind != 0 || element.id > -1 {
+            return Err(Error::unsupported(format!("branches of {class} that are split like this cannot be written")));
+        }
+        let registry = tree.registry();
+        if registry.versions(class).is_empty() {
+            let (item, depth) = vector(class)?;
+            return Ok(BranchSpec::vector(name(), item, depth));
+        }
+        let info = (&**class, Some(element.class_version), Some(element.checksum));
+        let class = class_of(registry, info, 0)?;
+        return Ok(BranchSpec::object(name(), class, branch.split_level.max(0) as u32));
+    }
+    let [leaf] = &branch.leaves[..] else {
+        return Err(Error::unsupported("branches with lists of leaves cannot be written"));
+    };
+    if leaf.class.as_ref() == "TLeafC" {
+        return Ok(BranchSpec::text(name()));
+    }
+    let number = leaf
+        .number()
+        .ok_or_else(|| Error::unsupported(format!("branches with leaves of class {} cannot be written", leaf.class)))?;
+    let dimensions: Vec<u32> = leaf.dimensions().into_iter().map(|extent| extent as u32).collect();
+    let counts = || {
+        tree.branches().iter().flat_map(|other| &other.leaves).any(|other| {
+            other.count.is_some_and(|(counter, _)| tree.branches().get(counter).is_some_and(|c| c.path == branch.path))
+        })
+    };
+    let spec = match leaf.count {
+        Some((counter, _)) => {
+            let counter = tree.branches().get(counter).map(|counter| Arc::clone(&counter.name));
+            BranchSpec::jagged(name(), number, counter.unwrap_or_default())
+        }
+        None if counts() => BranchSpec::counter_of(name(), number),
+        None => BranchSpec::number(name(), number),
+    };
+    Ok(spec.with_dimensions(dimensions))
+}
+
+/// The items of a vector, and how deep it is.
+fn vector(class: &str) -> Result<(Item, u32)> {
+    let wrong = || Error::unsupported(format!("branches of {class} cannot be written"));
+    let mut name = TypeName::parse(class).map_err(|_| wrong())?;
+    let mut depth = 0;
+    while let TypeName::Sequence(Sequence::Vector, item) = name {
+        name = *item;
+        depth += 1;
+    }
+    match name {
+        TypeName::Number(Prim::Plain(number)) if depth > 0 => Ok((Item::Number(number), depth)),
+        TypeName::StdString if depth > 0 => Ok((Item::Text, depth)),
+        _ => Err(wrong()),
+    }
+}
+
+/// Classes within classes.
+const DEEPEST: u32 = 64;
+
+/// A class as its file describes it.
+fn class_of(
+    registry: &Registry,
+    (name, version, checksum): (&str, Option<i32>, Option<u32>),
+    depth: u32,
+) -> Result<Arc<Class>> {
+    if depth > DEEPEST {
+        return Err(Error::limit("classes nest too deep", u64::from(DEEPEST), u64::from(depth)));
+    }
+    let unknown = || Error::unsupported(format!("class {name} is not described"));
+    let info = registry.info(name, version, checksum).ok_or_else(unknown)?;
+    let mut class = Class::new(&*info.name);
+    // A class without `ClassDef` has version 1 in its description; which of the two it is makes no difference to a reader.
+    class.version = i16::try_from(info.version).ok().filter(|&version| version > 1);
+    class.known_checksum = Some(info.checksum);
+    for element in &info.elements {
+        let member = member(registry, element, depth).map_err(|error| error.in_object(&element.name))?;
+        class.members.push(member);
+    }
+    Ok(Arc::new(class))
+}
+
+fn member(registry: &Registry, element: &Element, depth: u32) -> Result<Member> {
+    const ARRAY: i32 = 20;
+    const LAST_NUMBER: i32 = 19;
+    let name = Arc::clone(&element.name);
+    let wrong = || Error::unsupported(format!("members of type {} cannot be written", element.type_name));
+    let number = || crate::write::model::class::number(element.code).ok_or_else(wrong);
+    let kind = match (&element.detail, element.code) {
+        (Detail::Base { version }, _) => {
+            let base =
+                class_of(registry, (&element.name, Some(*version).filter(|&version| version > 0), None), depth + 1)?;
+            return Ok(Member { name, kind: Type::Object(base), is_base: true, was: Vec::new() });
+        }
+        (_, code) if code > 0 && code <= LAST_NUMBER => Type::Number(number()?),
+        (_, code) if code > ARRAY && code <= ARRAY + LAST_NUMBER => Type::Array(number()?, element.extents.clone()),
+        (_, 65) if element.array_length == 0 => Type::RootText,
+        (_, 61 | 62) if element.array_length == 0 => {
+            Type::Object(class_of(registry, (&element.type_name, None, None), depth + 1)?)
+        }
+        (_, 69) if element.array_length == 0 => {
+            let pointee = element.type_name.trim_end_matches(['*', ' ']);
+            Type::Pointer(class_of(registry, (pointee, None, None), depth + 1)?)
+        }
+        (Detail::Stl { .. } | Detail::StlString, _) if element.array_length == 0 => {
+            of_name(registry, &TypeName::parse(&element.type_name).map_err(|_| wrong())?, depth)?
+        }
+        _ => return Err(wrong()),
+    };
+    Ok(Member { name, kind, is_base: false, was: Vec::new() })
+}
+
+fn of_name(registry: &Registry, name: &TypeName, depth: u32) -> Result<Type> {
+    Ok(match name {
+        TypeName::Number(Prim::Plain(number)) => Type::Number(*number),
+        TypeName::StdString => Type::Text,
+        TypeName::Sequence(kind, item) => Type::sequence(*kind, of_name(registry, item, depth + 1)?),
+        TypeName::Mapping(kind, key, value) => {
+            Type::mapping(*kind, of_name(registry, key, depth + 1)?, of_name(registry, value, depth + 1)?)
+        }
+        TypeName::Class(class) => Type::Object(class_of(registry, (class, None, None), depth + 1)?),
+        TypeName::Pointer(class) => Type::Pointer(class_of(registry, (&class.to_string(), None, None), depth + 1)?),
+        TypeName::Array(item, len) => match (&**item, u32::try_from(*len)) {
+            (TypeName::Number(Prim::Plain(number)), Ok(len)) => Type::Array(*number, vec![len]),
+            _ => return Err(Error::unsupported(format!("members of type {name} cannot be written"))),
+        },
+        other => return Err(Error::unsupported(format!("members of type {other} cannot be written"))),
+    })
+}

@@ -1,0 +1,75 @@
+//! What is in a file that is written.
+
+use std::collections::HashSet;
+
+use crate::container::Key;
+use crate::error::Result;
+use crate::file::KeyPath;
+use crate::write::file::state::{Shared, State};
+use crate::write::writer::FileWriter;
+
+impl FileWriter {
+    /// All keys with their paths, directories before what is in them: those of the last save, and what was written or deleted since. A
+    /// tree that is being written has the key of its last save.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::schema::Draft;
+    /// use sapwood::write::{FileWriter, WriteOptions};
+    /// # let path = std::env::temp_dir().join("sapwood-file-keys.root");
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// file.write("notes/answer", Draft::new("TObjString").with("fString", "42"))?;
+    /// let paths: Vec<String> = file.keys()?.into_iter().map(|key| key.path).collect();
+    /// assert_eq!(paths, ["notes", "notes/answer"]);
+    /// assert_eq!(&*file.key("notes/answer")?.class, "TObjString");
+    /// assert!(!file.is_saved()?);
+    /// file.save()?;
+    /// assert!(file.is_saved()?);
+    /// # drop(file);
+    /// # std::fs::remove_file(path).ok();
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn keys(&self) -> Result<Vec<KeyPath>> {
+        let mut state = self.shared.open_state()?;
+        let mut keys = Vec::new();
+        self.shared.list(&mut state, 0, &mut HashSet::new(), &mut keys)?;
+        Ok(keys)
+    }
+
+    /// The key of a path, which may end in `;cycle`; without a cycle the newest.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound).
+    pub fn key(&self, path: &str) -> Result<Key> {
+        let mut state = self.shared.open_state()?;
+        // Those that are found are never none.
+        let (_, mut keys) = self.shared.find(&mut state, path.trim_matches('/'))?;
+        Ok(keys.swap_remove(0))
+    }
+
+    /// Whether the last save shows all that was written, but for rows that trees still keep.
+    pub fn is_saved(&self) -> Result<bool> {
+        let state = self.shared.open_state()?;
+        let is_changed = state.infos_changed
+            || state.trees.iter().any(|tree| tree.changed)
+            || state.folders.iter().any(|folder| folder.changed);
+        Ok(!is_changed)
+    }
+}
+
+impl Shared {
+    /// `seen` are the places of directories that were gone through: one that holds itself would never end.
+    fn list(&self, state: &mut State, folder: usize, seen: &mut HashSet<u64>, keys: &mut Vec<KeyPath>) -> Result<()> {
+        for key in state.folders[folder].listed() {
+            let path = state.folders[folder].path_of(&key.name);
+            let inside = if key.is_directory() { self.find_folder(state, &path, false)? } else { None };
+            keys.push(KeyPath { path, key });
+            if let Some(inside) = inside.filter(|&inside| seen.insert(state.folder_seek(inside))) {
+                self.list(state, inside, seen, keys)?;
+            }
+        }
+        Ok(())
+    }
+}

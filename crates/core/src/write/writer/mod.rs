@@ -1,0 +1,259 @@
+//! The file that is written.
+//!
+//! Format page: `docs/format/container.md`. Source: `TFile::Init`, `TFile::Open`.
+
+pub(crate) mod append;
+pub(crate) mod keys;
+pub(crate) mod update;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::container::{Directory, Header, Key};
+use crate::error::{Error, Result};
+use crate::io::{LocalFile, Sink, Store};
+use crate::schema::{Datum, Draft};
+use crate::write::file::directory::Folder;
+use crate::write::file::free_list::Space;
+use crate::write::file::state::{Shared, State};
+use crate::write::model::branch::BranchSpec;
+use crate::write::options::{TreeOptions, WriteOptions};
+use crate::write::record::state::TreeState;
+use crate::write::tree::TreeWriter;
+
+/// A file that is being written. What was saved is seen by every reader, whatever happens to the process.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::schema::Draft;
+/// use sapwood::write::{FileWriter, WriteOptions};
+/// let path = std::env::temp_dir().join("sapwood-file-writer.root");
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// file.write("notes/answer", Draft::new("TObjString").with("fString", "42"))?;
+/// file.close()?;
+/// let read = sapwood::File::open(&path)?;
+/// assert_eq!(read.object("notes/answer")?.member("fString")?.as_text().as_deref(), Some("42"));
+/// # std::fs::remove_file(path).ok();
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct FileWriter {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// Where the first record begins.
+const BEGIN: u64 = 100;
+
+impl FileWriter {
+    /// A new file in place of what is there.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`](crate::ErrorKind::Denied) where the file cannot be written or another writer has it, and
+    /// [`Io`](crate::ErrorKind::Io).
+    pub fn recreate(path: impl AsRef<Path>, options: WriteOptions) -> Result<Self> {
+        let path = path.as_ref();
+        Self::to_sink(LocalFile::create(path)?, file_name(path), options)
+    }
+
+    /// A new file, where there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Exists`](crate::ErrorKind::Exists) where there is one, and those of [`recreate`](Self::recreate).
+    pub fn create(path: impl AsRef<Path>, options: WriteOptions) -> Result<Self> {
+        let path = path.as_ref();
+        Self::to_sink(LocalFile::create_new(path)?, file_name(path), options)
+    }
+
+    /// A file that is there, made by whomever: objects and trees are added, replaced and deleted in place.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Denied`](crate::ErrorKind::Denied) where the file cannot be written or another
+    /// writer has it; [`Malformed`](crate::ErrorKind::Malformed) where it was never closed, so that something may be brought back
+    /// first; [`Unsupported`](crate::ErrorKind::Unsupported) for files of ROOT 2.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::schema::Draft;
+    /// use sapwood::write::{FileWriter, WriteOptions};
+    /// # let path = std::env::temp_dir().join("sapwood-file-update.root");
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// file.write("run", Draft::new("TObjString").with("fString", "1"))?;
+    /// file.close()?;
+    /// let mut file = FileWriter::update(&path, WriteOptions::default())?;
+    /// file.remove("run")?;
+    /// file.write("more/run", Draft::new("TObjString").with("fString", "2"))?;
+    /// file.close()?;
+    /// let keys = sapwood::File::open(&path)?.keys(true)?;
+    /// assert_eq!(keys.iter().map(|key| key.path.as_str()).collect::<Vec<_>>(), ["more", "more/run"]);
+    /// # std::fs::remove_file(path).ok();
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn update(path: impl AsRef<Path>, options: WriteOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let sink = LocalFile::update(path)?;
+        Self::update_with(Arc::new(LocalFile::open(path)?), sink, options)
+    }
+
+    /// [`update`](Self::update) of any file: `sink` writes what `store` reads.
+    pub fn update_with(store: Arc<dyn Store>, sink: impl Sink, options: WriteOptions) -> Result<Self> {
+        Shared::open(store, Box::new(sink), options).map(|shared| Self { shared: Arc::new(shared) })
+    }
+
+    /// A new file in any sink.
+    pub fn to_sink(sink: impl Sink, name: impl Into<Arc<str>>, options: WriteOptions) -> Result<Self> {
+        let name: Arc<str> = name.into();
+        let compression = options.compression.unwrap_or_default();
+        let header = Header { compress: compression.to_root(), ..Header::default() };
+        let root = Folder::new(String::new(), &Key::default(), Directory::default(), 0, Vec::new());
+        let state = State::new(Space::new(BEGIN, Vec::new()), header, root);
+        let shared = Shared::new(Box::new(sink), options, compression, name, None, state);
+        shared.begin()?;
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Writes an object. The last part of `path` is its name, the parts before it are directories, made where they are
+    /// missing. An object that has the name already stays, with a lower cycle.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Encoder::record`](crate::schema::Encoder::record), and what the sink reports.
+    pub fn write(&mut self, path: &str, object: Draft) -> Result<()> {
+        let object = Arc::new(object);
+        let mut state = self.shared.open_state()?;
+        let (folder, name) = self.shared.folder_of(&mut state, path)?;
+        let title = match object.member("fTitle") {
+            Some(Datum::Text(title)) => Arc::clone(title),
+            _ => "".into(),
+        };
+        let key = self.shared.key(&state, object.class(), &name.into(), &title);
+        self.shared.write_object(&mut state, folder, key, &object, None).map(drop)
+    }
+
+    /// Makes a directory and those above it; nothing where it is there.
+    pub fn mkdir(&mut self, path: &str) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        self.shared.folder(&mut state, path.trim_matches('/')).map(drop)
+    }
+
+    /// Begins a tree. Its record is written at once, without entries, so that [recovery](crate::File::is_recovered) finds
+    /// it.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for branches that ROOT cannot hold, or that count and are not there;
+    /// [`Exists`](crate::ErrorKind::Exists) for two of one name.
+    pub fn tree(&mut self, path: &str, branches: Vec<BranchSpec>, options: TreeOptions) -> Result<TreeWriter> {
+        let index = self.begin_tree(path, &branches, &options)?;
+        let state = self.shared.open_state()?;
+        Ok(TreeWriter::new(Arc::clone(&self.shared), index, &state.trees[index], branches, options))
+    }
+
+    /// A tree without entries; gives its place among those of the file.
+    pub(crate) fn begin_tree(&self, path: &str, branches: &[BranchSpec], options: &TreeOptions) -> Result<usize> {
+        let mut state = self.shared.open_state()?;
+        let (folder, name) = self.shared.folder_of(&mut state, path)?;
+        let compression = options.compression.unwrap_or(self.shared.compression);
+        let tree = TreeState::new(folder, name.into(), branches, compression, options)?;
+        state.trees.push(tree);
+        let index = state.trees.len() - 1;
+        if !options.begins_saved {
+            state.trees[index].changed = false;
+        } else if let Err(error) = self.shared.save(&mut state) {
+            state.abandon(index);
+            return Err(error);
+        }
+        Ok(index)
+    }
+
+    /// Makes all that was written visible to every reader.
+    pub fn save(&self) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        self.shared.save(&mut state)
+    }
+
+    /// Saves and ends. Trees are closed, or dropped, before it.
+    ///
+    /// # Errors
+    ///
+    /// What the sink reports, of clusters too whose writer was dropped before they were committed: the file is closed then, without them.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where a tree is still open: the file is closed then, without the rows that its
+    /// [`TreeWriter`] holds.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+    /// # let path = std::env::temp_dir().join("sapwood-close.root");
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// let mut tree = file.tree("t", vec![BranchSpec::number("x", Number::U8)], TreeOptions::default())?;
+    /// tree.extend(&[("x", Values::Numbers(&[1, 2, 3]))])?;
+    /// assert!(file.close().is_err()); // the tree comes first
+    /// # std::fs::remove_file(path).ok();
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn close(self) -> Result<()> {
+        self.finish()
+    }
+
+    fn finish(&self) -> Result<()> {
+        let mut state = self.shared.open_state()?;
+        self.shared.save(&mut state)?;
+        // Whoever asked to wait for storage has waited in the save.
+        state.closed = true;
+        self.shared.sink.release();
+        if let Some(lost) = state.lost.take() {
+            return Err(lost);
+        }
+        match state.trees.iter().find(|tree| tree.is_open) {
+            Some(tree) => {
+                let words = "the file was closed before the tree: rows that its writer holds are lost";
+                Err(self.shared.placed(Error::mismatch(words).in_object(&tree.name)))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for FileWriter {
+    fn drop(&mut self) {
+        // Whoever wants to know whether it was written calls `close`.
+        let _ = self.finish();
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+impl Shared {
+    /// Writes the record of the root directory, and saves the empty file.
+    fn begin(&self) -> Result<()> {
+        let (now, uuid) = (self.now(), self.uuid());
+        let mut record = Directory { created: now, modified: now, seek_dir: BEGIN, uuid, ..Directory::default() };
+        let key =
+            Key { class: "TFile".into(), name: Arc::clone(&self.name), datime: now, seek_key: BEGIN, ..Key::default() };
+        let mut payload = crate::wire::Writer::default();
+        payload.string(self.name.as_bytes());
+        payload.string(b"");
+        let (names, room) = (payload.as_bytes().len(), record.to_bytes().len());
+        let key = key.sized((names + room) as u32);
+        let key = Key { objlen: key.stored_bytes(), ..key };
+        record.nbytes_name = u32::from(key.keylen) + names as u32;
+        payload.bytes(&record.to_bytes());
+        let mut state = self.open_state()?;
+        state.header.uuid = uuid;
+        state.header.nbytes_name = record.nbytes_name;
+        state.space = Space::new(BEGIN + u64::from(key.nbytes), Vec::new());
+        state.folders = vec![Folder::new(String::new(), &key, record, room, Vec::new())];
+        state.folders[0].changed = true;
+        state.infos_changed = true;
+        self.put(BEGIN, &[&key.to_bytes(), payload.as_bytes()])?;
+        self.save(&mut state)
+    }
+}
