@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use super::header::BIG_FILE;
 use crate::error::{Error, Result};
 use crate::wire::{Reader, Writer, text};
 
@@ -11,6 +12,13 @@ use crate::wire::{Reader, Writer, text};
 const BIG_KEY: i16 = 1000;
 /// `fSeekPdir` carries the ProcessID offset above this bit.
 const PID_SHIFT: u32 = 48;
+// Where the words of a key stand in its record.
+const VERSION_AT: usize = 4;
+const OBJLEN_AT: usize = 6;
+const CYCLE_AT: usize = 16;
+const SEEK_KEY_AT: usize = 18;
+const SMALL_SEEK_PDIR_AT: usize = 22;
+const BIG_SEEK_PDIR_AT: usize = 26;
 
 /// `TKey`: name, class, place and length of a record.
 ///
@@ -247,6 +255,79 @@ impl Key {
         writer.string(self.title.as_bytes());
         writer.into_bytes()
     }
+
+    /// Bytes of a key up to the end of the last word that [`patch_location`](Self::patch_location) writes.
+    pub(crate) const PATCHED_BYTES: usize = 34;
+
+    /// Writes `fCycle`, `fSeekKey` and `fSeekPdir` into a finished record; the ProcessID offset in it stays.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where the key has 32-bit offsets and these are larger,
+    /// [`Malformed`](crate::ErrorKind::Malformed) where the record is shorter than a key.
+    pub(crate) fn patch_location(record: &mut [u8], seek_key: u64, seek_pdir: u64, cycle: u16) -> Result<()> {
+        let is_big = Self::is_big_record(record)?;
+        let mut put = |at: usize, word: &[u8]| {
+            let room = record.get_mut(at..at + word.len()).ok_or_else(Self::short);
+            room.map(|room| room.copy_from_slice(word))
+        };
+        put(CYCLE_AT, &cycle.to_be_bytes())?;
+        if is_big {
+            put(SEEK_KEY_AT, &seek_key.to_be_bytes())?;
+            // The upper two bytes are the ProcessID offset.
+            return put(BIG_SEEK_PDIR_AT + 2, &seek_pdir.to_be_bytes()[2..]);
+        }
+        if seek_key > BIG_FILE || seek_pdir > BIG_FILE {
+            return Err(Error::unsupported("a key with 32-bit offsets cannot stand behind 2 GB").at(seek_key));
+        }
+        put(SEEK_KEY_AT, &(seek_key as u32).to_be_bytes())?;
+        put(SMALL_SEEK_PDIR_AT, &(seek_pdir as u32).to_be_bytes())
+    }
+
+    /// Adds to the ProcessID offset in a finished record, from which the references in it count.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where the key has 32-bit offsets and so no ProcessID offset,
+    /// [`Limit`](crate::ErrorKind::Limit) above 65,535.
+    pub(crate) fn shift_pid_offset(record: &mut [u8], more: u16) -> Result<()> {
+        if more == 0 {
+            return Ok(());
+        }
+        if !Self::is_big_record(record)? {
+            return Err(Error::unsupported("a key with 32-bit offsets has no ProcessID offset for its references"));
+        }
+        let word = record.get_mut(BIG_SEEK_PDIR_AT..BIG_SEEK_PDIR_AT + 2).ok_or_else(Self::short)?;
+        let offset = u16::from_be_bytes([word[0], word[1]]);
+        let sum = offset.checked_add(more).ok_or_else(|| {
+            let words = "references name objects of too many processes";
+            Error::limit(words, u16::MAX.into(), u64::from(offset) + u64::from(more))
+        })?;
+        word.copy_from_slice(&sum.to_be_bytes());
+        Ok(())
+    }
+
+    /// Writes the lengths of a finished record: `fNbytes` and `fObjlen`.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`](crate::ErrorKind::Malformed) where the record is shorter than a key.
+    pub(crate) fn patch_lengths(record: &mut [u8], nbytes: u32, objlen: u32) -> Result<()> {
+        for (at, word) in [(0, nbytes), (OBJLEN_AT, objlen)] {
+            record.get_mut(at..at + 4).ok_or_else(Self::short)?.copy_from_slice(&word.to_be_bytes());
+        }
+        Ok(())
+    }
+
+    /// Whether the offsets in the key of a record have 64 bits.
+    fn is_big_record(record: &[u8]) -> Result<bool> {
+        let version = record.get(VERSION_AT..VERSION_AT + 2).and_then(|word| word.try_into().ok());
+        version.map(|word| i16::from_be_bytes(word) > BIG_KEY).ok_or_else(Self::short)
+    }
+
+    fn short() -> Error {
+        Error::malformed("a record is shorter than its key")
+    }
 }
 
 /// Packs seconds since 1970 as `TDatime` does: UTC, from 1995 on.
@@ -306,6 +387,31 @@ mod tests {
         assert_eq!(Key::read(&small.to_bytes()).unwrap(), small);
         let big = Key { version: 1004, seek_key: 1 << 35, seek_pdir: 100, pid_offset: 3, ..small }.sized(10);
         assert_eq!(Key::read(&big.to_bytes()).unwrap(), big);
+    }
+
+    #[test]
+    fn a_record_is_patched_as_if_it_had_been_written_so() {
+        for version in [4, 1004] {
+            let key = Key { version, class: "TBasket".into(), name: "b".into(), title: "t".into(), ..Key::default() };
+            let mut record = key.clone().sized(0).to_bytes();
+            Key::patch_location(&mut record, 1000, 100, 7).unwrap();
+            Key::patch_lengths(&mut record, 90, 50).unwrap();
+            let found = Key::read(&record).unwrap();
+            assert_eq!((found.seek_key, found.seek_pdir, found.cycle), (1000, 100, 7));
+            assert_eq!((found.nbytes, found.objlen, found.pid_offset), (90, 50, 0));
+            assert_eq!(Key::shift_pid_offset(&mut record, 0).is_ok(), true);
+            if version == 4 {
+                assert!(Key::patch_location(&mut record, 1 << 33, 100, 7).is_err(), "32 bits hold no such offset");
+                assert!(Key::shift_pid_offset(&mut record, 3).is_err(), "there is no such word");
+                continue;
+            }
+            Key::shift_pid_offset(&mut record, 3).unwrap();
+            Key::patch_location(&mut record, 1 << 33, 1 << 34, 8).unwrap();
+            let found = Key::read(&record).unwrap();
+            assert_eq!((found.seek_key, found.seek_pdir, found.pid_offset), (1 << 33, 1 << 34, 3));
+            assert!(Key::shift_pid_offset(&mut record, u16::MAX).is_err(), "too many");
+        }
+        assert!(Key::patch_location(&mut [0; 20], 1, 1, 1).is_err(), "short");
     }
 
     #[test]

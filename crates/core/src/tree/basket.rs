@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use super::basket_header::{BasketHeader, GENERATE_OFFSETS};
 use crate::codec::{self, Scratch};
 use crate::container::Key;
 use crate::error::{Error, Result};
@@ -28,9 +29,6 @@ pub struct Basket {
     pub offsets_left_out: bool,
     payload: Bytes,
 }
-
-/// The only feature of `fIOBits` that exists: offsets stand as differences, or not at all.
-const GENERATE_OFFSETS: u8 = 1;
 
 impl Basket {
     /// Reads key and header; the payload stays sealed.
@@ -60,25 +58,8 @@ impl Basket {
         if key.nbytes < u32::from(key.keylen) {
             return wrong("a basket is shorter than its key", u64::from(key.keylen), u64::from(key.nbytes));
         }
-        let _version = reader.i16()?;
-        let _buffer_bytes = reader.i32()?;
-        let mut entry_bytes = reader.i32()?;
-        let mut io_bits = 0;
-        if entry_bytes < 0 {
-            let Some(positive) = entry_bytes.checked_neg() else {
-                return wrong("a basket's entries have an impossible length", 0, u64::from(entry_bytes as u32));
-            };
-            entry_bytes = positive;
-            io_bits = reader.u8()?;
-            if io_bits != GENERATE_OFFSETS {
-                return Err(Error::unsupported("a basket has features of a later version")
-                    .at(key.seek_key)
-                    .wanted(u64::from(GENERATE_OFFSETS), u64::from(io_bits)));
-            }
-        }
-        let entries = reader.i32()?;
-        let last = reader.i32()?;
-        let flag = reader.u8()?;
+        let BasketHeader { entry_bytes, io_bits, entries, last, flag, .. } =
+            BasketHeader::read(&mut reader).map_err(|error| error.at(key.seek_key))?;
         if entries < 0 || last < i32::from(key.keylen) || last as u64 > u64::from(key.keylen) + u64::from(key.objlen) {
             return wrong(
                 "a basket's header contradicts its record",

@@ -1,6 +1,7 @@
 //! TTREE: trees, branches, leaves, baskets and clusters, and what the bytes of a branch mean.
 
 mod basket;
+mod basket_header;
 mod branch;
 mod cache;
 mod interpret;
@@ -11,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 pub(crate) use basket::wanted;
 pub use basket::{Basket, Unsealed};
+pub(crate) use basket_header::BasketHeader;
 pub use branch::{BasketBytes, BasketPlace, Branch, BranchId, ElementBranch, Leaf};
 pub use cache::{CACHE_BYTES, CacheFigures, TreeCache};
 pub(crate) use cache::{Coming, Needed};

@@ -6,12 +6,12 @@ use std::sync::{Mutex, PoisonError};
 
 /// Memory for records, and what threads that seal keep.
 #[derive(Debug, Default)]
-pub(crate) struct Spare {
+pub(crate) struct Recycler {
     records: Mutex<Vec<Vec<u8>>>,
     workspaces: Mutex<Vec<Workspace>>,
 }
 
-impl Spare {
+impl Recycler {
     /// Memory for a record: empty.
     pub(crate) fn record(&self) -> Vec<u8> {
         taken(&self.records)

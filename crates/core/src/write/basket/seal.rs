@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::codec::{self, Compression};
 use crate::container::Key;
 use crate::error::{Error, Result};
+use crate::tree::BasketHeader;
 use crate::wire::Writer;
 use crate::write::basket::buffer::Pending;
 use crate::write::basket::offsets::Shape;
@@ -66,8 +67,6 @@ pub(crate) fn seal(
     memory: Vec<u8>,
     work: &mut Workspace,
 ) -> Result<SealedBasket> {
-    /// `TBasket`'s own fields behind the key.
-    const HEADER_BYTES: usize = 19;
     let name: &Arc<str> = match (what, what.split()) {
         (What::Plain(spec), _) => &spec.name,
         (What::Found(name, _), _) => name,
@@ -83,17 +82,12 @@ pub(crate) fn seal(
         title: how.tree.into(),
         ..Key::default()
     };
-    let keylen = key.to_bytes().len() + HEADER_BYTES;
+    let keylen = key.to_bytes().len() + BasketHeader::BYTES;
     key.keylen = u16::try_from(keylen).map_err(|_| Error::mismatch("the names of tree and branch are too long"))?;
     let mut writer = Writer::behind(memory);
     writer.bytes(&key.to_bytes());
-    writer.i16(3);
-    writer.i32(how.basket_bytes as i32);
-    let entry_bytes_at = writer.position();
-    writer.bytes(&[0; 4]);
-    writer.i32(rows.len() as i32);
-    let last_at = writer.position();
-    writer.bytes(&[0; 5]);
+    let (buffer_bytes, entries) = (how.basket_bytes as i32, rows.len() as i32);
+    BasketHeader { buffer_bytes, entry_bytes: 0, io_bits: 0, entries, last: 0, flag: 0 }.write(&mut writer);
     let mut record = writer.into_bytes();
     let head = record.len();
     // What is not compressed goes straight to its place.
@@ -118,9 +112,9 @@ pub(crate) fn seal(
         record.extend_from_slice(&work.payload);
     }
     let nbytes = u32::try_from(record.len()).map_err(|_| too_large(record.len()))?;
-    // Words of the key, and of the basket behind it, that are known by now.
-    for (at, word) in [(0, nbytes), (6, objlen as u32), (entry_bytes_at, entry_bytes as u32), (last_at, last as u32)] {
-        record[at..at + 4].copy_from_slice(&word.to_be_bytes());
-    }
+    Key::patch_lengths(&mut record, nbytes, objlen as u32)?;
+    let header = record.get_mut(head - BasketHeader::BYTES..head).and_then(|header| header.try_into().ok());
+    let header = header.ok_or_else(|| Error::mismatch("a basket is shorter than its header"))?;
+    BasketHeader::patch(header, entry_bytes, last);
     Ok(SealedBasket { record, elsewhere: 0, unsealed_bytes: (keylen + bytes) as u64 })
 }

@@ -10,7 +10,7 @@ use crate::write::commit::sync::{Condvar, Mutex, MutexGuard};
 /// Clusters of numbered units of work: those of a unit get their places when all units before it have theirs. The others wait, as far as
 /// their bytes are bounded.
 #[derive(Debug)]
-pub(crate) struct Turns<C> {
+pub(crate) struct OrderedUnits<C> {
     state: Mutex<State<C>>,
     changed: Condvar,
 }
@@ -100,8 +100,8 @@ impl<C> State<C> {
     }
 }
 
-impl<C> Turns<C> {
-    /// Turns from unit 0 on, where at most so many bytes wait.
+impl<C> OrderedUnits<C> {
+    /// OrderedUnits from unit 0 on, where at most so many bytes wait.
     pub(crate) fn new(most_bytes: u64) -> Self {
         let state = State {
             next: 0,
@@ -253,7 +253,7 @@ mod tests {
 
     /// All that get their places by now: cluster and place.
     fn all(
-        turns: &Turns<u32>,
+        units: &OrderedUnits<u32>,
         mut drained: Drained<u32, u32>,
         mut place: impl FnMut(&u32) -> Result<Granted<u32>>,
     ) -> Vec<u32> {
@@ -261,7 +261,7 @@ mod tests {
         loop {
             found.extend(drained.placed.map(|(cluster, place)| cluster * 100 + place));
             match drained.next.unwrap() {
-                Next::More => drained = turns.drain(&mut place),
+                Next::More => drained = units.drain(&mut place),
                 next => {
                     assert_eq!(next, Next::Nothing);
                     return found;
@@ -286,73 +286,73 @@ mod tests {
 
     #[test]
     fn units_get_their_places_in_turn() {
-        let (turns, mut place) = (Turns::new(100), counter());
-        turns.enter();
+        let (units, mut place) = (OrderedUnits::new(100), counter());
+        units.enter();
         for unit in 0..3 {
-            turns.begin(unit).unwrap();
+            units.begin(unit).unwrap();
         }
-        assert_eq!(turns.begin(2).unwrap_err().kind(), ErrorKind::Exists);
-        assert!(all(&turns, taken(turns.submit(2, 7, 10, &mut place)), &mut place).is_empty());
-        assert!(all(&turns, taken(turns.submit(1, 5, 10, &mut place)), &mut place).is_empty());
-        assert_eq!(all(&turns, taken(turns.submit(0, 1, 10, &mut place)), &mut place), [100]);
-        assert!(all(&turns, turns.end(1, &mut place), &mut place).is_empty());
-        assert!(all(&turns, taken(turns.submit(2, 8, 10, &mut place)), &mut place).is_empty());
-        assert_eq!(all(&turns, turns.end(0, &mut place), &mut place), [501, 702, 803]);
-        assert_eq!(all(&turns, taken(turns.submit(2, 9, 10, &mut place)), &mut place), [904]);
-        turns.forget(2);
-        assert!(all(&turns, turns.end(2, &mut place), &mut place).is_empty());
-        assert_eq!(turns.begin(1).unwrap_err().kind(), ErrorKind::Exists);
+        assert_eq!(units.begin(2).unwrap_err().kind(), ErrorKind::Exists);
+        assert!(all(&units, taken(units.submit(2, 7, 10, &mut place)), &mut place).is_empty());
+        assert!(all(&units, taken(units.submit(1, 5, 10, &mut place)), &mut place).is_empty());
+        assert_eq!(all(&units, taken(units.submit(0, 1, 10, &mut place)), &mut place), [100]);
+        assert!(all(&units, units.end(1, &mut place), &mut place).is_empty());
+        assert!(all(&units, taken(units.submit(2, 8, 10, &mut place)), &mut place).is_empty());
+        assert_eq!(all(&units, units.end(0, &mut place), &mut place), [501, 702, 803]);
+        assert_eq!(all(&units, taken(units.submit(2, 9, 10, &mut place)), &mut place), [904]);
+        units.forget(2);
+        assert!(all(&units, units.end(2, &mut place), &mut place).is_empty());
+        assert_eq!(units.begin(1).unwrap_err().kind(), ErrorKind::Exists);
     }
 
     #[test]
     fn who_waits_for_what_nobody_brings_is_told() {
-        let (turns, mut place) = (Turns::new(15), counter());
-        turns.enter();
-        turns.begin(3).unwrap();
-        assert!(all(&turns, taken(turns.submit(3, 1, 10, &mut place)), &mut place).is_empty());
-        let refused = turns.submit(3, 2, 10, &mut place);
+        let (units, mut place) = (OrderedUnits::new(15), counter());
+        units.enter();
+        units.begin(3).unwrap();
+        assert!(all(&units, taken(units.submit(3, 1, 10, &mut place)), &mut place).is_empty());
+        let refused = units.submit(3, 2, 10, &mut place);
         assert!(matches!(refused, Submitted::Refused(2, error) if error.kind() == ErrorKind::Mismatch));
-        assert_eq!(turns.pass_over(), Some(0..3));
-        assert_eq!(all(&turns, turns.drain(&mut place), &mut place), [100]);
-        assert_eq!(turns.pass_over(), None);
+        assert_eq!(units.pass_over(), Some(0..3));
+        assert_eq!(all(&units, units.drain(&mut place), &mut place), [100]);
+        assert_eq!(units.pass_over(), None);
     }
 
     #[test]
     fn what_failed_when_it_was_its_turn_is_tried_again_by_who_waits_for_it() {
-        let (turns, mut place) = (Turns::new(15), counter());
-        turns.enter();
-        (0..3).for_each(|unit| turns.begin(unit).unwrap());
-        assert!(all(&turns, taken(turns.submit(1, 1, 10, &mut place)), &mut place).is_empty());
-        assert!(turns.end(0, |_| Err::<Granted<u32>, _>(Error::mismatch("full"))).next.is_err());
-        let Submitted::After(2, drained) = turns.submit(2, 2, 10, &mut place) else {
+        let (units, mut place) = (OrderedUnits::new(15), counter());
+        units.enter();
+        (0..3).for_each(|unit| units.begin(unit).unwrap());
+        assert!(all(&units, taken(units.submit(1, 1, 10, &mut place)), &mut place).is_empty());
+        assert!(units.end(0, |_| Err::<Granted<u32>, _>(Error::mismatch("full"))).next.is_err());
+        let Submitted::After(2, drained) = units.submit(2, 2, 10, &mut place) else {
             panic!("it waits for what stands")
         };
-        assert_eq!(all(&turns, drained, &mut place), [100]);
-        assert!(all(&turns, taken(turns.submit(2, 2, 10, &mut place)), &mut place).is_empty());
-        turns.pass_over();
-        assert!(matches!(turns.submit(2, 3, 10, &mut place), Submitted::Refused(3, _)), "the tree is closed");
-        assert_eq!(turns.begin(u64::MAX).unwrap_err().kind(), ErrorKind::Limit);
+        assert_eq!(all(&units, drained, &mut place), [100]);
+        assert!(all(&units, taken(units.submit(2, 2, 10, &mut place)), &mut place).is_empty());
+        units.pass_over();
+        assert!(matches!(units.submit(2, 3, 10, &mut place), Submitted::Refused(3, _)), "the tree is closed");
+        assert_eq!(units.begin(u64::MAX).unwrap_err().kind(), ErrorKind::Limit);
     }
 
     #[test]
     fn places_are_given_again_after_a_save() {
-        let turns = Turns::new(100);
-        turns.begin(0).unwrap();
-        let drained = taken(turns.submit(0, 1, 10, |_| Ok(Granted::<u32>::SaveFirst)));
+        let units = OrderedUnits::new(100);
+        units.begin(0).unwrap();
+        let drained = taken(units.submit(0, 1, 10, |_| Ok(Granted::<u32>::SaveFirst)));
         assert!(drained.placed.is_none() && drained.next.unwrap() == Next::AfterSave);
-        let drained = taken(turns.submit(0, 2, 10, |_| Err::<Granted<u32>, _>(Error::mismatch("full"))));
+        let drained = taken(units.submit(0, 2, 10, |_| Err::<Granted<u32>, _>(Error::mismatch("full"))));
         assert!(drained.placed.is_none() && drained.next.is_err());
         let mut place = counter();
-        assert_eq!(all(&turns, turns.drain(&mut place), &mut place), [100, 201]);
+        assert_eq!(all(&units, units.drain(&mut place), &mut place), [100, 201]);
     }
 
     #[test]
     fn those_who_wait_go_on_when_it_is_their_turn() {
         for most_bytes in [1, 25, 1000] {
-            let turns = Turns::new(most_bytes);
+            let units = OrderedUnits::new(most_bytes);
             let (placed, next) = (Mutex::new(Vec::new()), Mutex::new(0..50_u64));
             for _ in 0..4 {
-                turns.enter();
+                units.enter();
             }
             std::thread::scope(|scope| {
                 for _ in 0..4 {
@@ -363,16 +363,16 @@ mod tests {
                         };
                         loop {
                             let Some(unit) = next.lock().unwrap().next() else { break };
-                            turns.begin(unit).unwrap();
+                            units.begin(unit).unwrap();
                             let go_on = |mut drained: Drained<u64, ()>| {
                                 while drained.next.unwrap() == Next::More {
-                                    drained = turns.drain(place);
+                                    drained = units.drain(place);
                                 }
                             };
                             for part in 0..3 {
                                 let mut cluster = 3 * unit + part;
                                 loop {
-                                    match turns.submit(unit, cluster, 10, place) {
+                                    match units.submit(unit, cluster, 10, place) {
                                         Submitted::Taken(drained) => break go_on(drained),
                                         Submitted::After(back, drained) => {
                                             go_on(drained);
@@ -382,9 +382,9 @@ mod tests {
                                     }
                                 }
                             }
-                            go_on(turns.end(unit, place));
+                            go_on(units.end(unit, place));
                         }
-                        turns.leave();
+                        units.leave();
                     });
                 }
             });

@@ -89,7 +89,7 @@ pub(crate) struct WrittenBasket {
 
 /// The clusters of one tree, in the order of their entries.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct ClusterQueue {
     slots: VecDeque<Slot>,
     /// Number of the first slot.
     first: u64,
@@ -166,7 +166,7 @@ impl Reservation {
         for (basket, &(branch, _)) in cluster.baskets.iter_mut().zip(&*cluster.of) {
             let number =
                 numbers.get_mut(branch as usize).ok_or_else(|| Error::mismatch("a basket without a branch"))?;
-            basket.place(at, self.directory, *number as u16)?;
+            basket.patch_location(at, self.directory, *number as usize)?;
             *number += 1;
             at += u64::from(basket.nbytes());
         }
@@ -188,7 +188,7 @@ impl Reservation {
     }
 }
 
-impl Line {
+impl ClusterQueue {
     /// No clusters of a tree with so many branches.
     pub(crate) fn new(branches: usize) -> Self {
         Self {

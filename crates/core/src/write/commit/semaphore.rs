@@ -5,15 +5,15 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Lets as many in as there are cores. Others wait, instead of pushing what they work on out of each other's caches.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct Semaphore {
     free: Mutex<usize>,
     freed: Condvar,
 }
 
 /// Somebody is inside.
-struct Inside<'g>(&'g Gate);
+struct Inside<'g>(&'g Semaphore);
 
-impl Gate {
+impl Semaphore {
     pub(crate) fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self { free: Mutex::new(cores), freed: Condvar::new() }

@@ -1,9 +1,9 @@
 //! What tells one file from another, and one day from the next: dates and UUIDs.
 
 use crate::container::datime;
-use crate::write::file::state::Shared;
+use crate::write::file::state::Output;
 
-impl Shared {
+impl Output {
     pub(crate) fn now(&self) -> u32 {
         if self.options.reproducible { datime(0) } else { datime(seconds()) }
     }

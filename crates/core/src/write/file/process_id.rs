@@ -9,10 +9,9 @@
 use std::sync::Arc;
 
 use crate::container::Key;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::file::File;
-use crate::write::basket::too_many_processes;
-use crate::write::file::state::{Shared, State};
+use crate::write::file::state::{Output, State};
 
 /// The list of a file, as far as it has no holes.
 fn listed<'k>(newest: impl Fn(&str) -> Option<&'k Key>) -> Vec<Key> {
@@ -31,7 +30,7 @@ fn place_in(theirs: &[Key], ours: &[Key]) -> usize {
     (0..ours.len()).find(fits).unwrap_or(ours.len())
 }
 
-impl Shared {
+impl Output {
     /// Brings along the processes of another file, and gives the number of its first.
     ///
     /// # Errors
@@ -51,14 +50,19 @@ impl Shared {
             let key = self.key(state, &key.class, &name, &key.title);
             self.write_object(state, 0, key, &Arc::new(object), None)?;
         }
-        u16::try_from(start).map_err(|_| self.placed(too_many_processes()))
+        u16::try_from(start).map_err(|_| self.in_file(too_many_processes()))
     }
 
     /// The key of an object that is copied from another file, whose references are shifted.
     pub(crate) fn copied_key(&self, state: &State, from: &Key, name: &str, process_ids: u16) -> Result<Key> {
-        let offset = from.pid_offset.checked_add(process_ids).ok_or_else(|| self.placed(too_many_processes()))?;
+        let offset = from.pid_offset.checked_add(process_ids).ok_or_else(|| self.in_file(too_many_processes()))?;
         Ok(self.key(state, &from.class, &name.into(), &from.title).with_pid_offset(offset))
     }
+}
+
+/// The error of references to objects of more processes than 16 bits can count.
+fn too_many_processes() -> Error {
+    Error::limit("references name objects of too many processes", u16::MAX.into(), u64::from(u16::MAX) + 1)
 }
 
 #[cfg(test)]

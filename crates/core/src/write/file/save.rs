@@ -7,12 +7,12 @@ use std::sync::Arc;
 use crate::container::{BIG_FILE, Free, Key, write_key_list};
 use crate::error::{Error, Result};
 use crate::schema::{Draft, write_infos};
-use crate::write::file::state::{Shared, State};
+use crate::write::file::state::{Output, State};
 use crate::write::record::create::create;
 use crate::write::record::state::TreeState;
 use crate::write::record::update::update;
 
-impl Shared {
+impl Output {
     /// Writes what refers to all that is there. Everything stands beside what the header on storage knows, until the records
     /// of directories and the header are replaced where they stand. The list of free segments is always at the end, so that a
     /// file is longer than its header says for as long as the two do not fit each other.
@@ -22,14 +22,14 @@ impl Shared {
         let folders = self.save_keys(state)?;
         self.save_free(state)?;
         if self.options.sync {
-            self.sink.sync().map_err(|error| self.placed(error))?;
+            self.sink.sync().map_err(|error| self.in_file(error))?;
         }
         for folder in folders {
             let folder = &mut state.folders[folder];
             let at = folder.record.seek_dir + u64::from(folder.record.nbytes_name);
             let record = folder.record.to_bytes_within(folder.room).ok_or_else(|| {
                 let words = "an old directory has no room for what it would have to say";
-                self.placed(Error::unsupported(words).in_object(&folder.path))
+                self.in_file(Error::unsupported(words).in_object(&folder.path))
             })?;
             self.put(at, &[&record])?;
             folder.changed = false;
@@ -37,7 +37,7 @@ impl Shared {
         }
         self.save_header(state)?;
         if self.options.sync {
-            self.sink.sync().map_err(|error| self.placed(error))?;
+            self.sink.sync().map_err(|error| self.in_file(error))?;
         }
         // The header on storage names none of it any more.
         state.space.settle().iter().try_for_each(|gap| self.mark_gap(gap))
@@ -50,7 +50,7 @@ impl Shared {
             if !tree.changed {
                 continue;
             }
-            let object = Arc::new(draft(tree).map_err(|error| self.placed(error))?);
+            let object = Arc::new(draft(tree).map_err(|error| self.in_file(error))?);
             let infos: Vec<_> = tree.plans.iter().flat_map(|plan| plan.infos.iter().cloned()).collect();
             let (folder, old) = (tree.folder, tree.key.clone());
             let key = self.key(state, object.class(), &tree.name, &tree.title);
@@ -122,11 +122,11 @@ impl Shared {
         let mut payload = Free::write_list(&list);
         if payload.len() > bytes {
             let words = "the list of free segments grew";
-            return Err(self.placed(Error::limit(words, bytes as u64, payload.len() as u64)));
+            return Err(self.in_file(Error::limit(words, bytes as u64, payload.len() as u64)));
         }
         payload.resize(bytes, 0);
         state.header.free_segments = list.len() as u32;
-        self.place(key.seek_key, &[&key.to_bytes(), &payload])
+        self.write_records(key.seek_key, &[&key.to_bytes(), &payload])
     }
 
     fn save_header(&self, state: &mut State) -> Result<()> {
@@ -138,7 +138,7 @@ impl Shared {
         let room = header.begin as usize;
         if bytes.len() > room {
             let words = "the header of an old file has no room for offsets of 64 bits";
-            return Err(self.placed(Error::limit(words, room as u64, bytes.len() as u64)));
+            return Err(self.in_file(Error::limit(words, room as u64, bytes.len() as u64)));
         }
         bytes.resize(room, 0);
         self.put(0, &[&bytes])

@@ -100,7 +100,7 @@ impl<'t> Finished<'t> {
         let mut baskets = Vec::with_capacity(cluster.len());
         for (basket, record) in cluster.iter().zip(here) {
             let sealed = self.own(basket, &record).and_then(|mut sealed| {
-                sealed.shift_process_ids(self.process_ids)?;
+                Key::shift_pid_offset(&mut sealed.record, self.process_ids)?;
                 Ok(sealed)
             });
             let place = |error: Error| error.at(basket.room.start).in_object(&basket.path);

@@ -8,11 +8,11 @@ use std::time::Instant;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::tree::Tree;
-use crate::write::commit::ordered_units::{Drained, Granted, Next, Submitted, Turns};
-use crate::write::commit::queue::{Line, Origin, Reservation, SealedCluster};
-use crate::write::commit::semaphore::Gate;
+use crate::write::commit::ordered_units::{Drained, Granted, Next, OrderedUnits, Submitted};
+use crate::write::commit::queue::{ClusterQueue, Origin, Reservation, SealedCluster};
+use crate::write::commit::semaphore::Semaphore;
 use crate::write::file::compatible::same_rules;
-use crate::write::file::state::{Shared, State};
+use crate::write::file::state::{Output, State};
 use crate::write::model::branch::BranchSpec;
 use crate::write::options::TreeOptions;
 use crate::write::parallel::adopt::Finished;
@@ -28,9 +28,9 @@ pub(crate) struct Group {
     pub(crate) committer: Arc<Committer>,
     pub(crate) specs: Arc<[BranchSpec]>,
     pub(crate) options: TreeOptions,
-    pub(crate) turns: Turns<SealedCluster>,
+    pub(crate) units: OrderedUnits<SealedCluster>,
     /// Who seals a cluster.
-    pub(crate) sealers: Gate,
+    pub(crate) sealers: Semaphore,
     /// Writers that are open.
     pub(crate) writers: AtomicUsize,
     /// Entries of a cluster, once somebody has found out.
@@ -50,7 +50,7 @@ pub(crate) struct Member {
 
 /// Where the clusters of a writer go.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct ContextPath {
     group: Arc<Group>,
     unit: Option<(u64, Arc<Member>)>,
     has_ended: bool,
@@ -59,8 +59,8 @@ pub(crate) struct Lane {
 impl Drop for Member {
     fn drop(&mut self) {
         // A child that was forked has none of its parent's threads, which may hold any lock.
-        if self.group.shared().check_process().is_ok() {
-            self.group.turns.leave();
+        if self.group.output().check_process().is_ok() {
+            self.group.units.leave();
         }
     }
 }
@@ -78,19 +78,19 @@ impl Drop for Held<'_> {
 }
 
 impl Group {
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
-        &self.committer.shared
+    pub(crate) fn output(&self) -> &Arc<Output> {
+        &self.committer.output
     }
 
     /// Commits all clusters of a finished tree.
     pub(crate) fn adopt(&self, tree: &Tree, unit: Option<u64>) -> Result<u64> {
         check_closed(tree.file())?;
-        let shared = self.shared();
+        let output = self.output();
         let mut finished = {
-            let mut state = shared.open_state()?;
+            let mut state = output.open_state()?;
             same_rules(tree.file(), &state)?;
             let mut finished = Finished::new(tree, &state.trees[self.committer.tree], unit.is_none())?;
-            finished.process_ids = shared.process_ids(&mut state, tree.file())?;
+            finished.process_ids = output.process_ids(&mut state, tree.file())?;
             let (infos, rules) = tree.file().infos_and_rules()?;
             state.learn(infos, rules);
             finished
@@ -110,14 +110,14 @@ impl Group {
     /// Gives a sealed cluster its place, and writes it.
     fn commit(&self, unit: Option<u64>, mut sealed: SealedCluster) -> Outcome {
         let Some(unit) = unit else {
-            return match self.place(&sealed) {
+            return match self.reserve(&sealed) {
                 Ok(reservation) => Outcome::Committed(self.write(reservation, sealed, true)),
                 Err(error) => Outcome::Kept(error),
             };
         };
         let bytes = sealed.bytes;
         loop {
-            match self.turns.submit(unit, sealed, bytes, |cluster| self.place_in_turn(cluster)) {
+            match self.units.submit(unit, sealed, bytes, |cluster| self.reserve_in_order(cluster)) {
                 Submitted::Taken(drained) => return Outcome::Committed(self.write_all(drained)),
                 Submitted::Refused(_, error) => return Outcome::Kept(error.in_object(&self.committer.name)),
                 Submitted::After(back, drained) => {
@@ -131,24 +131,24 @@ impl Group {
     }
 
     /// Room and a place for a cluster.
-    fn place(&self, cluster: &SealedCluster) -> Result<Reservation> {
-        let shared = self.shared();
-        let mut state = shared.lock_state()?;
+    fn reserve(&self, cluster: &SealedCluster) -> Result<Reservation> {
+        let output = self.output();
+        let mut state = output.lock_state()?;
         while state.holds > 0 {
-            state = shared.landed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = output.landed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let _held = Held::new(&self.held);
         let entries = self.line(&mut state)?.reserved.1.checked_add(cluster.rows);
         if entries.is_none_or(|entries| entries > i64::MAX as u64) {
             let error = Error::limit("the tree has too many entries", i64::MAX as u64, cluster.rows);
-            return Err(shared.placed(error.in_object(&self.committer.name)));
+            return Err(output.in_file(error.in_object(&self.committer.name)));
         }
-        shared.mark_left()?;
+        output.mark_left()?;
         let room = state.space.append(cluster.bytes);
         let room = room..room + cluster.bytes;
         // Nobody walks over room that is neither a record nor a gap.
-        if let Err(error) = shared.mark_gap(&room) {
-            shared.vacate(&mut state, room);
+        if let Err(error) = output.mark_gap(&room) {
+            output.vacate(&mut state, room);
             return Err(error);
         }
         let directory = state.folder_seek(state.trees[self.committer.tree].folder);
@@ -157,9 +157,9 @@ impl Group {
         Ok(reservation)
     }
 
-    fn line<'s>(&self, state: &'s mut State) -> Result<&'s mut Line> {
-        let line = state.trees[self.committer.tree].line.as_mut();
-        line.ok_or_else(|| self.shared().placed(Error::mismatch("the tree is closed").in_object(&self.committer.name)))
+    fn line<'s>(&self, state: &'s mut State) -> Result<&'s mut ClusterQueue> {
+        let line = state.trees[self.committer.tree].queue.as_mut();
+        line.ok_or_else(|| self.output().in_file(Error::mismatch("the tree is closed").in_object(&self.committer.name)))
     }
 
     /// Whether so much was placed since the last save that it is time for one.
@@ -170,25 +170,25 @@ impl Group {
     }
 
     /// The same for a numbered unit, where records are written between clusters only, so that they always stand at the same place.
-    fn place_in_turn(&self, cluster: &SealedCluster) -> Result<Granted<Reservation>> {
-        let is_due = self.is_save_due(&mut *self.shared().lock_state()?)?;
-        if is_due { Ok(Granted::SaveFirst) } else { self.place(cluster).map(Granted::Place) }
+    fn reserve_in_order(&self, cluster: &SealedCluster) -> Result<Granted<Reservation>> {
+        let is_due = self.is_save_due(&mut *self.output().lock_state()?)?;
+        if is_due { Ok(Granted::SaveFirst) } else { self.reserve(cluster).map(Granted::Place) }
     }
 
     /// Writes a cluster that has its place, and makes it part of the tree; then saves, where it is time to and `may_save`. What storage
     /// does not take waits to be written [again](Self::again).
     fn write(&self, reservation: Reservation, mut cluster: SealedCluster, may_save: bool) -> Result<()> {
-        let shared = self.shared();
+        let output = self.output();
         let addressed = reservation.address(&mut cluster);
         let fill = || {
             let (start, records) = (reservation.room.start, cluster.baskets.iter().map(|b| b.record.as_slice()));
             match &cluster.origin {
-                Origin::Stored(file, rooms) => shared.carry_to(start, file, rooms, records),
-                Origin::Own | Origin::Other => shared.fill(start, &records.collect::<Vec<_>>()),
+                Origin::Stored(file, rooms) => output.carry_to(start, file, rooms, records),
+                Origin::Own | Origin::Other => output.fill_gap(start, &records.collect::<Vec<_>>()),
             }
         };
         // A sink that panics must not let others wait for ever.
-        let died = |_| Err(shared.placed(Error::new(ErrorKind::Io, "a thread that wrote baskets died")));
+        let died = |_| Err(output.in_file(Error::new(ErrorKind::Io, "a thread that wrote baskets died")));
         let filled = if addressed.is_ok() { catch_unwind(AssertUnwindSafe(fill)).unwrap_or_else(died) } else { Ok(()) };
         // What waits for another try must not need the file that it was in.
         let fetch = || cluster.fetch();
@@ -197,10 +197,10 @@ impl Group {
             Err(_) => catch_unwind(AssertUnwindSafe(fetch)).unwrap_or_else(died),
         };
         let written = filled.map(|()| reservation.written(&mut cluster));
-        let mut state = shared.lock_state()?;
+        let mut state = output.lock_state()?;
         let held = Held::new(&self.held);
         state.writing -= 1;
-        shared.landed.notify_all();
+        output.landed.notify_all();
         let line = self.line(&mut state)?;
         match written {
             _ if lost.is_err() => line.void(reservation.slot),
@@ -214,7 +214,7 @@ impl Group {
         if let Err(error) = lost {
             // It can be written nowhere: its room stays a gap.
             state.space.give_up(reservation.room);
-            return Err(shared.placed(error.in_object(&self.committer.name)));
+            return Err(output.in_file(error.in_object(&self.committer.name)));
         }
         let is_due = may_save && self.is_save_due(&mut state)?;
         drop((held, state));
@@ -227,7 +227,7 @@ impl Group {
     /// Writes what storage did not take before.
     pub(crate) fn again(&self) -> Result<()> {
         loop {
-            let mut state = self.shared().lock_state()?;
+            let mut state = self.output().lock_state()?;
             let Some((reservation, cluster)) = self.line(&mut state)?.again() else { return Ok(()) };
             state.writing += 1;
             drop(state);
@@ -244,14 +244,14 @@ impl Group {
             }
             drained = match drained.next? {
                 Next::Nothing => return outcome,
-                Next::More => self.turns.drain(|cluster| self.place_in_turn(cluster)),
+                Next::More => self.units.drain(|cluster| self.reserve_in_order(cluster)),
                 Next::AfterSave => {
                     outcome?;
                     self.again()?;
                     self.save_if_due()?;
                     outcome = Ok(());
                     // Whatever the save did, it does not stand before the same cluster twice.
-                    self.turns.drain(|cluster| self.place(cluster).map(Granted::Place))
+                    self.units.drain(|cluster| self.reserve(cluster).map(Granted::Place))
                 }
             };
         }
@@ -259,48 +259,48 @@ impl Group {
 
     /// Saves once all that has room is written, unless somebody else has done so.
     fn save_if_due(&self) -> Result<()> {
-        let mut state = self.shared().open_state()?;
-        if self.is_save_due(&mut state)? { self.shared().save(&mut state) } else { Ok(()) }
+        let mut state = self.output().open_state()?;
+        if self.is_save_due(&mut state)? { self.output().save(&mut state) } else { Ok(()) }
     }
 
     pub(crate) fn close(&self) -> Result<()> {
-        let shared = self.shared();
+        let output = self.output();
         let index = self.committer.tree;
-        if shared.lock_state()?.trees[index].line.is_none() {
+        if output.lock_state()?.trees[index].queue.is_none() {
             return Ok(());
         }
-        let mut outcome = self.bring_rest().and(self.again());
-        let mut state = shared.open_state()?;
+        let mut outcome = self.commit_rest().and(self.again());
+        let mut state = output.open_state()?;
         let tree = &mut state.trees[index];
-        let Some(line) = &mut tree.line else { return outcome };
+        let Some(line) = &mut tree.queue else { return outcome };
         let lost = line.give_up();
         tree.advance();
         tree.tell_branches();
-        tree.line = None;
+        tree.queue = None;
         tree.changed = true;
         tree.is_open = false;
-        lost.into_iter().for_each(|room| shared.vacate(&mut state, room));
+        lost.into_iter().for_each(|room| output.vacate(&mut state, room));
         let open = self.writers.load(Ordering::Relaxed);
         if open > 0 {
             let words = format!("the tree was closed before {open} of its contexts: rows that they hold are lost");
-            outcome = outcome.and(Err(shared.placed(Error::mismatch(words).in_object(&self.committer.name))));
+            outcome = outcome.and(Err(output.in_file(Error::mismatch(words).in_object(&self.committer.name))));
         }
         outcome
     }
 
     /// Writes the units that wait for some that never came.
-    fn bring_rest(&self) -> Result<()> {
+    fn commit_rest(&self) -> Result<()> {
         let mut outcome = Ok(());
         let mut waited = usize::MAX;
         loop {
-            let written = self.write_all(self.turns.drain(|cluster| self.place_in_turn(cluster)));
+            let written = self.write_all(self.units.drain(|cluster| self.reserve_in_order(cluster)));
             outcome = written.and(outcome);
-            let waiting = self.turns.waiting();
+            let waiting = self.units.waiting();
             if outcome.is_err() && waiting >= waited {
                 return outcome;
             }
             waited = waiting;
-            let Some(missing) = self.turns.pass_over() else { return outcome };
+            let Some(missing) = self.units.pass_over() else { return outcome };
             if !missing.is_empty() {
                 let words = format!("unit {} never came; those behind it are in the tree", missing.start);
                 outcome = outcome.and(Err(Error::mismatch(words).in_object(&self.committer.name)));
@@ -309,7 +309,7 @@ impl Group {
     }
 }
 
-impl Lane {
+impl ContextPath {
     pub(crate) fn new(group: &Arc<Group>, unit: Option<(u64, Arc<Member>)>) -> Self {
         group.writers.fetch_add(1, Ordering::Relaxed);
         Self { group: Arc::clone(group), unit, has_ended: false }
@@ -324,7 +324,7 @@ impl Lane {
     }
 }
 
-impl CommitPath for Lane {
+impl CommitPath for ContextPath {
     fn commit(&self, cluster: &mut Cluster) -> Outcome {
         let group = &*self.group;
         // What storage did not take of others comes first, so that little waits for it.
@@ -345,12 +345,12 @@ impl CommitPath for Lane {
         let group = &*self.group;
         group.writers.fetch_sub(1, Ordering::Relaxed);
         let Some((unit, _member)) = self.unit.take() else { return Ok(()) };
-        group.write_all(group.turns.end(unit, |cluster| group.place_in_turn(cluster)))
+        group.write_all(group.units.end(unit, |cluster| group.reserve_in_order(cluster)))
     }
 
     fn forget(&self) {
         if let Some((unit, _)) = &self.unit {
-            self.group.turns.forget(*unit);
+            self.group.units.forget(*unit);
         }
     }
 

@@ -15,12 +15,12 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::tree::Tree;
-use crate::write::commit::ordered_units::Turns;
-use crate::write::commit::queue::Line;
-use crate::write::commit::semaphore::Gate;
+use crate::write::commit::ordered_units::OrderedUnits;
+use crate::write::commit::queue::ClusterQueue;
+use crate::write::commit::semaphore::Semaphore;
 use crate::write::model::branch::BranchSpec;
 use crate::write::options::TreeOptions;
-use crate::write::parallel::group::{Group, Lane, Member, QUEUE_BYTES};
+use crate::write::parallel::group::{ContextPath, Group, Member, QUEUE_BYTES};
 use crate::write::tree::TreeWriter;
 use crate::write::tree::commit::Committer;
 use crate::write::writer::FileWriter;
@@ -108,16 +108,16 @@ impl FileWriter {
         options: TreeOptions,
     ) -> Result<ParallelWriter> {
         let index = self.begin_tree(path, &branches, &options)?;
-        let mut state = self.shared.open_state()?;
+        let mut state = self.output.open_state()?;
         let tree = &mut state.trees[index];
-        tree.line = Some(Line::new(tree.branches.len()));
-        let committer = Committer::new(Arc::clone(&self.shared), index, tree, options.basket_bytes).of_many();
+        tree.queue = Some(ClusterQueue::new(tree.branches.len()));
+        let committer = Committer::new(Arc::clone(&self.output), index, tree, options.basket_bytes).of_many();
         let group = Group {
             committer: Arc::new(committer),
             specs: branches.into(),
             options,
-            turns: Turns::new(QUEUE_BYTES),
-            sealers: Gate::new(),
+            units: OrderedUnits::new(QUEUE_BYTES),
+            sealers: Semaphore::new(),
             writers: AtomicUsize::new(0),
             cluster_rows: OnceLock::new(),
             held: AtomicU64::new(0),
@@ -131,14 +131,19 @@ impl ParallelWriter {
     /// is closed or dropped; [`TreeWriter::discard`] gives them up.
     pub fn context(&self) -> TreeWriter {
         let Group { committer, specs, options, .. } = &*self.group;
-        TreeWriter::of_many(Arc::clone(committer), Box::new(Lane::new(&self.group, None)), Arc::clone(specs), options)
+        TreeWriter::of_many(
+            Arc::clone(committer),
+            Box::new(ContextPath::new(&self.group, None)),
+            Arc::clone(specs),
+            options,
+        )
     }
 
     /// One who brings numbered units of work, which have their places in the tree in the order of their numbers, from 0 on.
     ///
     /// Open as many as there are threads before any of them begins: who waits for a number that no open context can bring is told so.
     pub fn numbered(&self) -> NumberedContext {
-        self.group.turns.enter();
+        self.group.units.enter();
         NumberedContext { member: Arc::new(Member { group: Arc::clone(&self.group) }) }
     }
 
@@ -153,7 +158,7 @@ impl ParallelWriter {
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) where the file is closed.
     pub fn entries(&self) -> Result<u64> {
-        let state = self.group.shared().lock_state()?;
+        let state = self.group.output().lock_state()?;
         Ok(state.trees[self.group.committer.tree].entries)
     }
 
@@ -171,8 +176,8 @@ impl ParallelWriter {
     /// What the sink reports.
     pub fn save(&self) -> Result<u64> {
         self.group.again()?;
-        let mut state = self.group.shared().open_state()?;
-        self.group.shared().save(&mut state)?;
+        let mut state = self.group.output().open_state()?;
+        self.group.output().save(&mut state)?;
         Ok(state.trees[self.group.committer.tree].entries)
     }
 
@@ -191,7 +196,7 @@ impl ParallelWriter {
 impl Drop for ParallelWriter {
     fn drop(&mut self) {
         let closed = self.group.close();
-        self.group.shared().lose(closed.err());
+        self.group.output().lose(closed.err());
     }
 }
 
@@ -204,23 +209,23 @@ impl NumberedContext {
     /// [`Exists`](crate::ErrorKind::Exists) where the number was given before; [`Mismatch`](crate::ErrorKind::Mismatch) while the last
     /// unit of this context is open.
     pub fn unit(&mut self, number: u64) -> Result<TreeWriter> {
-        let lane = self.begin(number)?;
+        let context = self.begin(number)?;
         let Group { committer, specs, options, .. } = self.group();
-        Ok(TreeWriter::of_many(Arc::clone(committer), Box::new(lane), Arc::clone(specs), options))
+        Ok(TreeWriter::of_many(Arc::clone(committer), Box::new(context), Arc::clone(specs), options))
     }
 
     pub(crate) fn group(&self) -> &Group {
         &self.member.group
     }
 
-    pub(crate) fn begin(&self, number: u64) -> Result<Lane> {
+    pub(crate) fn begin(&self, number: u64) -> Result<ContextPath> {
         let group = &self.member.group;
         let placed = |error: Error| error.in_object(&group.committer.name);
         if Arc::strong_count(&self.member) > 1 {
             return Err(placed(Error::mismatch("the last unit of this context is still open")));
         }
-        group.turns.begin(number).map_err(placed)?;
-        Ok(Lane::new(group, Some((number, Arc::clone(&self.member)))))
+        group.units.begin(number).map_err(placed)?;
+        Ok(ContextPath::new(group, Some((number, Arc::clone(&self.member)))))
     }
 }
 
@@ -271,9 +276,9 @@ impl NumberedContext {
     ///
     /// Those of [`unit`](Self::unit) and [`ParallelWriter::adopt`]: the unit has no entries then, but for clusters that were committed before.
     pub fn adopt(&mut self, number: u64, tree: &Tree) -> Result<u64> {
-        let lane = self.begin(number)?;
+        let context = self.begin(number)?;
         let adopted = self.group().adopt(tree, Some(number));
-        let ended = lane.give_back(adopted.is_err());
+        let ended = context.give_back(adopted.is_err());
         adopted.and_then(|entries| ended.map(|()| entries))
     }
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::schema::Draft;
 use crate::write::basket::PlacedBasket;
 use crate::write::clustering::Every;
-use crate::write::commit::queue::Line;
+use crate::write::commit::queue::ClusterQueue;
 use crate::write::model::branch::{BranchKind, BranchSpec};
 use crate::write::model::layout::What;
 use crate::write::model::split::Plan;
@@ -40,7 +40,7 @@ pub(crate) struct TreeState {
     /// Compressed bytes and entries of the last save.
     pub(crate) saved: (u64, u64),
     /// Clusters on their way, where many threads fill it.
-    pub(crate) line: Option<Line>,
+    pub(crate) queue: Option<ClusterQueue>,
 }
 
 /// A tree that was there before.
@@ -158,7 +158,7 @@ impl TreeState {
             changed: true,
             is_open: true,
             saved: (0, 0),
-            line: None,
+            queue: None,
         })
     }
 
@@ -187,7 +187,7 @@ impl TreeState {
 impl TreeState {
     /// Takes in the clusters that are written and have none unwritten before them.
     pub(crate) fn advance(&mut self) {
-        let rows = self.line.as_mut().map(Line::advance).unwrap_or_default();
+        let rows = self.queue.as_mut().map(ClusterQueue::advance).unwrap_or_default();
         self.changed |= !rows.is_empty();
         self.entries += rows.iter().sum::<u64>();
         self.clusters.extend(rows);
@@ -195,7 +195,7 @@ impl TreeState {
 
     /// Tells the branches which baskets they have by now.
     pub(crate) fn tell_branches(&mut self) {
-        let Some(line) = &mut self.line else { return };
+        let Some(line) = &mut self.queue else { return };
         let mut ready = std::mem::take(&mut line.ready);
         let mut entries = self.entries - ready.iter().map(|cluster| cluster.rows).sum::<u64>();
         for cluster in ready.drain(..) {

@@ -23,7 +23,7 @@ use crate::tree::{Basket, BasketBytes};
 use crate::wire::Reader;
 use crate::write::basket::PlacedBasket;
 use crate::write::file::free_list::Space;
-use crate::write::file::state::{Shared, State};
+use crate::write::file::state::{Output, State};
 use crate::write::options::{TreeOptions, WriteOptions};
 use crate::write::record::edit::each_branch;
 use crate::write::record::state::{Base, BranchState, TreeState};
@@ -92,25 +92,25 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
     // The last list of free segments does not know what the writer did after it: the marks do.
     let before = if file.is_recovered() { Vec::new() } else { update::marked_gaps(&file) };
     before.into_iter().chain(gaps).for_each(|gap| space.give_up(gap));
-    let shared = Shared::over(file.clone(), Box::new(Arc::clone(&sink)), options, record, space)?;
-    let mut state = shared.open_state()?;
+    let output = Output::over(file.clone(), Box::new(Arc::clone(&sink)), options, record, space)?;
+    let mut state = output.open_state()?;
     state.folders[0].changed = true;
     state.infos_changed = file.is_recovered();
-    let baskets = shared.add_objects(&mut state, &file, keys, &mut found)?;
-    shared.add_baskets(&mut state, &file, baskets, &mut found)?;
+    let baskets = output.add_objects(&mut state, &file, keys, &mut found)?;
+    output.add_baskets(&mut state, &file, baskets, &mut found)?;
     if dry_run {
         state.closed = true;
         return Ok(found);
     }
     // What is behind the end may be half a record.
     sink.set_len(end)?;
-    shared.save(&mut state)?;
+    output.save(&mut state)?;
     drop(state);
-    let counted = shared.count_again(&found)?;
+    let counted = output.count_again(&found)?;
     if counted {
-        shared.save(&mut *shared.open_state()?)?;
+        output.save(&mut *output.open_state()?)?;
     }
-    shared.open_state()?.closed = true;
+    output.open_state()?.closed = true;
     crate::io::Sink::sync(&*sink)?;
     Ok(found)
 }
@@ -141,7 +141,7 @@ impl Behind {
     }
 }
 
-impl Shared {
+impl Output {
     /// Lists objects that no directory lists; gives the baskets that were met.
     fn add_objects(&self, state: &mut State, file: &File, behind: Vec<Key>, found: &mut Recovered) -> Result<Vec<Key>> {
         self.load_folders(state, file)?;
@@ -265,7 +265,7 @@ impl Shared {
 }
 
 /// A tree with the baskets behind its record; none where they add nothing.
-fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, shared: &Shared) -> Result<Option<TreeState>> {
+fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, output: &Output) -> Result<Option<TreeState>> {
     let tree = file.tree_at(key)?;
     let branches: Vec<_> = tree.branches().iter().collect();
     let stray = Stray::of(&branches, &behind);
@@ -315,7 +315,7 @@ fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, shared: &Shar
     let mut draft = file.draft_at(key)?;
     check(&mut draft, states.len())?;
     let clusters = clusters(&states, tree.entries, common);
-    let mut longer = TreeState::new(folder, Arc::clone(&key.name), &[], shared.compression, &TreeOptions::default())?;
+    let mut longer = TreeState::new(folder, Arc::clone(&key.name), &[], output.compression, &TreeOptions::default())?;
     longer.title = Arc::clone(&key.title);
     longer.branches = states;
     longer.entries = common;

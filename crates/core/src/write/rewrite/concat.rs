@@ -75,7 +75,7 @@ impl FileWriter {
     ) -> Result<Joined> {
         let tree = from.tree_at(key)?;
         let mut draft = from.draft_at(key)?;
-        let folder = self.shared.folder(&mut *self.shared.open_state()?, folder)?;
+        let folder = self.output.folder(&mut *self.output.open_state()?, folder)?;
         prune::forget_references(&mut draft);
         prune::forget_entries(&mut draft);
         let mut joined = self.joined(&tree, folder, key, compression)?;
@@ -91,8 +91,8 @@ impl FileWriter {
         let branches: Vec<&Branch> = tree.branches().iter().collect();
         check(&branches, tree.entries).map_err(within)?;
         let mut draft = file.draft_at(&key)?;
-        let mut state = self.shared.open_state()?;
-        let (folder, _) = self.shared.find(&mut state, path)?;
+        let mut state = self.output.open_state()?;
+        let (folder, _) = self.output.find(&mut state, path)?;
         let directory = state.folder_seek(folder);
         drop(state);
         // References in what is there and in what comes count in one list; where branches hold them is not kept up.
@@ -106,9 +106,9 @@ impl FileWriter {
         let before: Vec<usize> = branches.iter().map(stored).collect();
         // Those in the tree's record get records of their own.
         let mut embedded =
-            relocate::sealed(&tree, &branches, Order::Branch, Some(self.shared.now()), None).map_err(within)?;
+            relocate::sealed(&tree, &branches, Order::Branch, Some(self.output.now()), None).map_err(within)?;
         embedded.retain(|basket| before.get(basket.branch).is_some_and(|&before| basket.number >= before));
-        let placed = self.shared.relocate(&file, &mut embedded, directory, 0)?;
+        let placed = self.output.relocate(&file, &mut embedded, directory, 0)?;
         for (basket, placed) in embedded.iter().zip(placed) {
             if let Some(branch) = joined.written.branches.get_mut(basket.branch) {
                 note(branch, &basket.source, placed);
@@ -123,19 +123,19 @@ impl FileWriter {
 
     /// Whether there is a directory of that path.
     pub(crate) fn has_folder(&self, path: &str) -> Result<bool> {
-        let mut state = self.shared.open_state()?;
-        Ok(self.shared.find_folder(&mut state, path, false)?.is_some())
+        let mut state = self.output.open_state()?;
+        Ok(self.output.find_folder(&mut state, path, false)?.is_some())
     }
 
     /// The newest key of a name in a directory, as far as there is one.
     pub(crate) fn newest(&self, folder: &str, name: &str) -> Result<Option<Key>> {
-        let mut state = self.shared.open_state()?;
-        let folder = self.shared.find_folder(&mut state, folder, false)?;
+        let mut state = self.output.open_state()?;
+        let folder = self.output.find_folder(&mut state, folder, false)?;
         Ok(folder.and_then(|folder| state.folders.get(folder)?.newest(name).cloned()))
     }
 
     fn joined(&self, tree: &Tree, folder: usize, key: &Key, compression: Option<Compression>) -> Result<Joined> {
-        let usual = self.shared.compression;
+        let usual = self.output.compression;
         let mut written = TreeState::new(folder, Arc::clone(&key.name), &[], usual, &TreeOptions::default())?;
         written.title = Arc::clone(&key.title);
         written.is_open = false;
@@ -165,17 +165,17 @@ impl FileWriter {
         let branches: Vec<&Branch> = fit.0.iter().filter_map(|&(id, _)| tree.branches().get(id)).collect();
         check(&branches, tree.entries).map_err(within)?;
         let mut baskets =
-            relocate::sealed(tree, &branches, Order::Offset, Some(self.shared.now()), again).map_err(within)?;
+            relocate::sealed(tree, &branches, Order::Offset, Some(self.output.now()), again).map_err(within)?;
         for basket in &mut baskets {
             let widening = fit.0.get(basket.branch).and_then(|(_, widening)| *widening);
             if let (Some(widening), Some(branch)) = (widening, joined.written.branches.get(basket.branch)) {
                 basket.widen(widening, branch.compression);
             }
         }
-        let mut state = self.shared.open_state()?;
+        let mut state = self.output.open_state()?;
         same_rules(from, &state).map_err(within)?;
         let (directory, process_ids) =
-            (state.folder_seek(joined.written.folder), self.shared.process_ids(&mut state, from)?);
+            (state.folder_seek(joined.written.folder), self.output.process_ids(&mut state, from)?);
         drop(state);
         // Baskets without entries are left behind; the others go on counting.
         let numbers: Vec<Vec<Option<usize>>> =
@@ -186,7 +186,7 @@ impl FileWriter {
             basket.first_entry = basket.first_entry.saturating_add(joined.written.entries);
             number.is_some()
         });
-        let placed = self.shared.relocate(from, &mut baskets, directory, process_ids)?;
+        let placed = self.output.relocate(from, &mut baskets, directory, process_ids)?;
         let mut placed: Vec<_> = baskets.iter().zip(placed).collect();
         placed.sort_by_key(|(basket, _)| (basket.branch, basket.number));
         let mut moved = joined.moved;
@@ -217,7 +217,7 @@ impl FileWriter {
 
     /// Takes back what was added since: the room of its baskets is a gap.
     pub(crate) fn shrink(&mut self, joined: &mut Joined, mark: Mark) -> Result<()> {
-        let mut state = self.shared.open_state()?;
+        let mut state = self.output.open_state()?;
         let written = &mut joined.written;
         (written.entries, joined.moved) = (mark.entries, mark.moved);
         written.clusters.truncate(mark.clusters);
@@ -225,7 +225,7 @@ impl FileWriter {
             written.branches.iter_mut().zip(mark.branches)
         {
             let gone: Vec<PlacedBasket> = branch.baskets.drain(baskets..).collect();
-            self.shared.give_back(&mut state, &gone);
+            self.output.give_back(&mut state, &gone);
             (branch.tot_bytes, branch.zip_bytes) = (tot_bytes, zip_bytes);
             (branch.largest_bytes, branch.most) = (largest_bytes, most);
         }
@@ -240,32 +240,32 @@ impl FileWriter {
         {
             *member = index.into_datum();
         }
-        self.shared.open_state()?.trees.push(joined.written);
+        self.output.open_state()?.trees.push(joined.written);
         Ok(())
     }
 
     /// An object of the file as it was before; none in a new one.
     pub(crate) fn draft_before(&self, key: &Key) -> Result<Option<Draft>> {
-        self.shared.before.as_ref().map(|file| file.draft_at(key)).transpose()
+        self.output.before.as_ref().map(|file| file.draft_at(key)).transpose()
     }
 
     /// Writes an object into a directory, named as by a key, in place of an old one where there is one.
     pub(crate) fn put_object(&mut self, folder: &str, like: &Key, object: Draft, old: Option<&Key>) -> Result<()> {
-        let mut state = self.shared.open_state()?;
-        let folder = self.shared.folder(&mut state, folder)?;
-        let key = self.shared.key(&state, object.class(), &like.name, &like.title);
-        self.shared.write_object(&mut state, folder, key, &Arc::new(object), old).map(drop)
+        let mut state = self.output.open_state()?;
+        let folder = self.output.folder(&mut state, folder)?;
+        let key = self.output.key(&state, object.class(), &like.name, &like.title);
+        self.output.write_object(&mut state, folder, key, &Arc::new(object), old).map(drop)
     }
 
     /// Notes classes, and rules of their evolution, that something which was copied takes to be read.
     pub(crate) fn describe(&mut self, infos: Vec<StreamerInfo>, rules: Vec<String>) -> Result<()> {
-        self.shared.open_state()?.learn(infos, rules);
+        self.output.open_state()?.learn(infos, rules);
         Ok(())
     }
 
     /// Lets the file be read by the rules of old versions, as one is that is copied into it.
     pub(crate) fn follow_rules(&mut self, from: &File) -> Result<()> {
-        let mut state = self.shared.open_state()?;
+        let mut state = self.output.open_state()?;
         if same_rules(from, &state).is_err() {
             state.header.version = from.header().version;
         }
@@ -274,19 +274,19 @@ impl FileWriter {
 
     /// Ends without a save: what was written since the last one is given up, and is a gap of the file that stays as it was.
     pub(crate) fn give_up(self) -> Result<()> {
-        let mut state = self.shared.open_state()?;
+        let mut state = self.output.open_state()?;
         state.closed = true;
         let (saved, end) = (state.header.end, state.space.end());
-        let Some(before) = &self.shared.before else { return Ok(()) };
+        let Some(before) = &self.output.before else { return Ok(()) };
         for free in before.free_segments()?.into_iter().filter(|free| free.first < saved) {
-            self.shared.mark_gap(&(free.first..free.last.saturating_add(1).min(saved)))?;
+            self.output.mark_gap(&(free.first..free.last.saturating_add(1).min(saved)))?;
         }
         if end <= saved {
             return Ok(());
         }
         // Whoever is stopped in between leaves a gap.
-        self.shared.mark_gap(&(saved..end))?;
-        self.shared.sink.cut_at(saved).map_err(|error| self.shared.placed(error))
+        self.output.mark_gap(&(saved..end))?;
+        self.output.sink.cut_at(saved).map_err(|error| self.output.in_file(error))
     }
 }
 

@@ -65,15 +65,15 @@ impl FileWriter {
     /// Those of [`copy`](Self::copy) and [`remove`](Self::remove); [`Exists`](crate::ErrorKind::Exists) where a directory would go
     /// into itself.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
-        let Some(file) = self.shared.before.clone() else {
-            return Err(self.shared.placed(Error::mismatch("only what was in a file before can be moved")));
+        let Some(file) = self.output.before.clone() else {
+            return Err(self.output.in_file(Error::mismatch("only what was in a file before can be moved")));
         };
         let tidy = |path: &str| path.split('/').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
         let (from, to) = (&*tidy(from), &*tidy(to));
         let bare = split_cycle(from).0;
         if to == from || to == bare || to.starts_with(&format!("{bare}/")) {
             let words = format!("{from:?} cannot go to {to:?}");
-            return Err(self.shared.placed(Error::new(crate::ErrorKind::Exists, words)));
+            return Err(self.output.in_file(Error::new(crate::ErrorKind::Exists, words)));
         }
         self.check_unchanged(&file, from)?;
         let key = file.key(from)?;
@@ -83,19 +83,19 @@ impl FileWriter {
 
     /// Refuses what is another thing by now than when the file was opened: what is moved is read as it was.
     fn check_unchanged(&self, file: &File, path: &str) -> Result<()> {
-        let mut state = self.shared.open_state()?;
+        let mut state = self.output.open_state()?;
         let changed = || {
             let words = "it was changed since the file was opened: close the file first";
-            self.shared.placed(Error::mismatch(words).in_object(path))
+            self.output.in_file(Error::mismatch(words).in_object(path))
         };
-        let (folder, keys) = self.shared.find(&mut state, path)?;
+        let (folder, keys) = self.output.find(&mut state, path)?;
         let Some(live) = keys.into_iter().next() else { return Err(changed()) };
         if file.key(path)? != live || state.tree_of(&live).is_some() {
             return Err(changed());
         }
         if live.is_tree() && state.folders[folder].named(&live.name, None).count() > 1 {
             let words = "the tree has several cycles, which share baskets: delete the older ones first";
-            return Err(self.shared.placed(Error::mismatch(words).in_object(path)));
+            return Err(self.output.in_file(Error::mismatch(words).in_object(path)));
         }
         if live.is_directory() {
             let bare = split_cycle(path).0;
@@ -127,13 +127,13 @@ impl FileWriter {
             let error = Error::unsupported("an RNTuple cannot be copied yet: its pages would stay behind");
             return Err(file.name(error.in_object(&key.name)));
         }
-        let shared = Arc::clone(&self.shared);
-        let mut state = shared.open_state()?;
-        let (folder, name) = shared.folder_of(&mut state, to)?;
+        let output = Arc::clone(&self.output);
+        let mut state = output.open_state()?;
+        let (folder, name) = output.folder_of(&mut state, to)?;
         if folder == 0 && is_process_id(key) {
-            return shared.process_ids(&mut state, file).map(drop);
+            return output.process_ids(&mut state, file).map(drop);
         }
-        let process_ids = shared.process_ids(&mut state, file)?;
+        let process_ids = output.process_ids(&mut state, file)?;
         let is_renamed = name != &*key.name;
         if !key.is_tree() && !is_renamed {
             self.copy_record(&mut state, file, key, folder, process_ids)?;
@@ -163,25 +163,25 @@ impl FileWriter {
             drop(state);
             placed = self.copy_baskets(file, &tree, directory, process_ids, &mut draft)?;
             forget_references(&mut draft);
-            state = shared.open_state()?;
+            state = output.open_state()?;
             // What is in the branches is described by their file alone.
             state.describe(file.infos()?.into_iter().map(Arc::new));
         }
-        let key = shared.copied_key(&state, key, name, process_ids)?;
-        let outcome = shared.write_object(&mut state, folder, key, &Arc::new(draft), None);
+        let key = output.copied_key(&state, key, name, process_ids)?;
+        let outcome = output.write_object(&mut state, folder, key, &Arc::new(draft), None);
         if outcome.is_err() {
-            shared.give_back(&mut state, &placed);
+            output.give_back(&mut state, &placed);
         }
         outcome.map(drop)
     }
 
     /// Copies a record as it is, without a description of its class.
     fn copy_record(&self, state: &mut State, file: &File, from: &Key, folder: usize, process_ids: u16) -> Result<()> {
-        let shared = &self.shared;
+        let output = &self.output;
         let start = from.seek_key.saturating_add(u64::from(from.keylen));
         let stored = file.read_raw(&[start..start.saturating_add(u64::from(from.stored_bytes()))])?;
         let stored = stored.first().map_or(&[][..], |bytes| bytes);
-        let key = shared.copied_key(state, from, &from.name, process_ids)?;
+        let key = output.copied_key(state, from, &from.name, process_ids)?;
         // References in the payload count from the key's first byte.
         if key.clone().sized(0).keylen != from.keylen {
             let payload = match file.draft_at(from) {
@@ -189,10 +189,10 @@ impl FileWriter {
                 Err(_) if process_ids > 0 => return self.copy_record(state, file, from, folder, 0),
                 payload => payload?,
             };
-            return shared.write_object(state, folder, key, &Arc::new(payload), None).map(drop);
+            return output.write_object(state, folder, key, &Arc::new(payload), None).map(drop);
         }
         let key = Key { cycle: state.folders[folder].next_cycle(&from.name)?, ..key };
-        let key = shared.put_stored(state, folder, key, from.objlen as usize, stored)?;
+        let key = output.put_stored(state, folder, key, from.objlen as usize, stored)?;
         state.folders[folder].add(key);
         Ok(())
     }
@@ -200,10 +200,10 @@ impl FileWriter {
     /// Copies an object that is no tree into a directory, under its own name; says where, unless it is one that all files share. Its
     /// class is described by whoever calls.
     pub(crate) fn copy_object(&mut self, file: &File, key: &Key, folder: &str) -> Result<Option<Copied>> {
-        let shared = Arc::clone(&self.shared);
-        let mut state = shared.open_state()?;
-        let folder = shared.folder(&mut state, folder)?;
-        let process_ids = shared.process_ids(&mut state, file)?;
+        let output = Arc::clone(&self.output);
+        let mut state = output.open_state()?;
+        let folder = output.folder(&mut state, folder)?;
+        let process_ids = output.process_ids(&mut state, file)?;
         if folder == 0 && is_process_id(key) {
             return Ok(None);
         }
@@ -214,10 +214,10 @@ impl FileWriter {
 
     /// Takes back what was copied, the last first.
     pub(crate) fn remove_copied(&mut self, copied: Vec<Copied>) -> Result<()> {
-        let mut state = self.shared.open_state()?;
+        let mut state = self.output.open_state()?;
         for Copied { folder, key } in copied.into_iter().rev() {
             state.folders[folder].remove(std::slice::from_ref(&key));
-            self.shared.vacate(&mut state, key.room());
+            self.output.vacate(&mut state, key.room());
         }
         Ok(())
     }
@@ -235,7 +235,7 @@ impl FileWriter {
         let branches: Vec<_> = tree.branches().iter().collect();
         let mut baskets = sealed(tree, &branches, Order::Offset, None, None).map_err(|error| file.name(error))?;
         let mut seeks: Vec<Vec<(usize, u64)>> = vec![Vec::new(); branches.len()];
-        let placed = self.shared.relocate(file, &mut baskets, directory, process_ids)?;
+        let placed = self.output.relocate(file, &mut baskets, directory, process_ids)?;
         for (basket, placed) in baskets.iter().zip(&placed) {
             if let Some(seeks) = seeks.get_mut(basket.branch) {
                 seeks.push((basket.number, placed.seek));
@@ -252,9 +252,9 @@ impl FileWriter {
 
     /// Deletes keys, and leaves the baskets of trees: others name them now.
     fn remove_keeping_baskets(&mut self, path: &str) -> Result<()> {
-        let mut state = self.shared.open_state()?;
+        let mut state = self.output.open_state()?;
         let state = &mut *state;
-        let (folder, mut keys) = self.shared.find(state, path)?;
+        let (folder, mut keys) = self.output.find(state, path)?;
         // Without a cycle the newest is meant.
         keys.truncate(1);
         state.folders[folder].remove(&keys);

@@ -109,8 +109,8 @@ impl FileWriter {
         let mut draft = from.draft_at(&key)?;
         prune::keep_branches(&mut draft, &kept);
         prune::forget_references(&mut draft);
-        let mut state = self.shared.open_state()?;
-        let (folder, name) = self.shared.folder_of(&mut state, to)?;
+        let mut state = self.output.open_state()?;
+        let (folder, name) = self.output.folder_of(&mut state, to)?;
         same_rules(from, &state).map_err(|error| error.in_object(to))?;
         drop(state);
         if draft.member("fName").is_some() && name != &*key.name {
@@ -141,7 +141,7 @@ impl FileWriter {
         check(branches, tree.entries)?;
         // Each branch keeps its own where none was asked for.
         let of = |branch: &Branch| wish.compression.or_else(|| Compression::from_root(branch.compress));
-        let usual = self.shared.compression;
+        let usual = self.output.compression;
         let mut written = TreeState::new(folder, job.name.into(), &[], wish.compression.unwrap_or(usual), wish)?;
         written.title = Arc::clone(&job.key.title);
         let found = |branch: &&Branch| {
@@ -153,17 +153,17 @@ impl FileWriter {
         prune::set_compression(&mut draft, &written.branches);
         written.base = Some(Base { draft, entries: 0, baskets: Some(vec![0; branches.len()]) });
         written.is_open = false;
-        let sealing = Sealing { tree: job.name, datime: self.shared.now(), basket_bytes: wish.basket_bytes };
+        let sealing = Sealing { tree: job.name, datime: self.output.now(), basket_bytes: wish.basket_bytes };
         // What is in the branches is described by their file alone.
         let infos = from.infos()?.into_iter().map(Arc::new);
-        let mut state = self.shared.open_state()?;
-        let (directory, process_ids) = (state.folder_seek(folder), self.shared.process_ids(&mut state, from)?);
+        let mut state = self.output.open_state()?;
+        let (directory, process_ids) = (state.folder_seek(folder), self.output.process_ids(&mut state, from)?);
         drop(state);
         let cluster_entries = cluster_entries(tree, branches, wish);
-        let shared = &self.shared;
-        Reseal { shared, from, tree, branches, selection, cluster_entries, order, sealing, directory, process_ids }
+        let output = &self.output;
+        Reseal { output, from, tree, branches, selection, cluster_entries, order, sealing, directory, process_ids }
             .write(&mut written)?;
-        let mut state = self.shared.open_state()?;
+        let mut state = self.output.open_state()?;
         state.describe(infos);
         state.trees.push(written);
         Ok(())
@@ -172,19 +172,19 @@ impl FileWriter {
     /// Baskets as they are.
     fn relocate(&mut self, job: &Job<'_>, mut draft: Draft) -> Result<()> {
         let Job { from, key, tree, branches, folder, name, order } = *job;
-        let mut baskets = relocate::sealed(tree, branches, order, Some(self.shared.now()), None)?;
+        let mut baskets = relocate::sealed(tree, branches, order, Some(self.output.now()), None)?;
         let infos = from.infos()?.into_iter().map(Arc::new);
-        let mut state = self.shared.open_state()?;
-        let (directory, process_ids) = (state.folder_seek(folder), self.shared.process_ids(&mut state, from)?);
+        let mut state = self.output.open_state()?;
+        let (directory, process_ids) = (state.folder_seek(folder), self.output.process_ids(&mut state, from)?);
         drop(state);
-        let placed = self.shared.relocate(from, &mut baskets, directory, process_ids)?;
+        let placed = self.output.relocate(from, &mut baskets, directory, process_ids)?;
         prune::settle(&mut draft, branches, &baskets, &placed);
-        let mut state = self.shared.open_state()?;
+        let mut state = self.output.open_state()?;
         state.describe(infos);
-        let key = self.shared.copied_key(&state, key, name, process_ids)?;
-        let outcome = self.shared.write_object(&mut state, folder, key, &Arc::new(draft), None);
+        let key = self.output.copied_key(&state, key, name, process_ids)?;
+        let outcome = self.output.write_object(&mut state, folder, key, &Arc::new(draft), None);
         if outcome.is_err() {
-            self.shared.give_back(&mut state, &placed);
+            self.output.give_back(&mut state, &placed);
         }
         outcome.map(drop)
     }

@@ -9,16 +9,17 @@ use bytes::Bytes;
 use rayon::prelude::*;
 
 use crate::codec::Scratch;
+use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::read::embedded;
 use crate::tree::{Basket, BasketBytes, Branch, Tree};
 use crate::write::basket::buffer::Pending;
 use crate::write::basket::raw_entries::{How, Raw};
-use crate::write::basket::recycle::Spare;
+use crate::write::basket::recycle::Recycler;
 use crate::write::basket::seal::{Sealing, cuts, seal};
 use crate::write::basket::{PlacedBasket, SealedBasket};
-use crate::write::file::state::{Shared, State};
+use crate::write::file::state::{Output, State};
 use crate::write::options::Order;
 use crate::write::record::state::{BranchState, TreeState};
 use crate::write::rewrite::entry_ranges::{Piece, Selection, pieces};
@@ -28,7 +29,7 @@ const STEP_BYTES: u64 = 32 << 20;
 
 /// What is sealed again, and how.
 pub(crate) struct Reseal<'a> {
-    pub(crate) shared: &'a Shared,
+    pub(crate) output: &'a Output,
     pub(crate) from: &'a File,
     pub(crate) tree: &'a Tree,
     /// Branches, as many as the tree that is written has.
@@ -67,15 +68,15 @@ impl Reseal<'_> {
         if self.clusters() > MOST {
             return Err(Error::limit("the tree would have too many clusters", MOST, self.clusters()));
         }
-        let spare = Spare::default();
+        let recycler = Recycler::default();
         let (entries, all) = (u128::from(self.selection.entries()), u128::from(self.tree.entries.max(1)));
         let share = |branch: &&Branch| (u128::from(bytes_of(branch)) * entries / all) as u64;
         let bytes: Vec<u64> = self.branches.iter().map(share).collect();
         let outcome =
-            steps(&bytes, self.clusters(), self.order).iter().try_for_each(|step| self.step(step, into, &spare));
+            steps(&bytes, self.clusters(), self.order).iter().try_for_each(|step| self.step(step, into, &recycler));
         if outcome.is_err() {
-            let mut state = self.shared.open_state()?;
-            into.branches.iter().for_each(|branch| self.shared.give_back(&mut state, &branch.baskets));
+            let mut state = self.output.open_state()?;
+            into.branches.iter().for_each(|branch| self.output.give_back(&mut state, &branch.baskets));
             return outcome;
         }
         let (entries, size) = (self.selection.entries(), self.cluster_entries);
@@ -94,7 +95,7 @@ impl Reseal<'_> {
         clusters.start * self.cluster_entries..end
     }
 
-    fn step(&self, step: &Step, into: &mut TreeState, spare: &Spare) -> Result<()> {
+    fn step(&self, step: &Step, into: &mut TreeState, recycler: &Recycler) -> Result<()> {
         let entries = self.entries_of(&step.clusters);
         let pending = self.gather(&step.branches, &self.selection.part(&entries))?;
         let mut jobs = Vec::new();
@@ -126,27 +127,34 @@ impl Reseal<'_> {
                 let missing = || Error::mismatch("a branch without rows");
                 let pending = pending.get(job.branch - step.branches.start).ok_or_else(missing)?;
                 let BranchState { what, compression, .. } = into.branches.get(job.branch).ok_or_else(missing)?;
-                spare.with(|work| seal(what, pending, &job.rows, *compression, &self.sealing, spare.record(), work))
+                recycler
+                    .with(|work| seal(what, pending, &job.rows, *compression, &self.sealing, recycler.record(), work))
             },
         )?;
-        self.place(&jobs, sealed, into, spare)
+        self.write_baskets(&jobs, sealed, into, recycler)
     }
 
     /// Writes baskets one behind the other, at the end of the file.
-    fn place(&self, jobs: &[Job], mut sealed: Vec<SealedBasket>, into: &mut TreeState, spare: &Spare) -> Result<()> {
-        sealed.iter_mut().try_for_each(|basket| basket.shift_process_ids(self.process_ids))?;
+    fn write_baskets(
+        &self,
+        jobs: &[Job],
+        mut sealed: Vec<SealedBasket>,
+        into: &mut TreeState,
+        recycler: &Recycler,
+    ) -> Result<()> {
+        sealed.iter_mut().try_for_each(|basket| Key::shift_pid_offset(&mut basket.record, self.process_ids))?;
         let mut numbers: Vec<usize> = into.branches.iter().map(|branch| branch.baskets.len()).collect();
         let number = |_: &State, index: usize| {
             let number = jobs.get(index).and_then(|job| numbers.get_mut(job.branch));
             number.map_or(0, |number| std::mem::replace(number, *number + 1))
         };
-        let places = self.shared.append(self.shared.open_state()?, self.directory, &mut sealed, number)?;
+        let places = self.output.append(self.output.open_state()?, self.directory, &mut sealed, number)?;
         for ((job, basket), seek) in jobs.iter().zip(&sealed).zip(places) {
             let Some(branch) = into.branches.get_mut(job.branch) else { continue };
             let nbytes = basket.record.len() as u32;
             branch.add(PlacedBasket { seek, nbytes, first_entry: job.first_entry }, basket.unsealed_bytes);
         }
-        spare.give_back(sealed);
+        recycler.give_back(sealed);
         Ok(())
     }
 
@@ -204,7 +212,7 @@ impl Reseal<'_> {
         bench: impl Fn() -> B + Sync + Send,
         one: impl Fn(&mut B, &T) -> Result<R> + Sync + Send,
     ) -> Result<Vec<R>> {
-        match self.shared.options.session.pool() {
+        match self.output.options.session.pool() {
             Some(pool) => pool.install(|| jobs.par_iter().with_max_len(1).map_init(bench, one).collect()),
             None => {
                 let mut bench = bench();

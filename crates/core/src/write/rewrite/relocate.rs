@@ -19,7 +19,7 @@ use crate::write::basket::raw_entries::How;
 use crate::write::basket::recycle::Workspace;
 use crate::write::basket::seal::{Sealing, seal};
 use crate::write::basket::{LARGE_BYTES, PlacedBasket, SealedBasket};
-use crate::write::file::state::{Shared, State};
+use crate::write::file::state::{Output, State};
 use crate::write::model::layout::What;
 use crate::write::options::Order;
 use crate::write::rewrite::widen::{Grown, Widening};
@@ -140,7 +140,7 @@ fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32, again: Option<Compre
     Ok(Source::Made { record: basket.record.into(), unsealed_bytes: basket.unsealed_bytes })
 }
 
-impl Shared {
+impl Output {
     /// Moves baskets to the end of this file, in the order given, and says where each is now. `directory` is the place of the record of
     /// the directory that holds their tree, `process_ids` what references in them have to be shifted by. Where it fails, their room is
     /// given up.
@@ -212,7 +212,7 @@ impl Shared {
             });
             let (record, grown) = own.map_err(|error| from.name(basket.within(error.at(at))))?;
             let mut sealed = SealedBasket { record, elsewhere: 0, unsealed_bytes: 0 };
-            sealed.shift_process_ids(process_ids).map_err(|error| from.name(basket.within(error)))?;
+            Key::shift_pid_offset(&mut sealed.record, process_ids).map_err(|error| from.name(basket.within(error)))?;
             Ok((sealed, grown))
         };
         let jobs: Vec<_> = step.iter().zip(&sources).collect();
@@ -231,7 +231,7 @@ impl Shared {
         let places = self.append(self.open_state()?, directory, &mut records, number)?;
         step.iter_mut().zip(grown).for_each(|(basket, grown)| basket.grown = grown);
         let placed = step.iter().zip(&records).zip(places);
-        Ok(placed.map(|((basket, sealed), seek)| basket.placed(seek, sealed.record.len() as u32)).collect())
+        Ok(placed.map(|((basket, sealed), seek)| basket.at(seek, sealed.record.len() as u32)).collect())
     }
 
     /// The same without the bytes passing through memory: the system copies them, and the words of keys that their place decides are
@@ -239,7 +239,7 @@ impl Shared {
     fn carry(&self, from: &File, step: &mut [Sealed], directory: u64, process_ids: u16) -> Result<Vec<PlacedBasket>> {
         let ranges: Vec<_> = step.iter().filter_map(Sealed::range).collect();
         let heads: Vec<_> =
-            ranges.iter().map(|range| range.start..range.end.min(range.start + HEAD_BYTES as u64)).collect();
+            ranges.iter().map(|range| range.start..range.end.min(range.start + Key::PATCHED_BYTES as u64)).collect();
         let heads = from.read_raw(&heads)?;
         // An index may promise more than a record has: those that do are cut where they are in memory.
         let is_true = |(range, head): (&Range<u64>, &Bytes)| {
@@ -255,11 +255,11 @@ impl Shared {
         let carry = || {
             for ((basket, range), head) in step.iter().zip(&ranges).zip(heads) {
                 let mut head = SealedBasket { record: head.to_vec(), elsewhere: 0, unsealed_bytes: 0 };
-                let moved =
-                    head.shift_process_ids(process_ids).and_then(|()| head.place(at, directory, basket.number as u16));
+                let moved = Key::shift_pid_offset(&mut head.record, process_ids)
+                    .and_then(|()| head.patch_location(at, directory, basket.number));
                 moved.map_err(|error| from.name(basket.within(error)))?;
                 keys.push(head.record);
-                placed.push(basket.placed(at, (range.end - range.start) as u32));
+                placed.push(basket.at(at, (range.end - range.start) as u32));
                 at += range.end - range.start;
             }
             self.mark_left()?;
@@ -292,7 +292,7 @@ impl Shared {
         let copy = |at: u64, range: Range<u64>| {
             let skipped = if at == start { WORD as u64 } else { 0 };
             let copied = self.sink.copy_at(at + skipped, &**from.store(), range.start + skipped..range.end);
-            copied.map_err(|error| self.placed(error))
+            copied.map_err(|error| self.in_file(error))
         };
         let (mut at, mut run, mut run_at) = (start, 0..0, start);
         for range in ranges {
@@ -342,8 +342,6 @@ fn side_by_side(from: &File, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
 
 /// The length of a record.
 const WORD: usize = 4;
-/// Bytes of a key up to behind the last word that its place decides.
-const HEAD_BYTES: usize = 34;
 
 /// What a thread that compresses again keeps between baskets.
 #[derive(Default)]
@@ -407,7 +405,7 @@ impl Sealed {
         self.again.is_none() && matches!(self.source, Source::Stored { nbytes, .. } if nbytes >= LARGE_BYTES)
     }
 
-    fn placed(&self, seek: u64, nbytes: u32) -> PlacedBasket {
+    fn at(&self, seek: u64, nbytes: u32) -> PlacedBasket {
         PlacedBasket { seek, nbytes, first_entry: self.first_entry }
     }
 

@@ -118,7 +118,7 @@ impl FileWriter {
         let branches: HashMap<String, _> = how.branches.iter().map(|(path, kept)| (of(path), kept)).collect();
         let entries: HashMap<String, _> = how.entries.iter().map(|(path, kept)| (of(path), kept)).collect();
         // What old versions wrote is read by their rules: the file says that it is as old.
-        self.shared.open_state()?.header.version = from.header().version;
+        self.output.open_state()?.header.version = from.header().version;
         let mut remade = Vec::new();
         let mut keys: Vec<_> = keys.iter().collect();
         // Cycles in their order; what was listed first stays first.

@@ -10,25 +10,25 @@ use rayon::prelude::*;
 use crate::codec::Compression;
 use crate::error::{Error, Result};
 use crate::write::basket::buffer::Pending;
-use crate::write::basket::recycle::{Spare, Workspace};
+use crate::write::basket::recycle::{Recycler, Workspace};
 use crate::write::basket::seal::{Sealing, cuts, seal};
 use crate::write::basket::{PlacedBasket, SealedBasket};
 use crate::write::commit::queue::{Origin, SealedCluster};
-use crate::write::file::state::{Shared, State};
+use crate::write::file::state::{Output, State};
 use crate::write::model::layout::What;
 use crate::write::record::state::{BranchState, TreeState};
 
 /// Seals and commits the clusters of one tree.
 #[derive(Debug)]
 pub(crate) struct Committer {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) output: Arc<Output>,
     pub(crate) tree: usize,
     pub(crate) name: Arc<str>,
     parts: Vec<Part>,
     basket_bytes: usize,
     /// Whether many threads fill the tree: each seals its own clusters.
     is_of_many: bool,
-    spare: Spare,
+    recycler: Recycler,
 }
 
 /// A branch: what it is, the value that it has or has a part of, and how it is compressed.
@@ -98,14 +98,14 @@ impl Cluster {
 }
 
 impl Committer {
-    pub(crate) fn new(shared: Arc<Shared>, tree: usize, state: &TreeState, basket_bytes: usize) -> Self {
+    pub(crate) fn new(output: Arc<Output>, tree: usize, state: &TreeState, basket_bytes: usize) -> Self {
         let part = |(index, branch): (usize, &BranchState)| {
             let value = if matches!(branch.what, What::Found(..)) { index } else { branch.value };
             Part { what: branch.what.clone(), value, compression: branch.compression }
         };
         let parts = state.branches.iter().enumerate().map(part).collect();
-        let (name, spare) = (Arc::clone(&state.name), Spare::default());
-        Self { shared, tree, name, parts, basket_bytes, is_of_many: false, spare }
+        let (name, recycler) = (Arc::clone(&state.name), Recycler::default());
+        Self { output, tree, name, parts, basket_bytes, is_of_many: false, recycler }
     }
 
     /// The same for many threads, each of which seals its own clusters.
@@ -119,7 +119,7 @@ impl Committer {
     }
 
     fn threads(&self) -> Option<&rayon::ThreadPool> {
-        self.shared.options.session.pool().filter(|_| !self.is_of_many)
+        self.output.options.session.pool().filter(|_| !self.is_of_many)
     }
 
     /// Whether baskets shrink.
@@ -132,7 +132,7 @@ impl Committer {
         let sealed = self.seal(&self.jobs(pending, rows).0)?;
         let before = sealed.iter().map(|basket| basket.unsealed_bytes).sum();
         let after = sealed.iter().map(|basket| basket.record.len() as u64).sum();
-        self.spare.give_back(sealed);
+        self.recycler.give_back(sealed);
         Ok((before, after))
     }
 
@@ -158,7 +158,7 @@ impl Committer {
                 Ok(sealed) => sealed,
                 Err(error) => return Outcome::Dropped(error),
             };
-            if let Err(error) = self.place(wave, sealed, cluster) {
+            if let Err(error) = self.write_baskets(wave, sealed, cluster) {
                 return Outcome::Kept(error);
             }
         }
@@ -192,7 +192,7 @@ impl Committer {
 
     /// Takes back the memory of what was written.
     pub(crate) fn give_back(&self, baskets: Vec<SealedBasket>) {
-        self.spare.give_back(baskets);
+        self.recycler.give_back(baskets);
     }
 
     /// How many baskets are sealed before they are written. What one thread seals, and what is not compressed at all, is written
@@ -211,18 +211,18 @@ impl Committer {
     }
 
     fn seal(&self, jobs: &[Job<'_>]) -> Result<Vec<SealedBasket>> {
-        let how = Sealing { tree: &self.name, datime: self.shared.now(), basket_bytes: self.basket_bytes };
+        let how = Sealing { tree: &self.name, datime: self.output.now(), basket_bytes: self.basket_bytes };
         let one = |job: &Job<'_>, record, work: &mut Workspace| {
             let Part { what, compression, .. } = job.part;
             seal(what, job.pending, &job.rows, *compression, &how, record, work)
         };
         let sealed: Result<Vec<_>> = match self.threads().filter(|_| jobs.len() > 1) {
             Some(pool) => pool.install(|| {
-                let alone = |job| self.spare.with(|work| one(job, self.spare.record(), work));
+                let alone = |job| self.recycler.with(|work| one(job, self.recycler.record(), work));
                 jobs.par_iter().with_max_len(1).map(alone).collect()
             }),
-            None => self.spare.with(|work| {
-                let mut records = self.spare.records(jobs.len());
+            None => self.recycler.with(|work| {
+                let mut records = self.recycler.records(jobs.len());
                 jobs.iter().map(|job| one(job, records.pop().unwrap_or_default(), work)).collect()
             }),
         };
@@ -230,8 +230,8 @@ impl Committer {
     }
 
     /// Reserves space for baskets and writes them.
-    fn place(&self, jobs: &[Job<'_>], mut sealed: Vec<SealedBasket>, cluster: &mut Cluster) -> Result<()> {
-        let state = self.shared.lock_state()?;
+    fn write_baskets(&self, jobs: &[Job<'_>], mut sealed: Vec<SealedBasket>, cluster: &mut Cluster) -> Result<()> {
+        let state = self.output.lock_state()?;
         let tree = &state.trees[self.tree];
         let (directory, entries) = (state.folder_seek(tree.folder), tree.entries);
         let (mut branch, mut number) = (usize::MAX, 0);
@@ -243,19 +243,19 @@ impl Committer {
             number += 1;
             number - 1
         };
-        let places = self.shared.append(state, directory, &mut sealed, numbered)?;
+        let places = self.output.append(state, directory, &mut sealed, numbered)?;
         for ((job, basket), seek) in jobs.iter().zip(&sealed).zip(places) {
             let placed = &mut cluster.placed[job.branch];
             let (nbytes, first_entry) = (basket.record.len() as u32, entries + job.rows.start as u64);
             placed.push((PlacedBasket { seek, nbytes, first_entry }, basket.unsealed_bytes));
         }
-        self.spare.give_back(sealed);
+        self.recycler.give_back(sealed);
         Ok(())
     }
 
     /// Makes baskets that stand on storage part of the tree. The inner result is that of the save, where it is time for one.
     fn publish(&self, cluster: &mut Cluster, most: &[u64]) -> Result<Result<()>> {
-        let mut state = self.shared.lock_state()?;
+        let mut state = self.output.lock_state()?;
         let tree = &mut state.trees[self.tree];
         for ((branch, placed), &most) in tree.branches.iter_mut().zip(cluster.placed.drain(..)).zip(most) {
             branch.most = branch.most.max(most);
@@ -266,15 +266,15 @@ impl Committer {
         tree.changed = tree.is_whole();
         let (saved_bytes, saved_entries) = tree.saved;
         let is_due = tree.auto_save.is_due(tree.zip_bytes() - saved_bytes, tree.entries - saved_entries);
-        Ok(if is_due { self.shared.save(&mut self.shared.at_rest(state, true)) } else { Ok(()) })
+        Ok(if is_due { self.output.save(&mut self.output.at_rest(state, true)) } else { Ok(()) })
     }
 
     /// Gives up what stands on storage of a cluster.
     fn give_up(&self, cluster: &mut Cluster) {
         // A poisoned lock: whoever comes next is told so.
-        let Ok(mut state) = self.shared.lock_state() else { return };
+        let Ok(mut state) = self.output.lock_state() else { return };
         for (basket, _) in cluster.placed.drain(..).flatten() {
-            self.shared.vacate(&mut state, basket.room());
+            self.output.vacate(&mut state, basket.room());
         }
     }
 }

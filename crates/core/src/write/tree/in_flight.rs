@@ -13,7 +13,7 @@ use crate::write::tree::commit::{Cluster, CommitPath, Committer, Outcome};
 
 /// Where the last cluster of a tree is.
 #[derive(Debug, Default)]
-pub(crate) enum Flight {
+pub(crate) enum InFlight {
     /// Nowhere: it is committed, or there was none.
     #[default]
     None,
@@ -31,25 +31,29 @@ struct Seat(Arc<Committer>);
 impl Seat {
     /// Waits until no cluster of the file is on its way.
     fn take(committer: &Arc<Committer>) -> Result<Self> {
-        committer.shared.open_state()?.in_air = true;
+        committer.output.open_state()?.in_flight = true;
         Ok(Self(Arc::clone(committer)))
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        let shared = &self.0.shared;
-        shared.state.lock().unwrap_or_else(PoisonError::into_inner).in_air = false;
-        shared.landed.notify_all();
+        let output = &self.0.output;
+        output.state.lock().unwrap_or_else(PoisonError::into_inner).in_flight = false;
+        output.landed.notify_all();
     }
 }
 
-impl Flight {
+impl InFlight {
     /// Sends a cluster to storage: on its own where there are threads for it, else at once. Those of many threads that fill one tree
-    /// go along its lane.
-    pub(crate) fn depart(committer: &Arc<Committer>, lane: Option<&dyn CommitPath>, mut cluster: Cluster) -> Self {
-        if let Some(lane) = lane {
-            let outcome = lane.commit(&mut cluster);
+    /// go along its commit_path.
+    pub(crate) fn depart(
+        committer: &Arc<Committer>,
+        commit_path: Option<&dyn CommitPath>,
+        mut cluster: Cluster,
+    ) -> Self {
+        if let Some(commit_path) = commit_path {
+            let outcome = commit_path.commit(&mut cluster);
             return Self::Landed(Box::new((cluster, outcome)));
         }
         let seat = match Seat::take(committer) {
@@ -81,10 +85,10 @@ impl Flight {
     pub(crate) fn land(
         &mut self,
         committer: &Arc<Committer>,
-        lane: Option<&dyn CommitPath>,
+        commit_path: Option<&dyn CommitPath>,
     ) -> Result<Option<Cluster>> {
         let flight = match std::mem::take(self) {
-            Self::Back(cluster) => Self::depart(committer, lane, cluster),
+            Self::Back(cluster) => Self::depart(committer, commit_path, cluster),
             flight => flight,
         };
         let (cluster, outcome) = match flight {

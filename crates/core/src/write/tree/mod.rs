@@ -10,12 +10,12 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::write::basket::buffer::Pending;
 use crate::write::clustering::{Clustering, Next, Waiting};
-use crate::write::file::state::Shared;
+use crate::write::file::state::Output;
 use crate::write::model::branch::{BranchKind, BranchSpec, Values, most_items};
 use crate::write::options::TreeOptions;
 use crate::write::record::state::TreeState;
 use crate::write::tree::commit::{Cluster, CommitPath, Committer};
-use crate::write::tree::in_flight::Flight;
+use crate::write::tree::in_flight::InFlight;
 
 /// Takes rows of a tree.
 ///
@@ -49,11 +49,11 @@ pub struct TreeWriter {
     /// Memory for those of the next.
     next: Vec<Pending>,
     /// The cluster before.
-    flight: Flight,
+    flight: InFlight,
     /// Entries that are still to come, where branches are added to a tree.
     left: Option<u64>,
     /// Where its clusters go, where many threads fill the tree.
-    lane: Option<Box<dyn CommitPath>>,
+    commit_path: Option<Box<dyn CommitPath>>,
 }
 
 /// Bytes of rows that are taken at a time.
@@ -74,14 +74,14 @@ impl Waiting for Rows<'_> {
 
 impl TreeWriter {
     pub(crate) fn new(
-        shared: Arc<Shared>,
+        output: Arc<Output>,
         index: usize,
         state: &TreeState,
         specs: Vec<BranchSpec>,
         options: TreeOptions,
     ) -> Self {
         let clustering = Clustering::new(options.auto_flush, options.cluster_bytes);
-        let committer = Arc::new(Committer::new(shared, index, state, options.basket_bytes));
+        let committer = Arc::new(Committer::new(output, index, state, options.basket_bytes));
         let left = state.base.as_ref().filter(|base| base.baskets.is_none()).map(|base| base.entries);
         Self::with(committer, specs.into(), clustering, left, None)
     }
@@ -89,12 +89,12 @@ impl TreeWriter {
     /// One of many who fill a tree.
     pub(crate) fn of_many(
         committer: Arc<Committer>,
-        lane: Box<dyn CommitPath>,
+        commit_path: Box<dyn CommitPath>,
         specs: Arc<[BranchSpec]>,
         options: &TreeOptions,
     ) -> Self {
         let clustering = Clustering::new(options.auto_flush, options.cluster_bytes);
-        Self::with(committer, specs, clustering, None, Some(lane))
+        Self::with(committer, specs, clustering, None, Some(commit_path))
     }
 
     fn with(
@@ -102,11 +102,11 @@ impl TreeWriter {
         specs: Arc<[BranchSpec]>,
         clustering: Clustering,
         left: Option<u64>,
-        lane: Option<Box<dyn CommitPath>>,
+        commit_path: Option<Box<dyn CommitPath>>,
     ) -> Self {
         let pending = specs.iter().map(Pending::of).collect();
-        let (rows, taken, next, flight) = (0, 0, Vec::new(), Flight::None);
-        Self { committer, specs, clustering, pending, rows, taken, next, flight, left, lane }
+        let (rows, taken, next, flight) = (0, 0, Vec::new(), InFlight::None);
+        Self { committer, specs, clustering, pending, rows, taken, next, flight, left, commit_path }
     }
 
     /// The branches.
@@ -167,8 +167,8 @@ impl TreeWriter {
     /// Writes the clusters that are whole.
     pub(crate) fn write_whole(&mut self) -> Result<()> {
         loop {
-            if let Some(lane) = &self.lane {
-                self.clustering.agree(|found| lane.cluster_rows(found));
+            if let Some(commit_path) = &self.commit_path {
+                self.clustering.agree(|found| commit_path.cluster_rows(found));
             }
             let mut clustering = self.clustering.clone();
             let next = clustering.next(&Rows(self));
@@ -290,14 +290,14 @@ impl TreeWriter {
     }
 
     fn depart(&mut self, cluster: Cluster) -> Result<()> {
-        self.flight = Flight::depart(&self.committer, self.lane.as_deref(), cluster);
+        self.flight = InFlight::depart(&self.committer, self.commit_path.as_deref(), cluster);
         if self.committer.pool().is_some() { Ok(()) } else { self.land() }
     }
 
     /// Waits for the cluster before.
     fn land(&mut self) -> Result<()> {
-        self.committer.shared.check_process()?;
-        if let Some(cluster) = self.flight.land(&self.committer, self.lane.as_deref())? {
+        self.committer.output.check_process()?;
+        if let Some(cluster) = self.flight.land(&self.committer, self.commit_path.as_deref())? {
             self.next = cluster.pending;
             self.next.iter_mut().for_each(Pending::clear);
         }
@@ -313,17 +313,17 @@ impl TreeWriter {
     /// not in the tree then.
     pub fn close(mut self) -> Result<()> {
         let flushed = self.flush();
-        if let Some(lane) = &mut self.lane {
+        if let Some(commit_path) = &mut self.commit_path {
             // What went wrong may be another's: this one is whole where nothing waits.
             if flushed.is_err() && (self.rows > 0 || self.flight.is_back()) {
                 return flushed;
             }
-            let ended = lane.end();
+            let ended = commit_path.end();
             return flushed.and(ended);
         }
         flushed?;
-        let Committer { shared, tree: index, name, .. } = &*self.committer;
-        let mut state = shared.open_state()?;
+        let Committer { output, tree: index, name, .. } = &*self.committer;
+        let mut state = output.open_state()?;
         let tree = &state.trees[*index];
         let outcome = match &tree.base {
             Some(base) if !tree.is_whole() => {
@@ -351,13 +351,13 @@ impl TreeWriter {
         self.rows = 0;
         // What became of the cluster that is on its way is nobody's concern, but it has to come to rest.
         let _ = self.land();
-        self.flight = Flight::None;
-        if let Some(lane) = &mut self.lane {
-            lane.forget();
-            return lane.end();
+        self.flight = InFlight::None;
+        if let Some(commit_path) = &mut self.commit_path {
+            commit_path.forget();
+            return commit_path.end();
         }
-        let Committer { shared, tree: index, .. } = &*self.committer;
-        let mut state = shared.open_state()?;
+        let Committer { output, tree: index, .. } = &*self.committer;
+        let mut state = output.open_state()?;
         let tree = &state.trees[*index];
         if tree.base.is_some() {
             return Ok(());
@@ -365,29 +365,29 @@ impl TreeWriter {
         let was_saved = tree.key.is_some();
         state.abandon(*index);
         // The header on storage names it still.
-        if was_saved { shared.save(&mut state) } else { Ok(()) }
+        if was_saved { output.save(&mut state) } else { Ok(()) }
     }
 }
 
 /// Writes the rows that are kept, as [`TreeWriter::close`] does, unless the thread panics. An error is told when the file is closed.
 impl Drop for TreeWriter {
     fn drop(&mut self) {
-        if self.committer.shared.check_process().is_err() {
+        if self.committer.output.check_process().is_err() {
             return;
         }
         let was_told = self.flight.is_back();
-        if let Some(unit) = self.lane.as_ref().and_then(|lane| lane.unit()) {
+        if let Some(unit) = self.commit_path.as_ref().and_then(|commit_path| commit_path.unit()) {
             return self.abandon(unit, was_told);
         }
         let written = if std::thread::panicking() { self.land() } else { self.flush() };
         let mut lost = written.err().filter(|_| !was_told);
-        if let Some(lane) = &mut self.lane {
-            lost = lost.or(lane.end().err());
-            return self.committer.shared.lose(lost);
+        if let Some(commit_path) = &mut self.commit_path {
+            lost = lost.or(commit_path.end().err());
+            return self.committer.output.lose(lost);
         }
-        let Committer { shared, tree: index, .. } = &*self.committer;
-        shared.lose(lost);
-        if let Ok(mut state) = shared.open_state() {
+        let Committer { output, tree: index, .. } = &*self.committer;
+        output.lose(lost);
+        if let Ok(mut state) = output.open_state() {
             state.trees[*index].is_open = false;
             if !state.trees[*index].is_whole() {
                 state.abandon(*index);
@@ -399,13 +399,13 @@ impl Drop for TreeWriter {
 impl TreeWriter {
     /// A numbered unit that was not closed is not whole: nobody sees what waits of it.
     fn abandon(&mut self, unit: u64, was_told: bool) {
-        let Some(lane) = &mut self.lane else { return };
-        lane.forget();
-        let ended = lane.end();
+        let Some(commit_path) = &mut self.commit_path else { return };
+        commit_path.forget();
+        let ended = commit_path.end();
         let words = format!("unit {unit} was dropped before it was closed: it is not in the tree");
         let told = was_told || self.taken == 0 || std::thread::panicking();
         let lost = if told { None } else { Some(Error::mismatch(words).in_object(&self.committer.name)) };
-        self.committer.shared.lose(lost.or(ended.err()));
+        self.committer.output.lose(lost.or(ended.err()));
     }
 }
 

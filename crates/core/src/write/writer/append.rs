@@ -84,11 +84,11 @@ impl FileWriter {
 
     /// A tree as it was when the file was opened.
     pub(crate) fn tree_before(&self, path: &str) -> Result<(File, Key, Arc<Tree>)> {
-        let Some(file) = self.shared.before.clone() else {
-            return Err(self.shared.placed(Error::mismatch("only files that are updated have trees to add to")));
+        let Some(file) = self.output.before.clone() else {
+            return Err(self.output.in_file(Error::mismatch("only files that are updated have trees to add to")));
         };
-        let mut state = self.shared.open_state()?;
-        let (folder, keys) = self.shared.find(&mut state, path.trim_matches('/'))?;
+        let mut state = self.output.open_state()?;
+        let (folder, keys) = self.output.find(&mut state, path.trim_matches('/'))?;
         let key = keys.into_iter().next().ok_or_else(|| file.name(Error::not_found(format!("no key {path:?}"))))?;
         if state.folders[folder].newest(&key.name) != Some(&key) {
             let words = "cycles of a tree share baskets: only the newest can be added to";
@@ -114,9 +114,9 @@ impl FileWriter {
         baskets: Option<Vec<usize>>,
         options: TreeOptions,
     ) -> Result<TreeWriter> {
-        let mut state = self.shared.open_state()?;
-        let (folder, _) = self.shared.find(&mut state, path.trim_matches('/'))?;
-        let compression = options.compression.unwrap_or(self.shared.compression);
+        let mut state = self.output.open_state()?;
+        let (folder, _) = self.output.find(&mut state, path.trim_matches('/'))?;
+        let compression = options.compression.unwrap_or(self.output.compression);
         let mut reopened = TreeState::new(folder, Arc::clone(&key.name), &specs, compression, &options)?;
         if let Some(baskets) = &baskets {
             same_branches(&reopened, tree).map_err(|error| file.name(error).in_object(path))?;
@@ -134,7 +134,7 @@ impl FileWriter {
         reopened.changed = false;
         state.trees.push(reopened);
         let index = state.trees.len() - 1;
-        Ok(TreeWriter::new(Arc::clone(&self.shared), index, &state.trees[index], specs, options))
+        Ok(TreeWriter::new(Arc::clone(&self.output), index, &state.trees[index], specs, options))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::container::Key;
 use crate::error::Result;
 use crate::file::KeyPath;
-use crate::write::file::state::{Shared, State};
+use crate::write::file::state::{Output, State};
 use crate::write::writer::FileWriter;
 
 impl FileWriter {
@@ -31,9 +31,9 @@ impl FileWriter {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn keys(&self) -> Result<Vec<KeyPath>> {
-        let mut state = self.shared.open_state()?;
+        let mut state = self.output.open_state()?;
         let mut keys = Vec::new();
-        self.shared.list(&mut state, 0, &mut HashSet::new(), &mut keys)?;
+        self.output.list(&mut state, 0, &mut HashSet::new(), &mut keys)?;
         Ok(keys)
     }
 
@@ -43,15 +43,15 @@ impl FileWriter {
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound).
     pub fn key(&self, path: &str) -> Result<Key> {
-        let mut state = self.shared.open_state()?;
+        let mut state = self.output.open_state()?;
         // Those that are found are never none.
-        let (_, mut keys) = self.shared.find(&mut state, path.trim_matches('/'))?;
+        let (_, mut keys) = self.output.find(&mut state, path.trim_matches('/'))?;
         Ok(keys.swap_remove(0))
     }
 
     /// Whether the last save shows all that was written, but for rows that trees still keep.
     pub fn is_saved(&self) -> Result<bool> {
-        let state = self.shared.open_state()?;
+        let state = self.output.open_state()?;
         let is_changed = state.infos_changed
             || state.trees.iter().any(|tree| tree.changed)
             || state.folders.iter().any(|folder| folder.changed);
@@ -59,7 +59,7 @@ impl FileWriter {
     }
 }
 
-impl Shared {
+impl Output {
     /// `seen` are the places of directories that were gone through: one that holds itself would never end.
     fn list(&self, state: &mut State, folder: usize, seen: &mut HashSet<u64>, keys: &mut Vec<KeyPath>) -> Result<()> {
         for key in state.folders[folder].listed() {

@@ -15,7 +15,7 @@ use crate::io::{LocalFile, Sink, Store};
 use crate::schema::{Datum, Draft};
 use crate::write::file::directory::Folder;
 use crate::write::file::free_list::Space;
-use crate::write::file::state::{Shared, State};
+use crate::write::file::state::{Output, State};
 use crate::write::model::branch::BranchSpec;
 use crate::write::options::{TreeOptions, WriteOptions};
 use crate::write::record::state::TreeState;
@@ -39,7 +39,7 @@ use crate::write::tree::TreeWriter;
 /// ```
 #[derive(Debug)]
 pub struct FileWriter {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) output: Arc<Output>,
 }
 
 /// Where the first record begins.
@@ -101,7 +101,7 @@ impl FileWriter {
 
     /// [`update`](Self::update) of any file: `sink` writes what `store` reads.
     pub fn update_with(store: Arc<dyn Store>, sink: impl Sink, options: WriteOptions) -> Result<Self> {
-        Shared::open(store, Box::new(sink), options).map(|shared| Self { shared: Arc::new(shared) })
+        Output::open(store, Box::new(sink), options).map(|output| Self { output: Arc::new(output) })
     }
 
     /// A new file in any sink.
@@ -111,9 +111,9 @@ impl FileWriter {
         let header = Header { compress: compression.to_root(), ..Header::default() };
         let root = Folder::new(String::new(), &Key::default(), Directory::default(), 0, Vec::new());
         let state = State::new(Space::new(BEGIN, Vec::new()), header, root);
-        let shared = Shared::new(Box::new(sink), options, compression, name, None, state);
-        shared.begin()?;
-        Ok(Self { shared: Arc::new(shared) })
+        let output = Output::new(Box::new(sink), options, compression, name, None, state);
+        output.begin()?;
+        Ok(Self { output: Arc::new(output) })
     }
 
     /// Writes an object. The last part of `path` is its name, the parts before it are directories, made where they are
@@ -124,20 +124,20 @@ impl FileWriter {
     /// Those of [`Encoder::record`](crate::schema::Encoder::record), and what the sink reports.
     pub fn write(&mut self, path: &str, object: Draft) -> Result<()> {
         let object = Arc::new(object);
-        let mut state = self.shared.open_state()?;
-        let (folder, name) = self.shared.folder_of(&mut state, path)?;
+        let mut state = self.output.open_state()?;
+        let (folder, name) = self.output.folder_of(&mut state, path)?;
         let title = match object.member("fTitle") {
             Some(Datum::Text(title)) => Arc::clone(title),
             _ => "".into(),
         };
-        let key = self.shared.key(&state, object.class(), &name.into(), &title);
-        self.shared.write_object(&mut state, folder, key, &object, None).map(drop)
+        let key = self.output.key(&state, object.class(), &name.into(), &title);
+        self.output.write_object(&mut state, folder, key, &object, None).map(drop)
     }
 
     /// Makes a directory and those above it; nothing where it is there.
     pub fn mkdir(&mut self, path: &str) -> Result<()> {
-        let mut state = self.shared.open_state()?;
-        self.shared.folder(&mut state, path.trim_matches('/')).map(drop)
+        let mut state = self.output.open_state()?;
+        self.output.folder(&mut state, path.trim_matches('/')).map(drop)
     }
 
     /// Begins a tree. Its record is written at once, without entries, so that [recovery](crate::File::is_recovered) finds
@@ -149,21 +149,21 @@ impl FileWriter {
     /// [`Exists`](crate::ErrorKind::Exists) for two of one name.
     pub fn tree(&mut self, path: &str, branches: Vec<BranchSpec>, options: TreeOptions) -> Result<TreeWriter> {
         let index = self.begin_tree(path, &branches, &options)?;
-        let state = self.shared.open_state()?;
-        Ok(TreeWriter::new(Arc::clone(&self.shared), index, &state.trees[index], branches, options))
+        let state = self.output.open_state()?;
+        Ok(TreeWriter::new(Arc::clone(&self.output), index, &state.trees[index], branches, options))
     }
 
     /// A tree without entries; gives its place among those of the file.
     pub(crate) fn begin_tree(&self, path: &str, branches: &[BranchSpec], options: &TreeOptions) -> Result<usize> {
-        let mut state = self.shared.open_state()?;
-        let (folder, name) = self.shared.folder_of(&mut state, path)?;
-        let compression = options.compression.unwrap_or(self.shared.compression);
+        let mut state = self.output.open_state()?;
+        let (folder, name) = self.output.folder_of(&mut state, path)?;
+        let compression = options.compression.unwrap_or(self.output.compression);
         let tree = TreeState::new(folder, name.into(), branches, compression, options)?;
         state.trees.push(tree);
         let index = state.trees.len() - 1;
         if !options.begins_saved {
             state.trees[index].changed = false;
-        } else if let Err(error) = self.shared.save(&mut state) {
+        } else if let Err(error) = self.output.save(&mut state) {
             state.abandon(index);
             return Err(error);
         }
@@ -172,8 +172,8 @@ impl FileWriter {
 
     /// Makes all that was written visible to every reader.
     pub fn save(&self) -> Result<()> {
-        let mut state = self.shared.open_state()?;
-        self.shared.save(&mut state)
+        let mut state = self.output.open_state()?;
+        self.output.save(&mut state)
     }
 
     /// Saves and ends. Trees are closed, or dropped, before it.
@@ -202,18 +202,18 @@ impl FileWriter {
     }
 
     fn finish(&self) -> Result<()> {
-        let mut state = self.shared.open_state()?;
-        self.shared.save(&mut state)?;
+        let mut state = self.output.open_state()?;
+        self.output.save(&mut state)?;
         // Whoever asked to wait for storage has waited in the save.
         state.closed = true;
-        self.shared.sink.release();
+        self.output.sink.release();
         if let Some(lost) = state.lost.take() {
             return Err(lost);
         }
         match state.trees.iter().find(|tree| tree.is_open) {
             Some(tree) => {
                 let words = "the file was closed before the tree: rows that its writer holds are lost";
-                Err(self.shared.placed(Error::mismatch(words).in_object(&tree.name)))
+                Err(self.output.in_file(Error::mismatch(words).in_object(&tree.name)))
             }
             None => Ok(()),
         }
@@ -231,7 +231,7 @@ fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-impl Shared {
+impl Output {
     /// Writes the record of the root directory, and saves the empty file.
     fn begin(&self) -> Result<()> {
         let (now, uuid) = (self.now(), self.uuid());

@@ -13,11 +13,11 @@ use crate::io::{Sink, Store};
 use crate::tree::BasketBytes;
 use crate::write::basket::PlacedBasket;
 use crate::write::file::free_list::Space;
-use crate::write::file::state::{Shared, State};
+use crate::write::file::state::{Output, State};
 use crate::write::options::WriteOptions;
 use crate::write::writer::FileWriter;
 
-impl Shared {
+impl Output {
     /// The writer of a file that is there.
     pub(crate) fn open(store: Arc<dyn Store>, sink: Box<dyn Sink>, options: WriteOptions) -> Result<Self> {
         let file = File::from_store(store, OpenOptions { session: options.session.clone(), ..OpenOptions::default() })?;
@@ -38,7 +38,7 @@ impl Shared {
     fn rooms_of(&self, state: &mut State, folder: usize, keys: &[Key], rooms: &mut Vec<Range<u64>>) -> Result<()> {
         for key in keys {
             if Self::is_being_written(state, key) {
-                return Err(self.placed(Error::mismatch("the tree is being written").in_object(&key.name)));
+                return Err(self.in_file(Error::mismatch("the tree is being written").in_object(&key.name)));
             }
             rooms.push(key.room());
             if key.is_directory() {
@@ -95,12 +95,12 @@ impl FileWriter {
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound); [`Mismatch`](crate::ErrorKind::Mismatch) for a tree that is being written.
     pub fn remove(&mut self, path: &str) -> Result<()> {
-        let shared = &self.shared;
-        let mut state = shared.open_state()?;
+        let output = &self.output;
+        let mut state = output.open_state()?;
         let state = &mut *state;
-        let (folder, keys) = shared.find(state, path.trim_matches('/'))?;
+        let (folder, keys) = output.find(state, path.trim_matches('/'))?;
         let mut rooms = Vec::new();
-        shared.rooms_of(state, folder, &keys, &mut rooms)?;
+        output.rooms_of(state, folder, &keys, &mut rooms)?;
         state.folders[folder].remove(&keys);
         state.forget(folder, &keys);
         rooms.into_iter().for_each(|room| state.space.give_up(room));

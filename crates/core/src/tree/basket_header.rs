@@ -1,0 +1,107 @@
+//! `TBasket`'s own fields, which follow the key of a basket: read and written.
+//!
+//! Format page: `docs/format/basket.md`. Source: `TBasket::Streamer`.
+
+use crate::error::{Error, Result};
+use crate::wire::{Reader, Writer};
+
+/// The fields of a basket behind its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BasketHeader {
+    /// `fBufferSize`: bytes that a basket of the branch holds before compression.
+    pub(crate) buffer_bytes: i32,
+    /// `fNevBufSize`: bytes of an entry, or, where there are offsets, how many.
+    pub(crate) entry_bytes: i32,
+    /// `fIOBits`: 0 unless offsets are left out or stand as differences.
+    pub(crate) io_bits: u8,
+    /// `fNevBuf`.
+    pub(crate) entries: i32,
+    /// `fLast`: where the entries end, counted from the key's first byte.
+    pub(crate) last: i32,
+    /// What follows: from 80 on, offsets that were left out.
+    pub(crate) flag: u8,
+}
+
+/// The only feature of `fIOBits` that exists: offsets stand as differences, or not at all (`kGenerateOffsetMap`).
+pub(crate) const GENERATE_OFFSETS: u8 = 1;
+/// The version of `TBasket`.
+const VERSION: i16 = 3;
+
+impl BasketHeader {
+    /// Its bytes where there are no I/O features.
+    pub(crate) const BYTES: usize = 19;
+    /// Where `fNevBufSize` and `fLast` stand in it then.
+    const ENTRY_BYTES_AT: usize = 6;
+    const LAST_AT: usize = 14;
+
+    /// Reads the fields behind a key.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`](crate::ErrorKind::Malformed) for a negative length of entries or a header that is cut off;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for features of later versions.
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self> {
+        let _version = reader.i16()?;
+        let buffer_bytes = reader.i32()?;
+        let mut entry_bytes = reader.i32()?;
+        let mut io_bits = 0;
+        // The minus sign says that features follow.
+        if entry_bytes < 0 {
+            entry_bytes = entry_bytes.checked_neg().ok_or_else(|| {
+                Error::malformed("a basket's entries have an impossible length").wanted(0, u64::from(i32::MIN as u32))
+            })?;
+            io_bits = reader.u8()?;
+            if io_bits != GENERATE_OFFSETS {
+                return Err(Error::unsupported("a basket has features of a later version")
+                    .wanted(u64::from(GENERATE_OFFSETS), u64::from(io_bits)));
+            }
+        }
+        let (entries, last, flag) = (reader.i32()?, reader.i32()?, reader.u8()?);
+        Ok(Self { buffer_bytes, entry_bytes, io_bits, entries, last, flag })
+    }
+
+    /// Writes the fields of a basket without I/O features.
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        writer.i16(VERSION);
+        writer.i32(self.buffer_bytes);
+        writer.i32(self.entry_bytes);
+        writer.i32(self.entries);
+        writer.i32(self.last);
+        writer.bytes(&[self.flag]);
+    }
+
+    /// Writes what is known only once the entries are in the basket, into a header that [`write`](Self::write) wrote.
+    pub(crate) fn patch(header: &mut [u8; Self::BYTES], entry_bytes: i32, last: i32) {
+        for (at, word) in [(Self::ENTRY_BYTES_AT, entry_bytes), (Self::LAST_AT, last)] {
+            header[at..at + 4].copy_from_slice(&word.to_be_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_and_patched_is_read() {
+        let header = BasketHeader { buffer_bytes: 32_000, entry_bytes: 0, io_bits: 0, entries: 7, last: 0, flag: 0 };
+        let mut writer = Writer::default();
+        header.write(&mut writer);
+        let mut bytes: [u8; BasketHeader::BYTES] = writer.into_bytes().try_into().unwrap();
+        BasketHeader::patch(&mut bytes, 8, 126);
+        let found = BasketHeader::read(&mut Reader::new(&bytes)).unwrap();
+        assert_eq!(found, BasketHeader { entry_bytes: 8, last: 126, ..header });
+    }
+
+    #[test]
+    fn features_of_later_versions_are_refused() {
+        let mut bytes = vec![0, 3, 0, 0, 0, 100];
+        bytes.extend((-8_i32).to_be_bytes());
+        let rest = [0; 9];
+        let read = |bits: u8| BasketHeader::read(&mut Reader::new(&[&bytes[..], &[bits], &rest].concat()));
+        assert_eq!(read(1).unwrap().entry_bytes, 8);
+        assert!(read(2).is_err());
+        bytes[6..10].copy_from_slice(&i32::MIN.to_be_bytes());
+        assert!(BasketHeader::read(&mut Reader::new(&[&bytes[..], &rest].concat())).is_err());
+    }
+}

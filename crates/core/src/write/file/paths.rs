@@ -1,0 +1,113 @@
+//! Directories and keys by their paths.
+//!
+//! Source: `TDirectoryFile::mkdir`, `TDirectoryFile::GetKey`.
+
+use std::cmp::Reverse;
+
+use crate::container::{Directory, Key};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file::split_cycle;
+use crate::wire::Reader;
+use crate::write::file::directory::Folder;
+use crate::write::file::state::{Output, State};
+
+impl Output {
+    /// The directory that holds `path`, and the name in it.
+    pub(crate) fn folder_of<'p>(&self, state: &mut State, path: &'p str) -> Result<(usize, &'p str)> {
+        let path = path.trim_matches('/');
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        if name.is_empty() {
+            return Err(self.in_file(Error::mismatch("an object needs a name")));
+        }
+        /// The length of a key, title and class included, is a 16-bit number.
+        const LONGEST: usize = 1_000;
+        if path.split('/').any(|name| name.len() > LONGEST || name.contains('\0')) {
+            let words = "a name is too long, or has a zero in it";
+            return Err(self.in_file(Error::limit(words, LONGEST as u64, path.len() as u64)));
+        }
+        Ok((self.folder(state, folder)?, name))
+    }
+
+    /// The directory of a path, made where it is missing.
+    pub(crate) fn folder(&self, state: &mut State, path: &str) -> Result<usize> {
+        self.find_folder(state, path, true)?.ok_or_else(|| self.in_file(Error::not_found(format!("no key {path:?}"))))
+    }
+
+    /// The directory of a path; none where there is none and none is to be made.
+    pub(crate) fn find_folder(&self, state: &mut State, path: &str, make: bool) -> Result<Option<usize>> {
+        let mut at = 0;
+        let mut done = String::new();
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            if !done.is_empty() {
+                done.push('/');
+            }
+            done.push_str(name);
+            if let Some(&known) = state.places.get(&done) {
+                at = known;
+                continue;
+            }
+            at = match state.folders[at].newest(name).cloned() {
+                Some(key) if key.is_directory() => self.load_folder(state, &key, done.clone())?,
+                Some(_) => {
+                    let words = format!("{done:?} is an object, and no directory");
+                    return Err(self.in_file(Error::new(ErrorKind::Exists, words)));
+                }
+                None if make => self.make_folder(state, at, name, done.clone())?,
+                None => return Ok(None),
+            };
+        }
+        Ok(Some(at))
+    }
+
+    /// What `path` names, `;cycle` included: the directory that holds it, and its keys, the newest first. A name may end like a
+    /// cycle.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](ErrorKind::NotFound).
+    pub(crate) fn find(&self, state: &mut State, path: &str) -> Result<(usize, Vec<Key>)> {
+        let (folder, text) = path.rsplit_once('/').unwrap_or(("", path));
+        let missing = || self.in_file(Error::not_found(format!("no key {path:?}")));
+        let folder = self.find_folder(state, folder, false)?.ok_or_else(missing)?;
+        let (name, cycle) = split_cycle(text);
+        let named = |name, cycle| state.folders[folder].named(name, cycle).cloned().collect();
+        let mut keys: Vec<Key> = named(name, cycle);
+        if keys.is_empty() {
+            keys = named(text, None);
+        }
+        keys.sort_by_key(|key| Reverse(key.cycle));
+        if keys.is_empty() { Err(missing()) } else { Ok((folder, keys)) }
+    }
+
+    /// A directory that the file had before.
+    pub(crate) fn load_folder(&self, state: &mut State, key: &Key, path: String) -> Result<usize> {
+        let Some(file) = &self.before else {
+            return Err(self.in_file(Error::not_found(format!("no key {path:?}"))));
+        };
+        let payload = file.payload(key)?;
+        let record =
+            Directory::read(&mut Reader::new(&payload)).map_err(|error| self.in_file(error.in_object(&path)))?;
+        let keys = file.keys_of(key)?;
+        Ok(state.know(Folder::new(path, key, record, payload.len(), keys)))
+    }
+
+    fn make_folder(&self, state: &mut State, parent: usize, name: &str, path: String) -> Result<usize> {
+        let now = self.now();
+        let record = Directory {
+            created: now,
+            modified: now,
+            seek_parent: state.folder_seek(parent),
+            uuid: self.uuid(),
+            ..Directory::default()
+        };
+        let key = self.key(state, "TDirectory", &name.into(), &"".into());
+        let bytes = record.to_bytes().len();
+        let key = self.reserve(state, parent, key, bytes, bytes)?;
+        let record = Directory { seek_dir: key.seek_key, nbytes_name: u32::from(key.keylen), ..record };
+        self.write_or_give_up(state, key.seek_key, &[&key.to_bytes(), &record.to_bytes()])?;
+        let mut folder = Folder::new(path, &key, record, bytes, Vec::new());
+        folder.changed = true;
+        state.folders[parent].add(key);
+        Ok(state.know(folder))
+    }
+}

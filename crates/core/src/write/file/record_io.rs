@@ -1,0 +1,238 @@
+//! How records come into the file: room is reserved and marked as a gap, filled, and turned into records by its first word.
+//!
+//! Source: `TKey::Create`, `TKey::WriteFile`, `TFile::MakeFree`.
+
+use std::io::IoSlice;
+use std::ops::Range;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use crate::codec::{self, Scratch};
+use crate::container::{BIG_FILE, Key};
+use crate::error::{Error, ErrorKind, Result};
+use crate::schema::{Draft, Encoder};
+use crate::write::basket::{PlacedBasket, SealedBasket};
+use crate::write::file::state::{Output, State};
+
+/// Objects below that many bytes are not worth compressing (`TKey`).
+const LEAST_COMPRESSED_BYTES: usize = 256;
+
+impl Output {
+    pub(crate) fn put(&self, at: u64, parts: &[&[u8]]) -> Result<()> {
+        let parts: Vec<IoSlice<'_>> = parts.iter().map(|part| IoSlice::new(part)).collect();
+        self.sink.write_at(at, &parts).map_err(|error| self.in_file(error.at(at)))
+    }
+
+    /// Marks a range as a gap, so that whoever walks the records steps over it.
+    pub(crate) fn mark_gap(&self, gap: &Range<u64>) -> Result<()> {
+        /// A mark is a 32-bit number.
+        const LONGEST: u64 = 2_000_000_000;
+        let mut start = gap.start;
+        while start < gap.end {
+            let left = gap.end - start;
+            // What is left over must hold a mark itself.
+            let bytes = if left <= LONGEST { left } else { LONGEST.min(left - 4) };
+            self.put(start, &[&(-(bytes as i64) as i32).to_be_bytes()])?;
+            start += bytes;
+        }
+        Ok(())
+    }
+
+    /// Marks room that nobody uses as a gap, now or before anything else is written.
+    pub(crate) fn leave_gap(&self, room: Range<u64>) {
+        if self.mark_gap(&room).is_err() {
+            self.unmarked.lock().unwrap_or_else(PoisonError::into_inner).push(room);
+        }
+    }
+
+    /// Marks what could not be marked before.
+    pub(crate) fn mark_left(&self) -> Result<()> {
+        let mut unmarked = self.unmarked.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(room) = unmarked.last() {
+            self.mark_gap(room)?;
+            unmarked.pop();
+        }
+        Ok(())
+    }
+
+    /// Writes what stands at `at`: a gap until all of it but its first word is written, then records. Whoever finds the file
+    /// after the death of this process finds either.
+    ///
+    /// # Errors
+    ///
+    /// What the sink reports. The room is a gap then; whoever called gives it up.
+    pub(crate) fn write_records(&self, at: u64, parts: &[&[u8]]) -> Result<()> {
+        let bytes: usize = parts.iter().map(|part| part.len()).sum();
+        let room = at..at + bytes as u64;
+        self.mark_left().and_then(|()| self.mark_gap(&room)).inspect_err(|_| self.leave_gap(room.clone()))?;
+        self.fill_gap(at, parts)
+    }
+
+    /// Fills room that is a gap with records: the first word, which makes them of it, comes last.
+    pub(crate) fn fill_gap(&self, at: u64, parts: &[&[u8]]) -> Result<()> {
+        /// The length of the first record.
+        const WORD: usize = 4;
+        let Some((first, rest)) = parts.split_first().filter(|(first, _)| first.len() >= WORD) else {
+            return Err(self.in_file(Error::mismatch("a record without a key")));
+        };
+        let (word, behind) = first.split_at(WORD);
+        let mut body = vec![behind];
+        body.extend_from_slice(rest);
+        self.put(at + WORD as u64, &body)?;
+        self.put(at, &[word])
+    }
+
+    /// Writes baskets one behind another at the end of the file: `directory` is the place of the record of the directory that holds
+    /// their tree, `number` says which of its branch each of them is. Gives their places. Only room and numbers are taken under the
+    /// lock; where it fails, the room is a gap.
+    pub(crate) fn append(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        directory: u64,
+        baskets: &mut [SealedBasket],
+        mut number: impl FnMut(&State, usize) -> usize,
+    ) -> Result<Vec<u64>> {
+        let bytes: u64 = baskets.iter().map(|basket| basket.record.len() as u64).sum();
+        let start = state.space.append(bytes);
+        let (mut at, mut places) = (start, Vec::with_capacity(baskets.len()));
+        let mut outcome = Ok(());
+        for (index, basket) in baskets.iter_mut().enumerate() {
+            outcome = outcome.and(basket.patch_location(at, directory, number(&state, index)));
+            places.push(at);
+            at += basket.record.len() as u64;
+        }
+        drop(state);
+        if places.is_empty() {
+            return Ok(places);
+        }
+        let records: Vec<&[u8]> = baskets.iter().map(|basket| basket.record.as_slice()).collect();
+        let outcome = match outcome {
+            Ok(()) => self.write_records(start, &records),
+            Err(error) => {
+                self.leave_gap(start..at);
+                Err(self.in_file(error))
+            }
+        };
+        if let Err(error) = outcome {
+            self.lock_state()?.space.give_up(start..at);
+            return Err(error);
+        }
+        Ok(places)
+    }
+
+    /// Gives up baskets that no header names and that nobody will see: each becomes a gap at once, so that nobody who looks for
+    /// clusters of a writer that died takes it for one.
+    pub(crate) fn give_back(&self, state: &mut State, baskets: &[PlacedBasket]) {
+        baskets.iter().for_each(|basket| self.vacate(state, basket.room()));
+    }
+
+    /// Gives up room that no header names: it is a gap at once.
+    pub(crate) fn vacate(&self, state: &mut State, room: Range<u64>) {
+        self.leave_gap(room.clone());
+        state.space.give_up(room);
+    }
+
+    /// [`write_records`](Self::write_records), and the room given up where that fails.
+    pub(crate) fn write_or_give_up(&self, state: &mut State, at: u64, parts: &[&[u8]]) -> Result<()> {
+        self.write_records(at, parts).inspect_err(|_| {
+            let bytes: usize = parts.iter().map(|part| part.len()).sum();
+            state.space.give_up(at..at + bytes as u64);
+        })
+    }
+
+    /// A key without place and lengths. Whether its offsets are wide is decided here, since its length moves positions in the
+    /// payload: no record is longer than the margin.
+    pub(crate) fn key(&self, state: &State, class: &str, name: &Arc<str>, title: &Arc<str>) -> Key {
+        const MARGIN: u64 = 1 << 30;
+        /// `TKey` cuts titles at so many bytes: the length of a key is a 16-bit number.
+        const LONGEST_TITLE: usize = 30_000;
+        Key {
+            version: if state.space.end() > BIG_FILE - MARGIN { 1004 } else { 4 },
+            class: class.into(),
+            name: Arc::clone(name),
+            title: cut(title, LONGEST_TITLE),
+            datime: self.now(),
+            ..Key::default()
+        }
+    }
+
+    /// Room for a record: the key with place and lengths.
+    pub(crate) fn reserve(
+        &self,
+        state: &mut State,
+        folder: usize,
+        key: Key,
+        objlen: usize,
+        stored: usize,
+    ) -> Result<Key> {
+        let key = Key { objlen: objlen as u32, seek_pdir: state.folder_seek(folder), ..key };
+        let key = key.sized(stored as u32);
+        let (at, rest) = state.space.take(u64::from(key.nbytes));
+        if let Some(rest) = rest {
+            self.mark_gap(&rest)?;
+        }
+        Ok(Key { seek_key: at, ..key })
+    }
+
+    /// Writes a record: compressed where that makes it smaller and it is large enough.
+    pub(crate) fn put_record(&self, state: &mut State, folder: usize, key: Key, payload: &[u8]) -> Result<Key> {
+        let mut packed = Vec::new();
+        let is_packed = payload.len() > LEAST_COMPRESSED_BYTES
+            && codec::deflate(payload, self.compression, &mut packed, &mut Scratch::default())?;
+        let stored = if is_packed { &packed } else { payload };
+        self.put_stored(state, folder, key, payload.len(), stored)
+    }
+
+    /// Writes a record whose payload is as it is to stand on storage.
+    pub(crate) fn put_stored(
+        &self,
+        state: &mut State,
+        folder: usize,
+        key: Key,
+        objlen: usize,
+        stored: &[u8],
+    ) -> Result<Key> {
+        let key = self.reserve(state, folder, key, objlen, stored.len())?;
+        self.write_or_give_up(state, key.seek_key, &[&key.to_bytes(), stored])?;
+        Ok(key)
+    }
+
+    /// Writes an object under the name in `key`, with the next cycle, or in place of `old`.
+    pub(crate) fn write_object(
+        &self,
+        state: &mut State,
+        folder: usize,
+        key: Key,
+        object: &Arc<Draft>,
+        old: Option<&Key>,
+    ) -> Result<Key> {
+        let name = &*Arc::clone(&key.name);
+        if old.is_none() && state.folders[folder].named(name, None).any(|key| key.is_directory()) {
+            let words = format!("{name:?} is a directory");
+            return Err(self.in_file(Error::new(ErrorKind::Exists, words)));
+        }
+        let cycle = old.map_or_else(|| state.folders[folder].next_cycle(name), |old| Ok(old.cycle))?;
+        let key = Key { cycle, ..key };
+        let keylen = usize::from(key.clone().sized(0).keylen);
+        let (payload, classes) =
+            Encoder::record(keylen, object).map_err(|error| self.in_file(error.in_object(name)))?;
+        let key = self.put_record(state, folder, key, &payload)?;
+        state.describe(classes);
+        match old {
+            Some(old) => {
+                state.folders[folder].replace(old, key.clone());
+                state.space.give_up(old.room());
+            }
+            None => state.folders[folder].add(key.clone()),
+        }
+        Ok(key)
+    }
+}
+
+/// The text, or as much of it as so many bytes hold.
+fn cut(text: &Arc<str>, bytes: usize) -> Arc<str> {
+    if text.len() <= bytes {
+        return Arc::clone(text);
+    }
+    let end = (0..=bytes).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    text.get(..end).unwrap_or_default().into()
+}
