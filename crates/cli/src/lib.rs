@@ -11,10 +11,10 @@ pub mod places;
 mod profile;
 mod remote;
 mod rewritten;
+mod select;
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::ops::Range;
 
 use clap::{Parser, Subcommand};
 
@@ -23,6 +23,7 @@ use commands::{
     verify,
 };
 use remote::Remote;
+pub use select::Select;
 
 /// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
@@ -96,9 +97,6 @@ where
 {
     run_with(arguments, None, out, err)
 }
-
-/// Says which entries pass a cut: ranges that rise, of the path of a file, that of a tree in it, and an expression.
-pub type Select<'a> = dyn Fn(&str, &str, &str) -> sapwood::Result<Vec<Range<u64>>> + 'a;
 
 /// [`run`], with somebody who evaluates expressions.
 ///

@@ -13,11 +13,11 @@ use sapwood::tree::Tree;
 use sapwood::write::{Baskets, FileWriter, Order, Remake, TreeOptions, WriteOptions};
 use sapwood::{Error, ErrorKind, File, Session};
 
-use crate::Select;
 use crate::clusters::clusters;
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 use crate::rewritten::Rewritten;
+use crate::select::Select;
 
 /// Write a file again: trees in other clusters, baskets, compression and order, with fewer branches or entries; all else as it is.
 ///

@@ -20,18 +20,20 @@
 //! ```
 
 mod block;
+mod blocks;
 mod chain;
+mod compression;
 mod lz4;
 mod lzma;
-mod setting;
 mod table;
 mod zlib;
 mod zstd;
 
 pub use block::{Block, BlockHeader, HEADER_BYTES, MAX_BLOCK_BYTES};
+pub use blocks::{Blocks, blocks};
 pub use chain::{deflate, deflate_block, inflate, inflate_range};
-pub use setting::{Algorithm, Compression};
-pub use table::{BlockTable, Blocks, blocks};
+pub use compression::{Algorithm, Compression};
+pub use table::BlockTable;
 
 /// What one thread keeps between calls: the contexts of the codecs, made on first use, and two buffers.
 ///

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::complaint::{Complaint, Trouble, bytes};
 use super::layout::{Extent, Layout};
-use super::symptoms::{Complaint, Trouble, bytes};
 use crate::tree::Tree;
 
 /// Looks at counters of other branches.

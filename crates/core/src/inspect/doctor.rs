@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
-use super::ideal::{self, BASKET_BYTES};
+use super::complaint::{Complaint, Trouble};
 use super::layout::Layout;
-use super::plan::{Cost, Reader, plan};
-use super::symptoms::{self, Complaint, Trouble};
+use super::plan::{Reader, plan};
+pub use super::reading::{Reading, ReadingKind};
+use super::rules;
+use super::simulate::{self, BASKET_BYTES};
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::tree::Tree;
@@ -41,42 +43,6 @@ pub struct TreeDiagnosis {
     pub layout: Layout,
 }
 
-/// A way to read the tree, and what it costs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
-    /// Which.
-    pub kind: ReadingKind,
-    /// Paths of the branches; none where it is all of them.
-    pub branches: Vec<String>,
-    /// As the file is.
-    pub now: Cost,
-    /// As it would be in a good layout: clusters of 64 MiB before compression and at most a window stored, a basket of up to
-    /// 512 KiB for each branch in each, side by side.
-    pub good: Cost,
-}
-
-/// The readings that are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReadingKind {
-    /// All branches, all entries.
-    Full,
-    /// The three branches with the most bytes, all entries.
-    ThreeColumns,
-    /// All branches; 10 of 50 equal slices of the entries, the same in each file of that many entries.
-    Fifth,
-}
-
-impl ReadingKind {
-    /// The reading in words.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Full => "full read",
-            Self::ThreeColumns => "three columns",
-            Self::Fifth => "20 % of the entries",
-        }
-    }
-}
-
 /// Diagnoses a file, or one tree of it. Only metadata is read.
 ///
 /// # Errors
@@ -95,7 +61,7 @@ impl ReadingKind {
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn diagnose(file: &File, tree: Option<&str>, reader: &Reader) -> Result<Diagnosis> {
-    let mut complaints = symptoms::of_file(file);
+    let mut complaints = rules::of_file(file);
     let mut trees = Vec::new();
     if let Some(path) = tree {
         let tree = file.tree(path)?;
@@ -137,7 +103,7 @@ fn unreadable(path: &str, error: &Error) -> Complaint {
 pub fn diagnose_tree(path: &str, tree: &Tree, reader: &Reader) -> TreeDiagnosis {
     let layout = Layout::of(tree);
     let readings = readings(&layout, reader);
-    let complaints = symptoms::of_tree(tree, &layout, &readings, reader);
+    let complaints = rules::of_tree(tree, &layout, &readings, reader);
     let options = options(&complaints, reader.window_bytes);
     TreeDiagnosis { path: path.to_owned(), complaints, readings, options, layout }
 }
@@ -145,8 +111,8 @@ pub fn diagnose_tree(path: &str, tree: &Tree, reader: &Reader) -> TreeDiagnosis 
 /// Compares what readings cost in a layout with what they would cost in a good one.
 pub(super) fn readings(layout: &Layout, reader: &Reader) -> Vec<Reading> {
     let now: Vec<Range<u64>> = layout.clusters.iter().map(|cluster| cluster.entries.clone()).collect();
-    let good = ideal::clusters(layout, reader);
-    let baskets = ideal::by_cluster(&ideal::spreads(layout), &good, BASKET_BYTES);
+    let good = simulate::clusters(layout, reader);
+    let baskets = simulate::by_cluster(&simulate::spreads(layout), &good, BASKET_BYTES);
     let all = [0..layout.entries];
     let fifth = fifth(layout.entries);
     let largest = largest(layout);
@@ -188,7 +154,7 @@ fn fifth(entries: u64) -> Vec<Range<u64>> {
         }
     }
     taken.sort_unstable();
-    let slice = |n| ideal::entries_at(entries, n, SLICES)..ideal::entries_at(entries, n + 1, SLICES);
+    let slice = |n| simulate::entries_at(entries, n, SLICES)..simulate::entries_at(entries, n + 1, SLICES);
     taken.into_iter().map(slice).filter(|slice| !slice.is_empty()).collect()
 }
 

@@ -3,17 +3,19 @@
 //! Everything here reads metadata and plans; only [`verify`](verify::verify) reads what the file holds. [`perf`] says what others'
 //! reading cost, and keeps that in files.
 
+mod complaint;
 mod counters;
 pub mod doctor;
-mod ideal;
 pub mod layout;
 pub mod optimize;
 pub mod perf;
 pub mod picture;
 pub mod plan;
 mod png;
-mod symptoms;
+mod reading;
+mod rules;
+mod simulate;
 pub mod verify;
 
 pub use crate::file::walk;
-pub use symptoms::{Complaint, Trouble};
+pub use complaint::{Complaint, Trouble};

@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
-use super::ideal::{self, BASKET_BYTES, Spread};
 use super::layout::{Extent, Layout};
 use super::plan::{Cost, Reader, plan};
+use super::simulate::{self, BASKET_BYTES, Spread};
 use crate::tree::{BranchId, Tree};
 
 /// What ROOT's algorithm knows of a branch.
@@ -211,7 +211,7 @@ pub fn optimize_baskets(tree: &Tree, max_memory: u64, min_compression: f32) -> O
     let layout = Layout::of(tree);
     let chosen = root_choice_of(tree, max_memory, min_compression);
     let clusters: Vec<Range<u64>> = layout.clusters.iter().map(|cluster| cluster.entries.clone()).collect();
-    let spreads = ideal::spreads(&layout);
+    let spreads = simulate::spreads(&layout);
     let largest = |spread: &Spread| {
         clusters.iter().map(|cluster| spread.unsealed(cluster) as u64).max().unwrap_or(0).min(BASKET_BYTES)
     };
@@ -225,7 +225,7 @@ pub fn optimize_baskets(tree: &Tree, max_memory: u64, min_compression: f32) -> O
         BranchSizes { id: branch.id, path: branch.path.clone(), now, root, ours: largest(spread) }
     });
     let branches: Vec<BranchSizes> = branches.collect();
-    let keylens: Vec<u64> = layout.branches.iter().map(|branch| ideal::keylen(&layout.tree, &branch.path)).collect();
+    let keylens: Vec<u64> = layout.branches.iter().map(|branch| simulate::keylen(&layout.tree, &branch.path)).collect();
     let sizing = |baskets: &[Extent], memory_bytes: u64| Sizing {
         full: plan(baskets, &clusters, |_| true, std::slice::from_ref(&(0..layout.entries)), &Reader::default()),
         overhead_bytes: baskets.iter().map(|basket| keylens.get(basket.branch).copied().unwrap_or(0)).sum(),
@@ -236,10 +236,10 @@ pub fn optimize_baskets(tree: &Tree, max_memory: u64, min_compression: f32) -> O
     Optimization {
         now: sizing(&layout.baskets, branches.iter().map(|branch| u64::from(branch.now)).sum()),
         root: sizing(
-            &ideal::as_filled(&spreads, &clusters, of_root),
+            &simulate::as_filled(&spreads, &clusters, of_root),
             branches.iter().map(|branch| u64::from(branch.root.basket_bytes)).sum(),
         ),
-        ours: sizing(&ideal::by_cluster(&spreads, &clusters, BASKET_BYTES), rows.fold(0.0, f64::max) as u64),
+        ours: sizing(&simulate::by_cluster(&spreads, &clusters, BASKET_BYTES), rows.fold(0.0, f64::max) as u64),
         branches,
     }
 }

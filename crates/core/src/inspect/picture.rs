@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use super::complaint::bytes;
 use super::layout::Layout;
 use super::png::{Colour, Png};
-use super::symptoms::bytes;
 use crate::error::Result;
 
 /// More marks make pictures that no viewer opens; baskets that fall together at a coarser grid become one.
@@ -138,8 +138,8 @@ impl Picture {
         ));
         for tick in 0..=4_u32 {
             let (x, y) = (LEFT + WIDTH * tick / 4, TOP + HEIGHT * tick / 4);
-            let entry = super::ideal::entries_at(self.entries, tick.into(), 4);
-            let offset = super::ideal::entries_at(self.file_bytes, tick.into(), 4);
+            let entry = super::simulate::entries_at(self.entries, tick.into(), 4);
+            let offset = super::simulate::entries_at(self.file_bytes, tick.into(), 4);
             let (below, before) = (TOP + HEIGHT + 18, LEFT - 6);
             put(format_args!("<text x=\"{x}\" y=\"{below}\" text-anchor=\"middle\">{entry}</text>\n"));
             put(format_args!("<text x=\"{before}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", y + 4, bytes(offset)));

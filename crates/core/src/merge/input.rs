@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
-use super::{Listed, can_add};
+use super::can_add;
+use super::listed::Listed;
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;

@@ -3,18 +3,20 @@
 //! Inputs are opened ahead, each is looked at before anything of it is written, and what one of them turns out to lack takes nothing
 //! away from the others. Source: `TFileMerger`, `hadd`.
 
-mod ahead;
 mod input;
 mod list;
+mod listed;
 mod objects;
+mod output;
+mod prefetch_inputs;
 mod report;
-mod run;
 mod sum;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 pub use list::{inputs_of, names_of};
+pub use listed::Listed;
 pub use report::{Level, Merged, MergedTree};
 pub use sum::{Sum, can_add};
 
@@ -24,7 +26,7 @@ use crate::file::File;
 use crate::io::{Flow, LocalFile, Staged};
 use crate::session::Session;
 use crate::write::{Baskets, FileWriter, Remake, TreeOptions, WriteOptions};
-use run::Running;
+use output::Running;
 
 /// How files are merged.
 ///
@@ -103,59 +105,6 @@ pub enum Packing {
     First,
     /// Like this (`hadd -f505`).
     As(Compression),
-}
-
-/// Objects and directories that matter, by their names, wherever they are, or by their paths.
-///
-/// # Example
-///
-/// ```
-/// use sapwood::merge::{Listed, Merge};
-/// let runs = Merge { listed: Some(Listed::Only(["Runs".to_owned()].into())), ..Merge::default() };
-/// assert!(runs.trees);
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Listed {
-    /// Only these are merged, directories with all that is in them.
-    Only(Vec<String>),
-    /// All but these.
-    Skip(Vec<String>),
-}
-
-impl Listed {
-    fn names(&self) -> &[String] {
-        let (Self::Only(names) | Self::Skip(names)) = self;
-        names
-    }
-
-    /// Which of the list an object is, by its name or its path.
-    fn find(&self, name: &str, path: &str) -> impl Iterator<Item = usize> {
-        let is = move |listed: &String| listed == name || listed.trim_matches('/') == path;
-        self.names().iter().enumerate().filter(move |(_, listed)| is(listed)).map(|(index, _)| index)
-    }
-
-    /// Which of the list are paths within a directory.
-    fn below(&self, folder: &str) -> impl Iterator<Item = usize> {
-        let is = move |listed: &String| {
-            listed.trim_matches('/').strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
-        };
-        self.names().iter().enumerate().filter(move |(_, listed)| is(listed)).map(|(index, _)| index)
-    }
-
-    /// Says what of the list no input has.
-    ///
-    /// # Errors
-    ///
-    /// [`Mismatch`](ErrorKind::Mismatch) where nothing is left to merge.
-    fn check(&self, found: &HashSet<usize>, notices: &mut Vec<String>) -> Result<()> {
-        let missing = self.names().iter().enumerate().filter(|(index, _)| !found.contains(index));
-        let missing: Vec<&str> = missing.map(|(_, name)| name.as_str()).collect();
-        if matches!(self, Self::Only(_)) && found.is_empty() {
-            return Err(Error::mismatch(format!("no input has any of the objects that are asked for: {missing:?}")));
-        }
-        notices.extend(missing.iter().map(|name| format!("no input has {name}, which is listed")));
-        Ok(())
-    }
 }
 
 /// How far a merge is.
@@ -319,7 +268,7 @@ impl Merge {
                 Flow::Stop => Err(Error::new(ErrorKind::Cancelled, "the merge was stopped")),
             }
         };
-        let outcome = ahead::each(inputs.len(), self.open_files.saturating_sub(1), prepare, take);
+        let outcome = prefetch_inputs::each(inputs.len(), self.open_files.saturating_sub(1), prepare, take);
         let Some(running) = running else {
             outcome?;
             let (name, error) = merged.skipped.pop().unwrap_or_else(|| (String::new(), Error::mismatch("no inputs")));

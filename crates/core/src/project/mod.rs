@@ -3,47 +3,15 @@
 //! What `TFile::MakeProject` is in ROOT. Classes that ROOT itself has are left out; those that others are made of stand first.
 
 mod cpp;
+mod language;
 mod model;
 mod python;
 mod rust;
 
-use std::str::FromStr;
-
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::schema::StreamerInfo;
+pub use language::Language;
 use model::Project;
-
-/// What classes are written in.
-///
-/// # Example
-///
-/// ```
-/// use sapwood::project::Language;
-/// assert_eq!("python".parse::<Language>()?, Language::Python);
-/// # Ok::<(), sapwood::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
-    /// Structs with `#[derive(Entry)]`.
-    Rust,
-    /// Dataclasses, as the Python package writes them.
-    Python,
-    /// A header that ACLiC compiles.
-    Cpp,
-}
-
-impl FromStr for Language {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "rust" => Ok(Self::Rust),
-            "python" => Ok(Self::Python),
-            "cpp" | "c++" => Ok(Self::Cpp),
-            _ => Err(Error::mismatch(format!("{text:?} is none of rust, python and cpp"))),
-        }
-    }
-}
 
 /// Source code of classes: those that are named and what they are made of, or all that are not ROOT's own. Of several versions the newest
 /// counts. Members that the language cannot express are comments that say why.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::Language;
+use super::language::Language;
 use crate::column::{Number, Prim};
 use crate::error::{Error, Result};
 use crate::schema::{Detail, Element, Mapping, StreamerInfo, TypeName};

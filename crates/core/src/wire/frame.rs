@@ -2,11 +2,9 @@
 //!
 //! Format page: `docs/format/framing.md`. Source: `TBufferFile::ReadVersion`, `ReadClass`, `ReadObjectAny`.
 
-use super::{Reader, Writer};
+use super::{BYTE_COUNT, Reader, Writer};
 use crate::error::{Error, Result};
 
-/// Marks a word as a byte count.
-pub const BYTE_COUNT: u32 = 0x4000_0000;
 /// Bit of a collection's version word: streamed member by member.
 pub const MEMBER_WISE: i16 = 0x4000;
 const NEW_CLASS: u32 = 0xFFFF_FFFF;

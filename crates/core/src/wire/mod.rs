@@ -5,7 +5,10 @@ mod limits;
 mod reader;
 mod writer;
 
-pub use frame::{BYTE_COUNT, Frame, MEMBER_WISE, Slot};
+pub use frame::{Frame, MEMBER_WISE, Slot};
 pub use limits::Limits;
 pub use reader::{Reader, text};
 pub use writer::Writer;
+
+/// Marks a word as a byte count.
+pub const BYTE_COUNT: u32 = 0x4000_0000;

@@ -5,12 +5,14 @@
 use std::sync::Arc;
 
 use super::members::{name_of, unfit};
-use super::{Add, adder};
 use crate::error::{Error, Result};
 use crate::schema::{Datum, Draft};
 
+/// Adds an object to another of its class.
+pub(super) type AddFn = fn(&mut Draft, &Draft) -> Result<()>;
+
 /// Adds the items of a list to those of another at the same place. Items of classes that cannot be added come behind the others.
-pub(super) fn add_list(sum: &mut Draft, next: &Draft) -> Result<()> {
+pub(super) fn add_list(sum: &mut Draft, next: &Draft, adder: impl Fn(&str) -> Option<AddFn>) -> Result<()> {
     let class = Arc::<str>::from(sum.class());
     let items = |list: &Draft| list.member("items").and_then(Datum::as_list).map(<[Datum]>::len);
     let (Some(count), Some(_)) = (items(sum), items(next)) else { return Err(unfit(sum, "items")) };
@@ -26,7 +28,7 @@ pub(super) fn add_list(sum: &mut Draft, next: &Draft) -> Result<()> {
             return Err(Error::mismatch(words));
         }
         match adder(item.class()) {
-            Some(Add(add)) => {
+            Some(add) => {
                 let mut item = item.clone();
                 add(&mut item, other_item).map_err(|error| error.in_object(name_of(other_item)))?;
                 new.push((place, Datum::Object(Arc::new(item))));
@@ -42,10 +44,10 @@ pub(super) fn add_list(sum: &mut Draft, next: &Draft) -> Result<()> {
 }
 
 /// Adds the histograms of a stack to those of another.
-pub(super) fn add_stack(sum: &mut Draft, next: &Draft) -> Result<()> {
+pub(super) fn add_stack(sum: &mut Draft, next: &Draft, adder: impl Fn(&str) -> Option<AddFn>) -> Result<()> {
     let Some(others) = next.member("fHists").and_then(Datum::as_draft) else { return Ok(()) };
     match sum.member_mut("fHists").and_then(Datum::as_draft_mut) {
-        Some(mine) => add_list(mine, others),
+        Some(mine) => add_list(mine, others, adder),
         None => Ok(()),
     }
 }

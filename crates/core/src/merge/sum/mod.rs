@@ -15,27 +15,24 @@ mod sparse;
 
 use std::fmt;
 
+use self::collection::AddFn;
 use self::histogram::Histogram;
 use crate::error::{Error, Result};
 use crate::schema::Draft;
 
-/// Adds an object to another of a class.
-#[derive(Clone, Copy)]
-struct Add(fn(&mut Draft, &Draft) -> Result<()>);
-
 /// What adds objects of a class; nothing where they cannot be added.
-fn adder(class: &str) -> Option<Add> {
-    Some(Add(match class {
+fn adder(class: &str) -> Option<AddFn> {
+    Some(match class {
         class if histogram::kind(class).is_some() => add_histogram,
         class if graph::CLASSES.contains(&class) => graph::add,
         class if parameter::is_parameter(class) => parameter::add,
         class if sparse::is_sparse(class) || sparse::is_full(class) => sparse::add,
-        "TList" | "THashList" | "TObjArray" => collection::add_list,
-        "THStack" => collection::add_stack,
+        "TList" | "THashList" | "TObjArray" => |sum, next| collection::add_list(sum, next, adder),
+        "THStack" => |sum, next| collection::add_stack(sum, next, adder),
         "TEfficiency" => efficiency::add,
         "TStatistic" => parameter::add_statistic,
         _ => return None,
-    }))
+    })
 }
 
 fn add_histogram(sum: &mut Draft, next: &Draft) -> Result<()> {
@@ -85,7 +82,7 @@ pub struct Sum {
 #[derive(Clone)]
 enum State {
     Histogram(Box<Histogram>),
-    Other(Draft, Add),
+    Other(Draft, AddFn),
 }
 
 impl Sum {
@@ -121,7 +118,7 @@ impl Sum {
         }
         match &mut self.state {
             State::Histogram(sum) => combine::add(sum, Histogram::read(next.clone())?),
-            State::Other(sum, Add(add)) => add(sum, next),
+            State::Other(sum, add) => add(sum, next),
         }
     }
 

@@ -1,8 +1,9 @@
 //! Symptoms of a bad layout, each with the threshold from which it is one.
 
-use super::doctor::{Reading, ReadingKind};
+use super::complaint::{Complaint, Trouble, bytes, complaint};
 use super::layout::Layout;
 use super::plan::Reader;
+use super::reading::{Reading, ReadingKind};
 use crate::codec::{Algorithm, Compression};
 use crate::file::File;
 use crate::tree::Tree;
@@ -39,80 +40,6 @@ const WORTH: f64 = 1.25;
 const FAR_BYTES: u64 = 30_000_000;
 /// Unused space from which a copy of the file is worth it.
 const UNUSED_SHARE: f64 = 0.1;
-
-/// What can be wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Trouble {
-    /// The file was never closed.
-    NeverClosed,
-    /// Much of the file is gaps.
-    UnusedSpace,
-    /// A tree cannot be opened.
-    Unreadable,
-    /// The tree does not say where its clusters are.
-    NoClusters,
-    /// Clusters hold too little.
-    SmallClusters,
-    /// Clusters hold more than readers fetch at once.
-    LargeClusters,
-    /// The baskets of a cluster do not lie side by side.
-    ScatteredClusters,
-    /// Baskets hold entries of several clusters.
-    SpanningBaskets,
-    /// Reading in the order of entries goes backwards in the file.
-    BackwardSeeks,
-    /// Baskets are too small.
-    SmallBaskets,
-    /// So many branches that their baskets are small.
-    ManyBranches,
-    /// A basket is huge.
-    HugeBasket,
-    /// Compression saves nothing.
-    UselessCompression,
-    /// LZMA: inflating it takes longer than reading it.
-    SlowCompression,
-    /// Lists of the same lengths have a counter each.
-    RepeatedCounters,
-    /// Counters stand far from what they count.
-    FarCounters,
-}
-
-impl Trouble {
-    /// The trouble in short, for machines.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NeverClosed => "never-closed",
-            Self::UnusedSpace => "unused-space",
-            Self::Unreadable => "unreadable",
-            Self::NoClusters => "no-clusters",
-            Self::SmallClusters => "small-clusters",
-            Self::LargeClusters => "large-clusters",
-            Self::ScatteredClusters => "scattered-clusters",
-            Self::SpanningBaskets => "spanning-baskets",
-            Self::BackwardSeeks => "backward-seeks",
-            Self::SmallBaskets => "small-baskets",
-            Self::ManyBranches => "many-branches",
-            Self::HugeBasket => "huge-basket",
-            Self::UselessCompression => "useless-compression",
-            Self::SlowCompression => "slow-compression",
-            Self::RepeatedCounters => "repeated-counters",
-            Self::FarCounters => "far-counters",
-        }
-    }
-}
-
-/// Something that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Complaint {
-    /// What.
-    pub trouble: Trouble,
-    /// What, how much of it, and why it matters, in plain words.
-    pub words: String,
-}
-
-fn complaint(trouble: Trouble, words: impl Into<String>) -> Complaint {
-    Complaint { trouble, words: words.into() }
-}
 
 /// Of the file itself.
 pub(super) fn of_file(file: &File) -> Vec<Complaint> {
@@ -297,16 +224,6 @@ fn compression(tree: &Tree, layout: &Layout, found: &mut Vec<Complaint>) {
                 bytes(slow)
             ),
         ));
-    }
-}
-
-/// Bytes in words.
-pub(super) fn bytes(count: u64) -> String {
-    match count {
-        0..10_000 => format!("{count} B"),
-        10_000..10_000_000 => format!("{:.0} kB", count as f64 / 1e3),
-        10_000_000..10_000_000_000 => format!("{:.0} MB", count as f64 / 1e6),
-        _ => format!("{:.1} GB", count as f64 / 1e9),
     }
 }
 
