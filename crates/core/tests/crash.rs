@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sapwood::column::Number;
 use sapwood::container::Record;
+use sapwood::inspect::verify::verify_file;
 use sapwood::io::{MemoryStore, Sink};
 use sapwood::schema::Draft;
 use sapwood::write::{BranchSpec, Every, FileWriter, TreeOptions, Values, WriteOptions, recover};
@@ -18,6 +19,8 @@ struct Journal {
     committed: Mutex<Vec<(usize, u64)>>,
     /// No write gets through after so many.
     most: Mutex<Option<usize>>,
+    /// So many more writes get through, and then one does not.
+    fails_once_after: Mutex<Option<usize>>,
 }
 
 impl Sink for Journal {
@@ -25,6 +28,15 @@ impl Sink for Journal {
         let mut writes = self.writes.lock().unwrap_or_else(PoisonError::into_inner);
         if self.most.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|most| writes.len() >= most) {
             return Err(sapwood::Error::new(ErrorKind::Io, "the disk is full"));
+        }
+        let mut left = self.fails_once_after.lock().unwrap_or_else(PoisonError::into_inner);
+        match *left {
+            Some(0) => {
+                *left = None;
+                return Err(sapwood::Error::new(ErrorKind::Io, "a write error"));
+            }
+            Some(more) => *left = Some(more - 1),
+            None => {}
         }
         writes.push((offset, parts.iter().flat_map(|part| part.iter().copied()).collect()));
         Ok(())
@@ -231,6 +243,72 @@ fn a_full_disk_loses_nothing_that_was_saved() {
         );
         file.records().unwrap_or_else(|error| panic!("{most} writes: {error}"));
     }
+}
+
+/// Replaces and removes objects of many sizes, so that room is used again and gaps are split; a failed step is tried once more. Gives
+/// the text that each object had last, and how many steps failed.
+fn churn(file: &mut FileWriter) -> (Vec<Option<String>>, usize) {
+    let mut texts: Vec<Option<String>> = vec![None; 6];
+    let mut failed = 0;
+    let mut twice = |step: &mut dyn FnMut() -> Result<()>| {
+        if step().is_err() {
+            failed += 1;
+            step().expect("only one write fails");
+        }
+    };
+    for step in 0..40_usize {
+        let index = step * 5 % 6;
+        let name = format!("object{index}");
+        if texts[index].is_some() {
+            // Gone already where the first try got so far.
+            twice(&mut || file.remove(&name).or_else(|error| if file_has(&error) { Err(error) } else { Ok(()) }));
+        }
+        let text = format!("{step} ").repeat(10 + step * 7 % 60);
+        twice(&mut || file.write(&name, Draft::new("TObjString").with("fString", text.as_str())));
+        texts[index] = Some(text);
+        if step % 3 == 2 {
+            twice(&mut || file.save());
+        }
+    }
+    (texts, failed)
+}
+
+/// Whether what an error names is still there.
+fn file_has(error: &sapwood::Error) -> bool {
+    error.kind() != ErrorKind::NotFound
+}
+
+#[test]
+fn a_write_that_fails_once_harms_no_record() {
+    let whole = Arc::new(Journal::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&whole), "once.root", options()).expect("a file");
+    let first = whole.count();
+    churn(&mut file);
+    file.close().expect("a file");
+    let mut hit = 0;
+    for after in 0..whole.count() - first {
+        let what = format!("write {after} fails");
+        let journal = Arc::new(Journal::default());
+        let mut file = FileWriter::to_sink(Arc::clone(&journal), "once.root", options()).expect("a file");
+        *journal.fails_once_after.lock().expect("a lock") = Some(after);
+        let (texts, failed) = churn(&mut file);
+        hit += failed;
+        // Killed now: what recovery brings back can be updated without harm.
+        let (file_now, _) = recovered(&journal, "once");
+        file_now.records().unwrap_or_else(|error| panic!("{what}: {error}"));
+        let closed = file.close();
+        assert!(closed.is_ok() || failed == 0, "{what}: {closed:?}");
+        let file = open(journal.image(&[], journal.count(), 0)).unwrap_or_else(|error| panic!("{what}: {error}"));
+        if closed.is_ok() {
+            let report = verify_file(&file);
+            assert!(!report.is_damaged(), "{what}: {:?}", report.findings);
+        }
+        for (index, text) in texts.iter().enumerate() {
+            let object = file.object(&format!("object{index}")).unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_eq!(object.member("fString").expect("text").as_text().as_deref(), text.as_deref(), "{what}");
+        }
+    }
+    assert!(hit > 100, "{hit} steps failed");
 }
 
 /// What `recover` brings back of a file whose writer is killed now.

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use sapwood::column::Number;
 use sapwood::inspect::layout::{Extent, Layout};
-use sapwood::inspect::verify::verify_store;
+use sapwood::inspect::verify::{verify_file, verify_store};
 use sapwood::io::{MemorySink, MemoryStore, Recorded};
+use sapwood::schema::Draft;
 use sapwood::write::{
     Baskets, BranchSpec, Every, FileWriter, Order, Remake, Rewrite, TreeOptions, Values, WriteOptions,
 };
@@ -244,4 +245,41 @@ fn whole_files_are_made_again_in_any_order() {
         assert_eq!((remade.len(), remade[0].after.entries, &remade[0].kept), (1, ENTRIES, &None));
         check(&sink.to_bytes(), &ALL, &[0..ENTRIES]);
     }
+}
+
+#[test]
+fn no_directory_lies_too_deep_to_be_rewritten() {
+    const DEPTH: usize = 200;
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "deep.root", options()).expect("a file");
+    let path = format!("{}note", "d/".repeat(DEPTH));
+    file.write(&path, Draft::new("TObjString").with("fString", "deep down")).expect("an object");
+    file.close().expect("a file");
+    let from = open(sink.to_bytes());
+    assert_eq!(from.keys(true).expect("keys").len(), DEPTH + 1);
+    assert_eq!(verify_file(&from).findings, []);
+    let sink = Arc::new(MemorySink::default());
+    let writer = FileWriter::to_sink(Arc::clone(&sink), "new.root", options()).expect("a file");
+    writer.remake(&from, || Ok(open(sink.to_bytes())), &Remake::default()).expect("a copy");
+    let object = open(sink.to_bytes()).object(&path).expect("it was copied");
+    assert_eq!(object.member("fString").expect("text").as_text().as_deref(), Some("deep down"));
+}
+
+#[test]
+fn a_directory_that_cannot_be_read_is_not_left_out_in_silence() {
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "broken.root", options()).expect("a file");
+    file.write("a/note", Draft::new("TObjString").with("fString", "lost")).expect("an object");
+    file.close().expect("a file");
+    let whole = open(sink.to_bytes());
+    let key = whole.key("a").expect("a directory");
+    let mut bytes = sink.to_bytes().to_vec();
+    // `fSeekKeys`: far behind the end.
+    bytes[key.seek_key as usize + usize::from(key.keylen) + 26..][..4].copy_from_slice(&[0x7f, 0xff, 0xff, 0]);
+    let from = open(bytes.into());
+    assert_eq!(from.keys(true).expect("the others are listed").len(), 1);
+    let sink = Arc::new(MemorySink::default());
+    let writer = FileWriter::to_sink(Arc::clone(&sink), "new.root", options()).expect("a file");
+    let error = writer.remake(&from, || Ok(open(sink.to_bytes())), &Remake::default()).expect_err("it is broken");
+    assert!(error.to_string().contains("object a"), "{error}");
 }

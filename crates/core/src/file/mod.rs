@@ -201,40 +201,61 @@ impl File {
         self.below(&listing, recursive)
     }
 
-    fn below(&self, listing: &Listing, recursive: bool) -> Result<Vec<KeyPath>> {
-        let mut found = Vec::new();
-        self.gather("", listing, recursive, (&mut HashSet::new(), 0), &mut found).map_err(|error| self.name(error))?;
-        Ok(found)
+    fn below(&self, listing: &Arc<Listing>, recursive: bool) -> Result<Vec<KeyPath>> {
+        // One directory that cannot be read never hides the rest.
+        let skip = |_: &str, _: Error| Ok(());
+        self.gather(listing, recursive, skip).map_err(|error| self.name(error))
     }
 
-    /// `seen` are the places of directories that were gone through: one that holds itself would never end, and one that
-    /// stands below many would come again and again.
+    /// The keys of all directories, for whoever copies all of them: a directory that cannot be read is an error.
+    ///
+    /// # Errors
+    ///
+    /// What reading a directory reports, naming it.
+    pub(crate) fn all_keys(&self) -> Result<Vec<KeyPath>> {
+        let fail = |path: &str, error: Error| Err(error.in_object(path));
+        self.gather(&self.0.keys, true, fail).map_err(|error| self.name(error))
+    }
+
+    /// Keys in the order of the file, those of a directory behind its own. A directory is gone through once: one that holds itself
+    /// would never end, and one that stands below many would come again and again.
     fn gather(
         &self,
-        prefix: &str,
-        listing: &Listing,
+        listing: &Arc<Listing>,
         recursive: bool,
-        (seen, depth): (&mut HashSet<u64>, u32),
-        into: &mut Vec<KeyPath>,
-    ) -> Result<()> {
+        mut unreadable: impl FnMut(&str, Error) -> Result<()>,
+    ) -> Result<Vec<KeyPath>> {
         let limits = &self.0.options.limits;
-        for key in &listing.keys {
-            if into.len() >= limits.keys as usize {
-                return Err(Error::limit("too many keys", u64::from(limits.keys), into.len() as u64 + 1));
+        let mut found: Vec<KeyPath> = Vec::new();
+        let mut seen = HashSet::new();
+        let mut path_bytes = 0;
+        let mut open = vec![(String::new(), Arc::clone(listing), 0)];
+        while let Some((prefix, listing, next)) = open.last_mut() {
+            let Some(key) = listing.keys.get(*next) else {
+                open.pop();
+                continue;
+            };
+            *next += 1;
+            if found.len() >= limits.keys as usize {
+                return Err(Error::limit("too many keys", u64::from(limits.keys), found.len() as u64 + 1));
             }
             let path = format!("{prefix}{}", key.name);
-            into.push(KeyPath { path: path.clone(), key: key.clone() });
-            // One directory that cannot be read, or that lies too deep, never hides the rest.
-            if recursive
-                && key.is_directory()
-                && depth < limits.depth
-                && seen.insert(key.seek_key)
-                && let Ok(inside) = self.0.directory_keys(key)
-            {
-                self.gather(&format!("{path}/"), &inside, recursive, (seen, depth + 1), into)?;
+            // Deep directories have long paths: a small file could ask for much memory.
+            path_bytes += path.len() as u64;
+            if path_bytes > limits.object_bytes {
+                return Err(Error::limit("the paths of keys are too long in all", limits.object_bytes, path_bytes));
+            }
+            let key = key.clone();
+            let goes_below = recursive && key.is_directory() && seen.insert(key.seek_key);
+            found.push(KeyPath { path: path.clone(), key: key.clone() });
+            if goes_below {
+                match self.0.directory_keys(&key) {
+                    Ok(inside) => open.push((format!("{path}/"), inside, 0)),
+                    Err(error) => unreadable(&path, error)?,
+                }
             }
         }
-        Ok(())
+        Ok(found)
     }
 
     /// The key of `path`, which may end in `;cycle`: without one, the highest.
@@ -245,7 +266,7 @@ impl File {
     pub fn key(&self, path: &str) -> Result<Key> {
         let mut listing = Arc::clone(&self.0.keys);
         let mut rest = path.trim_start_matches('/');
-        for _ in 0..=self.0.options.limits.depth {
+        loop {
             // A name may hold a slash itself: the whole rest is tried first.
             if let Some(key) = listing.find(rest) {
                 return Ok(key.clone());

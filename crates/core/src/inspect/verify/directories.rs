@@ -17,16 +17,20 @@ pub(super) struct Listed {
 
 /// Goes through all directories; gives what they list, each record once.
 pub(super) fn check_directories(file: &File, seen: &Seen, report: &mut Report) -> Vec<Listed> {
-    let mut walk = Folders { file, seen, report, gone_through: HashSet::new(), listed: Vec::new() };
+    let mut walk =
+        Folders { file, seen, report, gone_through: HashSet::new(), waiting: Vec::new(), listed: Vec::new() };
     let root = file.root_key().clone();
     if file.is_recovered() {
         // There is no list to compare with: what was found is what there is.
         let keys = file.keys(false).unwrap_or_default().into_iter().map(|found| found.key).collect();
-        walk.keys("", u64::from(file.header().begin), keys, 0);
+        walk.keys("", u64::from(file.header().begin), keys);
     } else {
         let at = u64::from(file.header().begin);
         walk.gone_through.insert(at);
-        walk.list("", at, file.root(), &root, 0);
+        walk.list("", at, file.root(), &root);
+    }
+    while let Some((path, key)) = walk.waiting.pop() {
+        walk.below(&path, &key);
     }
     walk.listed
 }
@@ -36,12 +40,14 @@ struct Folders<'a> {
     seen: &'a Seen,
     report: &'a mut Report,
     gone_through: HashSet<u64>,
+    /// Directories that are still to be gone through.
+    waiting: Vec<(String, Key)>,
     listed: Vec<Listed>,
 }
 
 impl Folders<'_> {
     /// The list of keys of a directory whose record begins at `at`.
-    fn list(&mut self, path: &str, at: u64, directory: &Directory, own: &Key, depth: u32) {
+    fn list(&mut self, path: &str, at: u64, directory: &Directory, own: &Key) {
         let place = |finding: Finding| finding.within(if path.is_empty() { "/" } else { path });
         if directory.seek_keys == 0 {
             return;
@@ -75,7 +81,7 @@ impl Folders<'_> {
         };
         let mut reader = Reader::with_origin(&payload, usize::from(key.keylen));
         match read_key_list(&mut reader, &self.file.options().limits) {
-            Ok(keys) => self.keys(path, at, keys, depth),
+            Ok(keys) => self.keys(path, at, keys),
             Err(error) => {
                 let finding = Finding::damage("a list of keys cannot be read").because(&error);
                 self.report.add(place(finding).at(directory.seek_keys));
@@ -83,14 +89,13 @@ impl Folders<'_> {
         }
     }
 
-    fn keys(&mut self, path: &str, directory: u64, keys: Vec<Key>, depth: u32) {
+    fn keys(&mut self, path: &str, directory: u64, keys: Vec<Key>) {
         self.check_cycles(path, &keys);
         for key in keys {
             let path = if path.is_empty() { key.name.to_string() } else { format!("{path}/{}", key.name) };
             let sound = self.check_image(&path, directory, &key);
-            let below = sound && key.is_directory() && depth < self.file.options().limits.depth;
-            if below && self.gone_through.insert(key.seek_key) {
-                self.below(&path, &key, depth);
+            if sound && key.is_directory() && self.gone_through.insert(key.seek_key) {
+                self.waiting.push((path.clone(), key.clone()));
             }
             if sound {
                 self.listed.push(Listed { path, key });
@@ -99,12 +104,12 @@ impl Folders<'_> {
     }
 
     /// A directory's own record, and what it lists.
-    fn below(&mut self, path: &str, key: &Key, depth: u32) {
+    fn below(&mut self, path: &str, key: &Key) {
         let read = self.file.payload(key);
         let read =
             read.and_then(|payload| Directory::read(&mut Reader::with_origin(&payload, usize::from(key.keylen))));
         match read {
-            Ok(directory) => self.list(path, key.seek_key, &directory, key, depth + 1),
+            Ok(directory) => self.list(path, key.seek_key, &directory, key),
             Err(error) => {
                 let finding = Finding::damage("a directory cannot be read").because(&error);
                 self.report.add(finding.within(path).at(key.seek_key));

@@ -52,6 +52,17 @@ impl Space {
         (at, Some(gap.clone()))
     }
 
+    /// Undoes a [`take`](Self::take) of which nothing was written: the room belongs to its gap again.
+    pub(crate) fn put_back(&mut self, room: Range<u64>) {
+        match self.gaps.iter_mut().find(|gap| gap.start == room.end) {
+            Some(gap) => gap.start = room.start,
+            None => {
+                let index = self.gaps.partition_point(|gap| gap.start < room.start);
+                self.gaps.insert(index, room);
+            }
+        }
+    }
+
     /// Gives up a record's room. It is used again after the next save.
     pub(crate) fn give_up(&mut self, room: Range<u64>) {
         if !room.is_empty() {
@@ -107,6 +118,16 @@ mod tests {
         assert_eq!(space.take(60), (200, Some(260..300)));
         assert_eq!(space.take(40), (260, None));
         assert_eq!(space.end(), 1198);
+    }
+
+    #[test]
+    fn room_that_is_put_back_is_taken_again() {
+        let mut space = Space::new(1000, vec![100..200, 300..400]);
+        assert_eq!(space.take(60), (100, Some(160..200)));
+        space.put_back(100..160);
+        assert_eq!(space.take(100), (100, None));
+        space.put_back(100..200);
+        assert_eq!(space.gaps, [100..200, 300..400]);
     }
 
     #[test]

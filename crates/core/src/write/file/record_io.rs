@@ -167,8 +167,12 @@ impl Output {
         let key = Key { objlen: objlen as u32, seek_pdir: state.folder_seek(folder), ..key };
         let key = key.sized(stored as u32);
         let (at, rest) = state.space.take(u64::from(key.nbytes));
-        if let Some(rest) = rest {
-            self.mark_gap(&rest)?;
+        // Until the rest has a mark of its own, that of the whole gap stands before it: nothing may be written to either.
+        if let Some(rest) = rest
+            && let Err(error) = self.mark_gap(&rest)
+        {
+            state.space.put_back(at..at + u64::from(key.nbytes));
+            return Err(error);
         }
         Ok(Key { seek_key: at, ..key })
     }

@@ -39,8 +39,10 @@ impl Output {
         if self.options.sync {
             self.sink.sync().map_err(|error| self.in_file(error))?;
         }
-        // The header on storage names none of it any more.
-        state.space.settle().iter().try_for_each(|gap| self.mark_gap(gap))
+        // The header on storage names none of it any more. The save is done, whatever becomes of the marks: those that fail are written
+        // before the next record is.
+        state.space.settle().into_iter().for_each(|gap| self.leave_gap(gap));
+        Ok(())
     }
 
     fn save_trees(&self, state: &mut State) -> Result<()> {

@@ -102,7 +102,7 @@ impl FileWriter {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn remake(mut self, from: &File, reopen: impl FnOnce() -> Result<File>, how: &Remake) -> Result<Vec<Remade>> {
-        let keys = from.keys(true)?;
+        let keys = from.all_keys()?;
         let mut newest: HashMap<&str, u16> = HashMap::new();
         for found in keys.iter().filter(|found| found.key.is_tree()) {
             let cycle = newest.entry(&found.path).or_insert(found.key.cycle);
