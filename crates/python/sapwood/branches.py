@@ -368,7 +368,8 @@ class HasBranches:
         """Reads branches, or computes expressions, for all entries or some of them.
 
         ``expressions`` is a string, a list of strings, or ``None`` for all branches that pass the filters: names of
-        branches and aliases, arithmetic and comparisons over them (see :mod:`sapwood.expressions`). Only branches that
+        branches and aliases, arithmetic and comparisons over them (see :mod:`sapwood.expressions`). A mapping or pairs of
+        branches and NumPy types look at numbers as another type, like :meth:`Branch.array`. Only branches that
         are named are read. ``cut`` is an expression, too: entries where it is false are left out, and of the other
         branches only the baskets are read in which entries survive; a cut on lists leaves out items.
 

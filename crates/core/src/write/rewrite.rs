@@ -2,7 +2,7 @@
 //!
 //! Source: `TTree::CloneTree`, `TTreeCloner`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::schema::Draft;
-use crate::tree::{Branch, Tree};
+use crate::tree::{Branch, BranchId, Tree};
 
 /// How a tree is rewritten.
 ///
@@ -43,6 +43,8 @@ pub struct Rewrite {
     pub branches: Option<Vec<Arc<str>>>,
     /// Entries that are kept, as ranges that rise and do not overlap; none for all.
     pub entries: Option<Vec<Range<u64>>>,
+    /// Compression of the new baskets of some branches, by their numbers; it goes before that of the tree.
+    pub compression: HashMap<BranchId, Compression>,
 }
 
 /// What becomes of a tree's baskets.
@@ -182,7 +184,7 @@ impl FileWriter {
                 if how.entries.is_some() {
                     strip::forget_index(&mut draft);
                 }
-                self.reseal(&job, &selection, draft, wish)
+                self.reseal(&job, &selection, draft, wish, &how.compression)
             }
             Baskets::Keep if how.entries.is_some() => {
                 Err(Error::mismatch("baskets are kept whole: entries are chosen where they are made anew"))
@@ -193,11 +195,21 @@ impl FileWriter {
     }
 
     /// Entries into new baskets.
-    fn reseal(&mut self, job: &Job<'_>, selection: &Selection, mut draft: Draft, wish: &TreeOptions) -> Result<()> {
+    fn reseal(
+        &mut self,
+        job: &Job<'_>,
+        selection: &Selection,
+        mut draft: Draft,
+        wish: &TreeOptions,
+        own: &HashMap<BranchId, Compression>,
+    ) -> Result<()> {
         let Job { from, tree, branches, folder, order, .. } = *job;
         check(branches, tree.entries)?;
         // Each branch keeps its own where none was asked for.
-        let of = |branch: &Branch| wish.compression.or_else(|| Compression::from_root(branch.compress));
+        let of = |branch: &Branch| {
+            let asked = own.get(&branch.id).copied().or(wish.compression);
+            asked.or_else(|| Compression::from_root(branch.compress))
+        };
         let usual = self.shared.compression;
         let mut written = TreeState::new(folder, job.name.into(), &[], wish.compression.unwrap_or(usual), wish)?;
         written.title = Arc::clone(&job.key.title);

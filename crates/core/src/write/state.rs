@@ -20,6 +20,8 @@ pub(super) struct TreeState {
     pub(super) folder: usize,
     pub(super) name: Arc<str>,
     pub(super) title: Arc<str>,
+    /// What the branches were asked for as, in the order of the values that they are filled with.
+    pub(super) specs: Arc<[BranchSpec]>,
     /// All branches; those below others behind them.
     pub(super) branches: Vec<BranchState>,
     /// How the objects of its branches stream.
@@ -163,6 +165,7 @@ impl TreeState {
             folder,
             name,
             title: Arc::clone(&options.title),
+            specs: branches.into(),
             branches: all,
             plans,
             entries: 0,
