@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from sapwood import interpretation, reading
 from sapwood.branches import HasBranches
-from sapwood.compression import Compression
+from sapwood.compression import Compression, or_none
+from sapwood.entry_list import as_numbers
 from sapwood.errors import SapwoodError
 from sapwood.foreign import Foreign, ignore
 from sapwood.interpretation import Grouped, Interpretation, Unknown
@@ -155,9 +156,9 @@ class Branch(HasBranches):
     # ---- baskets
 
     @property
-    def compression(self) -> Compression:
-        """Setting that its baskets are written with."""
-        return Compression.from_code(self._row["compress"])
+    def compression(self) -> Compression | None:
+        """Setting that its baskets are written with; ``None`` for none."""
+        return or_none(Compression.from_code(self._row["compress"]))
 
     @property
     def compressed_bytes(self) -> int:
@@ -242,7 +243,7 @@ class Branch(HasBranches):
         """
         ignore(others, "array")
         total = self.num_entries if not self._below else self._tree.num_entries
-        selection = reading.select(total, entry_start, entry_stop, entries)
+        selection = reading.select(total, entry_start, entry_stop, as_numbers(entries, self._tree))
         dtype = reading.dtype_of(interpretation)
         if dtype is not None:
             flat = reading.read_branch(self, selection, "np", progress)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 from weakref import WeakValueDictionary
 
 from sapwood import _core, filesystems, network, paths, session, urls
-from sapwood.compression import Compression
+from sapwood.compression import Compression, or_none
 from sapwood.directory import Directory
 from sapwood.errors import IOError, NotFoundError, not_found
 from sapwood.foreign import ignore
@@ -115,9 +115,9 @@ class File(Directory):
         return int(self._engine().threads)
 
     @property
-    def compression(self) -> Compression:
-        """Setting that new objects of the file are written with; each object may have its own."""
-        return Compression.from_code(self._engine().header["fCompress"])
+    def compression(self) -> Compression | None:
+        """Setting that new objects of the file are written with, ``None`` for none; each object may have its own."""
+        return or_none(Compression.from_code(self._engine().header["fCompress"]))
 
     @property
     def root_version_tuple(self) -> tuple[int, int, int]:

@@ -112,7 +112,7 @@ class Plan:
             try:
                 made = Expression(self.aliases.get(text, text), self._known)
             except NotFoundError as error:
-                raise not_found(str(error), self.over.file_path, self.over.object_path) from None
+                raise not_found(f"{error}{self.tree._friendly_words}", self.over.file_path, self.over.object_path) from None
             for name in made.names:
                 if self._branch(name) is None:
                     self._expression(name, (*above, text))
