@@ -153,3 +153,53 @@ def test_compression_has_levels() -> None:
         memory = io.BytesIO()
         sapwood.recreate(memory, compression=setting).close()
         assert sapwood.open(memory).fCompress == code
+
+
+def test_a_rewrite_takes_settings_by_branch(path: Path, tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "old.root", compression="zlib:1") as file:
+        numbers = np.arange(20000)
+        file["t"] = {"a": numbers, "b_x": numbers, "b_y": numbers, "v": [[1.5], []] * 10000}
+    settings = {"a": "lz4:4", "b_*": 505, "*": None}
+    sapwood.rewrite(tmp_path / "old.root", tmp_path / "new.root", compression=settings)
+    tree = sapwood.open(tmp_path / "new.root")["t"]
+    found = {branch.name: str(branch.compression) for branch in tree.branches}
+    assert found == {"a": "LZ4(4)", "b_x": "ZSTD(5)", "b_y": "ZSTD(5)", "nv": "None", "v": "None"}
+    assert tree["b_x"].array().tolist() == numbers.tolist() and tree["v"].array()[:3].tolist() == [[1.5], [], [1.5]]
+    assert tree["v"].compressed_bytes > 2 * sapwood.open(tmp_path / "old.root")["t/v"].compressed_bytes
+    with pytest.raises(KeyError, match="no branch 'c' to compress"):
+        sapwood.rewrite(tmp_path / "old.root", tmp_path / "no.root", compression={"c": "lz4"})
+    with pytest.raises(ValueError, match="compression takes new ones"):
+        sapwood.rewrite(tmp_path / "old.root", tmp_path / "no.root", compression=settings, baskets="keep")
+    assert not (tmp_path / "no.root").exists()
+
+
+def test_branches_that_are_filled_change_their_compression(tmp_path: Path) -> None:
+    numbers = np.arange(10000)
+    with sapwood.recreate(tmp_path / "a.root", compression=sapwood.ZLIB(1)) as file:
+        file.mktree("t", {"a": "i8", "b": "i8", "hits": "var * f4"})
+        file["t"]["a"].compression = sapwood.LZ4(4)
+        file["t"].extend({"a": numbers, "b": numbers, "hits": [[]] * 10000})
+        assert file["t"].compression == {"a": sapwood.LZ4(4), "b": sapwood.ZLIB(1), "nhits": sapwood.ZLIB(1), "hits": sapwood.ZLIB(1)}
+        file["t"].compression = {"b": None, "*": "zstd:5"}
+        file["t"].extend({"a": numbers, "b": numbers, "hits": [[1.5]] * 10000})
+        assert file["t"]["b"].compression is None and file["t"]["a"].compression == sapwood.ZSTD(5)
+        file.compression = None
+        file["plain"] = {"x": numbers}
+        assert file.compression is None
+        with pytest.raises(KeyError, match="no branch 'c'"):
+            file["t"].compression = {"c": None}
+    tree = sapwood.open(tmp_path / "a.root")["t"]
+    assert [tree["b"].basket_compressed_bytes(place) > 80000 for place in range(tree["b"].num_baskets)] == [False, True]
+    assert tree["a"].array().tolist() == tree["b"].array().tolist() == [*numbers, *numbers]
+    assert tree["hits"].array()[[0, -1]].tolist() == [[], [1.5]]
+    assert sapwood.open(tmp_path / "a.root")["plain/x"].compression is None
+    assert root(ROOT_SUMS, tmp_path / "a.root") == [int(numbers.sum()) * 2] * 2 + [15000.0, int(numbers.sum())]
+
+
+ROOT_SUMS = """
+file = ROOT.TFile(sys.argv[1])
+sums = [0, 0, 0.0]
+for entry in file.Get("t"):
+    sums = [sums[0] + entry.a, sums[1] + entry.b, sums[2] + sum(entry.hits)]
+answer(sums + [sum(entry.x for entry in file.Get("plain"))])
+"""

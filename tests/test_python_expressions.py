@@ -100,3 +100,39 @@ def test_a_cut_on_lists_names_the_column_without() -> None:
         with pytest.raises(sapwood.errors.MismatchError, match="cut 'l > 2' is on items of lists, and 'x' has no list"):
             tree.arrays(["l", "x"], cut="l > 2", library=library)
     assert tree.arrays(["l"], cut="l > 2")["l"].tolist() == [[], [3]]
+
+
+def test_an_index_beyond_an_entry_says_what_to_do() -> None:
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        file["t"] = {"v": [[1, 2], [], [3]], "x": [1.0, 2.0, 3.0], "i": [0, 0, 5]}
+    tree = sapwood.open(memory)["t"]
+    for text, words in (
+        ("v[0] > 1", "'v.0. > 1' gives 2 values for 3 entries; the first index counts entries"),
+        ("v[:, 0] > 1", "'v.:, 0.' asks for items that some entries of 'v' do not have.*v.:, :1."),
+        ("v[i]", "'v.i.' asks for an entry that is not there"),
+        ("x[7]", "'x.7.' asks for an entry that is not there"),
+        ("v['a']", "cannot be taken"),
+        ("v.a", "no field 'a'"),
+    ):
+        for use in (lambda: tree.arrays(["x"], text), lambda: tree.arrays([text])):
+            with pytest.raises(sapwood.errors.MismatchError, match=f"{words}.*object /t;1"):
+                use()
+    assert tree.arrays(["x"], "i == 0").x.tolist() == [1, 2]
+
+
+def test_special_functions_are_exact() -> None:
+    import math
+
+    x = np.concatenate([np.linspace(-5, 30, 1000), [0.0, 1.0, 2.0, 100.5, 1e-9]])
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        file["t"] = {"x": x, "v": [[0.5], [], [1.5, 2.5]] + [[]] * (len(x) - 3)}
+    tree = sapwood.open(memory)["t"]
+    for name, exact in (("erf", math.erf), ("erfc", math.erfc), ("lgamma", math.lgamma), ("tgamma", math.gamma)):
+        ours = tree.arrays([f"{name}(x)"], "(x > 0)", library="np")[f"{name}(x)"]
+        theirs = np.array([exact(value) for value in x if value > 0])
+        # Logarithms near their zeros have no digits of their own.
+        np.testing.assert_allclose(ours, theirs, rtol=5e-15, atol=2e-15 if name == "lgamma" else 0)
+    assert tree.arrays("erf(v)")["erf(v)"][:3].tolist() == [[math.erf(0.5)], [], [math.erf(1.5), math.erf(2.5)]]
+    assert tree.arrays("factorial(0*x + 5)", entry_stop=1, library="np")["factorial(0*x + 5)"].tolist() == [120]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sapwood import errors, objects, perf
 from sapwood._core import SapwoodError, __version__
 from sapwood.branch import Branch
-from sapwood.compression import Compression
+from sapwood.compression import LZ4, LZMA, ZLIB, ZSTD, Compression
 from sapwood.directory import Directory, Key
 from sapwood.errors import NotFoundError as KeyInFileError
 from sapwood.file import File, open
@@ -19,10 +19,15 @@ from sapwood.project import makeproject
 from sapwood.recovery import Recovered, recover
 from sapwood.rewriting import rewrite
 from sapwood.tree import Tree
-from sapwood.writable_tree import WritableTree
+from sapwood.writable_directory import WritableDirectory
+from sapwood.writable_tree import WritableBranch, WritableTree
 from sapwood.writing import WritableFile, create, recreate, update
 
 __all__ = [
+    "LZ4",
+    "LZMA",
+    "ZLIB",
+    "ZSTD",
     "Branch",
     "Compression",
     "Directory",
@@ -36,6 +41,8 @@ __all__ = [
     "Report",
     "SapwoodError",
     "Tree",
+    "WritableBranch",
+    "WritableDirectory",
     "WritableFile",
     "WritableTree",
     "__version__",

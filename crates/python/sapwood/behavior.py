@@ -7,6 +7,7 @@ from typing import Any
 from sapwood.axis import Axis
 from sapwood.collection import Collection, Map, RefArray
 from sapwood.efficiency import Efficiency
+from sapwood.entry_list import Chain, EntryList
 from sapwood.function import Formula, Function
 from sapwood.graph import Graph, Graph2D, GraphAsymmErrors, GraphErrors, GraphMultiErrors, MultiGraph
 from sapwood.hist import Hist, Hist1D, Hist2D, Hist3D, PolyHist
@@ -18,10 +19,13 @@ from sapwood.sparse import SparseHist
 #: The class nearest to the object's own wins; of a class that is not here, its bases are looked up.
 _CLASSES: dict[str, type[Model]] = {
     "TAxis": Axis,
+    "TChain": Chain,
     "TClonesArray": Collection,
     "TCollection": Collection,
     "TDatime": Datime,
     "TEfficiency": Efficiency,
+    "TEntryList": EntryList,
+    "TEventList": EntryList,
     "TF1": Function,
     "TFormula": Formula,
     "TGraph": Graph,

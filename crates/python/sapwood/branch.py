@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sapwood import interpretation, reading
 from sapwood.branches import HasBranches
-from sapwood.compression import Compression
-from sapwood.errors import MismatchError, SapwoodError
+from sapwood.compression import Compression, or_none
+from sapwood.entry_list import as_numbers
+from sapwood.errors import SapwoodError
 from sapwood.foreign import Foreign, ignore
 from sapwood.interpretation import Grouped, Interpretation, Unknown
 
@@ -137,7 +136,7 @@ class Branch(HasBranches):
         if self.top_level:
             return str(row["class_name"])
         if row["element_id"] is not None and row["element_id"] >= 0:
-            versions = self._tree.file.streamers.get(row["class_name"], {})
+            versions = self._tree.file._known_streamers.get(row["class_name"], {})
             info = versions.get(row["class_version"]) or next(iter(versions.values()), None)
             if info is not None and row["element_id"] < len(info.elements):
                 element = info.elements[row["element_id"]]
@@ -157,9 +156,9 @@ class Branch(HasBranches):
     # ---- baskets
 
     @property
-    def compression(self) -> Compression:
-        """Setting that its baskets are written with."""
-        return Compression.from_code(self._row["compress"])
+    def compression(self) -> Compression | None:
+        """Setting that its baskets are written with; ``None`` for none."""
+        return or_none(Compression.from_code(self._row["compress"]))
 
     @property
     def compressed_bytes(self) -> int:
@@ -244,15 +243,11 @@ class Branch(HasBranches):
         """
         ignore(others, "array")
         total = self.num_entries if not self._below else self._tree.num_entries
-        selection = reading.select(total, entry_start, entry_stop, entries)
-        if interpretation is not None and not isinstance(interpretation, Interpretation):
+        selection = reading.select(total, entry_start, entry_stop, as_numbers(entries, self._tree))
+        dtype = reading.dtype_of(interpretation)
+        if dtype is not None:
             flat = reading.read_branch(self, selection, "np", progress)
-            dtype = np.dtype(interpretation).newbyteorder("=")
-            if flat.dtype == object or flat.dtype.itemsize != dtype.itemsize:
-                raise MismatchError(
-                    f"{self.path!r} holds {self.typename}, which cannot be looked at as {dtype}"
-                )
-            return reading.wrap(flat.view(dtype), library, selection)
+            return reading.wrap(reading.viewed(self, flat, dtype), library, selection)
         return reading.read_branch(self, selection, library, progress)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

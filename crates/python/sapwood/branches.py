@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from sapwood import instances, iteration, reading, sizes, stream
+from sapwood.entry_list import as_numbers
 from sapwood.errors import near, not_found
 from sapwood.filters import Filter, as_match
 from sapwood.foreign import Foreign, ignore
@@ -278,7 +279,7 @@ class HasBranches:
         found = self._find(where)
         if found is None:
             names = [branch.name for branch in self.itervalues()] if "/" not in where else self.keys()
-            message = f"not found: no branch {where!r}{near(where, names)}"
+            message = f"not found: no branch {where!r}{near(where, names)}{self.tree._friendly_words}"
             raise not_found(message, self.file_path, self.object_path)
         return found
 
@@ -368,12 +369,13 @@ class HasBranches:
         """Reads branches, or computes expressions, for all entries or some of them.
 
         ``expressions`` is a string, a list of strings, or ``None`` for all branches that pass the filters: names of
-        branches and aliases, arithmetic and comparisons over them (see :mod:`sapwood.expressions`). Only branches that
+        branches and aliases, arithmetic and comparisons over them (see :mod:`sapwood.expressions`). A mapping or pairs of
+        branches and NumPy types look at numbers as another type, like :meth:`Branch.array`. Only branches that
         are named are read. ``cut`` is an expression, too: entries where it is false are left out, and of the other
         branches only the baskets are read in which entries survive; a cut on lists leaves out items.
 
         ``entry_start`` and ``entry_stop`` are entry numbers (negative: from the end); ``entries`` says more exactly
-        which: a slice, a list of ``(start, stop)`` ranges, a mask, or numbers.
+        which: a slice, a list of ``(start, stop)`` ranges, a mask, numbers, or a TEntryList or TEventList that was read.
 
         ``library`` is ``"ak"`` (Awkward Array, zero-copy), ``"np"`` (dictionary of NumPy arrays), ``"pd"`` (DataFrame),
         ``"pl"`` (polars.DataFrame) or ``"arrow"`` (pyarrow.Table). ``how`` is ``None``, ``tuple``, ``list`` or
@@ -390,7 +392,7 @@ class HasBranches:
         """
         ignore(others, "arrays")
         plan = reading.Plan(self, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
-        selection = reading.select(self.tree.num_entries, entry_start, entry_stop, entries)
+        selection = reading.select(self.tree.num_entries, entry_start, entry_stop, as_numbers(entries, self.tree))
         return reading.read(plan, selection, library, how, progress)
 
     def iterate(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sapwood.errors import MismatchError, near, not_found
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 _NAMES = {0: "ZLIB", 1: "ZLIB", 2: "LZMA", 3: "OLD", 4: "LZ4", 5: "ZSTD"}
 
 
-@dataclass(frozen=True)
 class Compression:
-    """Algorithm and level.
+    """Algorithm and level. :class:`ZLIB`, :class:`LZMA`, :class:`LZ4` and :class:`ZSTD` make one by its level.
 
     >>> Compression.from_code(505)
     ZSTD(5)
@@ -25,16 +24,22 @@ class Compression:
     505
     """
 
+    __slots__ = ("level", "name")
     name: str
     """``ZLIB``, ``LZMA``, ``LZ4``, ``ZSTD``, or ``OLD`` for the one of ROOT 5 and before."""
     level: int
     """0 for none at all, 1 for the fastest, 9 for the smallest."""
 
+    def __init__(self, name: str, level: int) -> None:
+        self.name, self.level = name, int(level)
+
     @classmethod
     def from_code(cls, code: int) -> Compression:
         """The setting of ``fCompress``: a hundred times the algorithm, plus the level."""
         algorithm, level = divmod(max(int(code), 0), 100)
-        return cls(_NAMES.get(algorithm, f"algorithm {algorithm}"), level)
+        name = _NAMES.get(algorithm, f"algorithm {algorithm}")
+        known = _CLASSES.get(name)
+        return Compression(name, level) if known is None else known(level)
 
     @property
     def code(self) -> int:
@@ -42,8 +47,93 @@ class Compression:
         numbers = {"ZLIB": 1, "LZMA": 2, "OLD": 3, "LZ4": 4, "ZSTD": 5}
         return 100 * numbers.get(self.name, 0) + self.level
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Compression) and (self.name, self.level) == (other.name, other.level)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.level))
+
+    def __reduce__(self) -> Any:
+        return Compression.from_code if self.name in _CLASSES else Compression, self._made_of
+
+    @property
+    def _made_of(self) -> tuple[Any, ...]:
+        return (self.code,) if self.name in _CLASSES else (self.name, self.level)
+
     def __repr__(self) -> str:
         return f"{self.name}({self.level})"
+
+
+class _Algorithm(Compression):
+    """One algorithm, with a level from 0 to 9."""
+
+    __slots__ = ()
+
+    def __init__(self, level: int) -> None:
+        super().__init__(type(self).__name__, level)
+
+
+class ZLIB(_Algorithm):
+    """ROOT's default.
+
+    >>> ZLIB(1), ZLIB(1).code
+    (ZLIB(1), 101)
+    """
+
+    __slots__ = ()
+
+
+class LZMA(_Algorithm):
+    """Small and slow.
+
+    >>> LZMA(8).code
+    208
+    """
+
+    __slots__ = ()
+
+
+class LZ4(_Algorithm):
+    """Large and fast.
+
+    >>> LZ4(4).code
+    404
+    """
+
+    __slots__ = ()
+
+
+class ZSTD(_Algorithm):
+    """Nearly as small as ZLIB at a high level, and much faster to read.
+
+    >>> ZSTD(5).code
+    505
+    """
+
+    __slots__ = ()
+
+
+_CLASSES: dict[str, type[_Algorithm]] = {"ZLIB": ZLIB, "LZMA": LZMA, "LZ4": LZ4, "ZSTD": ZSTD}
+
+
+def from_text(text: str) -> Compression | None:
+    """The setting that the engine's text names; ``None`` where it is none.
+
+    >>> from_text("zstd:5"), from_text("zlib:0")
+    (ZSTD(5), None)
+    """
+    name, _, level = text.upper().partition(":")
+    found = _CLASSES[name] if name in _CLASSES else functools.partial(Compression, name)
+    return or_none(found(int(level) if level.isdecimal() else _USUAL.get(name, 1)))
+
+
+def or_none(found: Compression) -> Compression | None:
+    """``None`` for a setting that compresses nothing, as uproot has it."""
+    return found if found.level else None
+
+
+_USUAL = {"LZMA": 7, "LZ4": 4, "ZSTD": 5}
+"""Levels of algorithms that are named without one, where it is not 1."""
 
 
 def as_compression(compression: Any) -> str:

@@ -14,7 +14,7 @@ from sapwood.tree import Tree
 if TYPE_CHECKING:
     from sapwood.file import File
 
-TREES = frozenset(("TTree", "TNtuple", "TNtupleD", "TChain", "TTreeSQL", "THbookTree", "TProofChain"))
+TREES = frozenset(("TTree", "TNtuple", "TNtupleD", "TTreeSQL", "THbookTree"))
 DIRECTORIES = frozenset(("TDirectory", "TDirectoryFile"))
 RNTUPLES = frozenset(("ROOT::RNTuple", "ROOT::Experimental::RNTuple"))
 
@@ -295,7 +295,7 @@ class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
         found = self._file.object(key)
         value = found.value()
         # Classes that derive from TTree and have a name of their own.
-        if _is_tree(value):
+        if _is_tree(value) and not _is_chain(value, classname):
             return self._root._tree(_without_cycle(path, key), key)
         return Model.of_value(value, found)
 
@@ -306,6 +306,11 @@ class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
 def _without_cycle(path: str, key: Any) -> str:
     """A path that led to a key, without the cycle behind it: a name may end like one itself."""
     return path if path == key.name or path.endswith(f"/{key.name}") else path.removesuffix(f";{key.cycle}")
+
+
+def _is_chain(value: Any, classname: str) -> bool:
+    """Whether it is a list of files, which has no branches of its own."""
+    return classname == "TChain" or any(_is_chain(base, base.classname) for base in value.bases)
 
 
 def _is_tree(value: Any) -> bool:

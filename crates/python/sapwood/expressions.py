@@ -13,28 +13,35 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.errors import NotFoundError, near, not_found
+from sapwood import _core
+from sapwood.errors import MismatchError, NotFoundError, near, not_found
 
 #: The longest expression, in characters, and the deepest, in steps.
 LONGEST, DEEPEST = 20_000, 100
 
 
-def _erf(x: Any) -> Any:
-    # Abramowitz and Stegun 7.1.26: good to 1.5e-7.
-    t = 1.0 / (1.0 + 0.3275911 * np.absolute(x))
-    series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
-    return np.copysign(1.0 - series * np.exp(-(x * x)), x)
+def _special(name: str) -> Callable[[Any], Any]:
+    """A function that NumPy lacks, by the engine, for numbers, arrays and Awkward Arrays."""
+
+    def function(x: Any) -> Any:
+        if type(x).__module__.startswith("awkward."):
+            import awkward as ak
+
+            return ak.transform(lambda layout, **_: _of_layout(function, layout), x)
+        out = np.array(x, "float64", copy=True, order="C")
+        flat = out.reshape(-1)
+        _core.special(name, flat)
+        return flat.reshape(out.shape)[()]
+
+    return function
 
 
-def _lgamma(x: Any) -> Any:
-    # Lanczos with six terms: good to 2e-10 for positive arguments.
-    terms: tuple[float, ...] = (76.18009172947146, -86.50532032941677, 24.01409824083091)
-    terms += (-1.231739572450155, 0.1208650973866179e-2, -0.5395239384953e-5)
-    shifted = x + 5.5
-    series = 1.000000000190015
-    for number, term in enumerate(terms):
-        series = series + term / (x + 1.0 + number)
-    return (x + 0.5) * np.log(shifted) - shifted + np.log(2.5066282746310005 * series / x)
+def _of_layout(function: Callable[[Any], Any], layout: Any) -> Any:
+    """The numbers of an Awkward Array with a function of them in their place; ``None`` to look for them further in."""
+    return type(layout)(function(np.asarray(layout.data))) if layout.is_numpy else None
+
+
+_gamma = _special("tgamma")
 
 
 #: Functions that an expression may call: names of NumPy, of C and of ROOT.
@@ -105,16 +112,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "atan": np.arctan,
     "atan2": np.arctan2,
     "atanh": np.arctanh,
-    "erf": _erf,
-    "erfc": lambda x: 1.0 - _erf(x),
-    "factorial": lambda x: np.round(np.exp(_lgamma(np.round(x) + 1.0))),
-    "gamma": lambda x: np.exp(_lgamma(x)),
-    "lgamma": _lgamma,
+    "erf": _special("erf"),
+    "erfc": _special("erfc"),
+    "factorial": lambda x: np.round(_gamma(np.round(x) + 1.0)),
+    "gamma": _gamma,
+    "lgamma": _special("lgamma"),
     "max": np.maximum,
     "min": np.minimum,
     "neg": np.negative,
     "pow": np.power,
-    "tgamma": lambda x: np.exp(_lgamma(x)),
+    "tgamma": _gamma,
 }
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -225,8 +232,7 @@ class Expression:
             return self._compile_call(node, inner)
         if isinstance(node, ast.Subscript):
             self.has_index = True
-            of, index = inner(node.value), self._compile_index(node.slice, inner)
-            return lambda get: of(get)[index(get)]
+            return self._compile_subscript(node, inner(node.value), self._compile_index(node.slice, inner))
         if isinstance(node, ast.BoolOp) or isinstance(getattr(node, "op", None), ast.Not):
             raise ExpressionError(
                 f"in {self.text!r}: write & for 'and', | for 'or', ~ for 'not', with comparisons in brackets"
@@ -294,6 +300,30 @@ class Expression:
         function, arguments = self._functions[name], [inner(one) for one in node.args]
         return lambda get: function(*(argument(get) for argument in arguments))
 
+    def _compile_subscript(self, node: ast.Subscript, of: Any, index: Any) -> Callable[[Callable[[str], Any]], Any]:
+        def look(get: Callable[[str], Any]) -> Any:
+            value, where = of(get), index(get)
+            try:
+                return value[where]
+            except (IndexError, ValueError, TypeError) as error:
+                raise self._no_item(node, str(error)) from None
+
+        return look
+
+    def _no_item(self, node: ast.Subscript, reason: str) -> MismatchError:
+        whole, of, index = (ast.unparse(part) for part in (node, node.value, node.slice))
+        start = f"in {self.text!r}: {whole!r} asks for "
+        if not any(words in reason for words in ("out of range", "out of bounds", "cannot slice ListOffsetArray")):
+            return MismatchError(f"in {self.text!r}: {whole!r} cannot be taken: {reason.splitlines()[0]}")
+        if isinstance(node.slice, ast.Tuple):
+            return MismatchError(
+                f"{start}items that some entries of {of!r} do not have, because they are too short: take a slice, as in "
+                f"{of}[:, :1], or read only entries that are long enough (entries=)"
+            )
+        return MismatchError(
+            f"{start}an entry that is not there; the first index counts entries, and {of}[:, {index}] is an item of each"
+        )
+
     def _compile_index(self, node: ast.AST, inner: Callable[[ast.AST], Any]) -> Any:
         if isinstance(node, ast.Tuple):
             several = [self._compile_index(one, inner) for one in node.elts]
@@ -319,7 +349,10 @@ def _fields(
     def walk(get: Callable[[str], Any]) -> Any:
         value = step(get)
         for field in fields:
-            value = value[field]
+            try:
+                value = value[field]
+            except (IndexError, ValueError, TypeError, KeyError):
+                raise MismatchError(f"there is no field {field!r} in what stands before '.{field}'") from None
         return value
 
     return walk

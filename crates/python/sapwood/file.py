@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 from weakref import WeakValueDictionary
 
 from sapwood import _core, filesystems, network, paths, session, urls
-from sapwood.compression import Compression
+from sapwood.compression import Compression, or_none
 from sapwood.directory import Directory
 from sapwood.errors import IOError, NotFoundError, not_found
 from sapwood.foreign import ignore
@@ -61,6 +61,7 @@ class File(Directory):
         # Weak, for a tree holds its file: a file is closed when nobody holds it or one of its trees.
         self._trees: WeakValueDictionary[int, Tree] = WeakValueDictionary()
         self._streamers: dict[str, dict[int, StreamerInfo]] | None = None
+        self._all_streamers: dict[str, dict[int, StreamerInfo]] | None = None
         self._closed = False
         self._name: str = core.name
         super().__init__(None, "")
@@ -114,9 +115,9 @@ class File(Directory):
         return int(self._engine().threads)
 
     @property
-    def compression(self) -> Compression:
-        """Setting that new objects of the file are written with; each object may have its own."""
-        return Compression.from_code(self._engine().header["fCompress"])
+    def compression(self) -> Compression | None:
+        """Setting that new objects of the file are written with, ``None`` for none; each object may have its own."""
+        return or_none(Compression.from_code(self._engine().header["fCompress"]))
 
     @property
     def root_version_tuple(self) -> tuple[int, int, int]:
@@ -153,8 +154,15 @@ class File(Directory):
     def streamers(self) -> dict[str, dict[int, StreamerInfo]]:
         """Classes that the file describes, by name and version."""
         if self._streamers is None:
-            self._streamers = gather(self._engine().infos())
+            self._streamers = gather(self._engine().infos(False))
         return self._streamers
+
+    @property
+    def _known_streamers(self) -> dict[str, dict[int, StreamerInfo]]:
+        """The same, and classes that are known without a description in the file."""
+        if self._all_streamers is None:
+            self._all_streamers = gather(self._engine().infos(True))
+        return self._all_streamers
 
     def streamer_named(self, classname: str, version: int | str = "max") -> StreamerInfo | None:
         """What the file says of a class: in the version ``"max"``, ``"min"`` or a number."""
@@ -236,6 +244,19 @@ def open_file(
     place = os.fspath(source)
     path = place if urls.is_url(place) else os.path.expanduser(place)
     return _opened(path, path, {**options, "network": network})
+
+
+def as_directory(source: Any) -> Any:
+    """A directory that is read: as it is, or the root of the file at a path or in what else :func:`open` takes."""
+    found = source if isinstance(source, Directory) else open(source)
+    if not isinstance(found, Directory):
+        raise TypeError(f"{source!r} is no file or directory that is read, but {found!r}")
+    return found
+
+
+def as_file(source: Any) -> File:
+    """The file of a directory that is read, or that at a path."""
+    return as_directory(source).file
 
 
 def _opened(place: Any, name: str, options: dict[str, Any]) -> File:

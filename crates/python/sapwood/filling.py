@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -171,6 +172,28 @@ def counter_name(counted: str) -> str:
 def field_name(outer: str, inner: str) -> str:
     """uproot's choice: ``Muon_pt`` is the field ``pt`` of ``Muon``; a record without a name has its fields' names."""
     return inner if outer == "" else f"{outer}_{inner}"
+
+
+def are_types(given: Any) -> bool:
+    """Whether these are types of branches, and not data.
+
+    >>> are_types({"x": "f4", "y": {"z": np.int32}}), are_types({"x": [1.5]})
+    (True, False)
+    """
+    return isinstance(given, Mapping) and all(map(_is_type, given.values()))
+
+
+def _is_type(kind: Any) -> bool:
+    if isinstance(kind, Mapping):
+        return all(map(_is_type, kind.values()))
+    if isinstance(kind, (tuple, list)):  # of NumPy
+        try:
+            return len(kind) > 0 and not isinstance(kind[0], list) and bool(np.dtype(kind))
+        except (TypeError, ValueError, SyntaxError):
+            return False
+    if isinstance(kind, (str, type, np.dtype)) or typing.get_origin(kind) or not hasattr(kind, "__iter__"):
+        return True
+    return type(kind).__module__.startswith("awkward.types")
 
 
 def schema_of(columns: Mapping[str, Any], counters: CounterName, fields: FieldName) -> Schema:

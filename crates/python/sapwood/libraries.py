@@ -90,10 +90,9 @@ class Library:
 
     def group(self, arrays: dict[str, Any], outputs: Any, how: Any, loaded: dict[int, Loaded]) -> Any:
         """The whole answer."""
-        if how is tuple:
-            return tuple(arrays.values())
-        if how is list:
-            return list(arrays.values())
+        if how is tuple or how is list:
+            # In the order in which they were asked for, as often as they were.
+            return how(arrays[output.name] for output in outputs)
         if how is dict:
             return arrays
         if how is None:

@@ -48,7 +48,8 @@ class Context(WritableTree):
         """Gives up the rows that wait, and ends. What was committed stays; a numbered unit has no other entries."""
         self.closed = True
         self._rows.clear()
-        self._core.discard()
+        if self._engine is not None:
+            self._engine.discard()
 
     def __enter__(self) -> Context:
         return self

@@ -13,7 +13,7 @@ from sapwood import progress as progress_bar
 from sapwood.errors import MismatchError, NotFoundError, SapwoodError, UnsupportedError, not_found, place
 from sapwood.expressions import Expression, ExpressionError
 from sapwood.filters import Filter
-from sapwood.interpretation import Grouped, Unknown
+from sapwood.interpretation import Grouped, Interpretation, Unknown
 from sapwood.libraries import Library, Loaded, as_library
 from sapwood.selection import Range, Selection, bounds, covering, positions, select
 
@@ -42,12 +42,14 @@ class Names(Collection[str]):
 
 
 class Output:
-    """A field of the answer: a branch, or an expression."""
+    """A field of the answer: a branch, with a NumPy type if it is to be looked at as another, or an expression."""
 
-    __slots__ = ("branch", "expression", "name")
+    __slots__ = ("branch", "dtype", "expression", "name")
 
-    def __init__(self, name: str, branch: Branch | None, expression: Expression | None) -> None:
-        self.name, self.branch, self.expression = name, branch, expression
+    def __init__(
+        self, name: str, branch: Branch | None, expression: Expression | None, dtype: Any = None
+    ) -> None:
+        self.name, self.branch, self.expression, self.dtype = name, branch, expression, dtype
 
 
 class Plan:
@@ -74,9 +76,26 @@ class Plan:
         else:
             texts = [expressions] if isinstance(expressions, str) else expressions
             if not isinstance(texts, Iterable):
-                raise TypeError(f"expressions are a string, a list of strings, or None, not {expressions!r}")
-            self.outputs = [self._output(text) for text in dict.fromkeys(texts)]
+                raise TypeError(
+                    "expressions are a string, a list of strings or of (branch, type) pairs, a mapping from branches to types, or "
+                    f"None, not {expressions!r}"
+                )
+            items = list(texts.items() if isinstance(texts, Mapping) else texts)
+            self.outputs = [
+                self._typed_output(*item) if isinstance(item, tuple) and len(item) == 2 else self._output(item)
+                for item in items
+            ]
         self.cut = None if cut is None else self._output(cut)
+
+    def _typed_output(self, text: Any, interpretation: Any) -> Output:
+        """A branch that is looked at as another type; ``None`` for its own."""
+        output = self._output(text)
+        dtype = dtype_of(interpretation)
+        if dtype is None:
+            return output
+        if output.branch is None:
+            raise MismatchError(f"{text!r} is computed: only a branch can be looked at as {dtype}")
+        return Output(output.name, output.branch, None, dtype)
 
     def _output(self, text: Any) -> Output:
         if not isinstance(text, str):
@@ -93,7 +112,7 @@ class Plan:
             try:
                 made = Expression(self.aliases.get(text, text), self._known)
             except NotFoundError as error:
-                raise not_found(str(error), self.over.file_path, self.over.object_path) from None
+                raise not_found(f"{error}{self.tree._friendly_words}", self.over.file_path, self.over.object_path) from None
             for name in made.names:
                 if self._branch(name) is None:
                     self._expression(name, (*above, text))
@@ -171,9 +190,20 @@ class Plan:
         """Value of an output that is an expression; ``arrays`` gives the array of a branch."""
         expression = output.expression
         assert expression is not None
-        with np.errstate(all="ignore"):
-            value = expression.value(_Values(self, arrays).get)
-        return np.full(length, value) if np.isscalar(value) or getattr(value, "shape", None) == () else value
+        try:
+            with np.errstate(all="ignore"):
+                value = expression.value(_Values(self, arrays).get)
+        except MismatchError as error:
+            where = place(self.tree.file_path, self.tree.object_path)
+            raise MismatchError(f"{error}{where}").with_traceback(error.__traceback__) from None
+        if np.isscalar(value) or getattr(value, "shape", None) == ():
+            return np.full(length, value)
+        if len(value) != length:
+            raise MismatchError(
+                f"the expression {output.name!r} gives {len(value)} values for {length} entries; the first index counts entries, and "
+                f"[:, 0] is the first item of each{place(self.tree.file_path, self.tree.object_path)}"
+            )
+        return value
 
     def whole(self, selection: Selection) -> Plan:
         """Leaves out branches that lack wanted entries, with a warning; what was named stays, and will raise."""
@@ -322,7 +352,12 @@ def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> 
         loaded.update(_load_what_can_be(plan, rest, selection, bar))
     arrays: dict[str, Any] = {}
     for output in plan.outputs:
-        if output.branch is not None:
+        if output.name in arrays:
+            continue  # asked for twice
+        if output.branch is not None and output.dtype is not None:
+            flat = branch_value(output.branch, loaded, libraries.NUMPY, selection)
+            arrays[output.name] = to.computed(viewed(output.branch, flat, output.dtype), selection)
+        elif output.branch is not None:
             arrays[output.name] = branch_value(output.branch, loaded, to, selection)
         else:
             value = _values(plan, output, loaded, selection)
@@ -402,6 +437,23 @@ def read_branch(branch: Branch, selection: Selection, library: Any, show: bool |
     with progress_bar.bar(lambda: leaves, selection, show) as bar:
         loaded = load(leaves, selection, bar)
     return branch_value(branch, loaded, to, selection)
+
+
+def dtype_of(interpretation: Any) -> np.dtype[Any] | None:
+    """The NumPy type that an interpretation asks for; ``None`` where it is the branch's own."""
+    if interpretation is None or isinstance(interpretation, Interpretation):
+        return None
+    return np.dtype(interpretation).newbyteorder("=")
+
+
+def viewed(branch: Branch, flat: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Numbers of a branch looked at as another type of the same size.
+
+    Raises :class:`~sapwood.errors.MismatchError` for what is no number, or of another size.
+    """
+    if flat.dtype == object or flat.dtype.itemsize != dtype.itemsize:
+        raise MismatchError(f"{branch.path!r} holds {branch.typename}, which cannot be looked at as {dtype}")
+    return flat.view(dtype)
 
 
 def wrap(array: np.ndarray[Any, Any], library: Any, selection: Selection) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +49,7 @@ def rewrite(
     Entries are moved as bytes, so that branches of any class can be rewritten. ``trees`` names those that are (the others are
     copied as they are); ``keep`` and ``drop`` are patterns of top-level branches, as :meth:`~sapwood.Tree.keys` takes them; ``cut`` is an
     expression that entries have to pass. ``auto_flush`` (30 MB of compressed data where it is not given) and ``basket_bytes`` are those of
-    :meth:`~sapwood.WritableFile.mktree`. The target has its name only once it is whole; a file that has it is replaced then,
+    :meth:`~sapwood.WritableFile.mktree`, and so is ``compression``: a setting, or a mapping from branches to settings. The target has its name only once it is whole; a file that has it is replaced then,
     unless somebody is writing it.
 
     ``order`` says how baskets follow one another: ``"entry"``, cluster after cluster, for those who read most branches; ``"branch"``, all
@@ -82,7 +83,10 @@ def rewrite(
         named = [name for name, value in given.items() if value is not None]
         raise errors.MismatchError(f"baskets that are kept stay as they are: {', '.join(named)} takes new ones")
     opened = file.open(source, threads=threads) if isinstance(source, (str, os.PathLike)) else source
-    setting = None if compression == "tree" else as_compression(compression)
+    by_branch = isinstance(compression, Mapping)
+    setting = None if by_branch or compression == "tree" else as_compression(compression)
+    settings: dict[str, dict[int, str]] = {}
+    not_found = list(compression) if by_branch else []
     branches: dict[str, list[str]] = {}
     entries: dict[str, list[tuple[int, int]]] = {}
     names = trees if trees is not None else opened.keys(filter_classname=["TTree", "TNtuple", "TNtupleD"], cycle=False)
@@ -96,13 +100,29 @@ def rewrite(
             branches[name] = [each for each in top if (not kept or kept(each)) and not (dropped and dropped(each))]
         if cut is not None:
             entries[name] = _ranges(tree, cut)
+        if by_branch:
+            settings[name], found = _settings(tree, compression)
+            not_found = [pattern for pattern in not_found if pattern not in found]
+    if not_found:
+        raise errors.NotFoundError(f"there is no branch {not_found[0]!r} to compress")
     if unused:
         raise errors.NotFoundError(f"no top-level branch is like {unused[0]!r}")
     size = None if basket_bytes is None else as_bytes(basket_bytes)
     flush = writing.every(-30_000_000 if auto_flush is None else auto_flush)
     order = order or ("offset" if kept_whole else "entry")
     made = _core.rewrite(
-        opened._engine(), os.fspath(target), trees, branches, entries, setting, flush, size, order, kept_whole, threads
+        opened._engine(),
+        os.fspath(target),
+        trees,
+        branches,
+        entries,
+        setting,
+        settings,
+        flush,
+        size,
+        order,
+        kept_whole,
+        threads,
     )
     for path, _, _, reason in made:
         if reason is not None:
@@ -114,6 +134,20 @@ def passing(path: str, tree: str, cut: str) -> list[tuple[int, int]]:
     """Ranges of entries of a file's tree that pass a cut: what ``sapwood rewrite --cut`` asks for."""
     with file.open(path) as opened:
         return _ranges(opened[tree], cut)
+
+
+def _settings(tree: Any, wanted: Mapping[str, Any]) -> tuple[dict[int, str], set[str]]:
+    """Compression of branches by their numbers, and the names and globs that some branch has."""
+    found: dict[int, str] = {}
+    used: set[str] = set()
+    # What is spelled out comes before globs, and "*" is for the rest.
+    for pattern in sorted(wanted, key=lambda name: (any(mark in name for mark in "*?[/"), name == "*")):
+        setting, match = as_compression(wanted[pattern]), as_match(pattern)
+        for path, branch in tree.items():
+            if match is None or match(branch.name) or match(path) or match(path.split("/")[0]):
+                used.add(pattern)
+                found.setdefault(branch._id, setting)
+    return found, used
 
 
 def _each(patterns: Any) -> list[Any]:

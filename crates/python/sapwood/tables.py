@@ -12,15 +12,15 @@ from sapwood import errors, whole
 _HOW = "give them a value, or leave these rows out"
 
 
-def columns_of(data: Any) -> dict[str, Any]:
-    """The columns of a table.
+def columns_of(data: Any, has_index: bool = True) -> dict[str, Any]:
+    """The columns of a table; of a DataFrame the index, too, if wanted.
 
     >>> columns_of({"x": [1, 2]})
     {'x': [1, 2]}
 
     Raises :class:`sapwood.errors.MismatchError` for what is none.
     """
-    columns = table(data)
+    columns = table(data, has_index)
     if columns is None:
         raise errors.MismatchError(f"a tree is filled from {TABLES}, not from {whole.shown(data)}")
     return columns
@@ -30,7 +30,19 @@ TABLES = "a mapping of names to arrays, a structured NumPy array, an Awkward rec
 """What is a table, in words."""
 
 
-def table(data: Any) -> dict[str, Any] | None:
+def checked_columns(tree: str, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns as arrays of one length.
+
+    Raises :class:`sapwood.errors.MismatchError` where the lengths differ.
+    """
+    found = {name: as_column(name, data) for name, data in columns.items()}
+    lengths = {name: len(data) for name, data in found.items()}
+    if len(set(lengths.values())) > 1:
+        raise errors.MismatchError(f"columns of {tree!r} have different lengths: {lengths}")
+    return found
+
+
+def table(data: Any, has_index: bool = True) -> dict[str, Any] | None:
     """The columns of whatever is a table; nothing where it is none.
 
     >>> table(5) is None
@@ -43,7 +55,8 @@ def table(data: Any) -> dict[str, Any] | None:
     if _is_pandas(data):
         if not hasattr(data, "columns"):
             return _of_series(data)
-        return _once((str(name), data.iloc[:, place]) for place, name in enumerate(data.columns))
+        columns = _once((str(name), data.iloc[:, place]) for place, name in enumerate(data.columns))
+        return {**_index_of(data, columns), **columns} if has_index else columns
     if is_awkward(data):
         if type(data).__name__ == "Record":
             raise errors.MismatchError("an ak.Record is one row of a table: give an ak.Array of records, or the record to fill")
@@ -59,6 +72,24 @@ def table(data: Any) -> dict[str, Any] | None:
             return None
         return _once(zip(found.column_names, found.columns))
     return None
+
+
+def _index_of(data: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The index of a DataFrame as columns: by its names, ``index`` or ``level_0`` and so on where it has none."""
+    index = data.index
+    if index.nlevels == 1:
+        found = {"index" if index.name is None else str(index.name): index}
+    else:
+        names = (f"level_{place}" if name is None else str(name) for place, name in enumerate(index.names))
+        found = _once((name, index.get_level_values(place)) for place, name in enumerate(names))
+    taken = [name for name in found if name in columns]
+    if not taken:
+        return found
+    if type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1:
+        return {}  # which says nothing
+    raise errors.MismatchError(
+        f"the index and a column have the name {taken[0]!r}: rename one of them, or drop the index (reset_index(drop=True))"
+    )
 
 
 def _of_series(data: Any) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sapwood import _core, session, sizes
 from sapwood.branch import Branch
 from sapwood.branches import HasBranches
+from sapwood.errors import SapwoodError
 from sapwood.filters import Filter
 from sapwood.model import Model
 from sapwood.outline import Outline
@@ -85,6 +86,24 @@ class Tree(HasBranches):
     def object_path(self) -> str:
         """Its path in the file, with its cycle."""
         return f"/{self._path};{self._key.cycle}"
+
+    @property
+    def friends(self) -> dict[str, tuple[str, str]]:
+        """Friends of the tree: by their names the path of the file, empty for the same file, and the tree in it. They are not read
+        along: open them, and join their arrays."""
+        found = Model.of(self._root._engine().object(self._key))
+        listed = found.member("fFriends", none_if_missing=True) if isinstance(found, Model) else None
+        return {one.name: (one.title, str(one.member("fTreeName"))) for one in listed or []}
+
+    @property
+    def _friendly_words(self) -> str:
+        """What to say where a branch is not there."""
+        try:
+            friends = self.friends
+        except SapwoodError:  # an object that cannot be decoded is another matter
+            return ""
+        listed = ", ".join(f"{name} (tree {tree!r} in {file or 'this file'!r})" for name, (file, tree) in friends.items())
+        return f"; the tree has friends, whose branches are read from their own trees: {listed}" if friends else ""
 
     @property
     def num_entries(self) -> int:

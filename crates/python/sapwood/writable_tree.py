@@ -5,13 +5,18 @@ from __future__ import annotations
 import copy
 import itertools
 import threading
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sapwood import _core, errors, filling, tables
+from sapwood.compression import as_compression, of_branches
 from sapwood.filling import Schema
+
+if TYPE_CHECKING:
+    from sapwood.tree import Tree
+    from sapwood.writing import WritableFile
 
 _PLAIN = (int, float, str, bytes, bool, np.number, np.bool_)
 """Types whose values never change."""
@@ -20,19 +25,86 @@ ROWS = 1000
 
 
 class WritableTree:
-    """A tree that is being filled."""
+    """A tree that is being filled. It can be read, too, as a :class:`~sapwood.Tree`: rows that wait are written first.
 
-    def __init__(self, core: _core.TreeWriter, schema: Schema, name: str) -> None:
-        self._core = core
-        self._schema = schema
+    >>> import io, sapwood
+    >>> with sapwood.recreate(io.BytesIO()) as file:
+    ...     tree = file.mktree("tree", {"x": "f8"}, compression="zstd:5")
+    ...     tree.extend({"x": [1.5, 2.5]})
+    ...     tree["x"].compression = "lz4:4"
+    ...     tree.extend({"x": [3.5]})
+    ...     tree["x"].array().tolist(), tree["x"].compression
+    ([1.5, 2.5, 3.5], LZ4(4))
+    """
+
+    def __init__(self, core: Any, schema: Schema | None, name: str, file: WritableFile | None = None) -> None:
+        self._engine = core
+        self._known = schema
+        self._file = file
         self.name = name
         """Its name in the file."""
         self._rows: list[tuple[int, Mapping[str, Any]]] = []
         self._filled = 0
-        # Rows that are gathered are given away once, whoever does so; threads had better have a context each.
+        self._before = 0
+        # Rows that are gathered are given to the engine once; threads had better have a context each.
         self._lock = threading.RLock()
         self.closed = False
         """Whether it takes no more rows."""
+        self.is_unsaved = False
+        """Whether it was written whole since the last save, so that it has no key yet."""
+
+    @classmethod
+    def there(cls, file: WritableFile, name: str) -> WritableTree:
+        """A tree that was in the file before; it is opened for writing when the first rows come."""
+        tree = cls(None, None, name, file)
+        tree._before = tree._read().num_entries
+        return tree
+
+    def again(self) -> WritableTree:
+        """The same tree, to go on with it after it was closed."""
+        tree = WritableTree(None, self._known, self.name, self._file)
+        tree._before, tree.is_unsaved = self.num_entries, self.is_unsaved
+        return tree
+
+    @property
+    def _core(self) -> _core.TreeWriter:
+        if self._engine is None:
+            if self.closed or self._file is None:
+                raise errors.MismatchError(f"the tree {self.name!r} is closed")
+            if self._known is None:
+                self._engine, self._known = self._file._append(self.name)
+                self._file._take(self)
+            else:
+                self._engine = self._file._core.resume(self.name, [], None, None)
+        engine: _core.TreeWriter = self._engine
+        return engine
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the engine has given up its memory: it is begun again when rows come."""
+        return self._engine is None
+
+    @property
+    def _schema(self) -> Schema:
+        if self._known is None:
+            self._core  # which tells it
+        assert self._known is not None, "a tree that was opened has told its branches"
+        return self._known
+
+    @property
+    def file(self) -> WritableFile | None:
+        """The file that it is in."""
+        return self._file
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Names of the directories from the root down to it, and its own."""
+        return tuple(self.name.split("/"))
+
+    @property
+    def object_path(self) -> str:
+        """Its path in the file."""
+        return f"/{self.name}"
 
     @property
     def branches(self) -> list[str]:
@@ -41,8 +113,61 @@ class WritableTree:
 
     @property
     def num_entries(self) -> int:
-        """Entries that were given so far, and taken."""
-        return self._core.taken + len(self._rows)
+        """Entries that were given so far, and taken; of a tree that was in the file before, all of them."""
+        given = 0 if self._engine is None else self._engine.taken
+        return self._before + given + len(self._rows)
+
+    @property
+    def compression(self) -> Any:
+        """Setting of the branches, a mapping where they differ; a new one counts for what is written from now on."""
+        found = {branch.name: branch.compression for branch in self._read().branches}
+        settings = list(found.values())
+        return settings[0] if settings and all(one == settings[0] for one in settings) else found
+
+    @compression.setter
+    def compression(self, setting: Any) -> None:
+        general, own = of_branches(setting, "", self._schema)
+        names = [spec.name for spec in self._schema.specs]
+        self._recompress({name: own.get(name, general) for name in names})
+
+    def _recompress(self, settings: Mapping[str, str | None]) -> None:
+        with self._lock:
+            if self._file is None or self._known is None:
+                raise errors.MismatchError(f"the tree {self.name!r} was in the file before: append(compression=) sets it")
+            self.rest()
+            wanted = [(name, setting) for name, setting in settings.items() if setting is not None]
+            self._engine = self._file._core.resume(self.name, wanted, None, None)
+
+    def __getitem__(self, where: str) -> Any:
+        """A branch, to be read or to be given another compression."""
+        if self._known is not None and where in self._known.places:
+            return WritableBranch(self, where)
+        return self._read()[where]
+
+    def _read(self) -> Tree:
+        """The tree as readers see it, with all rows that were given."""
+        if self._file is None or self._file.closed:
+            raise errors.IOError(f"the file of the tree {self.name!r} is closed")
+        self.flush()
+        tree: Tree = self._file._reopen()[self.name]
+        return tree
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") and not name.startswith("__arrow_c_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self._read(), name)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._read()
 
     def extend(self, data: Any) -> None:
         """Adds rows: the same number for every column.
@@ -55,7 +180,7 @@ class WritableTree:
         are left out, and all rows of this call were added. What the disk reports (:class:`OSError`, for this cluster or the one
         before) leaves all rows added: they wait, and :meth:`flush` tries again.
         """
-        given = filling.values(self._schema, tables.columns_of(data))
+        given = filling.values(self._schema, tables.columns_of(data, has_index="index" in self._schema.columns))
         with self._lock:
             try:
                 self._spill("; the rows given to extend are added")
@@ -139,23 +264,72 @@ class WritableTree:
     def flush(self) -> None:
         """Writes the rows that are kept as a cluster of their own."""
         with self._lock:
-            if not self.closed:
+            if not self.closed and (self._engine is not None or self._rows):
                 try:
                     self._spill()
                 finally:
                     self._core.flush()
 
+    def rest(self) -> None:
+        """Writes the rows that are kept and gives back the memory that they took, until more come."""
+        with self._lock:
+            self.flush()
+            if self._engine is not None:
+                self._before += self._engine.taken
+                self._engine.close()
+                self._engine = None
+                self.is_unsaved = True
+
     def close(self) -> None:
         """Writes the rows that are kept, and ends."""
         with self._lock:
-            self.closed = True
+            if self._engine is None and not self._rows:
+                self.closed = True
+                return
+            engine, self.closed = self._core, True
             try:
                 self._spill()
             finally:
-                self._core.close()
+                self._before += engine.taken
+                self._engine = None
+                engine.close()
 
     def __enter__(self) -> WritableTree:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         errors.close_after(error, self.close)
+
+    def __repr__(self) -> str:
+        return f"<WritableTree {self.name!r} of {self.num_entries} entries>"
+
+
+class WritableBranch:
+    """A branch of a tree that is being filled: its compression can be set, and it can be read, as a :class:`~sapwood.Branch`."""
+
+    def __init__(self, tree: WritableTree, name: str) -> None:
+        self._tree = tree
+        self.name = name
+        """Its name."""
+
+    @property
+    def tree(self) -> WritableTree:
+        """The tree that it is in."""
+        return self._tree
+
+    @property
+    def compression(self) -> Any:
+        """Its setting; a new one counts for what is written from now on."""
+        return self._tree._read()[self.name].compression
+
+    @compression.setter
+    def compression(self, setting: Any) -> None:
+        self._tree._recompress({self.name: as_compression(setting)})
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") and name != "__array__":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self._tree._read()[self.name], name)
+
+    def __repr__(self) -> str:
+        return f"<WritableBranch {self.name!r} in {self._tree.name!r}>"

@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use sapwood::OpenOptions;
 use sapwood::container::{Record as Found, datime_text};
 use sapwood::io::MemoryStore;
+use sapwood::schema::StreamerInfo;
 use sapwood::wire::Limits;
 
 use crate::draft::Draft;
@@ -125,11 +126,14 @@ impl File {
         run(py, || self.0.tree_at(&key.key)).map(Tree)
     }
 
-    /// Infos of the file's classes: (name, version, checksum, [(name, type name, code, title, array length, base)]).
-    fn infos<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let registry = run(py, || self.0.registry())?;
+    /// Infos of the classes that the file describes, and with `all` of those that are known besides: (name, version, checksum,
+    /// [(name, type name, code, title, array length, base)]).
+    fn infos<'py>(&self, py: Python<'py>, all: bool) -> PyResult<Bound<'py, PyList>> {
+        let (registry, own) = run(py, || Ok((self.0.registry()?, if all { Vec::new() } else { self.0.infos()? })))?;
+        let infos: Vec<&StreamerInfo> =
+            if all { registry.infos().iter().map(AsRef::as_ref).collect() } else { own.iter().collect() };
         let list = PyList::empty(py);
-        for info in registry.infos() {
+        for info in infos {
             let elements: Vec<_> = info
                 .elements
                 .iter()

@@ -8,6 +8,7 @@ mod column;
 mod draft;
 mod errors;
 mod file;
+mod functions;
 mod inspect;
 mod key;
 mod merge;
@@ -36,6 +37,8 @@ mod _core {
     use super::errors::SapwoodError;
     #[pymodule_export]
     use super::file::File;
+    #[pymodule_export]
+    use super::functions::special;
     #[pymodule_export]
     use super::inspect::{PerfRun, basket_sizes, doctor, layout, perf, perf_load, record, verify_bytes, verify_place};
     #[pymodule_export]

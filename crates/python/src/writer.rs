@@ -59,6 +59,7 @@ pub(crate) fn rewrite(
     branches: HashMap<String, Vec<String>>,
     entries: HashMap<String, Vec<(u64, u64)>>,
     compression: Option<&str>,
+    compressions: HashMap<String, HashMap<usize, String>>,
     auto_flush: i64,
     basket_bytes: Option<usize>,
     order: &str,
@@ -73,7 +74,19 @@ pub(crate) fn rewrite(
     let branches = branches.into_iter().map(|(tree, names)| (tree, names.into_iter().map(Into::into).collect()));
     let entries = entries.into_iter().map(|(tree, kept)| (tree, kept.into_iter().map(|(a, b)| a..b).collect()));
     let order = order.parse().map_err(raise)?;
-    let how = Remake { baskets, order, trees, branches: branches.collect(), entries: entries.collect() };
+    let own = |settings: HashMap<usize, String>| {
+        let settings = settings.into_iter().map(|(branch, setting)| Ok((branch, setting.parse()?)));
+        settings.collect::<sapwood::Result<HashMap<usize, sapwood::codec::Compression>>>()
+    };
+    let compressions = compressions.into_iter().map(|(tree, settings)| Ok((tree, own(settings)?)));
+    let how = Remake {
+        baskets,
+        order,
+        trees,
+        branches: branches.collect(),
+        entries: entries.collect(),
+        compression: compressions.collect::<sapwood::Result<_>>().map_err(raise)?,
+    };
     let (file, options) =
         (file_of(from), WriteOptions { compression, session: sessions::shared(threads), ..WriteOptions::default() });
     let remade = run(py, || {
@@ -224,6 +237,26 @@ impl FileWriter {
             _ => writer.tree(path, branches, options),
         })?;
         Ok(Bound::new(py, TreeWriter::from(tree))?.into_any())
+    }
+
+    /// Goes on with a tree that was begun here and closed; branches may have another compression from now on.
+    fn resume(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        compression: Vec<(PyBackedStr, PyBackedStr)>,
+        cluster_bytes: Option<usize>,
+        basket_bytes: Option<usize>,
+    ) -> PyResult<TreeWriter> {
+        let setting = |(name, words): &(PyBackedStr, PyBackedStr)| Ok((Arc::from(&**name), words.parse()?));
+        let compression = compression.iter().map(setting).collect::<sapwood::Result<Vec<_>>>().map_err(raise)?;
+        let usual = TreeOptions::default();
+        let options = TreeOptions {
+            cluster_bytes: cluster_bytes.unwrap_or(usual.cluster_bytes),
+            basket_bytes: basket_bytes.unwrap_or(usual.basket_bytes),
+            ..usual
+        };
+        self.with(py, |writer| writer.resume(path, &compression, options)).map(TreeWriter::from)
     }
 
     /// All keys with their paths: those of the last save, and what was written or deleted since.

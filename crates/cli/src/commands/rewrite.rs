@@ -186,7 +186,7 @@ pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut 
         return Err(Error::not_found(format!("no top-level branch is like {pattern:?}")).into());
     }
     let trees = (!arguments.tree.is_empty()).then(|| arguments.tree.clone());
-    let how = Remake { baskets, order, trees, branches, entries };
+    let how = Remake { baskets, order, trees, branches, entries, ..Remake::default() };
     let staged = Staged::new(&arguments.output, arguments.force).map_err(|error| match error.kind() {
         ErrorKind::Exists => {
             let words = "there is a file of that name: --force replaces it";

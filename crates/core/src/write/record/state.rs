@@ -21,6 +21,8 @@ pub(crate) struct TreeState {
     pub(crate) folder: usize,
     pub(crate) name: Arc<str>,
     pub(crate) title: Arc<str>,
+    /// What the branches were asked for as, in the order of the values that they are filled with.
+    pub(crate) specs: Arc<[BranchSpec]>,
     /// All branches; those below others behind them.
     pub(crate) branches: Vec<BranchState>,
     /// How the objects of its branches stream.
@@ -147,6 +149,7 @@ impl TreeState {
             folder,
             name,
             title: Arc::clone(&options.title),
+            specs: branches.into(),
             branches: all,
             plans,
             entries: 0,

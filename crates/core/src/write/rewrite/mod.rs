@@ -13,7 +13,7 @@ pub(crate) mod tree_index;
 pub(crate) mod whole_file;
 pub(crate) mod widen;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::schema::Draft;
-use crate::tree::{Branch, Tree};
+use crate::tree::{Branch, BranchId, Tree};
 use crate::write::basket::seal::Sealing;
 use crate::write::clustering::Every;
 use crate::write::file::compatible::check;
@@ -53,6 +53,8 @@ pub struct Rewrite {
     pub branches: Option<Vec<Arc<str>>>,
     /// Entries that are kept, as ranges that rise and do not overlap; none for all.
     pub entries: Option<Vec<Range<u64>>>,
+    /// Compression of the new baskets of some branches, by their numbers; it goes before that of the tree.
+    pub compression: HashMap<BranchId, Compression>,
 }
 
 /// A tree that is rewritten, and where it goes.
@@ -125,7 +127,7 @@ impl FileWriter {
                 if how.entries.is_some() {
                     prune::forget_index(&mut draft);
                 }
-                self.reseal(&job, &selection, draft, wish)
+                self.reseal(&job, &selection, draft, wish, &how.compression)
             }
             Baskets::Keep if how.entries.is_some() => {
                 Err(Error::mismatch("baskets are kept whole: entries are chosen where they are made anew"))
@@ -136,11 +138,21 @@ impl FileWriter {
     }
 
     /// Entries into new baskets.
-    fn reseal(&mut self, job: &Job<'_>, selection: &Selection, mut draft: Draft, wish: &TreeOptions) -> Result<()> {
+    fn reseal(
+        &mut self,
+        job: &Job<'_>,
+        selection: &Selection,
+        mut draft: Draft,
+        wish: &TreeOptions,
+        own: &HashMap<BranchId, Compression>,
+    ) -> Result<()> {
         let Job { from, tree, branches, folder, order, .. } = *job;
         check(branches, tree.entries)?;
         // Each branch keeps its own where none was asked for.
-        let of = |branch: &Branch| wish.compression.or_else(|| Compression::from_root(branch.compress));
+        let of = |branch: &Branch| {
+            let asked = own.get(&branch.id).copied().or(wish.compression);
+            asked.or_else(|| Compression::from_root(branch.compress))
+        };
         let usual = self.output.compression;
         let mut written = TreeState::new(folder, job.name.into(), &[], wish.compression.unwrap_or(usual), wish)?;
         written.title = Arc::clone(&job.key.title);

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::codec::Compression;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
-use crate::tree::Tree;
+use crate::tree::{BranchId, Tree};
 use crate::write::options::{Baskets, Order};
 use crate::write::rewrite::Rewrite;
 use crate::write::writer::FileWriter;
@@ -24,6 +25,8 @@ pub struct Remake {
     pub branches: HashMap<String, Vec<Arc<str>>>,
     /// Entries that are kept, as ranges that rise, for each tree by its path; all where it is not named.
     pub entries: HashMap<String, Vec<Range<u64>>>,
+    /// Compression of the new baskets of some branches, by their numbers, for each tree by its path.
+    pub compression: HashMap<String, HashMap<BranchId, Compression>>,
 }
 
 /// What a tree has.
@@ -108,7 +111,13 @@ impl FileWriter {
             let cycle = newest.entry(&found.path).or_insert(found.key.cycle);
             *cycle = found.key.cycle.max(*cycle);
         }
-        let named = how.trees.iter().flatten().chain(how.branches.keys()).chain(how.entries.keys());
+        let named = how
+            .trees
+            .iter()
+            .flatten()
+            .chain(how.branches.keys())
+            .chain(how.entries.keys())
+            .chain(how.compression.keys());
         for path in named {
             if !newest.contains_key(path.trim_matches('/')) {
                 return Err(from.name(Error::not_found(format!("there is no tree {path:?}"))));
@@ -140,7 +149,9 @@ impl FileWriter {
             let mut kept = None;
             if how.trees.as_ref().is_none_or(|trees| trees.iter().any(|tree| tree.trim_matches('/') == path)) {
                 let (branches, entries) = (branches.get(path).copied().cloned(), entries.get(path).copied().cloned());
-                let one = Rewrite { baskets: how.baskets.clone(), order: how.order, branches, entries };
+                let own = how.compression.iter().find(|(tree, _)| tree.trim_matches('/') == path);
+                let compression = own.map(|(_, own)| own.clone()).unwrap_or_default();
+                let one = Rewrite { baskets: how.baskets.clone(), order: how.order, branches, entries, compression };
                 kept = self.rewrite_or_keep(from, path, one)?;
             } else {
                 self.copy(from, path, path)?;

@@ -82,6 +82,73 @@ impl FileWriter {
         self.reopen(path, &file, key, &tree, branches, None, options)
     }
 
+    /// Goes on with a tree that this writer began and whose [`TreeWriter`] was closed. New clusters follow those that are there; the
+    /// branches named in `compression` have another setting from now on. Of the options the sizes of clusters and baskets count.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound) for a tree or a branch that is not there; [`Mismatch`](crate::ErrorKind::Mismatch) for
+    /// a tree that is still open, or that this writer did not begin.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+    /// # let path = std::env::temp_dir().join("sapwood-resume.root");
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// let mut tree = file.tree("t", vec![BranchSpec::number("x", Number::U8)], TreeOptions::default())?;
+    /// tree.extend(&[("x", Values::Numbers(&[1, 2]))])?;
+    /// tree.close()?;
+    /// let mut tree = file.resume("t", &[("x".into(), "zstd:5".parse()?)], TreeOptions::default())?;
+    /// tree.extend(&[("x", Values::Numbers(&[3]))])?;
+    /// tree.close()?;
+    /// file.close()?;
+    /// assert_eq!(sapwood::File::open(&path)?.tree("t")?.entries, 3);
+    /// # std::fs::remove_file(path).ok();
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn resume(
+        &mut self,
+        path: &str,
+        compression: &[(Arc<str>, Compression)],
+        options: TreeOptions,
+    ) -> Result<TreeWriter> {
+        let mut state = self.output.open_state()?;
+        if state.trees.iter().any(|tree| tree.key.is_none() && tree.changed) {
+            // Only what was saved has a key to be found by.
+            self.output.save(&mut state)?;
+        }
+        let (_, keys) = self.output.find(&mut state, path.trim_matches('/'))?;
+        let seek = keys.first().map(|key| key.seek_key);
+        let is_meant = |tree: &TreeState| tree.key.is_some() && tree.key.as_ref().map(|key| key.seek_key) == seek;
+        let refuse = |words: &'static str| Err(self.output.in_file(Error::mismatch(words).in_object(path)));
+        let Some(index) = state.trees.iter().position(is_meant) else {
+            return refuse("the tree was in the file before: it is opened with append");
+        };
+        let tree = &mut state.trees[index];
+        if tree.is_open || tree.queue.is_some() {
+            return refuse("the tree is being written");
+        }
+        if tree.base.is_some() {
+            return refuse(
+                "entries or branches were added to the tree since the file was opened: close the file first",
+            );
+        }
+        for (name, setting) in compression {
+            let Some(value) = tree.specs.iter().position(|spec| spec.name == *name) else {
+                let missing = Error::not_found(format!("there is no branch {name:?}"));
+                return Err(self.output.in_file(missing.in_object(path)));
+            };
+            let branches = tree.branches.iter_mut().filter(|branch| branch.value == value);
+            branches.for_each(|branch| branch.compression = *setting);
+        }
+        tree.changed |= !compression.is_empty();
+        tree.is_open = true;
+        let (specs, options) = (tree.specs.to_vec(), TreeOptions { auto_flush: tree.auto_flush, ..options });
+        Ok(TreeWriter::new(Arc::clone(&self.output), index, &state.trees[index], specs, options))
+    }
+
     /// A tree as it was when the file was opened.
     pub(crate) fn tree_before(&self, path: &str) -> Result<(File, Key, Arc<Tree>)> {
         let Some(file) = self.output.before.clone() else {

@@ -1,0 +1,130 @@
+"""Lists of entries (TEntryList, TEventList), and chains of trees (TChain), which are lists of files."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.errors import MalformedError, MismatchError, UnsupportedError
+from sapwood.model import Model
+
+if TYPE_CHECKING:
+    from sapwood.tree import Tree
+
+Entries = NDArray[np.int64]
+
+#: Entries that a TEntryListBlock counts: 4,000 words of 16 bits.
+BLOCK_ENTRIES = 64_000
+
+
+class EntryList(Model):
+    """TEntryList or TEventList: numbers of entries that passed a selection. ``tree.arrays(entries=file["list"])`` reads them."""
+
+    @property
+    def lists(self) -> list[EntryList]:
+        """Lists for several trees, where it has some."""
+        found = self.member("fLists", none_if_missing=True)
+        return [] if found is None else list(found)
+
+    @property
+    def tree_name(self) -> str:
+        """Name of the tree; empty where it is not known."""
+        return str(self.member("fTreeName", none_if_missing=True) or "")
+
+    @property
+    def tree_file(self) -> str:
+        """Path of the tree's file, as it was when the list was made; empty where it is not known."""
+        return str(self.member("fFileName", none_if_missing=True) or "")
+
+    def numbers(self) -> Entries:
+        """The numbers, rising.
+
+        Raises :class:`~sapwood.errors.MismatchError` for a list of several trees: see :meth:`numbers_of`.
+        """
+        if self.lists:
+            raise MismatchError(f"the {self.classname} {self.name!r} is for {len(self.lists)} trees: {self._trees()}")
+        listed = self.member("fList", none_if_missing=True)
+        if listed is not None:  # TEventList
+            return np.asarray(listed, "int64")[: self._count("fN")]
+        blocks = self.member("fBlocks", none_if_missing=True)
+        parts = [_numbers(block) + place * BLOCK_ENTRIES for place, block in enumerate(blocks or [])]
+        found = np.concatenate(parts) if parts else np.zeros(0, "int64")
+        wanted = self._count("fN")
+        if len(found) < wanted:
+            raise MalformedError(f"the {self.classname} {self.name!r} has {len(found)} entries and says {wanted}")
+        return found
+
+    def numbers_of(self, tree: Tree) -> Entries:
+        """The numbers for a tree: of a list for several trees those of the one that has its name and the name of its file."""
+        lists = self.lists
+        if lists:
+            name = os.path.basename(tree.file_path)
+            of_tree = [one for one in lists if one.tree_name == tree.name]
+            found = [one for one in of_tree if os.path.basename(one.tree_file) == name]
+            if len(found) != 1:
+                raise MismatchError(
+                    f"the {self.classname} {self.name!r} has {len(found)} lists for the tree {tree.name!r} in {name!r}: {self._trees()}"
+                )
+            return found[0].numbers_of(tree)
+        numbers = self.numbers()
+        # A block that lists what did not pass goes on behind the tree's end.
+        return numbers[numbers < tree.num_entries] if len(numbers) > self._count("fN") else numbers
+
+    def _trees(self) -> str:
+        return ", ".join(f"{one.tree_name!r} in {one.tree_file!r}" for one in self.lists[:5])
+
+    def __len__(self) -> int:
+        return self._count("fN")
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        found = self.numbers()
+        return found if dtype is None else found.astype(dtype)
+
+    def _shown(self) -> str:
+        return f"<{self.classname} {self.name!r} of {len(self)} entries>"
+
+
+def as_numbers(entries: Any, tree: Tree) -> Any:
+    """Entries of a list that was read as numbers for a tree; all else as it is."""
+    return entries.numbers_of(tree) if isinstance(entries, EntryList) else entries
+
+
+def _numbers(block: Model) -> Entries:
+    """Numbers of a block, counted from its first entry: from bits, or from a list of those that passed, or did not."""
+    words = np.asarray(block.member("fIndices"), "uint16")
+    if not block.member("fType"):
+        return np.flatnonzero(np.unpackbits(words.astype("<u2").view("uint8"), bitorder="little"))
+    listed = words[: block.member("fN")].astype("int64")
+    if block.member("fPassing"):
+        return listed[: block.member("fNPassed")]
+    passed = np.ones(2**16, bool)
+    passed[listed] = False
+    return np.flatnonzero(passed[:BLOCK_ENTRIES])
+
+
+class Chain(Model):
+    """TChain: the names of a tree and of the files that hold it. It has no entries of its own."""
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        name = self.name or "tree"
+        raise UnsupportedError(
+            f"the TChain {self.name!r} is a list of files, and not a tree: read them with sapwood.concatenate or sapwood.iterate, as in "
+            f"sapwood.iterate({{'part*.root': {name!r}}})"
+        )
+
+    @property
+    def num_entries(self) -> int:
+        """Refused: only the files know it."""
+        found: int = self._refuse()
+        return found
+
+    arrays = iterate = keys = values = items = rows = show = typenames = __getitem__ = __iter__ = __len__ = _refuse
+
+    def __bool__(self) -> bool:
+        return True

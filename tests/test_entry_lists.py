@@ -1,0 +1,103 @@
+"""Lists of entries, chains and friends that real ROOT wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rootrun import root
+
+sapwood = pytest.importorskip("sapwood")
+
+MAKE = """
+import array, os
+os.chdir(sys.argv[1])
+def tree(name, entries):
+    made, x = ROOT.TTree(name, name), array.array("i", [0])
+    made.Branch("x", x, "x/I")
+    for entry in range(entries):
+        x[0] = entry
+        made.Fill()
+    return made
+tests = {"few": lambda i: i % 3000 == 1, "third": lambda i: i % 3 == 0, "most": lambda i: i % 2000 != 5, "none": lambda i: False}
+file = ROOT.TFile("lists.root", "recreate")
+tree("t", 130000).Write()
+for name, test in tests.items():
+    for packed in (False, True):
+        made = ROOT.TEntryList(name + ("_packed" if packed else ""), "")
+        made.SetTree("t", "lists.root")
+        for entry in filter(test, range(130000)):
+            made.Enter(entry)
+        if packed:
+            made.OptimizeStorage()
+        made.Write()
+old = ROOT.TEventList("old", "")
+for entry in (3, 5):
+    old.Enter(entry)
+old.Write()
+file.Close()
+for name, entries in (("b", 6), ("a", 4)):
+    file = ROOT.TFile(name + ".root", "recreate")
+    own = tree("t", entries)
+    if name == "a":
+        own.AddFriend("f = t", "b.root")
+    own.Write()
+    file.Close()
+chain = ROOT.TChain("t")
+for name in ("a.root", "b.root"):
+    chain.Add(name)
+file = ROOT.TFile("chain.root", "recreate")
+chain.Write("chain")
+chain.Draw(">>passed", "x > 2", "entrylist")
+ROOT.gDirectory.Get("passed").Write()
+file.Close()
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("lists")
+    root(MAKE, made)
+    return made
+
+
+def test_entries_of_a_list_are_read(folder: Path) -> None:
+    file = sapwood.open(folder / "lists.root")
+    tests = {"few": lambda i: i % 3000 == 1, "third": lambda i: i % 3 == 0, "most": lambda i: i % 2000 != 5, "none": lambda i: False}
+    sorts = set()
+    for name, test in tests.items():
+        wanted = [entry for entry in range(130000) if test(entry)]
+        for one in (file[name], file[name + "_packed"]):
+            assert len(one) == len(wanted)
+            assert file["t"].arrays(["x"], entries=one, library="np")["x"].tolist() == wanted
+            assert file["t/x"].array(entries=one, library="np").tolist() == wanted
+            sorts |= {(block.member("fType"), block.member("fPassing")) for block in one.member("fBlocks") or []}
+    assert sorts == {(0, True), (1, True), (1, False)}  # bits, entries that passed, entries that did not
+    assert file["t/x"].array(entries=file["old"]).tolist() == [3, 5]
+
+
+def test_a_list_for_several_trees_gives_each_its_own(folder: Path) -> None:
+    passed = sapwood.open(folder / "chain.root")["passed"]
+    assert [len(one) for one in passed.lists] == [1, 3]
+    assert sapwood.open(folder / "b.root")["t"].arrays(entries=passed).tolist() == [{"x": 3}, {"x": 4}, {"x": 5}]
+    with pytest.raises(ValueError, match="0 lists for the tree 't' in 'lists.root': 't' in"):
+        sapwood.open(folder / "lists.root")["t"].arrays(entries=passed)
+    with pytest.raises(ValueError, match="is for 2 trees"):
+        passed.numbers()
+
+
+def test_a_chain_says_that_it_is_a_list_of_files(folder: Path) -> None:
+    chain = sapwood.open(folder / "chain.root")["chain"]
+    assert chain.classname == "TChain" and chain.member("fNtrees") == 2
+    for use in (lambda: chain.num_entries, lambda: chain.arrays(), lambda: chain["x"], lambda: len(chain)):
+        with pytest.raises(sapwood.errors.UnsupportedError, match="list of files.*sapwood.concatenate"):
+            use()
+
+
+def test_a_missing_branch_may_be_a_friends(folder: Path) -> None:
+    tree = sapwood.open(folder / "a.root")["t"]
+    assert tree.friends == {"f": ("b.root", "t")}
+    for use in (lambda: tree["f.y"], lambda: tree.arrays("y")):
+        with pytest.raises(KeyError, match="friends, whose branches are read from their own trees: f .tree 't' in 'b.root'"):
+            use()
