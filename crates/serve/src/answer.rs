@@ -1,4 +1,5 @@
-//! The body of an answer: ranges of a file, fetched in large steps and sent in small ones, so that a client who takes nothing holds little.
+//! The body of an answer: ranges of a file, fetched in large steps and sent in small ones, so that a client that reads nothing holds
+//! little memory. What is in the cache is read without a permit for the upstream.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,13 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::{Bytes, BytesMut};
 use sapwood::io::{ByteRange, load};
-use sapwood::{Error, ErrorKind};
-use sapwood_store::Fetched;
-use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use crate::counts::Counts;
-use crate::files::Opened;
+use crate::files::{Opened, Supply};
+use crate::upstream_reads::ending;
 
 /// So much is asked of the upstream in one read.
 const FETCH_BYTES: u64 = 4 << 20;
@@ -30,13 +28,6 @@ pub(crate) enum Part {
     Range(ByteRange),
 }
 
-/// What all answers share.
-pub(crate) struct Supply {
-    /// Reads of the upstream at a time. Each holds a thread, and there are more threads: what is in the cache never waits for these.
-    pub(crate) fetches: Semaphore,
-    pub(crate) counts: Arc<Counts>,
-}
-
 /// A body that is being sent.
 pub(crate) struct Answer {
     opened: Arc<Opened>,
@@ -47,14 +38,22 @@ pub(crate) struct Answer {
     /// Bytes that are fetched and not sent.
     near: u64,
     coming: Option<Coming>,
-    /// Whether anybody still wants it.
+    /// False once the client has left: a fetch then ends early.
     wanted: Arc<AtomicBool>,
     /// Whether all came from the cache so far.
     hit: bool,
 }
 
 /// A fetch, and how many bytes it brings.
-type Coming = (u64, JoinHandle<sapwood::Result<Fetched>>);
+type Coming = (u64, JoinHandle<sapwood::Result<Step>>);
+
+/// How a fetch went.
+struct Step {
+    /// All of it was in the cache.
+    hit: bool,
+    /// Blocks that another client had asked for.
+    joined: u64,
+}
 
 impl Answer {
     pub(crate) fn new(opened: Arc<Opened>, supply: Arc<Supply>, parts: VecDeque<Part>) -> Self {
@@ -92,7 +91,7 @@ impl Answer {
         }
         // While this is sent, the next comes.
         if self.coming.is_none() && !self.far.is_empty() {
-            self.coming = Some(self.fetch().await?);
+            self.coming = Some(self.fetch());
         }
         let (mut pieces, mut ranges, mut room) = (Vec::new(), Vec::new(), PIECE_BYTES.min(self.near));
         while let Some(part) = self.parts.pop_front() {
@@ -119,10 +118,9 @@ impl Answer {
                 }
             }
         }
-        let opened = Arc::clone(&self.opened);
         let mut read = match ranges.is_empty() {
             true => Vec::new(),
-            false => spawn_blocking(move || load(&*opened.cache, &ranges)).await.map_err(ending)??,
+            false => self.load(ranges).await?,
         }
         .into_iter();
         let bytes = read.as_slice().iter().map(|bytes| bytes.len() as u64).sum();
@@ -141,17 +139,29 @@ impl Answer {
     async fn fetched(&mut self) -> sapwood::Result<()> {
         let (bytes, coming) = match self.coming.take() {
             Some(coming) => coming,
-            None => self.fetch().await?,
+            None => self.fetch(),
         };
-        let fetched = coming.await.map_err(ending)??;
-        self.supply.counts.joined_blocks.add(fetched.joined);
-        self.hit &= fetched.asked == 0 && fetched.joined == 0 && fetched.kept > 0;
+        let step = coming.await.map_err(|_| ending())??;
+        self.supply.counts.joined_blocks.add(step.joined);
+        self.hit &= step.hit;
         self.near += bytes;
         Ok(())
     }
 
-    /// Sees to it that the next step is in the cache.
-    async fn fetch(&mut self) -> sapwood::Result<Coming> {
+    /// Reads bytes that were fetched. The upstream is asked again only where the cache could not keep them, or has removed them since.
+    async fn load(&self, ranges: Vec<ByteRange>) -> sapwood::Result<Vec<Bytes>> {
+        let (opened, of_cache) = (Arc::clone(&self.opened), ranges.clone());
+        let kept = spawn_blocking(move || opened.cache.load_kept(&of_cache)).await.map_err(|_| ending())?;
+        if let Some(kept) = kept {
+            return Ok(kept);
+        }
+        let opened = Arc::clone(&self.opened);
+        let reads = opened.reads.clone();
+        self.supply.reads.run(&reads, move || load(&*opened.cache, &ranges)).await
+    }
+
+    /// Starts to bring the next step into the cache.
+    fn fetch(&mut self) -> Coming {
         let (mut ranges, mut bytes) = (Vec::new(), 0);
         while bytes < FETCH_BYTES
             && let Some(range) = self.far.pop_front()
@@ -165,17 +175,18 @@ impl Answer {
         }
         let (opened, supply, wanted) = (Arc::clone(&self.opened), Arc::clone(&self.supply), Arc::clone(&self.wanted));
         let work = async move {
-            let Ok(_permit) = supply.fetches.acquire().await else { return Err(cancelled()) };
-            let counts = Arc::clone(&supply.counts);
-            let work = move || {
-                counts.fetching.add(1);
-                let done = opened.cache.fetch(&ranges, &|| wanted.load(Ordering::Relaxed));
-                counts.fetching.sub(1);
-                done
-            };
-            spawn_blocking(work).await.map_err(ending)?
+            let (of_cache, wanted_of_cache) = (Arc::clone(&opened), ranges.clone());
+            let hit = spawn_blocking(move || of_cache.cache.has(&wanted_of_cache)).await.map_err(|_| ending())?;
+            if hit {
+                return Ok(Step { hit, joined: 0 });
+            }
+            let reads = opened.reads.clone();
+            let fetch = move || opened.cache.fetch(&ranges, &|| wanted.load(Ordering::Relaxed));
+            let fetched = supply.reads.run(&reads, fetch).await?;
+            let hit = fetched.asked == 0 && fetched.joined == 0 && fetched.kept > 0;
+            Ok(Step { hit, joined: fetched.joined })
         };
-        Ok((bytes, tokio::spawn(work)))
+        (bytes, tokio::spawn(work))
     }
 }
 
@@ -183,13 +194,4 @@ impl Drop for Answer {
     fn drop(&mut self) {
         self.wanted.store(false, Ordering::Relaxed);
     }
-}
-
-fn cancelled() -> Error {
-    Error::new(ErrorKind::Cancelled, "the proxy is ending")
-}
-
-/// A task that did not come to its end.
-fn ending(_: tokio::task::JoinError) -> Error {
-    cancelled()
 }

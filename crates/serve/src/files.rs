@@ -1,10 +1,12 @@
-//! Files of the upstream that are open, each for those who showed the same.
+//! Files of the upstream that are open, each for the clients that present the same secret.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
 use sapwood::io::Store;
 use sapwood::{Error, ErrorKind};
 use sapwood_store::{BlockCache, CacheOptions};
@@ -12,9 +14,10 @@ use twox_hash::XxHash64;
 
 use crate::access::{Access, Secret};
 use crate::ahead::Ahead;
-use crate::answer::Supply;
+use crate::counts::Counts;
 use crate::path::Path;
 use crate::upstream::{Counted, Upstream};
+use crate::upstream_reads::{FileReads, UpstreamReads, ending};
 
 /// Doors that are remembered; those that were not used for the longest time are forgotten first.
 const DOORS: usize = 1024;
@@ -29,20 +32,36 @@ pub(crate) struct Opened {
     pub(crate) modified: Option<String>,
     /// What is to be fetched next.
     pub(crate) ahead: Ahead,
+    /// How many reads of it the upstream may get.
+    pub(crate) reads: FileReads,
 }
 
-/// A path, and what a client showed to read it: what lets one in says nothing for another one.
+/// A path, and what a client presents to read it: what lets one client in says nothing for another.
 type Key = (Path, Secret);
 
-/// The way to a file for those who showed the same.
+/// What several clients wait for.
+type Opening = Shared<BoxFuture<'static, Result<Arc<Opened>, Arc<Error>>>>;
+
+/// The way to a file for clients that present the same secret.
 #[derive(Default)]
 struct Door {
-    /// Open, and since when that is known.
-    state: tokio::sync::Mutex<Option<(Instant, Arc<Opened>)>>,
-    /// How often it could not be opened, and why the last time: who waited for somebody who failed has failed.
-    failures: Mutex<(u64, Option<Arc<Error>>)>,
+    state: Mutex<DoorState>,
     /// The higher, the later it was used.
     used: AtomicU64,
+}
+
+#[derive(Default)]
+struct DoorState {
+    /// Open, and since when that is known.
+    opened: Option<(Instant, Arc<Opened>)>,
+    /// The upstream is being asked.
+    opening: Option<Opening>,
+}
+
+/// What all answers share.
+pub(crate) struct Supply {
+    pub(crate) reads: UpstreamReads,
+    pub(crate) counts: Arc<Counts>,
 }
 
 /// All doors.
@@ -68,52 +87,55 @@ impl Files {
         Self { upstream, access, cache, max_age, supply, doors, clock }
     }
 
-    /// The file of a path, for whoever shows this. The upstream is asked for its state, with what he shows, unless it was within the
-    /// time for which that is believed.
+    /// The file of a path, for clients that present `secret`. The upstream is asked for its state, with that secret, unless it was asked
+    /// less than `max_age` ago. Clients that come while it is being asked share the outcome, and it is waited for even when all of them
+    /// have left: a thread is taken for so long, and the next client finds what came of it.
     pub(crate) async fn open(self: &Arc<Self>, path: &Path, secret: &Secret) -> Result<Arc<Opened>, Arc<Error>> {
         let door = self.door(path, secret);
-        let before = lock(&door.failures).0;
-        let mut state = door.state.lock().await;
-        if let Some((since, opened)) = &*state
-            && since.elapsed() < self.max_age
-        {
-            return Ok(Arc::clone(opened));
-        }
-        if let (count, Some(last)) = &*lock(&door.failures)
-            && *count != before
-        {
-            return Err(Arc::clone(last));
-        }
-        let (files, path, secret) = (Arc::clone(self), path.clone(), secret.clone());
-        let since = Instant::now();
-        let looked = {
-            let _permit = self.supply.fetches.acquire().await;
-            tokio::task::spawn_blocking(move || files.look(&path, &secret)).await
+        let opening = {
+            let mut state = lock(&door.state);
+            if let Some((since, opened)) = &state.opened
+                && since.elapsed() < self.max_age
+            {
+                return Ok(Arc::clone(opened));
+            }
+            match &state.opening {
+                Some(opening) => opening.clone(),
+                None => {
+                    let opening = Arc::clone(self).start_opening(path, secret, &door);
+                    state.opening = Some(opening.clone());
+                    opening
+                }
+            }
         };
-        match looked.unwrap_or_else(|_| Err(Error::new(ErrorKind::Cancelled, "the proxy is ending"))) {
-            Ok(opened) => {
-                let old = state.take().map(|(_, old)| old);
-                // What is known of a file stays known as long as it is the same.
-                let same = old.filter(|old| old.etag == opened.etag && old.len == opened.len);
-                let opened = same.unwrap_or_else(|| Arc::new(opened));
-                *state = Some((since, Arc::clone(&opened)));
-                Ok(opened)
-            }
-            Err(error) => {
-                *state = None;
-                let error = Arc::new(error);
-                let mut failures = lock(&door.failures);
-                *failures = (failures.0 + 1, Some(Arc::clone(&error)));
-                Err(error)
-            }
-        }
+        opening.await
     }
 
-    /// The file is not what it was: the next one asks for its state.
-    pub(crate) async fn forget(&self, path: &Path, secret: &Secret, changed: &Arc<Opened>) {
+    fn start_opening(self: Arc<Self>, path: &Path, secret: &Secret, door: &Arc<Door>) -> Opening {
+        let (path, secret, door) = (path.clone(), secret.clone(), Arc::clone(door));
+        let since = Instant::now();
+        let work = async move {
+            let reads = self.supply.reads.of_file(&path);
+            let (files, of_file) = (Arc::clone(&self), reads.clone());
+            let looked = self.supply.reads.run(&reads, move || files.look(&path, &secret, of_file)).await;
+            let mut state = lock(&door.state);
+            state.opening = None;
+            let old = state.opened.take().map(|(_, old)| old);
+            let opened = looked.map_err(Arc::new)?;
+            // What is known of a file stays known as long as it is the same.
+            let same = old.filter(|old| old.etag == opened.etag && old.len == opened.len);
+            let opened = same.unwrap_or_else(|| Arc::new(opened));
+            state.opened = Some((since, Arc::clone(&opened)));
+            Ok(opened)
+        };
+        let task = tokio::spawn(work);
+        async move { task.await.unwrap_or_else(|_| Err(Arc::new(ending()))) }.boxed().shared()
+    }
+
+    /// The file is not what it was: the next request asks for its state.
+    pub(crate) fn forget(&self, path: &Path, secret: &Secret, changed: &Arc<Opened>) {
         let door = self.door(path, secret);
-        let mut state = door.state.lock().await;
-        state.take_if(|(_, opened)| Arc::ptr_eq(opened, changed));
+        lock(&door.state).opened.take_if(|(_, opened)| Arc::ptr_eq(opened, changed));
     }
 
     fn door(&self, path: &Path, secret: &Secret) -> Arc<Door> {
@@ -130,7 +152,7 @@ impl Files {
         Arc::clone(door)
     }
 
-    fn look(&self, path: &Path, secret: &Secret) -> sapwood::Result<Opened> {
+    fn look(&self, path: &Path, secret: &Secret, reads: FileReads) -> sapwood::Result<Opened> {
         let (inner, name) = self.upstream.store(path, &self.access.net(secret))?;
         let store = Counted { inner, counts: Arc::clone(&self.supply.counts) };
         let cache = BlockCache::new(store, &name, &self.cache);
@@ -150,7 +172,7 @@ impl Files {
         if identity.len > i64::MAX as u64 {
             return Err(Error::new(ErrorKind::Unsupported, "the file is longer than http tells"));
         }
-        Ok(Opened { cache: Arc::new(cache), len: identity.len, etag, modified, ahead: Ahead::default() })
+        Ok(Opened { cache: Arc::new(cache), len: identity.len, etag, modified, ahead: Ahead::default(), reads })
     }
 }
 

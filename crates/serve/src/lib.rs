@@ -19,6 +19,7 @@ mod respond;
 mod server;
 mod tls;
 mod upstream;
+mod upstream_reads;
 
 pub use options::ProxyOptions;
 pub use server::{Proxy, raise_open_files};

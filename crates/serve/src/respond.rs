@@ -23,8 +23,8 @@ use twox_hash::XxHash64;
 
 use crate::access::Secret;
 use crate::ahead::Scouts;
-use crate::answer::{Answer, Part, Supply};
-use crate::files::{Files, Opened};
+use crate::answer::{Answer, Part};
+use crate::files::{Files, Opened, Supply};
 use crate::path::Path;
 use crate::ranges::{MOST, Wanted, wanted};
 
@@ -147,7 +147,7 @@ impl Service {
         }
         let mut answer = Answer::new(Arc::clone(&opened), Arc::clone(&self.supply), body);
         if let Err(error) = answer.begin().await {
-            self.files.forget(&asked.path, &asked.secret, &opened).await;
+            self.files.forget(&asked.path, &asked.secret, &opened);
             return if error.kind() == ErrorKind::Changed { Ok(None) } else { Err(self.failed(&error, asked)) };
         }
         if answer.is_hit() {
@@ -168,7 +168,7 @@ impl Service {
                     Ok(bytes) => Some((Ok(Frame::data(bytes)), Some((answer, files, path, secret)))),
                     Err(error) => {
                         // The head is gone: all that can be said is that the rest does not come.
-                        files.forget(&path, &secret, &opened).await;
+                        files.forget(&path, &secret, &opened);
                         Some((Err(error), None))
                     }
                 }

@@ -21,19 +21,19 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::access::Access;
 use crate::ahead::Scouts;
-use crate::answer::Supply;
 use crate::counts::Counts;
-use crate::files::Files;
+use crate::files::{Files, Supply};
 use crate::options::ProxyOptions;
 use crate::patient::Patient;
 use crate::respond::Service;
 use crate::tls::acceptor;
 use crate::upstream::Upstream;
+use crate::upstream_reads::{self, UpstreamReads};
 
 /// Threads that move bytes.
 const THREADS: usize = 2;
-/// Reads of the upstream at a time, and as many threads more for what is in the cache.
-const FETCHES: usize = 32;
+/// Threads that read the cache. Reads of the upstream have threads of their own, so that these never wait for a server.
+const CACHE_READS: usize = 32;
 /// The head of a request, and what is written at once.
 const BUFFER_BYTES: usize = 64 << 10;
 const MOST_HEADERS: usize = 64;
@@ -89,7 +89,7 @@ impl Proxy {
             None => None,
         };
         let counts = Arc::new(Counts::default());
-        let supply = Arc::new(Supply { fetches: Semaphore::new(FETCHES), counts: Arc::clone(&counts) });
+        let supply = Arc::new(Supply { reads: UpstreamReads::new(&counts), counts: Arc::clone(&counts) });
         let scouts = options.prefetch.then(|| Scouts::start(&counts)).transpose()?;
         let notices = options.cache.notices.clone();
         let cache_dir = options.cache.dir.clone();
@@ -102,7 +102,7 @@ impl Proxy {
         let address = listener.local_addr()?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(THREADS)
-            .max_blocking_threads(2 * FETCHES)
+            .max_blocking_threads(upstream_reads::ALL + CACHE_READS)
             .thread_name("sapwood-serve")
             .enable_io()
             .enable_time()

@@ -35,8 +35,10 @@ pub struct Conduct {
     pub range_name: &'static str,
     /// How the state of the file is named.
     pub etag: Tag,
-    /// Sends everybody there.
+    /// Redirects every request there.
     pub redirect: Option<String>,
+    /// Redirects requests whose path starts with the first text to the second one.
+    pub routes: Vec<(String, String)>,
     /// Answers 401 without this token.
     pub token: Option<String>,
     /// Knows headers only as `Range` and `Authorization`, in no other spelling.
@@ -94,6 +96,7 @@ impl Default for Conduct {
             range_name: "Content-Range",
             etag: Tag::Strong,
             redirect: None,
+            routes: Vec::new(),
             token: None,
             strict: false,
             closes: false,
@@ -252,6 +255,7 @@ impl Drop for HttpServer {
 #[derive(Debug, Default)]
 struct Asked {
     method: String,
+    path: String,
     range: Option<String>,
     authorization: Option<String>,
     closes: bool,
@@ -358,7 +362,8 @@ impl Shared {
 
     fn answer(&self, asked: &Asked, content: &[u8], version: u32) -> Answer {
         let conduct = &self.conduct;
-        if let Some(to) = &conduct.redirect {
+        let route = conduct.routes.iter().find(|(start, _)| asked.path.starts_with(start)).map(|(_, to)| to);
+        if let Some(to) = route.or(conduct.redirect.as_ref()) {
             return Answer { status: 302, head: format!("Location: {to}\r\n"), body: b"elsewhere".to_vec() };
         }
         if conduct.token.as_ref().is_some_and(|token| asked.authorization != Some(format!("Bearer {token}"))) {
@@ -483,7 +488,9 @@ fn read_request(input: &mut BufReader<TcpStream>, strict: bool) -> io::Result<Op
             return Ok(Some(asked));
         }
         if asked.method.is_empty() {
-            asked.method = text.split(' ').next().unwrap_or_default().to_owned();
+            let mut words = text.split(' ').map(str::to_owned);
+            asked.method = words.next().unwrap_or_default();
+            asked.path = words.next().unwrap_or_default();
         } else if let Some((name, value)) = text.split_once(':') {
             let value = value.trim().to_owned();
             let capital = name.starts_with(|first: char| first.is_ascii_uppercase());

@@ -148,6 +148,66 @@ impl<S: Store> BlockCache<S> {
         Ok(Fetched { kept, ..self.fill(fill, state, &missing)? })
     }
 
+    /// Whether all blocks of these ranges are kept, as their tables say. Reads the folder alone: the other store is not asked.
+    /// False where the state of the file is not known yet.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::io::MemoryStore;
+    /// use sapwood_store::{BlockCache, CacheKind, CacheOptions};
+    /// # let folder = std::env::temp_dir().join(format!("sapwood-doc-kept-{}", std::process::id()));
+    /// let options = CacheOptions::new(CacheKind::Blocks, &folder);
+    /// let store = BlockCache::new(MemoryStore::new("x", "hello world"), "x", &options);
+    /// assert!(!store.has(&[0..5]));
+    /// store.fetch(&[0..5], &|| true)?;
+    /// assert!(store.has(&[0..5]));
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn has(&self, ranges: &[ByteRange]) -> bool {
+        let Some(state) = self.state.get() else { return false };
+        if check_ranges(ranges, state.len).is_err() {
+            return false;
+        }
+        let shelf = self.shelf(state);
+        let mut reader = shelf.reader();
+        ranges.iter().filter(|range| !range.is_empty()).flat_map(blocks).all(|block| reader.has(block))
+    }
+
+    /// The bytes of these ranges, if all of them are kept and undamaged. Reads the folder alone: the other store is not asked.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::io::MemoryStore;
+    /// use sapwood_store::{BlockCache, CacheKind, CacheOptions};
+    /// # let folder = std::env::temp_dir().join(format!("sapwood-doc-load-kept-{}", std::process::id()));
+    /// let options = CacheOptions::new(CacheKind::Blocks, &folder);
+    /// let store = BlockCache::new(MemoryStore::new("x", "hello world"), "x", &options);
+    /// assert_eq!(store.load_kept(&[0..5]), None);
+    /// store.fetch(&[0..5], &|| true)?;
+    /// assert_eq!(store.load_kept(&[0..5]).unwrap(), ["hello"]);
+    /// # std::fs::remove_dir_all(folder).ok();
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn load_kept(&self, ranges: &[ByteRange]) -> Option<Vec<Bytes>> {
+        let state = self.state.get()?;
+        check_ranges(ranges, state.len).ok()?;
+        let shelf = self.shelf(state);
+        let (mut reader, mut missing) = (shelf.reader(), Vec::new());
+        let mut found = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            let mut bytes = vec![0; usize::try_from(range.end - range.start).ok()?];
+            reader.read(range, &mut bytes, &mut missing);
+            if !missing.is_empty() {
+                return None;
+            }
+            found.push(bytes.into());
+        }
+        Some(found)
+    }
+
     /// What tells this state of the file from others: what the server calls it, or what its ends look like. None before anything was
     /// read.
     ///

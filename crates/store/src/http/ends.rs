@@ -122,13 +122,15 @@ impl HttpStore {
     /// Asks for one end.
     async fn end(&self, link: &Link, asked: Option<(String, usize)>) -> Result<Got, Trouble> {
         let Some((header, most)) = asked else { return Ok(Got::Nothing) };
-        let _permit = self.permit(link).await;
         let mut reply = self.ask(link, Method::GET, Some(&header)).await?;
         self.ability.gauge.answered_in(reply.latency);
         let facts = reply.facts.clone();
         match reply.status() {
             StatusCode::PARTIAL_CONTENT => {}
-            StatusCode::OK => return Ok(Got::Whole(reply)),
+            StatusCode::OK => {
+                reply.release_permit();
+                return Ok(Got::Whole(reply));
+            }
             _ => return Ok(Got::None { facts }),
         }
         let range = reply.header(CONTENT_RANGE).and_then(ContentRange::parse).and_then(|found| found.range);

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, LOCATION, RANGE};
 use reqwest::{Method, Response, StatusCode, Url};
 use sapwood::{Error, ErrorKind};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::known::Facts;
 use super::target::{Signer, Target, host};
@@ -27,6 +28,14 @@ pub(crate) struct Reply {
     /// From the request to the answer's headers.
     pub(crate) latency: Duration,
     timeout: Duration,
+    /// Of the host that answers, until the body has come.
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+/// Waits until this host has few enough requests to answer. Each hop of a redirection has its own: a server that does not answer
+/// must not take the permits of the one that named it.
+async fn permit(link: &Link, host: &str) -> Option<OwnedSemaphorePermit> {
+    link.permits(host).acquire_owned().await.ok()
 }
 
 /// Asks for the file, or for ranges of it. Answers that are refusals are trouble, but for 416, which tells the length.
@@ -57,6 +66,7 @@ pub(crate) async fn ask(
             request = request.header(RANGE, ranges);
         }
         let host = host(&url);
+        let permit = permit(link, &host).await;
         let sent = Instant::now();
         let answer = answer(target.dress(&url, request).send(), &host, timeout).await.map_err(back)?;
         let status = answer.status();
@@ -67,7 +77,7 @@ pub(crate) async fn ask(
         if !status.is_success() && status != StatusCode::RANGE_NOT_SATISFIABLE {
             return Err(back(Trouble::refused(&host, status, answer.headers())));
         }
-        let reply = Reply::new(answer, host, sent.elapsed(), timeout)?;
+        let reply = Reply::new(answer, host, sent.elapsed(), timeout, permit)?;
         target.found_at(&url);
         return Ok(reply);
     }
@@ -84,7 +94,9 @@ async fn ask_signed(
     timeout: Duration,
 ) -> Result<Reply, Trouble> {
     let request = signer.sign(link, method, ranges).await?;
-    let (host, sent) = (host(request.url()), Instant::now());
+    let host = host(request.url());
+    let permit = permit(link, &host).await;
+    let sent = Instant::now();
     let answer = answer(link.client.execute(request), &host, timeout).await?;
     let status = answer.status();
     if !status.is_success() && status != StatusCode::RANGE_NOT_SATISFIABLE {
@@ -97,7 +109,7 @@ async fn ask_signed(
         }
         return Err(trouble);
     }
-    Reply::new(answer, host, sent.elapsed(), timeout)
+    Reply::new(answer, host, sent.elapsed(), timeout, permit)
 }
 
 /// The word by which a cloud says why it refuses, such as `NoSuchKey`. The rest of what it says may repeat what was signed.
@@ -141,14 +153,26 @@ fn next(from: &Url, answer: &Response) -> Option<Url> {
 }
 
 impl Reply {
-    fn new(response: Response, host: String, latency: Duration, timeout: Duration) -> Result<Self, Trouble> {
+    fn new(
+        response: Response,
+        host: String,
+        latency: Duration,
+        timeout: Duration,
+        permit: Option<OwnedSemaphorePermit>,
+    ) -> Result<Self, Trouble> {
         let encoding = response.headers().get(CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase());
         if encoding.is_some_and(|encoding| encoding != b"identity") {
             let words = format!("{host} sends the file compressed, so that offsets mean nothing");
             return Err(Trouble::never(Error::unsupported(words)));
         }
         let facts = Facts::of(response.headers(), response.status() == StatusCode::OK);
-        Ok(Self { response, host, facts, latency, timeout })
+        Ok(Self { response, host, facts, latency, timeout, permit })
+    }
+
+    /// Lets other requests go to this host though the body has not come: who waits for a second answer with a first one in hand would
+    /// otherwise wait for others that do the same.
+    pub(crate) fn release_permit(&mut self) {
+        self.permit = None;
     }
 
     pub(crate) fn status(&self) -> StatusCode {

@@ -26,10 +26,9 @@ use crate::net::{Again, Assembly, Link, PARALLEL, Patience, Trouble, link, stopp
 use ability::{Ability, REQUEST_BYTES};
 use known::{Facts, Known};
 use read::Outcome;
-#[cfg(feature = "clouds")]
-pub(crate) use target::Signer;
 use target::Target;
-pub(crate) use target::host;
+#[cfg(feature = "clouds")]
+pub(crate) use target::{Signer, host};
 
 /// A file on an http or https server, read by ranges.
 ///
@@ -192,7 +191,6 @@ impl HttpStore {
         assembly: &RefCell<Assembly<'_>>,
         news: &mut u64,
     ) -> Result<Outcome, Trouble> {
-        let _permit = self.permit(link).await;
         let header = batch::header(ranges);
         let reply = match self.ask(link, Method::GET, Some(&header)).await {
             Ok(reply) => reply,
@@ -206,11 +204,6 @@ impl HttpStore {
             Err(trouble) => return Err(trouble),
         };
         read::ranges(reply, ranges, known, &self.ability, assembly, news).await
-    }
-
-    /// Waits until this host has few enough requests to answer.
-    async fn permit(&self, link: &Link) -> Option<tokio::sync::OwnedSemaphorePermit> {
-        link.permits(&host(&self.target.place().0)).acquire_owned().await.ok()
     }
 
     fn read(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {

@@ -86,7 +86,7 @@ impl Target {
         Ok(Self { name, origin, open, secret, login, moved: Mutex::default(), signer: None })
     }
 
-    /// A file that is asked for by requests of `signer`; requests that are on their way are counted by the host of `origin`.
+    /// A file that is asked for by requests of `signer`.
     #[cfg(feature = "clouds")]
     pub(crate) fn signed(name: Arc<str>, origin: Url, signer: Arc<dyn Signer>) -> Self {
         let (open, secret) = Default::default();

@@ -53,7 +53,6 @@ impl HttpStore {
         assembly: &RefCell<Assembly<'_>>,
         news: &mut u64,
     ) -> Result<(), Trouble> {
-        let _permit = self.permit(link).await;
         let mut reply = self.ask(link, Method::GET, None).await?;
         known.check(&reply.facts).map_err(Trouble::never)?;
         let last = assembly.borrow().missing().last().map_or(0, |range| range.end);
