@@ -32,6 +32,8 @@ pub enum ErrorKind {
     Io,
     /// The caller cancelled.
     Cancelled,
+    /// A fault in Sapwood itself, to be reported. Nothing it returned before is wrong; this call has no result.
+    Internal,
 }
 
 /// Where it went wrong. Each layer that an error crosses adds what it knows.
@@ -102,6 +104,18 @@ impl Error {
     /// What was asked for does not fit what is there.
     pub fn mismatch(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Mismatch, message)
+    }
+
+    /// A broken invariant of Sapwood's own: never the fault of a file or a caller.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// let error = sapwood::Error::internal("a buffer has no place");
+    /// assert_eq!(error.to_string(), "internal error: a buffer has no place: please report this as a bug in Sapwood");
+    /// ```
+    pub fn internal(what: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Internal, format!("{what}: please report this as a bug in Sapwood"))
     }
 
     /// Sets the byte offset, unless a deeper layer did.
@@ -190,6 +204,7 @@ impl ErrorKind {
             Self::Denied => "denied",
             Self::Io => "i/o",
             Self::Cancelled => "cancelled",
+            Self::Internal => "internal error",
         }
     }
 }

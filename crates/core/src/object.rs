@@ -233,6 +233,8 @@ fn value<'a>(objects: &'a Arc<Objects>, part: &'a Part, kind: &'a Kind, row: usi
             let id = part.words(*buffer).get(row).copied().unwrap_or(0);
             Object::of(objects, id).map_or(Value::Null, Value::Object)
         }
+        // Only whole columns are followed, and never the table of an object.
+        Kind::OneOf { .. } => Value::Null,
     }
 }
 

@@ -7,7 +7,8 @@ A column is a type (nested tuples) and buffers. The tuples are:
 * ``("list", offsets, "sequence" | "set" | "map", item)``
 * ``("fixed", length, item)``
 * ``("record", class, [(name, is_base, type), ...])``
-* ``("pointer", buffer, class)``
+* ``("oneof", tags, [type, ...])``: what pointers lead to; a tag is -1 for null
+* ``("pointer", buffer, class)``: only where objects point back at one another, so that no array holds them
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ def has(kind: tuple[Any, ...], what: str) -> bool:
         return has(kind[-1], what)
     if kind[0] == "record":
         return any(has(of, what) for _, _, of in kind[2])
+    if kind[0] == "oneof":
+        return any(has(of, what) for of in kind[2])
     return False
 
 
@@ -97,7 +100,39 @@ def _content(column: Any, kind: tuple[Any, ...], length: int, contents: Any, ind
         inner = [_content(column, of, length, contents, index) for _, of in fields]
         parameters = {"__record__": kind[1]} if kind[1] and kind[1] != "pair" else None
         return contents.RecordArray(inner, [name for name, _ in fields], length=length, parameters=parameters)
+    if sort == "oneof":
+        return _one_of(column, kind, length, contents, index)
     raise TypeError(f"no array can hold {kind!r}")
+
+
+def _one_of(column: Any, kind: tuple[Any, ...], length: int, contents: Any, index: Any) -> Any:
+    """Values of one of several types, or null."""
+    tags = numbers(column, kind[1], "int8")[:length]
+    if not kind[2]:
+        return contents.IndexedOptionArray(index.Index64(np.full(length, -1)), contents.EmptyArray())
+    rows = places(tags, len(kind[2]))
+    items = [_content(column, of, int((tags == tag).sum()), contents, index) for tag, of in enumerate(kind[2])]
+    if len(items) == 1:
+        return contents.IndexedOptionArray(index.Index64(rows), items[0])
+    # A union has no nulls of its own: these are in the type that comes first.
+    nulls = np.append(np.arange(len(items[0])), -1)
+    first = contents.IndexedOptionArray.simplified(index.Index64(nulls), items[0])
+    others = [contents.UnmaskedArray.simplified(item) for item in items[1:]]
+    rows = np.where(tags < 0, len(items[0]), rows)
+    return contents.UnionArray(index.Index8(np.maximum(tags, 0)), index.Index64(rows), [first, *others])
+
+
+def places(tags: np.ndarray, types: int) -> np.ndarray:
+    """Where the value of each row is among those of its type; -1 for null.
+
+    >>> places(np.array([0, 1, -1, 0], "int8"), 2).tolist()
+    [0, 0, -1, 1]
+    """
+    rows = np.full(len(tags), -1, "int64")
+    for tag in range(types):
+        its = tags == tag
+        rows[its] = np.arange(np.count_nonzero(its))
+    return rows
 
 
 def to_numpy(column: Any) -> np.ndarray:
@@ -194,5 +229,14 @@ def _rows(column: Any, kind: tuple[Any, ...], rows: range) -> list[Any]:
         if not columns:
             return [{} for _ in rows]
         return [dict(zip(names, row)) for row in zip(*columns)]
+    if sort == "oneof":
+        tags = numbers(column, kind[1], "int8")
+        before, here = tags[: rows.start], tags[rows.start : rows.stop]
+        values: list[Any] = []
+        for tag, of in enumerate(kind[2]):
+            first = int((before == tag).sum())
+            values.append(_rows(column, of, range(first, first + int((here == tag).sum()))))
+        spots = places(here, len(values)).tolist()
+        return [None if tag < 0 else values[tag][spot] for tag, spot in zip(here.tolist(), spots)]
     ids = numbers(column, kind[1], "uint32")[rows.start : rows.stop].tolist()
     return [None if (found := column.object(i)) is None else as_plain(Model.of(found)) for i in ids]

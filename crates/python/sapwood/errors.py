@@ -19,6 +19,7 @@ from sapwood._core import SapwoodError
 __all__ = [
     "ExistsError",
     "IOError",
+    "InternalError",
     "LimitError",
     "MalformedError",
     "MismatchError",
@@ -70,6 +71,10 @@ class MismatchError(SapwoodError, ValueError):
 
 class IOError(SapwoodError, OSError):
     """The operating system or the network refused."""
+
+
+class InternalError(SapwoodError, RuntimeError):
+    """A fault in Sapwood itself: please report it."""
 
 
 def near(name: str, candidates: Iterable[str], most: int = 5) -> str:

@@ -40,7 +40,8 @@ class Interpretation:
 
     @property
     def is_awkward(self) -> bool:
-        """Can an Awkward Array, or an Arrow one, hold it? What points to other objects gives Python objects only."""
+        """Is the type of its arrays known before it is read? Not where pointers lead to objects of classes that only the values
+        tell."""
         return not _layout.has(self.kind, "pointer")
 
     @property

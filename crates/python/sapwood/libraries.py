@@ -32,6 +32,13 @@ class Loaded:
             self._joined = join(self.parts)
         return self._joined
 
+    def values(self, convert: Any, concatenate: Any) -> Any:
+        """All rows as ``convert`` gives them of a column."""
+        if len(self.parts) > 1 and any(_layout.has(part.kind, "oneof") for part in self.parts):
+            # What pointers lead to may be of other types in each part.
+            return concatenate([convert(part) for part in self.parts])
+        return convert(self.column)
+
     def taken(self, index: np.ndarray[Any, Any]) -> Loaded:
         """Only some of the rows."""
         return Loaded(self.parts, index if self.index is None else self.index[index], self.mark)
@@ -123,8 +130,8 @@ class Awkward(Library):
     name = "ak"
 
     def column(self, loaded: Loaded, selection: Selection) -> Any:
-        need("awkward", 'library="ak"')
-        array = _layout.to_awkward(loaded.column, loaded.mark)
+        ak = need("awkward", 'library="ak"')
+        array = loaded.values(lambda column: _layout.to_awkward(column, loaded.mark), ak.concatenate)
         return array if loaded.index is None else array[loaded.index]
 
     def computed(self, value: Any, selection: Selection) -> Any:
@@ -160,7 +167,7 @@ class NumPy(Library):
     name = "np"
 
     def column(self, loaded: Loaded, selection: Selection) -> Any:
-        array = _layout.to_numpy(loaded.column)
+        array = loaded.values(_layout.to_numpy, np.concatenate)
         return array if loaded.index is None else array[loaded.index]
 
     def computed(self, value: Any, selection: Selection) -> Any:

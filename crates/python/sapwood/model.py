@@ -212,13 +212,14 @@ def _names(value: Any) -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """Values that are no records: maps become dictionaries where their keys can be ones."""
+    """Values that are no records: maps become dictionaries where their keys can be ones and none comes twice."""
     if isinstance(value, tuple) and len(value) == 2 and value[0] == "map":
         pairs = [(Model.of(key), Model.of(item)) for key, item in value[1]]
         try:
-            return dict(pairs)
+            mapping = dict(pairs)
         except TypeError:
             return pairs
+        return mapping if len(mapping) == len(pairs) else pairs
     if isinstance(value, tuple) and len(value) == 3 and value[0] == "opaque":
         return value[2]
     if isinstance(value, list):

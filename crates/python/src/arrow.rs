@@ -41,16 +41,20 @@ pub(crate) fn array_of<'py>(
     py: Python<'py>,
     column: &sapwood::read::Column,
 ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-    let array = run(py, || column.to_arrow())?;
-    let named = column.kind.arrow_field("").map_err(raise)?;
-    let field = Field::new("", array.data_type().clone(), false).with_metadata(named.metadata().clone());
+    let followed = run(py, || column.followed())?;
+    let array = run(py, || followed.to_arrow())?;
+    let named = followed.kind.arrow_field("").map_err(raise)?;
+    let field = named.with_data_type(array.data_type().clone());
     let data = FFI_ArrowArray::new(&array.to_data());
     Ok((capsule_of(py, &field)?, PyCapsule::new_with_value(py, data, ARRAY)?))
 }
 
 /// The schema of a tree's branches.
 pub(crate) fn schema(tree: &sapwood::tree::Tree, ids: &[usize], names: &[String]) -> sapwood::Result<Schema> {
-    let fields = ids.iter().zip(names).map(|(&id, name)| tree.interpretation(id)?.kind.arrow_field(name));
+    let fields = ids.iter().zip(names).map(|(&id, name)| {
+        let kind = sapwood::read::declared(&tree.interpretation(id)?.kind, tree.registry())?;
+        kind.arrow_field(name)
+    });
     Ok(Schema::new(fields.collect::<sapwood::Result<Vec<_>>>()?))
 }
 
@@ -81,7 +85,10 @@ impl Batches {
             if array.data_type() != field.data_type() {
                 let name = field.name();
                 return Err(ArrowError::SchemaError(format!(
-                    "text of {name:?} is no UTF-8: leave it out of the stream"
+                    "the values of {name:?} are of type {}, where {} was expected (text that is no UTF-8, or objects of another \
+                     class than is declared): leave it out of the stream",
+                    array.data_type(),
+                    field.data_type()
                 )));
             }
         }

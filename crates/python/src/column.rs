@@ -88,5 +88,9 @@ pub(crate) fn kind(py: Python<'_>, of: &Kind) -> PyResult<Py<PyAny>> {
             ("record", &**class, list).into_py_any(py)
         }
         Kind::Pointer { buffer, class } => ("pointer", *buffer, &**class).into_py_any(py),
+        Kind::OneOf { tags, of } => {
+            let of = of.iter().map(|one| kind(py, one)).collect::<PyResult<Vec<_>>>()?;
+            ("oneof", *tags, of).into_py_any(py)
+        }
     }
 }

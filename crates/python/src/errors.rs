@@ -93,12 +93,12 @@ fn lowered(py: Python<'_>, error: PyErr) -> Error {
     Error::new(kind, words).because(raised)
 }
 
-/// A panic in the engine is a fault of its own, and an error like any other: it must not end the process.
+/// Makes a panic in the engine an error: it must not end Python's process.
 pub(crate) fn caught<T>(work: impl FnOnce() -> sapwood::Result<T>) -> sapwood::Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().copied();
         let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without words");
-        Err(Error::unsupported(format!("a fault in Sapwood itself ({text}): please report it")))
+        Err(Error::internal(format!("panicked ({text})")))
     })
 }
 
@@ -121,6 +121,7 @@ fn build(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         ErrorKind::Limit => "LimitError",
         ErrorKind::Exists => "ExistsError",
         ErrorKind::Mismatch => "MismatchError",
+        ErrorKind::Internal => "InternalError",
         _ => "IOError",
     };
     let class = py.import("sapwood.errors")?.getattr(name)?;

@@ -119,10 +119,12 @@ impl Tree {
         Ok(row)
     }
 
-    /// Type of a branch: (type in C++ words, type as nested tuples). Raises why nobody can decode it.
+    /// Type of a branch: (type in C++ words, type as nested tuples). It has pointers where only the values tell what they lead to. Raises
+    /// why nobody can decode it.
     fn interpretation(&self, py: Python<'_>, id: usize) -> PyResult<(String, Py<PyAny>)> {
         let found = run(py, || self.0.interpretation(id))?;
-        Ok((found.type_name.clone(), kind(py, &found.kind)?))
+        let declared = sapwood::read::declared(&found.kind, self.0.registry());
+        Ok((found.type_name.clone(), kind(py, declared.as_ref().unwrap_or(&found.kind))?))
     }
 
     /// Entries that a branch has.
@@ -163,7 +165,14 @@ impl Tree {
 
     /// Reads branches for entries `start..stop`.
     fn columns(&self, py: Python<'_>, ids: Vec<usize>, start: u64, stop: u64) -> PyResult<Vec<Column>> {
-        let columns = run(py, || sapwood::read::columns(&self.0, &ids, start..stop))?;
+        let columns = run(py, || {
+            let columns = sapwood::read::columns(&self.0, &ids, start..stop)?;
+            columns
+                .into_iter()
+                .zip(&ids)
+                .map(|(column, &id)| self.followed(column, id))
+                .collect::<sapwood::Result<Vec<_>>>()
+        })?;
         Ok(columns.into_iter().map(Column).collect())
     }
 
@@ -198,5 +207,20 @@ impl Tree {
             py,
             arrow::Batches { tree: Arc::clone(&self.0), ids, schema, steps: steps.clone(), by_python },
         )
+    }
+}
+
+impl Tree {
+    /// A column with objects in place of pointers; with pointers where objects point back at one another.
+    fn followed(&self, column: sapwood::read::Column, id: usize) -> sapwood::Result<sapwood::read::Column> {
+        match column.followed() {
+            Err(error) if error.kind() == sapwood::ErrorKind::Unsupported => Ok(column),
+            Err(error) => {
+                let path = self.0.branches().get(id).map_or("", |branch| &branch.path);
+                let file = Arc::clone(&self.0.file().identity().name);
+                Err(error.in_object(path).in_object(&self.0.name).in_file(file))
+            }
+            followed => followed,
+        }
     }
 }

@@ -186,6 +186,7 @@ impl Service {
             ErrorKind::Denied => StatusCode::UNAUTHORIZED,
             ErrorKind::TimedOut => StatusCode::GATEWAY_TIMEOUT,
             ErrorKind::Changed | ErrorKind::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
+            ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             _ => StatusCode::BAD_GATEWAY,
         };
         self.refuse(status, error.message())

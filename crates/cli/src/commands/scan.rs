@@ -130,6 +130,7 @@ fn cell(column: &Column, kind: &Kind, row: usize) -> serde_json::Value {
             kind.members().into_iter().map(|(name, kind)| (name.to_string(), cell(column, kind, row))).collect()
         }
         Kind::Pointer { class, .. } => format!("({class})").into(),
+        Kind::OneOf { .. } => format!("({kind})").into(),
     }
 }
 

@@ -78,6 +78,14 @@ pub enum Kind {
         /// C++ class it is declared with.
         class: Arc<str>,
     },
+    /// A value of one of several types a row, or null: what pointers lead to, once they were
+    /// [followed](crate::read::Column::followed).
+    OneOf {
+        /// Which type each row has, an `i8` from 0 on; -1 for null. Rows of a type are consecutive in its buffers.
+        tags: BufferId,
+        /// The types; none where all rows are null and nothing says what they could be.
+        of: Vec<Kind>,
+    },
 }
 
 /// A named member of a record.
@@ -99,6 +107,7 @@ impl Kind {
             Self::Number { .. } | Self::Text { .. } | Self::Opaque { .. } => false,
             Self::List { item, .. } | Self::Fixed { item, .. } => item.has_pointers(),
             Self::Record { fields, .. } => fields.iter().any(|field| field.kind.has_pointers()),
+            Self::OneOf { of, .. } => of.iter().any(Self::has_pointers),
         }
     }
 
@@ -130,6 +139,14 @@ impl fmt::Display for Kind {
             Self::List { item, .. } => write!(f, "var * {item}"),
             Self::Fixed { len, item } => write!(f, "{len} * {item}"),
             Self::Pointer { class, .. } => write!(f, "?{class}"),
+            Self::OneOf { of, .. } => match &of[..] {
+                [] => f.write_str("?unknown"),
+                [one] => write!(f, "?{one}"),
+                several => {
+                    let names: Vec<String> = several.iter().map(Self::to_string).collect();
+                    write!(f, "?union[{}]", names.join(", "))
+                }
+            },
             Self::Record { class, .. } => {
                 write!(f, "{class}{{")?;
                 for (index, (name, kind)) in self.members().into_iter().enumerate() {

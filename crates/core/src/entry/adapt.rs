@@ -268,6 +268,7 @@ fn stored(kind: &Kind) -> String {
         Kind::Text { .. } => "string".to_owned(),
         Kind::Opaque { class, .. } => format!("{class} (which cannot be decoded)"),
         Kind::Pointer { class, .. } => format!("{class}*"),
+        Kind::OneOf { .. } => kind.to_string(),
         Kind::Record { class, .. } if class.is_empty() => kind.to_string(),
         Kind::Record { class, .. } => class.to_string(),
         Kind::Fixed { .. } => {

@@ -247,5 +247,8 @@ fn shifted(kind: &Kind, by: BufferId) -> Kind {
             Kind::Record { class: Arc::clone(class), fields: fields.iter().map(field).collect() }
         }
         Kind::Pointer { buffer, class } => Kind::Pointer { buffer: buffer + by, class: Arc::clone(class) },
+        Kind::OneOf { tags, of } => {
+            Kind::OneOf { tags: tags + by, of: of.iter().map(|kind| shifted(kind, by)).collect() }
+        }
     }
 }

@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::{Flow, Piece, PieceId, Receive, Request, Store, left_out, stopped};
 use crate::memory::Memory;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result};
 
 /// The bytes of one piece of a request, or why they are not there.
 #[derive(Debug)]
@@ -342,7 +342,7 @@ fn read(
     let delivered = vec![false; request.ranges.len()];
     let mut into = Pieces { pieces, lease, cancelled, deliver, delivered, refused: false };
     let done = catch_unwind(AssertUnwindSafe(|| store.read_ranges(&request.ranges, &mut into)))
-        .unwrap_or_else(|_| Err(Error::new(ErrorKind::Io, "the store panicked")));
+        .unwrap_or_else(|_| Err(Error::internal("the store panicked")));
     let Pieces { delivered, refused, .. } = into;
     let whole = request.pieces.iter().all(|piece| delivered.get(piece.range) == Some(&true));
     let done = done.and_then(|()| if whole { Ok(()) } else { Err(left_out()) });

@@ -1,8 +1,9 @@
 //! Columns as Arrow arrays: the same memory under another type.
 //!
 //! Numbers, offsets and text are shared; only booleans are copied, since Arrow packs eight into a byte. Lists and strings
-//! have 64-bit offsets (`LargeList`, `LargeUtf8`). Nothing is nullable. What Arrow has no word for stands in the metadata
-//! of the field around it: `ROOT.class` of a record, `ROOT.container` (`set` or `map`) of a list's items.
+//! have 64-bit offsets (`LargeList`, `LargeUtf8`). Pointers are followed: what they lead to is nullable, and a dense union
+//! where it is of several classes; nothing else is nullable. What Arrow has no word for stands in the metadata of the field
+//! around it: `ROOT.class` of a record, `ROOT.container` (`set` or `map`) of a list's items.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,10 +13,11 @@ use arrow_array::types::{
 };
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, BooleanArray, FixedSizeListArray, LargeBinaryArray, LargeListArray,
-    LargeStringArray, PrimitiveArray, StructArray,
+    LargeStringArray, NullArray, PrimitiveArray, StructArray, UnionArray, make_array,
 };
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, Field, Fields};
+use arrow_data::transform::MutableArrayData;
+use arrow_schema::{ArrowError, DataType, Field, Fields, UnionFields, UnionMode};
 use bytes::Bytes;
 
 use super::Column;
@@ -34,7 +36,8 @@ impl Kind {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for what points to other objects.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for pointers, which must be [followed](Column::followed) or
+    /// [declared](super::declared) first.
     ///
     /// # Example
     ///
@@ -62,6 +65,14 @@ impl Kind {
                 DataType::Struct(fields.collect::<Result<Fields>>()?)
             }
             Self::Pointer { class, .. } => return Err(pointer(class)),
+            Self::OneOf { of, .. } => match &of[..] {
+                [] => DataType::Null,
+                [one] => one.arrow_type()?,
+                several => {
+                    let fields = several.iter().map(|kind| Ok(union_field(kind, kind.arrow_type()?)));
+                    union_type(fields.collect::<Result<_>>()?)?
+                }
+            },
         })
     }
 }
@@ -86,12 +97,16 @@ impl Number {
 }
 
 impl Column {
-    /// The column as an Arrow array. Its memory is shared, but for booleans.
+    /// The column as an Arrow array. Its memory is shared, but for booleans and for what pointers lead to.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for what points to other objects.
+    /// Those of [`followed`](Self::followed), where it has pointers.
     pub fn to_arrow(&self) -> Result<ArrayRef> {
+        if self.kind.has_pointers() {
+            let followed = self.followed()?;
+            return followed.array(&followed.kind, self.len);
+        }
         self.array(&self.kind, self.len)
     }
 
@@ -139,6 +154,18 @@ impl Column {
                 Ok(Arc::new(array.map_err(broken)?))
             }
             Kind::Pointer { class, .. } => Err(pointer(class)),
+            Kind::OneOf { tags, of } => {
+                let tags: ScalarBuffer<i8> = scalars(self.buffer(*tags), rows)?;
+                let rows_of = |of: usize| tags.iter().filter(|&&tag| tag as isize == of as isize).count();
+                match &of[..] {
+                    [] => Ok(Arc::new(NullArray::new(rows))),
+                    [one] => nullable(&self.array(one, rows_of(0))?, &tags),
+                    several => {
+                        let items = several.iter().enumerate().map(|(index, kind)| self.array(kind, rows_of(index)));
+                        union_array(several, items.collect::<Result<_>>()?, &tags)
+                    }
+                }
+            }
         }
     }
 
@@ -187,11 +214,71 @@ fn scalars<T: ArrowNativeType>(bytes: Bytes, count: usize) -> Result<ScalarBuffe
     Ok(ScalarBuffer::from(buffer))
 }
 
+/// Values with null in between, where the tag is not 0.
+fn nullable(values: &ArrayRef, tags: &[i8]) -> Result<ArrayRef> {
+    if values.len() == tags.len() {
+        return Ok(Arc::clone(values));
+    }
+    let data = values.to_data();
+    let mut out = MutableArrayData::new(vec![&data], true, tags.len());
+    let mut at = 0;
+    for run in tags.chunk_by(|a, b| (*a == 0) == (*b == 0)) {
+        if run[0] == 0 {
+            out.try_extend(0, at, at + run.len()).map_err(broken)?;
+            at += run.len();
+        } else {
+            out.try_extend_nulls(run.len()).map_err(broken)?;
+        }
+    }
+    Ok(make_array(out.freeze()))
+}
+
+/// Values of several types: the number of each row's type, and where its value is. A union has no nulls of its own: they are
+/// rows of a further type, the last.
+fn union_array(kinds: &[Kind], mut items: Vec<ArrayRef>, tags: &[i8]) -> Result<ArrayRef> {
+    let types = items.iter().zip(kinds).map(|(array, kind)| union_field(kind, array.data_type().clone()));
+    let data_type = union_type(types.collect())?;
+    let null = items.len() as i8;
+    let mut next = vec![0_i32; items.len() + 1];
+    let (mut ids, mut offsets) = (Vec::with_capacity(tags.len()), Vec::with_capacity(tags.len()));
+    for &tag in tags {
+        let id = if tag < 0 { null } else { tag };
+        let next = next.get_mut(id as usize).ok_or_else(|| Error::internal("a row has an unknown type"))?;
+        ids.push(id);
+        offsets.push(*next);
+        *next = next
+            .checked_add(1)
+            .ok_or_else(|| Error::limit("a union of Arrow has fewer rows", i32::MAX as u64, tags.len() as u64))?;
+    }
+    items.push(Arc::new(NullArray::new(next.last().copied().unwrap_or(0) as usize)));
+    let DataType::Union(fields, _) = data_type else { return Err(Error::internal("a union has no fields")) };
+    let array = UnionArray::try_new(fields, ids.into(), Some(offsets.into()), items);
+    Ok(Arc::new(array.map_err(broken)?))
+}
+
+fn union_field(kind: &Kind, data_type: DataType) -> Field {
+    let name = match kind {
+        Kind::Record { class, .. } | Kind::Opaque { class, .. } => class.to_string(),
+        other => other.to_string(),
+    };
+    with_class(Field::new(name, data_type, false), kind)
+}
+
+fn union_type(mut fields: Vec<Field>) -> Result<DataType> {
+    fields.push(Field::new("null", DataType::Null, true));
+    let fields = UnionFields::try_new(0..fields.len() as i8, fields).map_err(broken)?;
+    Ok(DataType::Union(fields, UnionMode::Dense))
+}
+
 fn item_of(data_type: DataType) -> Field {
     Field::new("item", data_type, false)
 }
 
 fn with_class(field: Field, kind: &Kind) -> Field {
+    let (field, kind) = match kind {
+        Kind::OneOf { of, .. } => (field.with_nullable(true), if let [one] = &of[..] { one } else { kind }),
+        kind => (field, kind),
+    };
     match kind {
         Kind::Record { class, .. } | Kind::Opaque { class, .. } if !class.is_empty() => {
             let mut metadata = field.metadata().clone();

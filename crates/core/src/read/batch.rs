@@ -189,10 +189,11 @@ impl Batch {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for columns that point to other objects.
+    /// Those of [`followed`](Column::followed) for columns that point to other objects.
     pub fn to_arrow(&self) -> Result<RecordBatch> {
-        let arrays = self.columns.iter().map(Column::to_arrow).collect::<Result<Vec<_>>>()?;
-        let fields = self.names.iter().zip(&self.columns).zip(&arrays).map(|((name, column), array)| {
+        let columns = self.columns.iter().map(Column::followed).collect::<Result<Vec<_>>>()?;
+        let arrays = columns.iter().map(Column::to_arrow).collect::<Result<Vec<_>>>()?;
+        let fields = self.names.iter().zip(&columns).zip(&arrays).map(|((name, column), array)| {
             Ok(column.kind.arrow_field(name)?.with_data_type(array.data_type().clone()))
         });
         let schema = Schema::new(fields.collect::<Result<Vec<_>>>()?);

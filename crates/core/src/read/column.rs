@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::column::{BufferId, Kind, Number};
 use crate::error::{Error, Result};
-use crate::schema::Objects;
+use crate::schema::{Objects, Registry};
 
 /// A column of values: a type and the buffers that it names. Cheap to clone.
 ///
@@ -21,12 +21,19 @@ pub struct Column {
     buffers: Vec<Bytes>,
     /// Objects behind the pointers of the column.
     pub objects: Option<Arc<Objects>>,
+    /// The classes of its file, where it has pointers.
+    pub(super) registry: Option<Arc<Registry>>,
 }
 
 impl Column {
     /// A column of buffers that are whole.
     pub(crate) fn new(kind: Kind, len: usize, buffers: Vec<Bytes>, objects: Option<Arc<Objects>>) -> Self {
-        Self { kind, len, buffers, objects }
+        Self { kind, len, buffers, objects, registry: None }
+    }
+
+    /// Says what the classes are that its pointers are declared with.
+    pub(super) fn described(self, registry: Option<&Arc<Registry>>) -> Self {
+        Self { registry: registry.cloned(), ..self }
     }
 
     /// A buffer by its number.

@@ -328,7 +328,8 @@ impl Answer {
             Ok(buffer.arena.join())
         };
         let buffers = self.buffers.into_iter().map(whole).collect::<Result<_>>()?;
-        Ok(Column::new(scan.interpretation.kind.clone(), self.rows, buffers, objects))
+        let registry = pointing.then(|| scan.tree.registry());
+        Ok(Column::new(scan.interpretation.kind.clone(), self.rows, buffers, objects).described(registry))
     }
 }
 

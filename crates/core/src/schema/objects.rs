@@ -96,6 +96,16 @@ impl Objects {
         Some(ObjectRow { class: &table.class, kind: &table.program.kind, part: &table.part, row: row as usize })
     }
 
+    /// Which table object `id` is in, and its row; nothing for null and for what could not be decoded.
+    pub(crate) fn place(&self, id: u32) -> Option<(u32, u32)> {
+        *self.rows.get((id as usize).checked_sub(1)?)?
+    }
+
+    /// Class, type and values of the objects in a table.
+    pub(crate) fn table(&self, index: u32) -> Option<(&Arc<str>, &Kind, &Part)> {
+        self.tables.get(index as usize).map(|table| (&table.class, &table.program.kind, &table.part))
+    }
+
     /// The same table, which keeps what it takes to write its objects as they were.
     pub(super) fn traced() -> Self {
         Self { trace: Some(Trace::default()), ..Self::default() }

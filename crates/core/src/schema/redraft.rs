@@ -180,6 +180,7 @@ impl Redraft<'_> {
                     None => Datum::Object(Arc::new(self.object(id)?)),
                 },
             },
+            Kind::OneOf { .. } => return Err(Error::internal("an object of a record has followed pointers")),
         };
         self.depth -= 1;
         Ok(value)

@@ -128,6 +128,7 @@ impl<'p> Fill<'p> {
                 };
                 self.fields(fields, draft, &mut 0)?;
             }
+            (Kind::OneOf { .. }, _) => return Err(Error::internal("a program fills followed pointers")),
             (Kind::Pointer { buffer, .. }, value) => {
                 let link = match value {
                     None | Some(Datum::Null) => None,

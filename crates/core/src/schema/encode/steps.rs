@@ -121,6 +121,8 @@ impl<'a> Source<'a> {
             }
             Kind::Fixed { len, item } => self.skip(item, n.saturating_mul(*len)),
             Kind::Record { fields, .. } => fields.iter().for_each(|field| self.skip(&field.kind, n)),
+            // A program has no such members.
+            Kind::OneOf { .. } => {}
         }
     }
 }

@@ -87,6 +87,7 @@ impl Machine<'_> {
                     part.words_mut(*buffer).push(0);
                 }
             }
+            Kind::OneOf { .. } => return Err(Error::internal("a program fills followed pointers")),
         }
         Ok(())
     }

@@ -1,0 +1,504 @@
+//! Objects in place of the pointers that lead to them.
+//!
+//! Why so: `docs/decisions/columns-with-pointers.md`. Objects behind pointers are rows of tables already; here the rows that
+//! a column points at are gathered, in the order of the pointers, into further buffers of the column.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::Column;
+use crate::column::{BufferId, Field, Kind, ListOf, Part};
+use crate::error::{Error, Result};
+use crate::schema::{Detail, Objects, Registry, Target};
+
+/// Objects that lead to further objects, one inside the other.
+const DEEPEST: usize = 64;
+/// Types within a column.
+const MOST_TYPES: usize = 1 << 16;
+/// Classes that one pointer may lead to: a tag is an `i8`.
+const MOST_CLASSES: usize = 127;
+/// Bytes that the objects of one column may take: one that many pointers share comes as often.
+const MOST_BYTES: u64 = 8 << 30;
+
+impl Column {
+    /// The same rows with objects in place of pointers: [`Kind::OneOf`] where the column had [`Kind::Pointer`], and a list of
+    /// its items where it had a collection of ROOT. An object that several pointers share comes once for each.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where objects point back at one another, so that no column of finite type
+    /// holds them; [`Limit`](crate::ErrorKind::Limit) where they take too much memory; why an object could not be decoded.
+    ///
+    /// # Example
+    ///
+    /// ```no_run
+    /// let tree = sapwood::File::open("events.root")?.tree("events")?;
+    /// let id = tree.branch("event")?.id;
+    /// let column = sapwood::read::columns(&tree, &[id], 0..tree.entries)?.remove(0).followed()?;
+    /// assert!(!column.kind.has_pointers());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn followed(&self) -> Result<Self> {
+        let Some(objects) = self.objects.as_deref().filter(|_| self.kind.has_pointers()) else {
+            return Ok(self.clone());
+        };
+        let mut follow = Follow {
+            objects,
+            registry: self.registry.as_deref(),
+            buffers: self.buffers().to_vec(),
+            left_bytes: MOST_BYTES,
+            within: Vec::new(),
+            repeated: 0,
+            types: 0,
+        };
+        let kind = match &self.kind {
+            // An object that a branch holds by value, and whose class is not known before: it is never null.
+            Kind::Pointer { buffer, class } => match follow.pointers(&ids(&self.buffer(*buffer)), class)? {
+                Kind::OneOf { tags, mut of } if of.len() == 1 && !follow.has_null(tags) => of.swap_remove(0),
+                kind => kind,
+            },
+            kind => follow.whole(self, kind)?,
+        };
+        Ok(Self::new(kind, self.len, follow.buffers, None))
+    }
+}
+
+/// Consecutive rows of a table.
+#[derive(Clone, Copy)]
+struct Run {
+    /// Which source.
+    source: usize,
+    start: usize,
+    len: usize,
+}
+
+/// A table, or a node of it: its type and where its values are.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    kind: &'a Kind,
+    part: &'a Part,
+}
+
+/// Objects of one class that a column's pointers lead to, from one table or several of the same type.
+struct Group<'a> {
+    class: &'a Arc<str>,
+    sources: Vec<Source<'a>>,
+    runs: Vec<Run>,
+    rows: usize,
+}
+
+struct Follow<'a> {
+    objects: &'a Objects,
+    registry: Option<&'a Registry>,
+    buffers: Vec<Bytes>,
+    left_bytes: u64,
+    /// Classes of the objects around, outermost first.
+    within: Vec<Arc<str>>,
+    /// Rows of classes that are in objects of the same class.
+    repeated: usize,
+    types: usize,
+}
+
+impl<'a> Follow<'a> {
+    fn buffer(&mut self, bytes: Vec<u8>) -> BufferId {
+        self.buffers.push(bytes.into());
+        (self.buffers.len() - 1) as BufferId
+    }
+
+    /// A buffer of offsets: 0 in front of all ends.
+    fn offsets(&mut self, ends: &[i64]) -> BufferId {
+        let all = std::iter::once(0).chain(ends.iter().copied());
+        self.buffer(all.flat_map(i64::to_ne_bytes).collect())
+    }
+
+    /// Sets memory aside.
+    fn take(&mut self, bytes: usize) -> Result<()> {
+        self.left_bytes = self.left_bytes.checked_sub(bytes as u64).ok_or_else(|| {
+            Error::limit("objects behind pointers take more memory than any column", MOST_BYTES, MOST_BYTES + 1)
+        })?;
+        Ok(())
+    }
+
+    fn has_null(&self, tags: BufferId) -> bool {
+        self.buffers.get(tags as usize).is_some_and(|tags| tags.iter().any(|&tag| tag as i8 == NULL))
+    }
+
+    /// The type of the whole column, whose own buffers stay as they are.
+    fn whole(&mut self, column: &Column, kind: &Kind) -> Result<Kind> {
+        Ok(match kind {
+            Kind::Pointer { buffer, class } => self.pointers(&ids(&column.buffer(*buffer)), class)?,
+            Kind::List { offsets, of, item } => {
+                Kind::List { offsets: *offsets, of: *of, item: Box::new(self.whole(column, item)?) }
+            }
+            Kind::Fixed { len, item } => Kind::Fixed { len: *len, item: Box::new(self.whole(column, item)?) },
+            Kind::Record { class, fields } => {
+                if let Some(items) = items(kind) {
+                    return self.whole(column, &items);
+                }
+                let field = |field: &Field| Ok(Field { kind: self.member(column, field)?, ..field.clone() });
+                Kind::Record { class: Arc::clone(class), fields: fields.iter().map(field).collect::<Result<_>>()? }
+            }
+            plain => plain.clone(),
+        })
+    }
+
+    /// A base stays a record, though it be a collection: its members are those of the class.
+    fn member(&mut self, column: &Column, field: &Field) -> Result<Kind> {
+        match &field.kind {
+            Kind::Record { class, fields } if field.base => {
+                let inner = |field: &Field| Ok(Field { kind: self.member(column, field)?, ..field.clone() });
+                Ok(Kind::Record { class: Arc::clone(class), fields: fields.iter().map(inner).collect::<Result<_>>()? })
+            }
+            kind => self.whole(column, kind),
+        }
+    }
+
+    /// What pointers, as numbers of objects, lead to.
+    fn pointers(&mut self, ids: &[u32], declared: &Arc<str>) -> Result<Kind> {
+        self.take(ids.len())?;
+        let objects = self.objects;
+        let mut groups: Vec<Group<'a>> = Vec::new();
+        // Group and source of each table.
+        let mut places: HashMap<u32, (usize, usize)> = HashMap::new();
+        let mut tags = Vec::with_capacity(ids.len());
+        for &id in ids {
+            let Some((table, row)) = objects.place(id) else {
+                if let Some(failure) = objects.failure(id) {
+                    return Err(failure.duplicate());
+                }
+                // Null, or a reference to what is not there, which ROOT reads as null.
+                tags.push(NULL as u8);
+                continue;
+            };
+            let (group, source) = match places.get(&table) {
+                Some(&place) => place,
+                None => {
+                    let lost = || Error::internal("an object is in no table");
+                    let (class, kind, part) = objects.table(table).ok_or_else(lost)?;
+                    let alike = |group: &Group<'_>| {
+                        group.class == class && group.sources.first().is_some_and(|first| is_same(first.kind, kind))
+                    };
+                    let group = groups.iter().position(alike).unwrap_or(groups.len());
+                    if group == groups.len() {
+                        groups.push(Group { class, sources: Vec::new(), runs: Vec::new(), rows: 0 });
+                    }
+                    let source = groups[group].sources.len();
+                    groups[group].sources.push(Source { kind, part });
+                    places.insert(table, (group, source));
+                    (group, source)
+                }
+            };
+            tags.push(group as u8);
+            groups[group].rows += 1;
+            push(&mut groups[group].runs, Run { source, start: row as usize, len: 1 });
+        }
+        if groups.len() > MOST_CLASSES {
+            return Err(Error::unsupported(format!(
+                "pointers to {declared} lead to {} classes: no column holds more than {MOST_CLASSES}",
+                groups.len()
+            )));
+        }
+        let tags = self.buffer(tags);
+        let mut of = Vec::with_capacity(groups.len());
+        for group in &groups {
+            of.push(self.objects_of(group.class, &group.sources, &group.runs, group.rows)?);
+        }
+        if groups.is_empty() {
+            of.extend(self.none_of(declared)?);
+        }
+        Ok(Kind::OneOf { tags, of })
+    }
+
+    /// The type of the class that pointers are declared with, where they are all null and can lead to nothing else.
+    fn none_of(&mut self, declared: &Arc<str>) -> Result<Option<Kind>> {
+        let Some(registry) = self.registry.filter(|_| !self.within.contains(declared)) else { return Ok(None) };
+        if !is_final(declared, registry) {
+            return Ok(None);
+        }
+        let target = Target::Members { class: Arc::clone(declared), version: None, checksum: None };
+        let program = registry.program(&target)?;
+        let part = Part::new(&program.buffers);
+        self.objects_of(declared, &[Source { kind: &program.kind, part: &part }], &[], 0).map(Some)
+    }
+
+    /// Objects of one class.
+    fn objects_of(&mut self, class: &Arc<str>, from: &[Source<'_>], runs: &[Run], rows: usize) -> Result<Kind> {
+        if self.within.contains(class) {
+            self.repeated += rows;
+        }
+        // Lists and trees of objects come to an end; what points back comes again and again.
+        if self.within.len() >= DEEPEST || self.repeated > 2 * self.objects.len() + 64 {
+            return Err(Error::unsupported(format!(
+                "objects of class {class} point at one another without end, or through more than {DEEPEST} others: no \
+                 column holds them"
+            )));
+        }
+        self.within.push(Arc::clone(class));
+        let kind = self.gather(from, runs, rows);
+        self.within.pop();
+        kind
+    }
+
+    /// The values of rows, one after the other, in new buffers.
+    fn gather(&mut self, from: &[Source<'_>], runs: &[Run], rows: usize) -> Result<Kind> {
+        self.types += 1;
+        if self.types > MOST_TYPES {
+            return Err(Error::unsupported(format!("objects that lead to others have more than {MOST_TYPES} types")));
+        }
+        let first = from.first().ok_or_else(|| Error::internal("objects have no table"))?;
+        match first.kind {
+            Kind::Number { number, .. } => {
+                let wide = number.bytes();
+                self.take(rows.saturating_mul(wide))?;
+                let mut out = Vec::with_capacity(rows * wide);
+                for run in runs {
+                    let Kind::Number { buffer, .. } = from[run.source].kind else { return Err(differs()) };
+                    let bytes = from[run.source].part.bytes(*buffer);
+                    let slice = bytes.get(run.start * wide..(run.start + run.len) * wide);
+                    out.extend_from_slice(slice.ok_or_else(short)?);
+                }
+                Ok(Kind::Number { buffer: self.buffer(out), number: *number })
+            }
+            Kind::Text { .. } | Kind::Opaque { .. } => {
+                let (mut ends, mut text) = (Vec::with_capacity(rows), Vec::new());
+                self.take(8 * rows)?;
+                for run in runs {
+                    let (Kind::Text { offsets, bytes } | Kind::Opaque { offsets, bytes, .. }) = from[run.source].kind
+                    else {
+                        return Err(differs());
+                    };
+                    let part = from[run.source].part;
+                    let span = lists(part, *offsets, run, text.len() as i64, &mut ends)?;
+                    self.take(span.len())?;
+                    text.extend_from_slice(part.bytes(*bytes).get(span).ok_or_else(short)?);
+                }
+                let (offsets, bytes) = (self.offsets(&ends), self.buffer(text));
+                Ok(match first.kind {
+                    Kind::Opaque { class, .. } => Kind::Opaque { offsets, bytes, class: Arc::clone(class) },
+                    _ => Kind::Text { offsets, bytes },
+                })
+            }
+            Kind::List { of, .. } => {
+                self.take(8 * rows)?;
+                let (mut ends, mut inner, mut total) = (Vec::with_capacity(rows), Vec::new(), 0);
+                let mut items = Vec::with_capacity(from.len());
+                for source in from {
+                    let Kind::List { item, .. } = source.kind else { return Err(differs()) };
+                    items.push(Source { kind: item, part: source.part });
+                }
+                for run in runs {
+                    let Kind::List { offsets, .. } = from[run.source].kind else { return Err(differs()) };
+                    let span = lists(from[run.source].part, *offsets, run, total, &mut ends)?;
+                    total += span.len() as i64;
+                    push(&mut inner, Run { source: run.source, start: span.start, len: span.len() });
+                }
+                let offsets = self.offsets(&ends);
+                let item = Box::new(self.gather(&items, &inner, total as usize)?);
+                Ok(Kind::List { offsets, of: *of, item })
+            }
+            Kind::Fixed { len, .. } => {
+                let mut items = Vec::with_capacity(from.len());
+                for source in from {
+                    let Kind::Fixed { item, .. } = source.kind else { return Err(differs()) };
+                    items.push(Source { kind: item, part: source.part });
+                }
+                let inner: Vec<Run> = runs
+                    .iter()
+                    .map(|run| Run {
+                        source: run.source,
+                        start: run.start.saturating_mul(*len),
+                        len: run.len.saturating_mul(*len),
+                    })
+                    .collect();
+                let item = Box::new(self.gather(&items, &inner, rows.saturating_mul(*len))?);
+                Ok(Kind::Fixed { len: *len, item })
+            }
+            Kind::Record { .. } => {
+                if items(first.kind).is_some() {
+                    let all = from.iter().map(|source| items(source.kind).ok_or_else(differs));
+                    let all = all.collect::<Result<Vec<_>>>()?;
+                    let sources = all.iter().zip(from).map(|(kind, source)| Source { kind, part: source.part });
+                    return self.gather(&sources.collect::<Vec<_>>(), runs, rows);
+                }
+                self.record(from, runs, rows)
+            }
+            Kind::Pointer { class, .. } => {
+                self.take(4 * rows)?;
+                let mut ids = Vec::with_capacity(rows);
+                for run in runs {
+                    let Kind::Pointer { buffer, .. } = from[run.source].kind else { return Err(differs()) };
+                    let words = from[run.source].part.words(*buffer).get(run.start..run.start + run.len);
+                    ids.extend_from_slice(words.ok_or_else(short)?);
+                }
+                self.pointers(&ids, class)
+            }
+            Kind::OneOf { .. } => Err(Error::internal("a table holds followed pointers")),
+        }
+    }
+
+    fn record(&mut self, from: &[Source<'_>], runs: &[Run], rows: usize) -> Result<Kind> {
+        let Some(Source { kind: Kind::Record { class, fields }, .. }) = from.first() else { return Err(differs()) };
+        let mut made = Vec::with_capacity(fields.len());
+        for (index, field) in fields.iter().enumerate() {
+            let mut sources = Vec::with_capacity(from.len());
+            for source in from {
+                let Kind::Record { fields, .. } = source.kind else { return Err(differs()) };
+                let kind = &fields.get(index).ok_or_else(differs)?.kind;
+                sources.push(Source { kind, part: source.part });
+            }
+            let kind = match field.kind {
+                Kind::Record { .. } if field.base => self.record(&sources, runs, rows),
+                _ => self.gather(&sources, runs, rows),
+            };
+            let kind = kind.map_err(|error| error.in_object(&field.name))?;
+            made.push(Field { kind, ..field.clone() });
+        }
+        Ok(Kind::Record { class: Arc::clone(class), fields: made })
+    }
+}
+
+/// The tag of a null pointer.
+const NULL: i8 = -1;
+
+/// Numbers of objects.
+fn ids(bytes: &Bytes) -> Vec<u32> {
+    bytes.as_chunks().0.iter().map(|chunk| u32::from_ne_bytes(*chunk)).collect()
+}
+
+/// Adds rows; those that follow the last ones in the same table lengthen its run.
+fn push(runs: &mut Vec<Run>, more: Run) {
+    match runs.last_mut() {
+        Some(last) if last.source == more.source && last.start + last.len == more.start => last.len += more.len,
+        _ => runs.push(more),
+    }
+}
+
+/// The items of the lists of a run; their ends are appended, counted from `before` on.
+fn lists(
+    part: &Part,
+    offsets: BufferId,
+    run: &Run,
+    before: i64,
+    ends: &mut Vec<i64>,
+) -> Result<std::ops::Range<usize>> {
+    let words = part.words(offsets);
+    let first = match run.start.checked_sub(1) {
+        Some(above) => *words.get(above).ok_or_else(short)?,
+        None => 0,
+    };
+    let mut last = first;
+    for &end in words.get(run.start..run.start + run.len).ok_or_else(short)? {
+        if end < last {
+            return Err(short());
+        }
+        last = end;
+        ends.push(before + i64::from(end - first));
+    }
+    Ok(first as usize..last as usize)
+}
+
+/// The list of items that stands for a collection of ROOT; none where it is something else.
+fn items(kind: &Kind) -> Option<Kind> {
+    let Kind::Record { class, fields } = kind else { return None };
+    if !crate::schema::is_custom(class) {
+        return None;
+    }
+    let Kind::List { offsets, of, item } = &fields.iter().find(|field| &*field.name == "items")?.kind else {
+        return None;
+    };
+    let of = if matches!(**item, Kind::Record { .. }) { ListOf::Map } else { *of };
+    Some(Kind::List { offsets: *offsets, of, item: item.clone() })
+}
+
+/// Whether two types differ in nothing but their buffers.
+fn is_same(a: &Kind, b: &Kind) -> bool {
+    match (a, b) {
+        (Kind::Number { number: a, .. }, Kind::Number { number: b, .. }) => a == b,
+        (Kind::Text { .. }, Kind::Text { .. }) => true,
+        (Kind::Opaque { class: a, .. }, Kind::Opaque { class: b, .. })
+        | (Kind::Pointer { class: a, .. }, Kind::Pointer { class: b, .. }) => a == b,
+        (Kind::List { of: a, item: x, .. }, Kind::List { of: b, item: y, .. }) => a == b && is_same(x, y),
+        (Kind::Fixed { len: a, item: x }, Kind::Fixed { len: b, item: y }) => a == b && is_same(x, y),
+        (Kind::Record { class: a, fields: x }, Kind::Record { class: b, fields: y }) => {
+            let same = |(x, y): (&Field, &Field)| x.name == y.name && x.base == y.base && is_same(&x.kind, &y.kind);
+            a == b && x.len() == y.len() && x.iter().zip(y).all(same)
+        }
+        _ => false,
+    }
+}
+
+/// Whether pointers that are declared with a class can lead to no other one: the file describes it, and none that derives from it.
+fn is_final(class: &str, registry: &Registry) -> bool {
+    let derives = |info: &crate::schema::StreamerInfo| {
+        let mut bases = info.elements.iter().filter(|element| matches!(element.detail, Detail::Base { .. }));
+        bases.any(|base| &*base.name == class)
+    };
+    // What all else derives from does so in classes that no file describes.
+    class != "TObject" && !registry.versions(class).is_empty() && !registry.infos().iter().any(|info| derives(info))
+}
+
+/// The type that columns of a branch have once they are [followed](Column::followed), as far as the file's classes alone tell: the
+/// numbers of its buffers mean nothing.
+///
+/// # Errors
+///
+/// [`Unsupported`](crate::ErrorKind::Unsupported) where it depends on the values: pointers that may lead to objects of several
+/// classes, or of one that contains itself.
+///
+/// # Example
+///
+/// ```no_run
+/// let tree = sapwood::File::open("events.root")?.tree("events")?;
+/// let branch = tree.interpretation(tree.branch("event")?.id)?;
+/// println!("{}", sapwood::read::declared(&branch.kind, tree.registry())?);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn declared(kind: &Kind, registry: &Registry) -> Result<Kind> {
+    declared_in(kind, registry, &mut Vec::new())
+}
+
+fn declared_in(kind: &Kind, registry: &Registry, within: &mut Vec<Arc<str>>) -> Result<Kind> {
+    Ok(match kind {
+        Kind::List { offsets, of, item } => {
+            Kind::List { offsets: *offsets, of: *of, item: Box::new(declared_in(item, registry, within)?) }
+        }
+        Kind::Fixed { len, item } => Kind::Fixed { len: *len, item: Box::new(declared_in(item, registry, within)?) },
+        Kind::Record { class, fields } => {
+            if let Some(items) = items(kind) {
+                return declared_in(&items, registry, within);
+            }
+            let mut made = Vec::with_capacity(fields.len());
+            for field in fields {
+                made.push(Field { kind: declared_in(&field.kind, registry, within)?, ..field.clone() });
+            }
+            Kind::Record { class: Arc::clone(class), fields: made }
+        }
+        Kind::Pointer { class, .. } if within.contains(class) || within.len() >= DEEPEST => {
+            return Err(Error::unsupported(format!("class {class} contains itself: its type depends on the values")));
+        }
+        Kind::Pointer { class, .. } if !is_final(class, registry) => {
+            return Err(Error::unsupported(format!(
+                "pointers to {class} may lead to objects of several classes: their type depends on the values"
+            )));
+        }
+        Kind::Pointer { class, .. } => {
+            let target = Target::Members { class: Arc::clone(class), version: None, checksum: None };
+            let program = registry.program(&target)?;
+            within.push(Arc::clone(class));
+            let of = declared_in(&program.kind, registry, within);
+            within.pop();
+            Kind::OneOf { tags: 0, of: vec![of?] }
+        }
+        plain => plain.clone(),
+    })
+}
+
+fn short() -> Error {
+    Error::internal("a table of objects has fewer values than rows")
+}
+
+fn differs() -> Error {
+    Error::internal("tables of one class are of different types")
+}
