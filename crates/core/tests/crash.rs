@@ -445,3 +445,40 @@ fn what_was_committed_is_brought_back() {
     assert!(longer > 10, "clusters behind the last save came back {longer} times");
     std::fs::remove_dir_all(&folder).expect("a folder");
 }
+
+#[test]
+fn an_object_that_is_moved_is_listed_at_any_time() {
+    let before = {
+        let journal = Arc::new(Journal::default());
+        let mut file = FileWriter::to_sink(Arc::clone(&journal), "moved.root", options()).expect("a file");
+        for path in ["a/b/deep", "a/other", "top", "c/d/swapped", "e/back"] {
+            file.write(path, Draft::new("TObjString").with("fString", path)).expect("an object");
+        }
+        file.close().expect("a file");
+        journal.image(&[], journal.count(), 0)
+    };
+    let moves = [
+        ("a/b/deep", "deep"), // to a parent
+        ("top", "a/b/top"),   // down again, into the directory that has lost something
+        ("a/other", "new/folder/other"),
+        ("c/d/swapped", "e/swapped"),
+        ("e/back", "c/d/back"), // two directories that exchange objects
+    ];
+    let journal = Arc::new(Journal::default());
+    let store = Arc::new(MemoryStore::new("moved.root", before.clone()));
+    let mut file = FileWriter::update_with(store, Arc::clone(&journal), options()).expect("a file");
+    for (from, to) in moves {
+        file.rename(from, to).expect("it is there");
+    }
+    file.close().expect("a file");
+    for writes in 0..=journal.count() {
+        let file = open(journal.image(&before, writes, 0)).unwrap_or_else(|error| panic!("{writes} writes: {error}"));
+        for (from, to) in moves {
+            let text = |path: &str| file.object(path).ok()?.member("fString").ok()?.as_text();
+            let found = text(from).or_else(|| text(to));
+            assert_eq!(found.as_deref(), Some(from), "{from} to {to} after {writes} writes");
+        }
+    }
+    let file = open(journal.image(&before, journal.count(), 0)).expect("a file");
+    assert!(moves.iter().all(|(from, to)| file.key(from).is_err() && file.key(to).is_ok()));
+}

@@ -25,6 +25,22 @@ pub(crate) struct Folder {
     pub(crate) changed: bool,
     /// Whether it was written since the file was opened.
     pub(crate) was_saved: bool,
+    /// Whether something was moved out of it, or into it or below it, since the last save.
+    pub(crate) moved: Moved,
+}
+
+/// What moves of objects between directories have made of one of them since the last save.
+///
+/// An object must be listed in its new directory before the old one drops it, and records of directories are written one by one. So no
+/// directory is on both sides at a save.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Moved {
+    #[default]
+    Nothing,
+    /// Something was moved into it, or below it.
+    In,
+    /// Something was moved out of it.
+    Out,
 }
 
 impl Folder {
@@ -41,6 +57,7 @@ impl Folder {
             cycles: HashMap::new(),
             changed: false,
             was_saved: false,
+            moved: Moved::Nothing,
         };
         keys.into_iter().for_each(|key| folder.add(key));
         folder.changed = false;

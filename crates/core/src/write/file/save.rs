@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::container::{BIG_FILE, Free, Key, write_key_list};
 use crate::error::{Error, Result};
 use crate::schema::{Draft, write_infos};
+use crate::write::file::directory::Moved;
 use crate::write::file::state::{Output, State};
 use crate::write::record::create::create;
 use crate::write::record::state::TreeState;
@@ -24,7 +25,26 @@ impl Output {
         if self.options.sync {
             self.sink.sync().map_err(|error| self.in_file(error))?;
         }
-        for folder in folders {
+        // What was moved is listed in its new directory before the old one drops it, also where the power fails.
+        let (lose, keep): (Vec<usize>, Vec<usize>) =
+            folders.into_iter().partition(|&folder| state.folders[folder].moved == Moved::Out);
+        self.save_directories(state, &keep)?;
+        if self.options.sync && !lose.is_empty() {
+            self.sink.sync().map_err(|error| self.in_file(error))?;
+        }
+        self.save_directories(state, &lose)?;
+        self.save_header(state)?;
+        if self.options.sync {
+            self.sink.sync().map_err(|error| self.in_file(error))?;
+        }
+        // The header on storage names none of it any more. Marks that fail are written before the next record is.
+        state.space.settle().into_iter().for_each(|gap| self.leave_gap(gap));
+        self.mark_left()
+    }
+
+    /// Replaces the records of directories where they stand.
+    fn save_directories(&self, state: &mut State, folders: &[usize]) -> Result<()> {
+        for &folder in folders {
             let folder = &mut state.folders[folder];
             let at = folder.record.seek_dir + u64::from(folder.record.nbytes_name);
             let record = folder.record.to_bytes_within(folder.room).ok_or_else(|| {
@@ -34,14 +54,8 @@ impl Output {
             self.put(at, &[&record])?;
             folder.changed = false;
             folder.was_saved = true;
+            folder.moved = Moved::Nothing;
         }
-        self.save_header(state)?;
-        if self.options.sync {
-            self.sink.sync().map_err(|error| self.in_file(error))?;
-        }
-        // The header on storage names none of it any more. The save is done, whatever becomes of the marks: those that fail are written
-        // before the next record is.
-        state.space.settle().into_iter().for_each(|gap| self.leave_gap(gap));
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use crate::schema::{Datum, Draft};
 use crate::tree::Tree;
 use crate::write::basket::PlacedBasket;
 use crate::write::file::compatible::same_rules;
+use crate::write::file::directory::{Folder, Moved};
 use crate::write::file::process_id::is_process_id;
 use crate::write::file::state::State;
 use crate::write::options::Order;
@@ -77,8 +78,31 @@ impl FileWriter {
         }
         self.check_unchanged(&file, from)?;
         let key = file.key(from)?;
+        self.keep_moves_apart(from, to)?;
         self.copy_key(&file, &key, to, false)?;
-        self.remove_keeping_baskets(from)
+        self.remove_keeping_baskets(from)?;
+        let mut state = self.output.open_state()?;
+        let (source, target) = (parent(from), parent(to));
+        for folder in &mut state.folders {
+            if folder.path == source {
+                folder.moved = Moved::Out;
+            } else if is_at_or_above(&folder.path, target) {
+                folder.moved = Moved::In;
+            }
+        }
+        Ok(())
+    }
+
+    /// Saves first where a move before this one has made of a directory what this one would not: see [`Moved`].
+    fn keep_moves_apart(&self, from: &str, to: &str) -> Result<()> {
+        let mut state = self.output.open_state()?;
+        let (source, target) = (parent(from), parent(to));
+        let is_in_the_way = |folder: &Folder| match folder.moved {
+            Moved::Nothing => false,
+            Moved::In => folder.path == source,
+            Moved::Out => folder.path != source && is_at_or_above(&folder.path, target),
+        };
+        if state.folders.iter().any(is_in_the_way) { self.output.save(&mut state) } else { Ok(()) }
     }
 
     /// Refuses what is another thing by now than when the file was opened: what is moved is read as it was.
@@ -275,4 +299,14 @@ fn set_seek(branch: &mut Draft, number: usize, seek: u64) {
         8 => word.copy_from_slice(&(seek as i64).to_ne_bytes()),
         _ => word.copy_from_slice(&(seek as i32).to_ne_bytes()),
     }
+}
+
+/// The directory of a path; empty for the root.
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// Whether a directory is another one, or holds it.
+fn is_at_or_above(path: &str, folder: &str) -> bool {
+    path.is_empty() || folder.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

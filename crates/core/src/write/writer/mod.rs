@@ -206,12 +206,10 @@ impl FileWriter {
         self.output.save(&mut state)?;
         // With `sync` the save has waited for storage.
         state.closed = true;
-        let marked = self.output.mark_left();
         self.output.sink.release();
         if let Some(lost) = state.lost.take() {
             return Err(lost);
         }
-        marked?;
         match state.trees.iter().find(|tree| tree.is_open) {
             Some(tree) => {
                 let words = "the file was closed before the tree: rows that its writer holds are lost";
