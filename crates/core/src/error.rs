@@ -63,13 +63,15 @@ pub struct Place {
 /// assert_eq!(error.kind(), ErrorKind::Malformed);
 /// assert_eq!(error.to_string(), "malformed: bad magic (file a.root, offset 4, expected 7, found 8)");
 /// ```
+#[derive(Clone)]
 pub struct Error(Box<Detail>);
 
+#[derive(Clone)]
 struct Detail {
     kind: ErrorKind,
     message: Cow<'static, str>,
     place: Place,
-    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 /// `Result` with this crate's [`Error`].
@@ -161,15 +163,8 @@ impl Error {
     /// Attaches the error that lay beneath.
     #[must_use]
     pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        self.0.source = Some(source.into());
+        self.0.source = Some(Arc::from(source.into()));
         self
-    }
-
-    /// The same error again, for results that are remembered: what lay beneath is kept in words.
-    pub(crate) fn duplicate(&self) -> Self {
-        let Detail { kind, message, place, source } = &*self.0;
-        let source = source.as_ref().map(|source| source.to_string().into());
-        Self(Box::new(Detail { kind: *kind, message: message.clone(), place: place.clone(), source }))
     }
 
     /// What kind of error it is.

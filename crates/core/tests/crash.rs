@@ -19,6 +19,8 @@ struct Journal {
     committed: Mutex<Vec<(usize, u64)>>,
     /// No write gets through after so many.
     most: Mutex<Option<usize>>,
+    /// Writes that were there when storage was told to keep all.
+    synced: Mutex<Vec<usize>>,
     /// So many more writes get through, and then one does not.
     fails_once_after: Mutex<Option<usize>>,
 }
@@ -43,6 +45,8 @@ impl Sink for Journal {
     }
 
     fn sync(&self) -> Result<()> {
+        let count = self.count();
+        self.synced.lock().unwrap_or_else(PoisonError::into_inner).push(count);
         Ok(())
     }
 }
@@ -68,6 +72,24 @@ impl Journal {
             }
             image.resize(image.len().max(end), 0);
             image[*offset as usize..end].copy_from_slice(bytes);
+        }
+        image
+    }
+}
+
+impl Journal {
+    /// The file after the power failed at a write: what was written since storage was last told to keep all is there page by page, as
+    /// `keeps` says; other pages are what they were then, or zeros.
+    fn after_power_cut(&self, before: &[u8], writes: usize, mut keeps: impl FnMut() -> bool) -> Vec<u8> {
+        const PAGE: usize = 4096;
+        let synced = self.synced.lock().expect("a lock").iter().copied().filter(|&at| at <= writes).max().unwrap_or(0);
+        let mut image = self.image(before, synced, 0);
+        let last = self.image(before, writes, 0);
+        image.resize(last.len(), 0);
+        for (old, new) in image.chunks_mut(PAGE).zip(last.chunks(PAGE)) {
+            if keeps() {
+                old.copy_from_slice(new);
+            }
         }
         image
     }
@@ -444,6 +466,106 @@ fn what_was_committed_is_brought_back() {
     }
     assert!(longer > 10, "clusters behind the last save came back {longer} times");
     std::fs::remove_dir_all(&folder).expect("a folder");
+}
+
+/// Numbers that look random, the same each time.
+fn random(mut state: u64) -> impl FnMut() -> u64 {
+    move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    }
+}
+
+/// A file with a tree and objects, saved three times to storage that is waited for, and more that is not.
+fn synced(compression: &str, journal: &Arc<Journal>) -> Vec<(usize, u64)> {
+    let how = WriteOptions { sync: true, compression: Some(compression.parse().expect("a codec")), ..options() };
+    let mut file = FileWriter::to_sink(Arc::clone(journal), "power.root", how).expect("a file");
+    let specs = vec![BranchSpec::number("x", Number::I32), BranchSpec::number("y", Number::F64)];
+    let wish = TreeOptions { auto_flush: Every::Entries(500), basket_bytes: 1_000, ..TreeOptions::default() };
+    let mut tree = file.tree("tree", specs, wish).expect("a tree");
+    let mut next = random(1);
+    let mut saved = vec![(journal.count(), 0)];
+    for step in 0..4 {
+        for part in 0..5 {
+            let rows = step * 5_000 + part * 1_000..step * 5_000 + (part + 1) * 1_000;
+            let x: Vec<u8> = rows.clone().flat_map(i32::to_ne_bytes).collect();
+            let y: Vec<u8> = rows.flat_map(|_| (1.0 + next() as f64).to_ne_bytes()).collect();
+            tree.extend(&[("x", Values::Numbers(&x)), ("y", Values::Numbers(&y))]).expect("rows");
+            let text = format!("{part} ").repeat(2_000);
+            file.write("note", Draft::new("TObjString").with("fString", text.as_str())).expect("an object");
+        }
+        tree.flush().expect("rows");
+        if step < 3 {
+            file.save().expect("a save");
+            saved.push((journal.count(), (step as u64 + 1) * 5_000));
+        }
+    }
+    // As if the process had died here, too.
+    std::mem::forget((tree, file));
+    saved
+}
+
+#[test]
+fn what_never_reached_the_disk_is_not_believed() {
+    let path = std::env::temp_dir().join(format!("sapwood-power-{}.root", std::process::id()));
+    let (mut lost, mut doubtful) = (0, 0);
+    for compression in ["zstd:5", "lz4:4", "zlib:1", "none"] {
+        let journal = Arc::new(Journal::default());
+        let saved = synced(compression, &journal);
+        let first = saved[1].0;
+        let mut next = random(7);
+        for cut in (first..=journal.count()).step_by(5) {
+            let what = format!("{compression}, power cut at write {cut}");
+            // From nearly all pages to half of them.
+            let share = 2 + next() % 20;
+            let image = journal.after_power_cut(&[], cut, || next() % share != 0);
+            let least = saved.iter().rev().find(|(at, _)| *at <= cut).map_or(0, |&(_, entries)| entries);
+            check(&open(image.clone()).unwrap_or_else(|error| panic!("{what}: {error}")), "tree", least, &what);
+            std::fs::write(&path, &image).expect("a disk");
+            let found = recover(&path, false, options()).unwrap_or_else(|error| panic!("{what}: {error}"));
+            lost += found.left.len();
+            doubtful += found.doubtful.len();
+            let file = File::open(&path).expect("a file");
+            let tree = file.tree("tree").expect("a tree");
+            assert!(tree.entries >= least, "{what}: {} of {least}", tree.entries);
+            let ids: Vec<_> = tree.branches().iter().map(|branch| branch.id).collect();
+            // Nothing that was brought back is unreadable, and no value of it wrong unless that was said.
+            let columns = read::columns(&tree, &ids, 0..tree.entries).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let x: Vec<i32> = columns[0].numbers().expect("numbers");
+            let y: Vec<f64> = columns[1].numbers().expect("numbers");
+            let right = x.iter().enumerate().all(|(entry, &x)| x == entry as i32) && y.iter().all(|&y| y >= 1.0);
+            assert!(right || found.doubtful.iter().any(|words| words.starts_with("tree: ")), "{what}: {found:?}");
+            file.object("note").unwrap_or_else(|error| panic!("{what}: {error}"));
+        }
+    }
+    std::fs::remove_file(&path).expect("a disk");
+    assert!(lost > 10 && doubtful > 0, "{lost} records were lost, {doubtful} doubtful");
+}
+
+#[test]
+fn objects_in_room_that_was_used_again_are_brought_back() {
+    let journal = Arc::new(Journal::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&journal), "again.root", options()).expect("a file");
+    let text = |of: &str| Draft::new("TObjString").with("fString", of.repeat(40).as_str());
+    for index in 0..6 {
+        file.write(&format!("gone{index}"), text("old")).expect("an object");
+    }
+    file.write("stays", text("stays")).expect("an object");
+    file.save().expect("a save");
+    (0..6).for_each(|index| file.remove(&format!("gone{index}")).expect("it is there"));
+    file.save().expect("a save");
+    let end = open(journal.image(&[], journal.count(), 0)).expect("a file").header().end;
+    file.write("new", text("new")).expect("an object");
+    file.write("stays", text("now")).expect("an object");
+    std::mem::forget(file);
+    let (file, left) = recovered(&journal, "again");
+    assert_eq!(left, Vec::<String>::new());
+    assert!(file.key("new").expect("it was whole").seek_key < end, "in room that was used before");
+    let said = |path: &str| file.object(path).expect("an object").member("fString").expect("text").as_text();
+    assert_eq!(said("new").as_deref(), Some(&*"new".repeat(40)));
+    assert_eq!(said("stays;2").as_deref(), Some(&*"now".repeat(40)));
+    assert_eq!(said("stays;1").as_deref(), Some(&*"stays".repeat(40)));
+    assert!(file.key("gone0").is_err());
 }
 
 #[test]

@@ -23,7 +23,7 @@ def makeproject(path: str, language: str, classes: Sequence[str]) -> str:
     """Source code of the classes that a file describes."""
 def recover(
     path: str | PathLike[str], dry_run: bool
-) -> tuple[list[str], list[tuple[str, int, int]], list[str], int, bool]: ...
+) -> tuple[list[str], list[tuple[str, int, int]], list[str], list[str], int, bool]: ...
 def rewrite(
     file: File,
     path: str | PathLike[str],

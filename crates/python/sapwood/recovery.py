@@ -19,6 +19,9 @@ class Recovered:
     """Trees that have more entries than before, and how many they had and have."""
     left: list[str] = field(default_factory=list)
     """What was seen and left alone, and why."""
+    doubtful: list[str] = field(default_factory=list)
+    """What was brought back and may not be what was written: baskets without compression that hold a page of zeros, which after the
+    death of the machine may be one that never reached the disk; objects whose class the file does not describe."""
     cut_bytes: int = 0
     """Bytes of unfinished records, which were cut off."""
     was_closed: bool = False
@@ -28,6 +31,9 @@ class Recovered:
 def recover(path: Any, *, dry_run: bool = False) -> Recovered:
     """Brings back, in place, what a writer that died had written: objects whose record is whole, and the clusters of trees that were
     committed after the last save, up to the last entry that all branches have. With ``dry_run`` nothing is written.
+
+    Every record is read and every basket inflated before it is believed. After the death of a process all that it wrote is there; after
+    that of the machine only what was saved with ``sync=True`` is sure to be.
 
     >>> import os, sapwood, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "file.root")
@@ -41,5 +47,5 @@ def recover(path: Any, *, dry_run: bool = False) -> Recovered:
     """
     if not os.path.exists(path):
         raise errors.MissingFileError(f"no file {os.fspath(path)!r}")
-    objects, trees, left, cut_bytes, was_closed = _core.recover(path, dry_run)
-    return Recovered(objects, {name: (before, now) for name, before, now in trees}, left, cut_bytes, was_closed)
+    objects, trees, left, doubtful, cut_bytes, was_closed = _core.recover(path, dry_run)
+    return Recovered(objects, {name: (before, now) for name, before, now in trees}, left, doubtful, cut_bytes, was_closed)

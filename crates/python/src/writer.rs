@@ -33,8 +33,8 @@ pub(crate) struct FileWriter {
     memory: Option<Arc<MemorySink>>,
 }
 
-/// Objects, trees, what was left, bytes cut off, whether the file was closed.
-type Recovered = (Vec<String>, Vec<(String, u64, u64)>, Vec<String>, u64, bool);
+/// Objects, trees, what was left, what is doubtful, bytes cut off, whether the file was closed.
+type Recovered = (Vec<String>, Vec<(String, u64, u64)>, Vec<String>, Vec<String>, u64, bool);
 
 /// Path of a tree, its figures before and after, and why its baskets were kept.
 type Remade = (String, [u64; 5], [u64; 5], Option<String>);
@@ -44,7 +44,7 @@ type Remade = (String, [u64; 5], [u64; 5], Option<String>);
 pub(crate) fn recover(py: Python<'_>, path: PathBuf, dry_run: bool) -> PyResult<Recovered> {
     let options = WriteOptions { session: sessions::shared(0), ..WriteOptions::default() };
     let found = py.detach(|| sapwood::write::recover(path, dry_run, options)).map_err(raise)?;
-    Ok((found.objects, found.trees, found.left, found.cut_bytes, found.was_closed))
+    Ok((found.objects, found.trees, found.left, found.doubtful, found.cut_bytes, found.was_closed))
 }
 
 /// Writes a file again into another one: its trees in other clusters, all else as it is. Gives for each tree its path, and entries,

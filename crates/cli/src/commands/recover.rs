@@ -34,6 +34,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
                 .collect();
             let document = json!({
                 "file": path, "was_closed": found.was_closed, "objects": found.objects, "trees": trees, "left": found.left,
+                "doubtful": found.doubtful,
                 "cut_bytes": found.cut_bytes,
             });
             writeln!(out, "{document}")?;
@@ -49,6 +50,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
             writeln!(out, "{path}: {verb} {} entries of {tree}: {before} before, {now} now", now - before)?;
         }
         found.left.iter().try_for_each(|left| writeln!(out, "{path}: left {left}"))?;
+        found.doubtful.iter().try_for_each(|doubt| writeln!(out, "{path}: doubtful: {doubt}"))?;
         writeln!(out, "{path}: {} bytes of unfinished records", found.cut_bytes)?;
     }
     Ok(())

@@ -77,7 +77,7 @@ impl<'a> Source<'a> {
         match (id, table.get(id)) {
             (0, _) => Ok(None),
             (_, Some(object)) => Ok(Some((object, table))),
-            _ => Err(table.failure(id).map_or_else(lost, Error::duplicate)),
+            _ => Err(table.failure(id).map_or_else(lost, Error::clone)),
         }
     }
 }

@@ -332,6 +332,18 @@ impl File {
         self.0.load_infos_and_rules().map_err(|error| self.name(error))
     }
 
+    /// Has classes of ROOT's own that the file does not describe read as ROOT 6.40 writes them: for files whose writer died before it
+    /// described them. Does nothing once classes of the file were asked for.
+    pub(crate) fn assume_root_classes(&self) {
+        // A list that cannot be read describes nothing.
+        let mut infos = self.infos().unwrap_or_default();
+        let known: HashSet<Arc<str>> = infos.iter().map(|info| Arc::clone(&info.name)).collect();
+        infos.extend(
+            StreamerInfo::all_of_root().filter(|info| !known.contains(&info.name)).map(|info| (**info).clone()),
+        );
+        let _ = self.0.registry.set(Arc::new(Registry::new(infos, self.header().version)));
+    }
+
     /// The keys that the directory of a key lists.
     pub(crate) fn keys_of(&self, directory: &Key) -> Result<Vec<Key>> {
         self.0.directory_keys(directory).map(|listing| listing.keys.clone()).map_err(|error| self.name(error))

@@ -288,34 +288,9 @@ impl Job {
 
 fn fail<'a>(missing: impl IntoIterator<Item = &'a Piece>, error: &Error, to: &mut dyn FnMut(Arrival) -> Flow) {
     for piece in missing {
-        if to(Arrival { id: piece.id, bytes: Err(again(error)) }) == Flow::Stop {
+        if to(Arrival { id: piece.id, bytes: Err(error.clone()) }) == Flow::Stop {
             return;
         }
-    }
-}
-
-/// The same error once more: one read may fail for many pieces.
-fn again(error: &Error) -> Error {
-    let mut copy = Error::new(error.kind(), error.message().to_owned());
-    let place = error.place();
-    if let (Some(expected), Some(found)) = (place.expected, place.found) {
-        copy = copy.wanted(expected, found);
-    }
-    if let Some(offset) = place.offset {
-        copy = copy.at(offset);
-    }
-    if let Some(file) = &place.file {
-        copy = copy.in_file(file.clone());
-    }
-    if let Some(object) = &place.object {
-        copy = copy.in_object(object);
-    }
-    if let Some(basket) = place.basket {
-        copy = copy.in_basket(basket);
-    }
-    match std::error::Error::source(error) {
-        Some(source) => copy.because(source.to_string()),
-        None => copy,
     }
 }
 

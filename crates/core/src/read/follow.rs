@@ -166,7 +166,7 @@ impl<'a> Follow<'a> {
         for &id in ids {
             let Some((table, row)) = objects.place(id) else {
                 if let Some(failure) = objects.failure(id) {
-                    return Err(failure.duplicate());
+                    return Err(failure.clone());
                 }
                 // Null, or a reference to what is not there, which ROOT reads as null.
                 tags.push(NULL as u8);

@@ -24,7 +24,7 @@ impl StreamerInfo {
     }
 
     /// All of them, in no order.
-    pub(super) fn all_of_root() -> impl Iterator<Item = &'static Arc<Self>> {
+    pub(crate) fn all_of_root() -> impl Iterator<Item = &'static Arc<Self>> {
         known().values()
     }
 }

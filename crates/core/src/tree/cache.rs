@@ -244,7 +244,7 @@ impl Coming {
         loop {
             match &*bytes {
                 Some(Ok(bytes)) => return Ok(bytes.clone()),
-                Some(Err(error)) => return Err(error.duplicate()),
+                Some(Err(error)) => return Err(error.clone()),
                 None => bytes = self.slot.there.wait(bytes).unwrap_or_else(PoisonError::into_inner),
             }
         }

@@ -184,7 +184,7 @@ impl Tree {
         let found = slot.get_or_init(|| interpret::interpret(self, &self.branches[id]).map(Arc::new));
         match found {
             Ok(interpretation) => Ok(Arc::clone(interpretation)),
-            Err(error) => Err(self.place(error.duplicate()).in_object(&self.branches[id].path)),
+            Err(error) => Err(self.place(error.clone()).in_object(&self.branches[id].path)),
         }
     }
 

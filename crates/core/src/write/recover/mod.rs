@@ -1,8 +1,10 @@
-//! What a writer that died had written: objects and clusters behind the end that the last header knows.
+//! Brings back what a writer that died had written: records that no directory lists, behind the end that the last header knows or in
+//! room that was used again.
 //!
 //! Source: `TFile::Recover`, which brings back the keys. A basket's key says more: its name is its branch, its title its tree, and
 //! its cycle its number. So the baskets that were written after the last record of their tree are found, too.
 
+pub(crate) mod believe;
 pub(crate) mod orphan_baskets;
 
 use std::collections::{HashMap, HashSet};
@@ -19,14 +21,14 @@ use crate::file::{File, OpenOptions};
 use crate::io::LocalFile;
 use crate::read::{self, Column};
 use crate::schema::{Datum, Draft};
-use crate::tree::{Basket, BasketBytes};
-use crate::wire::Reader;
+use crate::tree::BasketBytes;
 use crate::write::basket::PlacedBasket;
 use crate::write::file::free_list::Space;
 use crate::write::file::state::{Output, State};
 use crate::write::options::{TreeOptions, WriteOptions};
 use crate::write::record::edit::each_branch;
 use crate::write::record::state::{Base, BranchState, TreeState};
+use crate::write::recover::believe::{Judge, Object};
 use crate::write::recover::orphan_baskets::Stray;
 use crate::write::writer::update;
 
@@ -39,6 +41,9 @@ pub struct Recovered {
     pub trees: Vec<(String, u64, u64)>,
     /// What was seen and left alone, and why.
     pub left: Vec<String>,
+    /// What was brought back and may not be what was written: baskets without compression that hold a page of zeros, which after the
+    /// death of the machine may be one that never reached the disk; objects whose class the file does not describe.
+    pub doubtful: Vec<String>,
     /// Bytes behind the last whole record, which were cut off.
     pub cut_bytes: u64,
     /// Whether the file was closed, so that there was nothing to do.
@@ -47,6 +52,11 @@ pub struct Recovered {
 
 /// Brings back what a writer that died had written, in place: objects whose record is whole, and the clusters of trees that
 /// were committed after the last save, up to the last entry that all branches have.
+///
+/// Every record is read and every basket inflated before it is believed; where a newer record of an object cannot be read, the one that
+/// the last save knows stays. After the death of a process all that it wrote is there. After that of the machine only what was saved
+/// with [`WriteOptions::sync`] is sure to be; pages that never reached the disk read as zeros, which is found out in compressed
+/// baskets, and [told](Recovered::doubtful) of others.
 ///
 /// With `dry_run` nothing is written, and what would be brought back is told.
 ///
@@ -79,26 +89,29 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
     let file = File::from_store(Arc::new(LocalFile::open(path)?), open)?;
     let there = file.identity().len;
     let mut found = Recovered::default();
-    if !file.is_recovered() && there == file.header().end {
+    let Unlisted { keys, gaps, end } = Unlisted::of(&file)?;
+    let is_closed = !file.is_recovered() && there == file.header().end;
+    if is_closed && keys.is_empty() {
         found.was_closed = true;
         return Ok(found);
     }
     update::check_version(&file)?;
-    let Behind { keys, gaps, end } = Behind::of(&file);
+    file.assume_root_classes();
     found.cut_bytes = there - end.min(there);
     let seek_dir = file.root().seek_dir.max(u64::from(file.header().begin));
     let record = Directory { seek_dir, ..file.root().clone() };
     let mut space = Space::new(end, Vec::new());
     // The last list of free segments does not know what the writer did after it: the marks do.
-    let before = if file.is_recovered() { Vec::new() } else { update::marked_gaps(&file) };
-    before.into_iter().chain(gaps).for_each(|gap| space.give_up(gap));
+    gaps.into_iter().for_each(|gap| space.give_up(gap));
     let output = Output::over(file.clone(), Box::new(Arc::clone(&sink)), options, record, space)?;
     let mut state = output.open_state()?;
     state.folders[0].changed = true;
     state.infos_changed = file.is_recovered();
-    let baskets = output.add_objects(&mut state, &file, keys, &mut found)?;
-    output.add_baskets(&mut state, &file, baskets, &mut found)?;
-    if dry_run {
+    let mut judge = Judge::new(&file);
+    let baskets = output.add_objects(&mut state, &mut judge, keys, &mut found)?;
+    output.add_baskets(&mut state, &mut judge, baskets, &mut found)?;
+    found.was_closed = is_closed && found.objects.is_empty();
+    if dry_run || found.was_closed {
         state.closed = true;
         return Ok(found);
     }
@@ -115,9 +128,9 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
     Ok(found)
 }
 
-/// What stands behind the end that the header knows.
-struct Behind {
-    /// Keys of whole records.
+/// Records that no directory lists.
+struct Unlisted {
+    /// Keys of whole records: objects wherever they are, and baskets behind the end that the header knows.
     keys: Vec<Key>,
     /// Room that was reserved and never written, or given up.
     gaps: Vec<Range<u64>>,
@@ -125,61 +138,80 @@ struct Behind {
     end: u64,
 }
 
-impl Behind {
-    fn of(file: &File) -> Self {
-        let mut walk = Walk::behind(file);
+impl Unlisted {
+    fn of(file: &File) -> Result<Self> {
         let (mut keys, mut gaps) = (Vec::new(), Vec::new());
+        if !file.is_recovered() {
+            // Objects that were written into room that was used before. Baskets are always appended.
+            let listed: HashSet<u64> = file.keys(true)?.iter().map(|found| found.key.seek_key).collect();
+            for placed in Walk::new(file) {
+                let room = placed.at..placed.end();
+                match placed.record {
+                    Record::Key(key) if listed.contains(&key.seek_key) => {}
+                    Record::Key(key) if key.seek_key == placed.at && is_object(&key) => keys.push(key),
+                    Record::Key(_) => {}
+                    Record::Gap(_) => gaps.push(room),
+                }
+            }
+        }
+        let mut walk = Walk::behind(file);
         for placed in walk.by_ref() {
             let room = placed.at..placed.end();
             match placed.record {
-                Record::Key(key) if key.seek_key == placed.at => keys.push(key),
+                Record::Key(key) if key.seek_key == placed.at && (is_object(&key) || is_basket(&key)) => keys.push(key),
                 Record::Key(_) => {}
                 Record::Gap(_) => gaps.push(room),
             }
         }
-        Self { keys, gaps, end: walk.at().min(walk.end()) }
+        Ok(Self { keys, gaps, end: walk.at().min(walk.end()) })
     }
 }
 
 impl Output {
     /// Lists objects that no directory lists; gives the baskets that were met.
-    fn add_objects(&self, state: &mut State, file: &File, behind: Vec<Key>, found: &mut Recovered) -> Result<Vec<Key>> {
+    fn add_objects(
+        &self,
+        state: &mut State,
+        judge: &mut Judge<'_>,
+        unlisted: Vec<Key>,
+        found: &mut Recovered,
+    ) -> Result<Vec<Key>> {
+        let file = judge.file();
+        // Up to there the last save vouches for baskets.
+        let saved = if file.is_recovered() { 0 } else { file.header().end };
         self.load_folders(state, file)?;
-        let mut baskets = Vec::new();
-        for key in behind {
-            if &*key.class == "TBasket" {
-                baskets.push(key);
-                continue;
-            }
-            let is_list = &*key.class == "TFile" || &*key.class == "TList" && &*key.name == "StreamerInfo";
+        let (baskets, mut objects): (Vec<Key>, Vec<Key>) = unlisted.into_iter().partition(is_basket);
+        // The oldest first, so that the newest stays; room that is used again tells nothing of age.
+        objects.sort_by_key(|key| (!key.is_directory(), key.datime, key.seek_key));
+        for key in objects {
             let folder = state.folders.iter().position(|folder| folder.record.seek_dir == key.seek_pdir);
-            let Some(folder) = folder.filter(|_| !is_list && !key.class.is_empty()) else { continue };
+            let Some(folder) = folder else { continue };
             let known = state.folders[folder].named(&key.name, Some(key.cycle)).next().cloned();
-            if known.as_ref().is_some_and(|known| known.seek_key >= key.seek_key) {
+            if key.is_directory() && known.is_some() {
                 continue;
             }
             let path = state.folders[folder].path_of(&key.name);
-            if key.is_directory() {
-                // A directory's list of keys looks like its record, but for where it says that it is.
-                let is_record = file
-                    .payload(&key)
-                    .and_then(|payload| Directory::read(&mut Reader::new(&payload)))
-                    .is_ok_and(|record| record.seek_dir == key.seek_key);
-                if !is_record || known.is_some() {
+            match judge.object(&key, saved) {
+                Ok(Object::List) => continue,
+                Ok(Object::Whole(classes)) => state.describe(classes),
+                Ok(Object::Undescribed(error)) => found.doubtful.push(format!("{path}: {error}")),
+                Err(error) => {
+                    let stays = if known.is_some() { ": an older one stays" } else { "" };
+                    found.left.push(format!("{path}: its record at {}: {error}{stays}", key.seek_key));
                     continue;
                 }
-            } else if file.payload(&key).is_err() {
-                found.left.push(format!("{path}: its record at {} cannot be read", key.seek_key));
-                continue;
             }
             match known {
+                Some(old) if old.is_tree() && entries_of(file, &old) > entries_of(file, &key) => continue,
                 Some(old) => state.folders[folder].replace(&old, key.clone()),
                 None => state.folders[folder].add(key.clone()),
             }
             if key.is_directory() {
                 self.load_folder(state, &key, path.clone())?;
             }
-            found.objects.push(path);
+            if !found.objects.contains(&path) {
+                found.objects.push(path);
+            }
         }
         Ok(baskets)
     }
@@ -195,7 +227,14 @@ impl Output {
     }
 
     /// Gives trees the baskets that were written behind their last record.
-    fn add_baskets(&self, state: &mut State, file: &File, baskets: Vec<Key>, found: &mut Recovered) -> Result<()> {
+    fn add_baskets(
+        &self,
+        state: &mut State,
+        judge: &mut Judge<'_>,
+        baskets: Vec<Key>,
+        found: &mut Recovered,
+    ) -> Result<()> {
+        let file = judge.file();
         let mut of: HashMap<(u64, Arc<str>), Vec<Key>> = HashMap::new();
         for key in baskets {
             of.entry((key.seek_pdir, Arc::clone(&key.title))).or_default().push(key);
@@ -220,7 +259,7 @@ impl Output {
                     found.left.push(format!("{path}: {words}"));
                     continue;
                 }
-                match longer(file, folder, &key, baskets, self) {
+                match longer(judge, folder, &key, &path, baskets, self, found) {
                     Ok(Some(tree)) => {
                         let before = tree.base.as_ref().map_or(0, |base| base.entries);
                         found.trees.push((path, before, tree.entries));
@@ -265,12 +304,22 @@ impl Output {
 }
 
 /// A tree with the baskets behind its record; none where they add nothing.
-fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, output: &Output) -> Result<Option<TreeState>> {
+fn longer(
+    judge: &mut Judge<'_>,
+    folder: usize,
+    key: &Key,
+    path: &str,
+    behind: Vec<Key>,
+    output: &Output,
+    found: &mut Recovered,
+) -> Result<Option<TreeState>> {
+    let file = judge.file();
     let tree = file.tree_at(key)?;
     let branches: Vec<_> = tree.branches().iter().collect();
     let stray = Stray::of(&branches, &behind);
     let (mut states, mut before, mut common) = (Vec::new(), Vec::new(), u64::MAX);
     let mut met: HashMap<&str, usize> = HashMap::new();
+    let mut zeros: Vec<(u64, u64)> = Vec::new();
     for branch in &branches {
         let mut state = BranchState::found(Arc::clone(&branch.name), branch.has_data(), Compression::NONE);
         if !branch.has_data() {
@@ -293,7 +342,16 @@ fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, output: &Outp
             return Err(Error::malformed("baskets of another tree of the name stand behind the last save"));
         }
         while let Some(key) = stray.get(branch, place, number, state.baskets.len())? {
-            let entries = entries_of(file, key)?;
+            let believed = match judge.basket(key) {
+                Ok(believed) => believed,
+                Err(error) => {
+                    let words = format!("{path}: {} ends at entry {entry}, for its next basket", branch.path);
+                    found.left.push(format!("{words} is not whole: {error}"));
+                    break;
+                }
+            };
+            zeros.extend(believed.zeros_at.map(|at| (entry, at)));
+            let entries = believed.entries;
             let basket = PlacedBasket { seek: key.seek_key, nbytes: key.nbytes, first_entry: entry };
             state.add(basket, u64::from(key.keylen) + u64::from(key.objlen));
             entry += entries;
@@ -311,6 +369,11 @@ fn longer(file: &File, folder: usize, key: &Key, behind: Vec<Key>, output: &Outp
     // What begins behind the last common entry belongs to no whole row.
     for state in &mut states {
         state.baskets.retain(|basket| basket.first_entry < common);
+    }
+    zeros.retain(|(first, _)| *first < common);
+    if let Some((_, at)) = zeros.first() {
+        let words = "baskets without compression hold pages of zeros, the first at";
+        found.doubtful.push(format!("{path}: {} {words} {at}", zeros.len()));
     }
     let mut draft = file.draft_at(key)?;
     check(&mut draft, states.len())?;
@@ -356,10 +419,19 @@ fn clusters(branches: &[BranchState], before: u64, end: u64) -> Vec<u64> {
     borders.into_iter().map(|border| border - std::mem::replace(&mut start, border)).collect()
 }
 
-/// Entries of a basket, by its header.
-fn entries_of(file: &File, key: &Key) -> Result<u64> {
-    let record = file.read_raw(&[key.room()])?.pop().unwrap_or_default();
-    Ok(u64::from(Basket::read(record, &file.options().limits)?.entries))
+fn is_basket(key: &Key) -> bool {
+    &*key.class == "TBasket"
+}
+
+/// Whether a record may be an object that a directory lists: no basket, no page of an RNTuple, no list of the file's own.
+fn is_object(key: &Key) -> bool {
+    let is_list = &*key.class == "TFile" || &*key.class == "TList" && &*key.name == "StreamerInfo";
+    !is_basket(key) && !is_list && !matches!(&*key.class, "" | "RBlob")
+}
+
+/// Entries of a tree; none where it cannot be opened.
+fn entries_of(file: &File, key: &Key) -> Option<u64> {
+    file.tree_at(key).ok().map(|tree| tree.entries)
 }
 
 /// Whether a record has so many branches.

@@ -174,7 +174,7 @@ impl FileWriter {
         };
         let outcome = match how.baskets {
             Baskets::New(_) => self.rewrite(from, path, path, &Rewrite { baskets: Baskets::Keep, ..how.clone() }),
-            Baskets::Keep => Err(reason.duplicate()),
+            Baskets::Keep => Err(reason.clone()),
         };
         match outcome {
             // Baskets in the tree's record that cannot get records of their own stay in it.

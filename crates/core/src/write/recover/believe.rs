@@ -1,0 +1,176 @@
+//! Whether a record that a save does not vouch for is what it was when it was written.
+//!
+//! After the death of a process every byte that it wrote is there. After that of the machine, pages of a file may have never reached the
+//! disk, and read as zeros, even though later pages did.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::codec::Scratch;
+use crate::container::{Directory, Key};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file::File;
+use crate::schema::{Encoder, StreamerInfo};
+use crate::tree::{Basket, BasketBytes};
+use crate::wire::Reader;
+
+/// The page size of the systems that ROOT runs on, or a part of it.
+const PAGE_BYTES: u64 = 4096;
+/// At the end of the file fewer zeros than this may be the end of a record, and no page that is missing.
+const ZEROS: usize = 8;
+
+/// What a basket holds, as far as it can be told.
+#[derive(Clone, Debug)]
+pub(crate) struct Believed {
+    pub(crate) entries: u64,
+    /// The first page of zeros in a payload that is not compressed: values, or a page that never reached the disk.
+    pub(crate) zeros_at: Option<u64>,
+}
+
+/// Checks records, each once.
+pub(crate) struct Judge<'f> {
+    file: &'f File,
+    baskets: HashMap<u64, Result<Believed>>,
+    memory: Vec<u8>,
+    scratch: Scratch,
+}
+
+/// What is known of an object's record.
+pub(crate) enum Object {
+    /// It is whole: the classes that it takes to read it.
+    Whole(Vec<Arc<StreamerInfo>>),
+    /// Its bytes are there, and the file does not describe its class.
+    Undescribed(Error),
+    /// It is another directory's list of keys, which looks like a directory.
+    List,
+}
+
+impl<'f> Judge<'f> {
+    pub(crate) fn new(file: &'f File) -> Self {
+        Self { file, baskets: HashMap::new(), memory: Vec::new(), scratch: Scratch::default() }
+    }
+
+    /// The file that is recovered.
+    pub(crate) fn file(&self) -> &'f File {
+        self.file
+    }
+
+    /// Reads, inflates and checks a basket.
+    ///
+    /// # Errors
+    ///
+    /// What reading it reports, and [`Malformed`](crate::ErrorKind::Malformed) where a page of its record is not there.
+    pub(crate) fn basket(&mut self, key: &Key) -> Result<Believed> {
+        if let Some(known) = self.baskets.get(&key.seek_key) {
+            return known.clone();
+        }
+        let believed = self.look(key);
+        self.baskets.insert(key.seek_key, believed.clone());
+        believed
+    }
+
+    fn look(&mut self, key: &Key) -> Result<Believed> {
+        let (record, zeros_at) = self.read(key)?;
+        let basket = Basket::read(record, &self.file.options().limits)?;
+        if let Some(at) = zeros_at.filter(|_| basket.key.is_compressed()) {
+            return Err(Error::malformed("a page of the basket never reached the disk").at(at));
+        }
+        basket.unseal(&mut self.memory, &mut self.scratch)?;
+        Ok(Believed { entries: u64::from(basket.entries), zeros_at })
+    }
+
+    /// A record, and where a page of it is zeros.
+    fn read(&self, key: &Key) -> Result<(Bytes, Option<u64>)> {
+        let room = key.room();
+        let page_end = room.end.next_multiple_of(PAGE_BYTES).min(self.file.identity().len).max(room.end);
+        let mut record = self.file.read_raw(&[room.start..page_end])?.pop().unwrap_or_default();
+        let zeros_at = lost_page(room.start, &record);
+        record.truncate((room.end - room.start) as usize);
+        Ok((record, zeros_at))
+    }
+
+    /// Checks the record of an object. A tree is whole where all its baskets are that stand `behind` a place, up to which a save vouches
+    /// for them.
+    ///
+    /// # Errors
+    ///
+    /// What reading the object, or a basket of the tree, reports.
+    pub(crate) fn object(&mut self, key: &Key, behind: u64) -> Result<Object> {
+        let payload = self.file.payload(key)?;
+        if key.is_directory() {
+            let record = Directory::read(&mut Reader::new(&payload))?;
+            return Ok(if record.seek_dir == key.seek_key { Object::Whole(Vec::new()) } else { Object::List });
+        }
+        if let Some(at) = self.read(key)?.1.filter(|_| key.is_compressed()) {
+            return Err(Error::malformed("a page of the record never reached the disk").at(at));
+        }
+        if key.is_tree() {
+            self.tree(key, behind)?;
+        }
+        if key.is_ntuple() {
+            return Ok(Object::Whole(Vec::new()));
+        }
+        match self.file.draft_at(key) {
+            Ok(draft) => Ok(Object::Whole(Encoder::record(usize::from(key.keylen), &Arc::new(draft))?.1)),
+            Err(error) if error.kind() == ErrorKind::Unsupported => Ok(Object::Undescribed(error)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn tree(&mut self, key: &Key, behind: u64) -> Result<()> {
+        let tree = self.file.tree_at(key)?;
+        for branch in tree.branches() {
+            for basket in branch.baskets().iter() {
+                let BasketBytes::Stored { seek, nbytes } = basket.bytes else { continue };
+                if seek < behind {
+                    continue;
+                }
+                let within = |error: Error| error.in_object(&branch.path);
+                let there = self.file.key_at(seek).map_err(within)?;
+                if there.nbytes != nbytes || there.seek_key != seek {
+                    let error = Error::malformed("no basket stands where the tree says").at(seek);
+                    return Err(within(error.wanted(u64::from(nbytes), u64::from(there.nbytes))));
+                }
+                self.basket(&there).map_err(within)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first page of zeros in some bytes of a file, which begin at `start` and reach to the end of a page or of the file.
+fn lost_page(start: u64, bytes: &[u8]) -> Option<u64> {
+    let mut at = start;
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let length = (PAGE_BYTES - at % PAGE_BYTES).min(rest.len() as u64) as usize;
+        let (page, behind) = rest.split_at(length);
+        if page.len() >= ZEROS && page.iter().all(|&byte| byte == 0) {
+            return Some(at);
+        }
+        at += length as u64;
+        rest = behind;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_those_of_the_file() {
+        let mut record = vec![1; 3 * PAGE_BYTES as usize];
+        assert_eq!(lost_page(100, &record), None);
+        let first = PAGE_BYTES as usize - 100;
+        record[first..first + PAGE_BYTES as usize].fill(0);
+        assert_eq!(lost_page(100, &record), Some(PAGE_BYTES));
+        assert_eq!(lost_page(99, &record), None, "the zeros are no page there");
+        let end = [[1; 100], [0; 100]].concat();
+        assert_eq!(lost_page(PAGE_BYTES - 100, &end), Some(PAGE_BYTES));
+        assert_eq!(lost_page(PAGE_BYTES - 96, &end), None);
+        assert_eq!(lost_page(PAGE_BYTES - 100, &end[..104]), None, "four zeros at the end of the file");
+    }
+}
