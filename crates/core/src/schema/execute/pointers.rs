@@ -61,13 +61,13 @@ impl Machine<'_> {
 
     /// An object without a byte count: nobody knows where it ends before it is decoded.
     fn inline(&mut self, id: u32, class: &Arc<str>, reader: &mut Reader<'_>) -> Result<()> {
-        self.depth += 1;
-        if self.depth > self.limits.depth {
-            return Err(Error::limit("objects nest too deep", u64::from(self.limits.depth), u64::from(self.depth)));
+        if self.depth >= self.limits.depth {
+            return Err(Error::limit("objects nest too deep", u64::from(self.limits.depth), u64::from(self.depth) + 1));
         }
-        self.object(id, class, reader, None)?;
+        self.depth += 1;
+        let outcome = self.object(id, class, reader, None);
         self.depth -= 1;
-        Ok(())
+        outcome
     }
 
     /// Decodes one framed object of `class` as object `id`.
