@@ -34,6 +34,7 @@ HEAD = r"""
 #include <vector>
 #include "TFile.h"
 #include "TObject.h"
+#include "TString.h"
 #include "TTree.h"
 #include "TVirtualStreamerInfo.h"
 
@@ -57,6 +58,7 @@ template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> void fill(
    else o = T(int64_t(g.bits()) >> 40) / 64;
 }
 void fill(std::string &o, Gen &g) { o.clear(); for (int n = g.below(6) ? g.below(9) : 300; n > 0; --n) o += char('a' + g.below(26)); }
+void fill(TString &o, Gen &g) { std::string s; fill(s, g); o = s.c_str(); }
 template <class T, size_t N> void fill(T (&o)[N], Gen &g) { for (auto &x : o) fill(x, g); }
 template <class A, class B> void fill(std::pair<A, B> &o, Gen &g) { fill(o.first, g), fill(o.second, g); }
 template <class T> void fill(T *&o, Gen &g);
@@ -97,6 +99,7 @@ template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> void dump(
    else o << (unsigned long long)x;
 }
 void dump(Out &o, const std::string &x) { o << '"' << x << '"'; }
+void dump(Out &o, const TString &x) { o << '"' << x.Data() << '"'; }
 template <class T> void dump(Out &o, T *const &x);
 template <class C> void dump_all(Out &o, const C &all)
 {
@@ -157,6 +160,7 @@ class Source:
         self.seed = seed
         self.random = random.Random(seed)
         self.classes: list[str] = []
+        self.above: dict[str, set[str]] = {}
         self.text: list[str] = []
         self.links: list[str] = []
         self.calls: list[str] = []
@@ -198,33 +202,48 @@ class Source:
             return f"{self.random.choice(NUMBERS)} {name} = 0;"
         if r < 0.38:
             return f"{self.random.choice(NUMBERS)} {name}[{self.random.choice([1, 2, 3])}] = {{}};"
-        if r < 0.45:
+        if r < 0.43:
             return f"std::string {name};"
-        if r < 0.6 and self.classes:
+        if r < 0.46:
+            return f"TString {name};"
+        if r < 0.5:
+            return f"std::pair<{self.random.choice(KEYS)}, {self.random.choice(NUMBERS)}> {name};"
+        if r < 0.62 and self.classes:
             return f"{self.random.choice(self.classes)} {name};"
-        if r < 0.68 and self.classes:
+        if r < 0.66 and self.classes:
+            return f"{self.random.choice(self.classes)} {name}[2];"
+        if r < 0.72 and self.classes:
             return f"{self.random.choice(self.classes)} *{name} = nullptr;"
+        if r < 0.76:
+            return f"{self.container()} {name}[2];"
         return f"{self.container()} {name};"
 
     def klass(self, number: int) -> None:
         letter = chr(ord("A") + self.seed % 26)
         name = f"{letter}{self.seed}_{number}"
         bases = []
-        if self.classes and self.random.random() < 0.3:
-            bases.append(self.random.choice(self.classes))
-        elif self.random.random() < 0.3:
+        if self.random.random() < 0.3:
             bases.append("TObject")
-        members = [f"f{number}_{index}" for index in range(self.random.randint(1, 6))]
+        # No class stands twice above another: its members would be ambiguous.
+        apart = [one for one in self.classes if not self.above[one] & {"TObject", *bases}]
+        if apart and self.random.random() < 0.4:
+            bases.append(self.random.choice(apart))
+            apart = [one for one in apart if not ({one} | self.above[one]) & ({bases[-1]} | self.above[bases[-1]])]
+            if apart and self.random.random() < 0.3:
+                bases.append(self.random.choice(apart))
+        self.above[name] = set(bases).union(*(self.above.get(base, set()) for base in bases))
+        least = 0 if set(bases) - {"TObject"} else 1
+        members = [f"f{number}_{index}" for index in range(self.random.randint(least, 6))]
         declared = [self.member(member) for member in members]
         has_version = bool(bases) or self.random.random() < 0.6
         version = f"   ClassDef({name}, {self.random.randint(1, 5)})\n" if has_version else ""
         virtual = f"   virtual ~{name}() {{}}\n" if has_version else ""
-        base = f" : public {bases[0]}" if bases else ""
+        base = f" : {', '.join(f'public {one}' for one in bases)}" if bases else ""
         body = "".join(f"   {line}\n" for line in declared)
         self.text.append(f"class {name}{base} {{\npublic:\n{body}{virtual}{version}}};\n")
-        inner = [f"members(o, ({bases[0]} &)x, first);" for _ in bases if bases[0] != "TObject"]
+        inner = [f"members(o, (const {one} &)x, first);" for one in bases if one != "TObject"]
         self.text.append(f"void fill({name} &x, Gen &g);\nvoid dump(Out &o, const {name} &x);\n")
-        fills = [f"fill(({bases[0]} &)x, g);" for _ in bases if bases[0] != "TObject"]
+        fills = [f"fill(({one} &)x, g);" for one in bases if one != "TObject"]
         self.later += f"void fill({name} &x, Gen &g) {{ {' '.join(fills)} {' '.join(f'fill(x.{m}, g);' for m in members)} }}\n"
         shown = " ".join(f'o << (first ? "" : ",") << "\\"{m}\\":"; first = false; dump(o, x.{m});' for m in members)
         self.later += f"void members(Out &o, const {name} &x, bool &first) {{ {' '.join(inner)} {shown} }}\n"

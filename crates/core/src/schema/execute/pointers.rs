@@ -23,9 +23,14 @@ impl Machine<'_> {
 
     /// The object slot of a pointer: gives the number of the object, 0 for null.
     pub(in crate::schema) fn slot(&mut self, reader: &mut Reader<'_>) -> Result<u32> {
+        let at = reader.position() as u64;
         match reader.slot(self.displacement)? {
             Slot::Null => Ok(0),
             Slot::Reference(position) => Ok(self.objects.at_position(position)),
+            // It hides nothing but itself: most pointers are followed by few readers.
+            Slot::Nowhere(tag) => Ok(self
+                .objects
+                .lost(Error::malformed("an object reference points nowhere").at(at).wanted(at, u64::from(tag)))),
             Slot::Object { class, position, end } => {
                 let id = self.objects.at_position(position);
                 let class = self.objects.class(class);
