@@ -23,7 +23,6 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "oracle")]
 
 import random_classes
-
 import sapwood
 
 SEEDS = range(1, 1 + int(os.environ.get("SAPWOOD_SEEDS", "4")))

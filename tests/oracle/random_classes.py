@@ -33,6 +33,7 @@ HEAD = r"""
 #include <utility>
 #include <vector>
 #include "TFile.h"
+#include "TClass.h"
 #include "TObject.h"
 #include "TString.h"
 #include "TTree.h"
@@ -101,6 +102,8 @@ template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> void dump(
 void dump(Out &o, const std::string &x) { o << '"' << x << '"'; }
 void dump(Out &o, const TString &x) { o << '"' << x.Data() << '"'; }
 template <class T> void dump(Out &o, T *const &x);
+template <class T> void fill_counted(int &n, T *&o, Gen &g) { n = g.below(4), o = n ? new T[n] : nullptr; for (int i = 0; i < n; ++i) fill(o[i], g); }
+template <class T> void dump_counted(Out &o, int n, const T *x) { o << '['; for (int i = 0; i < n; ++i) o << (i ? "," : ""), dump(o, x[i]); o << ']'; }
 template <class C> void dump_all(Out &o, const C &all)
 {
    o << '[';
@@ -129,7 +132,12 @@ template <class K, class V> void dump(Out &o, const std::multimap<K, V> &x) { du
 """
 
 TAIL = r"""
-template <class T> void fill(T *&o, Gen &g) { o = nullptr; if (g.below(3)) o = new T(), fill(*o, g); }
+template <class T> void fill(T *&o, Gen &g)
+{
+   // ROOT writes an empty collection for a null pointer to one.
+   o = nullptr;
+   if (std::is_class_v<T> && TClass::GetClass<T>()->GetCollectionProxy() || g.below(3)) o = new T(), fill(*o, g);
+}
 template <class T> void dump(Out &o, T *const &x) { if (x) dump(o, *x); else o << "null"; }
 
 template <class T> struct Filler { T *value = new T(); };
@@ -202,6 +210,8 @@ class Source:
             return f"{self.random.choice(NUMBERS)} {name} = 0;"
         if r < 0.38:
             return f"{self.random.choice(NUMBERS)} {name}[{self.random.choice([1, 2, 3])}] = {{}};"
+        if r < 0.4:
+            return f"{self.random.choice(['Double32_t', 'Float16_t', 'Double32_t'])} {name} = 0;"
         if r < 0.43:
             return f"std::string {name};"
         if r < 0.46:
@@ -216,6 +226,11 @@ class Source:
             return f"{self.random.choice(self.classes)} *{name} = nullptr;"
         if r < 0.76:
             return f"{self.container()} {name}[2];"
+        if r < 0.8:
+            return f"{self.container()} *{name} = nullptr;"
+        if r < 0.83:
+            counted = f"int {name}n = 0; {self.random.choice(NUMBERS[5:])} *{name} = nullptr; //[{name}n]"
+            return counted.replace("; ", ";\n   ", 1)
         return f"{self.container()} {name};"
 
     def klass(self, number: int) -> None:
@@ -241,13 +256,23 @@ class Source:
         base = f" : {', '.join(f'public {one}' for one in bases)}" if bases else ""
         body = "".join(f"   {line}\n" for line in declared)
         self.text.append(f"class {name}{base} {{\npublic:\n{body}{virtual}{version}}};\n")
-        inner = [f"members(o, (const {one} &)x, first);" for one in bases if one != "TObject"]
         self.text.append(f"void fill({name} &x, Gen &g);\nvoid dump(Out &o, const {name} &x);\n")
-        fills = [f"fill(({one} &)x, g);" for one in bases if one != "TObject"]
-        self.later += f"void fill({name} &x, Gen &g) {{ {' '.join(fills)} {' '.join(f'fill(x.{m}, g);' for m in members)} }}\n"
-        shown = " ".join(f'o << (first ? "" : ",") << "\\"{m}\\":"; first = false; dump(o, x.{m});' for m in members)
-        self.later += f"void members(Out &o, const {name} &x, bool &first) {{ {' '.join(inner)} {shown} }}\n"
-        self.later += f"void dump(Out &o, const {name} &x) {{ bool first = true; o << '{{'; members(o, x, first); o << '}}'; }}\n"
+        above = [one for one in bases if one != "TObject"]
+        fills, shows = [f"fill(({one} &)x, g);" for one in above], [f"members(o, (const {one} &)x, first);" for one in above]
+        for member, line in zip(members, declared):
+            shown = {member: f"dump(o, x.{member});"}
+            if "//[" in line:
+                fills.append(f"fill_counted(x.{member}n, x.{member}, g);")
+                shown = {f"{member}n": f"dump(o, x.{member}n);", member: f"dump_counted(o, x.{member}n, x.{member});"}
+            else:
+                fills.append(f"fill(x.{member}, g);")
+            for one, code in shown.items():
+                shows.append(f"""o << (first ? "" : ",") << "\\"{one}\\":"; first = false; {code}""")
+        self.later += (
+            f"void fill({name} &x, Gen &g) {{ {' '.join(fills)} }}\n"
+            f"void members(Out &o, const {name} &x, bool &first) {{ {' '.join(shows)} }}\n"
+            f"void dump(Out &o, const {name} &x) {{ bool first = true; o << '{{'; members(o, x, first); o << '}}'; }}\n"
+        )
         self.classes.append(name)
         self.links.append(name)
 
