@@ -45,6 +45,7 @@ check: $(VENV)/.tests
 torture: $(VENV)/.tests
 	SAPWOOD_KILLS=1000 $(BIN)/python -m pytest tests/test_crash.py
 	SAPWOOD_PARALLEL_KILLS=200 $(BIN)/python -m pytest tests/test_parallel.py
+	SAPWOOD_SEEDS=100 $(BIN)/python -m pytest tests/test_random_classes.py
 	SAPWOOD_SMALL_FILES=2000 $(BIN)/python -m pytest tests/test_merge.py -k many_small
 	SAPWOOD_FAULTS=1000 cargo test -p sapwood-store --features clouds random_faults
 	SAPWOOD_CLIENTS=1000 cargo test -p sapwood-serve --test crowd

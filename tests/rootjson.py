@@ -144,6 +144,8 @@ class Comparison:
             return
         if (isinstance(e, dict) and set(e) == {"$ref"}) or (isinstance(g, dict) and set(g) == {"$ref"}):
             return  # an object that was compared where it came first
+        if isinstance(g, str) and isinstance(e, dict) and g == f"<{e.get('_typename')}>":
+            return  # an object that this one is in
         if isinstance(e, dict):
             self._dict(e, g, path)
         elif isinstance(e, list):

@@ -45,6 +45,13 @@
 #pragma link C++ class Deep+;
 #pragma link C++ class Collections+;
 #pragma link C++ class Pointers+;
+#pragma link C++ class Node+;
+#pragma link C++ class Relative+;
+#pragma link C++ class Web+;
+#pragma link C++ class std::map<Plain, ULong64_t>+;
+#pragma link C++ class std::map<int, Hit*>+;
+#pragma link C++ class std::vector<Node*>+;
+#pragma link C++ class std::vector<Relative*>+;
 #pragma link C++ class Parts+;
 #pragma link C++ class Strung+;
 #pragma link C++ class Clones+;
@@ -205,6 +212,20 @@ void Pointers::clear()
    delete[] fLoopHit;
    fNull = fTrack = fSame = nullptr, fHit = nullptr, fAny = nullptr, fLoop = nullptr, fLoopHit = nullptr;
    fTracks.clear(), fHits.clear(), fArray.Delete(), fList.Delete(), fRefs.Clear(), fN = 0;
+}
+
+void Web::clear()
+{
+   delete fNode;
+   for (auto &pair : fHitOf)
+      delete pair.second;
+   for (auto node : fNodes)
+      delete node;
+   if (fFamily)
+      for (auto child : fFamily->fChildren)
+         delete child;
+   delete fFamily;
+   fNode = nullptr, fFamily = nullptr, fHitOf.clear(), fNodes.clear();
 }
 
 Clones::Clones() : fTracks(new TClonesArray("Track", 4)), fInside("Track", 2), fStrung("Strung", 2) {}
@@ -438,6 +459,35 @@ static void fill(Pointers &o, Gen &g, int i)
       o.fLoop = new Plain[o.fN], o.fLoopHit = new Hit[o.fN];
    for (int j = 0; j < o.fN; ++j)
       o.fLoop[j] = plain(g), o.fLoopHit[j] = hit(g, j);
+}
+
+static Node *node(Gen &g, int i, int chain)
+{
+   auto n = new Node;
+   n->fWide = ~ULong64_t(0) - i, n->fSmall = 65535 - i;
+   for (int j = g.below(4); j > 0; --j)
+      n->fMulti.insert({j / 2, float(j)}), n->fByPlain[plain(g)] = ~ULong64_t(0) - j;
+   some(g, n->fWides, 3, [&](int) { return g.bits(); });
+   n->fHit = i % 3 ? new Hit(hit(g, i)) : nullptr;
+   n->fNext = chain ? node(g, i, chain - 1) : nullptr;
+   return n;
+}
+
+static void fill(Web &o, Gen &g, int i)
+{
+   o.clear();
+   o.fNode = i % 4 ? node(g, i, i % 6) : nullptr;
+   for (int n = g.below(4); n > 0; --n)
+      o.fHitOf[n] = n == 2 ? nullptr : new Hit(hit(g, n)), o.fNodes.push_back(n == 3 ? nullptr : node(g, n, 0));
+   if (i % 2) {
+      o.fFamily = new Relative;
+      o.fFamily->fId = i;
+      for (int n = 1 + g.below(3); n > 0; --n) {
+         auto child = new Relative;
+         child->fId = n, child->fParent = o.fFamily;
+         o.fFamily->fChildren.push_back(child);
+      }
+   }
 }
 
 static void fill(Parts &o, Gen &g, int i)
@@ -1001,6 +1051,9 @@ void classes(const char *path, int split, bool memberwise, bool bypass, int comp
    write("pointers", [&](TTree *t) {
       one_class<Pointers>(t, "p.", split, fillers, [](Pointers &o, Gen &g, int i) { fill(o, g, i); });
       t->BranchRef();
+   });
+   write("web", [&](TTree *t) {
+      one_class<Web>(t, "w.", split, fillers, [](Web &o, Gen &g, int i) { fill(o, g, i); });
    });
    write("parts", [&](TTree *t) {
       one_class<Parts>(t, "parts.", split, fillers, [](Parts &o, Gen &g, int i) { fill(o, g, i); });

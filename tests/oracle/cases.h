@@ -240,6 +240,44 @@ public:
    ClassDef(Pointers, 1)
 };
 
+// What pointers lead to that is more than numbers: wide and repeated keys, objects as keys, objects that lead to further ones.
+class Node {
+public:
+   ULong64_t fWide = 0;
+   UShort_t fSmall = 0;
+   std::multimap<int, float> fMulti;
+   std::map<Plain, ULong64_t> fByPlain;
+   std::vector<ULong64_t> fWides;
+   Hit *fHit = nullptr;
+   Node *fNext = nullptr; // a list of nodes
+   virtual ~Node()
+   {
+      delete fHit;
+      delete fNext;
+   }
+   ClassDef(Node, 1)
+};
+
+// A member of a family points back at those that point at it.
+class Relative : public TObject {
+public:
+   Int_t fId = 0;
+   Relative *fParent = nullptr;
+   std::vector<Relative *> fChildren;
+   ClassDef(Relative, 1)
+};
+
+class Web : public TObject {
+public:
+   Node *fNode = nullptr;
+   std::map<int, Hit *> fHitOf;
+   std::vector<Node *> fNodes;
+   Relative *fFamily = nullptr;
+   virtual ~Web() { clear(); }
+   void clear();
+   ClassDef(Web, 1)
+};
+
 class Parts : public TObject {
 public:
    TVector3 fV3;

@@ -137,3 +137,34 @@ fn any_word_of_the_trees_record_may_be_zero_or_the_smallest_number() {
         }
     }
 }
+
+/// The tree's record ends with `fTreeIndex`, `fFriends`, `fUserInfo` and `fBranchRef`: here the one with that number from the end is a
+/// reference.
+fn with_reference(from_end: usize, tag: u32) -> File {
+    let mut bytes = plain();
+    let key = open(plain()).key("t").expect("a key");
+    let end = (key.seek_key + u64::from(key.nbytes)) as usize;
+    let at = end - 4 * (1 + from_end);
+    assert_eq!(bytes[at..at + 4], [0; 4], "a null pointer");
+    bytes[at..at + 4].copy_from_slice(&tag.to_be_bytes());
+    open(bytes)
+}
+
+#[test]
+fn a_reference_to_nowhere_hides_nothing_but_itself() {
+    for from_end in 0..4 {
+        // Behind the record, before it, and to bytes of it that are no object.
+        for tag in [0x0fff_ffff, 3, 400] {
+            let file = with_reference(from_end, tag);
+            assert_eq!(halves(&file, 0..60).unwrap().len(), 60, "pointer {from_end}, tag {tag}");
+        }
+    }
+    let object = with_reference(0, 0x0fff_ffff).object("t").unwrap();
+    let sapwood::Value::Object(lost) = object.member("fBranchRef").unwrap() else { panic!("no object") };
+    let error = lost.failure().expect("why");
+    assert_eq!(error.kind(), ErrorKind::Malformed);
+    assert_eq!(error.place().found, Some(0x0fff_ffff), "{error}");
+    // One to bytes that are no object is null, as ROOT reads it.
+    let object = with_reference(0, 400).object("t").unwrap();
+    assert!(matches!(object.member("fBranchRef").unwrap(), sapwood::Value::Null));
+}

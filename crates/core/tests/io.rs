@@ -209,7 +209,7 @@ fn each_missing_piece_arrives_as_the_error() {
     assert_eq!(kinds(Fault::LeaveOutFrom(1)), [(0, None), (1, mismatch), (2, mismatch)]);
     assert_eq!(kinds(Fault::Shorten), [(0, mismatch), (1, mismatch), (2, None)]);
     assert_eq!(kinds(Fault::Repeat), [(0, None), (1, None), (2, None)]);
-    let panicked = Some(ErrorKind::Io);
+    let panicked = Some(ErrorKind::Internal);
     assert_eq!(kinds(Fault::Panic), [(0, panicked), (1, panicked), (2, panicked)]);
 }
 

@@ -11,7 +11,7 @@ use crate::column::{BufferId, Field, Kind, ListOf};
 use crate::error::{Error, Result};
 use crate::read::{Column, columns};
 use crate::schema::{Detail, Objects};
-use crate::tree::{Branch, BranchId, Tree};
+use crate::tree::{Branch, BranchId, Tree, element_kind};
 use crate::write::Type;
 
 /// The branches that a type is read from.
@@ -92,13 +92,11 @@ impl Finder<'_> {
     }
 
     fn node(&mut self, branch: &Branch, prefixes: &[String]) -> Result<Node> {
-        const CLONES: i32 = 3;
-        const COLLECTION: i32 = 4;
         if branch.children.is_empty() {
             return self.column(branch).map(Node::Column);
         }
         match &branch.element {
-            Some(element) if matches!(element.kind, CLONES | COLLECTION) => {
+            Some(element) if element.counts_items() => {
                 let counts = self.column(branch)?;
                 let inner = format!("{}.", branch.name.trim_end_matches('.'));
                 let parts = self.parts(&branch.children, &[inner])?;
@@ -140,9 +138,8 @@ impl Finder<'_> {
     }
 
     fn is_base(&self, branch: &Branch) -> bool {
-        const BASE: i32 = 1;
         let Some(element) = &branch.element else { return false };
-        if element.kind == BASE {
+        if element.kind == element_kind::BASE {
             return true;
         }
         let (version, sum) = (Some(element.class_version), Some(element.checksum));

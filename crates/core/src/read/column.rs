@@ -94,7 +94,10 @@ impl Column {
             match kind {
                 Kind::Number { buffer, number } if *number == T::NUMBER => {
                     let (bytes, wide) = (self.buffer(*buffer), number.bytes());
-                    return Ok(T::read(bytes.get(rows.start * wide..rows.end * wide).unwrap_or(&[])));
+                    let numbers = bytes.get(rows.start * wide..rows.end * wide).map(T::read);
+                    return numbers.ok_or_else(|| {
+                        Error::mismatch("the column has no such row").wanted(self.len as u64, row as u64)
+                    });
                 }
                 Kind::Fixed { len, item } => {
                     rows = rows.start * len..rows.end * len;
@@ -114,8 +117,12 @@ impl Column {
         let Kind::Text { offsets, bytes } = &self.kind else {
             return Err(Error::mismatch(format!("the column holds {}, not strings", self.kind)));
         };
-        let bounds = self.bounds(*offsets, row);
-        Ok(crate::wire::text(self.buffer(*bytes).get(bounds).unwrap_or(&[])))
+        if row >= self.len {
+            return Err(Error::mismatch("the column has no such row").wanted(self.len as u64, row as u64));
+        }
+        let (bounds, bytes) = (self.bounds(*offsets, row), self.buffer(*bytes));
+        let bytes = bytes.get(bounds).ok_or_else(|| Error::internal("strings of a column end before their offsets"))?;
+        Ok(crate::wire::text(bytes))
     }
 
     /// Rows as strings, where the column is of strings.

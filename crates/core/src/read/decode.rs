@@ -29,16 +29,21 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    fn entry(&self, entry: u64) -> &[i64] {
-        let index = entry.saturating_sub(self.first_entry) as usize;
-        match &self.ends {
-            None => self.values.get(index..=index).unwrap_or(&[]),
-            Some(ends) => {
-                let start = index.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
-                let end = ends.get(index).copied().unwrap_or(start);
-                self.values.get(start as usize..end as usize).unwrap_or(&[])
-            }
-        }
+    /// The counts of an entry.
+    ///
+    /// # Errors
+    ///
+    /// [`Internal`](crate::ErrorKind::Internal) where they were not read: taken for none, values would be lost.
+    fn entry(&self, entry: u64) -> Result<&[i64]> {
+        let found =
+            entry.checked_sub(self.first_entry).map(|index| index as usize).and_then(|index| match &self.ends {
+                None => self.values.get(index..=index),
+                Some(ends) => {
+                    let start = index.checked_sub(1).map_or(Some(0), |before| ends.get(before).copied())?;
+                    self.values.get(start as usize..*ends.get(index)? as usize)
+                }
+            });
+        found.ok_or_else(|| Error::internal(format!("the counts of entry {entry} were not read")))
     }
 }
 
@@ -113,7 +118,11 @@ pub(super) fn decode(
                     _ => 0,
                 }];
                 let outside: &[i64] = match form {
-                    Form::CountedBy { .. } => how.counts.map_or(&[], |counts| counts.entry(entry)),
+                    Form::CountedBy { .. } => {
+                        let counts =
+                            how.counts.ok_or_else(|| Error::internal("the counts of a branch were not read"))?;
+                        counts.entry(entry)?
+                    }
                     _ => &single,
                 };
                 let mut machine = machine(how, objects, outside);
@@ -243,14 +252,67 @@ fn left_out(how: &Decoding<'_>, basket: &Unsealed<'_>, first_entry: u64, starts:
     starts.clear();
     starts.push(0);
     let mut at = 0_usize;
+    let differ = |at: usize| {
+        Error::malformed("counts and bytes of a basket do not agree").wanted(basket.data.len() as u64, at as u64)
+    };
     for entry in 0..basket.entries as u64 {
-        let count = counts.entry(first_entry + entry).first().copied().unwrap_or(0).max(0) as usize;
-        at = at.saturating_add(count.saturating_mul(wide));
+        let [count] = *counts.entry(first_entry + entry)? else {
+            return Err(Error::malformed("a branch that counts has no single number an entry"));
+        };
+        // ROOT takes a negative count as none.
+        at = at.saturating_add((count.max(0) as usize).saturating_mul(wide));
         if at > basket.data.len() {
-            return Err(Error::malformed("counts and bytes of a basket do not agree")
-                .wanted(basket.data.len() as u64, at as u64));
+            return Err(differ(at));
         }
         starts.push(at as u32);
     }
+    // Counts that are too low would leave the last values out.
+    if at != basket.data.len() {
+        return Err(differ(at));
+    }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::column::{BufferKind, Kind, ListOf, Number, Prim};
+    use crate::error::ErrorKind;
+    use crate::schema::{Program, Step};
+
+    /// Decodes entries of 16-bit numbers whose offsets were left out.
+    fn decoded(counts: &[i64], data: &[u8]) -> Result<Part> {
+        let prim = Prim::Plain(Number::I16);
+        let number = Kind::Number { buffer: 0, number: Number::I16 };
+        let buffers = vec![BufferKind::Numbers(Number::I16), BufferKind::Ends];
+        let program = Program::of(vec![Step::numbers(prim, 1, 0)?], number.clone(), buffers.clone());
+        let interpretation = Interpretation {
+            program: Arc::new(program),
+            form: Form::Jagged { ends: 1, prim, per_item: 1 },
+            kind: Kind::List { offsets: 1, of: ListOf::Sequence, item: Box::new(number) },
+            buffers: buffers.clone(),
+            type_name: "int16_t[]".into(),
+        };
+        let counts = Counts { first_entry: 10, ends: None, values: counts.to_vec() };
+        let (registry, limits) = (Registry::default(), Limits::default());
+        let how =
+            Decoding { interpretation: &interpretation, registry: &registry, limits: &limits, counts: Some(&counts) };
+        let mut part = Part::new(&buffers);
+        let basket = Unsealed::left_out(data, 2);
+        decode(&how, &basket, 10, 0..2, &mut Vec::new(), &mut part, &mut Objects::default())?;
+        Ok(part)
+    }
+
+    #[test]
+    fn counts_that_do_not_fit_their_bytes_are_errors() {
+        let bytes = [0, 1, 0, 2, 0, 3];
+        let part = decoded(&[1, 2], &bytes).unwrap();
+        assert_eq!((part.words(1), part.bytes(0).len()), (&[1, 3][..], 6));
+        for counts in [[1, 1], [0, 0], [1, 3], [-1, 2]] {
+            assert_eq!(decoded(&counts, &bytes).unwrap_err().kind(), ErrorKind::Malformed, "{counts:?}");
+        }
+        assert_eq!(decoded(&[3], &bytes).unwrap_err().kind(), ErrorKind::Internal, "no count of the second entry");
+    }
 }

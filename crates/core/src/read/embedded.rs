@@ -17,36 +17,30 @@ pub(crate) fn is_displaced(tree: &Tree, id: u32) -> bool {
 /// Basket object `id` of the tree's record.
 pub(crate) fn embedded(tree: &Tree, id: u32) -> Result<Unsealed<'_>> {
     let row = tree.object.table().get(id).ok_or_else(|| Error::malformed("an embedded basket was not decoded"))?;
-    let number = |name: &str| match find(row.kind, name) {
-        Some(Kind::Number { buffer, .. }) => {
-            let bytes = row.part.bytes(*buffer).get(4 * row.row..);
-            bytes.and_then(|bytes| bytes.first_chunk()).map_or(0, |chunk| i32::from_ne_bytes(*chunk))
-        }
-        _ => 0,
+    let absent = |name: &str| Error::internal(format!("an embedded basket has no {name}"));
+    let number = |name: &str| {
+        let Some(Kind::Number { buffer, .. }) = find(row.kind, name) else { return Err(absent(name)) };
+        let bytes = row.part.bytes(*buffer).get(4 * row.row..).and_then(|bytes| bytes.first_chunk());
+        // A negative number is none, as ROOT has it.
+        Ok(i32::from_ne_bytes(*bytes.ok_or_else(|| absent(name))?).max(0) as u32)
     };
-    let ints = |name: &str| -> &[u8] {
-        match find(row.kind, name) {
-            Some(Kind::List { offsets, item, .. }) => match &**item {
-                Kind::Number { buffer, .. } => {
-                    let bounds = list_bounds(row.part, *offsets, row.row);
-                    row.part.bytes(*buffer).get(4 * bounds.start..4 * bounds.end).unwrap_or(&[])
-                }
-                _ => &[],
-            },
-            _ => &[],
-        }
+    let ints = |name: &str| match find(row.kind, name) {
+        Some(Kind::List { offsets, item, .. }) => match &**item {
+            Kind::Number { buffer, .. } => {
+                let bounds = list_bounds(row.part, *offsets, row.row);
+                row.part.bytes(*buffer).get(4 * bounds.start..4 * bounds.end).ok_or_else(|| absent(name))
+            }
+            _ => Err(absent(name)),
+        },
+        _ => Err(absent(name)),
     };
-    let buffer = match find(row.kind, "fBuffer") {
-        Some(Kind::Text { offsets, bytes }) => {
-            row.part.bytes(*bytes).get(list_bounds(row.part, *offsets, row.row)).unwrap_or(&[])
-        }
-        _ => &[],
-    };
+    let Some(Kind::Text { offsets, bytes }) = find(row.kind, "fBuffer") else { return Err(absent("fBuffer")) };
+    let buffer = row.part.bytes(*bytes).get(list_bounds(row.part, *offsets, row.row));
     Unsealed::embedded(
-        buffer,
-        number("fKeylen").max(0) as u32,
-        number("fNevBuf").max(0) as usize,
-        number("fNevBufSize").max(0) as usize,
-        ints("fEntryOffset"),
+        buffer.ok_or_else(|| absent("fBuffer"))?,
+        number("fKeylen")?,
+        number("fNevBuf")? as usize,
+        number("fNevBufSize")? as usize,
+        ints("fEntryOffset")?,
     )
 }

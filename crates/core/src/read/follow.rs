@@ -24,12 +24,12 @@ const MOST_BYTES: u64 = 8 << 30;
 
 impl Column {
     /// The same rows with objects in place of pointers: [`Kind::OneOf`] where the column had [`Kind::Pointer`], and a list of
-    /// its items where it had a collection of ROOT. An object that several pointers share comes once for each.
+    /// its items where it had a collection of ROOT. An object that several pointers share comes once for each; a pointer back to an
+    /// object that it is in becomes the text `<Class>`.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) where objects point back at one another, so that no column of finite type
-    /// holds them; [`Limit`](crate::ErrorKind::Limit) where they take too much memory; why an object could not be decoded.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where objects that lead to others of their class do so too often for a column; [`Limit`](crate::ErrorKind::Limit) where they take too much memory; why an object could not be decoded.
     ///
     /// # Example
     ///
@@ -50,6 +50,7 @@ impl Column {
             buffers: self.buffers().to_vec(),
             left_bytes: MOST_BYTES,
             within: Vec::new(),
+            around: Vec::new(),
             repeated: 0,
             types: 0,
         };
@@ -86,7 +87,19 @@ struct Group<'a> {
     class: &'a Arc<str>,
     sources: Vec<Source<'a>>,
     runs: Vec<Run>,
-    rows: usize,
+    /// Numbers of the objects, and which of the pointers leads to each.
+    ids: Vec<u32>,
+    positions: Vec<usize>,
+}
+
+/// How values lie in those around them.
+enum Level {
+    /// They are items of lists that end there.
+    List(Vec<i64>),
+    /// They are items of arrays.
+    Fixed(usize),
+    /// They are objects with these numbers, and the pointers that lead to them are at these positions.
+    Objects { ids: Vec<u32>, positions: Vec<usize> },
 }
 
 struct Follow<'a> {
@@ -96,6 +109,8 @@ struct Follow<'a> {
     left_bytes: u64,
     /// Classes of the objects around, outermost first.
     within: Vec<Arc<str>>,
+    /// What is around, outermost first, from the first objects on.
+    around: Vec<Level>,
     /// Rows of classes that are in objects of the same class.
     repeated: usize,
     types: usize,
@@ -163,7 +178,8 @@ impl<'a> Follow<'a> {
         // Group and source of each table.
         let mut places: HashMap<u32, (usize, usize)> = HashMap::new();
         let mut tags = Vec::with_capacity(ids.len());
-        for &id in ids {
+        let mut back: Vec<(usize, &Arc<str>)> = Vec::new();
+        for (position, &id) in ids.iter().enumerate() {
             let Some((table, row)) = objects.place(id) else {
                 if let Some(failure) = objects.failure(id) {
                     return Err(failure.clone());
@@ -182,7 +198,8 @@ impl<'a> Follow<'a> {
                     };
                     let group = groups.iter().position(alike).unwrap_or(groups.len());
                     if group == groups.len() {
-                        groups.push(Group { class, sources: Vec::new(), runs: Vec::new(), rows: 0 });
+                        let (sources, runs) = (Vec::new(), Vec::new());
+                        groups.push(Group { class, sources, runs, ids: Vec::new(), positions: Vec::new() });
                     }
                     let source = groups[group].sources.len();
                     groups[group].sources.push(Source { kind, part });
@@ -190,25 +207,64 @@ impl<'a> Follow<'a> {
                     (group, source)
                 }
             };
+            if self.within.contains(groups[group].class) && self.is_around(id, position) {
+                back.push((position, groups[group].class));
+                tags.push(NULL as u8);
+                continue;
+            }
             tags.push(group as u8);
-            groups[group].rows += 1;
+            groups[group].ids.push(id);
+            groups[group].positions.push(position);
             push(&mut groups[group].runs, Run { source, start: row as usize, len: 1 });
         }
-        if groups.len() > MOST_CLASSES {
+        let has_back = !back.is_empty();
+        // One that all point back to has no rows of its own.
+        if has_back && groups.len() == 1 && groups[0].ids.is_empty() {
+            groups.clear();
+        }
+        if groups.len() >= MOST_CLASSES {
             return Err(Error::unsupported(format!(
                 "pointers to {declared} lead to {} classes: no column holds more than {MOST_CLASSES}",
                 groups.len()
             )));
         }
+        back.iter().for_each(|&(position, _)| tags[position] = groups.len() as u8);
         let tags = self.buffer(tags);
         let mut of = Vec::with_capacity(groups.len());
-        for group in &groups {
-            of.push(self.objects_of(group.class, &group.sources, &group.runs, group.rows)?);
+        for Group { class, sources, runs, ids, positions } in groups {
+            of.push(self.objects_of(class, &sources, &runs, ids, positions)?);
         }
-        if groups.is_empty() {
+        if has_back {
+            let texts: Vec<String> = back.iter().map(|(_, class)| format!("<{class}>")).collect();
+            let ends: Vec<i64> = texts
+                .iter()
+                .scan(0, |end, text| {
+                    *end += text.len() as i64;
+                    Some(*end)
+                })
+                .collect();
+            let offsets = self.offsets(&ends);
+            of.push(Kind::Text { offsets, bytes: self.buffer(texts.concat().into_bytes()) });
+        } else if of.is_empty() {
             of.extend(self.none_of(declared)?);
         }
         Ok(Kind::OneOf { tags, of })
+    }
+
+    /// Whether the pointer at a position is within object `id`.
+    fn is_around(&self, id: u32, mut position: usize) -> bool {
+        for level in self.around.iter().rev() {
+            position = match level {
+                Level::List(ends) => ends.partition_point(|&end| end <= position as i64),
+                Level::Fixed(len) => position / (*len).max(1),
+                Level::Objects { ids, .. } if ids.get(position) == Some(&id) => return true,
+                Level::Objects { positions, .. } => match positions.get(position) {
+                    Some(&outer) => outer,
+                    None => return false,
+                },
+            };
+        }
+        false
     }
 
     /// The type of the class that pointers are declared with, where they are all null and can lead to nothing else.
@@ -220,23 +276,34 @@ impl<'a> Follow<'a> {
         let target = Target::Members { class: Arc::clone(declared), version: None, checksum: None };
         let program = registry.program(&target)?;
         let part = Part::new(&program.buffers);
-        self.objects_of(declared, &[Source { kind: &program.kind, part: &part }], &[], 0).map(Some)
+        let source = Source { kind: &program.kind, part: &part };
+        self.objects_of(declared, &[source], &[], Vec::new(), Vec::new()).map(Some)
     }
 
     /// Objects of one class.
-    fn objects_of(&mut self, class: &Arc<str>, from: &[Source<'_>], runs: &[Run], rows: usize) -> Result<Kind> {
+    fn objects_of(
+        &mut self,
+        class: &Arc<str>,
+        from: &[Source<'_>],
+        runs: &[Run],
+        ids: Vec<u32>,
+        positions: Vec<usize>,
+    ) -> Result<Kind> {
+        let rows = ids.len();
         if self.within.contains(class) {
             self.repeated += rows;
         }
-        // Lists and trees of objects come to an end; what points back comes again and again.
-        if self.within.len() >= DEEPEST || self.repeated > 2 * self.objects.len() + 64 {
+        // Lists and trees of objects come once each; in a net there are ever more ways to the same object.
+        if self.within.len() >= DEEPEST || self.repeated > 4 * self.objects.len() + 64 {
             return Err(Error::unsupported(format!(
-                "objects of class {class} point at one another without end, or through more than {DEEPEST} others: no \
+                "objects of class {class} lead to one another in too many ways, or through more than {DEEPEST} others: no \
                  column holds them"
             )));
         }
         self.within.push(Arc::clone(class));
+        self.around.push(Level::Objects { ids, positions });
         let kind = self.gather(from, runs, rows);
+        self.around.pop();
         self.within.pop();
         kind
     }
@@ -295,7 +362,10 @@ impl<'a> Follow<'a> {
                     push(&mut inner, Run { source: run.source, start: span.start, len: span.len() });
                 }
                 let offsets = self.offsets(&ends);
-                let item = Box::new(self.gather(&items, &inner, total as usize)?);
+                self.around.push(Level::List(ends));
+                let item = self.gather(&items, &inner, total as usize);
+                self.around.pop();
+                let item = Box::new(item?);
                 Ok(Kind::List { offsets, of: *of, item })
             }
             Kind::Fixed { len, .. } => {
@@ -312,7 +382,10 @@ impl<'a> Follow<'a> {
                         len: run.len.saturating_mul(*len),
                     })
                     .collect();
-                let item = Box::new(self.gather(&items, &inner, rows.saturating_mul(*len))?);
+                self.around.push(Level::Fixed(*len));
+                let item = self.gather(&items, &inner, rows.saturating_mul(*len));
+                self.around.pop();
+                let item = Box::new(item?);
                 Ok(Kind::Fixed { len: *len, item })
             }
             Kind::Record { .. } => {

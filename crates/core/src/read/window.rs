@@ -405,7 +405,7 @@ fn run(scan: &Scan<'_>, task: &mut Task, bench: &mut Bench) -> Result<()> {
             Ok(())
         }
         (Work::List { values, ends, base }, Shape::List { prim, per_item }) => {
-            let Some(basket) = &task.basket else { return Ok(()) };
+            let basket = task.basket.as_ref().ok_or_else(|| Error::internal("lists have no basket"))?;
             let unsealed = basket.unseal(&mut bench.memory, &mut bench.scratch)?;
             let wide = (prim.bytes() * per_item) as u32;
             unsealed.list_ends(wide, *base, ends)?;
@@ -415,7 +415,10 @@ fn run(scan: &Scan<'_>, task: &mut Task, bench: &mut Bench) -> Result<()> {
         (Work::Part(part, _), _) => {
             grow(scan, task.segment, task.basket.as_ref(), bench, part, &mut Objects::default())
         }
-        _ => Ok(()),
+        // Decoded in order, before.
+        (Work::Place(..), _) => Ok(()),
+        // Its place in the answer holds whatever was there before.
+        (Work::Fixed(_) | Work::List { .. }, _) => Err(Error::internal("a basket is of another shape than its branch")),
     }
 }
 

@@ -183,6 +183,13 @@ impl Objects {
         self.rows.len() as u32
     }
 
+    /// A new object that cannot be decoded, and why.
+    pub(super) fn lost(&mut self, error: Error) -> u32 {
+        let id = self.fresh();
+        self.failures.insert(id, error);
+        id
+    }
+
     /// The name of a class, shared by all objects of it.
     pub(super) fn class(&mut self, name: &[u8]) -> Arc<str> {
         if let Some(known) = self.names.iter().find(|known| known.as_bytes() == name) {

@@ -145,23 +145,21 @@ impl Redraft<'_> {
         self.enter()?;
         let value = match kind {
             Kind::Number { buffer, number } => {
-                let bytes = slice(part.bytes(*buffer), row..row + 1, number.bytes());
+                let bytes = slice(part.bytes(*buffer), row..row + 1, number.bytes())?;
                 match number {
-                    Number::F32 => {
-                        Datum::Float(f64::from(f32::from_ne_bytes(bytes.first_chunk().copied().unwrap_or_default())))
-                    }
-                    Number::F64 => Datum::Float(f64::from_ne_bytes(bytes.first_chunk().copied().unwrap_or_default())),
+                    Number::F32 => Datum::Float(f64::from(f32::from_ne_bytes(*bytes.first_chunk().ok_or_else(short)?))),
+                    Number::F64 => Datum::Float(f64::from_ne_bytes(*bytes.first_chunk().ok_or_else(short)?)),
                     number => Datum::Int(number.whole(bytes)),
                 }
             }
             Kind::Text { offsets, bytes } | Kind::Opaque { offsets, bytes, .. } => {
-                let text = slice(part.bytes(*bytes), bounds(part, *offsets, row), 1);
+                let text = slice(part.bytes(*bytes), bounds(part, *offsets, row)?, 1)?;
                 match std::str::from_utf8(text) {
                     Ok(text) if matches!(kind, Kind::Text { .. }) => Datum::Text(text.into()),
                     _ => Datum::Bytes(text.into()),
                 }
             }
-            Kind::List { offsets, item, .. } => self.items(part, item, bounds(part, *offsets, row))?,
+            Kind::List { offsets, item, .. } => self.items(part, item, bounds(part, *offsets, row)?)?,
             Kind::Fixed { len, item } => {
                 let start = row.saturating_mul(*len);
                 self.items(part, item, start..start.saturating_add(*len))?
@@ -171,7 +169,7 @@ impl Redraft<'_> {
                 self.members(part, kind, row, &mut draft)?;
                 Datum::Value(draft)
             }
-            Kind::Pointer { buffer, .. } => match part.words(*buffer).get(row).copied().unwrap_or(0) {
+            Kind::Pointer { buffer, .. } => match part.words(*buffer).get(row).copied().ok_or_else(short)? {
                 0 => Datum::Null,
                 id => match self.marks.get(&id) {
                     Some(mark) => Datum::Same(mark.clone()),
@@ -188,7 +186,7 @@ impl Redraft<'_> {
 
     fn items(&mut self, part: &Part, item: &Kind, rows: std::ops::Range<usize>) -> Result<Datum> {
         if let Kind::Number { buffer, number } = item {
-            return Ok(Datum::Numbers(*number, slice(part.bytes(*buffer), rows, number.bytes()).to_vec()));
+            return Ok(Datum::Numbers(*number, slice(part.bytes(*buffer), rows, number.bytes())?.to_vec()));
         }
         rows.map(|row| self.value(part, item, row)).collect::<Result<_>>().map(Datum::List)
     }
@@ -197,13 +195,17 @@ impl Redraft<'_> {
 /// The member of an object that is no record: its value.
 pub(super) const THIS: &str = "This";
 
-fn bounds(part: &Part, ends: BufferId, row: usize) -> std::ops::Range<usize> {
+fn bounds(part: &Part, ends: BufferId, row: usize) -> Result<std::ops::Range<usize>> {
     let words = part.words(ends);
-    let start = row.checked_sub(1).and_then(|before| words.get(before)).copied().unwrap_or(0);
-    let end = words.get(row).copied().unwrap_or(start);
-    start as usize..end as usize
+    let start = row.checked_sub(1).map_or(Some(0), |before| words.get(before).copied());
+    let (start, end) = start.zip(words.get(row).copied()).ok_or_else(short)?;
+    Ok(start as usize..end as usize)
 }
 
-fn slice(bytes: &[u8], rows: std::ops::Range<usize>, wide: usize) -> &[u8] {
-    bytes.get(rows.start.saturating_mul(wide)..rows.end.saturating_mul(wide)).unwrap_or(&[])
+fn slice(bytes: &[u8], rows: std::ops::Range<usize>, wide: usize) -> Result<&[u8]> {
+    bytes.get(rows.start.saturating_mul(wide)..rows.end.saturating_mul(wide)).ok_or_else(short)
+}
+
+fn short() -> Error {
+    Error::internal("an object has fewer values than members")
 }

@@ -211,6 +211,12 @@ impl<'m> Unsealed<'m> {
         Ok(Self { data, keylen, entries, offsets, displacements: &[] })
     }
 
+    /// A basket whose writer left its offsets out.
+    #[cfg(test)]
+    pub(crate) fn left_out(data: &'m [u8], entries: usize) -> Self {
+        Self { data, keylen: 0, entries, offsets: Offsets::LeftOut, displacements: &[] }
+    }
+
     /// Bytes of an entry, where all have the same and no table says so.
     pub fn fixed_bytes(&self) -> Option<usize> {
         match self.offsets {

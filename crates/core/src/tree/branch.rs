@@ -63,6 +63,24 @@ pub struct Branch {
     pub(super) baskets: OnceLock<Vec<BasketPlace>>,
 }
 
+/// What kinds of `TBranchElement` there are: values of `fType`. Source: `TBranchElement::Init`.
+pub(crate) mod element_kind {
+    /// An object, a member, or a base that is not split.
+    pub(crate) const LEAF: i32 = 0;
+    /// A base that is split.
+    pub(crate) const BASE: i32 = 1;
+    /// An object that is split.
+    pub(crate) const OBJECT: i32 = 2;
+    /// A split `TClonesArray`: its values are the counts.
+    pub(crate) const CLONES: i32 = 3;
+    /// A split STL collection: its values are the counts.
+    pub(crate) const COLLECTION: i32 = 4;
+    /// A member of the items of a split `TClonesArray`.
+    pub(crate) const CLONES_MEMBER: i32 = 31;
+    /// A member of the items of a split collection.
+    pub(crate) const COLLECTION_MEMBER: i32 = 41;
+}
+
 /// What `TBranchElement` adds to a branch.
 #[derive(Clone, Debug)]
 pub struct ElementBranch {
@@ -78,7 +96,8 @@ pub struct ElementBranch {
     pub class_version: i32,
     /// `fID`: which element; -1 for an unsplit object, -2 for a node.
     pub id: i32,
-    /// `fType`.
+    /// `fType`: 0 for a value, 1 and 2 for a split base and object, 3 and 4 for a split `TClonesArray` and collection, 31 and 41
+    /// for members of their items.
     pub kind: i32,
     /// `fStreamerType`.
     pub streamer_type: i32,
@@ -86,6 +105,13 @@ pub struct ElementBranch {
     pub maximum: i32,
     /// `fBranchCount`.
     pub count_branch: Option<BranchId>,
+}
+
+impl ElementBranch {
+    /// Whether the branch holds the counts of a collection whose items' members have branches of their own.
+    pub(crate) fn counts_items(&self) -> bool {
+        matches!(self.kind, element_kind::CLONES | element_kind::COLLECTION)
+    }
 }
 
 /// `TLeaf` or one of its subclasses.
@@ -188,7 +214,8 @@ impl Branch {
     pub fn has_data(&self) -> bool {
         match &self.element {
             Some(element) => {
-                matches!(element.kind, 3 | 4) || self.children.is_empty() || !matches!(element.kind, 0..=2)
+                use element_kind::{BASE, LEAF, OBJECT};
+                element.counts_items() || self.children.is_empty() || !matches!(element.kind, LEAF | BASE | OBJECT)
             }
             None => self.children.is_empty() || !self.leaves.is_empty() && &*self.class != "TBranchObject",
         }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::Tree;
-use super::branch::{Branch, BranchId, ElementBranch, Leaf};
+use super::branch::{Branch, BranchId, ElementBranch, Leaf, element_kind};
 use crate::column::{BufferId, BufferKind, Field, Kind, ListOf, Number, Prim};
 use crate::error::{Error, Result};
 use crate::schema::{Counter, Detail, Element, Program, Step, Target, TextForm, TypeName};
@@ -228,7 +228,7 @@ fn leaf_list(tree: &Tree, branch: &Branch, leaves: &[Leaf]) -> Result<Interpreta
 fn element_branch(tree: &Tree, branch: &Branch, element: &ElementBranch) -> Result<Interpretation> {
     let registry = tree.registry();
     match element.kind {
-        3 | 4 => {
+        element_kind::CLONES | element_kind::COLLECTION => {
             let program = run_program(Prim::Plain(Number::I32), 1, vec![BufferKind::Numbers(Number::I32)])?;
             return Ok(rows(program, "int32_t".into()));
         }
@@ -273,7 +273,7 @@ fn element_branch(tree: &Tree, branch: &Branch, element: &ElementBranch) -> Resu
     let member = info.and_then(|info| info.elements.get(element.id as usize));
     let (kind, buffers) = (program.kind.clone(), program.buffers.clone());
     let spelled = member.map_or_else(String::new, spell);
-    let in_collection = matches!(element.kind, 31 | 41);
+    let in_collection = matches!(element.kind, element_kind::CLONES_MEMBER | element_kind::COLLECTION_MEMBER);
     let outside = member.filter(|_| needs_counter(&program));
     if in_collection {
         let mut buffers = buffers;

@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 pub(crate) use basket::wanted;
 pub use basket::{Basket, Unsealed};
 pub(crate) use basket_header::BasketHeader;
+pub(crate) use branch::element_kind;
 pub use branch::{BasketBytes, BasketPlace, Branch, BranchId, ElementBranch, Leaf};
 pub use cache::{CACHE_BYTES, CacheFigures, TreeCache};
 pub(crate) use cache::{Coming, Needed};

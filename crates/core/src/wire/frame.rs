@@ -38,8 +38,10 @@ impl Frame {
 pub enum Slot<'a> {
     /// A null pointer.
     Null,
-    /// An object that stands at an earlier position.
+    /// An object that stands at another position of the same bytes, most often an earlier one.
     Reference(usize),
+    /// A reference with this tag to what the bytes do not have.
+    Nowhere(u32),
     /// An object that follows.
     Object {
         /// Its class.
@@ -117,14 +119,14 @@ impl<'a> Reader<'a> {
             0 => Ok(Slot::Null),
             tag => {
                 let target = i64::from(tag) - i64::from(MAP_OFFSET) + displacement;
-                match usize::try_from(target) {
-                    Ok(target) if target < position => Ok(Slot::Reference(target)),
-                    // ROOT reads a reference to what it has not seen as null; 1 stands for the record itself.
-                    _ if tag == 1 => Ok(Slot::Reference(self.origin())),
-                    _ => Err(Error::malformed("an object reference points nowhere")
-                        .at(position as u64)
-                        .wanted(position as u64, u64::from(tag))),
-                }
+                let bytes = self.origin()..self.origin() + self.whole().len();
+                Ok(match usize::try_from(target) {
+                    // ROOT looks at later positions, too: `TBufferFile::CheckObject`.
+                    Ok(target) if bytes.contains(&target) => Slot::Reference(target),
+                    // 1 stands for the record itself.
+                    _ if tag == 1 => Slot::Reference(self.origin()),
+                    _ => Slot::Nowhere(tag),
+                })
             }
         }
     }

@@ -88,17 +88,18 @@ impl Machine<'_> {
         order: Order,
         part: &mut Part,
     ) -> Result<()> {
-        self.depth += 1;
-        if self.depth > self.limits.depth {
-            return Err(Error::limit("objects nest too deep", u64::from(self.limits.depth), u64::from(self.depth))
+        if self.depth >= self.limits.depth {
+            return Err(Error::limit("objects nest too deep", u64::from(self.limits.depth), u64::from(self.depth) + 1)
                 .at(reader.position() as u64));
         }
-        for (index, step) in (span.start..).zip(&program.steps[span.start as usize..span.end as usize]) {
+        self.depth += 1;
+        let mut steps = (span.start..).zip(&program.steps[span.start as usize..span.end as usize]);
+        let outcome = steps.try_for_each(|(index, step)| {
             self.objects.step = index;
-            self.step(program, step, reader, n, order, part)?;
-        }
+            self.step(program, step, reader, n, order, part)
+        });
         self.depth -= 1;
-        Ok(())
+        outcome
     }
 
     fn step(
@@ -282,7 +283,7 @@ impl Machine<'_> {
                 let start = count.map_or(0, |count| {
                     bytes.len().saturating_sub(n.saturating_mul(count as usize).saturating_mul(a.bytes()))
                 });
-                let decoded = bytes.get(start..).unwrap_or(&[]).to_vec();
+                let decoded = bytes[start..].to_vec();
                 if count.is_none() {
                     part.bytes_mut(*from).clear();
                 }
@@ -317,7 +318,8 @@ impl Machine<'_> {
                 let bytes = part.bytes(buffer);
                 let wide = number.bytes();
                 let at = bytes.len().checked_sub((n - index) * wide);
-                at.and_then(|at| bytes.get(at..at + wide)).map_or(0, |bytes| number.whole(bytes))
+                let bytes = at.and_then(|at| bytes.get(at..at + wide));
+                number.whole(bytes.ok_or_else(|| Error::internal("a counted array is read before its counter"))?)
             }
             Counter::Outside => self.outside.get(index).copied().ok_or_else(|| {
                 Error::malformed("a counted array has no counter").wanted(n as u64, self.outside.len() as u64)
@@ -518,4 +520,66 @@ fn same_frames(
     let from = reader.take((taken - 1) * stride + bytes)?;
     rows(from, taken, if taken == 1 { bytes } else { stride });
     Ok(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::column::{BufferKind, Kind, Number, Prim};
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn what_failed_leaves_no_depth_behind() {
+        let kind = Kind::Number { buffer: 0, number: Number::I32 };
+        let steps = vec![
+            Step::numbers(Prim::Plain(Number::I32), 1, 0).unwrap(),
+            Step::Each { body: Span { start: 0, end: 1 } },
+        ];
+        let program = Program {
+            root: Span { start: 1, end: 2 },
+            ..Program::of(steps, kind, vec![BufferKind::Numbers(Number::I32)])
+        };
+        let (registry, limits, mut objects) = (Registry::default(), Limits::default(), Objects::default());
+        let mut machine = Machine {
+            registry: &registry,
+            objects: &mut objects,
+            limits: &limits,
+            displacement: 0,
+            outside: &[],
+            depth: 0,
+        };
+        let mut part = Part::new(&program.buffers);
+        for _ in 0..2 * limits.depth {
+            let failed = machine.decode(&program, &mut Reader::new(&[0, 1]), 1, Order::Rows, &mut part);
+            assert_eq!((failed.unwrap_err().kind(), machine.depth), (ErrorKind::Malformed, 0));
+        }
+    }
+
+    #[test]
+    fn a_counter_that_is_not_there_is_no_count_of_zero() {
+        let counter = Counter::Member(0, Number::I32);
+        let step = Step::Counted {
+            prim: Prim::Plain(Number::U8),
+            flagged: true,
+            lists: 1,
+            len: 1,
+            counter,
+            ends: 1,
+            values: 2,
+        };
+        let buffers = [BufferKind::Numbers(Number::I32), BufferKind::Ends, BufferKind::Numbers(Number::U8)];
+        let kind = Kind::Number { buffer: 0, number: Number::I32 };
+        let program = Program::of(vec![step], kind, buffers.to_vec());
+        let (registry, limits, mut objects) = (Registry::default(), Limits::default(), Objects::default());
+        let mut machine = Machine {
+            registry: &registry,
+            objects: &mut objects,
+            limits: &limits,
+            displacement: 0,
+            outside: &[],
+            depth: 0,
+        };
+        let failed = machine.decode(&program, &mut Reader::new(&[1]), 1, Order::Rows, &mut Part::new(&buffers));
+        assert_eq!(failed.unwrap_err().kind(), ErrorKind::Internal);
+    }
 }

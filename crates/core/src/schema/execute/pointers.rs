@@ -23,9 +23,14 @@ impl Machine<'_> {
 
     /// The object slot of a pointer: gives the number of the object, 0 for null.
     pub(in crate::schema) fn slot(&mut self, reader: &mut Reader<'_>) -> Result<u32> {
+        let at = reader.position() as u64;
         match reader.slot(self.displacement)? {
             Slot::Null => Ok(0),
             Slot::Reference(position) => Ok(self.objects.at_position(position)),
+            // It hides nothing but itself: most pointers are followed by few readers.
+            Slot::Nowhere(tag) => Ok(self
+                .objects
+                .lost(Error::malformed("an object reference points nowhere").at(at).wanted(at, u64::from(tag)))),
             Slot::Object { class, position, end } => {
                 let id = self.objects.at_position(position);
                 let class = self.objects.class(class);
@@ -61,13 +66,13 @@ impl Machine<'_> {
 
     /// An object without a byte count: nobody knows where it ends before it is decoded.
     fn inline(&mut self, id: u32, class: &Arc<str>, reader: &mut Reader<'_>) -> Result<()> {
-        self.depth += 1;
-        if self.depth > self.limits.depth {
-            return Err(Error::limit("objects nest too deep", u64::from(self.limits.depth), u64::from(self.depth)));
+        if self.depth >= self.limits.depth {
+            return Err(Error::limit("objects nest too deep", u64::from(self.limits.depth), u64::from(self.depth) + 1));
         }
-        self.object(id, class, reader, None)?;
+        self.depth += 1;
+        let outcome = self.object(id, class, reader, None);
         self.depth -= 1;
-        Ok(())
+        outcome
     }
 
     /// Decodes one framed object of `class` as object `id`.

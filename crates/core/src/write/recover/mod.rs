@@ -285,7 +285,7 @@ impl Output {
             let tree = file.tree(path)?;
             for (branch, known) in tree.branches().iter().zip(&mut known.branches) {
                 let counts = branch.leaves.iter().any(|leaf| leaf.is_range || &*leaf.class == "TLeafC")
-                    || branch.element.as_ref().is_some_and(|element| matches!(element.kind, 3 | 4));
+                    || branch.element.as_ref().is_some_and(crate::tree::ElementBranch::counts_items);
                 if !counts {
                     continue;
                 }
