@@ -551,3 +551,53 @@ fn nothing_secret_is_kept_and_no_name_leads_out_of_the_folder() {
     }
     assert!(Path::new("/etc/passwd").exists());
 }
+
+#[test]
+fn a_damaged_copy_is_repaired_when_it_is_read() {
+    const PART: usize = 4 << 20;
+    let bytes = content(2 * PART + 1_000);
+    let scrap = Scrap::new("copy");
+    let far = named(&bytes, Some("1"));
+    let open = || WholeCache::new(far.clone(), "x", &scrap.options(WHOLE));
+    assert!(all(&open(), bytes.len()) == bytes);
+    let path = &scrap.files(".root")[0];
+    let file = || OpenOptions::new().read(true).write(true).open(path).unwrap();
+    for at in [7, PART + 5, 2 * PART + 999] {
+        let mut byte = [0];
+        file().read_exact_at(&mut byte, at as u64).unwrap();
+        file().write_all_at(&[byte[0] ^ 0x10], at as u64).unwrap();
+        far.calls();
+        let store = open();
+        // What lies in another part is read without asking.
+        let other = if at < PART { 2 * PART } else { 0 };
+        assert!(load(&store, &[other as u64..other as u64 + 10]).unwrap()[0] == bytes[other..other + 10]);
+        let asked = |calls: Vec<Vec<ByteRange>>| calls.into_iter().flatten().filter(|range| !range.is_empty()).count();
+        assert_eq!(asked(far.calls()), 0);
+        assert!(load(&store, &[at as u64..at as u64 + 1]).unwrap()[0] == bytes[at..=at], "{at}");
+        assert_eq!(asked(far.calls()), 1, "the part, once");
+        assert_eq!(verify_cache(&scrap.0).unwrap()[0].damaged, 0, "{at}");
+    }
+    // A copy that was cut off while it is open.
+    let store = open();
+    file().set_len(PART as u64 + 1).unwrap();
+    assert!(all(&store, bytes.len()) == bytes);
+    // One that is damaged and cannot be written is not believed, nor is the read refused.
+    if !is_root() {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o400)).unwrap();
+        let mut permissions = path.metadata().unwrap().permissions();
+        file_flip(path, 3, &mut permissions);
+        assert!(all(&open(), bytes.len()) == bytes);
+    }
+}
+
+/// Flips a bit of a file that may not be written.
+fn file_flip(path: &Path, at: u64, permissions: &mut std::fs::Permissions) {
+    permissions.set_mode(0o600);
+    std::fs::set_permissions(path, permissions.clone()).unwrap();
+    let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).unwrap();
+    file.write_all_at(&[byte[0] ^ 0x10], at).unwrap();
+    permissions.set_mode(0o400);
+    std::fs::set_permissions(path, permissions.clone()).unwrap();
+}

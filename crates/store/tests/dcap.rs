@@ -260,3 +260,14 @@ fn tunnels_are_refused_with_words() {
         assert!(error.to_string().contains("root://"), "{error}");
     }
 }
+
+#[test]
+fn a_byte_now_and_then_does_not_keep_a_reader_for_ever() {
+    let server = DcapServer::start(content(100_000), Conduct::default());
+    let store = at(&server.url(), &NetOptions { retries: 0, ..quick() });
+    store.ends(1, 1).unwrap();
+    server.spoil(&[Mishap::DripAfter(1_000); 10]);
+    let error = load(&store, &[0..100_000]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert!(error.to_string().contains("less than 1024 bytes a second"), "{error}");
+}

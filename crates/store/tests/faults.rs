@@ -101,3 +101,71 @@ fn nobody_at_home_is_an_error_that_says_so() {
     assert_eq!(error.kind(), ErrorKind::Io);
     assert!(error.to_string().contains(&format!("no connection to {address}, at attempt 4")), "{error}");
 }
+
+#[test]
+fn a_byte_now_and_then_does_not_keep_a_reader_for_ever() {
+    let server = HttpServer::start(content(100_000), Conduct::default());
+    // The heads come at once, and of the bodies a few bytes a second.
+    let proxy = TcpProxy::start(server.address(), |_| Wire::DripAfter(300, Duration::from_millis(40)));
+    let options = NetOptions { retries: 0, ..quick() };
+    let store = HttpStore::new(&format!("http://{}/", proxy.address()), &options).unwrap();
+    let error = store.ends(10_000, 0).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert!(error.to_string().contains("less than 1024 bytes a second"), "{error}");
+}
+
+#[test]
+fn a_byte_a_connection_is_no_progress() {
+    let content = content(100_000);
+    let server = HttpServer::start(content.clone(), Conduct::default());
+    let store = HttpStore::new(&server.url(), &NetOptions { retries: 1, ..quick() }).unwrap();
+    store.ends(10, 0).unwrap();
+    server.forget();
+    server.spoil(&[Mishap::CutAfter(1); 1_000]);
+    let error = load(&store, &[0..50_000]).unwrap_err();
+    assert_eq!((error.kind(), error.place().offset), (ErrorKind::Io, Some(9)));
+    assert_eq!(server.requests(), 9, "{error}");
+}
+
+#[test]
+fn a_body_without_an_end_is_given_up() {
+    let server = HttpServer::start(content(1_000_000), Conduct { ranges: Ranges::Ignored, ..Conduct::default() });
+    let store = HttpStore::new(&server.url(), &quick()).unwrap();
+    server.spoil(&[Mishap::Endless; 100]);
+    let error = store.ends(10, 10).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert!(error.to_string().contains("without ranges and without saying how long"), "{error}");
+}
+
+#[test]
+fn parts_that_were_not_asked_for_are_given_up() {
+    let content = content(1_000_000);
+    let server = HttpServer::start(content.clone(), Conduct::default());
+    let store = HttpStore::new(&server.url(), &quick()).unwrap();
+    store.ends(10, 10).unwrap();
+    server.forget();
+    server.spoil(&[Mishap::Unasked]);
+    // One range at a time is asked for then, and answered.
+    let got = load(&store, &[100..200, 500_000..500_100]).unwrap();
+    assert!(got[0] == content[100..200] && got[1] == content[500_000..500_100]);
+    assert_eq!(server.requests(), 3);
+    server.spoil(&[Mishap::Unasked; 100]);
+    let error = load(&store, &[300..400]).unwrap_err();
+    assert!(error.to_string().contains("bytes that were not asked for, at attempt 4"), "{error}");
+}
+
+#[test]
+fn a_server_that_refuses_suffixes_is_asked_from_the_start() {
+    let content = content(100_000);
+    for status in [400, 501] {
+        let conduct = Conduct { suffix_status: Some(status), ..Conduct::default() };
+        let server = HttpServer::start(content.clone(), conduct);
+        let store = HttpStore::new(&server.url(), &quick()).unwrap();
+        for _ in 0..2 {
+            let ends = store.ends(4096, 1000).unwrap();
+            assert!(ends.head == content[..4096] && ends.tail == content[99_000..] && ends.identity.len == 100_000);
+        }
+        let suffixes = server.seen().iter().filter(|seen| seen.range.as_deref() == Some("bytes=-1000")).count();
+        assert_eq!(suffixes, 1, "it is asked for once");
+    }
+}

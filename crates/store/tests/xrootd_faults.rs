@@ -183,3 +183,15 @@ fn nobody_at_home_is_an_error_that_says_so() {
     assert_eq!(error.kind(), ErrorKind::Io);
     assert!(error.to_string().contains(&format!("no connection to {address}, at attempt 4")), "{error}");
 }
+
+#[test]
+fn a_byte_now_and_then_does_not_keep_a_reader_for_ever() {
+    let server = XrootdServer::start(content(100_000), Conduct::default());
+    // What comes before the first bytes of the file comes at once.
+    let proxy = TcpProxy::start(server.address(), |_| Wire::DripAfter(2_000, Duration::from_millis(40)));
+    let options = NetOptions { retries: 0, ..quick() };
+    let store = XrootdStore::new(&format!("root://{}//data.root", proxy.address()), &options).unwrap();
+    let error = load(&store, &[0..50_000]).unwrap_err();
+    // Too few bytes of an answer, or of its head.
+    assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
+}

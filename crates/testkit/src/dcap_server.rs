@@ -47,6 +47,8 @@ pub enum Mishap {
     CutAfter(usize),
     /// Nothing comes after so many bytes of the answer.
     StallAfter(usize),
+    /// After so many bytes of the answer, each byte takes a twentieth of a second.
+    DripAfter(usize),
     /// The last byte is missing, and nothing is said of it.
     Short,
     /// Bytes that make no sense.
@@ -493,6 +495,13 @@ impl Mover<'_> {
                 Mishap::StallAfter(bytes) if bytes < answer.len() => {
                     stream.write_all(&answer[..bytes])?;
                     return io::copy(stream, &mut io::sink()).map(|_| false);
+                }
+                Mishap::DripAfter(bytes) if bytes < answer.len() => {
+                    stream.write_all(&answer[..bytes])?;
+                    for byte in &answer[bytes..] {
+                        thread::sleep(std::time::Duration::from_millis(50));
+                        stream.write_all(std::slice::from_ref(byte))?;
+                    }
                 }
                 _ => stream.write_all(&answer)?,
             }

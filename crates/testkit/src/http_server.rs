@@ -25,6 +25,8 @@ pub struct Conduct {
     pub splits_at: Option<u64>,
     /// Knows `bytes=-100`.
     pub suffixes: bool,
+    /// Answers `bytes=-100` by this status.
+    pub suffix_status: Option<u16>,
     /// Says `Content-Range` where an answer has one range.
     pub says_range: bool,
     /// Says the length of the file in `Content-Range`.
@@ -90,6 +92,7 @@ impl Default for Conduct {
             reorders: false,
             splits_at: None,
             suffixes: true,
+            suffix_status: None,
             says_range: true,
             says_total: true,
             says_length: true,
@@ -117,6 +120,10 @@ pub enum Mishap {
     CutAfter(usize),
     /// Says that the body is longer by so much than it is, and ends the connection.
     TooLong(usize),
+    /// The whole file, again and again, without a length and without an end.
+    Endless,
+    /// Parts that hold the first byte of the file, without an end, whatever was asked for.
+    Unasked,
 }
 
 /// What a server has seen.
@@ -307,6 +314,22 @@ impl Shared {
                 let mishap = state.mishaps.pop_front().unwrap_or(Mishap::None);
                 (state.content.clone(), state.version, mishap)
             };
+            let endless = match mishap {
+                Mishap::Endless => Some(("200 X\r\n".to_owned(), content.to_vec())),
+                Mishap::Unasked => {
+                    let part = format!("\r\n--x\r\nContent-Range: bytes 0-0/{}\r\n\r\n", content.len());
+                    let part = [part.as_bytes(), &content[..1]].concat();
+                    Some(("206 X\r\nContent-Type: multipart/byteranges; boundary=x\r\n".to_owned(), part.repeat(500)))
+                }
+                _ => None,
+            };
+            if let Some((head, body)) = endless {
+                output.write_all(format!("HTTP/1.1 {head}Connection: close\r\n\r\n").as_bytes())?;
+                while !self.ended.load(Ordering::Relaxed) {
+                    self.send(&mut output, &body)?;
+                }
+                return Ok(());
+            }
             let answer = match mishap {
                 Mishap::Status(status, after) => {
                     let after = after.map(|seconds| format!("Retry-After: {seconds}\r\n")).unwrap_or_default();
@@ -376,6 +399,10 @@ impl Shared {
             Tag::Modified => format!("Last-Modified: Thu, 01 Jan 1970 00:00:{version:02} GMT\r\n"),
         };
         let whole = || Answer { status: 200, head: tag.clone(), body: content.to_vec() };
+        let is_suffix = asked.range.as_ref().is_some_and(|range| range.starts_with("bytes=-"));
+        if let Some(status) = conduct.suffix_status.filter(|_| is_suffix) {
+            return Answer { status, head: String::new(), body: b"what range?".to_vec() };
+        }
         let length = content.len() as u64;
         let wanted = asked.range.as_deref().and_then(|range| self.wanted(range, length));
         let most = match conduct.ranges {

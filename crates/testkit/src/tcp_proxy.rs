@@ -34,6 +34,8 @@ pub enum Wire {
     ResetAfter(usize),
     /// After so many bytes nothing comes, and the connection stays.
     StallAfter(usize),
+    /// After so many bytes each byte takes so long.
+    DripAfter(usize, Duration),
     /// Whatever is asked, the answer is this status.
     Answers(u16),
 }
@@ -219,7 +221,11 @@ impl Shared {
                 let due = Duration::from_secs_f64((sent + here) as f64 / rate.max(1) as f64);
                 thread::sleep(due.saturating_sub(began.elapsed()));
             }
-            if to.write_all(&buffer[..here]).is_err() {
+            let written = match wire {
+                Wire::DripAfter(after, each) => drip(&mut to, &buffer[..here], after.saturating_sub(sent), each),
+                _ => to.write_all(&buffer[..here]),
+            };
+            if written.is_err() {
                 break;
             }
             sent += here;
@@ -259,6 +265,17 @@ impl Shared {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         streams.retain(|one| one.peer_addr().ok() != Some(peer));
     }
+}
+
+/// Writes `free` bytes at once, and each of the others after a pause. Ends with the connection.
+fn drip(to: &mut TcpStream, bytes: &[u8], free: usize, each: Duration) -> io::Result<()> {
+    let (first, rest) = bytes.split_at(free.min(bytes.len()));
+    to.write_all(first)?;
+    for byte in rest {
+        thread::sleep(each);
+        to.write_all(std::slice::from_ref(byte))?;
+    }
+    Ok(())
 }
 
 /// Counts what goes one way of a connection.

@@ -13,7 +13,8 @@ use super::flight::{Claim, Flight, flight};
 use super::folder::Folder;
 use super::options::CacheOptions;
 use super::shelf::{Opened, Shelf};
-use super::state::{State, public_name};
+use super::state::State;
+use crate::url::cache_name;
 
 /// What [`BlockCache::fetch`] found and did, in blocks of 1 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,7 +97,7 @@ impl<S: Store> BlockCache<S> {
     pub fn new(inner: S, name: &str, options: &CacheOptions) -> Self {
         Self {
             inner,
-            name: public_name(name),
+            name: cache_name(name),
             folder: Folder::new(options),
             ends: Mutex::default(),
             state: OnceLock::new(),

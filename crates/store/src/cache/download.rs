@@ -12,6 +12,7 @@ use sapwood::Error;
 use sapwood::io::{ByteRange, Flow, LocalFile, Receive, Store};
 use twox_hash::XxHash64;
 
+use super::checked_copy::CheckedCopy;
 use super::folder::{Folder, UNFINISHED};
 use super::state::State;
 
@@ -63,18 +64,18 @@ impl About {
     }
 }
 
-/// The file, if it is kept.
-pub(crate) fn kept(folder: &Folder, state: &State) -> Option<LocalFile> {
+/// The copy of the file, if it is kept.
+pub(crate) fn kept(folder: &Folder, state: &State) -> Option<CheckedCopy> {
     let about = About::read(&folder.of_state(state, "about")).filter(|about| about.state == *state)?;
     let path = folder.of_state(state, "root");
     let file =
         File::open(&path).ok().filter(|file| file.metadata().is_ok_and(|found| found.len() == about.state.len))?;
     let _ = file.set_modified(SystemTime::now()); // used: what is not, goes first
-    LocalFile::open(path).ok()
+    Some(CheckedCopy::new(LocalFile::open(&path).ok()?, path, about))
 }
 
-/// The file, fetched unless it is kept, or another process fetches it.
-pub(crate) fn fetch(folder: &Folder, state: &State, inner: &dyn Store) -> Result<LocalFile, Error> {
+/// The copy of the file, fetched unless it is kept, or another process fetches it.
+pub(crate) fn fetch(folder: &Folder, state: &State, inner: &dyn Store) -> Result<CheckedCopy, Error> {
     let refused = |words: &'static str| Err(Error::new(sapwood::ErrorKind::Io, words));
     if !folder.is_open() {
         return refused("the folder cannot be used");

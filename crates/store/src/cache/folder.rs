@@ -58,11 +58,20 @@ impl Folder {
 
     fn prepare(&self) -> io::Result<()> {
         make(&self.top)?;
-        let found = self.top.metadata()?;
-        let (owner, here) = (found.uid(), rustix::process::geteuid().as_raw());
-        // What is in the cache is believed to be what a server sent.
-        if (owner != here && owner != 0) || found.mode() & 0o002 != 0 {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "others can write to the folder"));
+        // What is in the cache is believed to be what a server sent, so nobody else may put something into it.
+        for place in [&self.dir, &self.top] {
+            let found = place.metadata()?;
+            let (owner, here) = (found.uid(), rustix::process::geteuid().as_raw());
+            let denied = |words| Err(io::Error::new(io::ErrorKind::PermissionDenied, words));
+            if owner != here && owner != 0 {
+                return denied(format!("{} belongs to another user; name another folder", place.display()));
+            }
+            // In a folder with the sticky bit others cannot replace what is ours.
+            let is_sticky = found.mode() & 0o1000 != 0 && *place == self.dir;
+            if found.mode() & 0o022 != 0 && !is_sticky {
+                let place = place.display();
+                return denied(format!("its group or others can write to {place}; run: chmod go-w {place}"));
+            }
         }
         Ok(())
     }
@@ -202,6 +211,17 @@ mod tests {
         let folder = Folder::new(&options);
         assert!(!folder.is_usable() && !folder.is_open() && !folder.admit(1));
         assert_eq!(options.notices.take().len(), 1);
+        for (place, mode) in [(&top, 0o770), (&options.dir, 0o770), (&options.dir, 0o702)] {
+            for path in [&options.dir, &top] {
+                std::fs::set_permissions(path, PermissionsExt::from_mode(0o700)).unwrap();
+            }
+            assert!(Folder::new(&options).is_usable());
+            std::fs::set_permissions(place, PermissionsExt::from_mode(mode)).unwrap();
+            assert!(!Folder::new(&options).is_usable(), "{} {mode:o}", place.display());
+            let notices = options.notices.take();
+            assert!(notices[0].contains(&format!("chmod go-w {}", place.display())), "{notices:?}");
+        }
+        std::fs::set_permissions(&options.dir, PermissionsExt::from_mode(0o700)).unwrap();
         std::fs::remove_dir_all(&options.dir).unwrap();
     }
 

@@ -1,6 +1,7 @@
 //! Remote files on this machine: stores in front of other stores. Bytes only; nothing here knows of trees.
 
 mod blocks;
+mod checked_copy;
 mod download;
 mod ends;
 mod fill;
@@ -25,7 +26,7 @@ pub(crate) use ends::KeptEnds;
 pub use inspect::{CachedFile, Cleared, clear_cache, list_cache, verify_cache};
 pub use options::{CacheKind, CacheOptions, Notices};
 pub use quota::evictions;
-pub(crate) use state::{PROOF_HEAD, PROOF_TAIL, State, public_name};
+pub(crate) use state::{PROOF_HEAD, PROOF_TAIL, State};
 pub use whole::WholeCache;
 
 /// Puts the cache that `options` want in front of a store, if they want one. Files are known by their `url`, without what is secret in it.

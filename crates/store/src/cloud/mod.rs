@@ -120,8 +120,8 @@ struct Login {
 
 impl fmt::Debug for Login {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The settings hold keys.
-        f.debug_tuple("Login").field(&self.place).finish()
+        // The settings hold keys, and the key of the file may hold a ticket.
+        f.debug_tuple("Login").field(&self.place.name).finish()
     }
 }
 

@@ -14,6 +14,7 @@ use sapwood::{Error, Result};
 use super::connector::Connector;
 use super::words;
 use crate::provider::{Provider, says_where};
+use crate::url::redact;
 
 /// More attempts of those that ask for a proof of who we are.
 const PROOF_RETRIES: usize = 2;
@@ -34,13 +35,14 @@ impl Place {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
         let scheme = scheme.to_ascii_lowercase();
-        let provider = Provider::of(url).ok_or_else(|| Error::unsupported("no cloud has this scheme").in_file(url))?;
+        let provider =
+            Provider::of(url).ok_or_else(|| Error::unsupported("no cloud has this scheme").in_file(redact(url)))?;
         // Of Azure it is the container in the account.
         if provider != Provider::Azure && bucket.contains('@') {
             let words = "a URL of a cloud holds no keys: they are settings, or in the environment";
             return Err(Error::mismatch(words).in_file(format!("{scheme}://{}", last(bucket))));
         }
-        let wrong = |words: &'static str| Error::mismatch(words).in_file(url);
+        let wrong = |words: &'static str| Error::mismatch(words).in_file(redact(url));
         if bucket.is_empty() || bucket.contains(['?', '#', '\\', '%']) {
             return Err(wrong("the URL names no bucket"));
         }
@@ -48,12 +50,12 @@ impl Place {
             return Err(wrong("the URL names a bucket or a folder, and no file in it"));
         }
         let key = Path::parse(key).map_err(|error| wrong("a key of this form cannot be read").because(error))?;
-        Ok(Self { provider, bucket: format!("{scheme}://{bucket}"), key, name: url.into() })
+        Ok(Self { provider, bucket: format!("{scheme}://{bucket}"), key, name: redact(url).into() })
     }
 
     /// The URL with what says where its bucket is, for a cache.
     pub(super) fn cache_name(&self, settings: &[(String, String)]) -> String {
-        let Ok(mut url) = Url::parse(&self.bucket) else { return self.name.to_string() };
+        let Ok(mut url) = Url::parse(&self.bucket) else { return format!("{}/{}", self.bucket, self.key) };
         url.set_path(&self.key.as_ref().replace('%', "%25"));
         let elsewhere: Vec<_> = settings.iter().filter(|(name, _)| says_where(name)).collect();
         if !elsewhere.is_empty() {

@@ -14,6 +14,8 @@ use crate::net::Trouble;
 const LINE_BYTES: u64 = 16 << 10;
 /// A door that says so many other things first never answers.
 const LINES: usize = 1_000;
+/// So many times the time-out may it say them.
+const TIMES: u32 = 20;
 /// The version of the C library whose protocol this is: doors let clients in by it.
 const VERSION: &str = "2 47 14";
 const STAT: &str = "1";
@@ -99,7 +101,11 @@ impl Door {
 
     /// The words behind the head of the next line of this session.
     async fn answer(&mut self, session: &str) -> Result<Vec<String>, Trouble> {
+        let asked = Instant::now();
         for _ in 0..LINES {
+            if asked.elapsed() > self.patience.saturating_mul(TIMES) {
+                return Err(Trouble::late(&self.name, self.patience.saturating_mul(TIMES)));
+            }
             let mut line = Vec::new();
             let limited = &mut (&mut self.stream).take(LINE_BYTES);
             let came = timeout(self.patience, limited.read_until(b'\n', &mut line)).await;
@@ -175,7 +181,7 @@ pub(super) fn broken(name: &str, error: std::io::Error) -> Trouble {
 
 /// Something that makes no sense.
 pub(super) fn nonsense(name: &str, what: &str) -> Trouble {
-    Trouble::later(Error::new(ErrorKind::Io, format!("{name} makes no sense: {what}")))
+    Trouble::later(Error::new(ErrorKind::Io, format!("protocol error from {name}: {what}")))
 }
 
 #[cfg(test)]

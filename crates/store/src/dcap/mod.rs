@@ -18,6 +18,7 @@ use crate::NetOptions;
 use crate::net::{
     Assembly, Gauge, Patience, REQUEST_BYTES, Trouble, Turns, ends_of, link, requests, unless_stopped, wait,
 };
+use crate::url::{Secrets, redact};
 use door::{Door, Stat};
 use place::Place;
 use pool::{Halt, Line, RANGES};
@@ -53,6 +54,8 @@ const IDLE_TIMES: u32 = 2;
 pub struct DcapStore {
     name: Arc<str>,
     place: Place,
+    /// What errors must not say.
+    secrets: Secrets,
     options: NetOptions,
     gauge: Gauge,
     /// What the first open told.
@@ -114,11 +117,12 @@ impl DcapStore {
     /// ```
     pub fn new(url: &str, options: &NetOptions) -> Result<Self> {
         let place = Place::parse(url)?;
-        let name: Arc<str> = place.name().into();
+        let name: Arc<str> = redact(&place.name()).into();
         link(options).map_err(|error| error.in_file(name.clone()))?;
         Ok(Self {
             name,
             place,
+            secrets: Secrets::of(url, options),
             options: options.clone(),
             gauge: Gauge::new(),
             known: OnceLock::new(),
@@ -128,7 +132,7 @@ impl DcapStore {
     }
 
     fn named<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| error.in_file(self.name.clone()))
+        result.map_err(|error| self.secrets.hide_in(error).in_file(self.name.clone()))
     }
 
     fn line(&self) -> Arc<Turns<Option<Line>>> {

@@ -2,6 +2,8 @@
 
 use sapwood::{Error, Result};
 
+use crate::url::redact;
+
 /// The port of doors that name none.
 const PORT: u16 = 22125;
 /// A URL that is longer is none: a door takes no line of such a length.
@@ -20,9 +22,9 @@ pub(super) struct Place {
 impl Place {
     /// The parts of a URL. The path is what stands there, character by character, as `dccp` has it: `%20` is no space.
     pub(super) fn parse(url: &str) -> Result<Self> {
-        let wrong = |what: &'static str| Error::mismatch(what).in_file(url);
+        let wrong = |what: &'static str| Error::mismatch(what).in_file(redact(url));
         if url.len() > URL_BYTES || url.chars().any(char::is_control) {
-            return Err(wrong("the URL makes no sense"));
+            return Err(wrong("malformed URL"));
         }
         let rest = match url.split_once("://") {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("dcap") => rest,

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::door::{Door, Leave, OPEN, broken, clean, connect, nonsense};
-use crate::net::{Again, Ask, Gauge, Trouble};
+use crate::net::{Again, Ask, Gauge, Pace, Trouble};
 
 const CLOSE: i32 = 4;
 const ACK: i32 = 6;
@@ -33,6 +33,7 @@ pub(super) struct Line {
     /// The pool's host and port, for messages.
     name: String,
     patience: Duration,
+    pace: Pace,
     /// All that was asked is answered.
     idle: bool,
     pub(super) opened: Instant,
@@ -73,7 +74,8 @@ impl Line {
         let stream = connect(&host, *port, &name, patience).await?;
         let stream = BufReader::with_capacity(BUFFER_BYTES, stream);
         let opened = Instant::now();
-        let mut line = Self { stream, name, patience, idle: false, opened, used: opened, _door: door };
+        let pace = Pace::new(patience);
+        let mut line = Self { stream, name, patience, pace, idle: false, opened, used: opened, _door: door };
         let challenge = leave.challenge.as_bytes();
         let length = i32::try_from(challenge.len()).unwrap_or(i32::MAX);
         line.send(&[&OPEN.to_be_bytes(), &length.to_be_bytes(), challenge].concat()).await?;
@@ -88,6 +90,7 @@ impl Line {
         put: &mut impl FnMut(u64, &[u8]) -> Result<(), Trouble>,
     ) -> Result<u64, Halt> {
         self.idle = false;
+        self.pace = Pace::new(self.patience);
         let mut commands = asks.iter().map(written).chain([command(LOCATE, &[])]);
         for first in commands.by_ref().take(AHEAD) {
             self.send(&first).await?;
@@ -240,20 +243,29 @@ impl Line {
 
     async fn int(&mut self) -> Result<i32, Trouble> {
         let mut bytes = [0; 4];
+        let began = Instant::now();
         let came = timeout(self.patience, self.stream.read_exact(&mut bytes)).await;
         came.map_err(|_| Trouble::late(&self.name, self.patience))?.map_err(|error| broken(&self.name, error))?;
+        self.keep_up(bytes.len(), began)?;
         Ok(i32::from_be_bytes(bytes))
     }
 
     /// What has come, at most so much; it is for the caller to consume it.
     async fn piece(&mut self, most: usize) -> Result<&[u8], Trouble> {
+        let began = Instant::now();
         let come = timeout(self.patience, self.stream.fill_buf()).await;
         let come = come.map_err(|_| Trouble::late(&self.name, self.patience))?;
-        let come = come.map_err(|error| broken(&self.name, error))?;
-        if come.is_empty() {
+        let come = come.map_err(|error| broken(&self.name, error))?.len().min(most);
+        if come == 0 {
             return Err(broken(&self.name, std::io::ErrorKind::UnexpectedEof.into()));
         }
-        Ok(come.get(..most).unwrap_or(come))
+        self.keep_up(come, began)?;
+        Ok(self.stream.buffer().get(..come).unwrap_or_default())
+    }
+
+    /// Gives up a pool that sends too little in the time since `began`.
+    fn keep_up(&mut self, bytes: usize, began: Instant) -> Result<(), Trouble> {
+        if self.pace.keeps_up(bytes, began.elapsed()) { Ok(()) } else { Err(Trouble::slow(&self.name)) }
     }
 
     async fn send(&mut self, bytes: &[u8]) -> Result<(), Trouble> {

@@ -20,12 +20,15 @@ pub(crate) struct Ability {
     ranges: AtomicUsize,
     /// It knows of no ranges, and sends the whole file.
     whole_only: AtomicBool,
+    /// It refuses requests for the last bytes (`bytes=-100`).
+    no_suffixes: AtomicBool,
     pub(crate) gauge: Gauge,
 }
 
 impl Ability {
     pub(crate) fn new() -> Self {
-        Self { ranges: AtomicUsize::new(MOST_RANGES), whole_only: AtomicBool::new(false), gauge: Gauge::new() }
+        let (whole_only, no_suffixes) = Default::default();
+        Self { ranges: AtomicUsize::new(MOST_RANGES), whole_only, no_suffixes, gauge: Gauge::new() }
     }
 
     /// Ranges that one request may have.
@@ -36,6 +39,16 @@ impl Ability {
     /// Whether only the whole file can be had.
     pub(crate) fn whole_only(&self) -> bool {
         self.whole_only.load(Ordering::Relaxed)
+    }
+
+    /// Whether the last bytes can be asked for without knowing the length.
+    pub(crate) fn has_suffixes(&self) -> bool {
+        !self.no_suffixes.load(Ordering::Relaxed)
+    }
+
+    /// A request for the last bytes was refused. False if that was known.
+    pub(crate) fn refused_suffix(&self) -> bool {
+        !self.no_suffixes.swap(true, Ordering::Relaxed)
     }
 
     /// A request with so many ranges was not answered as such.

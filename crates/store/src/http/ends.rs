@@ -76,6 +76,12 @@ impl HttpStore {
         loop {
             match self.look_once(link, head, tail).await {
                 Ok(found) => return Ok(found),
+                // The request for the tail may be the reason: RangeHTTPServer answers it by 400, and any other range by 206.
+                Err(trouble)
+                    if tail > 0
+                        && trouble.code.is_some_and(|code| matches!(code, 400 | 416 | 501))
+                        && self.target.signer.is_none()
+                        && self.ability.refused_suffix() => {}
                 Err(trouble) => tokio::time::sleep(patience.after(trouble, 0)?).await,
             }
         }
@@ -87,7 +93,8 @@ impl HttpStore {
             return self.found_whole(reply, head, tail).await;
         }
         // Where the length has to be known first, the tail is read when the head has told it.
-        let blind = self.target.signer.as_ref().is_some_and(|signer| !signer.knows_suffixes());
+        let blind =
+            !self.ability.has_suffixes() || self.target.signer.as_ref().is_some_and(|signer| !signer.knows_suffixes());
         let first = match (head, tail) {
             (0, 1..) if !blind => None,
             // Of no bytes one is asked for: only then does a server tell the length.

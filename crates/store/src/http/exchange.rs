@@ -11,7 +11,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::known::Facts;
 use super::target::{Signer, Target, host};
-use crate::net::{Again, Link, Trouble};
+use crate::net::{Again, Link, Pace, Trouble};
 
 /// As many as curl and browsers follow, about.
 const REDIRECTIONS: usize = 16;
@@ -28,6 +28,7 @@ pub(crate) struct Reply {
     /// From the request to the answer's headers.
     pub(crate) latency: Duration,
     timeout: Duration,
+    pace: Pace,
     /// Of the host that answers, until the body has come.
     permit: Option<OwnedSemaphorePermit>,
 }
@@ -71,7 +72,11 @@ pub(crate) async fn ask(
         let answer = answer(target.dress(&url, request).send(), &host, timeout).await.map_err(back)?;
         let status = answer.status();
         if matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
-            url = next(&url, &answer).ok_or_else(|| back(Trouble::refused(&host, status, answer.headers())))?;
+            let to = next(&url, &answer).ok_or_else(|| back(Trouble::refused(&host, status, answer.headers())))?;
+            if is_downgrade(&url, &to) && !target.insecure_redirects {
+                return Err(back(downgrade(&host, &to)));
+            }
+            url = to;
             continue;
         }
         if !status.is_success() && status != StatusCode::RANGE_NOT_SATISFIABLE {
@@ -81,7 +86,7 @@ pub(crate) async fn ask(
         target.found_at(&url);
         return Ok(reply);
     }
-    let words = format!("{} sends us from place to place, {REDIRECTIONS} times", host(&url));
+    let words = format!("{}: too many redirects (limit {REDIRECTIONS})", host(&url));
     Err(back(Trouble::never(Error::new(ErrorKind::Io, words))))
 }
 
@@ -152,6 +157,19 @@ fn next(from: &Url, answer: &Response) -> Option<Url> {
     matches!(to.scheme(), "http" | "https").then_some(to)
 }
 
+/// Whether a redirection leaves TLS: what was asked for, and what comes, could then be read and changed on the way.
+fn is_downgrade(from: &Url, to: &Url) -> bool {
+    from.scheme() == "https" && to.scheme() == "http"
+}
+
+fn downgrade(from: &str, to: &Url) -> Trouble {
+    let words = format!(
+        "{from} redirects from https to http ({}), which is refused; the option insecure_redirects allows it",
+        host(to)
+    );
+    Trouble::never(Error::new(ErrorKind::Denied, words))
+}
+
 impl Reply {
     fn new(
         response: Response,
@@ -166,7 +184,8 @@ impl Reply {
             return Err(Trouble::never(Error::unsupported(words)));
         }
         let facts = Facts::of(response.headers(), response.status() == StatusCode::OK);
-        Ok(Self { response, host, facts, latency, timeout, permit })
+        let pace = Pace::new(timeout);
+        Ok(Self { response, host, facts, latency, timeout, pace, permit })
     }
 
     /// Lets other requests go to this host though the body has not come: who waits for a second answer with a first one in hand would
@@ -192,10 +211,37 @@ impl Reply {
 
     /// The next piece of the body; none at its end.
     pub(crate) async fn piece(&mut self) -> Result<Option<Bytes>, Trouble> {
-        match tokio::time::timeout(self.timeout, self.response.chunk()).await {
-            Err(_) => Err(Trouble::late(&self.host, self.timeout)),
-            Ok(Err(error)) => Err(Trouble::network(&self.host, error)),
-            Ok(Ok(piece)) => Ok(piece),
+        let began = Instant::now();
+        let piece = match tokio::time::timeout(self.timeout, self.response.chunk()).await {
+            Err(_) => return Err(Trouble::late(&self.host, self.timeout)),
+            Ok(Err(error)) => return Err(Trouble::network(&self.host, error)),
+            Ok(Ok(piece)) => piece,
+        };
+        if let Some(piece) = &piece
+            && !self.pace.keeps_up(piece.len(), began.elapsed())
+        {
+            return Err(Trouble::slow(&self.host));
         }
+        Ok(piece)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirections_that_leave_tls_are_refused_with_a_way_out() {
+        let url = |text: &str| Url::parse(text).unwrap();
+        let (tls, clear) = (url("https://a.org/f"), url("http://b.org:80/f?authz=geheim"));
+        assert!(is_downgrade(&tls, &clear));
+        assert!(!is_downgrade(&tls, &tls) && !is_downgrade(&clear, &clear) && !is_downgrade(&clear, &tls));
+        let error = downgrade("a.org", &clear).error;
+        assert_eq!(error.kind(), ErrorKind::Denied);
+        let words = error.to_string();
+        assert!(
+            words.contains("b.org") && words.contains("insecure_redirects") && !words.contains("geheim"),
+            "{words}"
+        );
     }
 }

@@ -104,7 +104,7 @@ impl HttpStore {
     }
 
     fn named<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| error.in_file(self.target.name.clone()))
+        result.map_err(|error| self.target.secrets.hide_in(error).in_file(self.target.name.clone()))
     }
 
     fn link(&self) -> Result<Link> {

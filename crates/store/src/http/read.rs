@@ -15,6 +15,8 @@ use super::known::{Facts, Known};
 use super::multipart::{Broken, Multipart};
 use crate::net::{Again, Assembly, Trouble};
 
+/// So many bytes in a row may come that nothing was missing of.
+const MOST_USELESS: u64 = 4 << 20;
 /// A body that is no longer than this is taken whole rather than cut off: a new connection costs more.
 const SMALL_BYTES: u64 = 64 << 10;
 
@@ -52,7 +54,7 @@ pub(crate) async fn ranges(
             if several {
                 ability.refused(asked.len());
             }
-            return plain(reply, 0..known.len, ability, assembly, news).await;
+            return plain(reply, 0..known.len, None, ability, assembly, news).await;
         }
         StatusCode::OK => {
             // The body is not read: dropping it ends the connection.
@@ -91,8 +93,13 @@ pub(crate) async fn ranges(
         // Joined to one, with all that lies between: that is not worth its bytes.
         return otherwise(asked, ability, short(&reply.host));
     }
+    let first = asked.first().map_or(0, |range| range.start);
+    if range.start.saturating_add(MOST_USELESS) < first {
+        return otherwise(asked, ability, useless(&reply.host));
+    }
     let host = reply.host.clone();
-    plain(reply, range, ability, assembly, news).await?;
+    let end = asked.last().map_or(0, |range| range.end).min(range.end);
+    plain(reply, range.start..end.max(range.start), Some(range.end), ability, assembly, news).await?;
     if assembly.borrow().missing_of(asked).is_empty() {
         return Ok(Outcome::Read);
     }
@@ -109,23 +116,28 @@ fn otherwise(asked: &[ByteRange], ability: &Ability, trouble: Trouble) -> Result
     Ok(Outcome::Otherwise)
 }
 
-/// A body that is this range of the file.
+/// A body that is this range of the file. Where it goes on to `beyond` instead, the rest is not read.
 async fn plain(
     mut reply: Reply,
     range: ByteRange,
+    beyond: Option<u64>,
     ability: &Ability,
     assembly: &RefCell<Assembly<'_>>,
     news: &mut u64,
 ) -> Result<Outcome, Trouble> {
     let (mut at, began) = (range.start, Instant::now());
     while let Some(piece) = reply.piece().await? {
-        let end = at.saturating_add(piece.len() as u64);
-        if end > range.end {
+        let (end, last) = (at.saturating_add(piece.len() as u64), beyond.unwrap_or(range.end));
+        if end > last {
             let words = format!("{} sent more than it said", reply.host);
-            return Err(Trouble::later(Error::new(ErrorKind::Io, words).wanted(range.end, end)));
+            return Err(Trouble::later(Error::new(ErrorKind::Io, words).wanted(last, end)));
         }
         *news += assembly.borrow_mut().put(at, &piece).map_err(Trouble::never)?;
         at = end;
+        // A body that ends here is read to its end, so that the connection can be used again.
+        if at >= range.end && last > range.end {
+            break;
+        }
     }
     ability.gauge.flowed(at - range.start, began.elapsed());
     Ok(Outcome::Read)
@@ -140,8 +152,14 @@ async fn multipart(
     news: &mut u64,
 ) -> Result<Outcome, Trouble> {
     let (mut parser, mut bytes, began) = (Multipart::new(), 0, Instant::now());
+    let (mut useless_bytes, mut news_before) = (0, *news);
     while let Some(piece) = reply.piece().await? {
         bytes += piece.len() as u64;
+        useless_bytes = if *news > news_before { 0 } else { useless_bytes + piece.len() as u64 };
+        news_before = *news;
+        if useless_bytes > MOST_USELESS {
+            return otherwise(asked, ability, useless(&reply.host));
+        }
         let fed = parser.feed::<Trouble>(&piece, &mut |offset, data, total| {
             known.check(&Facts::of_part(total)).map_err(Trouble::never)?;
             if offset.checked_add(data.len() as u64).is_none_or(|end| end > known.len) {
@@ -161,6 +179,10 @@ async fn multipart(
     }
     // Other ranges than were asked for, or nothing that could be read as parts.
     if parser.may_end() && *news == 0 { otherwise(asked, ability, short(&reply.host)) } else { Err(short(&reply.host)) }
+}
+
+fn useless(host: &str) -> Trouble {
+    Trouble::later(Error::new(ErrorKind::Io, format!("{host} sends bytes that were not asked for")))
 }
 
 fn short(host: &str) -> Trouble {

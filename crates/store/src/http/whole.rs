@@ -15,6 +15,9 @@ use crate::net::{Assembly, Link, Patience, Trouble};
 /// The longest content that is kept. A longer one is sent again for each read.
 pub(super) const KEPT_BYTES: u64 = 64 << 20;
 
+/// A body whose length nobody says may be an endless one: more of it is not read.
+const UNDECLARED_BYTES: u64 = 256 << 20;
+
 /// A content that came whole: all of it, or both of its ends.
 pub(super) struct Content {
     pub(super) len: u64,
@@ -77,6 +80,11 @@ impl HttpStore {
         let mut kept = if all { (KEPT_BYTES as usize).max(head) } else { head };
         while let Some(piece) = reply.piece().await? {
             content.len = content.len.saturating_add(piece.len() as u64);
+            if declared.is_none() && content.len > UNDECLARED_BYTES {
+                let words = format!("{} sends the file without ranges and without saying how long it is", reply.host);
+                let error = Error::limit(words, UNDECLARED_BYTES, content.len);
+                return Err(Trouble::never(error));
+            }
             let here = kept.saturating_sub(content.head.len()).min(piece.len());
             let (first, rest) = piece.split_at(here);
             content.head.extend_from_slice(first);

@@ -24,8 +24,10 @@ const CONTROL_BYTES: usize = 128 << 10;
 const HELLO_STREAM: u16 = 0;
 /// A connection that nobody uses is given up after this time.
 const IDLE_TIME: Duration = Duration::from_secs(20);
+/// So many times the time-out may servers ask to wait in all: a tape takes its time.
+pub(super) const WAITS: u32 = 20;
 /// So many times its time may a request wait while the connection is busy with others.
-const BUSY_TIMES: u32 = 4;
+pub(super) const BUSY_TIMES: u32 = 4;
 
 /// Something of an answer.
 #[derive(Debug)]
@@ -237,7 +239,10 @@ impl Pending {
                 Ok(Some(Event::Other(Status::WaitResponse, body))) => {
                     let seconds = wait_seconds(&body).map_err(|broken| self.shared.nonsense(broken))?;
                     self.last = Instant::now();
-                    self.promised = self.last + Duration::from_secs(seconds.into()).min(timeout * 20);
+                    if self.last.duration_since(self.sent) > timeout * WAITS {
+                        return Err(Trouble::late(&self.shared.server, timeout * WAITS));
+                    }
+                    self.promised = self.last + Duration::from_secs(seconds.into()).min(timeout * WAITS);
                 }
                 Ok(Some(event)) => {
                     self.last = Instant::now();
@@ -337,7 +342,7 @@ impl Shared {
     }
 
     fn nonsense(&self, broken: Broken) -> Trouble {
-        Trouble::later(Error::new(ErrorKind::Io, format!("{} makes no sense: {}", self.server, broken.0)))
+        Trouble::later(Error::new(ErrorKind::Io, format!("protocol error from {}: {}", self.server, broken.0)))
     }
 
     fn stop(&self) {

@@ -23,6 +23,7 @@ use sapwood::{Error, ErrorKind, Result};
 
 use crate::NetOptions;
 use crate::net::{Assembly, Gauge, Link, Patience, REQUEST_BYTES, Trouble, Turns, ends_of, link, unless_stopped, wait};
+use crate::url::Secrets;
 pub use auth::unknown_proofs;
 use open::{Opened, Opener};
 use place::{Place, Tried};
@@ -65,6 +66,8 @@ pub struct XrootdStore {
     name: Arc<str>,
     place: Place,
     options: NetOptions,
+    /// What errors must not say.
+    secrets: Secrets,
     gauge: Gauge,
     /// What the first open told.
     known: OnceLock<Stat>,
@@ -105,6 +108,7 @@ impl XrootdStore {
         Ok(Self {
             name,
             place,
+            secrets: Secrets::of(url, options),
             options: NetOptions { timeout: options.timeout.min(PATIENCE), ..options.clone() },
             gauge: Gauge::new(),
             known: OnceLock::new(),
@@ -115,7 +119,7 @@ impl XrootdStore {
     }
 
     fn named<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| error.in_file(self.name.clone()))
+        result.map_err(|error| self.secrets.hide_in(error).in_file(self.name.clone()))
     }
 
     /// The file as it stands open; none if it does not, or was opened by a parent process.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use sapwood::{Error, ErrorKind, Result};
 
-use super::connection::Pending;
+use super::connection::{Pending, WAITS};
 use super::place::{Place, Tried, may_see_token};
 use super::pool::{Lease, Opening, Pool, may_insist};
 use super::refusal::{elsewhere, nonsense, refused};
@@ -18,8 +18,6 @@ use crate::net::{Again, Link, Trouble};
 
 /// How often a file may be elsewhere.
 const REDIRECTIONS: usize = 16;
-/// So many times the time-out may servers ask to wait in all: a tape takes its time.
-pub(super) const WAITS: u32 = 20;
 
 /// An open file. It is closed when this is dropped.
 #[derive(Debug)]
@@ -118,8 +116,7 @@ impl Opener<'_> {
                         return Err(first);
                     }
                     if hops > REDIRECTIONS {
-                        let words =
-                            format!("{} sends us from place to place, {REDIRECTIONS} times", place.server.name());
+                        let words = format!("{}: too many redirects (limit {REDIRECTIONS})", place.server.name());
                         return Err(Trouble::never(Error::new(ErrorKind::Io, words)));
                     }
                     managers.push(Manager { place, ticket, tls: tls_all_along });

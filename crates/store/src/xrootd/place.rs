@@ -3,6 +3,7 @@
 use sapwood::{Error, Result};
 
 use super::wire::Forward;
+use crate::url::redact;
 
 /// The port of servers that name none.
 const PORT: u16 = 1094;
@@ -40,10 +41,9 @@ impl Server {
 impl Place {
     /// The parts of a URL.
     pub(crate) fn parse(url: &str) -> Result<Self> {
-        // What is sent along may hold a secret.
-        let wrong = |what: &'static str| Error::mismatch(what).in_file(url.split('?').next().unwrap_or_default());
+        let wrong = |what: &'static str| Error::mismatch(what).in_file(redact(url));
         if url.len() > URL_BYTES || url.chars().any(char::is_control) {
-            return Err(wrong("the URL makes no sense"));
+            return Err(wrong("malformed URL"));
         }
         let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("the URL names no scheme"))?;
         let tls = match scheme.to_ascii_lowercase().as_str() {

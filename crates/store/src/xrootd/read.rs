@@ -8,14 +8,14 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use sapwood::{Error, ErrorKind};
 
 use super::XrootdStore;
-use super::connection::Event;
-use super::open::{Opened, WAITS};
+use super::connection::{BUSY_TIMES, Event, WAITS};
+use super::open::Opened;
 use super::refusal::{
     ARGUMENT_TOO_LONG, FILE_NOT_OPEN, INVALID_ARGUMENT, INVALID_REQUEST, UNSUPPORTED, nonsense, refused,
 };
 use super::session::wait;
 use super::wire::{Broken, Handle, Pages, Refusal, Request, Stat, Status, Vector, Wrong};
-use crate::net::{Again, Ask, Assembly, PARALLEL, Trouble, requests};
+use crate::net::{Again, Ask, Assembly, PARALLEL, Pace, Trouble, requests};
 
 /// What one attempt reads into.
 pub(super) struct Reading<'a, 'b> {
@@ -163,11 +163,18 @@ impl XrootdStore {
         let (began, mut now) = (Instant::now(), asked());
         let mut pending = session.connection.ask(&now.request);
         let mut flow = Flow::default();
+        // Other answers on the same connection take their share of it.
+        let mut pace = Pace::new(self.options.timeout.saturating_mul(BUSY_TIMES));
         loop {
+            let waiting = Instant::now();
             let event = match pending.next(self.options.timeout).await {
                 Err(trouble) if pending.was_cut(&trouble) => return Ok(Ended::Cut),
                 event => event?,
             };
+            let bytes = if let Event::Data(bytes) = &event { bytes.len() } else { 0 };
+            if !pace.keeps_up(bytes, waiting.elapsed()) && !matches!(event, Event::Done) {
+                return Err(Trouble::slow(name));
+            }
             match event {
                 Event::Part(at) => now.body.part(at).map_err(|broken| nonsense(name, broken))?,
                 Event::Data(bytes) => {

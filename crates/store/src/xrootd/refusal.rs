@@ -51,7 +51,7 @@ pub(super) fn refused(server: &str, refusal: &Refusal) -> Trouble {
 
 /// Something that makes no sense.
 pub(super) fn nonsense(server: &str, broken: Broken) -> Trouble {
-    Trouble::later(Error::new(ErrorKind::Io, format!("{server} makes no sense: {}", broken.0)))
+    Trouble::later(Error::new(ErrorKind::Io, format!("protocol error from {server}: {}", broken.0)))
 }
 
 /// Whether another server may have what this one does not give, and the protocol's word for why.

@@ -200,7 +200,8 @@ impl Client {
             return self.answer(asked.stream, 4004, &body);
         }
         if text.contains("missing") {
-            return self.refuse(asked.stream, 3011, "no such file");
+            // Servers repeat what they were asked for, with all that was sent along.
+            return self.refuse(asked.stream, 3011, &format!("no such file: {text}"));
         }
         self.handles += 1;
         let mut body = self.handles.to_be_bytes().to_vec();
