@@ -9,6 +9,7 @@ mod cache;
 #[cfg(feature = "clouds")]
 mod cloud;
 mod dcap;
+pub mod environment;
 mod http;
 mod net;
 mod open;
