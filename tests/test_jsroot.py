@@ -85,6 +85,6 @@ def test_lists_within_lists_are_left_out_where_they_are_too_deep(
     root(NESTED, path)
     assert _core.command(["sapwood", "dump", "--compact", f"{path}:deep"]) == 0
     text = capfd.readouterr().out
-    assert text.count('"_typename":"TList"') == 501 and text.count("nested deeper than 500 levels") == 1
+    assert text.count('"_typename":"TList"') == 201 and text.count("nested deeper than 200 levels") == 1
     shown = json.loads(text)
     assert shown["_typename"] == "TList" and shown["arr"][0]["_typename"] == "TList"

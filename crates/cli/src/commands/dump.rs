@@ -51,7 +51,7 @@ struct Dump {
 
 /// What is nested deeper is left out, with an `_error` in its place: a small file may nest thousands of lists, and each takes room on the
 /// stack, here and in whatever reads the JSON.
-const MOST_DEPTH: usize = 500;
+const MOST_DEPTH: usize = 200;
 
 /// Classes that are arrays and have their numbers as a member of this name.
 const ARRAYS: [&str; 7] = ["TArrayC", "TArrayS", "TArrayI", "TArrayL", "TArrayL64", "TArrayF", "TArrayD"];
