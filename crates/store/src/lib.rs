@@ -16,6 +16,7 @@ mod open;
 mod options;
 mod provider;
 mod replicas;
+mod stopped;
 mod url;
 mod xrootd;
 
@@ -27,7 +28,7 @@ pub use cache::{
 pub use cloud::CloudStore;
 pub use dcap::DcapStore;
 pub use http::HttpStore;
-pub use net::Gauge;
+pub use net::LinkStats;
 pub use open::{open, open_replicas};
 pub use options::NetOptions;
 pub use provider::Provider;

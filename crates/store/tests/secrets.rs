@@ -3,7 +3,7 @@
 use sapwood::io::Store;
 use sapwood_store::{DcapStore, HttpStore, NetOptions, XrootdStore, open};
 use sapwood_testkit::dcap_server::{self, DcapServer};
-use sapwood_testkit::http_server::{Conduct, HttpServer};
+use sapwood_testkit::http_server::{HttpServer, ServerConfig};
 use sapwood_testkit::xrootd_server::{self, XrootdServer};
 
 fn quick() -> NetOptions {
@@ -38,8 +38,8 @@ fn check_store(url: &str, store: &(impl Store + std::fmt::Debug), is_there: bool
 fn http_shows_no_secrets() {
     let query = "authz=geheim-1&X-Amz-Signature=geheim2&x=1";
     for token in [None, Some("geheim-token".to_owned())] {
-        let conduct = Conduct { token: token.clone(), ..Conduct::default() };
-        let server = HttpServer::start("hello", conduct);
+        let config = ServerConfig { token: token.clone(), ..ServerConfig::default() };
+        let server = HttpServer::start("hello", config);
         let url = format!("http://me:geheim-pass@{}/f?{query}", server.address());
         let headers = vec![("Cookie".to_owned(), "a=geheim-cookie".to_owned())];
         let store = HttpStore::new(&url, &NetOptions { headers, ..quick() }).unwrap();
@@ -49,7 +49,7 @@ fn http_shows_no_secrets() {
 
 #[test]
 fn root_shows_no_secrets_though_the_server_repeats_them() {
-    let server = XrootdServer::start("hello", xrootd_server::Conduct::default());
+    let server = XrootdServer::start("hello", xrootd_server::ServerConfig::default());
     for path in ["data.root", "missing"] {
         let url = format!("root://me:geheim-pass@{}//{path}?authz=Bearer%20geheim-1&other=geheim-2", server.address());
         let options = NetOptions { token: Some("geheim-token".into()), ..quick() };
@@ -63,7 +63,7 @@ fn root_shows_no_secrets_though_the_server_repeats_them() {
 
 #[test]
 fn dcap_shows_no_secrets() {
-    let server = DcapServer::start("hello", dcap_server::Conduct::default());
+    let server = DcapServer::start("hello", dcap_server::ServerConfig::default());
     let url = format!("{}?authz=geheim-1", server.url());
     check_store(&url, &DcapStore::new(&url, &quick()).unwrap(), false);
 }
@@ -93,7 +93,7 @@ fn urls_that_are_refused_show_no_secrets() {
 #[cfg(feature = "clouds")]
 #[test]
 fn clouds_show_no_secrets() {
-    let server = HttpServer::start("hello", Conduct { token: Some("another".into()), ..Conduct::default() });
+    let server = HttpServer::start("hello", ServerConfig { token: Some("another".into()), ..ServerConfig::default() });
     let clouds = vec![
         ("AWS_ENDPOINT_URL".to_owned(), format!("http://{}", server.address())),
         ("AWS_ACCESS_KEY_ID".to_owned(), "geheim-id".to_owned()),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::lane::Lane;
+use crate::link_shaper::LinkShaper;
 use crate::requests::Requests;
 
 /// What one connection is like. Bytes are counted from the server to the client.
@@ -46,9 +46,9 @@ pub enum Wire {
 ///
 /// ```
 /// use std::io::{Read, Write};
-/// use sapwood_testkit::http_server::{Conduct, HttpServer};
+/// use sapwood_testkit::http_server::{ServerConfig, HttpServer};
 /// use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
-/// let server = HttpServer::start("hello world", Conduct::default());
+/// let server = HttpServer::start("hello world", ServerConfig::default());
 /// let proxy = TcpProxy::start(server.address(), |_| Wire::CutAfter(4));
 /// let mut stream = std::net::TcpStream::connect(proxy.address())?;
 /// stream.write_all(b"GET / HTTP/1.1\r\n\r\n")?;
@@ -72,8 +72,8 @@ struct Shared {
     requests: AtomicU64,
     up_bytes: AtomicU64,
     down_bytes: AtomicU64,
-    up: Lane,
-    down: Lane,
+    up: LinkShaper,
+    down: LinkShaper,
 }
 
 /// What went through.
@@ -342,11 +342,11 @@ fn close(from: &TcpStream, to: &TcpStream) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http_server::{Conduct, HttpServer};
+    use crate::http_server::{HttpServer, ServerConfig};
 
     #[test]
     fn what_is_far_takes_its_time_and_is_counted() {
-        let server = HttpServer::start(vec![7; 100_000], Conduct::default());
+        let server = HttpServer::start(vec![7; 100_000], ServerConfig::default());
         let (delay, rate) = (Duration::from_millis(20), 1_000_000);
         let proxy = TcpProxy::start(server.address(), move |_| Wire::Far { delay, rate });
         let began = Instant::now();

@@ -9,7 +9,7 @@ use sapwood::Result;
 use sapwood::io::{ByteRange, Ends, LocalFile, Receive, Store, load};
 use twox_hash::XxHash64;
 
-use super::download::{About, PART_BYTES};
+use super::about::{About, PART_BYTES};
 
 /// Nobody has read the part since the copy was opened.
 const UNREAD: u8 = 0;

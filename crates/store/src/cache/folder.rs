@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::options::{CacheKind, CacheOptions, Notices};
+use super::options::{CacheOptions, Notices};
 use super::quota;
 use super::state::{State, hash128};
 
@@ -27,17 +27,12 @@ pub(crate) struct Folder {
     full: AtomicBool,
 }
 
-/// The folder of one kind of cache. The number is that of the format: another one would be another folder.
-pub(crate) fn top(dir: &Path, kind: CacheKind) -> PathBuf {
-    dir.join(format!("sapwood-{}-1", kind.as_str()))
-}
-
 impl Folder {
     /// Nothing is made or looked at before it is needed.
     pub(crate) fn new(options: &CacheOptions) -> Self {
         Self {
             dir: options.dir.clone(),
-            top: top(&options.dir, options.kind),
+            top: options.kind.folder(&options.dir),
             most_bytes: options.bytes,
             notices: options.notices.clone(),
             usable: OnceLock::new(),
@@ -177,6 +172,7 @@ impl Drop for Unfinished {
 
 #[cfg(test)]
 mod tests {
+    use super::super::options::CacheKind;
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
@@ -205,7 +201,7 @@ mod tests {
     #[test]
     fn a_folder_that_others_can_write_to_is_not_used() {
         let options = options("open");
-        let top = top(&options.dir, CacheKind::Blocks);
+        let top = CacheKind::Blocks.folder(&options.dir);
         make(&top).unwrap();
         std::fs::set_permissions(&top, PermissionsExt::from_mode(0o777)).unwrap();
         let folder = Folder::new(&options);

@@ -8,8 +8,8 @@ use sapwood::{Error, Result};
 
 use super::checked_copy::CheckedCopy;
 use super::download;
-use super::ends::look;
 use super::folder::Folder;
+use super::head_tail::look;
 use super::options::CacheOptions;
 use super::state::State;
 use crate::url::cache_name;

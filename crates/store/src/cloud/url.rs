@@ -20,7 +20,7 @@ use crate::url::redact;
 const PROOF_RETRIES: usize = 2;
 /// A file in a bucket.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct CloudUrl {
     pub(super) provider: Provider,
     /// Scheme and bucket: what one login is good for.
     pub(super) bucket: String,
@@ -30,7 +30,7 @@ pub(super) struct Place {
     pub(super) name: Arc<str>,
 }
 
-impl Place {
+impl CloudUrl {
     pub(super) fn parse(url: &str) -> Result<Self> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
@@ -124,21 +124,21 @@ mod tests {
 
     #[test]
     fn a_key_is_what_stands_there() {
-        let place = Place::parse("S3://bucket/a b/c%20d#e?f.root").unwrap();
+        let place = CloudUrl::parse("S3://bucket/a b/c%20d#e?f.root").unwrap();
         assert_eq!((place.provider, &*place.bucket), (Provider::Amazon, "s3://bucket"));
         assert_eq!(place.key.as_ref(), "a b/c%20d#e?f.root");
         assert_eq!(place.cache_name(&[]), "s3://bucket/a%20b/c%2520d%23e%3Ff.root");
-        let azure = Place::parse("abfss://box@account.dfs.core.windows.net/a.root").unwrap();
+        let azure = CloudUrl::parse("abfss://box@account.dfs.core.windows.net/a.root").unwrap();
         assert_eq!((azure.provider, &*azure.bucket), (Provider::Azure, "abfss://box@account.dfs.core.windows.net"));
         for wrong in ["s3://", "s3://bucket", "s3://bucket/", "s3://bucket/a/", "s3:///a", "s3://b/a//b", "s3://b/../a"]
         {
-            assert!(Place::parse(wrong).is_err(), "{wrong}");
+            assert!(CloudUrl::parse(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn keys_in_a_url_are_refused_and_not_shown() {
-        let error = Place::parse("s3://name:geheim@bucket/a.root").unwrap_err();
+        let error = CloudUrl::parse("s3://name:geheim@bucket/a.root").unwrap_err();
         assert!(!error.to_string().contains("geheim") && !format!("{error:?}").contains("geheim"), "{error}");
     }
 
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_same_name_elsewhere_is_another_file() {
-        let place = Place::parse("s3://b/a.root").unwrap();
+        let place = CloudUrl::parse("s3://b/a.root").unwrap();
         let here = settings(&[("AWS_ENDPOINT_URL", "http://127.0.0.1:1"), ("AWS_SECRET_ACCESS_KEY", "geheim")]);
         let there = settings(&[("aws_endpoint", "http://127.0.0.1:2")]);
         assert_eq!(place.cache_name(&here), "s3://b/a.root?AWS_ENDPOINT_URL=http%3A%2F%2F127.0.0.1%3A1");

@@ -9,7 +9,7 @@ use reqwest::{Method, Request, StatusCode, Url};
 use sapwood::{Error, Result};
 
 use crate::NetOptions;
-use crate::net::{Link, Trouble};
+use crate::net::{Link, RequestError};
 use crate::url::{Secrets, redact};
 
 /// Makes the requests for files that cannot be asked for by their URL alone.
@@ -20,7 +20,7 @@ pub(crate) trait Signer: fmt::Debug + Send + Sync {
         link: &'a Link,
         method: &'a Method,
         ranges: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Request, Trouble>>;
+    ) -> BoxFuture<'a, Result<Request, RequestError>>;
 
     /// Whether a refusal says something by which the next request goes better.
     fn learn(&self, link: &Link, status: StatusCode, headers: &HeaderMap) -> bool;

@@ -21,29 +21,29 @@ pub(crate) const LONGEST_ASKED: Duration = Duration::from_secs(30);
 
 /// A request that failed.
 #[derive(Debug)]
-pub(crate) struct Trouble {
+pub(crate) struct RequestError {
     pub(crate) error: Error,
-    pub(crate) again: Again,
+    pub(crate) again: RetryWhen,
     /// What the server answered, if it did: the number of a status or of an error.
     pub(crate) code: Option<u16>,
 }
 
 /// Whether another attempt may go better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Again {
+pub(crate) enum RetryWhen {
     Never,
     Later,
     /// The server said when.
     After(Duration),
 }
 
-impl Trouble {
+impl RequestError {
     pub(crate) fn never(error: Error) -> Self {
-        Self { error, again: Again::Never, code: None }
+        Self { error, again: RetryWhen::Never, code: None }
     }
 
     pub(crate) fn later(error: Error) -> Self {
-        Self { error, again: Again::Later, code: None }
+        Self { error, again: RetryWhen::Later, code: None }
     }
 
     /// What comes is less than the least rate.
@@ -87,7 +87,7 @@ pub(crate) fn reworded(error: &Error, words: String, source: Option<String>) -> 
 
 /// Counts attempts that brought nothing, or little, and says how long to wait for the next.
 #[derive(Debug)]
-pub(crate) struct Patience {
+pub(crate) struct Retry {
     retries: u32,
     /// Attempts in a row that brought nothing.
     idle: u32,
@@ -97,22 +97,22 @@ pub(crate) struct Patience {
     attempts: u32,
 }
 
-impl Patience {
+impl Retry {
     pub(crate) fn new(retries: u32) -> Self {
         Self { retries, idle: 0, little: 0, attempts: 0 }
     }
 
     /// An attempt failed that brought `news` bytes first: how long to wait, or the error for the caller.
-    pub(crate) fn after(&mut self, trouble: Trouble, news: u64) -> Result<Duration, Error> {
+    pub(crate) fn after(&mut self, trouble: RequestError, news: u64) -> Result<Duration, Error> {
         self.attempts = self.attempts.saturating_add(1);
         self.idle = if news > 0 { 0 } else { self.idle.saturating_add(1) };
         self.little = if news >= ENOUGH_BYTES { 0 } else { self.little.saturating_add(1) };
         let most_little = self.retries.saturating_add(1).saturating_mul(LITTLE_TIMES);
-        if trouble.again == Again::Never || self.idle > self.retries || self.little > most_little {
+        if trouble.again == RetryWhen::Never || self.idle > self.retries || self.little > most_little {
             return Err(self.tell(trouble.error));
         }
         Ok(match trouble.again {
-            Again::After(asked) => asked,
+            RetryWhen::After(asked) => asked,
             _ if self.little == 0 => SHORT_PAUSE,
             _ => {
                 let pause = PAUSE.saturating_mul(1 << (self.little - 1).min(16)).min(LONGEST_PAUSE);
@@ -136,13 +136,13 @@ impl Patience {
 mod tests {
     use super::*;
 
-    fn broken() -> Trouble {
-        Trouble::later(Error::new(ErrorKind::Io, "broken"))
+    fn broken() -> RequestError {
+        RequestError::later(Error::new(ErrorKind::Io, "broken"))
     }
 
     #[test]
     fn patience_ends_where_nothing_comes_and_not_before() {
-        let mut patience = Patience::new(2);
+        let mut patience = Retry::new(2);
         for _ in 0..100 {
             assert_eq!(patience.after(broken(), ENOUGH_BYTES).unwrap(), SHORT_PAUSE);
         }
@@ -151,10 +151,10 @@ mod tests {
         let error = patience.after(broken(), 0).unwrap_err();
         assert_eq!(error.message(), "broken, at attempt 103");
         // A byte an attempt is no progress for long.
-        let mut patience = Patience::new(2);
+        let mut patience = Retry::new(2);
         let pauses: Vec<_> = std::iter::from_fn(|| patience.after(broken(), 1).ok()).take(1000).collect();
         assert_eq!(pauses.len(), 12);
         assert!(pauses.iter().all(|pause| *pause >= Duration::from_millis(75)), "{pauses:?}");
-        assert!(Patience::new(9).after(Trouble::never(Error::not_found("x")), 5).is_err());
+        assert!(Retry::new(9).after(RequestError::never(Error::not_found("x")), 5).is_err());
     }
 }
