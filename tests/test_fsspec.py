@@ -531,3 +531,20 @@ def test_names_with_colons_and_brackets(tmp_path: Path, content: bytes, near: An
         sapwood.open("no::such.root")
     fsspec.filesystem("memory").pipe_file("/d/a[1].root", content)
     assert same(sapwood.open("memory://d/a[1].root")["events"].arrays(["x02"]), near[["x02"]])
+
+
+def test_a_chain_may_end_with_a_relative_path(
+    near: Any, local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
+        made.write(local, "a.root")
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert same(sapwood.open("zip://a.root::a.zip")["events"].arrays(["x01"]), near[["x01"]])
+    assert same(sapwood.open("zip://a.root:events::a.zip").arrays(["x01"]), near[["x01"]])
+    monkeypatch.chdir(tmp_path / "sub")
+    file = sapwood.open("zip://a.root::../a.zip")
+    monkeypatch.chdir(tmp_path)
+    assert same(file["events"].arrays(["x01"]), near[["x01"]]), "the folder of the call is what counts"
+    with pytest.raises(FileNotFoundError):
+        sapwood.open("zip://a.root::missing.zip")

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 import sapwood
+from rootrun import root
+from sapwood import _core
 
 DATA = Path(__file__).resolve().parent.parent / "examples/data"
 DRAW = """
@@ -49,8 +51,6 @@ def jsroot(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ["h1d", "h1f-var"])
 def test_jsroot_draws_a_dumped_histogram(jsroot: Path, name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    from sapwood import _core
-
     assert _core.command(["sapwood", "dump", f"{DATA / 'histograms.root'}:{name}"]) == 0
     (jsroot / "object.json").write_text(capfd.readouterr().out)
     done = subprocess.run(
@@ -62,3 +62,29 @@ def test_jsroot_draws_a_dumped_histogram(jsroot: Path, name: str, capfd: pytest.
     assert drawn["contents"] == pytest.approx(histogram.values().tolist())
     assert drawn["entries"] == histogram.member("fEntries")
     assert "<path" in drawn["svg"] and len(drawn["svg"]) > 2000
+
+
+NESTED = """
+file = ROOT.TFile(sys.argv[1], "RECREATE")
+inner = ROOT.TObjString("innermost")
+kept = [inner]
+for _ in range(6000):
+    outer = ROOT.TList()
+    outer.Add(inner)
+    kept.append(outer)
+    inner = outer
+file.WriteObject(inner, "deep")
+file.Close()
+"""
+
+
+def test_lists_within_lists_are_left_out_where_they_are_too_deep(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "deep.root"
+    root(NESTED, path)
+    assert _core.command(["sapwood", "dump", "--compact", f"{path}:deep"]) == 0
+    text = capfd.readouterr().out
+    assert text.count('"_typename":"TList"') == 201 and text.count("nested deeper than 200 levels") == 1
+    shown = json.loads(text)
+    assert shown["_typename"] == "TList" and shown["arr"][0]["_typename"] == "TList"

@@ -7,6 +7,7 @@ use sapwood::inspect::optimize::{BranchSizes, Optimization, Sizing};
 use sapwood::inspect::perf::{Compared, PerfStats, Read, compare};
 use sapwood::inspect::plan::{Cost, Reader};
 use sapwood::inspect::verify::{Finding, Report};
+use sapwood_store::redact;
 use serde_json::{Value, json};
 
 use crate::{commands, output};
@@ -134,7 +135,7 @@ pub fn doctor(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Value {
         })
     };
     json!({
-        "file": path, "healthy": diagnosis.is_healthy(),
+        "file": &*redact(path), "healthy": diagnosis.is_healthy(),
         "complaints": diagnosis.complaints.iter().map(complaint).collect::<Vec<_>>(),
         "trees": diagnosis.trees.iter().map(tree).collect::<Vec<_>>(), "rewrite": commands::doctor::rewrites(path, diagnosis),
     })
@@ -185,7 +186,7 @@ pub fn verify(path: &str, report: &Report) -> Value {
         })
     };
     json!({
-        "file": path, "damaged": report.is_damaged(), "findings": report.findings.iter().map(row).collect::<Vec<_>>(),
+        "file": &*redact(path), "damaged": report.is_damaged(), "findings": report.findings.iter().map(row).collect::<Vec<_>>(),
         "left_out": report.left_out, "records": report.records, "gaps": report.gaps, "gap_bytes": report.gap_bytes,
         "payloads": report.payloads, "inflated_bytes": report.inflated_bytes, "baskets": report.baskets,
         "trees": report.trees,

@@ -7,8 +7,7 @@ mod commands;
 pub mod documents;
 pub mod merged;
 mod output;
-pub mod places;
-mod profile;
+mod printable;
 mod remote;
 mod rewritten;
 mod select;
@@ -22,6 +21,7 @@ use commands::{
     cache, cp, doctor, dump, layout, ls, makeproject, map, merge, mkdir, perf, proxy, recover, rewrite, rm, scan, show,
     verify,
 };
+use printable::Printable;
 use remote::Remote;
 pub use select::Select;
 
@@ -119,6 +119,7 @@ where
     I: IntoIterator<Item = T>,
     T: Into<OsString> + Clone,
 {
+    let (out, err) = (&mut Printable::new(out), &mut Printable::new(err));
     let arguments = match in_our_words(arguments.into_iter().map(Into::into).collect()) {
         Ok(arguments) => arguments,
         Err(error) => {

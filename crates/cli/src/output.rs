@@ -1,10 +1,12 @@
 //! Tables, JSON, and what can go wrong while they are written.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
 use sapwood::{Error, File, OpenOptions, Session, Value};
 
+use crate::printable::printable;
 use crate::remote::Remote;
 
 /// Why a command ended early.
@@ -44,12 +46,10 @@ pub(crate) fn split(target: &str) -> (&str, Option<&str>) {
         return (target, None);
     }
     // In a URL colons before the path are of the scheme and of the port.
-    let path_at = match target.split_once("://") {
-        Some((scheme, rest)) if sapwood_store::is_url(target) => match rest.find('/') {
-            Some(slash) => scheme.len() + 3 + slash,
-            None => return (target, None),
-        },
-        _ => 0,
+    let path_at = match sapwood_store::path_start(target) {
+        Some(at) => at,
+        None if sapwood_store::is_url(target) => return (target, None),
+        None => 0,
     };
     match target.rfind(':').filter(|at| *at >= path_at) {
         Some(at) if at > 0 && at + 1 < target.len() && !target[at + 1..].starts_with("//") => {
@@ -84,13 +84,16 @@ pub(crate) fn open_with(path: impl AsRef<Path>, options: OpenOptions, remote: &R
 
 /// A table: columns as wide as they need to be, numbers to the right.
 pub(crate) fn table(out: &mut dyn Write, head: &[&str], rows: &[Vec<String>]) -> Outcome {
+    // A cell is one line, whatever stands in it.
+    let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(|cell| printable(cell)).collect()).collect();
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
         cells.chain(head.get(column).map(|name| name.chars().count())).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
     let number = |column: usize| {
-        let is_number = |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit() || c == '-') || cell.is_empty();
+        let is_number =
+            |cell: &Cow<'_, str>| cell.starts_with(|c: char| c.is_ascii_digit() || c == '-') || cell.is_empty();
         !rows.is_empty() && rows.iter().filter_map(|row| row.get(column)).all(is_number)
     };
     let right: Vec<bool> = (0..head.len()).map(number).collect();
@@ -113,8 +116,8 @@ pub(crate) fn table(out: &mut dyn Write, head: &[&str], rows: &[Vec<String>]) ->
         Ok(writeln!(out, "{}", text.trim_end())?)
     };
     line(&mut head.iter().copied())?;
-    for row in rows {
-        line(&mut row.iter().map(String::as_str))?;
+    for row in &rows {
+        line(&mut row.iter().map(|cell| &**cell))?;
     }
     Ok(())
 }
@@ -180,6 +183,8 @@ mod tests {
         assert_eq!(split("a.root:dir/tree;2"), ("a.root", Some("dir/tree;2")));
         assert_eq!(split("a.root"), ("a.root", None));
         assert_eq!(split("http://x"), ("http://x", None));
+        assert_eq!(split("file:/a.root"), ("file:/a.root", None));
+        assert_eq!(split("file:/a.root:t"), ("file:/a.root", Some("t")));
         assert_eq!(split("http://x:80/a.root"), ("http://x:80/a.root", None));
         assert_eq!(split("http://x:80/a.root:dir/tree"), ("http://x:80/a.root", Some("dir/tree")));
     }

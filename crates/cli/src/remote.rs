@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use sapwood::io::Store;
 use sapwood::{Error, Result};
-use sapwood_store::{NetOptions, Notices};
-
-use crate::places;
+use sapwood_store::{NetOptions, Notices, environment};
 
 /// How remote files are read.
 #[derive(Debug, Default, clap::Args)]
@@ -40,6 +38,9 @@ pub(crate) struct Remote {
     /// File of keys that servers of root:// have, too.
     #[arg(long, value_name = "FILE")]
     keytab: Option<PathBuf>,
+    /// Follow redirections from https:// to http://, which are refused otherwise.
+    #[arg(long)]
+    insecure_redirects: bool,
     /// What the cache had to say.
     #[arg(skip)]
     pub(crate) notices: Notices,
@@ -50,11 +51,11 @@ impl Remote {
     pub(crate) fn open(&self, path: &Path) -> Result<Arc<dyn Store>> {
         let options = self.options()?;
         if self.replicas.is_empty() {
-            return places::open(path, options);
+            return environment::open(path, options);
         }
         let first = path.to_str().ok_or_else(|| Error::mismatch("the name of a file with replicas is no text"))?;
         let all: Vec<&str> = [first].into_iter().chain(self.replicas.iter().map(String::as_str)).collect();
-        places::open_replicas(&all, options)
+        environment::open_replicas(&all, options)
     }
 
     /// Refuses replicas where several files are read: they would be taken for places of each of them.
@@ -68,7 +69,7 @@ impl Remote {
 
     /// As the stores take it.
     fn options(&self) -> Result<NetOptions> {
-        let cache = |kind: &String| places::cache(kind, self.cache_dir.clone(), self.cache_size);
+        let cache = |kind: &String| environment::cache(kind, self.cache_dir.clone(), self.cache_size);
         let mut cache = self.cache.as_ref().map(cache).transpose()?;
         if let Some(cache) = &mut cache {
             cache.notices = self.notices.clone();
@@ -81,6 +82,7 @@ impl Remote {
             authorities: self.authorities.clone(),
             certificate: self.certificate.clone(),
             keytab: self.keytab.clone(),
+            insecure_redirects: self.insecure_redirects,
             ..usual
         })
     }

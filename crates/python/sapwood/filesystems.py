@@ -173,6 +173,8 @@ def find(place: str, network: Mapping[str, Any] | None) -> Remote | None:
     """
     if not urls.by_fsspec(place, network):
         return None
+    # What a cache knows it by must not depend on the working folder.
+    place = urls.absolute(place)
     return Remote(*_reached(place, network), place)
 
 

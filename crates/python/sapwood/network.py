@@ -17,7 +17,8 @@ class Opening(Foreign, total=False):
     ``token`` is a bearer token for the host that is named, and ``headers`` a dictionary of more headers. ``certificate`` is a PEM file
     with a client certificate and its key (an X.509 proxy, for instance), ``authorities`` a PEM file or a folder of them with
     authorities to be trusted beside the system's. ``keytab`` is a file with keys that servers of ``root://`` have, too. ``timeout`` is how many seconds may pass without a byte before an attempt
-    is given up (30), ``retries`` how often is tried again what brought nothing (4).
+    is given up (30), ``retries`` how often is tried again what brought nothing (4). With ``insecure_redirects=True`` redirections from
+    ``https://`` to ``http://`` are followed.
 
     ``cache="blocks"`` keeps what is read on this machine, for this job and the next ones, and ``cache="whole"`` fetches the whole file before
     it is read. ``cache_dir`` says where (the user's own cache folder where it is not given), ``cache_size`` how much is kept at most: bytes, or
@@ -38,6 +39,7 @@ class Opening(Foreign, total=False):
     certificate: Any
     authorities: Any
     keytab: Any
+    insecure_redirects: bool | None
     retries: int | None
     cache: Literal["blocks", "whole"] | None
     cache_dir: str | os.PathLike[str] | None
@@ -48,7 +50,7 @@ class Opening(Foreign, total=False):
 
 _NAMES = (
     "token", "headers", "certificate", "authorities", "keytab", "timeout", "retries", "cache", "cache_dir", "cache_size", "replicas",
-    "storage_options",
+    "storage_options", "insecure_redirects",
 )  # fmt: skip
 
 

@@ -7,12 +7,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from sapwood import clouds
+from sapwood import _core, clouds
 
 #: Schemes that the engine reads.
 _OURS = ("http", "https", "root", "roots", "xroot", "xroots", "dcap", "gsidcap")
+#: Schemes of files within another one, which the next link of a chain names.
+_ARCHIVES = ("zip", "tar", "libarchive")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]+$")
-_LOGIN = re.compile(r"(://[^/@:]*):[^/@]*@")
 _URL = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
@@ -52,16 +53,18 @@ def is_cloud(path: Any) -> bool:
 def is_chain(path: Any) -> bool:
     """Is it a chain of URLs, as fsspec has them? Names in files have two colons, too.
 
-    >>> is_chain("simplecache::https://example.org/a.root"), is_chain("zip://a.root::/data/a.zip")
-    (True, True)
+    >>> is_chain("simplecache::https://example.org/a.root"), is_chain("zip://a.root::/data/a.zip"), is_chain("zip://a.root::a.zip")
+    (True, True, True)
     >>> is_chain("https://example.org/a.root:std::set"), is_chain("a.root:std::set")
     (False, False)
     """
     if not isinstance(path, str) or "::" not in path:
         return False
-    first, *_, last = path.split("::")
+    first, *middle, last = path.split("::")
     if "://" not in last and not last.startswith("/"):
-        return False
+        # A relative path behind an archive's member; else it is a name with two colons unless there is such a file.
+        link = scheme([first, *middle][-1])
+        return link in _ARCHIVES or link not in (None, "file", *_OURS) and os.path.exists(last)
     return scheme(first) is not None or "." not in first and _SCHEME.match(first) is not None and not os.path.exists(path)
 
 
@@ -96,12 +99,22 @@ def foreign_options(path: Any, network: Mapping[str, Any]) -> list[str]:
 
 
 def shown(url: str) -> str:
-    """A URL, or a chain of them, without passwords.
+    """A URL, or a chain of them, without passwords and without the values of tickets.
 
-    >>> shown("ftp://user:secret@example.org/a.root"), shown("https://example.org:8443/a.root")
-    ('ftp://user@example.org/a.root', 'https://example.org:8443/a.root')
+    >>> shown("ftp://user:secret@example.org/a.root"), shown("https://example.org:8443/a.root?authz=secret")
+    ('ftp://user@example.org/a.root', 'https://example.org:8443/a.root?authz=...')
     """
-    return _LOGIN.sub(r"\1@", url)
+    return _core.redact(url)
+
+
+def absolute(place: str) -> str:
+    """A chain whose last link is a relative path, with an absolute one; anything else as it is.
+
+    >>> absolute("zip://a.root::/data/a.zip"), absolute("zip://a.root::a.zip") == "zip://a.root::" + os.path.abspath("a.zip")
+    ('zip://a.root::/data/a.zip', True)
+    """
+    before, mark, last = place.rpartition("::")
+    return before + mark + os.path.abspath(last) if is_chain(place) and "://" not in last else place
 
 
 def links(chain: str) -> list[str]:

@@ -86,6 +86,12 @@ mod _core {
         })
     }
 
+    /// A text as it may be shown: without passwords of URLs and without the values of tickets.
+    #[pyfunction]
+    fn redact(text: &str) -> String {
+        sapwood_store::redact(text).into_owned()
+    }
+
     /// Source code of the classes that a file describes.
     #[pyfunction]
     fn makeproject(py: Python<'_>, path: String, language: &str, classes: Vec<String>) -> PyResult<String> {

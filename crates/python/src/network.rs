@@ -12,8 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sapwood::io::Store;
 use sapwood::{Error, Result};
-use sapwood_cli::places;
-use sapwood_store::{NetOptions, Notices, Provider, Replicas, in_front_of, unknown_proofs};
+use sapwood_store::{NetOptions, Notices, Provider, Replicas, environment, in_front_of, redact, unknown_proofs};
 
 use crate::errors::{raise, with_python};
 use crate::remote::{Otherwise, RemoteStore};
@@ -89,7 +88,7 @@ impl Network {
         };
         // Most are paths, and need not be asked for.
         let found = if url.contains(':') { with_python(find) } else { Ok(None) };
-        if let Some(store) = found.map_err(|error| error.in_file(shown(&url)))? {
+        if let Some(store) = found.map_err(|error| error.in_file(redact(&url)))? {
             return Ok(store);
         }
         let mut options = options.clone();
@@ -97,7 +96,7 @@ impl Network {
             let said = |py: Python<'_>| filesystems(py)?.call_method1("settings", (&*url, &self.said))?.extract();
             options.clouds = with_python(said)?;
         }
-        let store = places::open(path, options.clone())?;
+        let store = environment::open(path, options.clone())?;
         if !["root://", "xroot://"].iter().any(|scheme| url.starts_with(scheme)) {
             return Ok(store);
         }
@@ -124,14 +123,8 @@ impl Network {
             return Ok(store);
         }
         let words = format!("{}; what reads it is XRootD's own client: pip install fsspec-xrootd", error.message());
-        Err(Error::new(error.kind(), words).in_file(shown(url)))
+        Err(Error::new(error.kind(), words).in_file(redact(url)))
     }
-}
-
-/// A URL without passwords.
-fn shown(url: &str) -> String {
-    let shown = with_python(|py| py.import("sapwood.urls")?.call_method1("shown", (url,))?.extract());
-    shown.unwrap_or_else(|_| url.split("://").next().unwrap_or_default().to_owned())
 }
 
 /// The package's own half.
@@ -158,6 +151,7 @@ fn options(network: Option<&Bound<'_, PyDict>>) -> PyResult<NetOptions> {
             "certificate" => options.certificate = value.extract()?,
             "authorities" => options.authorities = value.extract()?,
             "keytab" => options.keytab = value.extract()?,
+            "insecure_redirects" => options.insecure_redirects = value.extract()?,
             "cache" => kind = value.extract()?,
             "cache_dir" => dir = value.extract()?,
             "cache_size" => bytes = value.extract()?,
@@ -167,7 +161,7 @@ fn options(network: Option<&Bound<'_, PyDict>>) -> PyResult<NetOptions> {
         }
     }
     options.cache = match kind {
-        Some(kind) => Some(places::cache(&kind, dir, bytes).map_err(raise)?),
+        Some(kind) => Some(environment::cache(&kind, dir, bytes).map_err(raise)?),
         None => None,
     };
     // Equal options share their connections, in whatever order they were given.

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use sapwood::io::{ByteRange, Ends, Flow, Identity, Profile, Receive, Store, check_ranges};
 use sapwood::{Error, ErrorKind, Result};
-use sapwood_store::Gauge;
+use sapwood_store::LinkStats;
 
 use crate::errors::with_python;
 
@@ -29,7 +29,7 @@ pub(crate) struct RemoteStore {
     name: Arc<str>,
     /// Whether several ranges of a call are on their way at a time.
     vectors: bool,
-    gauge: Gauge,
+    link_stats: LinkStats,
     /// What the file was when it was opened.
     known: OnceLock<Identity>,
     looked: Mutex<Instant>,
@@ -43,7 +43,7 @@ impl RemoteStore {
             remote: remote.clone().unbind(),
             name: name.into(),
             vectors: remote.getattr("vectors")?.extract()?,
-            gauge: Gauge::new(),
+            link_stats: LinkStats::new(),
             known: OnceLock::new(),
             looked: Mutex::new(Instant::now()),
         };
@@ -111,10 +111,10 @@ impl RemoteStore {
         let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
         let trips = if self.vectors { 1 } else { u32::try_from(ranges.len()).unwrap_or(u32::MAX).max(1) };
         if bytes <= LITTLE_BYTES {
-            self.gauge.answered_in(took / trips);
+            self.link_stats.answered_in(took / trips);
         } else {
-            let waited = Duration::from_nanos(self.gauge.latency_ns()).saturating_mul(trips);
-            self.gauge.flowed(bytes, took.saturating_sub(waited));
+            let waited = Duration::from_nanos(self.link_stats.latency_ns()).saturating_mul(trips);
+            self.link_stats.flowed(bytes, took.saturating_sub(waited));
         }
     }
 
@@ -185,8 +185,8 @@ impl Store for RemoteStore {
 
     fn profile(&self) -> Profile {
         Profile {
-            latency_ns: self.gauge.latency_ns(),
-            bandwidth_bytes: self.gauge.bandwidth_bytes(),
+            latency_ns: self.link_stats.latency_ns(),
+            bandwidth_bytes: self.link_stats.bandwidth_bytes(),
             request_bytes: 16 << 20,
             // One after another: each costs a round trip.
             ranges: if self.vectors { RANGES } else { 1 },

@@ -124,7 +124,7 @@ impl Answer {
         }
         .into_iter();
         let bytes = read.as_slice().iter().map(|bytes| bytes.len() as u64).sum();
-        self.supply.counts.served_bytes.add(bytes);
+        self.supply.metrics.served_bytes.add(bytes);
         if let (1, Some(bytes)) = (pieces.len(), read.as_slice().first()) {
             return Ok(bytes.clone());
         }
@@ -142,7 +142,7 @@ impl Answer {
             None => self.fetch(),
         };
         let step = coming.await.map_err(|_| ending())??;
-        self.supply.counts.joined_blocks.add(step.joined);
+        self.supply.metrics.joined_blocks.add(step.joined);
         self.hit &= step.hit;
         self.near += bytes;
         Ok(())

@@ -13,9 +13,9 @@ use sapwood_store::{BlockCache, CacheOptions};
 use twox_hash::XxHash64;
 
 use crate::access::{Access, Secret};
-use crate::ahead::Ahead;
-use crate::counts::Counts;
+use crate::metrics::Metrics;
 use crate::path::Path;
+use crate::prefetch::FilePrefetch;
 use crate::upstream::{Counted, Upstream};
 use crate::upstream_reads::{FileReads, UpstreamReads, ending};
 
@@ -31,7 +31,7 @@ pub(crate) struct Opened {
     /// As the upstream said it.
     pub(crate) modified: Option<String>,
     /// What is to be fetched next.
-    pub(crate) ahead: Ahead,
+    pub(crate) prefetch: FilePrefetch,
     /// How many reads of it the upstream may get.
     pub(crate) reads: FileReads,
 }
@@ -61,7 +61,7 @@ struct DoorState {
 /// What all answers share.
 pub(crate) struct Supply {
     pub(crate) reads: UpstreamReads,
-    pub(crate) counts: Arc<Counts>,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 /// All doors.
@@ -154,7 +154,7 @@ impl Files {
 
     fn look(&self, path: &Path, secret: &Secret, reads: FileReads) -> sapwood::Result<Opened> {
         let (inner, name) = self.upstream.store(path, &self.access.net(secret))?;
-        let store = Counted { inner, counts: Arc::clone(&self.supply.counts) };
+        let store = Counted { inner, metrics: Arc::clone(&self.supply.metrics) };
         let cache = BlockCache::new(store, &name, &self.cache);
         let identity = cache.ends(0, 0)?.identity;
         let proof = cache.proof().unwrap_or_default();
@@ -172,7 +172,14 @@ impl Files {
         if identity.len > i64::MAX as u64 {
             return Err(Error::new(ErrorKind::Unsupported, "the file is longer than http tells"));
         }
-        Ok(Opened { cache: Arc::new(cache), len: identity.len, etag, modified, ahead: Ahead::default(), reads })
+        Ok(Opened {
+            cache: Arc::new(cache),
+            len: identity.len,
+            etag,
+            modified,
+            prefetch: FilePrefetch::default(),
+            reads,
+        })
     }
 }
 

@@ -6,20 +6,20 @@
 #![forbid(unsafe_code)]
 
 mod access;
-mod ahead;
 mod answer;
-mod counts;
 mod files;
 mod folder;
+mod handler;
+mod metrics;
 mod options;
 mod path;
-mod patient;
+mod prefetch;
 mod ranges;
-mod respond;
 mod server;
 mod tls;
 mod upstream;
 mod upstream_reads;
+mod write_timeout;
 
 pub use options::ProxyOptions;
 pub use server::{Proxy, raise_open_files};

@@ -20,15 +20,15 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use crate::access::Access;
-use crate::ahead::Scouts;
-use crate::counts::Counts;
 use crate::files::{Files, Supply};
+use crate::handler::Handler;
+use crate::metrics::Metrics;
 use crate::options::ProxyOptions;
-use crate::patient::Patient;
-use crate::respond::Service;
+use crate::prefetch::Prefetcher;
 use crate::tls::acceptor;
 use crate::upstream::Upstream;
 use crate::upstream_reads::{self, UpstreamReads};
+use crate::write_timeout::WriteTimeout;
 
 /// Threads that move bytes.
 const THREADS: usize = 2;
@@ -66,7 +66,7 @@ const GRACE: Duration = Duration::from_secs(10);
 pub struct Proxy {
     address: SocketAddr,
     scheme: &'static str,
-    service: Arc<Service>,
+    handler: Arc<Handler>,
     notices: Notices,
     stop: watch::Sender<bool>,
     connections: usize,
@@ -88,13 +88,13 @@ impl Proxy {
             Some((certificate, key)) => Some(acceptor(certificate, key)?),
             None => None,
         };
-        let counts = Arc::new(Counts::default());
-        let supply = Arc::new(Supply { reads: UpstreamReads::new(&counts), counts: Arc::clone(&counts) });
-        let scouts = options.prefetch.then(|| Scouts::start(&counts)).transpose()?;
+        let metrics = Arc::new(Metrics::default());
+        let supply = Arc::new(Supply { reads: UpstreamReads::new(&metrics), metrics: Arc::clone(&metrics) });
+        let prefetcher = options.prefetch.then(|| Prefetcher::start(&metrics)).transpose()?;
         let notices = options.cache.notices.clone();
         let cache_dir = options.cache.dir.clone();
         let files = Arc::new(Files::new(upstream, access, options.cache, options.max_age, Arc::clone(&supply)));
-        let service = Arc::new(Service { files, supply, scouts, cache_dir });
+        let handler = Arc::new(Handler { files, supply, prefetcher, cache_dir });
         let listening =
             |error: std::io::Error| Error::mismatch(format!("{} cannot be listened on", options.bind)).because(error);
         let listener = TcpListener::bind(options.bind).map_err(listening)?;
@@ -115,16 +115,16 @@ impl Proxy {
         let permits = Arc::new(Semaphore::new(connections));
         let (stop, stopped) = watch::channel(false);
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let doorman = Doorman {
-            service: Arc::clone(&service),
+        let acceptor = Acceptor {
+            handler: Arc::clone(&handler),
             tls,
             permits: Arc::clone(&permits),
             refusals: Arc::new(Semaphore::new(REFUSALS)),
             idle: options.idle,
             stopped,
         };
-        runtime.spawn(doorman.accept(listener));
-        Ok(Self { address, scheme, service, notices, stop, connections, permits, runtime: Some(runtime) })
+        runtime.spawn(acceptor.accept(listener));
+        Ok(Self { address, scheme, handler, notices, stop, connections, permits, runtime: Some(runtime) })
     }
 
     /// Where it listens.
@@ -139,7 +139,7 @@ impl Proxy {
 
     /// What `/metrics` tells.
     pub fn metrics(&self) -> String {
-        self.service.metrics()
+        self.handler.metrics()
     }
 
     /// Waits for SIGINT or SIGTERM; what the cache has to say meanwhile is handed to `say`.
@@ -202,8 +202,8 @@ pub fn raise_open_files() {
 }
 
 /// Who lets connections in.
-struct Doorman {
-    service: Arc<Service>,
+struct Acceptor {
+    handler: Arc<Handler>,
     tls: Option<TlsAcceptor>,
     permits: Arc<Semaphore>,
     refusals: Arc<Semaphore>,
@@ -211,17 +211,17 @@ struct Doorman {
     stopped: watch::Receiver<bool>,
 }
 
-impl Doorman {
+impl Acceptor {
     async fn accept(self, listener: tokio::net::TcpListener) {
-        let doorman = Arc::new(self);
-        let mut stopped = doorman.stopped.clone();
+        let acceptor = Arc::new(self);
+        let mut stopped = acceptor.stopped.clone();
         loop {
             let accepted = match select(pin!(listener.accept()), pin!(stopped.changed())).await {
                 Either::Left((accepted, _)) => accepted,
                 Either::Right(_) => return,
             };
             match accepted {
-                Ok((stream, _)) => doorman.receive(stream),
+                Ok((stream, _)) => acceptor.receive(stream),
                 // Out of files, or a client that left: the next may do.
                 Err(_) => sleep(Duration::from_millis(20)).await,
             }
@@ -229,30 +229,30 @@ impl Doorman {
     }
 
     fn receive(self: &Arc<Self>, stream: TcpStream) {
-        let doorman = Arc::clone(self);
+        let acceptor = Arc::clone(self);
         let _ = stream.set_nodelay(true);
-        let counts = &self.service.supply.counts;
+        let metrics = &self.handler.supply.metrics;
         if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
-            counts.accepted.add(1);
-            counts.connections.add(1);
+            metrics.accepted.add(1);
+            metrics.connections.add(1);
             tokio::spawn(async move {
-                doorman.secure(stream, true).await;
-                doorman.service.supply.counts.connections.sub(1);
+                acceptor.secure(stream, true).await;
+                acceptor.handler.supply.metrics.connections.sub(1);
                 drop(permit);
             });
             return;
         }
-        counts.refused.add(1);
+        metrics.refused.add(1);
         if let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() {
             tokio::spawn(async move {
-                let _ = timeout(REFUSAL_TIME, doorman.secure(stream, false)).await;
+                let _ = timeout(REFUSAL_TIME, acceptor.secure(stream, false)).await;
                 drop(permit);
             });
         }
     }
 
     async fn secure(&self, stream: TcpStream, admitted: bool) {
-        let stream = Patient::new(stream, self.idle);
+        let stream = WriteTimeout::new(stream, self.idle);
         match &self.tls {
             None => self.serve(stream, admitted).await,
             Some(tls) => {
@@ -264,8 +264,8 @@ impl Doorman {
     }
 
     async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(&self, stream: S, admitted: bool) {
-        let service = service_fn(|request| async move {
-            let response = if admitted { self.service.respond(request).await } else { self.service.busy() };
+        let handler = service_fn(|request| async move {
+            let response = if admitted { self.handler.respond(request).await } else { self.handler.busy() };
             Ok::<_, Infallible>(response)
         });
         let connection = http1::Builder::new()
@@ -275,7 +275,7 @@ impl Doorman {
             .max_headers(MOST_HEADERS)
             // Old clients know headers in this spelling alone.
             .title_case_headers(true)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(TokioIo::new(stream), handler);
         let mut connection = pin!(connection);
         let mut stopped = self.stopped.clone();
         // A client who leaves, or is too slow, is nobody's error.

@@ -7,8 +7,8 @@ use sapwood::io::{ByteRange, Ends, Flow, Profile, Receive, Store};
 use sapwood::{Error, Result};
 use sapwood_store::{NetOptions, Provider, is_url, open};
 
-use crate::counts::Counts;
 use crate::folder::Folder;
+use crate::metrics::Metrics;
 use crate::path::Path;
 
 /// Files below one place.
@@ -106,17 +106,17 @@ impl Upstream {
     }
 }
 
-/// Counts what is asked of an upstream, and what comes.
+/// Metrics what is asked of an upstream, and what comes.
 pub(crate) struct Counted {
     pub(crate) inner: Arc<dyn Store>,
-    pub(crate) counts: Arc<Counts>,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 impl Counted {
     fn note<T>(&self, done: Result<T>) -> Result<T> {
-        self.counts.upstream_reads.add(1);
+        self.metrics.upstream_reads.add(1);
         if done.is_err() {
-            self.counts.upstream_errors.add(1);
+            self.metrics.upstream_errors.add(1);
         }
         done
     }
@@ -125,12 +125,12 @@ impl Counted {
 impl Store for Counted {
     fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
         let ends = self.note(self.inner.ends(head_bytes, tail_bytes))?;
-        self.counts.upstream_bytes.add((ends.head.len() + ends.tail.len()) as u64);
+        self.metrics.upstream_bytes.add((ends.head.len() + ends.tail.len()) as u64);
         Ok(ends)
     }
 
     fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
-        let mut through = Through { counts: &self.counts, into };
+        let mut through = Through { metrics: &self.metrics, into };
         self.note(self.inner.read_ranges(ranges, &mut through))
     }
 
@@ -140,7 +140,7 @@ impl Store for Counted {
 }
 
 struct Through<'a> {
-    counts: &'a Counts,
+    metrics: &'a Metrics,
     into: &'a mut dyn Receive,
 }
 
@@ -150,7 +150,7 @@ impl Receive for Through<'_> {
     }
 
     fn deliver(&mut self, index: usize, bytes: Bytes) -> Flow {
-        self.counts.upstream_bytes.add(bytes.len() as u64);
+        self.metrics.upstream_bytes.add(bytes.len() as u64);
         self.into.deliver(index, bytes)
     }
 

@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use crate::counts::Counts;
+use crate::metrics::Metrics;
 use crate::path::Path;
 
 /// Reads of the upstream at a time. Each blocks a thread. There are so many because a server that does not answer keeps its readers
@@ -26,7 +26,7 @@ const FILES: usize = 1024;
 pub(crate) struct UpstreamReads {
     all: Arc<Semaphore>,
     files: Mutex<HashMap<Path, Weak<Semaphore>>>,
-    counts: Arc<Counts>,
+    metrics: Arc<Metrics>,
 }
 
 /// The limit of one file, whatever its readers present.
@@ -34,8 +34,8 @@ pub(crate) struct UpstreamReads {
 pub(crate) struct FileReads(Arc<Semaphore>);
 
 impl UpstreamReads {
-    pub(crate) fn new(counts: &Arc<Counts>) -> Self {
-        Self { all: Arc::new(Semaphore::new(ALL)), files: Mutex::default(), counts: Arc::clone(counts) }
+    pub(crate) fn new(metrics: &Arc<Metrics>) -> Self {
+        Self { all: Arc::new(Semaphore::new(ALL)), files: Mutex::default(), metrics: Arc::clone(metrics) }
     }
 
     /// The limit of the file at this path.
@@ -63,7 +63,7 @@ impl UpstreamReads {
         file: &FileReads,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let _waiting = Waiting::new(&self.counts);
+        let _waiting = Waiting::new(&self.metrics);
         let of_file = acquire(&file.0).await?;
         let words = "the proxy waits for as many reads of its upstream as it may; try again later";
         let of_all = timeout(WAIT, acquire(&self.all)).await;
@@ -86,13 +86,13 @@ pub(crate) fn ending() -> Error {
     Error::new(ErrorKind::Cancelled, "the proxy is ending")
 }
 
-/// Counts a read that clients wait for.
-struct Waiting(Arc<Counts>);
+/// Metrics a read that clients wait for.
+struct Waiting(Arc<Metrics>);
 
 impl Waiting {
-    fn new(counts: &Arc<Counts>) -> Self {
-        counts.fetching.add(1);
-        Self(Arc::clone(counts))
+    fn new(metrics: &Arc<Metrics>) -> Self {
+        metrics.fetching.add(1);
+        Self(Arc::clone(metrics))
     }
 }
 

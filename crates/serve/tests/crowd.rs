@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use sapwood_serve::{Proxy, ProxyOptions, raise_open_files};
-use sapwood_testkit::http_server::{Conduct, HttpServer};
+use sapwood_testkit::http_server::{HttpServer, ServerConfig};
 
 mod common;
 use common::{Scrap, content, get, metric, options, until};
@@ -65,7 +65,7 @@ fn many_clients_who_take_nothing_hold_little() {
 #[test]
 fn who_comes_beyond_the_limit_is_told_to_come_again() {
     let scrap = Scrap::new("limit");
-    let server = HttpServer::start(content(1000), Conduct::default());
+    let server = HttpServer::start(content(1000), ServerConfig::default());
     let options = options(&format!("http://{}", server.address()), &scrap);
     let proxy = Proxy::start(ProxyOptions { connections: 3, ..options }).unwrap();
     let request = "GET /f HTTP/1.1\r\nHost: x\r\n\r\n";

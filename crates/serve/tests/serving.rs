@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use sapwood::io::{Store, load};
 use sapwood_serve::{Proxy, ProxyOptions};
 use sapwood_store::{HttpStore, NetOptions};
-use sapwood_testkit::http_server::{Conduct, HttpServer, Ranges, Tag};
+use sapwood_testkit::http_server::{HttpServer, Ranges, ServerConfig, Tag};
 use sapwood_testkit::{store_contract, xrootd_server};
 
 mod common;
@@ -17,25 +17,25 @@ fn store(proxy: &Proxy, path: &str) -> HttpStore {
 
 #[test]
 fn a_store_through_the_proxy_is_a_store_by_the_contract() {
-    let usual = Conduct::default;
-    let conducts = [
+    let usual = ServerConfig::default;
+    let configs = [
         usual(),
-        Conduct { etag: Tag::None, ..usual() },
-        Conduct { etag: Tag::Weak, ..usual() },
-        Conduct { etag: Tag::Modified, ranges: Ranges::Most(1), ..usual() },
-        Conduct { ranges: Ranges::Ignored, says_length: false, ..usual() },
+        ServerConfig { etag: Tag::None, ..usual() },
+        ServerConfig { etag: Tag::Weak, ..usual() },
+        ServerConfig { etag: Tag::Modified, ranges: Ranges::Most(1), ..usual() },
+        ServerConfig { ranges: Ranges::Ignored, says_length: false, ..usual() },
     ];
     let scrap = Scrap::new("contract");
     for (number, length) in [0, 1, 700, 65_536, 300_000].into_iter().enumerate() {
         let content = content(length);
-        for conduct in &conducts {
-            let server = HttpServer::start(content.clone(), conduct.clone());
+        for config in &configs {
+            let server = HttpServer::start(content.clone(), config.clone());
             let proxy = start(&format!("http://{}", server.address()), &scrap);
             for _ in 0..2 {
                 store_contract::check(&store(&proxy, "/data.root"), &content);
             }
         }
-        let server = xrootd_server::XrootdServer::start(content.clone(), xrootd_server::Conduct::default());
+        let server = xrootd_server::XrootdServer::start(content.clone(), xrootd_server::ServerConfig::default());
         let proxy = start(&format!("root://{}", server.address()), &scrap);
         store_contract::check(&store(&proxy, "/data.root"), &content);
         let name = format!("file {number}.bin");
@@ -49,7 +49,7 @@ fn a_store_through_the_proxy_is_a_store_by_the_contract() {
 fn the_second_reader_asks_nothing_of_the_upstream() {
     let bytes = content(2_000_000);
     let scrap = Scrap::new("second");
-    let server = HttpServer::start(bytes.clone(), Conduct::default());
+    let server = HttpServer::start(bytes.clone(), ServerConfig::default());
     let proxy = start(&format!("http://{}/", server.address()), &scrap);
     let ranges: Vec<_> = (0..20_u64).map(|i| i * 90_000..i * 90_000 + 5_000).collect();
     for run in 0..3 {
@@ -75,7 +75,7 @@ fn the_second_reader_asks_nothing_of_the_upstream() {
 }
 
 fn plain_server(bytes: &[u8], scrap: &Scrap) -> (HttpServer, Proxy) {
-    let server = HttpServer::start(bytes.to_vec(), Conduct::default());
+    let server = HttpServer::start(bytes.to_vec(), ServerConfig::default());
     let proxy = start(&format!("http://{}", server.address()), scrap);
     (server, proxy)
 }
@@ -150,7 +150,7 @@ fn states_are_compared_as_the_standard_says() {
     let bytes = content(1_000);
     let scrap = Scrap::new("states");
     for etag in [Tag::Strong, Tag::Modified, Tag::Weak, Tag::None] {
-        let server = HttpServer::start(bytes.clone(), Conduct { etag, ..Conduct::default() });
+        let server = HttpServer::start(bytes.clone(), ServerConfig { etag, ..ServerConfig::default() });
         let proxy = start(&format!("http://{}", server.address()), &scrap);
         let ask = |headers: &str| get(&proxy, "/f", headers);
         let first = ask("");
@@ -241,7 +241,7 @@ fn paths_that_lead_elsewhere_are_refused_before_anything_is_asked() {
 fn a_proxy_over_tls_is_read_by_those_who_trust_it() {
     let scrap = Scrap::new("tls");
     let bytes = content(300_000);
-    let server = HttpServer::start(bytes.clone(), Conduct::default());
+    let server = HttpServer::start(bytes.clone(), ServerConfig::default());
     let key = scrap.0.join("key.pem");
     let certificate = scrap.0.join("certificate.pem");
     let made = std::process::Command::new("openssl")

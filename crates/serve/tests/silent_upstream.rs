@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sapwood_serve::{Proxy, ProxyOptions};
 use sapwood_store::NetOptions;
-use sapwood_testkit::http_server::{Conduct, HttpServer};
+use sapwood_testkit::http_server::{HttpServer, ServerConfig};
 
 mod common;
 use common::{Scrap, content, get, metric, options, quick, until};
@@ -34,12 +34,12 @@ fn clients_that_wait_for_a_silent_server_stop_nobody_else() {
     let scrap = Scrap::new("silent");
     // Takes connections and says nothing.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let other = HttpServer::start(bytes.clone(), Conduct::default());
+    let other = HttpServer::start(bytes.clone(), ServerConfig::default());
     let routes = vec![
         ("/dead".to_owned(), format!("http://{}/f", silent.local_addr().unwrap())),
         ("/good".to_owned(), other.url()),
     ];
-    let front = HttpServer::start(bytes.clone(), Conduct { routes, ..Conduct::default() });
+    let front = HttpServer::start(bytes.clone(), ServerConfig { routes, ..ServerConfig::default() });
     let net = NetOptions { timeout: Duration::from_secs(100), ..quick() };
     let proxy = ProxyOptions { net, ..options(&format!("http://{}", front.address()), &scrap) };
     let proxy = Proxy::start(proxy).unwrap();

@@ -9,7 +9,7 @@ use sapwood::io::{Store, load};
 use sapwood_serve::{Proxy, ProxyOptions};
 use sapwood_store::HttpStore;
 use sapwood_testkit::dcap_server::{self, DcapServer};
-use sapwood_testkit::http_server::{Conduct, HttpServer, Mishap, Tag};
+use sapwood_testkit::http_server::{Fault, HttpServer, ServerConfig, Tag};
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 
 mod common;
@@ -62,7 +62,7 @@ impl Gate {
 fn what_many_clients_miss_at_once_is_asked_for_once() {
     let bytes = content(1_000_000);
     let scrap = Scrap::new("once");
-    let server = HttpServer::start(bytes.clone(), Conduct::default());
+    let server = HttpServer::start(bytes.clone(), ServerConfig::default());
     let gate = Gate::before(server.address());
     let options = ProxyOptions {
         net: sapwood_store::NetOptions { timeout: Duration::from_secs(60), ..quick() },
@@ -106,7 +106,7 @@ fn a_file_that_changes_is_another_one_and_never_a_mixture() {
     let (old, new) = (content(1_000_000), content(1_000_001)[1..].to_vec());
     for etag in [Tag::Strong, Tag::Modified, Tag::None] {
         let scrap = Scrap::new(&format!("changed-{etag:?}"));
-        let server = HttpServer::start(old.clone(), Conduct { etag, ..Conduct::default() });
+        let server = HttpServer::start(old.clone(), ServerConfig { etag, ..ServerConfig::default() });
         let upstream = format!("http://{}", server.address());
         let now = Proxy::start(ProxyOptions { max_age: Duration::ZERO, ..options(&upstream, &scrap) }).unwrap();
         let later = start(&upstream, &scrap);
@@ -140,7 +140,7 @@ fn a_file_that_changes_is_another_one_and_never_a_mixture() {
 fn a_file_that_changes_while_it_is_sent_ends_the_answer() {
     let old = content(12_000_000);
     let scrap = Scrap::new("midway");
-    let server = HttpServer::start(old.clone(), Conduct::default());
+    let server = HttpServer::start(old.clone(), ServerConfig::default());
     let proxy = start(&format!("http://{}", server.address()), &scrap);
     get(&proxy, "/f", "If-None-Match: *\r\n");
     server.replace_after(1, content(12_000_003));
@@ -154,8 +154,8 @@ fn a_file_that_changes_while_it_is_sent_ends_the_answer() {
 fn what_one_may_read_another_may_not() {
     let bytes = content(300_000);
     let scrap = Scrap::new("tokens");
-    let conduct = Conduct { token: Some("sesame-7391".into()), ..Conduct::default() };
-    let server = HttpServer::start(bytes.clone(), conduct);
+    let config = ServerConfig { token: Some("sesame-7391".into()), ..ServerConfig::default() };
+    let server = HttpServer::start(bytes.clone(), config);
     let upstream = format!("http://{}", server.address());
     // A token of the proxy's own is nobody else's.
     let mine = sapwood_store::NetOptions { token: Some("sesame-7391".into()), ..quick() };
@@ -201,7 +201,7 @@ fn what_one_may_read_another_may_not() {
 fn a_dcache_is_read_by_any_client_of_http() {
     let bytes = content(1_000_000);
     let scrap = Scrap::new("dcap");
-    let server = DcapServer::start("", dcap_server::Conduct::default());
+    let server = DcapServer::start("", dcap_server::ServerConfig::default());
     server.put("/pnfs/a file.root", bytes.clone());
     let proxy = start(&format!("dcap://{}/pnfs/", server.address()), &scrap);
     for _ in 0..2 {
@@ -220,8 +220,8 @@ fn a_dcache_is_read_by_any_client_of_http() {
 fn a_token_that_is_taken_back_lets_nobody_in_after_the_time() {
     let bytes = content(200_000);
     let scrap = Scrap::new("revoked");
-    let conduct = Conduct { token: Some("a".into()), ..Conduct::default() };
-    let server = HttpServer::start(bytes.clone(), conduct);
+    let config = ServerConfig { token: Some("a".into()), ..ServerConfig::default() };
+    let server = HttpServer::start(bytes.clone(), config);
     let proxy = Proxy::start(ProxyOptions {
         max_age: Duration::ZERO,
         ..options(&format!("http://{}", server.address()), &scrap)
@@ -229,7 +229,7 @@ fn a_token_that_is_taken_back_lets_nobody_in_after_the_time() {
     .unwrap();
     let ask = || get(&proxy, "/f", "Authorization: Bearer a\r\n");
     assert!(ask().body == bytes);
-    server.spoil(&[Mishap::Status(403, None)]);
+    server.spoil(&[Fault::Status(403, None)]);
     assert_eq!(ask().status, 403);
     assert!(ask().body == bytes);
 }
@@ -238,12 +238,12 @@ fn a_token_that_is_taken_back_lets_nobody_in_after_the_time() {
 fn trouble_of_the_upstream_has_a_status_and_names_the_host() {
     let bytes = content(500_000);
     let scrap = Scrap::new("trouble");
-    let server = HttpServer::start(bytes.clone(), Conduct::default());
+    let server = HttpServer::start(bytes.clone(), ServerConfig::default());
     let host = server.address().to_string();
     let proxy = ProxyOptions { max_age: Duration::ZERO, ..options(&format!("http://{host}"), &scrap) };
     let proxy = Proxy::start(proxy).unwrap();
     for (status, shown) in [(404, 404), (410, 404), (403, 401), (500, 502), (503, 502), (504, 504)] {
-        server.spoil(&[Mishap::Status(status, Some(0)); 4]);
+        server.spoil(&[Fault::Status(status, Some(0)); 4]);
         let got = get(&proxy, "/f", "");
         assert!(got.status == shown && got.text().contains(&host), "{status}: {} {}", got.status, got.text());
         // As many answers as were spoilt, whatever was asked how often.
@@ -263,7 +263,7 @@ fn trouble_of_the_upstream_has_a_status_and_names_the_host() {
 fn an_upstream_that_dies_midway_ends_the_answer_and_what_is_kept_is_served() {
     let bytes = content(20_000_000);
     let scrap = Scrap::new("dies");
-    let server = HttpServer::start(bytes.clone(), Conduct::default());
+    let server = HttpServer::start(bytes.clone(), ServerConfig::default());
     let link =
         TcpProxy::start(
             server.address(),
@@ -286,7 +286,7 @@ fn an_upstream_that_dies_midway_ends_the_answer_and_what_is_kept_is_served() {
 fn links_that_break_are_mended_behind_the_clients_back() {
     let bytes = content(2_000_000);
     let scrap = Scrap::new("mended");
-    let server = HttpServer::start(bytes.clone(), Conduct::default());
+    let server = HttpServer::start(bytes.clone(), ServerConfig::default());
     let link = TcpProxy::start(server.address(), |connection| match connection % 4 {
         0 => Wire::CutAfter(300_000),
         1 => Wire::ResetAfter(200_000),
@@ -306,7 +306,7 @@ fn links_that_break_are_mended_behind_the_clients_back() {
 fn what_is_too_much_for_the_cache_is_served_without_it() {
     let bytes = content(3_000_000);
     let scrap = Scrap::new("small");
-    let server = HttpServer::start(bytes.clone(), Conduct::default());
+    let server = HttpServer::start(bytes.clone(), ServerConfig::default());
     for size in [0, 1_000_000, 40_000_000] {
         let mut options = options(&format!("http://{}", server.address()), &scrap);
         options.cache.bytes = size;

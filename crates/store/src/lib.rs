@@ -1,7 +1,7 @@
 //! Where files are read from beyond plain files: a [`Store`](sapwood::io::Store) for each way to reach them.
 //!
 //! All of the network is in here, and nothing of it shows: the surface is synchronous, as the engine is. Threads that move bytes
-//! belong to this crate; whoever calls waits in his own.
+//! belong to this crate; callers wait in their own.
 
 #![forbid(unsafe_code)]
 
@@ -9,12 +9,15 @@ mod cache;
 #[cfg(feature = "clouds")]
 mod cloud;
 mod dcap;
+pub mod environment;
 mod http;
 mod net;
 mod open;
 mod options;
 mod provider;
 mod replicas;
+mod stopped;
+mod url;
 mod xrootd;
 
 pub use cache::{
@@ -25,9 +28,10 @@ pub use cache::{
 pub use cloud::CloudStore;
 pub use dcap::DcapStore;
 pub use http::HttpStore;
-pub use net::Gauge;
-pub use open::{is_url, open, open_replicas};
+pub use net::LinkStats;
+pub use open::{open, open_replicas};
 pub use options::NetOptions;
 pub use provider::Provider;
 pub use replicas::Replicas;
+pub use url::{is_url, path_start, redact};
 pub use xrootd::{XrootdStore, unknown_proofs};

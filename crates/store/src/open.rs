@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sapwood::io::{LocalFile, Store};
 use sapwood::{Error, Result};
 
+use crate::url::{path_of_file, redact, scheme};
 use crate::{DcapStore, HttpStore, NetOptions, Replicas, XrootdStore, cache};
 
 /// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `dcap://`, `file://`, or the path of a plain file; with the feature
@@ -39,9 +40,9 @@ pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
                 "{tunnel}:// wants a proof of who is there, which only dCache's own client gives; \
                                  the same file may be read by https:// or root://"
             );
-            Err(Error::unsupported(words).in_file(url))
+            Err(Error::unsupported(words).in_file(redact(url)))
         }
-        Some("file") => Ok(Arc::new(LocalFile::open(path_of(url)?)?)),
+        Some("file") => Ok(Arc::new(LocalFile::open(path_of_file(url))?)),
         #[cfg(feature = "clouds")]
         Some(_) if crate::Provider::of(url).is_some() => crate::cloud::open(url, &plain(options), options),
         Some(other) => {
@@ -49,7 +50,7 @@ pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
             let words = format!(
                 "{other}:// is not read here: http, https, root, roots, dcap,{clouds} file, and plain paths are"
             );
-            Err(Error::unsupported(words).in_file(url))
+            Err(Error::unsupported(words).in_file(redact(url)))
         }
     }
 }
@@ -82,57 +83,21 @@ fn plain(options: &NetOptions) -> NetOptions {
     NetOptions { cache: None, ..options.clone() }
 }
 
-/// Whether `text` is a URL, of any scheme, and no path.
-///
-/// # Example
-///
-/// ```
-/// assert!(sapwood_store::is_url("https://example.org/a.root"));
-/// assert!(!sapwood_store::is_url("data/a.root"));
-/// ```
-pub fn is_url(text: &str) -> bool {
-    scheme(text).is_some()
-}
-
-pub(crate) fn scheme(text: &str) -> Option<&str> {
-    let (scheme, _) = text.split_once("://")?;
-    let mut letters = scheme.bytes();
-    let good = letters.next().is_some_and(|first| first.is_ascii_alphabetic())
-        && letters.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
-    good.then_some(scheme)
-}
-
-/// The path of a `file://` URL: as it stands, and where there is no such file, with `%20` and the like resolved.
-fn path_of(url: &str) -> Result<std::path::PathBuf> {
-    let plain = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let plain = plain.strip_prefix("localhost").filter(|rest| rest.starts_with('/')).unwrap_or(plain);
-    if std::path::Path::new(plain).exists() {
-        return Ok(plain.into());
-    }
-    let parsed = reqwest::Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
-    Ok(parsed.unwrap_or_else(|| plain.into()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn schemes_are_told_from_paths() {
-        for url in ["http://a/b", "HTTPS://a", "s3+x://b"] {
-            assert!(is_url(url), "{url}");
-        }
-        for path in ["a.root", "/a/b://c", "1x://a", "://", "a:tree", "c:\\x"] {
-            assert!(!is_url(path), "{path}");
-        }
-    }
 
     #[test]
     fn file_urls_are_plain_files() {
         let place = std::env::temp_dir().join(format!("sapwood store {}.bin", std::process::id()));
         std::fs::write(&place, "hello").unwrap();
         let plain = format!("file://{}", place.display());
-        for url in [plain.clone(), plain.replace(' ', "%20"), plain.replace("file://", "file://localhost")] {
+        for url in [
+            plain.clone(),
+            plain.replace(' ', "%20"),
+            plain.replace("file://", "file://localhost"),
+            plain.replace("file://", "file:"),
+        ] {
             let ends = open(&url, &NetOptions::default()).unwrap().ends(5, 5).unwrap();
             assert_eq!(&ends.head[..], b"hello");
         }

@@ -42,13 +42,15 @@ pub struct NetOptions {
     /// What clouds are told, by the names that their own tools know in the environment, such as `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`,
     /// `AWS_SKIP_SIGNATURE`, `GOOGLE_APPLICATION_CREDENTIALS` or `AZURE_STORAGE_ACCOUNT_NAME`. Names that mean nothing are left out.
     pub clouds: Vec<(String, String)>,
-    /// So long may nothing come, neither a connection nor a byte, before an attempt is given up. A slow answer that goes on is
-    /// never cut.
+    /// So long may nothing come, neither a connection nor a byte, before an attempt is given up. A slow answer that goes on is not cut
+    /// unless it brings less than 1 KiB a second in such a time.
     pub timeout: Duration,
-    /// So often is something tried again that brought nothing new.
+    /// So often is something tried again that brought nothing new. What brings little, less than 16 KiB, is tried four times as often.
     pub retries: u32,
     /// Connections to each server of `root://`, 16 at most: long ranges come by all of them. 1: the one that there must be.
     pub streams: u8,
+    /// Whether redirections from `https://` to `http://` are followed. Secrets are not sent there in any case.
+    pub insecure_redirects: bool,
     /// What is kept on this machine, and where. None: nothing.
     pub cache: Option<CacheOptions>,
 }
@@ -88,6 +90,7 @@ impl Default for NetOptions {
             timeout: Duration::from_secs(30),
             retries: 4,
             streams: 1,
+            insecure_redirects: false,
             cache: None,
         }
     }
@@ -107,6 +110,7 @@ impl fmt::Debug for NetOptions {
             .field("timeout", &self.timeout)
             .field("retries", &self.retries)
             .field("streams", &self.streams)
+            .field("insecure_redirects", &self.insecure_redirects)
             .field("cache", &self.cache)
             .finish_non_exhaustive()
     }

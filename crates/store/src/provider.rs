@@ -1,6 +1,6 @@
 //! Whose cloud a URL is in, and what is a secret of its settings.
 
-use crate::open::scheme;
+use crate::url::scheme;
 
 /// Who runs a cloud, or how it speaks.
 ///

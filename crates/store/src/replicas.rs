@@ -8,8 +8,9 @@ use bytes::{Bytes, BytesMut};
 use sapwood::io::{ByteRange, Ends, Flow, Identity, Profile, Receive, Store};
 use sapwood::{Error, ErrorKind, Result};
 
-use crate::cache::{KeptEnds, PROOF_HEAD, PROOF_TAIL, State, public_name};
-use crate::net::stopped;
+use crate::cache::{KeptEnds, PROOF_HEAD, PROOF_TAIL, State};
+use crate::stopped::stopped;
+use crate::url::cache_name;
 
 /// A file that lies at several places, read at one of them as long as that answers.
 ///
@@ -107,7 +108,7 @@ impl Replicas {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn cache_name(&self) -> String {
-        let least = self.places.iter().map(|place| public_name(&place.url)).min().unwrap_or_default();
+        let least = self.places.iter().map(|place| cache_name(&place.url)).min().unwrap_or_default();
         let mark = if least.contains('?') { '&' } else { '?' };
         format!("{least}{mark}replicas")
     }
@@ -222,7 +223,7 @@ impl Store for Replicas {
 
 impl fmt::Debug for Replicas {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.places.iter().map(|place| public_name(&place.url))).finish()
+        f.debug_list().entries(self.places.iter().map(|place| cache_name(&place.url))).finish()
     }
 }
 

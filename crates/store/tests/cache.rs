@@ -11,7 +11,7 @@ use sapwood::{Error, ErrorKind, Result};
 use sapwood_store::{
     BlockCache, CacheKind, CacheOptions, NetOptions, WholeCache, clear_cache, list_cache, open, verify_cache,
 };
-use sapwood_testkit::http_server::{Conduct, HttpServer, Mishap, Tag};
+use sapwood_testkit::http_server::{Fault, HttpServer, ServerConfig, Tag};
 use sapwood_testkit::store_contract;
 
 const BLOCK: u64 = 1 << 10;
@@ -113,10 +113,10 @@ impl Named {
 
 #[test]
 fn both_caches_are_stores_by_the_contract() {
-    let conducts = [
-        Conduct::default(),
-        Conduct { etag: Tag::None, ..Conduct::default() },
-        Conduct { etag: Tag::Weak, ..Conduct::default() },
+    let configs = [
+        ServerConfig::default(),
+        ServerConfig { etag: Tag::None, ..ServerConfig::default() },
+        ServerConfig { etag: Tag::Weak, ..ServerConfig::default() },
     ];
     for length in [0, 1, 700, BLOCK as usize, 300_000] {
         let content = content(length);
@@ -132,8 +132,8 @@ fn both_caches_are_stores_by_the_contract() {
             let none = CacheOptions { bytes: 0, ..scrap.options(WHOLE) };
             store_contract::check(&WholeCache::new(memory(), "none", &none), &content);
         }
-        for conduct in &conducts {
-            let server = HttpServer::start(content.clone(), conduct.clone());
+        for config in &configs {
+            let server = HttpServer::start(content.clone(), config.clone());
             for kind in [BLOCKS, BLOCKS, WHOLE, WHOLE] {
                 store_contract::check(&*through(&server.url(), scrap.options(kind)), &content);
             }
@@ -145,7 +145,7 @@ fn both_caches_are_stores_by_the_contract() {
 fn the_second_run_asks_once_and_for_no_data() {
     let bytes = content(3_000_000);
     let scrap = Scrap::new("second");
-    let server = HttpServer::start(bytes.clone(), Conduct::default());
+    let server = HttpServer::start(bytes.clone(), ServerConfig::default());
     let ranges: Vec<_> = (0..20_u64).map(|i| i * 140_000..i * 140_000 + 5_000).collect();
     for run in 0..3 {
         server.forget();
@@ -267,7 +267,7 @@ fn a_file_that_changed_is_another_file() {
     for kind in [BLOCKS, WHOLE] {
         for etag in [Tag::Strong, Tag::Weak, Tag::Modified, Tag::None] {
             let scrap = Scrap::new(&format!("changed-{}-{etag:?}", kind.as_str()));
-            let server = HttpServer::start(old.clone(), Conduct { etag, ..Conduct::default() });
+            let server = HttpServer::start(old.clone(), ServerConfig { etag, ..ServerConfig::default() });
             let options = || scrap.options(kind);
             assert!(all(&*through(&server.url(), options()), old.len()) == old);
             let open = through(&server.url(), options());
@@ -290,7 +290,7 @@ fn a_file_that_changed_is_another_file() {
 fn a_server_that_names_no_state_is_asked_for_the_ends_each_time() {
     let bytes = content(500_000);
     let scrap = Scrap::new("unnamed");
-    let server = HttpServer::start(bytes.clone(), Conduct { etag: Tag::None, ..Conduct::default() });
+    let server = HttpServer::start(bytes.clone(), ServerConfig { etag: Tag::None, ..ServerConfig::default() });
     all(&*through(&server.url(), scrap.options(BLOCKS)), bytes.len());
     server.forget();
     assert!(all(&*through(&server.url(), scrap.options(BLOCKS)), bytes.len()) == bytes);
@@ -303,7 +303,7 @@ fn threads_and_stores_share_a_folder() {
     let bytes = content(6_000_000);
     for kind in [BLOCKS, WHOLE] {
         let scrap = Scrap::new(&format!("threads-{}", kind.as_str()));
-        let server = HttpServer::start(bytes.clone(), Conduct::default());
+        let server = HttpServer::start(bytes.clone(), ServerConfig::default());
         std::thread::scope(|scope| {
             for start in 0..4_u64 {
                 let (scrap, server, bytes) = (&scrap, &server, &bytes);
@@ -348,7 +348,7 @@ fn processes_share_a_folder() {
     let bytes = content(9_000_000);
     for kind in [BLOCKS, WHOLE] {
         let scrap = Scrap::new(&format!("processes-{}", kind.as_str()));
-        let server = HttpServer::start(bytes.clone(), Conduct::default());
+        let server = HttpServer::start(bytes.clone(), ServerConfig::default());
         let start = || {
             std::process::Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "another_process"])
@@ -430,7 +430,7 @@ fn is_root() -> bool {
 #[test]
 fn where_nothing_can_be_kept_reading_goes_on() {
     let bytes = content(300_000);
-    let server = HttpServer::start(bytes.clone(), Conduct::default());
+    let server = HttpServer::start(bytes.clone(), ServerConfig::default());
     let mut places = vec![PathBuf::from("/dev/null/x"), PathBuf::from("/proc/none")];
     let scrap = Scrap::new("denied");
     std::fs::create_dir(&scrap.0).unwrap();
@@ -519,10 +519,10 @@ fn what_a_download_leaves_half_done_is_removed_and_the_server_read() {
 fn trouble_of_the_server_is_the_readers() {
     let bytes = content(300_000);
     let scrap = Scrap::new("trouble");
-    let server = HttpServer::start(bytes.clone(), Conduct::default());
+    let server = HttpServer::start(bytes.clone(), ServerConfig::default());
     for kind in [BLOCKS, WHOLE] {
         all(&*through(&server.url(), scrap.options(kind)), bytes.len());
-        server.spoil(&[Mishap::Status(403, None)]);
+        server.spoil(&[Fault::Status(403, None)]);
         let error = through(&server.url(), scrap.options(kind)).ends(10, 10).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Denied, "who may not read the server's file may not read ours");
     }
@@ -532,7 +532,7 @@ fn trouble_of_the_server_is_the_readers() {
 fn nothing_secret_is_kept_and_no_name_leads_out_of_the_folder() {
     let bytes = content(100_000);
     let scrap = Scrap::new("secrets");
-    let server = HttpServer::start(bytes.clone(), Conduct::default());
+    let server = HttpServer::start(bytes.clone(), ServerConfig::default());
     for kind in [BLOCKS, WHOLE] {
         for place in ["/../../../etc/x", "/..%2f..%2fx", "/a?token=hunter2&authz=hunter2", "/a#hunter2"] {
             let url = format!("http://me:hunter2@{}{place}", server.address());
@@ -550,4 +550,54 @@ fn nothing_secret_is_kept_and_no_name_leads_out_of_the_folder() {
         assert_eq!(path.parent().unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o700, "{path:?}");
     }
     assert!(Path::new("/etc/passwd").exists());
+}
+
+#[test]
+fn a_damaged_copy_is_repaired_when_it_is_read() {
+    const PART: usize = 4 << 20;
+    let bytes = content(2 * PART + 1_000);
+    let scrap = Scrap::new("copy");
+    let far = named(&bytes, Some("1"));
+    let open = || WholeCache::new(far.clone(), "x", &scrap.options(WHOLE));
+    assert!(all(&open(), bytes.len()) == bytes);
+    let path = &scrap.files(".root")[0];
+    let file = || OpenOptions::new().read(true).write(true).open(path).unwrap();
+    for at in [7, PART + 5, 2 * PART + 999] {
+        let mut byte = [0];
+        file().read_exact_at(&mut byte, at as u64).unwrap();
+        file().write_all_at(&[byte[0] ^ 0x10], at as u64).unwrap();
+        far.calls();
+        let store = open();
+        // What lies in another part is read without asking.
+        let other = if at < PART { 2 * PART } else { 0 };
+        assert!(load(&store, &[other as u64..other as u64 + 10]).unwrap()[0] == bytes[other..other + 10]);
+        let asked = |calls: Vec<Vec<ByteRange>>| calls.into_iter().flatten().filter(|range| !range.is_empty()).count();
+        assert_eq!(asked(far.calls()), 0);
+        assert!(load(&store, &[at as u64..at as u64 + 1]).unwrap()[0] == bytes[at..=at], "{at}");
+        assert_eq!(asked(far.calls()), 1, "the part, once");
+        assert_eq!(verify_cache(&scrap.0).unwrap()[0].damaged, 0, "{at}");
+    }
+    // A copy that was cut off while it is open.
+    let store = open();
+    file().set_len(PART as u64 + 1).unwrap();
+    assert!(all(&store, bytes.len()) == bytes);
+    // One that is damaged and cannot be written is not believed, nor is the read refused.
+    if !is_root() {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o400)).unwrap();
+        let mut permissions = path.metadata().unwrap().permissions();
+        file_flip(path, 3, &mut permissions);
+        assert!(all(&open(), bytes.len()) == bytes);
+    }
+}
+
+/// Flips a bit of a file that may not be written.
+fn file_flip(path: &Path, at: u64, permissions: &mut std::fs::Permissions) {
+    permissions.set_mode(0o600);
+    std::fs::set_permissions(path, permissions.clone()).unwrap();
+    let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).unwrap();
+    file.write_all_at(&[byte[0] ^ 0x10], at).unwrap();
+    permissions.set_mode(0o400);
+    std::fs::set_permissions(path, permissions.clone()).unwrap();
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use sapwood::ErrorKind;
 use sapwood::io::{Store, load};
 use sapwood_store::{CacheKind, CacheOptions, CloudStore, NetOptions, open};
-use sapwood_testkit::http_server::{Conduct, HttpServer, Mishap, Ranges, Tag};
+use sapwood_testkit::http_server::{Fault, HttpServer, Ranges, ServerConfig, Tag};
 use sapwood_testkit::store_contract;
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 
@@ -46,17 +46,17 @@ const URLS: [(&str, &str); 3] = [
 
 #[test]
 fn every_cloud_is_read_by_the_contract_and_knows_who_asks() {
-    let usual = Conduct::default;
-    let conducts = [
-        Conduct { ranges: Ranges::Most(1), ..usual() },
-        Conduct { ranges: Ranges::First, suffixes: false, etag: Tag::Modified, ..usual() },
-        Conduct { ranges: Ranges::Ignored, ..usual() },
+    let usual = ServerConfig::default;
+    let configs = [
+        ServerConfig { ranges: Ranges::Most(1), ..usual() },
+        ServerConfig { ranges: Ranges::First, suffixes: false, etag: Tag::Modified, ..usual() },
+        ServerConfig { ranges: Ranges::Ignored, ..usual() },
     ];
     for (url, proof) in URLS {
-        for conduct in &conducts {
+        for config in &configs {
             for length in [0, 1, 700, 100_000] {
                 let content = content(length);
-                let server = HttpServer::start(content.clone(), conduct.clone());
+                let server = HttpServer::start(content.clone(), config.clone());
                 let patient = Duration::from_secs(5);
                 let options = NetOptions { clouds: settings(url, server.address()), timeout: patient, ..quick() };
                 store_contract::check(&CloudStore::new(url, &options).unwrap(), &content);
@@ -74,7 +74,8 @@ fn every_cloud_is_read_by_the_contract_and_knows_who_asks() {
 fn both_ends_take_one_round_trip_where_the_cloud_knows_suffixes() {
     let content = content(1_000_000);
     for (url, _) in URLS {
-        let server = HttpServer::start(content.clone(), Conduct { ranges: Ranges::Most(1), ..Conduct::default() });
+        let server =
+            HttpServer::start(content.clone(), ServerConfig { ranges: Ranges::Most(1), ..ServerConfig::default() });
         let store = at(url, server.address());
         let ends = store.ends(4_000, 64_000).unwrap();
         assert!(ends.head == content[..4_000] && ends.tail == content[936_000..]);
@@ -89,7 +90,7 @@ fn both_ends_take_one_round_trip_where_the_cloud_knows_suffixes() {
 
 #[test]
 fn the_key_is_what_stands_in_the_url_and_the_login_is_asked_for_by_nobody() {
-    let server = HttpServer::start(content(1_000), Conduct::default());
+    let server = HttpServer::start(content(1_000), ServerConfig::default());
     let mut clouds = settings("s3://", server.address());
     clouds.retain(|(name, _)| name == "AWS_ENDPOINT_URL");
     clouds.push(("aws_skip_signature".into(), "true".into()));
@@ -101,7 +102,8 @@ fn the_key_is_what_stands_in_the_url_and_the_login_is_asked_for_by_nobody() {
 #[test]
 fn random_faults_give_right_bytes_or_a_clear_error_in_time() {
     run_schedules(|seed, content, _| {
-        let server = HttpServer::start(content.to_vec(), Conduct { ranges: Ranges::Most(1), ..Conduct::default() });
+        let server =
+            HttpServer::start(content.to_vec(), ServerConfig { ranges: Ranges::Most(1), ..ServerConfig::default() });
         let proxy = TcpProxy::start(server.address(), move |connection| wire(seed, connection));
         (at(URLS[seed as usize % 3].0, proxy.address()), (proxy, server))
     });
@@ -110,11 +112,12 @@ fn random_faults_give_right_bytes_or_a_clear_error_in_time() {
 #[test]
 fn what_is_missing_is_asked_for_again_with_a_new_proof() {
     let content = content(1_000_000);
-    let server = HttpServer::start(content.clone(), Conduct { ranges: Ranges::Most(1), ..Conduct::default() });
+    let server =
+        HttpServer::start(content.clone(), ServerConfig { ranges: Ranges::Most(1), ..ServerConfig::default() });
     let store = at(URLS[0].0, server.address());
     store.ends(10, 10).unwrap();
     server.forget();
-    server.spoil(&[Mishap::CutAfter(70_000), Mishap::Status(503, Some(0))]);
+    server.spoil(&[Fault::CutAfter(70_000), Fault::Status(503, Some(0))]);
     assert!(load(&store, &[0..100_000]).unwrap()[0] == content[..100_000]);
     let seen: Vec<_> = server.seen().into_iter().filter_map(|seen| seen.range).collect();
     assert_eq!(seen.len(), 3, "{seen:?}");
@@ -123,7 +126,7 @@ fn what_is_missing_is_asked_for_again_with_a_new_proof() {
 
 #[test]
 fn a_stalled_cloud_ends_in_an_error_after_the_time_that_was_set() {
-    let server = HttpServer::start(content(100_000), Conduct::default());
+    let server = HttpServer::start(content(100_000), ServerConfig::default());
     let proxy = TcpProxy::start(server.address(), |_| Wire::StallAfter(0));
     let began = Instant::now();
     let error = at(URLS[0].0, proxy.address()).ends(10, 10).unwrap_err();
@@ -137,8 +140,8 @@ fn a_stalled_cloud_ends_in_an_error_after_the_time_that_was_set() {
 #[test]
 fn a_file_that_changes_is_an_error() {
     for etag in [Tag::Strong, Tag::Modified] {
-        let conduct = Conduct { etag, ranges: Ranges::Most(1), ..Conduct::default() };
-        let server = HttpServer::start(content(500_000), conduct);
+        let config = ServerConfig { etag, ranges: Ranges::Most(1), ..ServerConfig::default() };
+        let server = HttpServer::start(content(500_000), config);
         let store = at(URLS[0].0, server.address());
         store.ends(10, 10).unwrap();
         server.replace_after(0, vec![7; 500_000]);
@@ -153,8 +156,8 @@ fn refusals_have_kinds_and_hold_no_keys() {
         [(404, ErrorKind::NotFound), (403, ErrorKind::Denied), (400, ErrorKind::Io), (301, ErrorKind::Io)]
     {
         for (url, _) in URLS {
-            let server = HttpServer::start(content(1_000), Conduct::default());
-            server.spoil(&[Mishap::Status(status, None); 2]);
+            let server = HttpServer::start(content(1_000), ServerConfig::default());
+            server.spoil(&[Fault::Status(status, None); 2]);
             let error = at(url, server.address()).ends(1, 1).unwrap_err();
             assert_eq!(error.kind(), kind, "{url} {status}: {error}");
             let words = format!("{error} {error:?}");
@@ -166,8 +169,8 @@ fn refusals_have_kinds_and_hold_no_keys() {
 
 #[test]
 fn the_region_of_a_bucket_is_learnt() {
-    let server = HttpServer::start(content(1_000), Conduct { ranges: Ranges::Most(1), ..Conduct::default() });
-    server.spoil(&[Mishap::Region("eu-central-1")]);
+    let server = HttpServer::start(content(1_000), ServerConfig { ranges: Ranges::Most(1), ..ServerConfig::default() });
+    server.spoil(&[Fault::Region("eu-central-1")]);
     let store = at(URLS[0].0, server.address());
     store.ends(0, 10).unwrap();
     let regions: Vec<_> = server.seen().into_iter().filter_map(|seen| seen.authorization).collect();
@@ -203,7 +206,8 @@ fn caches_keep_what_a_cloud_gave() {
     let content = content(1_000_000);
     for kind in [CacheKind::Blocks, CacheKind::Whole] {
         let folder = std::env::temp_dir().join(format!("sapwood-clouds-{}-{kind:?}", std::process::id()));
-        let server = HttpServer::start(content.clone(), Conduct { ranges: Ranges::Most(1), ..Conduct::default() });
+        let server =
+            HttpServer::start(content.clone(), ServerConfig { ranges: Ranges::Most(1), ..ServerConfig::default() });
         let url = URLS[0].0;
         let mut cache = CacheOptions::new(kind, folder.clone());
         cache.bytes = 100_000_000;
@@ -220,7 +224,8 @@ fn caches_keep_what_a_cloud_gave() {
             }
         }
         // The same name at another endpoint is another file.
-        let other = HttpServer::start(vec![7; 1_000_000], Conduct { ranges: Ranges::Most(1), ..Conduct::default() });
+        let other =
+            HttpServer::start(vec![7; 1_000_000], ServerConfig { ranges: Ranges::Most(1), ..ServerConfig::default() });
         let options = NetOptions { clouds: settings(url, other.address()), ..options };
         assert_eq!(load(&*open(url, &options).unwrap(), &[0..3]).unwrap(), [vec![7; 3]]);
         std::fs::remove_dir_all(folder).ok();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sapwood::ErrorKind;
 use sapwood::io::{Store, load};
 use sapwood_store::{HttpStore, NetOptions};
-use sapwood_testkit::http_server::{Conduct, HttpServer, Mishap, Ranges, Tag, TooMany};
+use sapwood_testkit::http_server::{Fault, HttpServer, Ranges, ServerConfig, Tag, TooMany};
 use sapwood_testkit::store_contract;
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 
@@ -27,35 +27,38 @@ fn store(server: &HttpServer) -> HttpStore {
     HttpStore::new(&server.url(), &quick()).expect("the URL of a server makes sense")
 }
 
-fn kinds() -> Vec<(&'static str, Conduct)> {
-    let usual = Conduct::default;
+fn kinds() -> Vec<(&'static str, ServerConfig)> {
+    let usual = ServerConfig::default;
     vec![
         ("all", usual()),
-        ("no ranges", Conduct { ranges: Ranges::Ignored, ..usual() }),
-        ("no ranges, no length", Conduct { ranges: Ranges::Ignored, says_length: false, etag: Tag::None, ..usual() }),
-        ("the first range alone", Conduct { ranges: Ranges::First, ..usual() }),
-        ("one range, else all", Conduct { ranges: Ranges::Most(1), ..usual() }),
-        ("one range, else 400", Conduct { ranges: Ranges::Most(1), too_many: TooMany::Status(400), ..usual() }),
-        ("ten ranges, else 416", Conduct { ranges: Ranges::Most(10), too_many: TooMany::Status(416), ..usual() }),
-        ("joins", Conduct { joins_within: Some(20), ..usual() }),
-        ("joins all", Conduct { joins_within: Some(1 << 40), ..usual() }),
-        ("turns around", Conduct { reorders: true, range_name: "content-range", ..usual() }),
-        ("splits", Conduct { splits_at: Some(7), etag: Tag::Weak, ..usual() }),
-        ("no suffixes", Conduct { suffixes: false, etag: Tag::Modified, ..usual() }),
-        ("tells no total", Conduct { says_total: false, ..usual() }),
-        ("tells no range", Conduct { says_range: false, ..usual() }),
-        ("chunks", Conduct { says_length: false, ..usual() }),
-        ("closes", Conduct { closes: true, ..usual() }),
+        ("no ranges", ServerConfig { ranges: Ranges::Ignored, ..usual() }),
+        (
+            "no ranges, no length",
+            ServerConfig { ranges: Ranges::Ignored, says_length: false, etag: Tag::None, ..usual() },
+        ),
+        ("the first range alone", ServerConfig { ranges: Ranges::First, ..usual() }),
+        ("one range, else all", ServerConfig { ranges: Ranges::Most(1), ..usual() }),
+        ("one range, else 400", ServerConfig { ranges: Ranges::Most(1), too_many: TooMany::Status(400), ..usual() }),
+        ("ten ranges, else 416", ServerConfig { ranges: Ranges::Most(10), too_many: TooMany::Status(416), ..usual() }),
+        ("joins", ServerConfig { joins_within: Some(20), ..usual() }),
+        ("joins all", ServerConfig { joins_within: Some(1 << 40), ..usual() }),
+        ("turns around", ServerConfig { reorders: true, range_name: "content-range", ..usual() }),
+        ("splits", ServerConfig { splits_at: Some(7), etag: Tag::Weak, ..usual() }),
+        ("no suffixes", ServerConfig { suffixes: false, etag: Tag::Modified, ..usual() }),
+        ("tells no total", ServerConfig { says_total: false, ..usual() }),
+        ("tells no range", ServerConfig { says_range: false, ..usual() }),
+        ("chunks", ServerConfig { says_length: false, ..usual() }),
+        ("closes", ServerConfig { closes: true, ..usual() }),
     ]
 }
 
 #[test]
 fn every_kind_of_server_is_read_by_the_contract() {
-    for (name, conduct) in kinds() {
+    for (name, config) in kinds() {
         for length in [0, 1, 700, 100_000] {
             println!("{name}, {length} bytes");
             let content = content(length);
-            let server = HttpServer::start(content.clone(), conduct.clone());
+            let server = HttpServer::start(content.clone(), config.clone());
             store_contract::check(&store(&server), &content);
         }
     }
@@ -65,8 +68,8 @@ fn every_kind_of_server_is_read_by_the_contract() {
 fn many_apart_from_one_another_are_right_from_every_kind_of_server() {
     let content = content(3_000_000);
     let ranges: Vec<_> = (0..1_000_u64).map(|i| i * 2_900..i * 2_900 + 1 + i % 100).collect();
-    for (name, conduct) in kinds() {
-        let server = HttpServer::start(content.clone(), conduct);
+    for (name, config) in kinds() {
+        let server = HttpServer::start(content.clone(), config);
         let got = load(&store(&server), &ranges).unwrap();
         for (range, got) in ranges.iter().zip(got) {
             assert!(got == content[range.start as usize..range.end as usize], "{name}: {range:?}");
@@ -76,8 +79,8 @@ fn many_apart_from_one_another_are_right_from_every_kind_of_server() {
 
 #[test]
 fn a_server_that_knows_one_spelling_alone_is_spoken_to_in_it() {
-    let conduct = Conduct { strict: true, suffixes: false, etag: Tag::None, ..Conduct::default() };
-    let server = HttpServer::start(content(1_000_000), conduct);
+    let config = ServerConfig { strict: true, suffixes: false, etag: Tag::None, ..ServerConfig::default() };
+    let server = HttpServer::start(content(1_000_000), config);
     let store = store(&server);
     store.ends(4_000, 64_000).unwrap();
     load(&store, &[0..10, 500_000..500_010]).unwrap();
@@ -89,7 +92,7 @@ fn a_server_that_knows_one_spelling_alone_is_spoken_to_in_it() {
 #[test]
 fn both_ends_take_two_requests_at_once_and_a_read_takes_one() {
     let content = content(1_000_000);
-    let server = HttpServer::start(content.clone(), Conduct::default());
+    let server = HttpServer::start(content.clone(), ServerConfig::default());
     let store = store(&server);
     let ends = store.ends(4_000, 64_000).unwrap();
     assert!(ends.head == content[..4_000] && ends.tail == content[936_000..]);
@@ -112,7 +115,7 @@ fn both_ends_take_two_requests_at_once_and_a_read_takes_one() {
 
 #[test]
 fn ends_take_one_round_trip_of_time() {
-    let server = HttpServer::start(content(1_000_000), Conduct::default());
+    let server = HttpServer::start(content(1_000_000), ServerConfig::default());
     let delay = Duration::from_millis(250);
     let proxy = TcpProxy::start(server.address(), move |_| Wire::Delayed(delay));
     let store = HttpStore::new(&format!("http://{}/", proxy.address()), &quick()).unwrap();
@@ -130,8 +133,10 @@ fn what_a_server_cannot_is_found_out_once() {
     let content = content(24_000_000);
     let ranges: Vec<_> = (0..20_u64).map(|i| i * 100_000..i * 100_000 + 10).collect();
     for (too_many, most) in [(TooMany::Whole, 1), (TooMany::Status(400), 1), (TooMany::Status(416), 16)] {
-        let server =
-            HttpServer::start(content.clone(), Conduct { ranges: Ranges::Most(most), too_many, ..Conduct::default() });
+        let server = HttpServer::start(
+            content.clone(),
+            ServerConfig { ranges: Ranges::Most(most), too_many, ..ServerConfig::default() },
+        );
         let store = store(&server);
         store.ends(10, 10).unwrap();
         server.forget();
@@ -149,7 +154,8 @@ fn what_a_server_cannot_is_found_out_once() {
 #[test]
 fn a_short_file_of_a_server_without_ranges_is_read_once() {
     let content = content(1_000_000);
-    let server = HttpServer::start(content.clone(), Conduct { ranges: Ranges::Ignored, ..Conduct::default() });
+    let server =
+        HttpServer::start(content.clone(), ServerConfig { ranges: Ranges::Ignored, ..ServerConfig::default() });
     let store = store(&server);
     let ends = store.ends(4_000, 64_000).unwrap();
     assert!(ends.tail == content[936_000..]);
@@ -163,7 +169,7 @@ fn a_short_file_of_a_server_without_ranges_is_read_once() {
 fn a_file_that_changes_is_an_error_and_never_two_files_in_one() {
     let (old, new) = (content(500_000), vec![7; 500_000]);
     for etag in [Tag::Strong, Tag::Weak, Tag::Modified] {
-        let server = HttpServer::start(old.clone(), Conduct { etag, ..Conduct::default() });
+        let server = HttpServer::start(old.clone(), ServerConfig { etag, ..ServerConfig::default() });
         let store = store(&server);
         store.ends(10, 10).unwrap();
         server.replace_after(0, new.clone());
@@ -172,14 +178,15 @@ fn a_file_that_changes_is_an_error_and_never_two_files_in_one() {
         assert_eq!(store.ends(10, 10).unwrap_err().kind(), ErrorKind::Changed);
     }
     // Without any name of the state the length has to tell, and also between the two ends.
-    let server = HttpServer::start(old, Conduct { etag: Tag::None, ..Conduct::default() });
+    let server = HttpServer::start(old, ServerConfig { etag: Tag::None, ..ServerConfig::default() });
     server.replace_after(1, new[1..].to_vec());
     assert_eq!(store(&server).ends(10, 10).unwrap_err().kind(), ErrorKind::Changed);
 }
 
 #[test]
 fn refusals_have_kinds_and_name_the_host() {
-    let server = HttpServer::start(content(1000), Conduct { token: Some("sesame".into()), ..Conduct::default() });
+    let server =
+        HttpServer::start(content(1000), ServerConfig { token: Some("sesame".into()), ..ServerConfig::default() });
     let error = store(&server).ends(1, 1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied);
     assert!(error.to_string().contains(&server.address().to_string()), "{error}");
@@ -190,8 +197,8 @@ fn refusals_have_kinds_and_name_the_host() {
         [(404, ErrorKind::NotFound), (410, ErrorKind::NotFound), (403, ErrorKind::Denied), (418, ErrorKind::Io)]
     {
         // A server each: of the two ends one may still be asked for when the other's refusal is known.
-        let server = HttpServer::start(content(1000), Conduct::default());
-        server.spoil(&[Mishap::Status(status, None); 2]);
+        let server = HttpServer::start(content(1000), ServerConfig::default());
+        server.spoil(&[Fault::Status(status, None); 2]);
         assert_eq!(store(&server).ends(1, 1).unwrap_err().kind(), kind, "{status}");
         assert!(server.requests() <= 2, "{status} is not tried again");
     }
@@ -199,8 +206,8 @@ fn refusals_have_kinds_and_name_the_host() {
 
 #[test]
 fn redirections_are_followed_and_remembered_and_secrets_stay() {
-    let target = HttpServer::start(content(100_000), Conduct::default());
-    let origin = HttpServer::start("", Conduct { redirect: Some(target.url()), ..Conduct::default() });
+    let target = HttpServer::start(content(100_000), ServerConfig::default());
+    let origin = HttpServer::start("", ServerConfig { redirect: Some(target.url()), ..ServerConfig::default() });
     let options = NetOptions { token: Some("sesame".into()), ..quick() };
     let store = HttpStore::new(&origin.url(), &options).unwrap();
     let ends = store.ends(10, 10).unwrap();
@@ -211,21 +218,23 @@ fn redirections_are_followed_and_remembered_and_secrets_stay() {
     assert!(origin.seen().iter().all(|seen| seen.authorization.as_deref() == Some("Bearer sesame")));
     assert!(target.seen().iter().all(|seen| seen.authorization.is_none()), "another port is another host");
     // A ticket that ran out: whoever gave it gives another.
-    target.spoil(&[Mishap::Status(403, None)]);
+    target.spoil(&[Fault::Status(403, None)]);
     load(&store, &[5..10]).unwrap();
     assert_eq!((origin.requests(), target.requests()), (3, 5));
 
-    let round = HttpServer::start("", Conduct { redirect: Some("/again".into()), ..Conduct::default() });
+    let round = HttpServer::start("", ServerConfig { redirect: Some("/again".into()), ..ServerConfig::default() });
     let error = HttpStore::new(&round.url(), &quick()).unwrap().ends(1, 0).unwrap_err();
     assert_eq!((error.kind(), round.requests()), (ErrorKind::Io, 17), "{error}");
-    let away = HttpServer::start("", Conduct { redirect: Some("file:///etc/passwd".into()), ..Conduct::default() });
+    let away =
+        HttpServer::start("", ServerConfig { redirect: Some("file:///etc/passwd".into()), ..ServerConfig::default() });
     assert!(HttpStore::new(&away.url(), &quick()).unwrap().ends(1, 0).is_err());
 }
 
 #[test]
 fn a_long_file_of_a_server_without_ranges_is_passed_over_for_each_read() {
     let content = content(70_000_000); // more than is kept
-    let server = HttpServer::start(content.clone(), Conduct { ranges: Ranges::Ignored, ..Conduct::default() });
+    let server =
+        HttpServer::start(content.clone(), ServerConfig { ranges: Ranges::Ignored, ..ServerConfig::default() });
     let store = store(&server);
     let ends = store.ends(4_000, 64_000).unwrap();
     assert!(ends.head == content[..4_000] && ends.tail == content[69_936_000..]);
@@ -242,7 +251,7 @@ fn a_long_file_of_a_server_without_ranges_is_passed_over_for_each_read() {
 fn a_proxy_is_asked_for_what_it_should_be_asked_for() {
     let content = content(100_000);
     // It serves its file whatever it is asked for, as a proxy would that has it.
-    let proxy = HttpServer::start(content.clone(), Conduct::default());
+    let proxy = HttpServer::start(content.clone(), ServerConfig::default());
     let url = "http://far.invalid/data.root";
     let options = NetOptions { http_proxy: Some(format!("http://{}", proxy.address())), retries: 0, ..quick() };
     let store = HttpStore::new(url, &options).unwrap();

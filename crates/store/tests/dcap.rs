@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use sapwood::io::{Store, load};
 use sapwood::{ErrorKind, Result};
 use sapwood_store::{DcapStore, NetOptions};
-use sapwood_testkit::dcap_server::{Conduct, DcapServer, Mishap, Seen};
+use sapwood_testkit::dcap_server::{DcapServer, Fault, Seen, ServerConfig};
 use sapwood_testkit::store_contract;
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 
@@ -23,13 +23,13 @@ fn store(server: &DcapServer) -> DcapStore {
     at(&server.url(), &quick())
 }
 
-fn kinds() -> Vec<(&'static str, Conduct)> {
-    let usual = Conduct::default;
+fn kinds() -> Vec<(&'static str, ServerConfig)> {
+    let usual = ServerConfig::default;
     vec![
         ("usual", usual()),
-        ("small blocks", Conduct { block_bytes: 7, ..usual() }),
-        ("no vectors", Conduct { vectors: false, ..usual() }),
-        ("tells nothing of the file", Conduct { says_stat: false, ..usual() }),
+        ("small blocks", ServerConfig { block_bytes: 7, ..usual() }),
+        ("no vectors", ServerConfig { vectors: false, ..usual() }),
+        ("tells nothing of the file", ServerConfig { says_stat: false, ..usual() }),
     ]
 }
 
@@ -45,11 +45,11 @@ fn reads(server: &DcapServer) -> Vec<Vec<(u64, u64)>> {
 #[test]
 fn every_kind_of_server_is_read_by_the_contract() {
     let patient = NetOptions { timeout: Duration::from_secs(10), retries: 2, ..NetOptions::default() };
-    for (name, conduct) in kinds() {
+    for (name, config) in kinds() {
         for length in [0, 1, 700, 100_000] {
             println!("{name}, {length} bytes");
             let content: Vec<u8> = (0..length as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-            let server = DcapServer::start(content.clone(), conduct.clone());
+            let server = DcapServer::start(content.clone(), config.clone());
             store_contract::check(&at(&server.url(), &patient), &content);
         }
     }
@@ -58,7 +58,7 @@ fn every_kind_of_server_is_read_by_the_contract() {
 #[test]
 fn a_file_that_nobody_reads_is_given_back_and_opened_again() {
     let content = content(100_000);
-    let server = DcapServer::start(content.clone(), Conduct::default());
+    let server = DcapServer::start(content.clone(), ServerConfig::default());
     let store = store(&server);
     store.ends(10, 10).unwrap();
     // Whoever goes on reading keeps it.
@@ -80,7 +80,7 @@ fn a_file_that_nobody_reads_is_given_back_and_opened_again() {
 #[test]
 fn who_waits_for_ever_is_served() {
     let content = content(100_000);
-    let server = DcapServer::start(content.clone(), Conduct::default());
+    let server = DcapServer::start(content.clone(), ServerConfig::default());
     let store = at(&server.url(), &NetOptions { timeout: Duration::MAX, ..quick() });
     assert_eq!(load(&store, &[5..9]).unwrap(), [&content[5..9]]);
 }
@@ -88,7 +88,7 @@ fn who_waits_for_ever_is_served() {
 #[test]
 fn many_ranges_are_one_command_on_one_connection() {
     let content = content(3_000_000);
-    let server = DcapServer::start(content.clone(), Conduct::default());
+    let server = DcapServer::start(content.clone(), ServerConfig::default());
     let store = store(&server);
     let ends = store.ends(4_000, 64_000).unwrap();
     assert!(ends.head == content[..4_000] && ends.tail == content[2_936_000..]);
@@ -111,7 +111,7 @@ fn many_ranges_are_one_command_on_one_connection() {
 
 #[test]
 fn names_are_what_stands_in_the_url() {
-    let server = DcapServer::start("", Conduct::default());
+    let server = DcapServer::start("", ServerConfig::default());
     server.put("/a b/%20\"ü.root", "hello");
     let url = format!("dcap://{}/a b/%20\"ü.root", server.address());
     assert_eq!(load(&at(&url, &quick()), &[0..5]).unwrap(), ["hello"]);
@@ -120,11 +120,11 @@ fn names_are_what_stands_in_the_url() {
 #[test]
 fn only_what_is_missing_is_asked_for_again() {
     let content = content(1_000_000);
-    let server = DcapServer::start(content.clone(), Conduct { block_bytes: 10_000, ..Conduct::default() });
+    let server = DcapServer::start(content.clone(), ServerConfig { block_bytes: 10_000, ..ServerConfig::default() });
     let store = store(&server);
     store.ends(1, 1).unwrap();
     server.forget();
-    server.spoil(&[Mishap::CutAfter(16 + 8 + 3 * 10_004)]);
+    server.spoil(&[Fault::CutAfter(16 + 8 + 3 * 10_004)]);
     assert!(load(&store, &[100_000..700_000]).unwrap()[0] == content[100_000..700_000]);
     assert_eq!(reads(&server), [[(100_000, 600_000)], [(130_000, 570_000)]]);
 }
@@ -133,17 +133,17 @@ fn only_what_is_missing_is_asked_for_again() {
 fn a_range_that_cannot_be_read_is_never_taken_from_the_next() {
     let content = content(100_000);
     let ranges = [0..100, 50_000..50_100, 70_000..70_100];
-    for mishap in [Mishap::Failed, Mishap::Short, Mishap::Denied, Mishap::Nonsense] {
-        let server = DcapServer::start(content.clone(), Conduct::default());
+    for fault in [Fault::Failed, Fault::Short, Fault::Denied, Fault::Nonsense] {
+        let server = DcapServer::start(content.clone(), ServerConfig::default());
         let store = store(&server);
         store.ends(1, 1).unwrap();
-        server.spoil(&[mishap]);
+        server.spoil(&[fault]);
         for (range, got) in ranges.iter().zip(load(&store, &ranges).unwrap()) {
-            assert!(got == content[range.start as usize..range.end as usize], "{mishap:?}");
+            assert!(got == content[range.start as usize..range.end as usize], "{fault:?}");
         }
-        server.spoil(&[mishap; 4]);
+        server.spoil(&[fault; 4]);
         let error = load(&store, &ranges).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Io | ErrorKind::TimedOut), "{mishap:?}: {error}");
+        assert!(matches!(error.kind(), ErrorKind::Io | ErrorKind::TimedOut), "{fault:?}: {error}");
         assert!(error.to_string().contains("127.0.0.1:") && error.to_string().contains("at attempt 4"), "{error}");
         assert_eq!(error.place().offset, Some(0), "{error}");
     }
@@ -151,21 +151,21 @@ fn a_range_that_cannot_be_read_is_never_taken_from_the_next() {
 
 #[test]
 fn doors_that_refuse_are_errors_of_their_kind() {
-    let failed = |mishaps: &[Mishap]| -> sapwood::Error {
-        let server = DcapServer::start("hello", Conduct::default());
-        server.spoil(mishaps);
+    let failed = |faults: &[Fault]| -> sapwood::Error {
+        let server = DcapServer::start("hello", ServerConfig::default());
+        server.spoil(faults);
         store(&server).ends(1, 1).unwrap_err()
     };
-    let refused = failed(&[Mishap::Refused(33, "EPERM")]);
+    let refused = failed(&[Fault::Refused(33, "EPERM")]);
     assert_eq!(refused.kind(), ErrorKind::Denied);
     assert!(refused.to_string().contains("says: by plan"), "{refused}");
-    assert_eq!(failed(&[Mishap::Refused(1, "EISDIR")]).kind(), ErrorKind::Mismatch);
-    let again = failed(&[Mishap::Retry; 4]);
+    assert_eq!(failed(&[Fault::Refused(1, "EISDIR")]).kind(), ErrorKind::Mismatch);
+    let again = failed(&[Fault::Retry; 4]);
     assert!(again.to_string().contains("says: try again, at attempt 4"), "{again}");
-    assert_eq!(failed(&[Mishap::Silence; 4]).kind(), ErrorKind::TimedOut);
-    for (name, conduct) in kinds() {
-        let server = DcapServer::start("hello", conduct);
-        server.spoil(&[Mishap::Retry, Mishap::HangUp, Mishap::Refused(104, "")]);
+    assert_eq!(failed(&[Fault::Silence; 4]).kind(), ErrorKind::TimedOut);
+    for (name, config) in kinds() {
+        let server = DcapServer::start("hello", config);
+        server.spoil(&[Fault::Retry, Fault::HangUp, Fault::Refused(104, "")]);
         assert_eq!(load(&store(&server), &[0..5]).unwrap(), ["hello"], "{name}");
         let missing = at(&format!("dcap://{}/missing", server.address()), &quick()).ends(1, 1).unwrap_err();
         assert_eq!(missing.kind(), ErrorKind::NotFound, "{name}: {missing}");
@@ -176,7 +176,7 @@ fn doors_that_refuse_are_errors_of_their_kind() {
 #[test]
 fn another_file_in_its_place_is_an_error_and_never_mixed() {
     for says_stat in [true, false] {
-        let server = DcapServer::start(content(100_000), Conduct { says_stat, ..Conduct::default() });
+        let server = DcapServer::start(content(100_000), ServerConfig { says_stat, ..ServerConfig::default() });
         let store = store(&server);
         let before = load(&store, &[0..100_000]).unwrap();
         let other = vec![7_u8; if says_stat { 100_000 } else { 99_999 }];
@@ -188,18 +188,18 @@ fn another_file_in_its_place_is_an_error_and_never_mixed() {
     }
 }
 
-fn mishap(dice: &mut Dice) -> Mishap {
+fn fault(dice: &mut Dice) -> Fault {
     let bytes = dice.below(30_000) as usize;
     match dice.below(20) {
-        0 => Mishap::Denied,
-        1 => Mishap::Failed,
-        2 => Mishap::CutAfter(bytes),
-        3 => Mishap::StallAfter(bytes),
-        4 => Mishap::Short,
-        5 => Mishap::Nonsense,
-        6 => Mishap::Retry,
-        7 => Mishap::HangUp,
-        _ => Mishap::None,
+        0 => Fault::Denied,
+        1 => Fault::Failed,
+        2 => Fault::CutAfter(bytes),
+        3 => Fault::StallAfter(bytes),
+        4 => Fault::Short,
+        5 => Fault::Nonsense,
+        6 => Fault::Retry,
+        7 => Fault::HangUp,
+        _ => Fault::None,
     }
 }
 
@@ -207,11 +207,11 @@ fn mishap(dice: &mut Dice) -> Mishap {
 fn random_faults_give_right_bytes_or_a_clear_error_in_time() {
     run_schedules(|seed, content, dice| {
         let kinds = kinds();
-        let (_, mut conduct) = kinds[seed as usize % kinds.len()].clone();
-        conduct.block_bytes = conduct.block_bytes.max(1_000);
-        let server = DcapServer::start(content.to_vec(), conduct);
-        let mishaps: Vec<Mishap> = (0..20).map(|_| mishap(dice)).collect();
-        server.spoil(&mishaps);
+        let (_, mut config) = kinds[seed as usize % kinds.len()].clone();
+        config.block_bytes = config.block_bytes.max(1_000);
+        let server = DcapServer::start(content.to_vec(), config);
+        let faults: Vec<Fault> = (0..20).map(|_| fault(dice)).collect();
+        server.spoil(&faults);
         let proxy = TcpProxy::start(server.address(), move |connection| match Dice::of(seed, connection).below(8) {
             0 => Wire::CutAfter(200),
             1 => Wire::ResetAfter(50),
@@ -224,7 +224,7 @@ fn random_faults_give_right_bytes_or_a_clear_error_in_time() {
 
 #[test]
 fn a_door_that_says_nothing_ends_in_an_error_for_all_who_wait() -> Result<()> {
-    let server = DcapServer::start(content(100_000), Conduct::default());
+    let server = DcapServer::start(content(100_000), ServerConfig::default());
     let proxy = TcpProxy::start(server.address(), |_| Wire::StallAfter(0));
     let store = at(&format!("dcap://{}/data.root", proxy.address()), &quick());
     let began = Instant::now();
@@ -244,10 +244,10 @@ fn a_door_that_says_nothing_ends_in_an_error_for_all_who_wait() -> Result<()> {
 #[test]
 fn a_reader_that_stops_does_not_wait_for_the_pool() {
     let content = content(100_000);
-    let server = DcapServer::start(content.clone(), Conduct::default());
+    let server = DcapServer::start(content.clone(), ServerConfig::default());
     let store = at(&server.url(), &NetOptions { timeout: Duration::from_secs(30), ..quick() });
     store.ends(1, 1).unwrap();
-    server.spoil(&[Mishap::StallAfter(1_000)]);
+    server.spoil(&[Fault::StallAfter(1_000)]);
     does_not_wait(&store);
     assert!(load(&store, &[0..100_000]).unwrap()[0] == content, "the next read is not the worse for it");
 }
@@ -259,4 +259,15 @@ fn tunnels_are_refused_with_words() {
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.to_string().contains("root://"), "{error}");
     }
+}
+
+#[test]
+fn a_byte_now_and_then_does_not_keep_a_reader_for_ever() {
+    let server = DcapServer::start(content(100_000), ServerConfig::default());
+    let store = at(&server.url(), &NetOptions { retries: 0, ..quick() });
+    store.ends(1, 1).unwrap();
+    server.spoil(&[Fault::DripAfter(1_000); 10]);
+    let error = load(&store, &[0..100_000]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert!(error.to_string().contains("less than 1024 bytes a second"), "{error}");
 }

@@ -6,7 +6,7 @@ use sapwood::column::Number;
 use sapwood::write::{BranchSpec, Every, FileWriter, TreeOptions, Values, WriteOptions};
 use sapwood::{File, OpenOptions, Session};
 use sapwood_store::NetOptions;
-use sapwood_testkit::http_server::{Conduct, HttpServer, Ranges};
+use sapwood_testkit::http_server::{HttpServer, Ranges, ServerConfig};
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 
 const ENTRIES: u32 = 120_000;
@@ -56,7 +56,7 @@ fn check(file: &File, names: &[&str]) {
 
 #[test]
 fn a_file_opens_with_two_requests_at_once_and_a_column_takes_one() {
-    let server = HttpServer::start(file("open"), Conduct::default());
+    let server = HttpServer::start(file("open"), ServerConfig::default());
     let file = open(&server.url(), 2);
     file.keys(true).unwrap();
     assert_eq!(server.requests(), 2);
@@ -72,7 +72,7 @@ fn a_file_opens_with_two_requests_at_once_and_a_column_takes_one() {
 
 #[test]
 fn where_only_one_range_is_answered_eight_go_together() {
-    let server = HttpServer::start(file("single"), Conduct { ranges: Ranges::Most(1), ..Conduct::default() });
+    let server = HttpServer::start(file("single"), ServerConfig { ranges: Ranges::Most(1), ..ServerConfig::default() });
     let file = open(&server.url(), 2);
     check(&file, &["x3"]);
     // Both ends and the tree. Forty baskets: at once, then in three requests, then one by one.
@@ -85,7 +85,7 @@ fn where_only_one_range_is_answered_eight_go_together() {
 fn one_thread_reads_a_far_file_in_few_round_trips() {
     let bytes = file("far");
     let length = bytes.len();
-    let server = HttpServer::start(bytes, Conduct::default());
+    let server = HttpServer::start(bytes, ServerConfig::default());
     let names: Vec<String> = (0..16).map(|i| format!("x{i}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let proxy = TcpProxy::start(server.address(), |_| Wire::Delayed(Duration::from_millis(3)));

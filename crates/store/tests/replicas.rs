@@ -7,11 +7,11 @@ use bytes::{Bytes, BytesMut};
 use sapwood::ErrorKind;
 use sapwood::io::{Flow, MemoryStore, Receive, Recorded, Store, load};
 use sapwood_store::{CacheKind, CacheOptions, NetOptions, Replicas, open_replicas};
-use sapwood_testkit::http_server::{Conduct, HttpServer, Mishap, Tag};
+use sapwood_testkit::http_server::{Fault, HttpServer, ServerConfig, Tag};
 use sapwood_testkit::store_contract;
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 use sapwood_testkit::xrootd_server::{self, XrootdServer};
-use sapwood_testkit::{Fault, Faulty};
+use sapwood_testkit::{Fault as StoreFault, Faulty};
 
 mod common;
 use common::{Dice, content, quick, read_at_random, run_schedules, schedules};
@@ -31,8 +31,8 @@ fn nobody() -> String {
 fn a_pair_is_read_by_the_contract_whichever_of_them_answers() {
     for length in [0, 1, 700, 100_000] {
         let content = content(length);
-        let near = HttpServer::start(content.clone(), Conduct { etag: Tag::Modified, ..Conduct::default() });
-        let far = XrootdServer::start(content.clone(), xrootd_server::Conduct::default());
+        let near = HttpServer::start(content.clone(), ServerConfig { etag: Tag::Modified, ..ServerConfig::default() });
+        let far = XrootdServer::start(content.clone(), xrootd_server::ServerConfig::default());
         let options = NetOptions { retries: 0, ..patient() };
         for urls in [[near.url(), far.url()], [far.url(), near.url()], [nobody(), near.url()]] {
             store_contract::check(&*open_replicas(&urls, &options).unwrap(), &content);
@@ -43,8 +43,8 @@ fn a_pair_is_read_by_the_contract_whichever_of_them_answers() {
 #[test]
 fn a_place_that_fails_is_left_for_what_has_not_come_and_comes_back_last() {
     let content = content(1_000_000);
-    let one = HttpServer::start(content.clone(), Conduct::default());
-    let two = HttpServer::start(content.clone(), Conduct::default());
+    let one = HttpServer::start(content.clone(), ServerConfig::default());
+    let two = HttpServer::start(content.clone(), ServerConfig::default());
     let options = NetOptions { retries: 0, ..patient() };
     let store = open_replicas(&[one.url(), two.url()], &options).unwrap();
     let ends = store.ends(10, 10).unwrap();
@@ -60,7 +60,7 @@ fn a_place_that_fails_is_left_for_what_has_not_come_and_comes_back_last() {
 
     // It breaks within the second of three ranges: one was delivered, two are asked for elsewhere.
     one.forget();
-    one.spoil(&[Mishap::CutAfter(70_000), Mishap::Status(404, None)]);
+    one.spoil(&[Fault::CutAfter(70_000), Fault::Status(404, None)]);
     let ranges = [0..50_000, 100_000..150_000, 200_000..250_000];
     let got = load(&*store, &ranges).unwrap();
     assert!(ranges.iter().zip(&got).all(|(range, got)| *got == content[range.start as usize..range.end as usize]));
@@ -74,7 +74,7 @@ fn a_place_that_fails_is_left_for_what_has_not_come_and_comes_back_last() {
     two.forget();
     load(&*store, &[5..10]).unwrap();
     assert_eq!((one.requests(), two.requests()), (0, 1));
-    two.spoil(&[Mishap::Status(404, None)]);
+    two.spoil(&[Fault::Status(404, None)]);
     load(&*store, &[5..10]).unwrap();
     assert_eq!((one.requests(), two.requests()), (1, 2));
     assert_eq!(&*store.ends(0, 0).unwrap().identity.name, &*one.url());
@@ -85,8 +85,8 @@ fn random_deaths_of_one_place_give_right_bytes() {
     let content = content(400_000);
     for seed in 0..schedules() {
         let mut dice = Dice(seed);
-        let one = HttpServer::start(content.clone(), Conduct::default());
-        let good = HttpServer::start(content.clone(), Conduct::default());
+        let one = HttpServer::start(content.clone(), ServerConfig::default());
+        let good = HttpServer::start(content.clone(), ServerConfig::default());
         let (moment, way) = (dice.below(6) as usize, dice.below(6));
         let dying = TcpProxy::start(one.address(), move |connection| {
             let bytes = Dice::of(seed, connection).below(150_000) as usize;
@@ -109,7 +109,7 @@ fn random_faults_at_all_places_give_right_bytes_or_a_clear_error_in_time() {
     run_schedules(|seed, content, _| {
         let servers: Vec<_> = (0..2)
             .map(|which| {
-                let server = HttpServer::start(content.to_vec(), Conduct::default());
+                let server = HttpServer::start(content.to_vec(), ServerConfig::default());
                 let wire = move |connection| {
                     let mut dice = Dice::of(seed * 2 + which, connection);
                     let bytes = dice.below(60_000) as usize;
@@ -133,11 +133,11 @@ fn a_place_with_another_file_is_an_error_that_names_both() {
     let (mut other, longer) = (right.clone(), content(200_001));
     other[150] ^= 1;
     for wrong in [other, longer] {
-        let one = HttpServer::start(right.clone(), Conduct::default());
-        let two = HttpServer::start(wrong, Conduct::default());
+        let one = HttpServer::start(right.clone(), ServerConfig::default());
+        let two = HttpServer::start(wrong, ServerConfig::default());
         let store = open_replicas(&[one.url(), two.url()], &NetOptions { retries: 0, ..patient() }).unwrap();
         store.ends(10, 10).unwrap();
-        one.spoil(&[Mishap::Status(503, None)]);
+        one.spoil(&[Fault::Status(503, None)]);
         let error = load(&*store, &[100_000..100_010]).unwrap_err();
         let words = error.to_string();
         assert_eq!(error.kind(), ErrorKind::Changed, "{words}");
@@ -160,7 +160,7 @@ fn who_wants_no_more_is_not_taken_to_the_next_place() {
             true
         }
     }
-    let server = HttpServer::start(content(100_000), Conduct::default());
+    let server = HttpServer::start(content(100_000), ServerConfig::default());
     let store = open_replicas(&["/no/such/file".to_owned(), server.url()], &patient()).unwrap();
     let error = store.read_ranges(&[0..10], &mut Gone).unwrap_err();
     assert_eq!((error.kind(), server.requests()), (ErrorKind::Cancelled, 0));
@@ -181,15 +181,15 @@ fn a_place_whose_file_changes_says_so() {
 #[test]
 fn when_all_fail_each_says_why_and_no_secret_is_told() {
     let content = content(200_000);
-    let one = HttpServer::start(content.clone(), Conduct::default());
-    let two = HttpServer::start(content, Conduct::default());
+    let one = HttpServer::start(content.clone(), ServerConfig::default());
+    let two = HttpServer::start(content, ServerConfig::default());
     let login = |server: &HttpServer| server.url().replace("http://", "http://me:sesame@");
     let store = open_replicas(&[login(&one), login(&two)], &NetOptions { retries: 1, ..patient() }).unwrap();
     store.ends(1, 1).unwrap();
     let basic = |server: &HttpServer| server.seen().iter().all(|seen| seen.authorization.is_some());
     assert!(basic(&one));
-    one.spoil(&[Mishap::Status(503, Some(0)); 2]);
-    two.spoil(&[Mishap::Status(404, None); 2]);
+    one.spoil(&[Fault::Status(503, Some(0)); 2]);
+    two.spoil(&[Fault::Status(404, None); 2]);
     let error = load(&*store, &[100_000..100_010]).unwrap_err();
     let words = format!("{error} {error:?}");
     assert_eq!((error.kind(), error.place().offset), (ErrorKind::Io, Some(100_000)), "{words}");
@@ -213,16 +213,16 @@ fn when_all_fail_each_says_why_and_no_secret_is_told() {
 #[test]
 fn a_token_goes_to_all_that_were_named_and_a_login_to_its_own() {
     let content = content(1_000);
-    let conduct = Conduct { token: Some("sesame".into()), ..Conduct::default() };
-    let one = HttpServer::start(content.clone(), conduct.clone());
-    let two = HttpServer::start(content.clone(), conduct);
-    one.spoil(&[Mishap::Status(404, None); 2]);
+    let config = ServerConfig { token: Some("sesame".into()), ..ServerConfig::default() };
+    let one = HttpServer::start(content.clone(), config.clone());
+    let two = HttpServer::start(content.clone(), config);
+    one.spoil(&[Fault::Status(404, None); 2]);
     let token = Some("sesame".to_owned());
     open_replicas(&[one.url(), two.url()], &NetOptions { token, ..patient() }).unwrap().ends(1, 1).unwrap();
 
-    let three = HttpServer::start(content, Conduct::default());
+    let three = HttpServer::start(content, ServerConfig::default());
     one.forget();
-    one.spoil(&[Mishap::Status(404, None); 2]);
+    one.spoil(&[Fault::Status(404, None); 2]);
     let login = one.url().replace("http://", "http://me:sesame@");
     open_replicas(&[login, three.url()], &patient()).unwrap().ends(1, 1).unwrap();
     assert!(one.seen().iter().all(|seen| seen.authorization.as_ref().is_some_and(|said| said.starts_with("Basic "))));
@@ -235,7 +235,7 @@ fn what_broke_in_the_middle_is_delivered_once() {
     let recorded = Arc::new(Recorded::new(MemoryStore::new("memory://two", content.clone())));
     let (two, one) = (Arc::clone(&recorded), content.clone());
     let open = move |url: &str| {
-        let fails = [Fault::FailAfter(2, ErrorKind::TimedOut)];
+        let fails = [StoreFault::FailAfter(2, ErrorKind::TimedOut)];
         let store: Arc<dyn Store> = match url {
             "memory://one" => Arc::new(Faulty::new(MemoryStore::new(url, one.clone()), fails)),
             _ => Arc::new(Arc::clone(&two)),
@@ -252,8 +252,8 @@ fn what_broke_in_the_middle_is_delivered_once() {
 #[test]
 fn a_cache_knows_the_file_in_whatever_order_its_places_are_named() {
     let content = content(1_000_000);
-    let one = HttpServer::start(content.clone(), Conduct::default());
-    let two = HttpServer::start(content.clone(), Conduct { etag: Tag::None, ..Conduct::default() });
+    let one = HttpServer::start(content.clone(), ServerConfig::default());
+    let two = HttpServer::start(content.clone(), ServerConfig { etag: Tag::None, ..ServerConfig::default() });
     let folder = std::env::temp_dir().join(format!("sapwood-replicas-{}", std::process::id()));
     for kind in [CacheKind::Blocks, CacheKind::Whole] {
         let dir = folder.join(kind.as_str());

@@ -9,7 +9,7 @@ use sapwood_store::{NetOptions, XrootdStore};
 use sapwood_testkit::store_contract;
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
 use sapwood_testkit::xrootd_server::{
-    CLOSE, Conduct, Elsewhere, LOGIN, Mishap, OPEN, READ, READ_PAGES, READ_VECTOR, STAT, Seen, XrootdServer,
+    CLOSE, Elsewhere, Fault, LOGIN, OPEN, READ, READ_PAGES, READ_VECTOR, STAT, Seen, ServerConfig, XrootdServer,
 };
 
 /// Bytes that do not repeat themselves.
@@ -44,37 +44,37 @@ fn opens(server: &XrootdServer) -> Vec<String> {
 }
 
 /// It can be read by pages with sums.
-fn pages() -> Conduct {
-    Conduct { says_pages: true, ..Conduct::default() }
+fn pages() -> ServerConfig {
+    ServerConfig { says_pages: true, ..ServerConfig::default() }
 }
 
-fn kinds() -> Vec<(&'static str, Conduct)> {
-    let usual = Conduct::default;
+fn kinds() -> Vec<(&'static str, ServerConfig)> {
+    let usual = ServerConfig::default;
     vec![
         ("usual", usual()),
-        ("splits", Conduct { split_bytes: Some(7), ..usual() }),
-        ("splits a little", Conduct { split_bytes: Some(30_000), ..usual() }),
-        ("reorders", Conduct { reorders: true, ..usual() }),
-        ("few ranges", Conduct { vector_ranges: 10, ..usual() }),
-        ("short ranges", Conduct { vector_bytes: 1_000, ..usual() }),
-        ("hides its limits", Conduct { vector_ranges: 10, says_limits: false, ..usual() }),
-        ("tells nothing of the file", Conduct { says_stat: false, ..usual() }),
-        ("asks to wait", Conduct { waits: 3, ..usual() }),
-        ("answers late", Conduct { late: Some(Duration::from_millis(1)), ..usual() }),
+        ("splits", ServerConfig { split_bytes: Some(7), ..usual() }),
+        ("splits a little", ServerConfig { split_bytes: Some(30_000), ..usual() }),
+        ("reorders", ServerConfig { reorders: true, ..usual() }),
+        ("few ranges", ServerConfig { vector_ranges: 10, ..usual() }),
+        ("short ranges", ServerConfig { vector_bytes: 1_000, ..usual() }),
+        ("hides its limits", ServerConfig { vector_ranges: 10, says_limits: false, ..usual() }),
+        ("tells nothing of the file", ServerConfig { says_stat: false, ..usual() }),
+        ("asks to wait", ServerConfig { waits: 3, ..usual() }),
+        ("answers late", ServerConfig { late: Some(Duration::from_millis(1)), ..usual() }),
         ("sums", pages()),
-        ("sums, in another order", Conduct { split_bytes: Some(5_000), ..pages() }),
-        ("sums, in name only", Conduct { knows_pages: false, ..pages() }),
-        ("wants a name", Conduct { offers: "&P=gsi,v:1&P=unix", believes: "unix", ..usual() }),
+        ("sums, in another order", ServerConfig { split_bytes: Some(5_000), ..pages() }),
+        ("sums, in name only", ServerConfig { knows_pages: false, ..pages() }),
+        ("wants a name", ServerConfig { offers: "&P=gsi,v:1&P=unix", believes: "unix", ..usual() }),
     ]
 }
 
 #[test]
 fn every_kind_of_server_is_read_by_the_contract() {
-    for (name, conduct) in kinds() {
+    for (name, config) in kinds() {
         for length in [0, 1, 700, 100_000] {
             println!("{name}, {length} bytes");
             let content = content(length);
-            let server = XrootdServer::start(content.clone(), conduct.clone());
+            let server = XrootdServer::start(content.clone(), config.clone());
             store_contract::check(&store(&server), &content);
         }
     }
@@ -85,11 +85,11 @@ fn many_apart_from_one_another_are_right_from_every_kind_of_server() {
     let content = content(9_000_000);
     let mut ranges: Vec<_> = (0..3_000_u64).map(|i| i * 2_900..i * 2_900 + 1 + i % 100).collect();
     ranges.extend([0..9_000_000, 100_000..1_000_000, 5..600_000]);
-    for (name, conduct) in kinds() {
-        if conduct.late.is_some() || conduct.split_bytes == Some(7) {
+    for (name, config) in kinds() {
+        if config.late.is_some() || config.split_bytes == Some(7) {
             continue; // late answers are short, and so small frames take their time
         }
-        let server = XrootdServer::start(content.clone(), conduct);
+        let server = XrootdServer::start(content.clone(), config);
         let got = load(&store(&server), &ranges).unwrap();
         for (range, got) in ranges.iter().zip(got) {
             assert!(got == content[range.start as usize..range.end as usize], "{name}: {range:?}");
@@ -100,8 +100,8 @@ fn many_apart_from_one_another_are_right_from_every_kind_of_server() {
 #[test]
 fn a_file_opens_with_both_ends_in_two_round_trips_and_a_read_takes_one() {
     let content = content(1_000_000);
-    let conduct = Conduct { gathers: Some(Duration::from_millis(40)), ..Conduct::default() };
-    let server = XrootdServer::start(content.clone(), conduct);
+    let config = ServerConfig { gathers: Some(Duration::from_millis(40)), ..ServerConfig::default() };
+    let server = XrootdServer::start(content.clone(), config);
     let store = store(&server);
     let ends = store.ends(4_000, 64_000).unwrap();
     assert!(ends.head == content[..4_000] && ends.tail == content[936_000..]);
@@ -134,8 +134,8 @@ fn a_file_opens_with_both_ends_in_two_round_trips_and_a_read_takes_one() {
 #[test]
 fn opening_takes_two_round_trips_of_time() {
     // The link delays each write: what is answered together has to be written together.
-    let conduct = Conduct { gathers: Some(Duration::from_millis(5)), ..Conduct::default() };
-    let server = XrootdServer::start(content(1_000_000), conduct);
+    let config = ServerConfig { gathers: Some(Duration::from_millis(5)), ..ServerConfig::default() };
+    let server = XrootdServer::start(content(1_000_000), config);
     let delay = Duration::from_millis(250);
     let proxy = TcpProxy::start(server.address(), move |_| Wire::Delayed(delay));
     let store = at(&format!("root://{}//x", proxy.address()));
@@ -148,7 +148,7 @@ fn opening_takes_two_round_trips_of_time() {
 
 #[test]
 fn who_waits_for_ever_is_served() {
-    let server = XrootdServer::start(content(1_000), Conduct::default());
+    let server = XrootdServer::start(content(1_000), ServerConfig::default());
     let options = NetOptions { timeout: Duration::MAX, ..NetOptions::default() };
     let store = XrootdStore::new(&server.url(), &options).unwrap();
     assert_eq!(load(&store, &[5..9]).unwrap(), [&content(1_000)[5..9]]);
@@ -156,7 +156,7 @@ fn who_waits_for_ever_is_served() {
 
 #[test]
 fn files_of_a_server_share_a_connection() {
-    let server = XrootdServer::start(content(1_000), Conduct::default());
+    let server = XrootdServer::start(content(1_000), ServerConfig::default());
     let stores: Vec<_> = (0..70).map(|i| at(&format!("root://{}//f{i}", server.address()))).collect();
     stores.iter().take(64).for_each(|store| assert_eq!(store.ends(1, 1).unwrap().identity.len, 1_000));
     assert_eq!(server.connections(), 1);
@@ -167,7 +167,7 @@ fn files_of_a_server_share_a_connection() {
 #[test]
 fn redirections_are_followed_with_what_they_send_along() {
     let content = content(5_000);
-    let data = XrootdServer::start(content.clone(), Conduct::default());
+    let data = XrootdServer::start(content.clone(), ServerConfig::default());
     let [to, port] = [data.address().ip().to_string(), data.address().port().to_string()];
     let number = i32::from(data.address().port());
     for (elsewhere, path) in [
@@ -175,7 +175,7 @@ fn redirections_are_followed_with_what_they_send_along() {
         (Elsewhere { port: number, to: format!("{to}?&x=2&y=3?ticket") }, "/a?x=2&y=3"),
         (Elsewhere { port: -1, to: format!("root://{to}:{port}//b?z=4") }, "/b?x=1&z=4"),
     ] {
-        let manager = XrootdServer::start("", Conduct { elsewhere: vec![elsewhere], ..Conduct::default() });
+        let manager = XrootdServer::start("", ServerConfig { elsewhere: vec![elsewhere], ..ServerConfig::default() });
         data.forget();
         let store = at(&format!("root://{}//a?x=1", manager.address()));
         let ends = store.ends(10, 10).unwrap();
@@ -193,36 +193,41 @@ fn redirections_are_followed_with_what_they_send_along() {
 #[test]
 fn a_ring_of_redirections_ends() {
     // It sends us to itself.
-    let own = XrootdServer::start_with("x", |at| Conduct { elsewhere: vec![Elsewhere::at(at)], ..Conduct::default() });
+    let own = XrootdServer::start_with("x", |at| ServerConfig {
+        elsewhere: vec![Elsewhere::at(at)],
+        ..ServerConfig::default()
+    });
     let error = store(&own).ends(1, 1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);
-    assert!(error.to_string().contains("from place to place, 16 times"), "{error}");
+    assert!(error.to_string().contains("too many redirects (limit 16)"), "{error}");
 }
 
 #[test]
 fn a_manager_is_told_which_server_did_not_do() {
     let content = content(5_000);
-    let good = XrootdServer::start(content.clone(), Conduct::default());
+    let good = XrootdServer::start(content.clone(), ServerConfig::default());
     for (code, why) in [(3011, "enoent"), (3007, "ioerr"), (3005, "fserr"), (3024, "srverr")] {
-        let bad = XrootdServer::start("", Conduct::default());
-        bad.spoil(&[Mishap::OpenError(code)]);
+        let bad = XrootdServer::start("", ServerConfig::default());
+        bad.spoil(&[Fault::OpenError(code)]);
         let elsewhere = vec![Elsewhere::at(bad.address()), Elsewhere::at(good.address())];
-        let manager = XrootdServer::start("", Conduct { elsewhere, ..Conduct::default() });
+        let manager = XrootdServer::start("", ServerConfig { elsewhere, ..ServerConfig::default() });
         assert!(store(&manager).ends(10, 0).unwrap().head == content[..10]);
         let tried = format!("/data.root?tried=127.0.0.1&triedrc={why}");
         assert_eq!(opens(&manager), ["/data.root".to_owned(), tried.clone()]);
         assert_eq!(opens(&good).last(), Some(&tried));
     }
     // Nobody listens there at all.
-    let gone = XrootdServer::start("", Conduct::default());
+    let gone = XrootdServer::start("", ServerConfig::default());
     let elsewhere = vec![Elsewhere::at(gone.address()), Elsewhere::at(good.address())];
     drop(gone);
-    let manager = XrootdServer::start("", Conduct { elsewhere, ..Conduct::default() });
+    let manager = XrootdServer::start("", ServerConfig { elsewhere, ..ServerConfig::default() });
     assert!(store(&manager).ends(10, 0).unwrap().head == content[..10]);
     // A manager that knows no other: what the first one said is the error.
-    let bad = XrootdServer::start("", Conduct::default());
-    let manager =
-        XrootdServer::start("", Conduct { elsewhere: vec![Elsewhere::at(bad.address())], ..Conduct::default() });
+    let bad = XrootdServer::start("", ServerConfig::default());
+    let manager = XrootdServer::start(
+        "",
+        ServerConfig { elsewhere: vec![Elsewhere::at(bad.address())], ..ServerConfig::default() },
+    );
     let error = at(&format!("root://{}//missing", manager.address())).ends(1, 1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(error.to_string().contains("says: no such file"), "{error}");
@@ -231,20 +236,20 @@ fn a_manager_is_told_which_server_did_not_do() {
 #[test]
 fn reading_goes_on_elsewhere_when_a_server_fails() {
     let content = content(300_000);
-    let [bad, good] = [0, 1].map(|_| XrootdServer::start(content.clone(), Conduct::default()));
+    let [bad, good] = [0, 1].map(|_| XrootdServer::start(content.clone(), ServerConfig::default()));
     let elsewhere = vec![Elsewhere::at(bad.address()), Elsewhere::at(good.address())];
-    let manager = XrootdServer::start("", Conduct { elsewhere, ..Conduct::default() });
+    let manager = XrootdServer::start("", ServerConfig { elsewhere, ..ServerConfig::default() });
     let store = store(&manager);
     store.ends(10, 10).unwrap();
-    bad.spoil(&[Mishap::Error(3007)]);
+    bad.spoil(&[Fault::Error(3007)]);
     assert!(load(&store, &[5..200_000]).unwrap()[0] == content[5..200_000]);
     assert_eq!(opens(&manager)[1], "/data.root?tried=127.0.0.1&triedrc=ioerr");
 }
 
 #[test]
 fn what_a_server_cannot_is_found_out_once() {
-    let conduct = Conduct { vector_ranges: 1, says_limits: false, ..Conduct::default() };
-    let server = XrootdServer::start(content(100_000), conduct);
+    let config = ServerConfig { vector_ranges: 1, says_limits: false, ..ServerConfig::default() };
+    let server = XrootdServer::start(content(100_000), config);
     let store = store(&server);
     store.ends(0, 10).unwrap();
     server.forget();
@@ -258,7 +263,7 @@ fn what_a_server_cannot_is_found_out_once() {
 
 #[test]
 fn a_file_that_changes_is_never_mixed() {
-    let server = XrootdServer::start(content(100_000), Conduct::default());
+    let server = XrootdServer::start(content(100_000), ServerConfig::default());
     for other in [content(100_001), content(100_000)] {
         let store = store(&server);
         store.ends(10, 10).unwrap();
@@ -271,7 +276,7 @@ fn a_file_that_changes_is_never_mixed() {
 
 #[test]
 fn a_file_that_is_written_in_place_is_noticed() {
-    let server = XrootdServer::start(content(100_000), Conduct::default());
+    let server = XrootdServer::start(content(100_000), ServerConfig::default());
     let store = store(&server);
     store.ends(10, 10).unwrap();
     server.change(content(100_000));
@@ -282,28 +287,28 @@ fn a_file_that_is_written_in_place_is_noticed() {
 
 #[test]
 fn errors_are_in_the_words_of_the_server() {
-    let server = XrootdServer::start(content(1_000), Conduct::default());
+    let server = XrootdServer::start(content(1_000), ServerConfig::default());
     let open = |path: &str| at(&format!("root://{}//{path}", server.address())).ends(1, 1).map(|_| ()).unwrap_err();
     let error = open("missing");
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(error.to_string().contains(&format!("{} says: no such file", server.address())), "{error}");
     assert_eq!(open("folder").kind(), ErrorKind::Mismatch);
-    server.spoil(&[Mishap::OpenError(3010)]);
+    server.spoil(&[Fault::OpenError(3010)]);
     assert_eq!(open("x").kind(), ErrorKind::Denied);
 }
 
 #[test]
 fn a_proof_that_we_do_not_have_is_named() {
-    let conduct = Conduct { offers: "&P=gsi,v:10600&P=krb5,host", believes: "gsi", ..Conduct::default() };
-    let error = store(&XrootdServer::start("x", conduct)).ends(1, 1).unwrap_err();
+    let config = ServerConfig { offers: "&P=gsi,v:10600&P=krb5,host", believes: "gsi", ..ServerConfig::default() };
+    let error = store(&XrootdServer::start("x", config)).ends(1, 1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied);
     assert!(error.to_string().contains("by gsi, krb5; here are unix, tokens (ztn) and keys (sss)"), "{error}");
-    let conduct = Conduct { offers: "&P=unix", believes: "gsi", ..Conduct::default() };
-    let error = store(&XrootdServer::start("x", conduct)).ends(1, 1).unwrap_err();
+    let config = ServerConfig { offers: "&P=unix", believes: "gsi", ..ServerConfig::default() };
+    let error = store(&XrootdServer::start("x", config)).ends(1, 1).unwrap_err();
     assert!(error.kind() == ErrorKind::Denied && format!("{error:?}").contains("nobody believes"), "{error:?}");
     // Tokens are shown over TLS alone.
-    let conduct = Conduct { offers: "&P=ztn", believes: "ztn", ..Conduct::default() };
-    let server = XrootdServer::start("x", conduct);
+    let config = ServerConfig { offers: "&P=ztn", believes: "ztn", ..ServerConfig::default() };
+    let server = XrootdServer::start("x", config);
     let options = NetOptions { token: Some("secret".into()), ..quick() };
     let error = XrootdStore::new(&server.url(), &options).unwrap().ends(1, 1).unwrap_err();
     assert!(error.to_string().contains("the token is shown over TLS alone"), "{error}");
@@ -312,8 +317,8 @@ fn a_proof_that_we_do_not_have_is_named() {
 
 #[test]
 fn a_known_proof_costs_one_connection_less() {
-    let conduct = Conduct { offers: "&P=unix", believes: "unix", ..Conduct::default() };
-    let server = XrootdServer::start(content(100), conduct);
+    let config = ServerConfig { offers: "&P=unix", believes: "unix", ..ServerConfig::default() };
+    let server = XrootdServer::start(content(100), config);
     store(&server).ends(1, 1).unwrap();
     assert_eq!(server.connections(), 2);
     server.hang_up();
@@ -323,7 +328,7 @@ fn a_known_proof_costs_one_connection_less() {
 
 #[test]
 fn tls_is_not_given_up() {
-    let server = XrootdServer::start("x", Conduct::default());
+    let server = XrootdServer::start("x", ServerConfig::default());
     let error = at(&server.url().replace("root:", "roots:")).ends(1, 1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied);
     assert!(error.to_string().contains("speaks no TLS"), "{error}");
@@ -333,10 +338,10 @@ fn tls_is_not_given_up() {
 #[test]
 fn reads_that_wait_are_asked_again() -> Result<()> {
     let content = content(10_000);
-    let server = XrootdServer::start(content.clone(), Conduct::default());
+    let server = XrootdServer::start(content.clone(), ServerConfig::default());
     let store = store(&server);
     store.ends(1, 1)?;
-    server.spoil(&[Mishap::Wait(0), Mishap::None, Mishap::Forgotten]);
+    server.spoil(&[Fault::Wait(0), Fault::None, Fault::Forgotten]);
     assert!(load(&store, &[0..10_000])?[0] == content);
     server.forget();
     assert!(load(&store, &[0..10])?[0] == content[..10]);
@@ -365,14 +370,14 @@ fn pages_that_are_wrong_are_asked_for_again() {
     let store = store(&server);
     store.ends(10, 10).unwrap();
     server.forget();
-    server.spoil(&[Mishap::WrongPage(3), Mishap::WrongPage(0)]);
+    server.spoil(&[Fault::WrongPage(3), Fault::WrongPage(0)]);
     assert!(load(&store, &[100..150_000]).unwrap()[0] == content[100..150_000]);
     let seen: Vec<_> = server.seen().into_iter().map(|seen| (seen.request, seen.ranges)).collect();
     let page = (READ_PAGES, vec![(12_288, 4_096)]);
     assert_eq!(seen, [(READ_PAGES, vec![(100, 149_900)]), page.clone(), page]);
 
     // Nothing of a wrong page is handed on.
-    server.spoil(&[Mishap::WrongPage(2), Mishap::WrongPage(0), Mishap::WrongPage(0)]);
+    server.spoil(&[Fault::WrongPage(2), Fault::WrongPage(0), Fault::WrongPage(0)]);
     let error = load(&store, &[0..20_000]).unwrap_err();
     let words = error.to_string();
     assert!(
@@ -387,7 +392,7 @@ fn pages_that_are_wrong_are_asked_for_again() {
 
 #[test]
 fn a_server_without_pages_is_asked_once() {
-    let server = XrootdServer::start(content(100_000), Conduct { knows_pages: false, ..pages() });
+    let server = XrootdServer::start(content(100_000), ServerConfig { knows_pages: false, ..pages() });
     let store = store(&server);
     store.ends(0, 10).unwrap();
     assert_eq!(numbers(&server), [3006, LOGIN, OPEN, 3001, READ_PAGES, READ]);
@@ -400,14 +405,14 @@ fn a_server_without_pages_is_asked_once() {
 fn heads_of_pages_are_not_believed_blindly() {
     let content = content(200_000);
     let server = XrootdServer::start(content.clone(), pages());
-    for mishap in [Mishap::WrongHead, Mishap::Misplaced, Mishap::Short, Mishap::CutAfter(9), Mishap::CutAfter(50_000)] {
+    for fault in [Fault::WrongHead, Fault::Misplaced, Fault::Short, Fault::CutAfter(9), Fault::CutAfter(50_000)] {
         let store = store(&server);
         store.ends(10, 10).unwrap();
-        server.spoil(&[mishap]);
-        assert!(load(&store, &[4_096..150_000]).unwrap()[0] == content[4_096..150_000], "{mishap:?}");
-        server.spoil(&[mishap; 3]);
+        server.spoil(&[fault]);
+        assert!(load(&store, &[4_096..150_000]).unwrap()[0] == content[4_096..150_000], "{fault:?}");
+        server.spoil(&[fault; 3]);
         let error = load(&store, &[4_096..4_100]).map(|got| assert!(got[0] == content[4_096..4_100])).err();
-        assert!(matches!(mishap, Mishap::CutAfter(50_000)) || error.is_some(), "{mishap:?}");
+        assert!(matches!(fault, Fault::CutAfter(50_000)) || error.is_some(), "{fault:?}");
         server.hang_up();
     }
 }
@@ -434,8 +439,8 @@ fn wide(server: &XrootdServer, streams: u8) -> XrootdStore {
 #[test]
 fn long_ranges_come_by_all_connections() {
     let content = content(30_000_000);
-    for conduct in [Conduct::default(), pages(), Conduct { offers: "&P=unix", believes: "unix", ..pages() }] {
-        let server = XrootdServer::start(content.clone(), conduct);
+    for config in [ServerConfig::default(), pages(), ServerConfig { offers: "&P=unix", believes: "unix", ..pages() }] {
+        let server = XrootdServer::start(content.clone(), config);
         let store = wide(&server, 4);
         let connections = server.connections();
         assert!(load(&store, &[5..29_999_999]).unwrap()[0] == content[5..29_999_999]);
@@ -451,10 +456,10 @@ fn long_ranges_come_by_all_connections() {
 #[test]
 fn a_further_connection_that_breaks_is_not_missed() {
     let content = content(20_000_000);
-    let server = XrootdServer::start(content.clone(), Conduct::default());
+    let server = XrootdServer::start(content.clone(), ServerConfig::default());
     let store = wide(&server, 3);
     let connections = server.connections();
-    server.spoil(&[Mishap::CutAfter(1_000)]); // the first to be asked for comes by one of these
+    server.spoil(&[Fault::CutAfter(1_000)]); // the first to be asked for comes by one of these
     assert!(load(&store, &[0..20_000_000]).unwrap()[0] == content);
     server.hang_up_bound();
     assert!(load(&store, &[0..20_000_000]).unwrap()[0] == content);
@@ -469,9 +474,9 @@ fn a_further_connection_that_breaks_is_not_missed() {
 #[test]
 fn further_connections_go_where_the_file_is() {
     let content = content(1_000_000);
-    let server = XrootdServer::start(content.clone(), Conduct::default());
+    let server = XrootdServer::start(content.clone(), ServerConfig::default());
     let elsewhere = vec![Elsewhere::at(server.address())];
-    let manager = XrootdServer::start("", Conduct { elsewhere, ..Conduct::default() });
+    let manager = XrootdServer::start("", ServerConfig { elsewhere, ..ServerConfig::default() });
     let options = NetOptions { streams: 3, ..quick() };
     let store = XrootdStore::new(&manager.url(), &options).expect("the URL makes sense");
     assert!(load(&store, &[0..1_000_000]).unwrap()[0] == content);
@@ -485,7 +490,7 @@ fn further_connections_go_where_the_file_is() {
 
 #[test]
 fn one_connection_is_enough_where_nobody_wants_more() {
-    let server = XrootdServer::start(content(1_000_000), Conduct::default());
+    let server = XrootdServer::start(content(1_000_000), ServerConfig::default());
     let store = store(&server);
     load(&store, &[0..1_000_000]).unwrap();
     assert_eq!((server.connections(), server.bound()), (1, 0));

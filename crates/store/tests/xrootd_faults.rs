@@ -6,7 +6,7 @@ use sapwood::ErrorKind;
 use sapwood::io::{Flow, Receive, Store, load};
 use sapwood_store::{NetOptions, XrootdStore};
 use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
-use sapwood_testkit::xrootd_server::{Conduct, Mishap, OPEN, READ_VECTOR, XrootdServer};
+use sapwood_testkit::xrootd_server::{Fault, OPEN, READ_VECTOR, ServerConfig, XrootdServer};
 
 mod common;
 #[path = "common/impatient.rs"]
@@ -32,35 +32,35 @@ fn wire(seed: u64, connection: usize) -> Wire {
     }
 }
 
-fn mishap(dice: &mut Dice) -> Mishap {
+fn fault(dice: &mut Dice) -> Fault {
     let bytes = dice.below(30_000) as usize;
     match dice.below(24) {
-        0 => Mishap::Error([3005, 3007, 3012, 3024][dice.below(4) as usize]),
-        1 => Mishap::CutAfter(bytes),
-        2 => Mishap::StallAfter(bytes),
-        3 => Mishap::Wait(0),
-        4 => Mishap::Short,
-        5 => Mishap::Nonsense,
-        6 => Mishap::OpenError(3024),
-        7 => Mishap::Forgotten,
-        8 => Mishap::WrongPage(dice.below(4) as usize),
-        9 => Mishap::WrongHead,
-        10 => Mishap::Misplaced,
-        _ => Mishap::None,
+        0 => Fault::Error([3005, 3007, 3012, 3024][dice.below(4) as usize]),
+        1 => Fault::CutAfter(bytes),
+        2 => Fault::StallAfter(bytes),
+        3 => Fault::Wait(0),
+        4 => Fault::Short,
+        5 => Fault::Nonsense,
+        6 => Fault::OpenError(3024),
+        7 => Fault::Forgotten,
+        8 => Fault::WrongPage(dice.below(4) as usize),
+        9 => Fault::WrongHead,
+        10 => Fault::Misplaced,
+        _ => Fault::None,
     }
 }
 
-fn conduct(seed: u64) -> Conduct {
-    let usual = Conduct::default;
+fn config(seed: u64) -> ServerConfig {
+    let usual = ServerConfig::default;
     match seed % 8 {
-        0 => Conduct { split_bytes: Some(1_000), ..usual() },
-        1 => Conduct { reorders: true, ..usual() },
-        2 => Conduct { vector_ranges: 7, waits: 1, ..usual() },
-        3 => Conduct { says_stat: false, says_limits: false, ..usual() },
-        4 => Conduct { offers: "&P=unix", believes: "unix", ..usual() },
+        0 => ServerConfig { split_bytes: Some(1_000), ..usual() },
+        1 => ServerConfig { reorders: true, ..usual() },
+        2 => ServerConfig { vector_ranges: 7, waits: 1, ..usual() },
+        3 => ServerConfig { says_stat: false, says_limits: false, ..usual() },
+        4 => ServerConfig { offers: "&P=unix", believes: "unix", ..usual() },
         // One range a request, each by pages.
-        5 => Conduct { says_pages: true, vector_ranges: 1, ..usual() },
-        6 => Conduct { says_pages: true, vector_ranges: 1, split_bytes: Some(5_000), ..usual() },
+        5 => ServerConfig { says_pages: true, vector_ranges: 1, ..usual() },
+        6 => ServerConfig { says_pages: true, vector_ranges: 1, split_bytes: Some(5_000), ..usual() },
         _ => usual(),
     }
 }
@@ -68,10 +68,10 @@ fn conduct(seed: u64) -> Conduct {
 #[test]
 fn random_faults_give_right_bytes_or_a_clear_error_in_time() {
     run_schedules(|seed, content, dice| {
-        let server = XrootdServer::start(content.to_vec(), conduct(seed));
+        let server = XrootdServer::start(content.to_vec(), config(seed));
         let proxy = TcpProxy::start(server.address(), move |connection| wire(seed, connection));
-        let mishaps: Vec<Mishap> = (0..20).map(|_| mishap(dice)).collect();
-        server.spoil(&mishaps);
+        let faults: Vec<Fault> = (0..20).map(|_| fault(dice)).collect();
+        server.spoil(&faults);
         // Some have further connections, which go wrong as the first one does.
         let options = NetOptions { streams: [1, 1, 4][seed as usize % 3], ..quick() };
         let store = XrootdStore::new(&format!("root://{}//data.root", proxy.address()), &options);
@@ -82,11 +82,11 @@ fn random_faults_give_right_bytes_or_a_clear_error_in_time() {
 #[test]
 fn only_what_is_missing_is_asked_for_again() {
     let content = content(1_000_000);
-    let server = XrootdServer::start(content.clone(), Conduct::default());
+    let server = XrootdServer::start(content.clone(), ServerConfig::default());
     let store = XrootdStore::new(&server.url(), &quick()).unwrap();
     store.ends(10, 10).unwrap();
     server.forget();
-    server.spoil(&[Mishap::CutAfter(8 + 16 + 50_000 + 16 + 19_000)]);
+    server.spoil(&[Fault::CutAfter(8 + 16 + 50_000 + 16 + 19_000)]);
     let ranges = [0..50_000, 100_000..150_000, 200_000..250_000];
     let got = load(&store, &ranges).unwrap();
     assert!(got[1] == content[100_000..150_000] && got[2] == content[200_000..250_000]);
@@ -101,7 +101,7 @@ fn only_what_is_missing_is_asked_for_again() {
 
 #[test]
 fn a_stalled_link_ends_in_an_error_after_the_time_that_was_set() {
-    let server = XrootdServer::start(content(100_000), Conduct::default());
+    let server = XrootdServer::start(content(100_000), ServerConfig::default());
     let proxy = TcpProxy::start(server.address(), |_| Wire::StallAfter(0));
     let began = Instant::now();
     let error = behind(&proxy).ends(10, 10).unwrap_err();
@@ -113,7 +113,7 @@ fn a_stalled_link_ends_in_an_error_after_the_time_that_was_set() {
 
 #[test]
 fn many_who_wait_for_a_dead_server_wait_together() {
-    let server = XrootdServer::start(content(100_000), Conduct::default());
+    let server = XrootdServer::start(content(100_000), ServerConfig::default());
     let proxy = TcpProxy::start(server.address(), |_| Wire::StallAfter(0));
     let store = behind(&proxy);
     let began = Instant::now();
@@ -128,7 +128,7 @@ fn many_who_wait_for_a_dead_server_wait_together() {
 #[test]
 fn a_slow_link_that_goes_on_is_not_cut() {
     let content = content(200_000);
-    let server = XrootdServer::start(content.clone(), Conduct::default());
+    let server = XrootdServer::start(content.clone(), ServerConfig::default());
     let proxy = TcpProxy::start(server.address(), |_| Wire::Slow(200_000));
     let began = Instant::now();
     let got = load(&behind(&proxy), &[0..200_000]).unwrap();
@@ -151,7 +151,7 @@ fn ranges_are_delivered_as_they_come() {
             false
         }
     }
-    let server = XrootdServer::start(content(400_000), Conduct::default());
+    let server = XrootdServer::start(content(400_000), ServerConfig::default());
     let proxy = TcpProxy::start(server.address(), |_| Wire::Slow(400_000));
     let store = behind(&proxy);
     store.ends(1, 1).unwrap();
@@ -164,11 +164,11 @@ fn ranges_are_delivered_as_they_come() {
 #[test]
 fn a_reader_that_stops_does_not_wait_for_the_link() {
     let content = content(100_000);
-    let server = XrootdServer::start(content.clone(), Conduct::default());
+    let server = XrootdServer::start(content.clone(), ServerConfig::default());
     let options = NetOptions { timeout: Duration::from_secs(30), ..quick() };
     let store = XrootdStore::new(&server.url(), &options).unwrap();
     store.ends(1, 1).unwrap();
-    server.spoil(&[Mishap::StallAfter(1_000)]);
+    server.spoil(&[Fault::StallAfter(1_000)]);
     does_not_wait(&store);
     server.hang_up();
     assert!(load(&store, &[0..100_000]).unwrap()[0] == content, "the next read is not the worse for it");
@@ -182,4 +182,16 @@ fn nobody_at_home_is_an_error_that_says_so() {
     let error = XrootdStore::new(&format!("root://{address}//x"), &quick()).unwrap().ends(1, 1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);
     assert!(error.to_string().contains(&format!("no connection to {address}, at attempt 4")), "{error}");
+}
+
+#[test]
+fn a_byte_now_and_then_does_not_keep_a_reader_for_ever() {
+    let server = XrootdServer::start(content(100_000), ServerConfig::default());
+    // What comes before the first bytes of the file comes at once.
+    let proxy = TcpProxy::start(server.address(), |_| Wire::DripAfter(2_000, Duration::from_millis(40)));
+    let options = NetOptions { retries: 0, ..quick() };
+    let store = XrootdStore::new(&format!("root://{}//data.root", proxy.address()), &options).unwrap();
+    let error = load(&store, &[0..50_000]).unwrap_err();
+    // Too few bytes of an answer, or of its head.
+    assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
 }

@@ -5,10 +5,10 @@
 use std::io::{self, Error};
 use std::path::Path;
 
-use sapwood_testkit::dcap_server::{Conduct, DcapServer};
+use sapwood_testkit::dcap_server::{DcapServer, ServerConfig};
 
 fn main() -> io::Result<()> {
-    let server = DcapServer::start("", Conduct::default());
+    let server = DcapServer::start("", ServerConfig::default());
     for given in std::env::args().skip(1) {
         let name = Path::new(&given).file_name().ok_or_else(|| Error::other("dcap FILE..."))?;
         server.put(&format!("/{}", name.to_string_lossy()), std::fs::read(&given)?);

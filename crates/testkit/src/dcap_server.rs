@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 /// How the server behaves.
 #[derive(Clone, Debug)]
-pub struct Conduct {
+pub struct ServerConfig {
     /// The pool sends blocks of at most so many bytes.
     pub block_bytes: usize,
     /// Whether the pool knows reads of several ranges.
@@ -20,7 +20,7 @@ pub struct Conduct {
     pub says_stat: bool,
 }
 
-impl Default for Conduct {
+impl Default for ServerConfig {
     fn default() -> Self {
         Self { block_bytes: 262_140, vectors: true, says_stat: true }
     }
@@ -28,7 +28,7 @@ impl Default for Conduct {
 
 /// What goes wrong with one open, or with one read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mishap {
+pub enum Fault {
     /// Nothing, with one read.
     None,
     /// The door refuses to open, with this number and this word of POSIX.
@@ -47,13 +47,15 @@ pub enum Mishap {
     CutAfter(usize),
     /// Nothing comes after so many bytes of the answer.
     StallAfter(usize),
+    /// After so many bytes of the answer, each byte takes a twentieth of a second.
+    DripAfter(usize),
     /// The last byte is missing, and nothing is said of it.
     Short,
     /// Bytes that make no sense.
     Nonsense,
 }
 
-impl Mishap {
+impl Fault {
     fn is_of_an_open(self) -> bool {
         matches!(self, Self::Refused(..) | Self::Retry | Self::HangUp | Self::Silence)
     }
@@ -85,8 +87,8 @@ struct Held {
 ///
 /// ```
 /// use std::io::{BufRead, BufReader, Write};
-/// use sapwood_testkit::dcap_server::{Conduct, DcapServer};
-/// let server = DcapServer::start("hello world", Conduct::default());
+/// use sapwood_testkit::dcap_server::{ServerConfig, DcapServer};
+/// let server = DcapServer::start("hello world", ServerConfig::default());
 /// let mut stream = std::net::TcpStream::connect(server.address())?;
 /// writeln!(stream, "0 0 client hello 0 0 2 47 14 test")?;
 /// writeln!(stream, "1 0 client stat dcap://127.0.0.1/data.root")?;
@@ -104,7 +106,7 @@ pub struct DcapServer {
 
 #[derive(Debug)]
 struct Shared {
-    conduct: Conduct,
+    config: ServerConfig,
     pool: SocketAddr,
     ended: AtomicBool,
     state: Mutex<State>,
@@ -114,7 +116,7 @@ struct Shared {
 struct State {
     files: BTreeMap<String, Held>,
     seen: Vec<Seen>,
-    mishaps: VecDeque<Mishap>,
+    faults: VecDeque<Fault>,
     /// All that are open.
     streams: Vec<TcpStream>,
     /// Doors' clients, so far.
@@ -154,12 +156,12 @@ impl DcapServer {
     /// # Panics
     ///
     /// If there is no port.
-    pub fn start(content: impl Into<Bytes>, conduct: Conduct) -> Self {
+    pub fn start(content: impl Into<Bytes>, config: ServerConfig) -> Self {
         let door = low_port().expect("a port for the door");
         let pool = TcpListener::bind("127.0.0.1:0").expect("a port for the pool");
         let address = door.local_addr().expect("the door has an address");
         let at = pool.local_addr().expect("the pool has an address");
-        let shared = Arc::new(Shared { conduct, pool: at, ended: AtomicBool::new(false), state: Mutex::default() });
+        let shared = Arc::new(Shared { config, pool: at, ended: AtomicBool::new(false), state: Mutex::default() });
         let serve = |listener: TcpListener, one: fn(Arc<Shared>, TcpStream)| {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
@@ -219,8 +221,8 @@ impl DcapServer {
     }
 
     /// The next opens and reads go wrong so, one after the other.
-    pub fn spoil(&self, mishaps: &[Mishap]) {
-        self.shared.state().mishaps.extend(mishaps);
+    pub fn spoil(&self, faults: &[Fault]) {
+        self.shared.state().faults.extend(faults);
     }
 
     /// Ends all connections.
@@ -257,11 +259,11 @@ impl Shared {
         self.state().seen.push(seen);
     }
 
-    fn mishap(&self, of_an_open: bool) -> Mishap {
+    fn fault(&self, of_an_open: bool) -> Fault {
         let mut state = self.state();
-        match state.mishaps.front() {
-            Some(next) if next.is_of_an_open() == of_an_open => state.mishaps.pop_front().unwrap_or(Mishap::None),
-            _ => Mishap::None,
+        match state.faults.front() {
+            Some(next) if next.is_of_an_open() == of_an_open => state.faults.pop_front().unwrap_or(Fault::None),
+            _ => Fault::None,
         }
     }
 }
@@ -350,7 +352,7 @@ fn lines_at_the_door(shared: &Arc<Shared>, stream: &TcpStream, fates: &Arc<Mutex
             _ if !greeted => return Ok(()),
             "byebye" => return Ok(()),
             "ping" => format!("{session} {command} server pong"),
-            "stat" | "lstat" if shared.conduct.says_stat => match file() {
+            "stat" | "lstat" if shared.config.says_stat => match file() {
                 Some(Held { content, modified, number }) => format!(
                     "{head} stat -st_size={} -st_uid=0 -st_gid=0 -st_atime={modified} -st_mtime={modified} -st_ctime={modified} \
                      -st_mode=-rw-r--r-- -st_ino={number}",
@@ -358,11 +360,11 @@ fn lines_at_the_door(shared: &Arc<Shared>, stream: &TcpStream, fates: &Arc<Mutex
                 ),
                 None => format!("{head} failed 10001 \"No such file or directory\" ENOENT"),
             },
-            "open" => match shared.mishap(true) {
-                Mishap::HangUp => return Ok(()),
-                Mishap::Silence => continue,
-                Mishap::Retry => format!("{head} retry"),
-                Mishap::Refused(code, word) => format!("{head} failed {code} \"by plan\" {word}"),
+            "open" => match shared.fault(true) {
+                Fault::HangUp => return Ok(()),
+                Fault::Silence => continue,
+                Fault::Retry => format!("{head} retry"),
+                Fault::Refused(code, word) => format!("{head} failed {code} \"by plan\" {word}"),
                 _ if !rest.iter().any(|word| word == "-passive") => {
                     format!("{head} failed 104 \"here clients connect to pools\" EINVAL")
                 }
@@ -472,7 +474,7 @@ impl Mover<'_> {
                     self.seek(command.long()?, command.int()?);
                     vec![self.here(command.long()?)]
                 }
-                READ_VECTOR if self.shared.conduct.vectors => {
+                READ_VECTOR if self.shared.config.vectors => {
                     let count = command.int()?;
                     let range = |_| Ok((command.long()? as u64, command.int()? as u64));
                     (0..count).map(range).collect::<io::Result<Vec<_>>>()?
@@ -483,20 +485,27 @@ impl Mover<'_> {
                 }
             };
             self.shared.note(Seen::Read(ranges.clone()));
-            let mishap = self.shared.mishap(false);
-            let answer = self.answer(number, &ranges, mishap);
-            match mishap {
-                Mishap::CutAfter(bytes) if bytes < answer.len() => {
+            let fault = self.shared.fault(false);
+            let answer = self.answer(number, &ranges, fault);
+            match fault {
+                Fault::CutAfter(bytes) if bytes < answer.len() => {
                     stream.write_all(&answer[..bytes])?;
                     return Ok(false);
                 }
-                Mishap::StallAfter(bytes) if bytes < answer.len() => {
+                Fault::StallAfter(bytes) if bytes < answer.len() => {
                     stream.write_all(&answer[..bytes])?;
                     return io::copy(stream, &mut io::sink()).map(|_| false);
                 }
+                Fault::DripAfter(bytes) if bytes < answer.len() => {
+                    stream.write_all(&answer[..bytes])?;
+                    for byte in &answer[bytes..] {
+                        thread::sleep(std::time::Duration::from_millis(50));
+                        stream.write_all(std::slice::from_ref(byte))?;
+                    }
+                }
                 _ => stream.write_all(&answer)?,
             }
-            if matches!(mishap, Mishap::Denied | Mishap::Failed) {
+            if matches!(fault, Fault::Denied | Fault::Failed) {
                 return Ok(false); // a pool whose disk failed has done with the file
             }
         }
@@ -519,10 +528,10 @@ impl Mover<'_> {
         (start as u64, bytes as u64)
     }
 
-    fn answer(&self, number: i32, ranges: &[(u64, u64)], mishap: Mishap) -> Vec<u8> {
-        match mishap {
-            Mishap::Denied => return refused(ACK, number, 204, "READ denied (IO not ok)"),
-            Mishap::Nonsense => return [0x7F, 0xFF, 0xFF, 0xFF, 1, 2, 3, 4].repeat(100),
+    fn answer(&self, number: i32, ranges: &[(u64, u64)], fault: Fault) -> Vec<u8> {
+        match fault {
+            Fault::Denied => return refused(ACK, number, 204, "READ denied (IO not ok)"),
+            Fault::Nonsense => return [0x7F, 0xFF, 0xFF, 0xFF, 1, 2, 3, 4].repeat(100),
             _ => {}
         }
         let mut answer = told(ACK, number, &[]);
@@ -530,12 +539,12 @@ impl Mover<'_> {
         for (index, (start, bytes)) in ranges.iter().enumerate() {
             let cut = |place: u64| usize::try_from(place).unwrap_or(usize::MAX).min(self.content.len());
             let (from, mut to) = (cut(*start), cut(start.saturating_add(*bytes)));
-            match mishap {
-                Mishap::Failed if index == 0 => continue,
-                Mishap::Short if index + 1 == ranges.len() => to = to.saturating_sub(1).max(from),
+            match fault {
+                Fault::Failed if index == 0 => continue,
+                Fault::Short if index + 1 == ranges.len() => to = to.saturating_sub(1).max(from),
                 _ => {}
             }
-            for block in self.content[from..to].chunks(self.shared.conduct.block_bytes) {
+            for block in self.content[from..to].chunks(self.shared.config.block_bytes) {
                 answer.extend((block.len() as u32).to_be_bytes());
                 answer.extend(block);
             }
@@ -544,8 +553,8 @@ impl Mover<'_> {
         if number != READ_VECTOR {
             answer.extend((-1_i32).to_be_bytes());
         }
-        answer.extend(match mishap {
-            Mishap::Failed => refused(FIN, number, 204, "READ failed (IO not ok)"),
+        answer.extend(match fault {
+            Fault::Failed => refused(FIN, number, 204, "READ failed (IO not ok)"),
             _ => told(FIN, number, &[]),
         });
         answer

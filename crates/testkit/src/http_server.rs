@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 /// How a server answers.
 #[derive(Clone, Debug)]
-pub struct Conduct {
+pub struct ServerConfig {
     /// What it makes of the header `Range`.
     pub ranges: Ranges,
     /// What it does with more ranges than it likes.
@@ -25,6 +25,8 @@ pub struct Conduct {
     pub splits_at: Option<u64>,
     /// Knows `bytes=-100`.
     pub suffixes: bool,
+    /// Answers `bytes=-100` by this status.
+    pub suffix_status: Option<u16>,
     /// Says `Content-Range` where an answer has one range.
     pub says_range: bool,
     /// Says the length of the file in `Content-Range`.
@@ -80,7 +82,7 @@ pub enum Tag {
     Modified,
 }
 
-impl Default for Conduct {
+impl Default for ServerConfig {
     /// A server that knows all there is to know.
     fn default() -> Self {
         Self {
@@ -90,6 +92,7 @@ impl Default for Conduct {
             reorders: false,
             splits_at: None,
             suffixes: true,
+            suffix_status: None,
             says_range: true,
             says_total: true,
             says_length: true,
@@ -106,7 +109,7 @@ impl Default for Conduct {
 
 /// What goes wrong with one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mishap {
+pub enum Fault {
     /// Nothing.
     None,
     /// This status, and a `Retry-After` of so many seconds.
@@ -117,6 +120,10 @@ pub enum Mishap {
     CutAfter(usize),
     /// Says that the body is longer by so much than it is, and ends the connection.
     TooLong(usize),
+    /// The whole file, again and again, without a length and without an end.
+    Endless,
+    /// Parts that hold the first byte of the file, without an end, whatever was asked for.
+    Unasked,
 }
 
 /// What a server has seen.
@@ -136,8 +143,8 @@ pub struct Seen {
 ///
 /// ```
 /// use std::io::{Read, Write};
-/// use sapwood_testkit::http_server::{Conduct, HttpServer};
-/// let server = HttpServer::start("hello world", Conduct::default());
+/// use sapwood_testkit::http_server::{ServerConfig, HttpServer};
+/// let server = HttpServer::start("hello world", ServerConfig::default());
 /// let mut stream = std::net::TcpStream::connect(server.address())?;
 /// stream.write_all(b"GET / HTTP/1.1\r\nRange: bytes=6-10\r\nConnection: close\r\n\r\n")?;
 /// let mut answer = String::new();
@@ -155,7 +162,7 @@ pub struct HttpServer {
 
 #[derive(Debug)]
 struct Shared {
-    conduct: Conduct,
+    config: ServerConfig,
     state: Mutex<State>,
     ended: AtomicBool,
     connections: AtomicU64,
@@ -168,7 +175,7 @@ struct State {
     version: u32,
     /// After so many more requests the content is another one.
     next: Option<(usize, Bytes)>,
-    mishaps: VecDeque<Mishap>,
+    faults: VecDeque<Fault>,
     seen: Vec<Seen>,
     streams: Vec<TcpStream>,
 }
@@ -179,12 +186,12 @@ impl HttpServer {
     /// # Panics
     ///
     /// Where there is no port.
-    pub fn start(content: impl Into<Bytes>, conduct: Conduct) -> Self {
+    pub fn start(content: impl Into<Bytes>, config: ServerConfig) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
         let address = listener.local_addr().expect("a listener has an address");
         let state = Mutex::new(State { content: content.into(), ..State::default() });
         let (ended, connections, body_bytes) = Default::default();
-        let shared = Arc::new(Shared { conduct, state, ended, connections, body_bytes });
+        let shared = Arc::new(Shared { config, state, ended, connections, body_bytes });
         let of_thread = Arc::clone(&shared);
         let thread = thread::spawn(move || of_thread.accept(&listener));
         Self { address, shared, thread: Some(thread) }
@@ -228,8 +235,8 @@ impl HttpServer {
     }
 
     /// What goes wrong with the next answers.
-    pub fn spoil(&self, mishaps: &[Mishap]) {
-        self.shared.state().mishaps.extend(mishaps);
+    pub fn spoil(&self, faults: &[Fault]) {
+        self.shared.state().faults.extend(faults);
     }
 
     /// From the request after the next `requests` on, the file is another one.
@@ -287,8 +294,8 @@ impl Shared {
 
     fn serve(&self, stream: &TcpStream) -> io::Result<()> {
         let (mut input, mut output) = (BufReader::new(stream.try_clone()?), stream);
-        while let Some(asked) = read_request(&mut input, self.conduct.strict)? {
-            let (content, version, mishap) = {
+        while let Some(asked) = read_request(&mut input, self.config.strict)? {
+            let (content, version, fault) = {
                 let mut state = self.state();
                 let seen = Seen {
                     method: asked.method.clone(),
@@ -304,32 +311,48 @@ impl Shared {
                     Some((left, content)) => state.next = Some((left - 1, content)),
                     None => {}
                 }
-                let mishap = state.mishaps.pop_front().unwrap_or(Mishap::None);
-                (state.content.clone(), state.version, mishap)
+                let fault = state.faults.pop_front().unwrap_or(Fault::None);
+                (state.content.clone(), state.version, fault)
             };
-            let answer = match mishap {
-                Mishap::Status(status, after) => {
+            let endless = match fault {
+                Fault::Endless => Some(("200 X\r\n".to_owned(), content.to_vec())),
+                Fault::Unasked => {
+                    let part = format!("\r\n--x\r\nContent-Range: bytes 0-0/{}\r\n\r\n", content.len());
+                    let part = [part.as_bytes(), &content[..1]].concat();
+                    Some(("206 X\r\nContent-Type: multipart/byteranges; boundary=x\r\n".to_owned(), part.repeat(500)))
+                }
+                _ => None,
+            };
+            if let Some((head, body)) = endless {
+                output.write_all(format!("HTTP/1.1 {head}Connection: close\r\n\r\n").as_bytes())?;
+                while !self.ended.load(Ordering::Relaxed) {
+                    self.send(&mut output, &body)?;
+                }
+                return Ok(());
+            }
+            let answer = match fault {
+                Fault::Status(status, after) => {
                     let after = after.map(|seconds| format!("Retry-After: {seconds}\r\n")).unwrap_or_default();
                     Answer { status, head: after, body: b"busy".to_vec() }
                 }
-                Mishap::Region(region) => {
+                Fault::Region(region) => {
                     Answer { status: 301, head: format!("x-amz-bucket-region: {region}\r\n"), body: Vec::new() }
                 }
                 _ => self.answer(&asked, &content, version),
             };
             let mut length = answer.body.len();
             let mut body = &answer.body[..];
-            match mishap {
-                Mishap::CutAfter(bytes) => body = &body[..bytes.min(body.len())],
-                Mishap::TooLong(bytes) => length += bytes,
+            match fault {
+                Fault::CutAfter(bytes) => body = &body[..bytes.min(body.len())],
+                Fault::TooLong(bytes) => length += bytes,
                 _ => {}
             }
-            let closes = asked.closes || self.conduct.closes || length != body.len();
+            let closes = asked.closes || self.config.closes || length != body.len();
             let mut head = format!("HTTP/1.1 {} X\r\n{}", answer.status, answer.head);
             if closes {
                 head.push_str("Connection: close\r\n");
             }
-            if self.conduct.says_length || asked.method == "HEAD" {
+            if self.config.says_length || asked.method == "HEAD" {
                 output.write_all(format!("{head}Content-Length: {length}\r\n\r\n").as_bytes())?;
                 if asked.method != "HEAD" {
                     self.send(&mut output, body)?;
@@ -361,39 +384,43 @@ impl Shared {
     }
 
     fn answer(&self, asked: &Asked, content: &[u8], version: u32) -> Answer {
-        let conduct = &self.conduct;
-        let route = conduct.routes.iter().find(|(start, _)| asked.path.starts_with(start)).map(|(_, to)| to);
-        if let Some(to) = route.or(conduct.redirect.as_ref()) {
+        let config = &self.config;
+        let route = config.routes.iter().find(|(start, _)| asked.path.starts_with(start)).map(|(_, to)| to);
+        if let Some(to) = route.or(config.redirect.as_ref()) {
             return Answer { status: 302, head: format!("Location: {to}\r\n"), body: b"elsewhere".to_vec() };
         }
-        if conduct.token.as_ref().is_some_and(|token| asked.authorization != Some(format!("Bearer {token}"))) {
+        if config.token.as_ref().is_some_and(|token| asked.authorization != Some(format!("Bearer {token}"))) {
             return Answer { status: 401, head: String::new(), body: b"who are you?".to_vec() };
         }
-        let tag = match conduct.etag {
+        let tag = match config.etag {
             Tag::None => String::new(),
             Tag::Strong => format!("ETag: \"v{version}\"\r\n"),
             Tag::Weak => format!("ETag: W/\"v{version}\"\r\n"),
             Tag::Modified => format!("Last-Modified: Thu, 01 Jan 1970 00:00:{version:02} GMT\r\n"),
         };
         let whole = || Answer { status: 200, head: tag.clone(), body: content.to_vec() };
+        let is_suffix = asked.range.as_ref().is_some_and(|range| range.starts_with("bytes=-"));
+        if let Some(status) = config.suffix_status.filter(|_| is_suffix) {
+            return Answer { status, head: String::new(), body: b"what range?".to_vec() };
+        }
         let length = content.len() as u64;
         let wanted = asked.range.as_deref().and_then(|range| self.wanted(range, length));
-        let most = match conduct.ranges {
+        let most = match config.ranges {
             Ranges::Ignored => return whole(),
             Ranges::First => 1,
             Ranges::Most(most) => most,
         };
         let Some(mut wanted) = wanted else { return whole() };
-        let total = if conduct.says_total { length.to_string() } else { "*".to_owned() };
+        let total = if config.says_total { length.to_string() } else { "*".to_owned() };
         if wanted.is_empty() {
-            let head = if conduct.says_range { format!("Content-Range: bytes */{total}\r\n") } else { String::new() };
+            let head = if config.says_range { format!("Content-Range: bytes */{total}\r\n") } else { String::new() };
             return Answer { status: 416, head, body: Vec::new() };
         }
-        if conduct.ranges == Ranges::First {
+        if config.ranges == Ranges::First {
             wanted.truncate(1);
         }
         if wanted.len() > most {
-            return match conduct.too_many {
+            return match config.too_many {
                 TooMany::Whole => whole(),
                 TooMany::Status(status) => Answer { status, head: String::new(), body: b"too many".to_vec() },
             };
@@ -403,16 +430,16 @@ impl Shared {
         let line =
             |name: &str, range: &Range<u64>| format!("{name}: bytes {}-{}/{total}\r\n", range.start, range.end - 1);
         if let [range] = &wanted[..] {
-            let said = if conduct.says_range { line(conduct.range_name, range) } else { String::new() };
+            let said = if config.says_range { line(config.range_name, range) } else { String::new() };
             return Answer { status: 206, head: tag + &said, body: bytes(range).to_vec() };
         }
         let mut body = Vec::new();
         for range in &wanted {
             body.extend_from_slice(b"\r\n--123456\r\n");
-            if conduct.range_name == "Content-Range" {
+            if config.range_name == "Content-Range" {
                 body.extend_from_slice(b"Content-Type: application/octet-stream\r\n");
             }
-            body.extend_from_slice(line(conduct.range_name, range).as_bytes());
+            body.extend_from_slice(line(config.range_name, range).as_bytes());
             body.extend_from_slice(b"\r\n");
             body.extend_from_slice(bytes(range));
         }
@@ -426,7 +453,7 @@ impl Shared {
         for text in header.strip_prefix("bytes=")?.split(',') {
             let (first, last) = text.trim().split_once('-')?;
             let range = if first.is_empty() {
-                if !self.conduct.suffixes {
+                if !self.config.suffixes {
                     return None;
                 }
                 length.saturating_sub(last.parse().ok()?)..length
@@ -445,14 +472,14 @@ impl Shared {
     fn cut(&self, wanted: Vec<Range<u64>>) -> Vec<Range<u64>> {
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for range in wanted {
-            match (ranges.last_mut(), self.conduct.joins_within) {
+            match (ranges.last_mut(), self.config.joins_within) {
                 (Some(last), Some(gap)) if last.start <= range.start && range.start <= last.end + gap => {
                     last.end = last.end.max(range.end);
                 }
                 _ => ranges.push(range),
             }
         }
-        if let Some(bytes) = self.conduct.splits_at
+        if let Some(bytes) = self.config.splits_at
             && ranges.len() > 1
         {
             let split = |range: Range<u64>| {
@@ -461,7 +488,7 @@ impl Shared {
             };
             ranges = ranges.into_iter().flat_map(split).collect();
         }
-        if self.conduct.reorders {
+        if self.config.reorders {
             ranges.reverse();
         }
         ranges

@@ -3,7 +3,7 @@
 pub mod dcap_server;
 pub mod fuzz;
 pub mod http_server;
-mod lane;
+mod link_shaper;
 mod requests;
 pub mod store_contract;
 mod store_faults;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::lane::Lane;
+use crate::link_shaper::LinkShaper;
 use crate::requests::Requests;
 
 /// What one connection is like. Bytes are counted from the server to the client.
@@ -34,6 +34,8 @@ pub enum Wire {
     ResetAfter(usize),
     /// After so many bytes nothing comes, and the connection stays.
     StallAfter(usize),
+    /// After so many bytes each byte takes so long.
+    DripAfter(usize, Duration),
     /// Whatever is asked, the answer is this status.
     Answers(u16),
 }
@@ -44,9 +46,9 @@ pub enum Wire {
 ///
 /// ```
 /// use std::io::{Read, Write};
-/// use sapwood_testkit::http_server::{Conduct, HttpServer};
+/// use sapwood_testkit::http_server::{ServerConfig, HttpServer};
 /// use sapwood_testkit::tcp_proxy::{TcpProxy, Wire};
-/// let server = HttpServer::start("hello world", Conduct::default());
+/// let server = HttpServer::start("hello world", ServerConfig::default());
 /// let proxy = TcpProxy::start(server.address(), |_| Wire::CutAfter(4));
 /// let mut stream = std::net::TcpStream::connect(proxy.address())?;
 /// stream.write_all(b"GET / HTTP/1.1\r\n\r\n")?;
@@ -70,8 +72,8 @@ struct Shared {
     requests: AtomicU64,
     up_bytes: AtomicU64,
     down_bytes: AtomicU64,
-    up: Lane,
-    down: Lane,
+    up: LinkShaper,
+    down: LinkShaper,
 }
 
 /// What went through.
@@ -219,7 +221,11 @@ impl Shared {
                 let due = Duration::from_secs_f64((sent + here) as f64 / rate.max(1) as f64);
                 thread::sleep(due.saturating_sub(began.elapsed()));
             }
-            if to.write_all(&buffer[..here]).is_err() {
+            let written = match wire {
+                Wire::DripAfter(after, each) => drip(&mut to, &buffer[..here], after.saturating_sub(sent), each),
+                _ => to.write_all(&buffer[..here]),
+            };
+            if written.is_err() {
                 break;
             }
             sent += here;
@@ -259,6 +265,17 @@ impl Shared {
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         streams.retain(|one| one.peer_addr().ok() != Some(peer));
     }
+}
+
+/// Writes `free` bytes at once, and each of the others after a pause. Ends with the connection.
+fn drip(to: &mut TcpStream, bytes: &[u8], free: usize, each: Duration) -> io::Result<()> {
+    let (first, rest) = bytes.split_at(free.min(bytes.len()));
+    to.write_all(first)?;
+    for byte in rest {
+        thread::sleep(each);
+        to.write_all(std::slice::from_ref(byte))?;
+    }
+    Ok(())
 }
 
 /// Counts what goes one way of a connection.
@@ -325,11 +342,11 @@ fn close(from: &TcpStream, to: &TcpStream) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http_server::{Conduct, HttpServer};
+    use crate::http_server::{HttpServer, ServerConfig};
 
     #[test]
     fn what_is_far_takes_its_time_and_is_counted() {
-        let server = HttpServer::start(vec![7; 100_000], Conduct::default());
+        let server = HttpServer::start(vec![7; 100_000], ServerConfig::default());
         let (delay, rate) = (Duration::from_millis(20), 1_000_000);
         let proxy = TcpProxy::start(server.address(), move |_| Wire::Far { delay, rate });
         let began = Instant::now();

@@ -4,11 +4,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
-use sapwood_store::{CachedFile, clear_cache, list_cache, verify_cache};
+use sapwood_store::{CachedFile, clear_cache, environment, list_cache, verify_cache};
 use serde_json::json;
 
 use crate::output::{self, Failure, Outcome};
-use crate::places;
 
 /// List, verify or clear what is kept of remote files on this machine.
 #[derive(Debug, clap::Args)]
@@ -42,7 +41,7 @@ struct Where {
 
 impl Where {
     fn dir(&self) -> Outcome<PathBuf> {
-        Ok(self.dir.clone().map_or_else(places::cache_dir, Ok)?)
+        Ok(self.dir.clone().map_or_else(environment::cache_dir, Ok)?)
     }
 }
 

@@ -87,6 +87,8 @@ fn row(name: &str, cost: &Cost, reader: &Reader) -> Vec<String> {
 
 /// The commands that mend a file: one for each tree that needs options of its own, or one that copies.
 pub(crate) fn rewrites(path: &str, diagnosis: &Diagnosis) -> Vec<String> {
+    // What proves who asks is for its user to add.
+    let path = &*sapwood_store::redact(path);
     let line = |tree: &TreeDiagnosis| {
         let name = format!("--tree {} ", quoted(&tree.path));
         let name = if diagnosis.trees.len() > 1 { name } else { String::new() };

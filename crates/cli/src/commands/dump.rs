@@ -45,7 +45,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
 struct Dump {
     met: HashMap<u32, usize>,
     count: usize,
+    /// Values within values, up to here.
+    depth: usize,
 }
+
+/// What is nested deeper is left out, with an `_error` in its place: a small file may nest thousands of lists, and each takes room on the
+/// stack, here and in whatever reads the JSON.
+const MOST_DEPTH: usize = 200;
 
 /// Classes that are arrays and have their numbers as a member of this name.
 const ARRAYS: [&str; 7] = ["TArrayC", "TArrayS", "TArrayI", "TArrayL", "TArrayL64", "TArrayF", "TArrayD"];
@@ -127,6 +133,17 @@ impl Dump {
     }
 
     fn value(&mut self, value: &Value<'_>) -> Json {
+        let nests = matches!(value, Value::List(_) | Value::Record(_) | Value::Object(_));
+        if nests && self.depth >= MOST_DEPTH {
+            return json!({ "_error": format!("nested deeper than {MOST_DEPTH} levels: left out") });
+        }
+        self.depth += 1;
+        let shown = self.value_within(value);
+        self.depth -= 1;
+        shown
+    }
+
+    fn value_within(&mut self, value: &Value<'_>) -> Json {
         match value {
             Value::Null => Json::Null,
             Value::Bool(value) => (*value).into(),

@@ -56,7 +56,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
                     row
                 })
                 .collect();
-            documents.push(json!({ "file": path, "recovered": file.is_recovered(), "keys": keys }));
+            documents
+                .push(json!({ "file": &*sapwood_store::redact(path), "recovered": file.is_recovered(), "keys": keys }));
             continue;
         }
         if arguments.files.len() > 1 {

@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use sapwood::Error;
 use sapwood_serve::{Proxy, ProxyOptions, raise_open_files};
-use sapwood_store::NetOptions;
+use sapwood_store::{NetOptions, environment};
 
 use crate::output::Outcome;
-use crate::places;
 
 /// Serve the files of a server or a folder by ranges over http, to ROOT, uproot, curl and sapwood, and keep what was read.
 ///
@@ -69,11 +68,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Writ
     let timeout = Duration::from_secs(arguments.timeout);
     let net = NetOptions { timeout, retries: 2, ..NetOptions::default() };
     let options = ProxyOptions {
-        net: places::network(&arguments.upstream, net)?,
-        cache: places::cache("blocks", arguments.cache_dir.clone(), arguments.cache_size)?,
+        net: environment::network(&arguments.upstream, net)?,
+        cache: environment::cache("blocks", arguments.cache_dir.clone(), arguments.cache_size)?,
         bind: arguments.bind,
         tls: arguments.tls_cert.clone().zip(arguments.tls_key.clone()),
-        token: arguments.token_file.as_deref().map(places::token_of).transpose()?,
+        token: arguments.token_file.as_deref().map(environment::token_of).transpose()?,
         max_age: Duration::from_secs(arguments.max_age),
         connections: arguments.max_connections,
         idle: Duration::from_secs(arguments.idle),

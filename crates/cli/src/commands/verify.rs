@@ -5,6 +5,8 @@ use std::io::Write;
 use sapwood::inspect::verify::{Severity, verify_store};
 use sapwood::{OpenOptions, Session};
 
+use sapwood_store::redact;
+
 use crate::documents;
 use crate::output::{self, Failure, Outcome};
 use crate::remote::Remote;
@@ -42,6 +44,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
             rows.push(documents::verify(path, &report));
             continue;
         }
+        let path = redact(path);
         for finding in &report.findings {
             if !arguments.quiet || finding.severity == Severity::Damage {
                 writeln!(out, "{path}: {finding}")?;

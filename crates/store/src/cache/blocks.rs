@@ -7,13 +7,15 @@ use bytes::{Bytes, BytesMut};
 use sapwood::io::{ByteRange, Ends, Flow, Profile, Receive, Store, check_ranges};
 use sapwood::{Error, ErrorKind, Result};
 
-use super::ends::{KeptEnds, look};
-use super::fill::{Fill, blocks};
-use super::flight::{Claim, Flight, flight};
+use super::block_index::{BlockIndex, Opened};
+use super::fill::Fill;
 use super::folder::Folder;
+use super::head_tail::{KeptEnds, look};
+use super::in_flight::{Claim, InFlight, in_flight};
 use super::options::CacheOptions;
-use super::shelf::{Opened, Shelf};
-use super::state::{State, public_name};
+use super::segment::blocks;
+use super::state::State;
+use crate::url::cache_name;
 
 /// What [`BlockCache::fetch`] found and did, in blocks of 1 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,7 +79,7 @@ pub struct BlockCache<S> {
     ends: Mutex<Option<KeptEnds>>,
     state: OnceLock<State>,
     opened: Opened,
-    flight: OnceLock<Option<Arc<Flight>>>,
+    in_flight: OnceLock<Option<Arc<InFlight>>>,
     /// The last read had to ask.
     asked: AtomicBool,
 }
@@ -96,12 +98,12 @@ impl<S: Store> BlockCache<S> {
     pub fn new(inner: S, name: &str, options: &CacheOptions) -> Self {
         Self {
             inner,
-            name: public_name(name),
+            name: cache_name(name),
             folder: Folder::new(options),
             ends: Mutex::default(),
             state: OnceLock::new(),
             opened: Mutex::default(),
-            flight: OnceLock::new(),
+            in_flight: OnceLock::new(),
             asked: AtomicBool::new(true),
         }
     }
@@ -136,15 +138,15 @@ impl<S: Store> BlockCache<S> {
         let mut all: Vec<u64> = ranges.iter().filter(|range| !range.is_empty()).flat_map(blocks).collect();
         all.sort_unstable();
         all.dedup();
-        let shelf = self.shelf(state);
-        let mut reader = shelf.reader();
+        let block_index = self.block_index(state);
+        let mut reader = block_index.reader();
         let missing: Vec<u64> = all.iter().copied().filter(|block| !reader.has(*block)).collect();
         let kept = (all.len() - missing.len()) as u64;
         if missing.is_empty() {
             return Ok(Fetched { kept, ..Fetched::default() });
         }
         let mut nobody = Nobody(wanted);
-        let fill = Fill::new(&[], &shelf, &mut nobody)?;
+        let fill = Fill::new(&[], &block_index, &mut nobody)?;
         Ok(Fetched { kept, ..self.fill(fill, state, &missing)? })
     }
 
@@ -170,8 +172,8 @@ impl<S: Store> BlockCache<S> {
         if check_ranges(ranges, state.len).is_err() {
             return false;
         }
-        let shelf = self.shelf(state);
-        let mut reader = shelf.reader();
+        let block_index = self.block_index(state);
+        let mut reader = block_index.reader();
         ranges.iter().filter(|range| !range.is_empty()).flat_map(blocks).all(|block| reader.has(block))
     }
 
@@ -194,8 +196,8 @@ impl<S: Store> BlockCache<S> {
     pub fn load_kept(&self, ranges: &[ByteRange]) -> Option<Vec<Bytes>> {
         let state = self.state.get()?;
         check_ranges(ranges, state.len).ok()?;
-        let shelf = self.shelf(state);
-        let (mut reader, mut missing) = (shelf.reader(), Vec::new());
+        let block_index = self.block_index(state);
+        let (mut reader, mut missing) = (block_index.reader(), Vec::new());
         let mut found = Vec::with_capacity(ranges.len());
         for range in ranges {
             let mut bytes = vec![0; usize::try_from(range.end - range.start).ok()?];
@@ -229,33 +231,33 @@ impl<S: Store> BlockCache<S> {
         self.state.get().map(|state| state.proof.as_str())
     }
 
-    fn shelf<'a>(&'a self, state: &'a State) -> Shelf<'a> {
-        Shelf { folder: &self.folder, state, opened: &self.opened, len: state.len }
+    fn block_index<'a>(&'a self, state: &'a State) -> BlockIndex<'a> {
+        BlockIndex { folder: &self.folder, state, opened: &self.opened, len: state.len }
     }
 
     /// What is on its way for all stores of this state; none where each asks for himself.
-    fn flight(&self, state: &State) -> Option<&Arc<Flight>> {
-        let flight = self.flight.get_or_init(|| flight(self.folder.dir(), state));
-        flight.as_ref().filter(|flight| flight.is_ours() && self.folder.is_open())
+    fn in_flight(&self, state: &State) -> Option<&Arc<InFlight>> {
+        let in_flight = self.in_flight.get_or_init(|| in_flight(self.folder.dir(), state));
+        in_flight.as_ref().filter(|in_flight| in_flight.is_ours() && self.folder.is_open())
     }
 
     /// Brings what is missing: what nobody asks for is asked for, what others ask for is waited for. What they do not bring is asked for
     /// after all, and this time without looking at others: it must end.
     fn fill(&self, mut fill: Fill<'_>, state: &State, missing: &[u64]) -> Result<Fetched> {
         let mut fetched = Fetched::default();
-        let Some(flight) = self.flight(state) else {
+        let Some(in_flight) = self.in_flight(state) else {
             self.ask(&mut fill, missing, None, &mut fetched)?;
             fill.finish()?;
             return Ok(fetched);
         };
-        let claim = flight.claim(missing);
+        let claim = in_flight.claim(missing);
         let (mine, theirs) = (claim.mine.clone(), claim.theirs.clone());
         // Somebody may have brought it after we had looked, and before we claimed it.
         let absent = fill.take_kept(&mine)?;
         fetched.joined += (mine.len() - absent.len()) as u64;
         self.ask(&mut fill, &absent, Some(claim), &mut fetched)?;
         if !theirs.is_empty() {
-            flight.wait(&theirs, &|| !fill.stopped())?;
+            in_flight.wait(&theirs, &|| !fill.stopped())?;
             let absent = fill.take_kept(&theirs)?;
             fetched.joined += (theirs.len() - absent.len()) as u64;
             self.ask(&mut fill, &absent, None, &mut fetched)?;
@@ -321,8 +323,8 @@ impl<S: Store> Store for BlockCache<S> {
         }
         let state = self.state()?;
         check_ranges(ranges, state.len).map_err(|error| error.in_file(self.name.as_str()))?;
-        let shelf = self.shelf(state);
-        let fill = Fill::new(ranges, &shelf, into)?;
+        let block_index = self.block_index(state);
+        let fill = Fill::new(ranges, &block_index, into)?;
         let missing = fill.missing().to_vec();
         self.asked.store(!missing.is_empty(), Ordering::Relaxed);
         if !missing.is_empty() {

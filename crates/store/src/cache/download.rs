@@ -1,8 +1,7 @@
 //! A remote file as a file of this machine: fetched once, by one process at a time.
 
-use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
@@ -12,69 +11,28 @@ use sapwood::Error;
 use sapwood::io::{ByteRange, Flow, LocalFile, Receive, Store};
 use twox_hash::XxHash64;
 
+use super::about::{About, PART_BYTES};
+use super::checked_copy::CheckedCopy;
 use super::folder::{Folder, UNFINISHED};
 use super::state::State;
 
-/// What has a checksum, and is written in one call.
-pub(crate) const PART_BYTES: u64 = 4 << 20;
 /// What is asked for at a time: enough to keep a far link busy.
 const PARTS_AT_ONCE: u64 = 16;
-/// A description of a longer file is not believed: a petabyte has 4 GB of them.
-const MOST_ABOUT: u64 = 64 << 20;
 /// Another process that fetches the file, but for so long nothing, is not waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What is known of a file that is kept: its state, and the checksums of its parts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct About {
-    pub(crate) state: State,
-    pub(crate) sums: Vec<u64>,
-}
-
-impl About {
-    fn pack(&self) -> Option<String> {
-        let mut text = self.state.text()?;
-        for sum in &self.sums {
-            let _ = writeln!(text, "{sum:016x}"); // to memory
-        }
-        let of_all = XxHash64::oneshot(0, text.as_bytes());
-        let _ = writeln!(text, "{of_all:016x}");
-        Some(text)
-    }
-
-    fn unpack(text: &str) -> Option<Self> {
-        let at = text.match_indices('\n').nth(2)?.0 + 1;
-        let state = State::parse(text.get(..at)?)?;
-        let mut sums = Vec::new();
-        for line in text.get(at..)?.lines() {
-            sums.push(u64::from_str_radix(line, 16).ok()?);
-        }
-        sums.pop()?;
-        let about = Self { state, sums };
-        (about.pack().as_deref() == Some(text) && about.sums.len() as u64 == about.state.len.div_ceil(PART_BYTES))
-            .then_some(about)
-    }
-
-    /// What a file of this kind says; nothing of one that is damaged.
-    pub(crate) fn read(path: &Path) -> Option<Self> {
-        let mut text = String::new();
-        File::open(path).ok()?.take(MOST_ABOUT).read_to_string(&mut text).ok()?;
-        Self::unpack(&text)
-    }
-}
-
-/// The file, if it is kept.
-pub(crate) fn kept(folder: &Folder, state: &State) -> Option<LocalFile> {
+/// The copy of the file, if it is kept.
+pub(crate) fn kept(folder: &Folder, state: &State) -> Option<CheckedCopy> {
     let about = About::read(&folder.of_state(state, "about")).filter(|about| about.state == *state)?;
     let path = folder.of_state(state, "root");
     let file =
         File::open(&path).ok().filter(|file| file.metadata().is_ok_and(|found| found.len() == about.state.len))?;
     let _ = file.set_modified(SystemTime::now()); // used: what is not, goes first
-    LocalFile::open(path).ok()
+    Some(CheckedCopy::new(LocalFile::open(&path).ok()?, path, about))
 }
 
-/// The file, fetched unless it is kept, or another process fetches it.
-pub(crate) fn fetch(folder: &Folder, state: &State, inner: &dyn Store) -> Result<LocalFile, Error> {
+/// The copy of the file, fetched unless it is kept, or another process fetches it.
+pub(crate) fn fetch(folder: &Folder, state: &State, inner: &dyn Store) -> Result<CheckedCopy, Error> {
     let refused = |words: &'static str| Err(Error::new(sapwood::ErrorKind::Io, words));
     if !folder.is_open() {
         return refused("the folder cannot be used");
@@ -172,26 +130,5 @@ impl Receive for Basin<'_> {
 
     fn stopped(&self) -> bool {
         self.error.is_some()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_description_that_is_damaged_is_none() {
-        let state = State { name: "a".into(), len: PART_BYTES + 1, proof: "v:x".into() };
-        let about = About { state, sums: vec![1, 2] };
-        let text = about.pack().unwrap();
-        assert_eq!(About::unpack(&text), Some(about.clone()));
-        for at in 0..text.len() {
-            let mut wrong = text.clone().into_bytes();
-            wrong[at] ^= 1;
-            assert_eq!(About::unpack(&String::from_utf8_lossy(&wrong)), None, "byte {at}");
-            assert_eq!(About::unpack(&text[..at]), None, "{at} bytes");
-        }
-        let few = About { sums: vec![1], ..about };
-        assert_eq!(About::unpack(&few.pack().unwrap()), None);
     }
 }

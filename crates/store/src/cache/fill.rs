@@ -6,9 +6,10 @@ use bytes::{Bytes, BytesMut};
 use sapwood::io::{ByteRange, Flow, Receive};
 use sapwood::{Error, ErrorKind, Result};
 
-use super::flight::Claim;
-use super::segment::BLOCK_BYTES;
-use super::shelf::Shelf;
+use super::block_index::BlockIndex;
+use super::in_flight::Claim;
+use super::segment::{BLOCK_BYTES, blocks};
+use crate::stopped::stopped;
 
 /// Missing neighbours are asked for together, up to so many blocks: 16 MB.
 const RUN_BLOCKS: u64 = (16 << 20) / BLOCK_BYTES;
@@ -25,7 +26,7 @@ struct Want {
 /// Ranges that are not all kept.
 pub(crate) struct Fill<'a> {
     into: &'a mut dyn Receive,
-    shelf: &'a Shelf<'a>,
+    block_index: &'a BlockIndex<'a>,
     /// By start.
     wants: Vec<Want>,
     /// The furthest end of each and those before it.
@@ -41,7 +42,11 @@ pub(crate) struct Fill<'a> {
 
 impl<'a> Fill<'a> {
     /// Delivers all that is kept; the ranges lie within the file.
-    pub(crate) fn new(ranges: &[ByteRange], shelf: &'a Shelf<'a>, into: &'a mut dyn Receive) -> Result<Self> {
+    pub(crate) fn new(
+        ranges: &[ByteRange],
+        block_index: &'a BlockIndex<'a>,
+        into: &'a mut dyn Receive,
+    ) -> Result<Self> {
         let mut order: Vec<(usize, &ByteRange)> = Vec::with_capacity(ranges.len());
         for (index, range) in ranges.iter().enumerate() {
             if into.stopped() {
@@ -55,7 +60,7 @@ impl<'a> Fill<'a> {
         }
         order.sort_by_key(|(_, range)| (range.start, range.end));
         let (mut wants, mut missing) = (Vec::new(), Vec::new());
-        let mut reader = shelf.reader();
+        let mut reader = block_index.reader();
         for (index, range) in order {
             if into.stopped() {
                 return Err(stopped());
@@ -80,7 +85,7 @@ impl<'a> Fill<'a> {
             want.waits = part(&missing, &want.range).len();
             reach.push(want.range.end.max(reach.last().copied().unwrap_or(0)));
         }
-        Ok(Self { into, shelf, wants, reach, missing, runs: Vec::new(), claim: None, stopped: false })
+        Ok(Self { into, block_index, wants, reach, missing, runs: Vec::new(), claim: None, stopped: false })
     }
 
     /// Blocks that were not kept.
@@ -91,7 +96,7 @@ impl<'a> Fill<'a> {
     /// What is to be asked for next, for these blocks.
     pub(crate) fn ask(&mut self, blocks: &[u64], claim: Option<Claim>) -> Vec<ByteRange> {
         self.claim = claim;
-        self.runs = runs(blocks, self.shelf.len);
+        self.runs = runs(blocks, self.block_index.len);
         self.runs.clone()
     }
 
@@ -102,8 +107,8 @@ impl<'a> Fill<'a> {
     /// [`Cancelled`](ErrorKind::Cancelled) where the receiver stops.
     pub(crate) fn take_kept(&mut self, blocks: &[u64]) -> Result<Vec<u64>> {
         let mut absent = Vec::new();
-        let mut reader = self.shelf.reader();
-        for run in runs(blocks, self.shelf.len).into_iter().flat_map(|run| split(&run)) {
+        let mut reader = self.block_index.reader();
+        for run in runs(blocks, self.block_index.len).into_iter().flat_map(|run| split(&run)) {
             // At most the length of a block.
             let mut bytes = vec![0; (run.end - run.start) as usize];
             let before = absent.len();
@@ -171,7 +176,7 @@ impl Receive for Fill<'_> {
             return Flow::Go; // whoever waits for it says so in the end
         }
         // Whether or not anybody wants it still: it has come. And first of all: others may wait for it.
-        self.shelf.keep(&run, &bytes);
+        self.block_index.keep(&run, &bytes);
         if let Some(claim) = &self.claim {
             claim.release(blocks(&run));
         }
@@ -181,11 +186,6 @@ impl Receive for Fill<'_> {
     fn stopped(&self) -> bool {
         self.stopped || self.into.stopped()
     }
-}
-
-/// Blocks that a range touches.
-pub(crate) fn blocks(range: &ByteRange) -> Range<u64> {
-    range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES)
 }
 
 /// A run of blocks, block by block.
@@ -212,11 +212,6 @@ pub(crate) fn runs(missing: &[u64], len: u64) -> Vec<ByteRange> {
         }
     }
     runs.into_iter().map(|run| run.start * BLOCK_BYTES..(run.end * BLOCK_BYTES).min(len)).collect()
-}
-
-/// The error of a read that its receiver stopped.
-pub(crate) fn stopped() -> Error {
-    Error::new(ErrorKind::Cancelled, "the reader wants no more")
 }
 
 #[cfg(test)]

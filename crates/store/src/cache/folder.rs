@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::options::{CacheKind, CacheOptions, Notices};
+use super::options::{CacheOptions, Notices};
 use super::quota;
 use super::state::{State, hash128};
 
@@ -27,17 +27,12 @@ pub(crate) struct Folder {
     full: AtomicBool,
 }
 
-/// The folder of one kind of cache. The number is that of the format: another one would be another folder.
-pub(crate) fn top(dir: &Path, kind: CacheKind) -> PathBuf {
-    dir.join(format!("sapwood-{}-1", kind.as_str()))
-}
-
 impl Folder {
     /// Nothing is made or looked at before it is needed.
     pub(crate) fn new(options: &CacheOptions) -> Self {
         Self {
             dir: options.dir.clone(),
-            top: top(&options.dir, options.kind),
+            top: options.kind.folder(&options.dir),
             most_bytes: options.bytes,
             notices: options.notices.clone(),
             usable: OnceLock::new(),
@@ -58,11 +53,20 @@ impl Folder {
 
     fn prepare(&self) -> io::Result<()> {
         make(&self.top)?;
-        let found = self.top.metadata()?;
-        let (owner, here) = (found.uid(), rustix::process::geteuid().as_raw());
-        // What is in the cache is believed to be what a server sent.
-        if (owner != here && owner != 0) || found.mode() & 0o002 != 0 {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "others can write to the folder"));
+        // What is in the cache is believed to be what a server sent, so nobody else may put something into it.
+        for place in [&self.dir, &self.top] {
+            let found = place.metadata()?;
+            let (owner, here) = (found.uid(), rustix::process::geteuid().as_raw());
+            let denied = |words| Err(io::Error::new(io::ErrorKind::PermissionDenied, words));
+            if owner != here && owner != 0 {
+                return denied(format!("{} belongs to another user; name another folder", place.display()));
+            }
+            // In a folder with the sticky bit others cannot replace what is ours.
+            let is_sticky = found.mode() & 0o1000 != 0 && *place == self.dir;
+            if found.mode() & 0o022 != 0 && !is_sticky {
+                let place = place.display();
+                return denied(format!("its group or others can write to {place}; run: chmod go-w {place}"));
+            }
         }
         Ok(())
     }
@@ -168,6 +172,7 @@ impl Drop for Unfinished {
 
 #[cfg(test)]
 mod tests {
+    use super::super::options::CacheKind;
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
@@ -196,12 +201,23 @@ mod tests {
     #[test]
     fn a_folder_that_others_can_write_to_is_not_used() {
         let options = options("open");
-        let top = top(&options.dir, CacheKind::Blocks);
+        let top = CacheKind::Blocks.folder(&options.dir);
         make(&top).unwrap();
         std::fs::set_permissions(&top, PermissionsExt::from_mode(0o777)).unwrap();
         let folder = Folder::new(&options);
         assert!(!folder.is_usable() && !folder.is_open() && !folder.admit(1));
         assert_eq!(options.notices.take().len(), 1);
+        for (place, mode) in [(&top, 0o770), (&options.dir, 0o770), (&options.dir, 0o702)] {
+            for path in [&options.dir, &top] {
+                std::fs::set_permissions(path, PermissionsExt::from_mode(0o700)).unwrap();
+            }
+            assert!(Folder::new(&options).is_usable());
+            std::fs::set_permissions(place, PermissionsExt::from_mode(mode)).unwrap();
+            assert!(!Folder::new(&options).is_usable(), "{} {mode:o}", place.display());
+            let notices = options.notices.take();
+            assert!(notices[0].contains(&format!("chmod go-w {}", place.display())), "{notices:?}");
+        }
+        std::fs::set_permissions(&options.dir, PermissionsExt::from_mode(0o700)).unwrap();
         std::fs::remove_dir_all(&options.dir).unwrap();
     }
 

@@ -10,9 +10,9 @@ use std::time::SystemTime;
 use sapwood::{Error, Result};
 use twox_hash::XxHash64;
 
-use super::download::{About, PART_BYTES};
-use super::ends::KeptEnds;
+use super::about::{About, PART_BYTES};
 use super::folder::UNFINISHED;
+use super::head_tail::KeptEnds;
 use super::options::CacheKind;
 use super::quota::{self, Kept};
 use super::segment::{BLOCK_BYTES, BLOCKS, HEAD_BYTES, Segment, Table, parse_head};

@@ -1,16 +1,18 @@
 //! Remote files on this machine: stores in front of other stores. Bytes only; nothing here knows of trees.
 
+mod about;
+mod block_index;
 mod blocks;
+mod checked_copy;
 mod download;
-mod ends;
 mod fill;
-mod flight;
 mod folder;
+mod head_tail;
+mod in_flight;
 mod inspect;
 mod options;
 mod quota;
 mod segment;
-mod shelf;
 mod state;
 mod whole;
 
@@ -21,11 +23,11 @@ use sapwood::io::Store;
 use crate::NetOptions;
 
 pub use blocks::{BlockCache, Fetched};
-pub(crate) use ends::KeptEnds;
+pub(crate) use head_tail::KeptEnds;
 pub use inspect::{CachedFile, Cleared, clear_cache, list_cache, verify_cache};
 pub use options::{CacheKind, CacheOptions, Notices};
 pub use quota::evictions;
-pub(crate) use state::{PROOF_HEAD, PROOF_TAIL, State, public_name};
+pub(crate) use state::{PROOF_HEAD, PROOF_TAIL, State};
 pub use whole::WholeCache;
 
 /// Puts the cache that `options` want in front of a store, if they want one. Files are known by their `url`, without what is secret in it.

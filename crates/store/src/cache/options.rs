@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -44,6 +44,11 @@ impl CacheKind {
             Self::Whole => "whole",
             Self::Blocks => "blocks",
         }
+    }
+
+    /// The folder of this kind in the folder of a cache. The number is that of the format: another one would be another folder.
+    pub(crate) fn folder(self, dir: &Path) -> PathBuf {
+        dir.join(format!("sapwood-{}-1", self.as_str()))
     }
 }
 

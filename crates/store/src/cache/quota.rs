@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::SystemTime;
 
-use super::folder::top;
 use super::options::CacheKind;
 
 /// After so many parts of its limit that this process has written, what others wrote is looked at, too.
@@ -149,7 +148,7 @@ pub(crate) fn remove(path: &Path) -> bool {
 pub(crate) fn files(dir: &Path) -> Vec<Kept> {
     let mut found = Vec::new();
     for kind in [CacheKind::Blocks, CacheKind::Whole] {
-        for (folder, _) in entries(&top(dir, kind)).filter(|(path, about)| about.is_dir() && is_number(path)) {
+        for (folder, _) in entries(&kind.folder(dir)).filter(|(path, about)| about.is_dir() && is_number(path)) {
             for (path, about) in entries(&folder).filter(|(path, about)| about.is_file() && is_ours(path)) {
                 let used = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
                 found.push(Kept { path, bytes: about.blocks().saturating_mul(512), used });
@@ -190,7 +189,7 @@ mod tests {
     #[test]
     fn the_oldest_goes_first_and_nothing_that_is_not_ours() {
         let dir = std::env::temp_dir().join(format!("sapwood-quota-{}", std::process::id()));
-        let folder = top(&dir, CacheKind::Blocks).join("0".repeat(32));
+        let folder = CacheKind::Blocks.folder(&dir).join("0".repeat(32));
         std::fs::create_dir_all(&folder).unwrap();
         let name = |i: u32| folder.join(format!("{i:032x}.00000000.blocks"));
         for i in 0..10 {
@@ -221,7 +220,7 @@ mod tests {
     #[test]
     fn what_describes_a_file_stays_as_long_as_it_and_goes_with_it() {
         let dir = std::env::temp_dir().join(format!("sapwood-quota-about-{}", std::process::id()));
-        let folder = top(&dir, CacheKind::Whole).join("0".repeat(32));
+        let folder = CacheKind::Whole.folder(&dir).join("0".repeat(32));
         std::fs::create_dir_all(&folder).unwrap();
         let name = |i: u32, ending: &str| folder.join(format!("{i:032x}.{ending}"));
         let put = |path: &Path, bytes: usize, age: u64| {

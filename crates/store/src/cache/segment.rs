@@ -5,10 +5,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime};
 
+use sapwood::io::ByteRange;
 use twox_hash::XxHash3_64;
 
 use super::folder::Folder;
@@ -30,6 +32,11 @@ const MARK_SECONDS: u64 = 60;
 
 /// Entries that are read at once, a page: those of 256 KiB.
 const PART: usize = 256;
+
+/// Blocks that a range touches.
+pub(crate) fn blocks(range: &ByteRange) -> Range<u64> {
+    range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES)
+}
 
 /// Checksums of the blocks of a segment, as they were when somebody first asked for one of their neighbourhood.
 #[derive(Debug)]

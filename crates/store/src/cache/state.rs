@@ -1,10 +1,7 @@
 //! Which bytes a remote file has: its name without secrets, its length, and what changes when they do.
 
-use reqwest::Url;
 use sapwood::io::{Ends, Identity};
 use twox_hash::XxHash64;
-
-use crate::Provider;
 
 /// So much of the head and of the tail shows the state of a file whose server does not name it. The header of a ROOT file, with its own
 /// number, is in the one; its list of keys, with the time of each, is in the other as a rule. As much as is read to open a file.
@@ -75,90 +72,10 @@ pub(crate) fn hash128(bytes: &[u8]) -> u128 {
     half(0) << 64 | half(SECOND_SEED)
 }
 
-/// A URL, or a chain of them as fsspec has it, without what is secret, or good for one visit only: login, fragment, tickets in the query.
-pub(crate) fn public_name(url: &str) -> String {
-    let is_link =
-        |at: usize| url.get(at + 2..).is_some_and(|rest| rest.split("::").next().unwrap_or(rest).contains("://"));
-    match url.match_indices("::").find(|(at, _)| is_link(*at)) {
-        Some((at, mark)) => {
-            let (first, rest) = url.split_at(at);
-            format!("{}{mark}{}", public_link(first), public_name(rest.trim_start_matches(mark)))
-        }
-        None => public_link(url),
-    }
-}
-
-fn public_link(url: &str) -> String {
-    let Ok(mut parsed) = Url::parse(url) else { return without_login(url) };
-    // In a cloud a key may have this mark in it, and what stands before the host of Azure is a container.
-    let is_cloud = Provider::of(url).is_some();
-    // These fail for URLs that have no host, and nothing secret either.
-    let _ = parsed.set_password(None);
-    if !is_cloud {
-        let _ = parsed.set_username("");
-        parsed.set_fragment(None);
-    }
-    let kept: Vec<&str> =
-        parsed.query().unwrap_or_default().split('&').filter(|item| !item.is_empty() && !is_ticket(item)).collect();
-    let query = (!kept.is_empty()).then(|| kept.join("&"));
-    parsed.set_query(query.as_deref());
-    parsed.into()
-}
-
-/// What is no URL to us may be one to others.
-fn without_login(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    format!("{scheme}://{host}{path}")
-}
-
-/// Whether an item of a query is a ticket, or a part of one.
-fn is_ticket(item: &str) -> bool {
-    const NAMES: [&str; 14] = [
-        "access_token",
-        "authorization",
-        "authz",
-        "awsaccesskeyid",
-        "bearer_token",
-        "credential",
-        "expires",
-        "googleaccessid",
-        "key-pair-id",
-        "password",
-        "policy",
-        "sig",
-        "signature",
-        "token",
-    ];
-    let name = item.split_once('=').map_or(item, |(name, _)| name).to_ascii_lowercase();
-    NAMES.contains(&&*name) || name.starts_with("x-amz-") || name.starts_with("x-goog-")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use bytes::Bytes;
-
-    #[test]
-    fn names_hold_no_secrets() {
-        for (url, name) in [
-            ("https://me:pass@a.org/f.root#x", "https://a.org/f.root"),
-            ("https://a.org/f?X-Amz-Signature=1&v=2&Token=x", "https://a.org/f?v=2"),
-            ("https://a.org/f?authz=x", "https://a.org/f"),
-            ("root://me@a.org:1094//f", "root://a.org:1094//f"),
-            ("abfss://box@a.dfs.core.windows.net/f", "abfss://box@a.dfs.core.windows.net/f"),
-            ("s3://bucket/f#2", "s3://bucket/f#2"),
-            ("plain", "plain"),
-            ("/data/a::b.root", "/data/a::b.root"),
-            ("simplecache::https://me:pass@a.org/f?token=x", "simplecache::https://a.org/f"),
-            ("zip://a.root::filecache::ftp://me:pass@a.org/z.zip", "zip://a.root::filecache::ftp://a.org/z.zip"),
-            ("zip://b/a.root::http://me:pass@[::1]:81/z.zip", "zip://b/a.root::http://[::1]:81/z.zip"),
-            ("sftp://me:pass@a.org:port/f", "sftp://a.org:port/f"),
-        ] {
-            assert_eq!(public_name(url), name);
-        }
-    }
 
     #[test]
     fn a_state_is_what_its_text_says() {

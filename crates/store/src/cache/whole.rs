@@ -3,17 +3,20 @@
 use std::fs::File;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use sapwood::io::{ByteRange, Ends, Identity, LocalFile, Profile, Receive, Store};
+use sapwood::io::{ByteRange, Ends, Identity, Profile, Receive, Store};
 use sapwood::{Error, Result};
 
+use super::checked_copy::CheckedCopy;
 use super::download;
-use super::ends::look;
 use super::folder::Folder;
+use super::head_tail::look;
 use super::options::CacheOptions;
-use super::state::{State, public_name};
+use super::state::State;
+use crate::url::cache_name;
 
 /// Fetches the whole file of another store before the first read, as ROOT does with `CACHEREAD`, and reads it on this machine. The next
-/// reader of the same state of the file, in whatever process, takes one round trip to find out that it is the same.
+/// reader of the same state of the file, in whatever process, takes one round trip to find out that it is the same. Each part of 4 MiB is
+/// compared with its checksum when it is first read; what is damaged is fetched again.
 ///
 /// Where it cannot be fetched or kept (no room, no permission), the other store is read, and the options' notices say why.
 ///
@@ -44,7 +47,7 @@ pub struct WholeCache<S> {
 /// Where the file is read.
 #[derive(Debug)]
 enum Place {
-    Near(Identity, LocalFile),
+    Near(Identity, CheckedCopy),
     Far,
 }
 
@@ -62,7 +65,7 @@ impl<S: Store> WholeCache<S> {
     pub fn new(inner: S, name: &str, options: &CacheOptions) -> Self {
         Self {
             inner,
-            name: public_name(name),
+            name: cache_name(name),
             folder: Folder::new(options),
             options: options.clone(),
             place: OnceLock::new(),
@@ -94,7 +97,7 @@ impl<S: Store> WholeCache<S> {
         })
     }
 
-    fn file(&self, state: &State) -> Result<LocalFile> {
+    fn file(&self, state: &State) -> Result<CheckedCopy> {
         match download::kept(&self.folder, state).filter(|_| self.folder.is_usable()) {
             Some(file) => Ok(file),
             None => download::fetch(&self.folder, state, &self.inner),
@@ -106,7 +109,7 @@ impl<S: Store> Store for WholeCache<S> {
     fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
         match self.place()? {
             Place::Near(identity, file) => {
-                let ends = file.ends(head_bytes, tail_bytes)?;
+                let ends = file.ends(head_bytes, tail_bytes, &self.inner)?;
                 Ok(Ends { identity: identity.clone(), ..ends })
             }
             Place::Far => self.inner.ends(head_bytes, tail_bytes),
@@ -118,7 +121,7 @@ impl<S: Store> Store for WholeCache<S> {
             return Ok(());
         }
         match self.place()? {
-            Place::Near(_, file) => file.read_ranges(ranges, into),
+            Place::Near(_, copy) => copy.read_ranges(ranges, into, &self.inner),
             Place::Far => self.inner.read_ranges(ranges, into),
         }
     }
@@ -132,7 +135,8 @@ impl<S: Store> Store for WholeCache<S> {
 
     fn as_file(&self) -> Option<&File> {
         match self.place.get() {
-            Some(Place::Near(_, file)) => file.as_file(),
+            // Who reads the file itself would not compare its checksums.
+            Some(Place::Near(..)) => None,
             _ => self.inner.as_file(),
         }
     }

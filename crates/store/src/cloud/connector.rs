@@ -15,7 +15,7 @@ use reqwest::{Client, Request, Url};
 use sapwood::Error;
 
 use crate::http::host;
-use crate::net::Trouble;
+use crate::net::RequestError;
 
 /// The longest answer of those that say who we are.
 const PROOF_BYTES: usize = 1 << 20;
@@ -101,8 +101,8 @@ impl Service {
             return Err(told(HttpErrorKind::Unknown, "the request is sent by others"));
         }
         *request.body_mut() = Some(body.as_bytes().cloned().unwrap_or_default().into());
-        let late = |_| failed(&Trouble::late(&host, timeout).error);
-        let broken = |error| failed(&Trouble::network(&host, error).error);
+        let late = |_| failed(&RequestError::late(&host, timeout).error);
+        let broken = |error| failed(&RequestError::network(&host, error).error);
         let sent = tokio::time::timeout(timeout, self.connector.client.execute(request));
         let mut reply = sent.await.map_err(late)?.map_err(broken)?;
         let mut content = Vec::new();

@@ -4,7 +4,7 @@
 //! done when there is none, is that of the store for http.
 
 mod connector;
-mod place;
+mod url;
 
 use std::collections::HashMap;
 use std::error;
@@ -20,10 +20,10 @@ use sapwood::io::{ByteRange, Ends, Profile, Receive, Store};
 use sapwood::{Error, ErrorKind, Result};
 
 use crate::http::{HttpStore, Signer};
-use crate::net::{Link, Trouble, link};
+use crate::net::{Link, RequestError, link};
 use crate::{NetOptions, Provider, cache};
 use connector::{Connector, Taken};
-use place::Place;
+use url::CloudUrl;
 
 /// Buckets whose logins are kept.
 const BUCKETS: usize = 64;
@@ -39,8 +39,8 @@ const BUCKETS: usize = 64;
 /// ```
 /// use sapwood::io::{Store, load};
 /// use sapwood_store::{CloudStore, NetOptions};
-/// use sapwood_testkit::http_server::{Conduct, HttpServer};
-/// let server = HttpServer::start("hello world", Conduct::default());
+/// use sapwood_testkit::http_server::{ServerConfig, HttpServer};
+/// let server = HttpServer::start("hello world", ServerConfig::default());
 /// let endpoint = format!("http://{}", server.address());
 /// let clouds = vec![("AWS_ENDPOINT_URL".into(), endpoint), ("AWS_SKIP_SIGNATURE".into(), "true".into())];
 /// let store = CloudStore::new("s3://bucket/data.root", &NetOptions { clouds, ..NetOptions::default() })?;
@@ -67,7 +67,7 @@ impl CloudStore {
     /// assert!(CloudStore::new("s3://bucket", &NetOptions::default()).is_err());
     /// ```
     pub fn new(url: &str, options: &NetOptions) -> Result<Self> {
-        let place = Place::parse(url)?;
+        let place = CloudUrl::parse(url)?;
         let name = Arc::clone(&place.name);
         let named = |error: Error| error.in_file(Arc::clone(&name));
         let origin = Url::parse(&place.bucket);
@@ -95,7 +95,7 @@ impl Store for CloudStore {
 
 /// A file, with the cache that the options want in front of it; `plain` are the options without that cache.
 pub(crate) fn open(url: &str, plain: &NetOptions, options: &NetOptions) -> Result<Arc<dyn Store>> {
-    let name = Place::parse(url)?.cache_name(&options.clouds);
+    let name = CloudUrl::parse(url)?.cache_name(&options.clouds);
     Ok(cache::in_front_of(CloudStore::new(url, plain)?, &name, options))
 }
 
@@ -113,15 +113,15 @@ struct Buckets(Mutex<HashMap<String, Bucket>>);
 
 /// Signs requests for a file.
 struct Login {
-    place: Place,
+    place: CloudUrl,
     settings: Vec<(String, String)>,
     timeout: Duration,
 }
 
 impl fmt::Debug for Login {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The settings hold keys.
-        f.debug_tuple("Login").field(&self.place).finish()
+        // The settings hold keys, and the key of the file may hold a ticket.
+        f.debug_tuple("Login").field(&self.place.name).finish()
     }
 }
 
@@ -143,11 +143,11 @@ impl Login {
         self.place.reach(settings, Connector { client: link.client.clone(), timeout: self.timeout })
     }
 
-    async fn request(&self, link: &Link, method: &Method, ranges: Option<&str>) -> Result<Request, Trouble> {
-        let bucket = self.bucket(link).map_err(Trouble::never)?;
+    async fn request(&self, link: &Link, method: &Method, ranges: Option<&str>) -> Result<Request, RequestError> {
+        let bucket = self.bucket(link).map_err(RequestError::never)?;
         let taken = Taken::default();
         let mut options = GetOptions { head: *method == Method::HEAD, ..GetOptions::default() };
-        options.range = ranges.map(range).transpose().map_err(Trouble::never)?;
+        options.range = ranges.map(range).transpose().map_err(RequestError::never)?;
         options.extensions.insert(taken.clone());
         // It cannot succeed: what it would send is taken from it.
         let outcome = bucket.store.get_opts(&self.place.key, options).await;
@@ -157,9 +157,9 @@ impl Login {
                 let own = self.place.provider.variables();
                 let message =
                     format!("no proof of who asks; {own}SKIP_SIGNATURE=true is for data that are open to all");
-                Err(Trouble::never(Error::new(ErrorKind::Denied, message).because(words(&error))))
+                Err(RequestError::never(Error::new(ErrorKind::Denied, message).because(words(&error))))
             }
-            (None, Ok(_)) => Err(Trouble::never(Error::unsupported("the cloud's client made no request"))),
+            (None, Ok(_)) => Err(RequestError::never(Error::unsupported("the cloud's client made no request"))),
         }
     }
 }
@@ -170,7 +170,7 @@ impl Signer for Login {
         link: &'a Link,
         method: &'a Method,
         ranges: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Request, Trouble>> {
+    ) -> BoxFuture<'a, Result<Request, RequestError>> {
         Box::pin(self.request(link, method, ranges))
     }
 

@@ -1,8 +1,8 @@
 //! Files in a dCache: `dcap://`.
 
-mod door;
-mod place;
-mod pool;
+mod control;
+mod data;
+mod url;
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -16,11 +16,13 @@ use sapwood::{Error, ErrorKind, Result};
 
 use crate::NetOptions;
 use crate::net::{
-    Assembly, Gauge, Patience, REQUEST_BYTES, Trouble, Turns, ends_of, link, requests, unless_stopped, wait,
+    Assembly, LinkStats, REQUEST_BYTES, RequestError, Retry, SingleFlight, block_on, ends_of, link, requests,
+    unless_stopped,
 };
-use door::{Door, Stat};
-use place::Place;
-use pool::{Halt, Line, RANGES};
+use crate::url::{Secrets, redact};
+use control::{ControlConnection, Stat};
+use data::{DataConnection, Halt, RANGES};
+use url::DcapUrl;
 
 /// A file that nobody reads for so many times the time-out is closed.
 const IDLE_TIMES: u32 = 2;
@@ -43,8 +45,8 @@ const IDLE_TIMES: u32 = 2;
 /// ```
 /// use sapwood::io::{Store, load};
 /// use sapwood_store::{DcapStore, NetOptions};
-/// use sapwood_testkit::dcap_server::{Conduct, DcapServer};
-/// let server = DcapServer::start("hello world", Conduct::default());
+/// use sapwood_testkit::dcap_server::{ServerConfig, DcapServer};
+/// let server = DcapServer::start("hello world", ServerConfig::default());
 /// let store = DcapStore::new(&server.url(), &NetOptions::default())?;
 /// assert_eq!(&store.ends(5, 0)?.head[..], b"hello");
 /// assert_eq!(load(&store, &[6..11])?, ["world"]);
@@ -52,9 +54,11 @@ const IDLE_TIMES: u32 = 2;
 /// ```
 pub struct DcapStore {
     name: Arc<str>,
-    place: Place,
+    place: DcapUrl,
+    /// What errors must not say.
+    secrets: Secrets,
     options: NetOptions,
-    gauge: Gauge,
+    link_stats: LinkStats,
     /// What the first open told.
     known: OnceLock<Known>,
     open: Mutex<Open>,
@@ -74,11 +78,11 @@ struct Known {
 struct Open {
     /// The process whose connections these are.
     process: u32,
-    line: Arc<Turns<Option<Line>>>,
+    line: Arc<SingleFlight<Option<DataConnection>>>,
 }
 
 /// Gives back the place that a pool keeps for an open file once nobody has read it for so long; whoever reads then opens it again.
-async fn give_back(turns: Weak<Turns<Option<Line>>>, opened: Instant, idle: Duration) {
+async fn give_back(turns: Weak<SingleFlight<Option<DataConnection>>>, opened: Instant, idle: Duration) {
     loop {
         tokio::time::sleep(idle).await;
         let Some(turns) = turns.upgrade() else { return };
@@ -113,14 +117,15 @@ impl DcapStore {
     /// assert!(DcapStore::new("dcap://example.org", &NetOptions::default()).is_err());
     /// ```
     pub fn new(url: &str, options: &NetOptions) -> Result<Self> {
-        let place = Place::parse(url)?;
-        let name: Arc<str> = place.name().into();
+        let place = DcapUrl::parse(url)?;
+        let name: Arc<str> = redact(&place.name()).into();
         link(options).map_err(|error| error.in_file(name.clone()))?;
         Ok(Self {
             name,
             place,
+            secrets: Secrets::of(url, options),
             options: options.clone(),
-            gauge: Gauge::new(),
+            link_stats: LinkStats::new(),
             known: OnceLock::new(),
             open: Mutex::new(Open { process: std::process::id(), line: Arc::default() }),
             no_vectors: AtomicBool::new(false),
@@ -128,10 +133,10 @@ impl DcapStore {
     }
 
     fn named<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| error.in_file(self.name.clone()))
+        result.map_err(|error| self.secrets.hide_in(error).in_file(self.name.clone()))
     }
 
-    fn line(&self) -> Arc<Turns<Option<Line>>> {
+    fn line(&self) -> Arc<SingleFlight<Option<DataConnection>>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let process = std::process::id();
         if open.process != process {
@@ -142,30 +147,32 @@ impl DcapStore {
     }
 
     /// Opens the file.
-    async fn connect(&self) -> Result<Line, Trouble> {
+    async fn connect(&self) -> Result<DataConnection, RequestError> {
         let patience = self.options.timeout;
-        let (door, leave) = Door::open(&self.place, patience).await?;
-        self.gauge.answered_in(leave.latency);
-        let mut line = Line::connect(door, &leave, patience).await?;
-        let len = line.read(&[], &self.gauge, &mut |_, _| Ok(())).await.map_err(Halt::trouble)?;
+        let (door, leave) = ControlConnection::open(&self.place, patience).await?;
+        self.link_stats.answered_in(leave.latency);
+        let mut line = DataConnection::connect(door, &leave, patience).await?;
+        let len = line.read(&[], &self.link_stats, &mut |_, _| Ok(())).await.map_err(Halt::trouble)?;
         let stamp = leave.stat.map(|Stat { len, stamp }| format!("{len}-{stamp}"));
         let known = self.known.get_or_init(|| Known { len, stamp: stamp.clone() });
         self.check(len)?;
         if known.stamp != stamp {
-            return Err(Trouble::never(changed("another time of change, or another file")));
+            return Err(RequestError::never(changed("another time of change, or another file")));
         }
         Ok(line)
     }
 
-    fn check(&self, len: u64) -> Result<(), Trouble> {
+    fn check(&self, len: u64) -> Result<(), RequestError> {
         match self.known.get() {
-            Some(known) if known.len != len => Err(Trouble::never(changed("another length").wanted(known.len, len))),
+            Some(known) if known.len != len => {
+                Err(RequestError::never(changed("another length").wanted(known.len, len)))
+            }
             _ => Ok(()),
         }
     }
 
     /// Asks for all that is missing, once. The file is opened if it is not.
-    async fn attempt(&self, assembly: &RefCell<Assembly<'_>>, news: &Cell<u64>) -> Result<(), Trouble> {
+    async fn attempt(&self, assembly: &RefCell<Assembly<'_>>, news: &Cell<u64>) -> Result<(), RequestError> {
         let turns = self.line();
         let mut turn = turns.take().await?;
         // Whoever leaves early leaves answers behind that nobody reads: then the connection is not put back.
@@ -186,11 +193,11 @@ impl DcapStore {
             let ranges = if self.no_vectors.load(Ordering::Relaxed) { 1 } else { RANGES };
             let asks = requests(&missing, ranges, REQUEST_BYTES);
             let mut put = |offset, bytes: &[u8]| {
-                let fresh = assembly.borrow_mut().put(offset, bytes).map_err(Trouble::never)?;
+                let fresh = assembly.borrow_mut().put(offset, bytes).map_err(RequestError::never)?;
                 news.set(news.get() + fresh);
                 Ok(())
             };
-            let read = line.read(&asks, &self.gauge, &mut put).await;
+            let read = line.read(&asks, &self.link_stats, &mut put).await;
             if let Err(Halt::NoVectors) = read {
                 self.no_vectors.store(true, Ordering::Relaxed);
             }
@@ -202,7 +209,7 @@ impl DcapStore {
 
     /// Asks until nothing is missing, and the file was open once.
     async fn fill(&self, assembly: &RefCell<Assembly<'_>>) -> Result<()> {
-        let mut patience = Patience::new(self.options.retries);
+        let mut patience = Retry::new(self.options.retries);
         loop {
             let first = assembly.borrow().missing().first().map(|range| range.start);
             if first.is_none() && self.known.get().is_some() {
@@ -223,7 +230,7 @@ impl DcapStore {
     fn go(&self, assembly: Assembly<'_>) -> Result<()> {
         let (link, assembly) = (link(&self.options)?, RefCell::new(assembly));
         let _inside = link.runtime.enter();
-        wait(unless_stopped(self.fill(&assembly), || assembly.borrow().check()))
+        block_on(unless_stopped(self.fill(&assembly), || assembly.borrow().check()))
     }
 
     /// What is known of the file; it is opened if nobody did before.
@@ -283,8 +290,8 @@ impl Store for DcapStore {
 
     fn profile(&self) -> Profile {
         Profile {
-            latency_ns: self.gauge.latency_ns(),
-            bandwidth_bytes: self.gauge.bandwidth_bytes(),
+            latency_ns: self.link_stats.latency_ns(),
+            bandwidth_bytes: self.link_stats.bandwidth_bytes(),
             request_bytes: 2 * REQUEST_BYTES,
             ranges: RANGES,
             parallel: 1,

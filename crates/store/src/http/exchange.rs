@@ -9,9 +9,9 @@ use reqwest::{Method, Response, StatusCode, Url};
 use sapwood::{Error, ErrorKind};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::known::Facts;
+use super::identity::Facts;
 use super::target::{Signer, Target, host};
-use crate::net::{Again, Link, Trouble};
+use crate::net::{Link, Pace, RequestError, RetryWhen};
 
 /// As many as curl and browsers follow, about.
 const REDIRECTIONS: usize = 16;
@@ -28,6 +28,7 @@ pub(crate) struct Reply {
     /// From the request to the answer's headers.
     pub(crate) latency: Duration,
     timeout: Duration,
+    pace: Pace,
     /// Of the host that answers, until the body has come.
     permit: Option<OwnedSemaphorePermit>,
 }
@@ -45,17 +46,17 @@ pub(crate) async fn ask(
     method: Method,
     ranges: Option<&str>,
     timeout: Duration,
-) -> Result<Reply, Trouble> {
+) -> Result<Reply, RequestError> {
     if let Some(signer) = &target.signer {
         return ask_signed(link, &**signer, &method, ranges, timeout).await;
     }
     let (mut url, elsewhere) = target.place();
     // What was good there may be good no more: a ticket ran out, a server went away. Who sent us there knows.
-    let back = |mut trouble: Trouble| {
+    let back = |mut trouble: RequestError| {
         if elsewhere {
             target.lost();
-            if trouble.again == Again::Never && trouble.code.is_some() {
-                trouble.again = Again::After(Duration::ZERO);
+            if trouble.again == RetryWhen::Never && trouble.code.is_some() {
+                trouble.again = RetryWhen::After(Duration::ZERO);
             }
         }
         trouble
@@ -71,18 +72,22 @@ pub(crate) async fn ask(
         let answer = answer(target.dress(&url, request).send(), &host, timeout).await.map_err(back)?;
         let status = answer.status();
         if matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
-            url = next(&url, &answer).ok_or_else(|| back(Trouble::refused(&host, status, answer.headers())))?;
+            let to = next(&url, &answer).ok_or_else(|| back(RequestError::refused(&host, status, answer.headers())))?;
+            if is_downgrade(&url, &to) && !target.insecure_redirects {
+                return Err(back(downgrade(&host, &to)));
+            }
+            url = to;
             continue;
         }
         if !status.is_success() && status != StatusCode::RANGE_NOT_SATISFIABLE {
-            return Err(back(Trouble::refused(&host, status, answer.headers())));
+            return Err(back(RequestError::refused(&host, status, answer.headers())));
         }
         let reply = Reply::new(answer, host, sent.elapsed(), timeout, permit)?;
         target.found_at(&url);
         return Ok(reply);
     }
-    let words = format!("{} sends us from place to place, {REDIRECTIONS} times", host(&url));
-    Err(back(Trouble::never(Error::new(ErrorKind::Io, words))))
+    let words = format!("{}: too many redirects (limit {REDIRECTIONS})", host(&url));
+    Err(back(RequestError::never(Error::new(ErrorKind::Io, words))))
 }
 
 /// The same for a request that somebody else makes. Nobody sends it elsewhere: its proof is good for one place.
@@ -92,7 +97,7 @@ async fn ask_signed(
     method: &Method,
     ranges: Option<&str>,
     timeout: Duration,
-) -> Result<Reply, Trouble> {
+) -> Result<Reply, RequestError> {
     let request = signer.sign(link, method, ranges).await?;
     let host = host(request.url());
     let permit = permit(link, &host).await;
@@ -100,9 +105,9 @@ async fn ask_signed(
     let answer = answer(link.client.execute(request), &host, timeout).await?;
     let status = answer.status();
     if !status.is_success() && status != StatusCode::RANGE_NOT_SATISFIABLE {
-        let mut trouble = Trouble::refused(&host, status, answer.headers());
+        let mut trouble = RequestError::refused(&host, status, answer.headers());
         if signer.learn(link, status, answer.headers()) {
-            trouble.again = Again::After(Duration::ZERO);
+            trouble.again = RetryWhen::After(Duration::ZERO);
         }
         if let Some(code) = code(answer, timeout).await {
             trouble.error = Error::new(trouble.error.kind(), format!("{}: {code}", trouble.error.message()));
@@ -136,10 +141,10 @@ async fn answer(
     sending: impl Future<Output = reqwest::Result<Response>>,
     host: &str,
     timeout: Duration,
-) -> Result<Response, Trouble> {
+) -> Result<Response, RequestError> {
     match tokio::time::timeout(timeout, sending).await {
-        Err(_) => Err(Trouble::late(host, timeout)),
-        Ok(Err(error)) => Err(Trouble::network(host, error)),
+        Err(_) => Err(RequestError::late(host, timeout)),
+        Ok(Err(error)) => Err(RequestError::network(host, error)),
         Ok(Ok(answer)) => Ok(answer),
     }
 }
@@ -152,6 +157,19 @@ fn next(from: &Url, answer: &Response) -> Option<Url> {
     matches!(to.scheme(), "http" | "https").then_some(to)
 }
 
+/// Whether a redirection leaves TLS: what was asked for, and what comes, could then be read and changed on the way.
+fn is_downgrade(from: &Url, to: &Url) -> bool {
+    from.scheme() == "https" && to.scheme() == "http"
+}
+
+fn downgrade(from: &str, to: &Url) -> RequestError {
+    let words = format!(
+        "{from} redirects from https to http ({}), which is refused; the option insecure_redirects allows it",
+        host(to)
+    );
+    RequestError::never(Error::new(ErrorKind::Denied, words))
+}
+
 impl Reply {
     fn new(
         response: Response,
@@ -159,14 +177,15 @@ impl Reply {
         latency: Duration,
         timeout: Duration,
         permit: Option<OwnedSemaphorePermit>,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, RequestError> {
         let encoding = response.headers().get(CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase());
         if encoding.is_some_and(|encoding| encoding != b"identity") {
             let words = format!("{host} sends the file compressed, so that offsets mean nothing");
-            return Err(Trouble::never(Error::unsupported(words)));
+            return Err(RequestError::never(Error::unsupported(words)));
         }
         let facts = Facts::of(response.headers(), response.status() == StatusCode::OK);
-        Ok(Self { response, host, facts, latency, timeout, permit })
+        let pace = Pace::new(timeout);
+        Ok(Self { response, host, facts, latency, timeout, pace, permit })
     }
 
     /// Lets other requests go to this host though the body has not come: who waits for a second answer with a first one in hand would
@@ -191,11 +210,38 @@ impl Reply {
     }
 
     /// The next piece of the body; none at its end.
-    pub(crate) async fn piece(&mut self) -> Result<Option<Bytes>, Trouble> {
-        match tokio::time::timeout(self.timeout, self.response.chunk()).await {
-            Err(_) => Err(Trouble::late(&self.host, self.timeout)),
-            Ok(Err(error)) => Err(Trouble::network(&self.host, error)),
-            Ok(Ok(piece)) => Ok(piece),
+    pub(crate) async fn piece(&mut self) -> Result<Option<Bytes>, RequestError> {
+        let began = Instant::now();
+        let piece = match tokio::time::timeout(self.timeout, self.response.chunk()).await {
+            Err(_) => return Err(RequestError::late(&self.host, self.timeout)),
+            Ok(Err(error)) => return Err(RequestError::network(&self.host, error)),
+            Ok(Ok(piece)) => piece,
+        };
+        if let Some(piece) = &piece
+            && !self.pace.keeps_up(piece.len(), began.elapsed())
+        {
+            return Err(RequestError::slow(&self.host));
         }
+        Ok(piece)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirections_that_leave_tls_are_refused_with_a_way_out() {
+        let url = |text: &str| Url::parse(text).unwrap();
+        let (tls, clear) = (url("https://a.org/f"), url("http://b.org:80/f?authz=geheim"));
+        assert!(is_downgrade(&tls, &clear));
+        assert!(!is_downgrade(&tls, &tls) && !is_downgrade(&clear, &clear) && !is_downgrade(&clear, &tls));
+        let error = downgrade("a.org", &clear).error;
+        assert_eq!(error.kind(), ErrorKind::Denied);
+        let words = error.to_string();
+        assert!(
+            words.contains("b.org") && words.contains("insecure_redirects") && !words.contains("geheim"),
+            "{words}"
+        );
     }
 }

@@ -1,15 +1,15 @@
 //! Files on http and https servers.
 
-mod ability;
-mod batch;
 mod content_range;
-mod ends;
+mod errors;
 mod exchange;
-mod known;
+mod head_tail;
+mod identity;
 mod multipart;
 mod read;
+mod request_split;
+mod server_caps;
 mod target;
-mod trouble;
 mod whole;
 
 use std::cell::RefCell;
@@ -22,10 +22,11 @@ use sapwood::io::{ByteRange, Ends, Flow, Profile, Receive, Store, check_ranges};
 use sapwood::{Error, Result};
 
 use crate::NetOptions;
-use crate::net::{Again, Assembly, Link, PARALLEL, Patience, Trouble, link, stopped, unless_stopped, wait};
-use ability::{Ability, REQUEST_BYTES};
-use known::{Facts, Known};
+use crate::net::{Assembly, Link, PARALLEL, RequestError, Retry, RetryWhen, block_on, link, unless_stopped};
+use crate::stopped::stopped;
+use identity::{Facts, Known};
 use read::Outcome;
+use server_caps::{REQUEST_BYTES, ServerCaps};
 use target::Target;
 #[cfg(feature = "clouds")]
 pub(crate) use target::{Signer, host};
@@ -43,8 +44,8 @@ pub(crate) use target::{Signer, host};
 /// ```
 /// use sapwood::io::{Store, load};
 /// use sapwood_store::{HttpStore, NetOptions};
-/// use sapwood_testkit::http_server::{Conduct, HttpServer};
-/// let server = HttpServer::start("hello world", Conduct::default());
+/// use sapwood_testkit::http_server::{ServerConfig, HttpServer};
+/// let server = HttpServer::start("hello world", ServerConfig::default());
 /// let store = HttpStore::new(&server.url(), &NetOptions::default())?;
 /// assert_eq!(&store.ends(5, 0)?.head[..], b"hello");
 /// assert_eq!(load(&store, &[6..11])?, ["world"]);
@@ -54,7 +55,7 @@ pub(crate) use target::{Signer, host};
 pub struct HttpStore {
     target: Target,
     options: NetOptions,
-    ability: Ability,
+    caps: ServerCaps,
     known: OnceLock<Known>,
     /// The content, where it came whole and is short.
     whole: OnceLock<Bytes>,
@@ -89,7 +90,7 @@ impl HttpStore {
         options: &NetOptions,
     ) -> Self {
         let store = Self::of(Target::signed(name, origin, signer), options);
-        store.ability.one_at_a_time();
+        store.caps.one_at_a_time();
         store
     }
 
@@ -97,14 +98,14 @@ impl HttpStore {
         Self {
             target,
             options: options.clone(),
-            ability: Ability::new(),
+            caps: ServerCaps::new(),
             known: OnceLock::new(),
             whole: OnceLock::new(),
         }
     }
 
     fn named<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| error.in_file(self.target.name.clone()))
+        result.map_err(|error| self.target.secrets.hide_in(error).in_file(self.target.name.clone()))
     }
 
     fn link(&self) -> Result<Link> {
@@ -127,7 +128,7 @@ impl HttpStore {
         Ok(known)
     }
 
-    async fn ask(&self, link: &Link, method: Method, ranges: Option<&str>) -> Result<exchange::Reply, Trouble> {
+    async fn ask(&self, link: &Link, method: Method, ranges: Option<&str>) -> Result<exchange::Reply, RequestError> {
         exchange::ask(link, &self.target, method, ranges, self.options.timeout).await
     }
 
@@ -138,12 +139,12 @@ impl HttpStore {
             if missing.is_empty() {
                 return Ok(());
             }
-            if self.ability.whole_only() {
+            if self.caps.whole_only() {
                 return self.stream_whole(link, known, assembly).await;
             }
             // One range at a time or many: each batch repairs itself, and where the server wants to be asked otherwise, what is
             // missing then is cut anew.
-            let mut waiting = batch::batches(&missing, self.ability.ranges(), REQUEST_BYTES).into_iter();
+            let mut waiting = request_split::batches(&missing, self.caps.ranges(), REQUEST_BYTES).into_iter();
             let batch = |ranges| self.batch(link, known, ranges, assembly);
             let mut working: FuturesUnordered<_> = waiting.by_ref().take(PARALLEL).map(batch).collect();
             while let Some(outcome) = working.next().await {
@@ -164,7 +165,7 @@ impl HttpStore {
         mut ranges: Vec<ByteRange>,
         assembly: &RefCell<Assembly<'_>>,
     ) -> Result<Outcome> {
-        let mut patience = Patience::new(self.options.retries);
+        let mut patience = Retry::new(self.options.retries);
         loop {
             let mut news = 0;
             let done = self.attempt(link, known, &ranges, assembly, &mut news).await;
@@ -174,7 +175,7 @@ impl HttpStore {
             };
             let first = ranges.first().map_or(0, |range| range.start);
             ranges = assembly.borrow().missing_of(&ranges);
-            if ranges.is_empty() && trouble.again != Again::Never {
+            if ranges.is_empty() && trouble.again != RetryWhen::Never {
                 return Ok(Outcome::Read); // it broke behind the last byte
             }
             let first = ranges.first().map_or(first, |range| range.start);
@@ -190,20 +191,20 @@ impl HttpStore {
         ranges: &[ByteRange],
         assembly: &RefCell<Assembly<'_>>,
         news: &mut u64,
-    ) -> Result<Outcome, Trouble> {
-        let header = batch::header(ranges);
+    ) -> Result<Outcome, RequestError> {
+        let header = request_split::header(ranges);
         let reply = match self.ask(link, Method::GET, Some(&header)).await {
             Ok(reply) => reply,
             // Too long a header, or more ranges than it likes.
             Err(trouble)
                 if ranges.len() > 1 && trouble.code.is_some_and(|code| matches!(code, 400 | 413 | 414 | 431 | 501)) =>
             {
-                self.ability.refused(ranges.len());
+                self.caps.refused(ranges.len());
                 return Ok(Outcome::Otherwise);
             }
             Err(trouble) => return Err(trouble),
         };
-        read::ranges(reply, ranges, known, &self.ability, assembly, news).await
+        read::ranges(reply, ranges, known, &self.caps, assembly, news).await
     }
 
     fn read(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
@@ -218,7 +219,7 @@ impl HttpStore {
         }
         let link = self.link()?;
         let _inside = link.runtime.enter();
-        wait(unless_stopped(self.fill(&link, known, &assembly), || assembly.borrow().check()))
+        block_on(unless_stopped(self.fill(&link, known, &assembly), || assembly.borrow().check()))
     }
 }
 
@@ -244,7 +245,7 @@ impl Store for HttpStore {
                 parallel: 1,
             };
         }
-        self.ability.profile()
+        self.caps.profile()
     }
 }
 

@@ -9,7 +9,8 @@ use reqwest::{Method, Request, StatusCode, Url};
 use sapwood::{Error, Result};
 
 use crate::NetOptions;
-use crate::net::{Link, Trouble};
+use crate::net::{Link, RequestError};
+use crate::url::{Secrets, redact};
 
 /// Makes the requests for files that cannot be asked for by their URL alone.
 pub(crate) trait Signer: fmt::Debug + Send + Sync {
@@ -19,7 +20,7 @@ pub(crate) trait Signer: fmt::Debug + Send + Sync {
         link: &'a Link,
         method: &'a Method,
         ranges: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Request, Trouble>>;
+    ) -> BoxFuture<'a, Result<Request, RequestError>>;
 
     /// Whether a refusal says something by which the next request goes better.
     fn learn(&self, link: &Link, status: StatusCode, headers: &HeaderMap) -> bool;
@@ -29,7 +30,6 @@ pub(crate) trait Signer: fmt::Debug + Send + Sync {
 }
 
 /// A file on a server.
-#[derive(Debug)]
 pub(crate) struct Target {
     /// The URL as it was named, without secrets: for messages and for identities. Where a server sends us is often good for one
     /// visit only, and holds a ticket.
@@ -45,14 +45,26 @@ pub(crate) struct Target {
     moved: Mutex<Option<Url>>,
     /// Who makes the requests, where that is not us.
     pub(crate) signer: Option<Arc<dyn Signer>>,
+    /// Whether a redirection from https to http is followed.
+    pub(crate) insecure_redirects: bool,
+    /// What errors must not say.
+    pub(crate) secrets: Secrets,
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // URLs and logins hold secrets.
+        f.debug_struct("Target").field("name", &self.name).field("signer", &self.signer).finish_non_exhaustive()
+    }
 }
 
 impl Target {
     pub(crate) fn new(url: &str, options: &NetOptions) -> Result<Self> {
+        let shown = || redact(url).into_owned();
         let mut origin =
-            Url::parse(url).map_err(|error| Error::mismatch("the URL makes no sense").because(error).in_file(url))?;
+            Url::parse(url).map_err(|error| Error::mismatch("malformed URL").because(error).in_file(shown()))?;
         if !origin.has_host() {
-            return Err(Error::mismatch("the URL names no host").in_file(url));
+            return Err(Error::mismatch("the URL names no host").in_file(shown()));
         }
         let login = (!origin.username().is_empty() || origin.password().is_some()).then(|| {
             let plain = |text: &str| percent_decoded(text);
@@ -77,20 +89,23 @@ impl Target {
         }
         if let Some(token) = &options.token {
             let value = HeaderValue::try_from(format!("Bearer {}", token.trim()));
-            let mut value = value.map_err(|_| Error::mismatch("the token makes no sense"))?;
+            let mut value = value.map_err(|_| Error::mismatch("the token is no text that a header may hold"))?;
             value.set_sensitive(true);
             secret.insert(AUTHORIZATION, value);
         }
         let login = login.filter(|_| !secret.contains_key(AUTHORIZATION));
-        let name = origin.as_str().into();
-        Ok(Self { name, origin, open, secret, login, moved: Mutex::default(), signer: None })
+        let name = redact(origin.as_str()).into();
+        let (secrets, insecure_redirects) = (Secrets::of(url, options), options.insecure_redirects);
+        let (moved, signer) = Default::default();
+        Ok(Self { name, origin, open, secret, login, moved, signer, insecure_redirects, secrets })
     }
 
     /// A file that is asked for by requests of `signer`.
     #[cfg(feature = "clouds")]
     pub(crate) fn signed(name: Arc<str>, origin: Url, signer: Arc<dyn Signer>) -> Self {
-        let (open, secret) = Default::default();
-        Self { name, origin, open, secret, login: None, moved: Mutex::default(), signer: Some(signer) }
+        let (open, secret, login, moved, secrets) = Default::default();
+        let (signer, insecure_redirects) = (Some(signer), false);
+        Self { name, origin, open, secret, login, moved, signer, insecure_redirects, secrets }
     }
 
     /// Where to ask next, and whether that is elsewhere than was named.

@@ -9,11 +9,14 @@ use sapwood::{Error, ErrorKind, Result};
 
 use super::HttpStore;
 use super::exchange::Reply;
-use super::known::Known;
-use crate::net::{Assembly, Link, Patience, Trouble};
+use super::identity::Known;
+use crate::net::{Assembly, Link, RequestError, Retry};
 
 /// The longest content that is kept. A longer one is sent again for each read.
 pub(super) const KEPT_BYTES: u64 = 64 << 20;
+
+/// A body whose length nobody says may be an endless one: more of it is not read.
+const UNDECLARED_BYTES: u64 = 256 << 20;
 
 /// A content that came whole: all of it, or both of its ends.
 pub(super) struct Content {
@@ -32,7 +35,7 @@ impl HttpStore {
         known: &Known,
         assembly: &RefCell<Assembly<'_>>,
     ) -> Result<()> {
-        let mut patience = Patience::new(self.options.retries);
+        let mut patience = Retry::new(self.options.retries);
         loop {
             let mut news = 0;
             match self.stream_once(link, known, assembly, &mut news).await {
@@ -52,24 +55,24 @@ impl HttpStore {
         known: &Known,
         assembly: &RefCell<Assembly<'_>>,
         news: &mut u64,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), RequestError> {
         let mut reply = self.ask(link, Method::GET, None).await?;
-        known.check(&reply.facts).map_err(Trouble::never)?;
+        known.check(&reply.facts).map_err(RequestError::never)?;
         let last = assembly.borrow().missing().last().map_or(0, |range| range.end);
         let (mut at, began) = (0, Instant::now());
         while at < last {
             let Some(piece) = reply.piece().await? else {
                 return Err(short(&reply, known.len, at));
             };
-            *news += assembly.borrow_mut().put(at, &piece).map_err(Trouble::never)?;
+            *news += assembly.borrow_mut().put(at, &piece).map_err(RequestError::never)?;
             at = at.saturating_add(piece.len() as u64);
         }
-        self.ability.gauge.flowed(at, began.elapsed());
+        self.caps.link_stats.flowed(at, began.elapsed());
         Ok(())
     }
 
     /// Reads the body of an answer to its end. Keeps it if it is short, and else so many bytes of both ends.
-    pub(super) async fn take_whole(&self, mut reply: Reply, head: usize, tail: usize) -> Result<Content, Trouble> {
+    pub(super) async fn take_whole(&self, mut reply: Reply, head: usize, tail: usize) -> Result<Content, RequestError> {
         let declared = reply.body_bytes();
         let all = declared.is_none_or(|bytes| bytes <= KEPT_BYTES);
         let mut content = Content { len: 0, head: Vec::new(), tail: Vec::new() };
@@ -77,6 +80,11 @@ impl HttpStore {
         let mut kept = if all { (KEPT_BYTES as usize).max(head) } else { head };
         while let Some(piece) = reply.piece().await? {
             content.len = content.len.saturating_add(piece.len() as u64);
+            if declared.is_none() && content.len > UNDECLARED_BYTES {
+                let words = format!("{} sends the file without ranges and without saying how long it is", reply.host);
+                let error = Error::limit(words, UNDECLARED_BYTES, content.len);
+                return Err(RequestError::never(error));
+            }
             let here = kept.saturating_sub(content.head.len()).min(piece.len());
             let (first, rest) = piece.split_at(here);
             content.head.extend_from_slice(first);
@@ -106,22 +114,22 @@ impl HttpStore {
         if content.head.len() as u64 == content.len && content.len <= KEPT_BYTES {
             let _ = self.whole.set(Bytes::copy_from_slice(&content.head)); // somebody else may have been faster
         } else {
-            self.ability.knows_no_ranges();
+            self.caps.knows_no_ranges();
         }
     }
 
     /// The length of the file, where answers with ranges do not tell it.
-    pub(super) async fn ask_length(&self, link: &Link) -> Result<u64, Trouble> {
+    pub(super) async fn ask_length(&self, link: &Link) -> Result<u64, RequestError> {
         let reply = self.ask(link, Method::HEAD, None).await?;
         let length = reply.facts.total.filter(|_| reply.status() == StatusCode::OK);
         length.ok_or_else(|| {
             let words = format!("{} does not tell the length of the file", reply.host);
-            Trouble::never(Error::unsupported(words))
+            RequestError::never(Error::unsupported(words))
         })
     }
 }
 
-fn short(reply: &Reply, expected: u64, found: u64) -> Trouble {
+fn short(reply: &Reply, expected: u64, found: u64) -> RequestError {
     let words = format!("{} ended the file before its end", reply.host);
-    Trouble::later(Error::new(ErrorKind::Io, words).wanted(expected, found))
+    RequestError::later(Error::new(ErrorKind::Io, words).wanted(expected, found))
 }

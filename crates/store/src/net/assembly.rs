@@ -2,7 +2,9 @@
 
 use bytes::{Bytes, BytesMut};
 use sapwood::io::{ByteRange, Flow, Receive};
-use sapwood::{Error, ErrorKind, Result};
+use sapwood::{Error, Result};
+
+use crate::stopped::stopped;
 
 /// A read that is under way: what is wanted, what has come, and whom it is handed to.
 pub(crate) struct Assembly<'a> {
@@ -157,17 +159,14 @@ impl Span {
     }
 }
 
-/// The error of a read that its receiver stopped.
-pub(crate) fn stopped() -> Error {
-    Error::new(ErrorKind::Cancelled, "the reader wants no more")
-}
-
 fn too_long(range: &ByteRange) -> Error {
     Error::limit("a range is longer than memory", usize::MAX as u64, range.end - range.start).at(range.start)
 }
 
 #[cfg(test)]
 mod tests {
+    use sapwood::ErrorKind;
+
     use super::*;
 
     struct Basin(Vec<Option<Bytes>>, usize);

@@ -1,22 +1,24 @@
 //! The network below all remote stores: threads, connections, TLS; what is measured, what goes wrong, and what arrives.
 
 mod assembly;
-mod ends;
-mod engine;
-mod gauge;
-mod plan;
+mod block_on;
+mod head_tail;
+mod link_stats;
+mod pace;
+mod request_split;
+mod retry;
+mod runtime;
+mod single_flight;
 mod tls;
-mod trouble;
 mod trust;
-mod turns;
-mod wait;
 
-pub(crate) use assembly::{Assembly, stopped};
-pub(crate) use ends::ends_of;
-pub(crate) use engine::{Link, PARALLEL, link};
-pub use gauge::Gauge;
-pub(crate) use plan::{Ask, REQUEST_BYTES, requests};
+pub(crate) use assembly::Assembly;
+pub(crate) use block_on::{block_on, unless_stopped};
+pub(crate) use head_tail::ends_of;
+pub use link_stats::LinkStats;
+pub(crate) use pace::Pace;
+pub(crate) use request_split::{Ask, REQUEST_BYTES, requests};
+pub(crate) use retry::{LONGEST_ASKED, RequestError, Retry, RetryWhen, reworded};
+pub(crate) use runtime::{Link, PARALLEL, link};
+pub(crate) use single_flight::SingleFlight;
 pub(crate) use tls::config as tls_config;
-pub(crate) use trouble::{Again, LONGEST_ASKED, Patience, Trouble};
-pub(crate) use turns::Turns;
-pub(crate) use wait::{unless_stopped, wait};

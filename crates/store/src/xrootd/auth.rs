@@ -84,9 +84,9 @@ pub(super) fn unproved(server: &str, offers: &[Offer], means: &Means<'_>) -> Err
 /// ```
 /// use sapwood::io::Store;
 /// use sapwood_store::{NetOptions, XrootdStore, unknown_proofs};
-/// use sapwood_testkit::xrootd_server::{Conduct, XrootdServer};
-/// let conduct = Conduct { offers: "&P=gsi,v:10600&P=krb5,host", believes: "gsi", ..Conduct::default() };
-/// let server = XrootdServer::start("hello", conduct);
+/// use sapwood_testkit::xrootd_server::{ServerConfig, XrootdServer};
+/// let config = ServerConfig { offers: "&P=gsi,v:10600&P=krb5,host", believes: "gsi", ..ServerConfig::default() };
+/// let server = XrootdServer::start("hello", config);
 /// let error = XrootdStore::new(&server.url(), &NetOptions::default())?.ends(5, 0).unwrap_err();
 /// assert_eq!(unknown_proofs(&error), Some((&*server.address().to_string(), vec!["gsi", "krb5"])));
 /// # Ok::<(), sapwood::Error>(())

@@ -14,7 +14,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 
 use super::wire::{Broken, HEAD_BYTES, Head, Later, Part, Request, Status, wait_seconds};
-use crate::net::Trouble;
+use crate::net::RequestError;
 
 /// What is read from the socket at once.
 const BUFFER_BYTES: usize = 128 << 10;
@@ -24,8 +24,10 @@ const CONTROL_BYTES: usize = 128 << 10;
 const HELLO_STREAM: u16 = 0;
 /// A connection that nobody uses is given up after this time.
 const IDLE_TIME: Duration = Duration::from_secs(20);
+/// So many times the time-out may servers ask to wait in all: a tape takes its time.
+pub(super) const WAITS: u32 = 20;
 /// So many times its time may a request wait while the connection is busy with others.
-const BUSY_TIMES: u32 = 4;
+pub(super) const BUSY_TIMES: u32 = 4;
 
 /// Something of an answer.
 #[derive(Debug)]
@@ -39,7 +41,7 @@ pub(crate) enum Event {
     /// A whole answer that is no data.
     Other(Status, Bytes),
     /// There will be no answer.
-    Broken(Trouble),
+    Broken(RequestError),
 }
 
 /// An open connection. It ends when this is dropped.
@@ -67,7 +69,7 @@ struct Slots {
     /// Further connections by their numbers, each with the task that reads it.
     paths: HashMap<u8, AbortHandle>,
     /// Why there is no connection any longer.
-    end: Option<Trouble>,
+    end: Option<RequestError>,
 }
 
 #[derive(Debug)]
@@ -144,7 +146,7 @@ impl Connection {
     }
 
     /// Nothing more is to come by a further connection.
-    pub(crate) fn leave(&self, path: u8, trouble: Trouble) {
+    pub(crate) fn leave(&self, path: u8, trouble: RequestError) {
         self.shared.leave(path, trouble);
     }
 
@@ -168,7 +170,7 @@ impl Connection {
                 (Some(trouble), _) => drop(to.send(Event::Broken(trouble.copy()))),
                 (None, None) => {
                     let words = format!("{} leaves too many requests unanswered", self.shared.server);
-                    let _ = to.send(Event::Broken(Trouble::later(Error::new(ErrorKind::Io, words))));
+                    let _ = to.send(Event::Broken(RequestError::later(Error::new(ErrorKind::Io, words))));
                 }
             }
             let shared = Arc::clone(&self.shared);
@@ -217,7 +219,7 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         let words = format!("the connection to {} was closed", self.shared.server);
-        self.shared.end(Trouble::later(Error::new(ErrorKind::Io, words)));
+        self.shared.end(RequestError::later(Error::new(ErrorKind::Io, words)));
     }
 }
 
@@ -227,7 +229,7 @@ impl Pending {
     /// # Errors
     ///
     /// Nothing came for so long, or the connection ended.
-    pub(crate) async fn next(&mut self, timeout: Duration) -> Result<Event, Trouble> {
+    pub(crate) async fn next(&mut self, timeout: Duration) -> Result<Event, RequestError> {
         loop {
             let busy = (self.last + timeout * BUSY_TIMES).min(self.shared.heard() + timeout);
             let until = (self.last + timeout).max(busy).max(self.promised + timeout);
@@ -237,7 +239,10 @@ impl Pending {
                 Ok(Some(Event::Other(Status::WaitResponse, body))) => {
                     let seconds = wait_seconds(&body).map_err(|broken| self.shared.nonsense(broken))?;
                     self.last = Instant::now();
-                    self.promised = self.last + Duration::from_secs(seconds.into()).min(timeout * 20);
+                    if self.last.duration_since(self.sent) > timeout * WAITS {
+                        return Err(RequestError::late(&self.shared.server, timeout * WAITS));
+                    }
+                    self.promised = self.last + Duration::from_secs(seconds.into()).min(timeout * WAITS);
                 }
                 Ok(Some(event)) => {
                     self.last = Instant::now();
@@ -245,12 +250,12 @@ impl Pending {
                 }
                 Ok(None) => {
                     let words = format!("the connection to {} was closed", self.shared.server);
-                    return Err(Trouble::later(Error::new(ErrorKind::Io, words)));
+                    return Err(RequestError::later(Error::new(ErrorKind::Io, words)));
                 }
                 Err(_)
                     if self.shared.heard() + timeout > until && self.last + timeout * BUSY_TIMES > Instant::now() => {}
                 Err(_) => {
-                    let trouble = Trouble::late(&self.shared.server, timeout);
+                    let trouble = RequestError::late(&self.shared.server, timeout);
                     match self.path {
                         0 => self.shared.end(trouble.copy()),
                         path => self.shared.leave(path, trouble.copy()),
@@ -262,14 +267,14 @@ impl Pending {
     }
 
     /// Whether this is the end of a further connection, and of nothing else.
-    pub(crate) fn was_cut(&self, trouble: &Trouble) -> bool {
+    pub(crate) fn was_cut(&self, trouble: &RequestError) -> bool {
         let slots = self.shared.slots();
         let gone = self.path != 0 && !slots.paths.contains_key(&self.path);
         gone && slots.end.is_none() && trouble.error.kind() != ErrorKind::TimedOut
     }
 
     /// The whole answer, where it is short.
-    pub(crate) async fn whole(&mut self, timeout: Duration) -> Result<(Status, Bytes), Trouble> {
+    pub(crate) async fn whole(&mut self, timeout: Duration) -> Result<(Status, Bytes), RequestError> {
         let mut data = BytesMut::new();
         loop {
             match self.next(timeout).await? {
@@ -331,13 +336,13 @@ impl Shared {
         self.slots().end.is_none()
     }
 
-    fn broke(&self, error: std::io::Error) -> Trouble {
+    fn broke(&self, error: std::io::Error) -> RequestError {
         let words = format!("the connection broke to {}", self.server);
-        Trouble::later(Error::new(ErrorKind::Io, words).because(error))
+        RequestError::later(Error::new(ErrorKind::Io, words).because(error))
     }
 
-    fn nonsense(&self, broken: Broken) -> Trouble {
-        Trouble::later(Error::new(ErrorKind::Io, format!("{} makes no sense: {}", self.server, broken.0)))
+    fn nonsense(&self, broken: Broken) -> RequestError {
+        RequestError::later(Error::new(ErrorKind::Io, format!("protocol error from {}: {}", self.server, broken.0)))
     }
 
     fn stop(&self) {
@@ -347,7 +352,7 @@ impl Shared {
     }
 
     /// What was to come by a further connection will not.
-    fn leave(&self, path: u8, trouble: Trouble) {
+    fn leave(&self, path: u8, trouble: RequestError) {
         let mut slots = self.slots();
         let Some(task) = slots.paths.remove(&path) else { return };
         task.abort();
@@ -358,7 +363,7 @@ impl Shared {
     }
 
     /// No request is answered any longer.
-    fn end(&self, trouble: Trouble) {
+    fn end(&self, trouble: RequestError) {
         let mut slots = self.slots();
         for (_, slot) in slots.open.drain() {
             let _ = slot.to.send(Event::Broken(trouble.copy()));
@@ -370,7 +375,7 @@ impl Shared {
     }
 
     /// Reads until the end, and says why it ended.
-    async fn read(&self, mut from: impl AsyncRead + Unpin) -> Trouble {
+    async fn read(&self, mut from: impl AsyncRead + Unpin) -> RequestError {
         let mut buffer = BytesMut::with_capacity(BUFFER_BYTES);
         let mut frame: Option<(Head, usize)> = None;
         loop {
@@ -383,13 +388,13 @@ impl Shared {
             match tokio::time::timeout(IDLE_TIME, from.read_buf(&mut buffer)).await {
                 Ok(Ok(0)) => {
                     let words = format!("the connection broke to {}", self.server);
-                    return Trouble::later(Error::new(ErrorKind::Io, words).because("it was closed there"));
+                    return RequestError::later(Error::new(ErrorKind::Io, words).because("it was closed there"));
                 }
                 Ok(Ok(_)) => *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now(),
                 Ok(Err(error)) => return self.broke(error),
                 Err(_) if self.users.load(Ordering::Relaxed) == 0 && self.heard().elapsed() >= IDLE_TIME => {
                     let words = format!("the connection to {} was idle", self.server);
-                    return Trouble::later(Error::new(ErrorKind::Io, words));
+                    return RequestError::later(Error::new(ErrorKind::Io, words));
                 }
                 Err(_) => {}
             }

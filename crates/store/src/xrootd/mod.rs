@@ -4,13 +4,13 @@ mod auth;
 mod connection;
 mod keytab;
 mod open;
-mod place;
 mod pool;
 mod read;
 mod refusal;
 mod session;
 mod sss;
 mod streams;
+mod url;
 mod wire;
 
 use std::cell::{Cell, RefCell};
@@ -22,12 +22,16 @@ use sapwood::io::{ByteRange, Ends, Identity, Profile, Receive, Store, check_rang
 use sapwood::{Error, ErrorKind, Result};
 
 use crate::NetOptions;
-use crate::net::{Assembly, Gauge, Link, Patience, REQUEST_BYTES, Trouble, Turns, ends_of, link, unless_stopped, wait};
+use crate::net::{
+    Assembly, Link, LinkStats, REQUEST_BYTES, RequestError, Retry, SingleFlight, block_on, ends_of, link,
+    unless_stopped,
+};
+use crate::url::Secrets;
 pub use auth::unknown_proofs;
 use open::{Opened, Opener};
-use place::{Place, Tried};
 use read::Reading;
 use refusal::elsewhere;
+use url::{Tried, XrootdUrl};
 use wire::Stat;
 
 /// Nobody is waited for longer: multiples of it are times that a clock has.
@@ -54,8 +58,8 @@ const PARALLEL: usize = 4;
 /// ```
 /// use sapwood::io::{Store, load};
 /// use sapwood_store::{NetOptions, XrootdStore};
-/// use sapwood_testkit::xrootd_server::{Conduct, XrootdServer};
-/// let server = XrootdServer::start("hello world", Conduct::default());
+/// use sapwood_testkit::xrootd_server::{ServerConfig, XrootdServer};
+/// let server = XrootdServer::start("hello world", ServerConfig::default());
 /// let store = XrootdStore::new(&server.url(), &NetOptions::default())?;
 /// assert_eq!(&store.ends(5, 0)?.head[..], b"hello");
 /// assert_eq!(load(&store, &[6..11])?, ["world"]);
@@ -63,13 +67,15 @@ const PARALLEL: usize = 4;
 /// ```
 pub struct XrootdStore {
     name: Arc<str>,
-    place: Place,
+    place: XrootdUrl,
     options: NetOptions,
-    gauge: Gauge,
+    /// What errors must not say.
+    secrets: Secrets,
+    link_stats: LinkStats,
     /// What the first open told.
     known: OnceLock<Stat>,
     opened: Mutex<Option<Arc<Opened>>>,
-    opening: Turns<()>,
+    opening: SingleFlight<()>,
     /// Servers that failed since bytes came last.
     avoid: Mutex<Vec<Tried>>,
 }
@@ -96,7 +102,7 @@ impl XrootdStore {
     /// assert!(XrootdStore::new("root://example.org", &NetOptions::default()).is_err());
     /// ```
     pub fn new(url: &str, options: &NetOptions) -> Result<Self> {
-        let place = Place::parse(url)?;
+        let place = XrootdUrl::parse(url)?;
         let user = if place.server.user.is_empty() { String::new() } else { format!("{}@", place.server.user) };
         let scheme = if place.server.tls { "roots" } else { "root" };
         // What is sent along may hold a secret, and is no part of the name.
@@ -105,17 +111,18 @@ impl XrootdStore {
         Ok(Self {
             name,
             place,
+            secrets: Secrets::of(url, options),
             options: NetOptions { timeout: options.timeout.min(PATIENCE), ..options.clone() },
-            gauge: Gauge::new(),
+            link_stats: LinkStats::new(),
             known: OnceLock::new(),
             opened: Mutex::default(),
-            opening: Turns::default(),
+            opening: SingleFlight::default(),
             avoid: Mutex::default(),
         })
     }
 
     fn named<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| error.in_file(self.name.clone()))
+        result.map_err(|error| self.secrets.hide_in(error).in_file(self.name.clone()))
     }
 
     /// The file as it stands open; none if it does not, or was opened by a parent process.
@@ -130,7 +137,7 @@ impl XrootdStore {
     }
 
     /// The file, opened if it is not.
-    async fn file(&self, link: &Link) -> Result<Arc<Opened>, Trouble> {
+    async fn file(&self, link: &Link) -> Result<Arc<Opened>, RequestError> {
         if let Some(opened) = self.standing() {
             return Ok(opened);
         }
@@ -141,13 +148,13 @@ impl XrootdStore {
         let avoid = self.avoid.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let opener = Opener { link, options: &self.options, named: &self.place };
         let checked = match opener.open(&avoid).await {
-            Ok(opened) => self.check(&opened.stat).map(|()| opened).map_err(Trouble::never),
+            Ok(opened) => self.check(&opened.stat).map(|()| opened).map_err(RequestError::never),
             Err(trouble) => Err(trouble),
         };
         match checked {
             Ok(opened) => {
                 if let Some(latency) = opened.latency {
-                    self.gauge.answered_in(latency);
+                    self.link_stats.answered_in(latency);
                 }
                 let opened = Arc::new(opened);
                 *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&opened));
@@ -180,7 +187,7 @@ impl XrootdStore {
     }
 
     /// Notes that reading went wrong on a server that we were sent to: whoever sent us may know a better one.
-    fn failed(&self, at: Option<&Opened>, trouble: &Trouble, news: u64) {
+    fn failed(&self, at: Option<&Opened>, trouble: &RequestError, news: u64) {
         let mut avoid = self.avoid.lock().unwrap_or_else(PoisonError::into_inner);
         if news > 0 {
             avoid.clear();
@@ -199,7 +206,7 @@ impl XrootdStore {
 
     /// Asks for all that is missing until nothing is.
     async fn fill(&self, link: &Link, assembly: &RefCell<Assembly<'_>>) -> Result<()> {
-        let mut patience = Patience::new(self.options.retries);
+        let mut patience = Retry::new(self.options.retries);
         loop {
             let missing = assembly.borrow().missing();
             let Some(first) = missing.first() else { return Ok(()) };
@@ -224,8 +231,8 @@ impl XrootdStore {
         if self.known.get().is_none() {
             let link = link(&self.options)?;
             let _inside = link.runtime.enter();
-            wait(async {
-                let mut patience = Patience::new(self.options.retries);
+            block_on(async {
+                let mut patience = Retry::new(self.options.retries);
                 while let Err(trouble) = self.file(&link).await {
                     tokio::time::sleep(patience.after(trouble, 0)?).await;
                 }
@@ -254,7 +261,7 @@ impl XrootdStore {
         }
         let link = link(&self.options)?;
         let _inside = link.runtime.enter();
-        wait(unless_stopped(self.fill(&link, &assembly), || assembly.borrow().check()))
+        block_on(unless_stopped(self.fill(&link, &assembly), || assembly.borrow().check()))
     }
 }
 
@@ -272,8 +279,8 @@ impl Store for XrootdStore {
 
     fn profile(&self) -> Profile {
         Profile {
-            latency_ns: self.gauge.latency_ns(),
-            bandwidth_bytes: self.gauge.bandwidth_bytes(),
+            latency_ns: self.link_stats.latency_ns(),
+            bandwidth_bytes: self.link_stats.bandwidth_bytes(),
             request_bytes: 2 * REQUEST_BYTES,
             ranges: RANGES,
             parallel: PARALLEL,

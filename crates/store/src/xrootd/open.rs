@@ -6,20 +6,18 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use sapwood::{Error, ErrorKind, Result};
 
-use super::connection::Pending;
-use super::place::{Place, Tried, may_see_token};
+use super::connection::{Pending, WAITS};
 use super::pool::{Lease, Opening, Pool, may_insist};
 use super::refusal::{elsewhere, nonsense, refused};
 use super::session::{Session, wait};
 use super::streams::widen;
+use super::url::{Tried, XrootdUrl, may_see_token};
 use super::wire::{Forward, Handle, OpenFile, Refusal, Request, Stat, Status};
 use crate::NetOptions;
-use crate::net::{Again, Link, Trouble};
+use crate::net::{Link, RequestError, RetryWhen};
 
 /// How often a file may be elsewhere.
 const REDIRECTIONS: usize = 16;
-/// So many times the time-out may servers ask to wait in all: a tape takes its time.
-pub(super) const WAITS: u32 = 20;
 
 /// An open file. It is closed when this is dropped.
 #[derive(Debug)]
@@ -74,32 +72,32 @@ impl Drop for Opened {
 pub(super) struct Opener<'a> {
     pub(super) link: &'a Link,
     pub(super) options: &'a NetOptions,
-    pub(super) named: &'a Place,
+    pub(super) named: &'a XrootdUrl,
 }
 
 /// What a server said.
 enum Said {
     Here(Opened),
     Elsewhere(Forward),
-    Wait(Trouble, Duration),
+    Wait(RequestError, Duration),
 }
 
 /// A server that sent us on.
 struct Manager {
-    place: Place,
+    place: XrootdUrl,
     ticket: String,
     tls: bool,
 }
 
 impl Opener<'_> {
     /// Opens the file wherever it is. `avoid` are servers that did not do before; those that send us elsewhere look for others.
-    pub(super) async fn open(&self, avoid: &[Tried]) -> Result<Opened, Trouble> {
+    pub(super) async fn open(&self, avoid: &[Tried]) -> Result<Opened, RequestError> {
         let pool = self.link.keep::<Pool>();
         let mut tried = avoid.to_vec();
         let mut place = self.named.without(&tried);
         let (mut ticket, mut tls_all_along) = (String::new(), true);
         let mut managers: Vec<Manager> = Vec::new();
-        let mut first: Option<Trouble> = None;
+        let mut first: Option<RequestError> = None;
         let (mut hops, mut failed) = (0, Vec::new());
         let began = Instant::now();
         loop {
@@ -110,7 +108,7 @@ impl Opener<'_> {
                 Ok((Said::Here(opened), _)) => return Ok(opened),
                 Ok((Said::Elsewhere(forward), tls)) => {
                     hops += 1;
-                    let next = place.follow(&forward).map_err(Trouble::never)?;
+                    let next = place.follow(&forward).map_err(RequestError::never)?;
                     // A manager that does not listen knows no other.
                     if failed.contains(&next.server)
                         && let Some(first) = first
@@ -118,9 +116,8 @@ impl Opener<'_> {
                         return Err(first);
                     }
                     if hops > REDIRECTIONS {
-                        let words =
-                            format!("{} sends us from place to place, {REDIRECTIONS} times", place.server.name());
-                        return Err(Trouble::never(Error::new(ErrorKind::Io, words)));
+                        let words = format!("{}: too many redirects (limit {REDIRECTIONS})", place.server.name());
+                        return Err(RequestError::never(Error::new(ErrorKind::Io, words)));
                     }
                     managers.push(Manager { place, ticket, tls: tls_all_along });
                     (place, ticket, tls_all_along) = (next, forward.ticket, tls_all_along && tls);
@@ -128,7 +125,7 @@ impl Opener<'_> {
                 }
                 Ok((Said::Wait(trouble, pause), _)) => {
                     if began.elapsed() + pause > self.options.timeout * WAITS {
-                        return Err(Trouble { again: Again::Never, ..trouble });
+                        return Err(RequestError { again: RetryWhen::Never, ..trouble });
                     }
                     tokio::time::sleep(pause.max(Duration::from_millis(10))).await;
                     continue;
@@ -157,7 +154,13 @@ impl Opener<'_> {
     }
 
     /// Asks one server, and says whether over TLS.
-    async fn ask(&self, pool: &Pool, place: &Place, ticket: &str, token: bool) -> Result<(Said, bool), Trouble> {
+    async fn ask(
+        &self,
+        pool: &Pool,
+        place: &XrootdUrl,
+        ticket: &str,
+        token: bool,
+    ) -> Result<(Said, bool), RequestError> {
         let name = place.server.name();
         let (lease, mut pending) = match pool.open(self.link, self.options, place, ticket, token).await? {
             Opening::Asked(lease, pending) => (lease, pending),
@@ -176,7 +179,7 @@ impl Opener<'_> {
             Status::Redirect => Said::Elsewhere(forward(&name, &body)?),
             Status::Wait => {
                 let trouble = wait(&name, &body);
-                let Again::After(pause) = trouble.again else { return Err(trouble) };
+                let RetryWhen::After(pause) = trouble.again else { return Err(trouble) };
                 Said::Wait(trouble, pause)
             }
             Status::Error => {
@@ -198,7 +201,7 @@ impl Opener<'_> {
         lease: Lease,
         open: OpenFile,
         latency: Option<Duration>,
-    ) -> Result<Opened, Trouble> {
+    ) -> Result<Opened, RequestError> {
         let stat = match open.stat {
             Some(stat) => stat,
             None => {
@@ -215,7 +218,7 @@ impl Opener<'_> {
             }
         };
         if stat.is_no_file() {
-            return Err(Trouble::never(Error::mismatch(format!("{name} has a folder there, and no file"))));
+            return Err(RequestError::never(Error::mismatch(format!("{name} has a folder there, and no file"))));
         }
         Ok(Opened {
             lease,
@@ -228,14 +231,14 @@ impl Opener<'_> {
     }
 }
 
-fn forward(name: &str, body: &Bytes) -> Result<Forward, Trouble> {
+fn forward(name: &str, body: &Bytes) -> Result<Forward, RequestError> {
     Forward::read(body).map_err(|broken| nonsense(name, broken))
 }
 
 /// A manager says only that it knows no other: what went wrong before says more.
-fn better(first: Option<Trouble>, last: Trouble) -> Trouble {
+fn better(first: Option<RequestError>, last: RequestError) -> RequestError {
     match first {
-        Some(first) if last.error.kind() == ErrorKind::NotFound || last.again == Again::Never => first,
+        Some(first) if last.error.kind() == ErrorKind::NotFound || last.again == RetryWhen::Never => first,
         _ => last,
     }
 }

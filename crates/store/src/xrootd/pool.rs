@@ -9,11 +9,11 @@ use rustls::ClientConfig;
 use sapwood::ErrorKind;
 
 use super::connection::Pending;
-use super::place::{Place, Server};
 use super::session::{Session, Start, Started, careful, fast};
+use super::url::{Server, XrootdUrl};
 use super::wire::Request;
 use crate::NetOptions;
-use crate::net::{Link, Trouble, Turns, tls_config};
+use crate::net::{Link, RequestError, SingleFlight, tls_config};
 
 /// Files that share a connection; more take another one.
 const FILES: usize = 64;
@@ -37,7 +37,7 @@ struct Key {
 
 #[derive(Debug, Default)]
 struct Known {
-    sessions: Turns<Vec<Arc<Session>>>,
+    sessions: SingleFlight<Vec<Arc<Session>>>,
     manner: AtomicU8,
 }
 
@@ -71,10 +71,10 @@ impl Pool {
         &self,
         link: &Link,
         options: &NetOptions,
-        place: &Place,
+        place: &XrootdUrl,
         ticket: &str,
         with_token: bool,
-    ) -> Result<Opening, Trouble> {
+    ) -> Result<Opening, RequestError> {
         let key = Key { server: place.server.clone(), with_token, ticket: ticket.to_owned() };
         let known = self.known(key);
         let mut sessions = known.sessions.take().await?;
@@ -105,7 +105,7 @@ impl Pool {
                 Ok(Opening::Asked(Lease(session), pending))
             }
             Ok(Started::Elsewhere(body)) => Ok(Opening::Elsewhere(body)),
-            Ok(Started::Careful) => Err(Trouble::later(sapwood::Error::unsupported("a login without an end"))),
+            Ok(Started::Careful) => Err(RequestError::later(sapwood::Error::unsupported("a login without an end"))),
             Err(trouble) => {
                 known.sessions.failed(&trouble);
                 Err(trouble)
@@ -113,7 +113,7 @@ impl Pool {
         }
     }
 
-    async fn start(&self, start: Start<'_>, options: &NetOptions, manner: &AtomicU8) -> Result<Started, Trouble> {
+    async fn start(&self, start: Start<'_>, options: &NetOptions, manner: &AtomicU8) -> Result<Started, RequestError> {
         if !start.server.tls && manner.load(Ordering::Relaxed) == AT_ONCE {
             match fast(start).await? {
                 Started::Careful => {}
@@ -139,16 +139,16 @@ impl Pool {
     }
 
     /// A session in the clear was let in and may not read: from now on the token is shown. False if that was so before.
-    pub(super) fn insist(&self, place: &Place, ticket: &str) -> bool {
+    pub(super) fn insist(&self, place: &XrootdUrl, ticket: &str) -> bool {
         let key = Key { server: place.server.clone(), with_token: true, ticket: ticket.to_owned() };
         self.known(key).manner.fetch_max(WITH_TOKEN, Ordering::Relaxed) < WITH_TOKEN
     }
 
-    fn tls(&self, options: &NetOptions) -> Result<Arc<ClientConfig>, Trouble> {
+    fn tls(&self, options: &NetOptions) -> Result<Arc<ClientConfig>, RequestError> {
         if let Some(config) = self.tls.get() {
             return Ok(Arc::clone(config));
         }
-        let made = Arc::new(tls_config(options).map_err(Trouble::never)?);
+        let made = Arc::new(tls_config(options).map_err(RequestError::never)?);
         Ok(Arc::clone(self.tls.get_or_init(|| made)))
     }
 
@@ -163,6 +163,6 @@ impl Pool {
 }
 
 /// Whether TLS and the token are still to be tried.
-pub(super) fn may_insist(server: &Server, with_token: bool, trouble: &Trouble) -> bool {
+pub(super) fn may_insist(server: &Server, with_token: bool, trouble: &RequestError) -> bool {
     with_token && !server.tls && trouble.error.kind() == ErrorKind::Denied
 }

@@ -8,14 +8,14 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use sapwood::{Error, ErrorKind};
 
 use super::XrootdStore;
-use super::connection::Event;
-use super::open::{Opened, WAITS};
+use super::connection::{BUSY_TIMES, Event, WAITS};
+use super::open::Opened;
 use super::refusal::{
     ARGUMENT_TOO_LONG, FILE_NOT_OPEN, INVALID_ARGUMENT, INVALID_REQUEST, UNSUPPORTED, nonsense, refused,
 };
 use super::session::wait;
 use super::wire::{Broken, Handle, Pages, Refusal, Request, Stat, Status, Vector, Wrong};
-use crate::net::{Again, Ask, Assembly, PARALLEL, Trouble, requests};
+use crate::net::{Ask, Assembly, PARALLEL, Pace, RequestError, RetryWhen, requests};
 
 /// What one attempt reads into.
 pub(super) struct Reading<'a, 'b> {
@@ -42,7 +42,7 @@ enum Ended {
 /// What feeding it may end in.
 enum Halt {
     Broken(Broken),
-    Trouble(Trouble),
+    RequestError(RequestError),
 }
 
 impl From<Broken> for Halt {
@@ -94,7 +94,7 @@ impl Body {
 
 impl XrootdStore {
     /// Asks for all that is missing, once.
-    pub(super) async fn attempt(&self, opened: &Opened, reading: &Reading<'_, '_>) -> Result<(), Trouble> {
+    pub(super) async fn attempt(&self, opened: &Opened, reading: &Reading<'_, '_>) -> Result<(), RequestError> {
         let (ranges, bytes) = opened.session().limits(self.options.timeout).await;
         let missing = reading.assembly.borrow().missing();
         let mut waiting = requests(&missing, ranges, bytes).into_iter();
@@ -116,11 +116,11 @@ impl XrootdStore {
 
     /// Asks whether the file is what it was: a file that is written in place keeps its handle. The question goes along with the
     /// reads and takes no round trip of its own.
-    async fn look(&self, opened: &Opened) -> Result<(), Trouble> {
+    async fn look(&self, opened: &Opened) -> Result<(), RequestError> {
         let mut pending = opened.session().connection.ask(&Request::Stat { handle: opened.handle });
         match pending.whole(self.options.timeout).await? {
             (Status::Ok, body) => match Stat::read(&body) {
-                Ok(now) => self.check(&now).map_err(Trouble::never),
+                Ok(now) => self.check(&now).map_err(RequestError::never),
                 Err(broken) => Err(nonsense(&opened.host, broken)),
             },
             // Servers that do not tell.
@@ -129,7 +129,7 @@ impl XrootdStore {
     }
 
     /// One request and its answer. Pages whose sums are wrong are asked for again, and what a further connection took along.
-    async fn exchange(&self, opened: &Opened, mut ask: Ask, reading: &Reading<'_, '_>) -> Result<(), Trouble> {
+    async fn exchange(&self, opened: &Opened, mut ask: Ask, reading: &Reading<'_, '_>) -> Result<(), RequestError> {
         let mut times = 1;
         loop {
             match self.answer(opened, &ask, times > 1, reading).await? {
@@ -138,7 +138,7 @@ impl XrootdStore {
                 Ended::Wrong(wrong) if times > self.options.retries => {
                     let words = format!("{} sent a page with a wrong checksum, at attempt {times}", opened.host);
                     let error = Error::new(ErrorKind::Io, words).at(wrong.at);
-                    return Err(Trouble::never(error.wanted(wrong.expected.into(), wrong.found.into())));
+                    return Err(RequestError::never(error.wanted(wrong.expected.into(), wrong.found.into())));
                 }
                 Ended::Wrong(_) => times += 1,
             }
@@ -155,7 +155,7 @@ impl XrootdStore {
         ask: &Ask,
         again: bool,
         reading: &Reading<'_, '_>,
-    ) -> Result<Ended, Trouble> {
+    ) -> Result<Ended, RequestError> {
         let session = opened.session();
         let name = opened.host.as_str();
         let _permit = session.permits.acquire().await;
@@ -163,30 +163,37 @@ impl XrootdStore {
         let (began, mut now) = (Instant::now(), asked());
         let mut pending = session.connection.ask(&now.request);
         let mut flow = Flow::default();
+        // Other answers on the same connection take their share of it.
+        let mut pace = Pace::new(self.options.timeout.saturating_mul(BUSY_TIMES));
         loop {
+            let waiting = Instant::now();
             let event = match pending.next(self.options.timeout).await {
                 Err(trouble) if pending.was_cut(&trouble) => return Ok(Ended::Cut),
                 event => event?,
             };
+            let bytes = if let Event::Data(bytes) = &event { bytes.len() } else { 0 };
+            if !pace.keeps_up(bytes, waiting.elapsed()) && !matches!(event, Event::Done) {
+                return Err(RequestError::slow(name));
+            }
             match event {
                 Event::Part(at) => now.body.part(at).map_err(|broken| nonsense(name, broken))?,
                 Event::Data(bytes) => {
                     if flow.first.is_none() && pending.alone {
-                        self.gauge.answered_in(pending.sent.elapsed());
+                        self.link_stats.answered_in(pending.sent.elapsed());
                     }
                     flow.came(bytes.len());
-                    let put = |offset, data: &[u8]| self.put(reading, offset, data).map_err(Halt::Trouble);
+                    let put = |offset, data: &[u8]| self.put(reading, offset, data).map_err(Halt::RequestError);
                     now.body.feed(&bytes, &mut { put }).map_err(|halt| match halt {
                         Halt::Broken(broken) => nonsense(name, broken),
-                        Halt::Trouble(trouble) => trouble,
+                        Halt::RequestError(trouble) => trouble,
                     })?;
                 }
                 Event::Done => break,
                 Event::Other(Status::Wait, body) => {
                     let trouble = wait(name, &body);
-                    let Again::After(pause) = trouble.again else { return Err(trouble) };
+                    let RetryWhen::After(pause) = trouble.again else { return Err(trouble) };
                     if began.elapsed() + pause > self.options.timeout * WAITS {
-                        return Err(Trouble { again: Again::Never, ..trouble });
+                        return Err(RequestError { again: RetryWhen::Never, ..trouble });
                     }
                     tokio::time::sleep(pause.max(Duration::from_millis(10))).await;
                     now = asked();
@@ -205,7 +212,7 @@ impl XrootdStore {
                 Event::Other(Status::Redirect, _) => {
                     self.lose(opened);
                     let words = format!("{name} has the file no longer");
-                    return Err(Trouble::later(Error::new(ErrorKind::Io, words)));
+                    return Err(RequestError::later(Error::new(ErrorKind::Io, words)));
                 }
                 Event::Other(..) => {
                     return Err(nonsense(name, Broken("an answer that belongs to something else")));
@@ -213,7 +220,7 @@ impl XrootdStore {
                 Event::Broken(trouble) => return Err(trouble),
             }
         }
-        self.gauge.flowed(flow.bytes, flow.time());
+        self.link_stats.flowed(flow.bytes, flow.time());
         let ended = match now.body {
             Body::Pages(Pages { wrong: Some(wrong), .. }) => return Ok(Ended::Wrong(wrong)),
             Body::Vector(vector) => vector.may_end(),
@@ -223,17 +230,17 @@ impl XrootdStore {
             return Ok(Ended::Whole);
         }
         let words = format!("{name} sent less than it was asked for");
-        Err(Trouble::later(Error::new(ErrorKind::Io, words)))
+        Err(RequestError::later(Error::new(ErrorKind::Io, words)))
     }
 
-    fn put(&self, reading: &Reading<'_, '_>, offset: u64, data: &[u8]) -> Result<(), Trouble> {
-        let news = reading.assembly.borrow_mut().put(offset, data).map_err(Trouble::never)?;
+    fn put(&self, reading: &Reading<'_, '_>, offset: u64, data: &[u8]) -> Result<(), RequestError> {
+        let news = reading.assembly.borrow_mut().put(offset, data).map_err(RequestError::never)?;
         reading.news.set(reading.news.get() + news);
         Ok(())
     }
 
     /// A read that the server refuses.
-    fn refused(&self, opened: &Opened, request: &Request<'_>, mut trouble: Trouble) -> Trouble {
+    fn refused(&self, opened: &Opened, request: &Request<'_>, mut trouble: RequestError) -> RequestError {
         let code = trouble.code.map_or(0, u32::from);
         let not_so = [INVALID_ARGUMENT, ARGUMENT_TOO_LONG, INVALID_REQUEST, UNSUPPORTED].contains(&code);
         // Not in this form; one range at a time, or without sums, it may be.
@@ -246,7 +253,7 @@ impl XrootdStore {
             }
             _ => return trouble,
         }
-        trouble.again = Again::After(Duration::ZERO);
+        trouble.again = RetryWhen::After(Duration::ZERO);
         trouble
     }
 }

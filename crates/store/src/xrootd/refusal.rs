@@ -3,7 +3,7 @@
 use sapwood::{Error, ErrorKind};
 
 use super::wire::{Broken, Refusal};
-use crate::net::{Again, Trouble};
+use crate::net::{RequestError, RetryWhen};
 
 pub(super) const INVALID_ARGUMENT: u32 = 3000;
 pub(super) const ARGUMENT_TOO_LONG: u32 = 3002;
@@ -28,7 +28,7 @@ const TIMED_OUT: u32 = 3034;
 const TIMER_EXPIRED: u32 = 3035;
 
 /// A refusal in the server's own words.
-pub(super) fn refused(server: &str, refusal: &Refusal) -> Trouble {
+pub(super) fn refused(server: &str, refusal: &Refusal) -> RequestError {
     let kind = match refusal.code {
         NOT_FOUND | NO_REPLICAS => ErrorKind::NotFound,
         NOT_AUTHORIZED | TLS_REQUIRED | AUTH_FAILED => ErrorKind::Denied,
@@ -41,21 +41,21 @@ pub(super) fn refused(server: &str, refusal: &Refusal) -> Trouble {
         refusal.code,
         FILE_NOT_OPEN | FILE_SYSTEM | INPUT_OUTPUT | NO_MEMORY | SERVER | IN_PROGRESS | OVERLOADED
     );
-    let again = if passes || kind == ErrorKind::TimedOut { Again::Later } else { Again::Never };
+    let again = if passes || kind == ErrorKind::TimedOut { RetryWhen::Later } else { RetryWhen::Never };
     let words = match refusal.words.as_str() {
         "" => format!("{server} refuses, with the number {}", refusal.code),
         words => format!("{server} says: {words}"),
     };
-    Trouble { error: Error::new(kind, words), again, code: Some(u16::try_from(refusal.code).unwrap_or(u16::MAX)) }
+    RequestError { error: Error::new(kind, words), again, code: Some(u16::try_from(refusal.code).unwrap_or(u16::MAX)) }
 }
 
 /// Something that makes no sense.
-pub(super) fn nonsense(server: &str, broken: Broken) -> Trouble {
-    Trouble::later(Error::new(ErrorKind::Io, format!("{server} makes no sense: {}", broken.0)))
+pub(super) fn nonsense(server: &str, broken: Broken) -> RequestError {
+    RequestError::later(Error::new(ErrorKind::Io, format!("protocol error from {server}: {}", broken.0)))
 }
 
 /// Whether another server may have what this one does not give, and the protocol's word for why.
-pub(super) fn elsewhere(trouble: &Trouble) -> Option<&'static str> {
+pub(super) fn elsewhere(trouble: &RequestError) -> Option<&'static str> {
     match trouble.code.map(u32::from) {
         Some(NOT_FOUND | NO_REPLICAS) => Some("enoent"),
         Some(INPUT_OUTPUT) => Some("ioerr"),
@@ -63,7 +63,7 @@ pub(super) fn elsewhere(trouble: &Trouble) -> Option<&'static str> {
         Some(SERVER | OVERLOADED | NO_SERVER) => Some("srverr"),
         Some(_) => None,
         // No connection, or one that broke.
-        None if trouble.again != Again::Never => Some("srverr"),
+        None if trouble.again != RetryWhen::Never => Some("srverr"),
         None => None,
     }
 }
@@ -78,9 +78,9 @@ mod tests {
             let trouble = refused("h:1", &Refusal { code, words: words.into() });
             (trouble.error.kind(), trouble.again, trouble.error.message().to_owned())
         };
-        assert_eq!(of(3011, "no such file"), (ErrorKind::NotFound, Again::Never, "h:1 says: no such file".into()));
+        assert_eq!(of(3011, "no such file"), (ErrorKind::NotFound, RetryWhen::Never, "h:1 says: no such file".into()));
         assert_eq!(of(3010, "x").0, ErrorKind::Denied);
-        assert_eq!(of(3024, "x").1, Again::Later);
+        assert_eq!(of(3024, "x").1, RetryWhen::Later);
         assert_eq!(of(99_999, "").2, "h:1 refuses, with the number 99999");
     }
 
@@ -92,7 +92,7 @@ mod tests {
             (Some("enoent"), Some("ioerr"), Some("fserr"), Some("srverr"))
         );
         assert_eq!((of(3010), of(3000)), (None, None));
-        assert_eq!(elsewhere(&Trouble::later(Error::not_found("x"))), Some("srverr"));
-        assert_eq!(elsewhere(&Trouble::never(Error::not_found("x"))), None);
+        assert_eq!(elsewhere(&RequestError::later(Error::not_found("x"))), Some("srverr"));
+        assert_eq!(elsewhere(&RequestError::never(Error::not_found("x"))), None);
     }
 }

@@ -19,11 +19,11 @@ use tokio_rustls::client::TlsStream;
 
 use super::auth::{Means, NOBODY, unproved};
 use super::connection::{Connection, Pending};
-use super::place::Server;
 use super::refusal::{nonsense, refused};
 use super::streams::Further;
+use super::url::Server;
 use super::wire::{Broken, HEAD_BYTES, HELLO, Head, Protocol, Refusal, Request, Status, Welcome, limits, wait_seconds};
-use crate::net::{Again, Trouble};
+use crate::net::{RequestError, RetryWhen};
 
 /// What a server takes that does not tell: what servers of this kind have had for long.
 const RANGES: usize = 1024;
@@ -138,7 +138,7 @@ impl Session {
 
 /// All in one go: most servers let everybody in, and then hello, login and open take one round trip. Those that want TLS or a
 /// proof are spoken to again, step by step.
-pub(super) async fn fast(start: Start<'_>) -> Result<Started, Trouble> {
+pub(super) async fn fast(start: Start<'_>) -> Result<Started, RequestError> {
     let name = start.server.name();
     let stream = connect(start).await?;
     let there = stream.peer_addr().map_err(|error| broke(&name, error))?;
@@ -160,9 +160,9 @@ pub(super) async fn fast(start: Start<'_>) -> Result<Started, Trouble> {
     short(&name, &mut hello, start.timeout).await?;
     let (Status::Ok, body) = protocol.whole(start.timeout).await? else { return Ok(Started::Careful) };
     let protocol = Protocol::read(&body).map_err(|broken| nonsense(&name, broken))?;
-    let broken_off = |trouble: Trouble| {
+    let broken_off = |trouble: RequestError| {
         // A server that hangs up on what it did not expect may like it slower.
-        if trouble.again == Again::Later && trouble.error.kind() == ErrorKind::Io {
+        if trouble.again == RetryWhen::Later && trouble.error.kind() == ErrorKind::Io {
             Ok(Started::Careful)
         } else {
             Err(trouble)
@@ -185,7 +185,11 @@ pub(super) async fn fast(start: Start<'_>) -> Result<Started, Trouble> {
 }
 
 /// Step by step.
-pub(super) async fn careful(start: Start<'_>, mut want_tls: bool, tls: Arc<ClientConfig>) -> Result<Started, Trouble> {
+pub(super) async fn careful(
+    start: Start<'_>,
+    mut want_tls: bool,
+    tls: Arc<ClientConfig>,
+) -> Result<Started, RequestError> {
     let name = start.server.name();
     loop {
         let mut stream = connect(start).await?;
@@ -196,7 +200,7 @@ pub(super) async fn careful(start: Start<'_>, mut want_tls: bool, tls: Arc<Clien
         if !protocol.goes_tls() {
             if start.server.tls {
                 let words = format!("{name} speaks no TLS");
-                return Err(Trouble::never(Error::new(ErrorKind::Denied, words)));
+                return Err(RequestError::never(Error::new(ErrorKind::Denied, words)));
             }
             if protocol.needs_tls() && !want_tls {
                 want_tls = true; // sooner or later it would have to be
@@ -218,7 +222,7 @@ async fn enter(
     protocol: Protocol,
     tls: Option<Arc<ClientConfig>>,
     (here, there): (SocketAddr, SocketAddr),
-) -> Result<Started, Trouble> {
+) -> Result<Started, RequestError> {
     let name = connection.server().to_owned();
     connection.users().fetch_add(1, Ordering::Relaxed);
     let user = user(start.server);
@@ -248,7 +252,7 @@ async fn prove(
     welcome: &Welcome,
     means: &Means<'_>,
     timeout: Duration,
-) -> Result<(), Trouble> {
+) -> Result<(), RequestError> {
     let name = connection.server();
     let mut refusal = None;
     for offer in &welcome.offers {
@@ -267,19 +271,19 @@ async fn prove(
             Ok((Status::AuthMore, _)) => {}
             Ok((status, body)) => refusal = Some(unwelcome(name, status, &body).error.message().to_owned()),
             // Some hang up after a proof that they did not like.
-            Err(trouble) if refusal.is_some() && trouble.again == Again::Later => break,
+            Err(trouble) if refusal.is_some() && trouble.again == RetryWhen::Later => break,
             Err(trouble) => return Err(trouble),
         }
     }
     let error = unproved(name, &welcome.offers, means);
-    Err(Trouble::never(match refusal {
+    Err(RequestError::never(match refusal {
         Some(refusal) => error.because(refusal),
         None => error,
     }))
 }
 
 /// An answer to a login or a proof that is none of those that let us in.
-fn unwelcome(name: &str, status: Status, body: &[u8]) -> Trouble {
+fn unwelcome(name: &str, status: Status, body: &[u8]) -> RequestError {
     match status {
         Status::Error => match Refusal::read(body) {
             Ok(refusal) => refused(name, &refusal),
@@ -291,13 +295,13 @@ fn unwelcome(name: &str, status: Status, body: &[u8]) -> Trouble {
 }
 
 /// The server says when to come again.
-pub(super) fn wait(name: &str, body: &[u8]) -> Trouble {
+pub(super) fn wait(name: &str, body: &[u8]) -> RequestError {
     let seconds = match wait_seconds(body) {
         Ok(seconds) => Duration::from_secs(seconds.into()),
         Err(broken) => return nonsense(name, broken),
     };
     let error = Error::new(ErrorKind::TimedOut, format!("{name} asks to wait for {} s", seconds.as_secs()));
-    Trouble { error, again: Again::After(seconds), code: None }
+    RequestError { error, again: RetryWhen::After(seconds), code: None }
 }
 
 fn user(server: &Server) -> &str {
@@ -305,16 +309,16 @@ fn user(server: &Server) -> &str {
 }
 
 /// A connection to the first address that takes one.
-async fn connect(start: Start<'_>) -> Result<TcpStream, Trouble> {
+async fn connect(start: Start<'_>) -> Result<TcpStream, RequestError> {
     let name = start.server.name();
     let refused = |error: std::io::Error| {
         let kind = if error.kind() == std::io::ErrorKind::TimedOut { ErrorKind::TimedOut } else { ErrorKind::Io };
-        Trouble::later(Error::new(kind, format!("no connection to {name}")).because(error))
+        RequestError::later(Error::new(kind, format!("no connection to {name}")).because(error))
     };
     let found = lookup_host((start.server.host.as_str(), start.server.port));
     let addresses = match tokio::time::timeout(start.timeout, found).await {
         Ok(found) => found.map_err(refused)?,
-        Err(_) => return Err(Trouble::late(&name, start.timeout)),
+        Err(_) => return Err(RequestError::late(&name, start.timeout)),
     };
     let mut trouble = None;
     for address in addresses.take(8) {
@@ -325,10 +329,10 @@ async fn connect(start: Start<'_>) -> Result<TcpStream, Trouble> {
                 return Ok(stream);
             }
             Ok(Err(error)) => trouble = Some(refused(error)),
-            Err(_) => trouble = Some(Trouble::late(&name, start.timeout)),
+            Err(_) => trouble = Some(RequestError::late(&name, start.timeout)),
         }
     }
-    Err(trouble.unwrap_or_else(|| Trouble::later(Error::new(ErrorKind::Io, format!("{name} has no address")))))
+    Err(trouble.unwrap_or_else(|| RequestError::later(Error::new(ErrorKind::Io, format!("{name} has no address")))))
 }
 
 /// The same stream, with TLS.
@@ -337,18 +341,22 @@ pub(super) async fn secured(
     timeout: Duration,
     tls: Arc<ClientConfig>,
     stream: TcpStream,
-) -> Result<TlsStream<TcpStream>, Trouble> {
+) -> Result<TlsStream<TcpStream>, RequestError> {
     let domain = ServerName::try_from(server.host.clone());
-    let domain = domain.map_err(|error| Trouble::never(Error::mismatch("no name of a host").because(error)))?;
+    let domain = domain.map_err(|error| RequestError::never(Error::mismatch("no name of a host").because(error)))?;
     match tokio::time::timeout(timeout, TlsConnector::from(tls).connect(domain, stream)).await {
         Ok(Ok(stream)) => Ok(stream),
         Ok(Err(error)) => Err(untrusted(&server.name(), error)),
-        Err(_) => Err(Trouble::late(&server.name(), timeout)),
+        Err(_) => Err(RequestError::late(&server.name(), timeout)),
     }
 }
 
 /// Hello and protocol, before anybody else speaks on the connection.
-pub(super) async fn greet(stream: &mut TcpStream, name: &str, protocol: &Request<'_>) -> Result<Protocol, Trouble> {
+pub(super) async fn greet(
+    stream: &mut TcpStream,
+    name: &str,
+    protocol: &Request<'_>,
+) -> Result<Protocol, RequestError> {
     let mut bytes = HELLO.to_vec();
     protocol.put(1, &mut bytes);
     stream.write_all(&bytes).await.map_err(|error| broke(name, error))?;
@@ -359,7 +367,11 @@ pub(super) async fn greet(stream: &mut TcpStream, name: &str, protocol: &Request
 }
 
 /// The good answer of this number, before there are others.
-pub(super) async fn answered(from: &mut (impl AsyncRead + Unpin), name: &str, wanted: u16) -> Result<Vec<u8>, Trouble> {
+pub(super) async fn answered(
+    from: &mut (impl AsyncRead + Unpin),
+    name: &str,
+    wanted: u16,
+) -> Result<Vec<u8>, RequestError> {
     let mut head = [0; HEAD_BYTES];
     from.read_exact(&mut head).await.map_err(|error| broke(name, error))?;
     let head = Head::read(head).map_err(|broken| nonsense(name, broken))?;
@@ -375,7 +387,7 @@ pub(super) async fn answered(from: &mut (impl AsyncRead + Unpin), name: &str, wa
 }
 
 /// An answer that has to be good.
-async fn short(name: &str, pending: &mut Pending, timeout: Duration) -> Result<Bytes, Trouble> {
+async fn short(name: &str, pending: &mut Pending, timeout: Duration) -> Result<Bytes, RequestError> {
     match pending.whole(timeout).await? {
         (Status::Ok, body) => Ok(body),
         (status, body) => Err(unwelcome(name, status, &body)),
@@ -385,20 +397,20 @@ async fn short(name: &str, pending: &mut Pending, timeout: Duration) -> Result<B
 pub(super) async fn within<T>(
     name: &str,
     timeout: Duration,
-    work: impl Future<Output = Result<T, Trouble>>,
-) -> Result<T, Trouble> {
-    tokio::time::timeout(timeout, work).await.unwrap_or_else(|_| Err(Trouble::late(name, timeout)))
+    work: impl Future<Output = Result<T, RequestError>>,
+) -> Result<T, RequestError> {
+    tokio::time::timeout(timeout, work).await.unwrap_or_else(|_| Err(RequestError::late(name, timeout)))
 }
 
 /// The connection broke.
-pub(super) fn broke(name: &str, error: std::io::Error) -> Trouble {
-    Trouble::later(Error::new(ErrorKind::Io, format!("the connection broke to {name}")).because(error))
+pub(super) fn broke(name: &str, error: std::io::Error) -> RequestError {
+    RequestError::later(Error::new(ErrorKind::Io, format!("the connection broke to {name}")).because(error))
 }
 
 /// No TLS with this one. A certificate is no better the second time; a link may be.
-fn untrusted(name: &str, error: std::io::Error) -> Trouble {
+fn untrusted(name: &str, error: std::io::Error) -> RequestError {
     let of_tls = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
     let made = Error::new(if of_tls { ErrorKind::Denied } else { ErrorKind::Io }, format!("no TLS with {name}"));
     let made = made.because(error);
-    if of_tls { Trouble::never(made) } else { Trouble::later(made) }
+    if of_tls { RequestError::never(made) } else { RequestError::later(made) }
 }

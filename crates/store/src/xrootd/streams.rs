@@ -11,10 +11,10 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 
-use super::place::Server;
 use super::session::{Session, Start, answered, broke, greet, secured, within};
+use super::url::Server;
 use super::wire::{Request, SessionId};
-use crate::net::Trouble;
+use crate::net::RequestError;
 
 /// The most that servers take, the first included.
 const STREAMS: u8 = 16;
@@ -61,7 +61,7 @@ impl Further {
         Some(Self { count, server: start.server.clone(), address, timeout: start.timeout, id, tls })
     }
 
-    async fn join(&self, session: &Weak<Session>, runtime: &Handle) -> Result<(), Trouble> {
+    async fn join(&self, session: &Weak<Session>, runtime: &Handle) -> Result<(), RequestError> {
         let name = self.server.name();
         let mut stream = TcpStream::connect(self.address).await.map_err(|error| broke(&name, error))?;
         let wants = self.tls.is_some();
@@ -74,11 +74,14 @@ impl Further {
                 self.bind(session, runtime, stream).await
             }
             None if !protocol.goes_tls() => self.bind(session, runtime, stream).await,
-            _ => Err(Trouble::never(Error::new(ErrorKind::Denied, format!("{name} speaks TLS otherwise than before")))),
+            _ => Err(RequestError::never(Error::new(
+                ErrorKind::Denied,
+                format!("{name} speaks TLS otherwise than before"),
+            ))),
         }
     }
 
-    async fn bind<S>(&self, session: &Weak<Session>, runtime: &Handle, mut stream: S) -> Result<(), Trouble>
+    async fn bind<S>(&self, session: &Weak<Session>, runtime: &Handle, mut stream: S) -> Result<(), RequestError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {

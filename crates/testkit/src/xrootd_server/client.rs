@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::{BIND, CLOSE, Conduct, Elsewhere, LOGIN, Mishap, OPEN, READ, READ_PAGES, READ_VECTOR, STAT, Seen, Shared};
+use super::{
+    BIND, CLOSE, Elsewhere, Fault, LOGIN, OPEN, READ, READ_PAGES, READ_VECTOR, STAT, Seen, ServerConfig, Shared,
+};
 
 const PAGE_BYTES: usize = 4096;
 
@@ -41,7 +43,7 @@ impl Client {
     pub(super) fn new(shared: Arc<Shared>, from: TcpStream) -> io::Result<Self> {
         from.set_nodelay(true)?;
         let to = Arc::new(Mutex::new(from.try_clone()?));
-        let is_proved = shared.conduct.offers.is_empty();
+        let is_proved = shared.config.offers.is_empty();
         let session = u128::from(from.peer_addr()?.port()).to_be_bytes();
         Ok(Self {
             shared,
@@ -85,12 +87,12 @@ impl Client {
             }
             match asked.request {
                 3006 => {
-                    let can = if shared.conduct.says_pages { 0x20 } else { 0 };
+                    let can = if shared.config.says_pages { 0x20 } else { 0 };
                     self.answer(asked.stream, 0, &[0, 0, 5, 0x20, 0, can, 0, 1])?;
                 }
                 LOGIN => {
                     self.is_in = true;
-                    let body = [&self.session[..], shared.conduct.offers.as_bytes()].concat();
+                    let body = [&self.session[..], shared.config.offers.as_bytes()].concat();
                     self.answer(asked.stream, 0, &body)?;
                 }
                 BIND => {
@@ -108,7 +110,7 @@ impl Client {
                     return Ok(());
                 }
                 _ if !self.is_in => return self.refuse(asked.stream, 3006, "not logged in"),
-                3000 if text == shared.conduct.believes => {
+                3000 if text == shared.config.believes => {
                     self.is_proved = true;
                     self.answer(asked.stream, 0, &[])?;
                 }
@@ -120,13 +122,13 @@ impl Client {
                 }
                 OPEN => self.open(&asked, &text)?,
                 3001 => {
-                    let Conduct { vector_ranges, vector_bytes, says_limits, .. } = shared.conduct;
+                    let ServerConfig { vector_ranges, vector_bytes, says_limits, .. } = shared.config;
                     let words = if says_limits { format!("{vector_ranges}\n{vector_bytes}\n") } else { text };
                     self.answer(asked.stream, 0, words.as_bytes())?;
                 }
                 STAT => self.answer(asked.stream, 0, self.stat("").as_bytes())?,
                 CLOSE => self.answer(asked.stream, 0, &[])?,
-                READ_PAGES if !shared.conduct.knows_pages => self.refuse(asked.stream, 3006, "Invalid request code")?,
+                READ_PAGES if !shared.config.knows_pages => self.refuse(asked.stream, 3006, "Invalid request code")?,
                 READ | READ_PAGES | READ_VECTOR => self.read(&asked, &ranges)?,
                 _ => self.refuse(asked.stream, 3013, "not known here")?,
             }
@@ -144,7 +146,7 @@ impl Client {
 
     /// If nothing more has come, says what was held back.
     fn pause(&mut self) -> io::Result<()> {
-        if let Some(time) = self.shared.conduct.gathers {
+        if let Some(time) = self.shared.config.gathers {
             self.from.set_read_timeout(Some(time))?;
             let more = self.from.peek(&mut [0]).is_ok_and(|bytes| bytes > 0);
             self.from.set_read_timeout(None)?;
@@ -183,28 +185,29 @@ impl Client {
         let mut state = shared.state();
         let count = state.opens;
         state.opens += 1;
-        let mishap = match state.mishaps.front() {
-            Some(Mishap::OpenError(_)) => state.mishaps.pop_front(),
+        let fault = match state.faults.front() {
+            Some(Fault::OpenError(_)) => state.faults.pop_front(),
             _ => None,
         };
         drop(state);
-        if let Some(Mishap::OpenError(code)) = mishap {
+        if let Some(Fault::OpenError(code)) = fault {
             return self.refuse(asked.stream, code, "by plan");
         }
-        if count < shared.conduct.waits {
+        if count < shared.config.waits {
             return self.answer(asked.stream, 4005, &[0, 0, 0, 0, b'w', b'a', b'i', b't']);
         }
-        let elsewhere = &shared.conduct.elsewhere;
-        if let Some(Elsewhere { port, to }) = elsewhere.get(count - shared.conduct.waits).or(elsewhere.last()) {
+        let elsewhere = &shared.config.elsewhere;
+        if let Some(Elsewhere { port, to }) = elsewhere.get(count - shared.config.waits).or(elsewhere.last()) {
             let body = [&port.to_be_bytes(), to.as_bytes()].concat();
             return self.answer(asked.stream, 4004, &body);
         }
         if text.contains("missing") {
-            return self.refuse(asked.stream, 3011, "no such file");
+            // Servers repeat what they were asked for, with all that was sent along.
+            return self.refuse(asked.stream, 3011, &format!("no such file: {text}"));
         }
         self.handles += 1;
         let mut body = self.handles.to_be_bytes().to_vec();
-        if shared.conduct.says_stat {
+        if shared.config.says_stat {
             body.extend_from_slice(&[0; 8]);
             body.extend_from_slice(self.stat(text).as_bytes());
         }
@@ -214,14 +217,14 @@ impl Client {
     fn read(&mut self, asked: &Asked, ranges: &[(u64, u32)]) -> io::Result<()> {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.state();
-        let mishap = state.mishaps.pop_front().unwrap_or(Mishap::None);
+        let fault = state.faults.pop_front().unwrap_or(Fault::None);
         drop(state);
         let (content, stream) = (shared.content(), asked.stream);
-        match mishap {
-            Mishap::Error(code) => return self.refuse(stream, code, "by plan"),
-            Mishap::Forgotten => return self.refuse(stream, 3004, "file not open"),
-            Mishap::Wait(seconds) => return self.answer(stream, 4005, &seconds.to_be_bytes()),
-            Mishap::Nonsense => {
+        match fault {
+            Fault::Error(code) => return self.refuse(stream, code, "by plan"),
+            Fault::Forgotten => return self.refuse(stream, 3004, "file not open"),
+            Fault::Wait(seconds) => return self.answer(stream, 4005, &seconds.to_be_bytes()),
+            Fault::Nonsense => {
                 self.writer().write_all(&[0xFF; 16])?;
                 return Ok(());
             }
@@ -229,10 +232,10 @@ impl Client {
         }
         let is_vector = asked.request == READ_VECTOR;
         if is_vector {
-            if ranges.len() > shared.conduct.vector_ranges {
+            if ranges.len() > shared.config.vector_ranges {
                 return self.refuse(stream, 3002, "Read vector is too long");
             }
-            if ranges.iter().any(|(_, bytes)| *bytes > shared.conduct.vector_bytes) {
+            if ranges.iter().any(|(_, bytes)| *bytes > shared.config.vector_bytes) {
                 return self.refuse(stream, 3000, "Single readv transfer is too large");
             }
         }
@@ -252,14 +255,14 @@ impl Client {
         let is_pages = asked.request == READ_PAGES;
         if is_pages {
             let at = ranges.first().map_or(0, |(start, _)| *start);
-            let step = shared.conduct.split_bytes.unwrap_or(usize::MAX);
-            body = pages(stream, at, &body, step, mishap);
+            let step = shared.config.split_bytes.unwrap_or(usize::MAX);
+            body = pages(stream, at, &body, step, fault);
         }
-        match mishap {
-            Mishap::Short if !is_pages => {
+        match fault {
+            Fault::Short if !is_pages => {
                 body.pop();
             }
-            Mishap::CutAfter(most) | Mishap::StallAfter(most) => {
+            Fault::CutAfter(most) | Fault::StallAfter(most) => {
                 self.release()?;
                 if is_pages {
                     body.truncate(most);
@@ -267,7 +270,7 @@ impl Client {
                 } else {
                     self.send(stream, 0, &body, most)?;
                 }
-                while matches!(mishap, Mishap::StallAfter(_)) && !shared.ended.load(Ordering::Relaxed) {
+                while matches!(fault, Fault::StallAfter(_)) && !shared.ended.load(Ordering::Relaxed) {
                     thread::sleep(Duration::from_millis(5));
                 }
                 if self.path > 0 {
@@ -292,10 +295,10 @@ impl Client {
         self.to.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers now, later, or in another order, as the conduct has it.
+    /// Answers now, later, or in another order, as the config has it.
     fn answer(&mut self, stream: u16, status: u16, body: &[u8]) -> io::Result<()> {
         if self.is_in && self.is_proved && stream != 0 {
-            if let Some(late) = self.shared.conduct.late {
+            if let Some(late) = self.shared.config.late {
                 self.send(stream, 4006, &5_u32.to_be_bytes(), usize::MAX)?;
                 let mut inner = 5008_u32.to_be_bytes().to_vec();
                 inner.extend_from_slice(&[0; 4]);
@@ -310,7 +313,7 @@ impl Client {
                 });
                 return Ok(());
             }
-            if self.shared.conduct.reorders {
+            if self.shared.config.reorders {
                 self.held.push((stream, status, body.to_vec()));
                 return Ok(());
             }
@@ -321,7 +324,7 @@ impl Client {
     /// Sends an answer, in frames if it has to be, up to so many bytes.
     fn send(&mut self, stream: u16, status: u16, body: &[u8], most: usize) -> io::Result<()> {
         let mut bytes = Vec::new();
-        let step = self.shared.conduct.split_bytes.filter(|_| status == 0).unwrap_or(usize::MAX).max(1);
+        let step = self.shared.config.split_bytes.filter(|_| status == 0).unwrap_or(usize::MAX).max(1);
         let mut rest = body;
         while rest.len() > step {
             let (here, more) = rest.split_at(step);
@@ -342,7 +345,7 @@ impl Client {
     }
 
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.shared.conduct.gathers.is_some() {
+        if self.shared.config.gathers.is_some() {
             self.gathered.extend_from_slice(bytes);
             return Ok(());
         }
@@ -362,9 +365,9 @@ fn head(stream: u16, status: u16, bytes: usize) -> [u8; 8] {
 
 /// An answer by pages: frames that hold about so many bytes each, the last one first if there are several, as storage that answers out of
 /// order has it.
-fn pages(stream: u16, at: u64, content: &[u8], step: usize, mishap: Mishap) -> Vec<u8> {
+fn pages(stream: u16, at: u64, content: &[u8], step: usize, fault: Fault) -> Vec<u8> {
     let mut data = content.to_vec();
-    if mishap == Mishap::Short {
+    if fault == Fault::Short {
         data.pop();
     }
     let (mut frames, mut open, mut from, mut done) = (Vec::new(), Vec::new(), at, 0);
@@ -374,7 +377,7 @@ fn pages(stream: u16, at: u64, content: &[u8], step: usize, mishap: Mishap) -> V
         let end = data.len().min(done + PAGE_BYTES - here as usize % PAGE_BYTES);
         let mut page = data[done..end].to_vec();
         let sum = crc32c::crc32c(&page);
-        if mishap == Mishap::WrongPage(number) {
+        if fault == Fault::WrongPage(number) {
             page[0] ^= 0x10;
         }
         (number, done) = (number + 1, end);
@@ -388,12 +391,12 @@ fn pages(stream: u16, at: u64, content: &[u8], step: usize, mishap: Mishap) -> V
     frames.push((from, open));
     let mut answer = Vec::new();
     while let Some((from, body)) = frames.pop() {
-        let from = if mishap == Mishap::Misplaced { from + (1 << 40) } else { from };
+        let from = if fault == Fault::Misplaced { from + (1 << 40) } else { from };
         let mut said = stream.to_be_bytes().to_vec();
         said.extend([30, u8::from(!frames.is_empty()), 0, 0, 0, 0]);
         said.extend((body.len() as u32).to_be_bytes());
         said.extend(from.to_be_bytes());
-        let sum = crc32c::crc32c(&said) ^ u32::from(mishap == Mishap::WrongHead);
+        let sum = crc32c::crc32c(&said) ^ u32::from(fault == Fault::WrongHead);
         answer.extend(head(stream, 4007, 4 + said.len()));
         answer.extend(sum.to_be_bytes());
         answer.extend(said);

@@ -15,7 +15,7 @@ use client::Client;
 
 /// How the server behaves.
 #[derive(Clone, Debug)]
-pub struct Conduct {
+pub struct ServerConfig {
     /// Opens are sent elsewhere: to these in turn, the last one again and again. See [`Elsewhere`].
     pub elsewhere: Vec<Elsewhere>,
     /// So many opens are answered by "wait" first.
@@ -46,7 +46,7 @@ pub struct Conduct {
     pub believes: &'static str,
 }
 
-impl Default for Conduct {
+impl Default for ServerConfig {
     fn default() -> Self {
         Self {
             elsewhere: Vec::new(),
@@ -85,7 +85,7 @@ impl Elsewhere {
 
 /// What goes wrong with one read, or with one open where it says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mishap {
+pub enum Fault {
     /// Nothing.
     None,
     /// An error with this number.
@@ -148,8 +148,8 @@ pub const READ_VECTOR: u16 = 3025;
 ///
 /// ```
 /// use std::io::{Read, Write};
-/// use sapwood_testkit::xrootd_server::{Conduct, XrootdServer};
-/// let server = XrootdServer::start("hello world", Conduct::default());
+/// use sapwood_testkit::xrootd_server::{ServerConfig, XrootdServer};
+/// let server = XrootdServer::start("hello world", ServerConfig::default());
 /// let mut stream = std::net::TcpStream::connect(server.address())?;
 /// stream.write_all(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 7, 220])?;
 /// let mut answer = [0; 16];
@@ -168,7 +168,7 @@ pub struct XrootdServer {
 struct Shared {
     content: Mutex<Bytes>,
     modified: AtomicU64,
-    conduct: Conduct,
+    config: ServerConfig,
     state: Mutex<State>,
     ended: AtomicBool,
 }
@@ -176,7 +176,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     seen: Vec<Seen>,
-    mishaps: VecDeque<Mishap>,
+    faults: VecDeque<Fault>,
     opens: usize,
     connections: usize,
     round_trips: usize,
@@ -191,8 +191,8 @@ impl XrootdServer {
     /// # Panics
     ///
     /// Where there is no port.
-    pub fn start(content: impl Into<Bytes>, conduct: Conduct) -> Self {
-        Self::start_with(content, |_| conduct)
+    pub fn start(content: impl Into<Bytes>, config: ServerConfig) -> Self {
+        Self::start_with(content, |_| config)
     }
 
     /// The same for a server whose behaviour depends on where it listens.
@@ -200,14 +200,14 @@ impl XrootdServer {
     /// # Panics
     ///
     /// Where there is no port.
-    pub fn start_with(content: impl Into<Bytes>, conduct: impl FnOnce(SocketAddr) -> Conduct) -> Self {
+    pub fn start_with(content: impl Into<Bytes>, config: impl FnOnce(SocketAddr) -> ServerConfig) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
         let address = listener.local_addr().expect("a listener has an address");
-        let conduct = conduct(address);
+        let config = config(address);
         let shared = Arc::new(Shared {
             content: Mutex::new(content.into()),
             modified: AtomicU64::new(1_700_000_000),
-            conduct,
+            config,
             state: Mutex::default(),
             ended: AtomicBool::new(false),
         });
@@ -262,8 +262,8 @@ impl XrootdServer {
     }
 
     /// The next reads and opens go wrong so, one after the other.
-    pub fn spoil(&self, mishaps: &[Mishap]) {
-        self.shared.state().mishaps.extend(mishaps);
+    pub fn spoil(&self, faults: &[Fault]) {
+        self.shared.state().faults.extend(faults);
     }
 
     /// Another content, with another time of change.

@@ -1,4 +1,6 @@
-//! Where files are read from: one function for paths and URLs, and what the environment says of the network.
+//! What the environment says of the network, for programs that honour it: the command and the Python package open all files here.
+
+mod aws_profile;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,9 +8,9 @@ use std::sync::Arc;
 
 use sapwood::io::{LocalFile, Store};
 use sapwood::{Error, Result};
-use sapwood_store::{CacheOptions, NetOptions, Provider, Replicas, in_front_of};
 
-use crate::profile;
+use crate::url::{is_private, is_root};
+use crate::{CacheOptions, NetOptions, Provider, Replicas, in_front_of, is_url};
 
 /// Opens a path or a URL. What `options` leave open is taken from the environment, as curl and the grid's tools do:
 /// `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, `BEARER_TOKEN`, and the file that `BEARER_TOKEN_FILE` names; keys shared
@@ -18,20 +20,20 @@ use crate::profile;
 ///
 /// # Errors
 ///
-/// Those of [`sapwood_store::open`], and those of [`network`].
+/// Those of [`crate::open`], and those of [`network`].
 ///
 /// # Example
 ///
 /// ```
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
-/// let store = sapwood_cli::places::open(path, Default::default())?;
+/// let store = sapwood_store::environment::open(path, Default::default())?;
 /// let file = sapwood::File::from_store(store, Default::default())?;
 /// assert_eq!(file.tree("t")?.entries, 60);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn open(place: impl AsRef<Path>, options: NetOptions) -> Result<Arc<dyn Store>> {
-    match place.as_ref().to_str().filter(|text| sapwood_store::is_url(text)) {
-        Some(url) => sapwood_store::open(url, &network(url, options)?),
+    match place.as_ref().to_str().filter(|text| is_url(text)) {
+        Some(url) => crate::open(url, &network(url, options)?),
         None => Ok(Arc::new(LocalFile::open(place)?)),
     }
 }
@@ -46,7 +48,7 @@ pub fn open(place: impl AsRef<Path>, options: NetOptions) -> Result<Arc<dyn Stor
 ///
 /// ```
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
-/// let store = sapwood_cli::places::open_replicas(&["no-such-file.root", path], Default::default())?;
+/// let store = sapwood_store::environment::open_replicas(&["no-such-file.root", path], Default::default())?;
 /// let file = sapwood::File::from_store(store, Default::default())?;
 /// assert_eq!(file.tree("t")?.entries, 60);
 /// # Ok::<(), sapwood::Error>(())
@@ -68,7 +70,7 @@ pub fn open_replicas<P: AsRef<str>>(places: &[P], options: NetOptions) -> Result
 /// # Example
 ///
 /// ```
-/// let options = sapwood_cli::places::network("http://example.org/data", Default::default())?;
+/// let options = sapwood_store::environment::network("http://example.org/data", Default::default())?;
 /// assert_eq!(options.token, None);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
@@ -79,7 +81,7 @@ pub fn network(url: &str, options: NetOptions) -> Result<NetOptions> {
     options.clouds = settings(provider, options.clouds, std::env::vars_os().filter_map(text));
     if provider == Provider::Amazon {
         let home = std::env::var_os("HOME").map(PathBuf::from);
-        profile::complete(&mut options.clouds, home.as_deref())?;
+        aws_profile::complete(&mut options.clouds, home.as_deref())?;
     }
     Ok(options)
 }
@@ -141,9 +143,9 @@ fn settings(
 /// # Example
 ///
 /// ```
-/// let cache = sapwood_cli::places::cache("blocks", Some("here".into()), Some(1_000_000))?;
+/// let cache = sapwood_store::environment::cache("blocks", Some("here".into()), Some(1_000_000))?;
 /// assert_eq!(cache.dir.to_str(), Some("here"));
-/// assert!(sapwood_cli::places::cache("some", None, None).is_err());
+/// assert!(sapwood_store::environment::cache("some", None, None).is_err());
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn cache(kind: &str, dir: Option<PathBuf>, bytes: Option<u64>) -> Result<CacheOptions> {
@@ -162,7 +164,7 @@ pub fn cache(kind: &str, dir: Option<PathBuf>, bytes: Option<u64>) -> Result<Cac
 /// # Example
 ///
 /// ```
-/// if let Ok(dir) = sapwood_cli::places::cache_dir() {
+/// if let Ok(dir) = sapwood_store::environment::cache_dir() {
 ///     assert!(dir.ends_with("sapwood"));
 /// }
 /// ```
@@ -208,31 +210,20 @@ fn complete(url: &str, mut options: NetOptions, variable: &dyn Fn(&str) -> Optio
 }
 
 /// The token that a file holds.
-pub(crate) fn token_of(path: &Path) -> Result<String> {
+///
+/// # Errors
+///
+/// What reading the file reports.
+///
+/// # Example
+///
+/// ```
+/// assert!(sapwood_store::environment::token_of("/no/such/file".as_ref()).is_err());
+/// ```
+pub fn token_of(path: &Path) -> Result<String> {
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|error| Error::from(error).in_file(path.to_string_lossy().as_ref()))?;
     Ok(text.trim().to_owned())
-}
-
-/// Whether nobody reads what is sent there: it is encrypted, or stays on this machine.
-fn is_private(url: &str) -> bool {
-    let Some((scheme, rest)) = url.split_once("://") else { return false };
-    // Of root:// tokens are shown over TLS and not otherwise.
-    if scheme.eq_ignore_ascii_case("https") || is_root(url) {
-        return true;
-    }
-    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let host = match host.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-        _ => host,
-    };
-    matches!(host, "localhost" | "127.0.0.1" | "[::1]")
-}
-
-fn is_root(url: &str) -> bool {
-    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
-    ["root", "roots", "xroot", "xroots"].iter().any(|one| scheme.eq_ignore_ascii_case(one))
 }
 
 #[cfg(test)]

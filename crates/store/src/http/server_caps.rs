@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use sapwood::io::Profile;
 
-use crate::net::{Gauge, PARALLEL};
+use crate::net::{LinkStats, PARALLEL};
 
 /// The most ranges of one request: what an Apache answers as it comes.
 pub(crate) const MOST_RANGES: usize = 200;
@@ -15,17 +15,20 @@ pub(crate) const REQUEST_BYTES: u64 = 8 << 20;
 
 /// What is known of a server. Others read it while it changes; all of it is advice.
 #[derive(Debug)]
-pub(crate) struct Ability {
+pub(crate) struct ServerCaps {
     /// Ranges that it answers in one request.
     ranges: AtomicUsize,
     /// It knows of no ranges, and sends the whole file.
     whole_only: AtomicBool,
-    pub(crate) gauge: Gauge,
+    /// It refuses requests for the last bytes (`bytes=-100`).
+    no_suffixes: AtomicBool,
+    pub(crate) link_stats: LinkStats,
 }
 
-impl Ability {
+impl ServerCaps {
     pub(crate) fn new() -> Self {
-        Self { ranges: AtomicUsize::new(MOST_RANGES), whole_only: AtomicBool::new(false), gauge: Gauge::new() }
+        let (whole_only, no_suffixes) = Default::default();
+        Self { ranges: AtomicUsize::new(MOST_RANGES), whole_only, no_suffixes, link_stats: LinkStats::new() }
     }
 
     /// Ranges that one request may have.
@@ -36,6 +39,16 @@ impl Ability {
     /// Whether only the whole file can be had.
     pub(crate) fn whole_only(&self) -> bool {
         self.whole_only.load(Ordering::Relaxed)
+    }
+
+    /// Whether the last bytes can be asked for without knowing the length.
+    pub(crate) fn has_suffixes(&self) -> bool {
+        !self.no_suffixes.load(Ordering::Relaxed)
+    }
+
+    /// A request for the last bytes was refused. False if that was known.
+    pub(crate) fn refused_suffix(&self) -> bool {
+        !self.no_suffixes.swap(true, Ordering::Relaxed)
     }
 
     /// A request with so many ranges was not answered as such.
@@ -57,8 +70,8 @@ impl Ability {
     /// How the store likes to be read.
     pub(crate) fn profile(&self) -> Profile {
         Profile {
-            latency_ns: self.gauge.latency_ns(),
-            bandwidth_bytes: self.gauge.bandwidth_bytes(),
+            latency_ns: self.link_stats.latency_ns(),
+            bandwidth_bytes: self.link_stats.bandwidth_bytes(),
             request_bytes: REQUEST_BYTES,
             // One at a time, so many are still on their way together.
             ranges: self.ranges().max(PARALLEL),
@@ -73,12 +86,12 @@ mod tests {
 
     #[test]
     fn refusals_are_remembered_and_never_forgotten() {
-        let ability = Ability::new();
-        assert_eq!(ability.profile().ranges, MOST_RANGES);
-        ability.refused(100);
-        assert_eq!(ability.ranges(), FEW_RANGES);
-        ability.refused(5);
-        ability.refused(200);
-        assert_eq!((ability.ranges(), ability.profile().ranges), (1, PARALLEL));
+        let caps = ServerCaps::new();
+        assert_eq!(caps.profile().ranges, MOST_RANGES);
+        caps.refused(100);
+        assert_eq!(caps.ranges(), FEW_RANGES);
+        caps.refused(5);
+        caps.refused(200);
+        assert_eq!((caps.ranges(), caps.profile().ranges), (1, PARALLEL));
     }
 }

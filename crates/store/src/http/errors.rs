@@ -7,9 +7,9 @@ use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use sapwood::{Error, ErrorKind};
 
-use crate::net::{Again, LONGEST_ASKED, Trouble};
+use crate::net::{LONGEST_ASKED, RequestError, RetryWhen};
 
-impl Trouble {
+impl RequestError {
     /// No connection, or one that broke.
     pub(crate) fn network(host: &str, error: reqwest::Error) -> Self {
         let what = if error.is_connect() { "no connection to" } else { "the connection broke to" };
@@ -50,9 +50,9 @@ impl Trouble {
         let busy = matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
         let again = if (status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED) || busy {
             let asked = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
-            asked.map_or(Again::Later, |seconds| Again::After(Duration::from_secs(seconds).min(LONGEST_ASKED)))
+            asked.map_or(RetryWhen::Later, |seconds| RetryWhen::After(Duration::from_secs(seconds).min(LONGEST_ASKED)))
         } else {
-            Again::Never
+            RetryWhen::Never
         };
         let error = Error::new(kind, format!("{host} answered {status}"));
         Self { error, again, code: Some(status.as_u16()) }
@@ -77,13 +77,13 @@ mod tests {
             if let Some(after) = after {
                 headers.insert(RETRY_AFTER, after.parse().unwrap());
             }
-            let trouble = Trouble::refused("h", StatusCode::from_u16(code).unwrap(), &headers);
+            let trouble = RequestError::refused("h", StatusCode::from_u16(code).unwrap(), &headers);
             (trouble.error.kind(), trouble.again)
         };
-        assert_eq!(refused(404, None), (ErrorKind::NotFound, Again::Never));
-        assert_eq!(refused(403, Some("1")), (ErrorKind::Denied, Again::Never));
-        assert_eq!(refused(503, Some("2")), (ErrorKind::Io, Again::After(Duration::from_secs(2))));
-        assert_eq!(refused(429, Some("9999")), (ErrorKind::Io, Again::After(LONGEST_ASKED)));
-        assert_eq!(refused(500, Some("soon")), (ErrorKind::Io, Again::Later));
+        assert_eq!(refused(404, None), (ErrorKind::NotFound, RetryWhen::Never));
+        assert_eq!(refused(403, Some("1")), (ErrorKind::Denied, RetryWhen::Never));
+        assert_eq!(refused(503, Some("2")), (ErrorKind::Io, RetryWhen::After(Duration::from_secs(2))));
+        assert_eq!(refused(429, Some("9999")), (ErrorKind::Io, RetryWhen::After(LONGEST_ASKED)));
+        assert_eq!(refused(500, Some("soon")), (ErrorKind::Io, RetryWhen::Later));
     }
 }

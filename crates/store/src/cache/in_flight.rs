@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use sapwood::Result;
 
-use super::fill::stopped;
 use super::state::State;
+use crate::stopped::stopped;
 
 /// So often is a receiver that waits asked whether it still wants to.
 const POLL: Duration = Duration::from_millis(10);
@@ -18,14 +18,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// States whose entry is looked at again, once there are so many.
 const STATES: usize = 256;
 
-/// Flights of this process, by folder and state. Stores of the same file share theirs.
-static FLIGHTS: Mutex<Option<Flights>> = Mutex::new(None);
+/// InFlightByState of this process, by folder and state. Stores of the same file share theirs.
+static IN_FLIGHT: Mutex<Option<InFlightByState>> = Mutex::new(None);
 
-type Flights = HashMap<(PathBuf, u128), Weak<Flight>>;
+type InFlightByState = HashMap<(PathBuf, u128), Weak<InFlight>>;
 
 /// Which blocks of one state of a file are on their way into one folder.
 #[derive(Debug)]
-pub(crate) struct Flight {
+pub(crate) struct InFlight {
     /// Of a process that was forked, no thread brings anything.
     process: u32,
     claims: Mutex<Claims>,
@@ -40,33 +40,33 @@ struct Claims {
     come: u64,
 }
 
-/// The flight of a state; none where it cannot be had: then each asks for himself.
-pub(crate) fn flight(dir: &Path, state: &State) -> Option<Arc<Flight>> {
-    let mut flights = match FLIGHTS.try_lock() {
-        Ok(flights) => flights,
+/// The in_flight of a state; none where it cannot be had: then each asks for himself.
+pub(crate) fn in_flight(dir: &Path, state: &State) -> Option<Arc<InFlight>> {
+    let mut all = match IN_FLIGHT.try_lock() {
+        Ok(all) => all,
         Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         // Held for a few instructions, unless by a thread that a fork left behind.
         Err(TryLockError::WouldBlock) => {
             thread::sleep(Duration::from_millis(1));
-            FLIGHTS.try_lock().ok()?
+            IN_FLIGHT.try_lock().ok()?
         }
     };
-    let flights = flights.get_or_insert_default();
+    let all = all.get_or_insert_default();
     let key = (dir.to_owned(), state.number());
-    if let Some(found) = flights.get(&key).and_then(Weak::upgrade)
+    if let Some(found) = all.get(&key).and_then(Weak::upgrade)
         && found.is_ours()
     {
         return Some(found);
     }
-    if flights.len() >= STATES {
-        flights.retain(|_, flight| flight.strong_count() > 0);
+    if all.len() >= STATES {
+        all.retain(|_, in_flight| in_flight.strong_count() > 0);
     }
-    let new = Arc::new(Flight { process: std::process::id(), claims: Mutex::default(), news: Condvar::default() });
-    flights.insert(key, Arc::downgrade(&new));
+    let new = Arc::new(InFlight { process: std::process::id(), claims: Mutex::default(), news: Condvar::default() });
+    all.insert(key, Arc::downgrade(&new));
     Some(new)
 }
 
-impl Flight {
+impl InFlight {
     /// Whether it is of this process, and no other one's memory.
     pub(crate) fn is_ours(&self) -> bool {
         self.process == std::process::id()
@@ -88,7 +88,7 @@ impl Flight {
                 }
             }
         }
-        Claim { flight: Arc::clone(self), mine, theirs }
+        Claim { in_flight: Arc::clone(self), mine, theirs }
     }
 
     fn claims(&self) -> MutexGuard<'_, Claims> {
@@ -129,7 +129,7 @@ impl Flight {
 /// Blocks that this thread has taken on; what has not come when it is dropped is given up.
 #[derive(Debug)]
 pub(crate) struct Claim {
-    flight: Arc<Flight>,
+    in_flight: Arc<InFlight>,
     /// Ours to ask for.
     pub(crate) mine: Vec<u64>,
     /// On their way already.
@@ -139,13 +139,13 @@ pub(crate) struct Claim {
 impl Claim {
     /// These have come, and are kept.
     pub(crate) fn release(&self, blocks: std::ops::Range<u64>) {
-        self.flight.release(blocks);
+        self.in_flight.release(blocks);
     }
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        self.flight.release(self.mine.iter().copied());
+        self.in_flight.release(self.mine.iter().copied());
     }
 }
 
@@ -155,9 +155,9 @@ mod tests {
 
     #[test]
     fn a_block_is_asked_for_by_one_thread_and_by_the_next_after_it() {
-        let state = State { name: "flight".into(), len: 1, proof: "v:x".into() };
-        let (one, two) = (flight(Path::new("a"), &state).unwrap(), flight(Path::new("a"), &state).unwrap());
-        assert!(Arc::ptr_eq(&one, &two) && !Arc::ptr_eq(&one, &flight(Path::new("b"), &state).unwrap()));
+        let state = State { name: "in_flight".into(), len: 1, proof: "v:x".into() };
+        let (one, two) = (in_flight(Path::new("a"), &state).unwrap(), in_flight(Path::new("a"), &state).unwrap());
+        assert!(Arc::ptr_eq(&one, &two) && !Arc::ptr_eq(&one, &in_flight(Path::new("b"), &state).unwrap()));
         let first = one.claim(&[1, 2, 3]);
         assert_eq!((&first.mine[..], &first.theirs[..]), (&[1, 2, 3][..], &[][..]));
         assert_eq!(one.claim(&[2]).mine, [2], "nobody waits for himself");

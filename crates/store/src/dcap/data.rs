@@ -8,8 +8,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::door::{Door, Leave, OPEN, broken, clean, connect, nonsense};
-use crate::net::{Again, Ask, Gauge, Trouble};
+use super::control::{ControlConnection, Leave, OPEN, broken, clean, connect, nonsense};
+use crate::net::{Ask, LinkStats, Pace, RequestError, RetryWhen};
 
 const CLOSE: i32 = 4;
 const ACK: i32 = 6;
@@ -28,34 +28,35 @@ const BUFFER_BYTES: usize = 64 << 10;
 
 /// An open file: one connection to a door and one to a pool.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct DataConnection {
     stream: BufReader<TcpStream>,
     /// The pool's host and port, for messages.
     name: String,
     patience: Duration,
+    pace: Pace,
     /// All that was asked is answered.
     idle: bool,
     pub(super) opened: Instant,
     /// When somebody read from it.
     pub(super) used: Instant,
     /// The file is open for as long as this is.
-    _door: Door,
+    _door: ControlConnection,
 }
 
 /// What a read ends in.
 pub(super) enum Halt {
     /// The pool knows no commands of several ranges.
     NoVectors,
-    Trouble(Trouble),
+    RequestError(RequestError),
 }
 
-impl From<Trouble> for Halt {
-    fn from(trouble: Trouble) -> Self {
-        Self::Trouble(trouble)
+impl From<RequestError> for Halt {
+    fn from(trouble: RequestError) -> Self {
+        Self::RequestError(trouble)
     }
 }
 
-impl Drop for Line {
+impl Drop for DataConnection {
     fn drop(&mut self) {
         if self.idle {
             // If it does not come through, the end of the connection says the same.
@@ -64,16 +65,21 @@ impl Drop for Line {
     }
 }
 
-impl Line {
+impl DataConnection {
     /// Connects to the pool that a door named.
-    pub(super) async fn connect(door: Door, leave: &Leave, patience: Duration) -> Result<Self, Trouble> {
+    pub(super) async fn connect(
+        door: ControlConnection,
+        leave: &Leave,
+        patience: Duration,
+    ) -> Result<Self, RequestError> {
         let (host, port) = &leave.pool;
         let host = clean(host);
         let name = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
         let stream = connect(&host, *port, &name, patience).await?;
         let stream = BufReader::with_capacity(BUFFER_BYTES, stream);
         let opened = Instant::now();
-        let mut line = Self { stream, name, patience, idle: false, opened, used: opened, _door: door };
+        let pace = Pace::new(patience);
+        let mut line = Self { stream, name, patience, pace, idle: false, opened, used: opened, _door: door };
         let challenge = leave.challenge.as_bytes();
         let length = i32::try_from(challenge.len()).unwrap_or(i32::MAX);
         line.send(&[&OPEN.to_be_bytes(), &length.to_be_bytes(), challenge].concat()).await?;
@@ -84,18 +90,19 @@ impl Line {
     pub(super) async fn read(
         &mut self,
         asks: &[Ask],
-        gauge: &Gauge,
-        put: &mut impl FnMut(u64, &[u8]) -> Result<(), Trouble>,
+        link_stats: &LinkStats,
+        put: &mut impl FnMut(u64, &[u8]) -> Result<(), RequestError>,
     ) -> Result<u64, Halt> {
         self.idle = false;
+        self.pace = Pace::new(self.patience);
         let mut commands = asks.iter().map(written).chain([command(LOCATE, &[])]);
         for first in commands.by_ref().take(AHEAD) {
             self.send(&first).await?;
         }
         for ask in asks {
             match ask {
-                Ask::One(range) => self.one(range, gauge, put).await?,
-                Ask::Many(ranges) => self.many(ranges, gauge, put).await?,
+                Ask::One(range) => self.one(range, link_stats, put).await?,
+                Ask::Many(ranges) => self.many(ranges, link_stats, put).await?,
             }
             if let Some(next) = commands.next() {
                 self.send(&next).await?;
@@ -111,8 +118,8 @@ impl Line {
     async fn one(
         &mut self,
         range: &ByteRange,
-        gauge: &Gauge,
-        put: &mut impl FnMut(u64, &[u8]) -> Result<(), Trouble>,
+        link_stats: &LinkStats,
+        put: &mut impl FnMut(u64, &[u8]) -> Result<(), RequestError>,
     ) -> Result<(), Halt> {
         self.begun(SEEK_READ).await?;
         let (mut at, began) = (range.start, Instant::now());
@@ -131,7 +138,7 @@ impl Line {
             }
         }
         self.told(FIN, SEEK_READ).await?;
-        gauge.flowed(at - range.start, began.elapsed());
+        link_stats.flowed(at - range.start, began.elapsed());
         if at < range.end {
             return Err(self.short().into());
         }
@@ -143,8 +150,8 @@ impl Line {
     async fn many(
         &mut self,
         ranges: &[ByteRange],
-        gauge: &Gauge,
-        put: &mut impl FnMut(u64, &[u8]) -> Result<(), Trouble>,
+        link_stats: &LinkStats,
+        put: &mut impl FnMut(u64, &[u8]) -> Result<(), RequestError>,
     ) -> Result<(), Halt> {
         self.begun(READ_VECTOR).await?;
         let (mut bytes, began) = (Vec::new(), Instant::now());
@@ -164,7 +171,7 @@ impl Line {
             }
         }
         self.told(FIN, READ_VECTOR).await?;
-        gauge.flowed(bytes.len() as u64, began.elapsed());
+        link_stats.flowed(bytes.len() as u64, began.elapsed());
         let mut rest = &bytes[..];
         for range in ranges {
             let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
@@ -191,7 +198,7 @@ impl Line {
     }
 
     /// What a message of this kind tells of a command that went well.
-    async fn told(&mut self, kind: i32, number: i32) -> Result<Vec<u8>, Trouble> {
+    async fn told(&mut self, kind: i32, number: i32) -> Result<Vec<u8>, RequestError> {
         match self.message().await? {
             (found, of, 0, more) if found == kind && of == number => Ok(more),
             (found, _, code, words) if found == kind && code != 0 => Err(self.refused(code, &words)),
@@ -200,7 +207,7 @@ impl Line {
     }
 
     /// Kind, number of the command, how it went, and the rest of a message.
-    async fn message(&mut self) -> Result<(i32, i32, i32, Vec<u8>), Trouble> {
+    async fn message(&mut self) -> Result<(i32, i32, i32, Vec<u8>), RequestError> {
         let length = usize::try_from(self.int().await?).ok().filter(|length| (4..=MESSAGE_BYTES).contains(length));
         let mut left = length.ok_or_else(|| nonsense(&self.name, "a message of no length"))?;
         let mut bytes = Vec::with_capacity(left);
@@ -222,54 +229,63 @@ impl Line {
     }
 
     /// The length of a block, which may not be more than what is wanted.
-    fn fits(&self, block: i32, wanted: u64) -> Result<usize, Trouble> {
+    fn fits(&self, block: i32, wanted: u64) -> Result<usize, RequestError> {
         let fits = usize::try_from(block).ok().filter(|block| *block > 0 && *block as u64 <= wanted);
         fits.ok_or_else(|| nonsense(&self.name, "a block of another length than what was asked for"))
     }
 
-    fn short(&self) -> Trouble {
-        Trouble::later(Error::new(ErrorKind::Io, format!("{} sent less than it was asked for", self.name)))
+    fn short(&self) -> RequestError {
+        RequestError::later(Error::new(ErrorKind::Io, format!("{} sent less than it was asked for", self.name)))
     }
 
     /// A command that failed, with what the pool says: two bytes of length, and words.
-    fn refused(&self, code: i32, words: &[u8]) -> Trouble {
+    fn refused(&self, code: i32, words: &[u8]) -> RequestError {
         let said = clean(&String::from_utf8_lossy(words.get(2..).unwrap_or_default()));
         let words = if said.is_empty() { format!("no, with the number {code}") } else { said };
-        Trouble::later(Error::new(ErrorKind::Io, format!("{} says: {words}", self.name)))
+        RequestError::later(Error::new(ErrorKind::Io, format!("{} says: {words}", self.name)))
     }
 
-    async fn int(&mut self) -> Result<i32, Trouble> {
+    async fn int(&mut self) -> Result<i32, RequestError> {
         let mut bytes = [0; 4];
+        let began = Instant::now();
         let came = timeout(self.patience, self.stream.read_exact(&mut bytes)).await;
-        came.map_err(|_| Trouble::late(&self.name, self.patience))?.map_err(|error| broken(&self.name, error))?;
+        came.map_err(|_| RequestError::late(&self.name, self.patience))?.map_err(|error| broken(&self.name, error))?;
+        self.keep_up(bytes.len(), began)?;
         Ok(i32::from_be_bytes(bytes))
     }
 
     /// What has come, at most so much; it is for the caller to consume it.
-    async fn piece(&mut self, most: usize) -> Result<&[u8], Trouble> {
+    async fn piece(&mut self, most: usize) -> Result<&[u8], RequestError> {
+        let began = Instant::now();
         let come = timeout(self.patience, self.stream.fill_buf()).await;
-        let come = come.map_err(|_| Trouble::late(&self.name, self.patience))?;
-        let come = come.map_err(|error| broken(&self.name, error))?;
-        if come.is_empty() {
+        let come = come.map_err(|_| RequestError::late(&self.name, self.patience))?;
+        let come = come.map_err(|error| broken(&self.name, error))?.len().min(most);
+        if come == 0 {
             return Err(broken(&self.name, std::io::ErrorKind::UnexpectedEof.into()));
         }
-        Ok(come.get(..most).unwrap_or(come))
+        self.keep_up(come, began)?;
+        Ok(self.stream.buffer().get(..come).unwrap_or_default())
     }
 
-    async fn send(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+    /// Gives up a pool that sends too little in the time since `began`.
+    fn keep_up(&mut self, bytes: usize, began: Instant) -> Result<(), RequestError> {
+        if self.pace.keeps_up(bytes, began.elapsed()) { Ok(()) } else { Err(RequestError::slow(&self.name)) }
+    }
+
+    async fn send(&mut self, bytes: &[u8]) -> Result<(), RequestError> {
         let sent = timeout(self.patience, self.stream.get_mut().write_all(bytes)).await;
-        sent.map_err(|_| Trouble::late(&self.name, self.patience))?.map_err(|error| broken(&self.name, error))
+        sent.map_err(|_| RequestError::late(&self.name, self.patience))?.map_err(|error| broken(&self.name, error))
     }
 }
 
 impl Halt {
     /// What to do about it, where vectors will not be asked for again.
-    pub(super) fn trouble(self) -> Trouble {
+    pub(super) fn trouble(self) -> RequestError {
         match self {
-            Self::Trouble(trouble) => trouble,
-            Self::NoVectors => Trouble {
-                again: Again::After(Duration::ZERO),
-                ..Trouble::later(Error::unsupported("the pool reads one range at a time"))
+            Self::RequestError(trouble) => trouble,
+            Self::NoVectors => RequestError {
+                again: RetryWhen::After(Duration::ZERO),
+                ..RequestError::later(Error::unsupported("the pool reads one range at a time"))
             },
         }
     }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A number that others read while it grows.
 #[derive(Debug, Default)]
-pub(crate) struct Count(AtomicU64);
+pub(crate) struct Counter(AtomicU64);
 
-impl Count {
+impl Counter {
     pub(crate) fn add(&self, more: u64) {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
@@ -23,32 +23,32 @@ impl Count {
 
 /// All numbers. None of them, nor the name of one, says anything of a file or a client.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct Metrics {
     /// Answers by the first digit of their status, 1 to 5.
-    answers: [Count; 5],
+    answers: [Counter; 5],
     /// Answers with bytes of files for which nothing was asked of the upstream, but for the state of the file.
-    pub(crate) hits: Count,
+    pub(crate) hits: Counter,
     /// The others.
-    pub(crate) misses: Count,
+    pub(crate) misses: Counter,
     /// Bytes of files that went to clients.
-    pub(crate) served_bytes: Count,
+    pub(crate) served_bytes: Counter,
     /// Reads of the upstream; each is one request, or few.
-    pub(crate) upstream_reads: Count,
-    pub(crate) upstream_bytes: Count,
-    pub(crate) upstream_errors: Count,
+    pub(crate) upstream_reads: Counter,
+    pub(crate) upstream_bytes: Counter,
+    pub(crate) upstream_errors: Counter,
     /// Blocks that one client waited for since another one had asked.
-    pub(crate) joined_blocks: Count,
-    pub(crate) connections: Count,
-    pub(crate) accepted: Count,
-    pub(crate) refused: Count,
+    pub(crate) joined_blocks: Counter,
+    pub(crate) connections: Counter,
+    pub(crate) accepted: Counter,
+    pub(crate) refused: Counter,
     /// Reads that clients wait for now.
-    pub(crate) fetching: Count,
+    pub(crate) fetching: Counter,
     /// Baskets that were fetched before anybody asked, and how many of them were asked for then.
-    pub(crate) prefetched: Count,
-    pub(crate) prefetched_used: Count,
+    pub(crate) prefetched: Counter,
+    pub(crate) prefetched_used: Counter,
 }
 
-impl Counts {
+impl Metrics {
     pub(crate) fn answered(&self, status: u16) {
         if let Some(count) = self.answers.get(usize::from(status / 100).wrapping_sub(1)) {
             count.add(1);
@@ -96,12 +96,12 @@ mod tests {
 
     #[test]
     fn all_rows_are_as_prometheus_reads_them() {
-        let counts = Counts::default();
-        counts.hits.add(7);
+        let metrics = Metrics::default();
+        metrics.hits.add(7);
         for status in [206, 200, 404, 99, 0, 700] {
-            counts.answered(status);
+            metrics.answered(status);
         }
-        let text = counts.text(3);
+        let text = metrics.text(3);
         assert!(
             text.contains("\nsapwood_proxy_hits_total 7\n") && text.contains("\nsapwood_proxy_evictions_total 3\n")
         );

@@ -2,12 +2,12 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::Trouble;
+use super::RequestError;
 
 /// Something that is made by whoever comes first, while the others wait. Where he fails, those who waited have failed with him:
 /// otherwise each would wait for a dead server in his turn.
 #[derive(Debug, Default)]
-pub(crate) struct Turns<T> {
+pub(crate) struct SingleFlight<T> {
     state: tokio::sync::Mutex<T>,
     failures: Mutex<Failures>,
 }
@@ -15,16 +15,16 @@ pub(crate) struct Turns<T> {
 #[derive(Debug, Default)]
 struct Failures {
     count: u64,
-    last: Option<Trouble>,
+    last: Option<RequestError>,
 }
 
-impl<T> Turns<T> {
+impl<T> SingleFlight<T> {
     /// Waits for the turn.
     ///
     /// # Errors
     ///
     /// The trouble of somebody who failed meanwhile.
-    pub(crate) async fn take(&self) -> Result<tokio::sync::MutexGuard<'_, T>, Trouble> {
+    pub(crate) async fn take(&self) -> Result<tokio::sync::MutexGuard<'_, T>, RequestError> {
         let before = self.failures().count;
         let state = self.state.lock().await;
         let failures = self.failures();
@@ -40,7 +40,7 @@ impl<T> Turns<T> {
     }
 
     /// Whoever has the turn failed.
-    pub(crate) fn failed(&self, trouble: &Trouble) {
+    pub(crate) fn failed(&self, trouble: &RequestError) {
         let mut failures = self.failures();
         failures.count += 1;
         failures.last = Some(trouble.copy());
@@ -63,12 +63,12 @@ mod tests {
     #[test]
     fn who_waits_for_a_failure_has_failed() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let turns = Turns::<u32>::default();
+        let turns = SingleFlight::<u32>::default();
         let one = || async {
             let mut state = turns.take().await?;
             tokio::time::sleep(Duration::from_millis(5)).await;
             *state += 1;
-            let trouble = Trouble::later(Error::not_found("x"));
+            let trouble = RequestError::later(Error::not_found("x"));
             turns.failed(&trouble);
             Err::<(), _>(trouble)
         };

@@ -7,13 +7,15 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::place::Place;
-use crate::net::Trouble;
+use super::url::DcapUrl;
+use crate::net::RequestError;
 
 /// A line that is longer makes no sense.
 const LINE_BYTES: u64 = 16 << 10;
 /// A door that says so many other things first never answers.
 const LINES: usize = 1_000;
+/// So many times the time-out may it say them.
+const TIMES: u32 = 20;
 /// The version of the C library whose protocol this is: doors let clients in by it.
 const VERSION: &str = "2 47 14";
 const STAT: &str = "1";
@@ -41,24 +43,25 @@ pub(super) struct Stat {
 
 /// A connection to a door. The file is closed when it ends.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct ControlConnection {
     stream: BufReader<TcpStream>,
     name: String,
     patience: Duration,
 }
 
 /// Connects to a host.
-pub(super) async fn connect(host: &str, port: u16, name: &str, patience: Duration) -> Result<TcpStream, Trouble> {
-    let none = |error| Trouble::later(Error::new(ErrorKind::Io, format!("no connection to {name}")).because(error));
+pub(super) async fn connect(host: &str, port: u16, name: &str, patience: Duration) -> Result<TcpStream, RequestError> {
+    let none =
+        |error| RequestError::later(Error::new(ErrorKind::Io, format!("no connection to {name}")).because(error));
     let stream = timeout(patience, TcpStream::connect((host, port))).await;
-    let stream = stream.map_err(|_| Trouble::late(name, patience))?.map_err(none)?;
+    let stream = stream.map_err(|_| RequestError::late(name, patience))?.map_err(none)?;
     stream.set_nodelay(true).map_err(none)?;
     Ok(stream)
 }
 
-impl Door {
+impl ControlConnection {
     /// Has a door open a file for reading, by a client that connects to the pool.
-    pub(super) async fn open(place: &Place, patience: Duration) -> Result<(Self, Leave), Trouble> {
+    pub(super) async fn open(place: &DcapUrl, patience: Duration) -> Result<(Self, Leave), RequestError> {
         let name = place.door();
         let stream = connect(&place.host, place.port, &name, patience).await?;
         let mut door = Self { stream: BufReader::new(stream), name, patience };
@@ -92,18 +95,23 @@ impl Door {
         Ok((door, leave))
     }
 
-    async fn say(&mut self, lines: &str) -> Result<(), Trouble> {
+    async fn say(&mut self, lines: &str) -> Result<(), RequestError> {
         let said = timeout(self.patience, self.stream.get_mut().write_all(lines.as_bytes())).await;
-        said.map_err(|_| Trouble::late(&self.name, self.patience))?.map_err(|error| broken(&self.name, error))
+        said.map_err(|_| RequestError::late(&self.name, self.patience))?.map_err(|error| broken(&self.name, error))
     }
 
     /// The words behind the head of the next line of this session.
-    async fn answer(&mut self, session: &str) -> Result<Vec<String>, Trouble> {
+    async fn answer(&mut self, session: &str) -> Result<Vec<String>, RequestError> {
+        let asked = Instant::now();
         for _ in 0..LINES {
+            if asked.elapsed() > self.patience.saturating_mul(TIMES) {
+                return Err(RequestError::late(&self.name, self.patience.saturating_mul(TIMES)));
+            }
             let mut line = Vec::new();
             let limited = &mut (&mut self.stream).take(LINE_BYTES);
             let came = timeout(self.patience, limited.read_until(b'\n', &mut line)).await;
-            came.map_err(|_| Trouble::late(&self.name, self.patience))?.map_err(|error| broken(&self.name, error))?;
+            came.map_err(|_| RequestError::late(&self.name, self.patience))?
+                .map_err(|error| broken(&self.name, error))?;
             if line.last() != Some(&b'\n') {
                 return Err(broken(&self.name, std::io::ErrorKind::UnexpectedEof.into()));
             }
@@ -117,7 +125,7 @@ impl Door {
         Err(nonsense(&self.name, "much, and no answer"))
     }
 
-    fn refused(&self, words: &[String]) -> Trouble {
+    fn refused(&self, words: &[String]) -> RequestError {
         refused(&self.name, words)
     }
 }
@@ -144,7 +152,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// What a door says instead of what was asked for: `failed NUMBER "words" POSIX`, or another word.
-fn refused(door: &str, words: &[String]) -> Trouble {
+fn refused(door: &str, words: &[String]) -> RequestError {
     let word = |index: usize| words.get(index).map_or("", String::as_str);
     let kind = match (word(0), word(1), word(3)) {
         ("failed", _, "ENOENT") | ("failed", "2" | "10001", _) => ErrorKind::NotFound,
@@ -160,7 +168,7 @@ fn refused(door: &str, words: &[String]) -> Trouble {
         other => clean(other),
     };
     let error = Error::new(kind, format!("{door} says: {said}"));
-    if kind == ErrorKind::Io { Trouble::later(error) } else { Trouble::never(error) }
+    if kind == ErrorKind::Io { RequestError::later(error) } else { RequestError::never(error) }
 }
 
 /// Words of a server that may be shown.
@@ -169,19 +177,19 @@ pub(super) fn clean(words: &str) -> String {
 }
 
 /// A connection that broke.
-pub(super) fn broken(name: &str, error: std::io::Error) -> Trouble {
-    Trouble::later(Error::new(ErrorKind::Io, format!("the connection to {name} broke")).because(error))
+pub(super) fn broken(name: &str, error: std::io::Error) -> RequestError {
+    RequestError::later(Error::new(ErrorKind::Io, format!("the connection to {name} broke")).because(error))
 }
 
 /// Something that makes no sense.
-pub(super) fn nonsense(name: &str, what: &str) -> Trouble {
-    Trouble::later(Error::new(ErrorKind::Io, format!("{name} makes no sense: {what}")))
+pub(super) fn nonsense(name: &str, what: &str) -> RequestError {
+    RequestError::later(Error::new(ErrorKind::Io, format!("protocol error from {name}: {what}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::Again;
+    use crate::net::RetryWhen;
 
     #[test]
     fn lines_are_words() {
@@ -197,16 +205,16 @@ mod tests {
     #[test]
     fn refusals_have_kinds_and_words() {
         let of = |line: &str| {
-            let Trouble { error, again, .. } = refused("h:1", &words(line));
+            let RequestError { error, again, .. } = refused("h:1", &words(line));
             (error.kind(), again, error.message().to_owned())
         };
         assert_eq!(
             of("failed 2 \"No such file\""),
-            (ErrorKind::NotFound, Again::Never, "h:1 says: No such file".into())
+            (ErrorKind::NotFound, RetryWhen::Never, "h:1 says: No such file".into())
         );
         assert_eq!(of("failed 33 \"x\" EPERM").0, ErrorKind::Denied);
         assert_eq!(of("failed 1 \"Not a File\"").0, ErrorKind::Mismatch);
-        assert_eq!(of("failed 104 \"x\"").1, Again::Later);
+        assert_eq!(of("failed 104 \"x\"").1, RetryWhen::Later);
         assert_eq!(of("retry").2, "h:1 says: try again");
     }
 }

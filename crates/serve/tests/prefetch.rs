@@ -8,7 +8,7 @@ use sapwood::write::{BranchSpec, Every, FileWriter, TreeOptions, Values, WriteOp
 use sapwood::{File, OpenOptions};
 use sapwood_serve::{Proxy, ProxyOptions};
 use sapwood_store::HttpStore;
-use sapwood_testkit::http_server::{Conduct, HttpServer, Mishap};
+use sapwood_testkit::http_server::{Fault, HttpServer, ServerConfig};
 
 mod common;
 use common::{Scrap, content, get, metric, options, quick, until};
@@ -47,7 +47,7 @@ fn the_next_cluster_is_there_before_it_is_asked_for() {
     let local = File::open(scrap.0.join("file.root")).unwrap();
     assert_eq!(local.tree("t").unwrap().clusters().len(), CLUSTERS);
     for prefetch in [true, false] {
-        let server = HttpServer::start(bytes.clone(), Conduct::default());
+        let server = HttpServer::start(bytes.clone(), ServerConfig::default());
         let options = options(&format!("http://{}", server.address()), &scrap);
         let proxy = Proxy::start(ProxyOptions { prefetch, ..options }).unwrap();
         let last = CLUSTERS - 1;
@@ -75,7 +75,7 @@ fn values_are_what_they_are_whatever_is_fetched_ahead() {
     let scrap = Scrap::new("values");
     let bytes = file(&scrap);
     let local = File::open(scrap.0.join("file.root")).unwrap().tree("t").unwrap();
-    let server = HttpServer::start(bytes, Conduct::default());
+    let server = HttpServer::start(bytes, ServerConfig::default());
     let options = options(&format!("http://{}", server.address()), &scrap);
     let proxy = Proxy::start(ProxyOptions { prefetch: true, ..options }).unwrap();
     let url = format!("{}/f", proxy.url());
@@ -110,13 +110,13 @@ fn what_goes_wrong_ahead_is_no_clients_trouble() {
     for (content, fails) in
         [(garbage, false), (content(500_000), false), (broken, false), (std::mem::take(&mut bytes), true)]
     {
-        let server = HttpServer::start(content.clone(), Conduct::default());
+        let server = HttpServer::start(content.clone(), ServerConfig::default());
         let options = options(&format!("http://{}", server.address()), &scrap);
         let proxy = Proxy::start(ProxyOptions { prefetch: true, ..options }).unwrap();
         get(&proxy, "/f", "If-None-Match: *\r\n");
         if fails {
-            server.spoil(&[Mishap::None]);
-            server.spoil(&[Mishap::Status(503, Some(0)); 2]);
+            server.spoil(&[Fault::None]);
+            server.spoil(&[Fault::Status(503, Some(0)); 2]);
         }
         for _ in 0..3 {
             let got = get(&proxy, "/f", &first);

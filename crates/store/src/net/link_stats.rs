@@ -15,27 +15,27 @@ const BANDWIDTH_BYTES: u64 = 50 << 20;
 ///
 /// ```
 /// use std::time::Duration;
-/// use sapwood_store::Gauge;
-/// let gauge = Gauge::new();
-/// gauge.answered_in(Duration::from_millis(2));
-/// gauge.flowed(1 << 20, Duration::from_millis(10));
-/// assert_eq!(gauge.latency_ns(), 2_000_000);
-/// assert!(gauge.bandwidth_bytes() > 50 << 20);
+/// use sapwood_store::LinkStats;
+/// let link_stats = LinkStats::new();
+/// link_stats.answered_in(Duration::from_millis(2));
+/// link_stats.flowed(1 << 20, Duration::from_millis(10));
+/// assert_eq!(link_stats.latency_ns(), 2_000_000);
+/// assert!(link_stats.bandwidth_bytes() > 50 << 20);
 /// ```
 #[derive(Debug)]
-pub struct Gauge {
+pub struct LinkStats {
     latency_ns: AtomicU64,
     bandwidth_bytes: AtomicU64,
     measured: AtomicBool,
 }
 
-impl Gauge {
+impl LinkStats {
     /// Of a link that nothing is known of.
     ///
     /// # Example
     ///
     /// ```
-    /// assert_eq!(sapwood_store::Gauge::new().latency_ns(), 30_000_000);
+    /// assert_eq!(sapwood_store::LinkStats::new().latency_ns(), 30_000_000);
     /// ```
     pub fn new() -> Self {
         Self {
@@ -50,7 +50,7 @@ impl Gauge {
     /// # Example
     ///
     /// ```
-    /// assert!(sapwood_store::Gauge::new().latency_ns() > 0);
+    /// assert!(sapwood_store::LinkStats::new().latency_ns() > 0);
     /// ```
     pub fn latency_ns(&self) -> u64 {
         self.latency_ns.load(Ordering::Relaxed)
@@ -61,7 +61,7 @@ impl Gauge {
     /// # Example
     ///
     /// ```
-    /// assert!(sapwood_store::Gauge::new().bandwidth_bytes() > 0);
+    /// assert!(sapwood_store::LinkStats::new().bandwidth_bytes() > 0);
     /// ```
     pub fn bandwidth_bytes(&self) -> u64 {
         self.bandwidth_bytes.load(Ordering::Relaxed).max(1)
@@ -73,9 +73,9 @@ impl Gauge {
     /// # Example
     ///
     /// ```
-    /// let gauge = sapwood_store::Gauge::default();
-    /// gauge.answered_in(std::time::Duration::from_millis(1));
-    /// assert_eq!(gauge.latency_ns(), 1_000_000);
+    /// let link_stats = sapwood_store::LinkStats::default();
+    /// link_stats.answered_in(std::time::Duration::from_millis(1));
+    /// assert_eq!(link_stats.latency_ns(), 1_000_000);
     /// ```
     pub fn answered_in(&self, time: Duration) {
         let sample = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).max(1);
@@ -95,9 +95,9 @@ impl Gauge {
     /// # Example
     ///
     /// ```
-    /// let gauge = sapwood_store::Gauge::default();
-    /// gauge.flowed(1 << 20, std::time::Duration::from_secs(1));
-    /// assert!(gauge.bandwidth_bytes() < 50 << 20);
+    /// let link_stats = sapwood_store::LinkStats::default();
+    /// link_stats.flowed(1 << 20, std::time::Duration::from_secs(1));
+    /// assert!(link_stats.bandwidth_bytes() < 50 << 20);
     /// ```
     pub fn flowed(&self, bytes: u64, time: Duration) {
         if bytes < MEASURED_BYTES {
@@ -111,7 +111,7 @@ impl Gauge {
     }
 }
 
-impl Default for Gauge {
+impl Default for LinkStats {
     fn default() -> Self {
         Self::new()
     }
@@ -123,16 +123,16 @@ mod tests {
 
     #[test]
     fn measurements_come_near_the_truth() {
-        let gauge = Gauge::new();
-        gauge.answered_in(Duration::from_millis(90)); // with a connection to be made
+        let link_stats = LinkStats::new();
+        link_stats.answered_in(Duration::from_millis(90)); // with a connection to be made
         for _ in 0..10 {
-            gauge.answered_in(Duration::from_millis(10));
-            gauge.flowed(10 << 20, Duration::from_millis(1000));
+            link_stats.answered_in(Duration::from_millis(10));
+            link_stats.flowed(10 << 20, Duration::from_millis(1000));
         }
-        gauge.flowed(100, Duration::from_nanos(1));
-        assert!((10_000_000..11_000_000).contains(&gauge.latency_ns()), "{gauge:?}");
-        assert!((10 << 20..16 << 20).contains(&gauge.bandwidth_bytes()), "{gauge:?}");
-        gauge.answered_in(Duration::from_secs(60)); // once is nothing
-        assert!(gauge.latency_ns() < 12_000_000);
+        link_stats.flowed(100, Duration::from_nanos(1));
+        assert!((10_000_000..11_000_000).contains(&link_stats.latency_ns()), "{link_stats:?}");
+        assert!((10 << 20..16 << 20).contains(&link_stats.bandwidth_bytes()), "{link_stats:?}");
+        link_stats.answered_in(Duration::from_secs(60)); // once is nothing
+        assert!(link_stats.latency_ns() < 12_000_000);
     }
 }

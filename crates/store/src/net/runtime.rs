@@ -53,7 +53,7 @@ impl Link {
     }
 }
 
-struct Engine {
+struct NetRuntime {
     /// The process that made it.
     process: u32,
     runtime: Arc<Runtime>,
@@ -61,11 +61,11 @@ struct Engine {
 }
 
 /// Threads are of the process, and so they are kept with it. A user who wants none opens no URL.
-static ENGINE: Mutex<Option<Engine>> = Mutex::new(None);
+static RUNTIME: Mutex<Option<NetRuntime>> = Mutex::new(None);
 
 /// The connections for these options.
 pub(crate) fn link(options: &NetOptions) -> Result<Link> {
-    let mut engine = match ENGINE.try_lock() {
+    let mut engine = match RUNTIME.try_lock() {
         Ok(engine) => engine,
         Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         // Another thread holds it; in a child that was forked meanwhile, one that does not exist.
@@ -81,7 +81,7 @@ pub(crate) fn link(options: &NetOptions) -> Result<Link> {
         std::mem::forget(old);
     }
     if engine.is_none() {
-        *engine = Some(Engine { process, runtime: Arc::new(runtime()?), links: HashMap::new() });
+        *engine = Some(NetRuntime { process, runtime: Arc::new(runtime()?), links: HashMap::new() });
     }
     let Some(engine) = &mut *engine else { return Err(Error::unsupported("no threads for the network")) };
     if let Some(link) = engine.links.get(options) {
@@ -96,10 +96,10 @@ pub(crate) fn link(options: &NetOptions) -> Result<Link> {
 }
 
 /// Waits a moment for the lock: whoever has it may be reading certificates.
-fn patient() -> Option<std::sync::MutexGuard<'static, Option<Engine>>> {
+fn patient() -> Option<std::sync::MutexGuard<'static, Option<NetRuntime>>> {
     for _ in 0..200 {
         std::thread::sleep(Duration::from_millis(5));
-        match ENGINE.try_lock() {
+        match RUNTIME.try_lock() {
             Ok(engine) => return Some(engine),
             Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => {}

@@ -2,6 +2,8 @@
 
 use sapwood::{Error, Result};
 
+use crate::url::redact;
+
 /// The port of doors that name none.
 const PORT: u16 = 22125;
 /// A URL that is longer is none: a door takes no line of such a length.
@@ -9,7 +11,7 @@ const URL_BYTES: usize = 4 << 10;
 
 /// A file behind a door.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct DcapUrl {
     /// Without brackets, in lower case.
     pub(super) host: String,
     pub(super) port: u16,
@@ -17,12 +19,12 @@ pub(super) struct Place {
     path: String,
 }
 
-impl Place {
+impl DcapUrl {
     /// The parts of a URL. The path is what stands there, character by character, as `dccp` has it: `%20` is no space.
     pub(super) fn parse(url: &str) -> Result<Self> {
-        let wrong = |what: &'static str| Error::mismatch(what).in_file(url);
+        let wrong = |what: &'static str| Error::mismatch(what).in_file(redact(url));
         if url.len() > URL_BYTES || url.chars().any(char::is_control) {
-            return Err(wrong("the URL makes no sense"));
+            return Err(wrong("malformed URL"));
         }
         let rest = match url.split_once("://") {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("dcap") => rest,
@@ -83,10 +85,10 @@ mod tests {
 
     #[test]
     fn urls_have_parts() {
-        let place = Place::parse("dcap://Door.example.org/pnfs/a b%20\"c.root").unwrap();
+        let place = DcapUrl::parse("dcap://Door.example.org/pnfs/a b%20\"c.root").unwrap();
         assert_eq!((&*place.host, place.port), ("door.example.org", 22125));
         assert_eq!(place.encoded(), "dcap://door.example.org:22125/pnfs/a%20b%2520%22c.root");
-        let place = Place::parse("DCAP://[::1]:7//a").unwrap();
+        let place = DcapUrl::parse("DCAP://[::1]:7//a").unwrap();
         assert_eq!((&*place.host, &*place.door(), &*place.name()), ("::1", "[::1]:7", "dcap://[::1]:7/a"));
         for wrong in [
             "dcap://a",
@@ -98,7 +100,7 @@ mod tests {
             "dcap://u@a/b",
             "dcap://a/b\n",
         ] {
-            assert!(Place::parse(wrong).is_err(), "{wrong}");
+            assert!(DcapUrl::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

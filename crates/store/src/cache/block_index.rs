@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use sapwood::io::ByteRange;
 
-use super::fill::blocks;
 use super::folder::Folder;
-use super::segment::{BLOCK_BYTES, BLOCKS, DATA_AT, Segment, Table};
+use super::segment::{BLOCK_BYTES, BLOCKS, DATA_AT, Segment, Table, blocks};
 use super::state::State;
 
 /// Segments that stay open.
@@ -19,7 +18,7 @@ const AT_ONCE: usize = (256 << 10) / BLOCK_BYTES as usize;
 pub(crate) type Opened = Mutex<Vec<Arc<Segment>>>;
 
 /// What is kept of a state of a file.
-pub(crate) struct Shelf<'a> {
+pub(crate) struct BlockIndex<'a> {
     pub(crate) folder: &'a Folder,
     pub(crate) state: &'a State,
     pub(crate) opened: &'a Opened,
@@ -27,10 +26,10 @@ pub(crate) struct Shelf<'a> {
     pub(crate) len: u64,
 }
 
-impl<'a> Shelf<'a> {
+impl<'a> BlockIndex<'a> {
     /// Reads blocks: for one call, since it looks once at what there is.
     pub(crate) fn reader(&'a self) -> Reader<'a> {
-        Reader { shelf: self, views: HashMap::new(), edge: None }
+        Reader { block_index: self, views: HashMap::new(), edge: None }
     }
 
     fn length_of(&self, block: u64) -> usize {
@@ -110,19 +109,23 @@ impl<'a> Shelf<'a> {
 type View = (Arc<Segment>, Table);
 
 /// The segment of that number as it was when it was first looked at.
-fn view<'v>(views: &'v mut HashMap<u64, Option<View>>, shelf: &Shelf<'_>, number: u64) -> Option<&'v mut View> {
+fn view<'v>(
+    views: &'v mut HashMap<u64, Option<View>>,
+    block_index: &BlockIndex<'_>,
+    number: u64,
+) -> Option<&'v mut View> {
     let view = views.entry(number).or_insert_with(|| {
-        if !shelf.folder.is_usable() {
+        if !block_index.folder.is_usable() {
             return None;
         }
-        Some((shelf.segment(number, false).ok().flatten()?, Table::default()))
+        Some((block_index.segment(number, false).ok().flatten()?, Table::default()))
     });
     view.as_mut()
 }
 
 /// Reads what is kept.
 pub(crate) struct Reader<'a> {
-    shelf: &'a Shelf<'a>,
+    block_index: &'a BlockIndex<'a>,
     views: HashMap<u64, Option<View>>,
     /// A block that was wanted in part: its neighbour may want the rest.
     edge: Option<(u64, Vec<u8>)>,
@@ -131,7 +134,7 @@ pub(crate) struct Reader<'a> {
 impl Reader<'_> {
     /// Whether a block has an entry; whether it is damaged shows when it is read.
     pub(crate) fn has(&mut self, block: u64) -> bool {
-        let view = view(&mut self.views, self.shelf, block / BLOCKS);
+        let view = view(&mut self.views, self.block_index, block / BLOCKS);
         view.is_some_and(|(segment, table)| table.sum(segment, block % BLOCKS).is_some())
     }
 
@@ -142,8 +145,8 @@ impl Reader<'_> {
         while block < all.end {
             let number = block / BLOCKS;
             let last = all.end.min((number + 1) * BLOCKS);
-            let shelf = self.shelf;
-            let Some((segment, table)) = view(&mut self.views, shelf, number) else {
+            let block_index = self.block_index;
+            let Some((segment, table)) = view(&mut self.views, block_index, number) else {
                 missing.extend(block..last);
                 block = last;
                 continue;
@@ -156,12 +159,12 @@ impl Reader<'_> {
             let start = block * BLOCK_BYTES;
             let inside = |block: u64| {
                 let start = block * BLOCK_BYTES;
-                range.start <= start && start + shelf.length_of(block) as u64 <= range.end
+                range.start <= start && start + block_index.length_of(block) as u64 <= range.end
             };
             if inside(block) {
                 let mut kept = |block: &u64| table.sum(segment, block % BLOCKS).is_some() && inside(*block);
                 let some = (block..last).take(AT_ONCE).take_while(&mut kept).count() as u64;
-                let bytes: usize = (block..block + some).map(|block| shelf.length_of(block)).sum();
+                let bytes: usize = (block..block + some).map(|block| block_index.length_of(block)).sum();
                 let at = (start - range.start) as usize;
                 let Some(place) = into.get_mut(at..at + bytes) else { return };
                 let good = segment.read(block % BLOCKS, table, place);
@@ -170,7 +173,7 @@ impl Reader<'_> {
                 continue;
             }
             if self.edge.as_ref().is_none_or(|(of, _)| *of != block) {
-                let mut whole = vec![0; shelf.length_of(block)];
+                let mut whole = vec![0; block_index.length_of(block)];
                 let good = segment.read(block % BLOCKS, table, &mut whole).first() == Some(&true);
                 self.edge = good.then_some((block, whole));
             }

@@ -14,12 +14,13 @@ use sapwood::{Error, Result};
 use super::connector::Connector;
 use super::words;
 use crate::provider::{Provider, says_where};
+use crate::url::redact;
 
 /// More attempts of those that ask for a proof of who we are.
 const PROOF_RETRIES: usize = 2;
 /// A file in a bucket.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct CloudUrl {
     pub(super) provider: Provider,
     /// Scheme and bucket: what one login is good for.
     pub(super) bucket: String,
@@ -29,18 +30,19 @@ pub(super) struct Place {
     pub(super) name: Arc<str>,
 }
 
-impl Place {
+impl CloudUrl {
     pub(super) fn parse(url: &str) -> Result<Self> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
         let scheme = scheme.to_ascii_lowercase();
-        let provider = Provider::of(url).ok_or_else(|| Error::unsupported("no cloud has this scheme").in_file(url))?;
+        let provider =
+            Provider::of(url).ok_or_else(|| Error::unsupported("no cloud has this scheme").in_file(redact(url)))?;
         // Of Azure it is the container in the account.
         if provider != Provider::Azure && bucket.contains('@') {
             let words = "a URL of a cloud holds no keys: they are settings, or in the environment";
             return Err(Error::mismatch(words).in_file(format!("{scheme}://{}", last(bucket))));
         }
-        let wrong = |words: &'static str| Error::mismatch(words).in_file(url);
+        let wrong = |words: &'static str| Error::mismatch(words).in_file(redact(url));
         if bucket.is_empty() || bucket.contains(['?', '#', '\\', '%']) {
             return Err(wrong("the URL names no bucket"));
         }
@@ -48,12 +50,12 @@ impl Place {
             return Err(wrong("the URL names a bucket or a folder, and no file in it"));
         }
         let key = Path::parse(key).map_err(|error| wrong("a key of this form cannot be read").because(error))?;
-        Ok(Self { provider, bucket: format!("{scheme}://{bucket}"), key, name: url.into() })
+        Ok(Self { provider, bucket: format!("{scheme}://{bucket}"), key, name: redact(url).into() })
     }
 
     /// The URL with what says where its bucket is, for a cache.
     pub(super) fn cache_name(&self, settings: &[(String, String)]) -> String {
-        let Ok(mut url) = Url::parse(&self.bucket) else { return self.name.to_string() };
+        let Ok(mut url) = Url::parse(&self.bucket) else { return format!("{}/{}", self.bucket, self.key) };
         url.set_path(&self.key.as_ref().replace('%', "%25"));
         let elsewhere: Vec<_> = settings.iter().filter(|(name, _)| says_where(name)).collect();
         if !elsewhere.is_empty() {
@@ -122,21 +124,21 @@ mod tests {
 
     #[test]
     fn a_key_is_what_stands_there() {
-        let place = Place::parse("S3://bucket/a b/c%20d#e?f.root").unwrap();
+        let place = CloudUrl::parse("S3://bucket/a b/c%20d#e?f.root").unwrap();
         assert_eq!((place.provider, &*place.bucket), (Provider::Amazon, "s3://bucket"));
         assert_eq!(place.key.as_ref(), "a b/c%20d#e?f.root");
         assert_eq!(place.cache_name(&[]), "s3://bucket/a%20b/c%2520d%23e%3Ff.root");
-        let azure = Place::parse("abfss://box@account.dfs.core.windows.net/a.root").unwrap();
+        let azure = CloudUrl::parse("abfss://box@account.dfs.core.windows.net/a.root").unwrap();
         assert_eq!((azure.provider, &*azure.bucket), (Provider::Azure, "abfss://box@account.dfs.core.windows.net"));
         for wrong in ["s3://", "s3://bucket", "s3://bucket/", "s3://bucket/a/", "s3:///a", "s3://b/a//b", "s3://b/../a"]
         {
-            assert!(Place::parse(wrong).is_err(), "{wrong}");
+            assert!(CloudUrl::parse(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn keys_in_a_url_are_refused_and_not_shown() {
-        let error = Place::parse("s3://name:geheim@bucket/a.root").unwrap_err();
+        let error = CloudUrl::parse("s3://name:geheim@bucket/a.root").unwrap_err();
         assert!(!error.to_string().contains("geheim") && !format!("{error:?}").contains("geheim"), "{error}");
     }
 
@@ -153,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_same_name_elsewhere_is_another_file() {
-        let place = Place::parse("s3://b/a.root").unwrap();
+        let place = CloudUrl::parse("s3://b/a.root").unwrap();
         let here = settings(&[("AWS_ENDPOINT_URL", "http://127.0.0.1:1"), ("AWS_SECRET_ACCESS_KEY", "geheim")]);
         let there = settings(&[("aws_endpoint", "http://127.0.0.1:2")]);
         assert_eq!(place.cache_name(&here), "s3://b/a.root?AWS_ENDPOINT_URL=http%3A%2F%2F127.0.0.1%3A1");

@@ -3,6 +3,7 @@
 use sapwood::{Error, Result};
 
 use super::wire::Forward;
+use crate::url::redact;
 
 /// The port of servers that name none.
 const PORT: u16 = 1094;
@@ -22,7 +23,7 @@ pub(crate) struct Server {
 
 /// A file on a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct XrootdUrl {
     pub(crate) server: Server,
     pub(crate) path: String,
     /// What is sent along with the path, without the question mark.
@@ -37,13 +38,12 @@ impl Server {
     }
 }
 
-impl Place {
+impl XrootdUrl {
     /// The parts of a URL.
     pub(crate) fn parse(url: &str) -> Result<Self> {
-        // What is sent along may hold a secret.
-        let wrong = |what: &'static str| Error::mismatch(what).in_file(url.split('?').next().unwrap_or_default());
+        let wrong = |what: &'static str| Error::mismatch(what).in_file(redact(url));
         if url.len() > URL_BYTES || url.chars().any(char::is_control) {
-            return Err(wrong("the URL makes no sense"));
+            return Err(wrong("malformed URL"));
         }
         let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("the URL names no scheme"))?;
         let tls = match scheme.to_ascii_lowercase().as_str() {
@@ -159,23 +159,23 @@ mod tests {
 
     #[test]
     fn urls_have_parts() {
-        let place = Place::parse("root://Host.org//data/a.root?x=1&y=2").unwrap();
+        let place = XrootdUrl::parse("root://Host.org//data/a.root?x=1&y=2").unwrap();
         assert_eq!((place.server.name().as_str(), place.server.tls), ("host.org:1094", false));
         assert_eq!((&*place.path, &*place.cgi), ("/data/a.root", "x=1&y=2"));
         assert_eq!(place.path_with_cgi(), "/data/a.root?x=1&y=2");
-        let place = Place::parse("ROOTS://me:pw@[::1]:99//a").unwrap();
+        let place = XrootdUrl::parse("ROOTS://me:pw@[::1]:99//a").unwrap();
         assert_eq!((place.server.name().as_str(), &*place.server.user, place.server.tls), ("[::1]:99", "me", true));
-        assert_eq!(Place::parse("xroot://h/pool:a").unwrap().path, "pool:a");
+        assert_eq!(XrootdUrl::parse("xroot://h/pool:a").unwrap().path, "pool:a");
         for wrong in ["root://h", "root:///a", "root://h:99999//a", "root://h:x//a", "http://h//a", "root://h/", "h//a"]
         {
-            assert!(Place::parse(wrong).is_err(), "{wrong}");
+            assert!(XrootdUrl::parse(wrong).is_err(), "{wrong}");
         }
-        assert!(Place::parse("root://h//a\nb").is_err());
+        assert!(XrootdUrl::parse("root://h//a\nb").is_err());
     }
 
     #[test]
     fn redirections_keep_the_path_and_tls_and_merge_what_is_sent_along() {
-        let place = Place::parse("roots://me@a.org//x?k=1&authz=t").unwrap();
+        let place = XrootdUrl::parse("roots://me@a.org//x?k=1&authz=t").unwrap();
         let to = |port, to: &str, opaque: &str| {
             place.follow(&Forward { port, to: to.into(), opaque: opaque.into(), ticket: String::new() })
         };
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn servers_that_did_not_do_are_named() {
-        let place = Place::parse("root://a//x?k=1&tried=z").unwrap();
+        let place = XrootdUrl::parse("root://a//x?k=1&tried=z").unwrap();
         let tried = |host: &str, why| Tried { host: host.into(), why };
         let next = place.without(&[tried("b", "enoent"), tried("c", "ioerr")]);
         assert_eq!(next.path_with_cgi(), "/x?k=1&tried=b,c&triedrc=enoent,ioerr");
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn tokens_stay_in_the_domain() {
-        let server = |host: &str| Place::parse(&format!("root://{host}//x")).unwrap().server;
+        let server = |host: &str| XrootdUrl::parse(&format!("root://{host}//x")).unwrap().server;
         let named = server("door.grid.org");
         assert!(may_see_token(&named, &server("DOOR.grid.org:99"), false));
         assert!(may_see_token(&named, &server("pool1.grid.org"), true));

@@ -32,7 +32,7 @@ impl Wake for Unpark {
 
 /// Runs `future` in this thread until it is done. Tokio's own way panics in a thread that belongs to some runtime, and ours may
 /// be any thread of a user.
-pub(crate) fn wait<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let unpark = Arc::new(Unpark { thread: thread::current(), woken: AtomicBool::new(false) });
     let waker = Waker::from(Arc::clone(&unpark));
     let mut context = Context::from_waker(&waker);
@@ -74,7 +74,7 @@ mod tests {
     fn a_wait_within_a_runtime_is_no_panic() {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(2).build().unwrap();
         let inner = async {
-            wait(async {
+            block_on(async {
                 tokio::time::sleep(Duration::from_millis(5)).await;
                 7
             })

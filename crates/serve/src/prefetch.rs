@@ -11,10 +11,10 @@ use sapwood::io::{ByteRange, Store};
 use sapwood::tree::{BasketBytes, Tree};
 use sapwood::{File, OpenOptions, Result, Session};
 
-use crate::counts::Counts;
 use crate::files::Opened;
+use crate::metrics::Metrics;
 
-/// Threads that fetch ahead, for all clients.
+/// Threads that fetch prefetch, for all clients.
 const THREADS: usize = 2;
 /// Reads that wait to be looked at; what comes then is forgotten.
 const WAITING: usize = 256;
@@ -34,7 +34,7 @@ const MOST_RECORD: u32 = 256 << 20;
 
 /// What is known of the baskets of one file, and what was fetched ahead of them.
 #[derive(Default)]
-pub(crate) struct Ahead {
+pub(crate) struct FilePrefetch {
     index: OnceLock<Option<Index>>,
     state: Mutex<State>,
 }
@@ -184,21 +184,21 @@ impl State {
 type Read = (Arc<Opened>, Vec<ByteRange>);
 
 /// Threads that fetch ahead. They have no part in any request: what they cannot do is not done.
-pub(crate) struct Scouts {
+pub(crate) struct Prefetcher {
     queue: SyncSender<Read>,
     ended: Arc<AtomicBool>,
 }
 
-impl Scouts {
-    pub(crate) fn start(counts: &Arc<Counts>) -> Result<Self> {
+impl Prefetcher {
+    pub(crate) fn start(metrics: &Arc<Metrics>) -> Result<Self> {
         let (queue, reads) = sync_channel(WAITING);
         let reads = Arc::new(Mutex::new(reads));
         let ended = Arc::new(AtomicBool::new(false));
         let known = Arc::default();
         for _ in 0..THREADS {
             let (reads, known) = (Arc::clone(&reads), Arc::clone(&known));
-            let scout = Scout { counts: Arc::clone(counts), ended: Arc::clone(&ended), known };
-            thread::Builder::new().name("sapwood-ahead".to_owned()).spawn(move || scout.run(&reads))?;
+            let thread = PrefetchThread { metrics: Arc::clone(metrics), ended: Arc::clone(&ended), known };
+            thread::Builder::new().name("sapwood-ahead".to_owned()).spawn(move || thread.run(&reads))?;
         }
         Ok(Self { queue, ended })
     }
@@ -209,19 +209,19 @@ impl Scouts {
     }
 }
 
-impl Drop for Scouts {
+impl Drop for Prefetcher {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
     }
 }
 
-struct Scout {
-    counts: Arc<Counts>,
+struct PrefetchThread {
+    metrics: Arc<Metrics>,
     ended: Arc<AtomicBool>,
     known: Arc<AtomicU64>,
 }
 
-impl Scout {
+impl PrefetchThread {
     fn run(&self, reads: &Mutex<Receiver<Read>>) {
         loop {
             let read = reads.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -233,16 +233,16 @@ impl Scout {
     }
 
     fn follow(&self, opened: &Opened, ranges: &[ByteRange]) {
-        let index = opened.ahead.index.get_or_init(|| {
+        let index = opened.prefetch.index.get_or_init(|| {
             // What is no ROOT file, or a broken one, is read without our help.
             self.is_quiet().then(|| Index::read(opened.cache.clone(), &self.known).ok().flatten()).flatten()
         });
         let Some(index) = index else { return };
         let wanted = {
             let touched = index.touched(ranges);
-            let mut state = opened.ahead.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = opened.prefetch.state.lock().unwrap_or_else(PoisonError::into_inner);
             let used = touched.iter().filter(|number| state.unused.remove(number)).count();
-            self.counts.prefetched_used.add(used as u64);
+            self.metrics.prefetched_used.add(used as u64);
             state.next(index, &touched)
         };
         let (mut bytes, mut step, mut step_bytes) = (0, Vec::new(), 0);
@@ -277,8 +277,8 @@ impl Scout {
         }
         match opened.cache.fetch(&ranges, &|| !self.ended.load(Ordering::Relaxed)) {
             Ok(fetched) if fetched.asked > 0 => {
-                self.counts.prefetched.add(baskets.len() as u64);
-                let mut state = opened.ahead.state.lock().unwrap_or_else(PoisonError::into_inner);
+                self.metrics.prefetched.add(baskets.len() as u64);
+                let mut state = opened.prefetch.state.lock().unwrap_or_else(PoisonError::into_inner);
                 state.unused.extend(baskets);
                 true
             }
@@ -293,7 +293,7 @@ impl Scout {
             if self.ended.load(Ordering::Relaxed) {
                 return false;
             }
-            if self.counts.fetching.get() == 0 {
+            if self.metrics.fetching.get() == 0 {
                 return true;
             }
             thread::sleep(COURTESY);

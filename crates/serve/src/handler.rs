@@ -22,20 +22,20 @@ use sapwood_store::evictions;
 use twox_hash::XxHash64;
 
 use crate::access::Secret;
-use crate::ahead::Scouts;
 use crate::answer::{Answer, Part};
 use crate::files::{Files, Opened, Supply};
 use crate::path::Path;
+use crate::prefetch::Prefetcher;
 use crate::ranges::{MOST, Wanted, wanted};
 
 /// A body of any answer.
 pub(crate) type Body = UnsyncBoxBody<Bytes, Error>;
 
 /// What answers requests, for all connections.
-pub(crate) struct Service {
+pub(crate) struct Handler {
     pub(crate) files: Arc<Files>,
     pub(crate) supply: Arc<Supply>,
-    pub(crate) scouts: Option<Scouts>,
+    pub(crate) prefetcher: Option<Prefetcher>,
     pub(crate) cache_dir: PathBuf,
 }
 
@@ -47,18 +47,18 @@ struct Asked {
     headers: HeaderMap,
 }
 
-impl Service {
+impl Handler {
     pub(crate) async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
         let response = match self.answer(request).await {
             Ok(response) | Err(response) => response,
         };
-        self.supply.counts.answered(response.status().as_u16());
+        self.supply.metrics.answered(response.status().as_u16());
         response
     }
 
     /// The numbers, as Prometheus reads them.
     pub(crate) fn metrics(&self) -> String {
-        self.supply.counts.text(evictions(&self.cache_dir))
+        self.supply.metrics.text(evictions(&self.cache_dir))
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Result<Response<Body>, Response<Body>> {
@@ -151,12 +151,12 @@ impl Service {
             return if error.kind() == ErrorKind::Changed { Ok(None) } else { Err(self.failed(&error, asked)) };
         }
         if answer.is_hit() {
-            self.supply.counts.hits.add(1);
+            self.supply.metrics.hits.add(1);
         } else {
-            self.supply.counts.misses.add(1);
+            self.supply.metrics.misses.add(1);
         }
-        if let (Some(scouts), Some(ranges)) = (&self.scouts, &parts) {
-            scouts.saw(&opened, ranges);
+        if let (Some(prefetcher), Some(ranges)) = (&self.prefetcher, &parts) {
+            prefetcher.saw(&opened, ranges);
         }
         let files = Arc::clone(&self.files);
         let from = (answer, files, asked.path.clone(), asked.secret.clone());

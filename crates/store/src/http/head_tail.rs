@@ -12,9 +12,9 @@ use sapwood::{Error, ErrorKind, Result};
 use super::HttpStore;
 use super::content_range::ContentRange;
 use super::exchange::Reply;
-use super::known::Facts;
+use super::identity::Facts;
 use super::whole::{Content, KEPT_BYTES};
-use crate::net::{Link, Patience, Trouble, wait};
+use crate::net::{Link, RequestError, Retry, block_on};
 
 /// Ends that are longer than this are the whole file.
 const ALL_BYTES: usize = 1 << 40;
@@ -45,7 +45,7 @@ impl HttpStore {
         let link = self.link()?;
         let found = {
             let _inside = link.runtime.enter();
-            wait(self.look(&link, head, tail))?
+            block_on(self.look(&link, head, tail))?
         };
         let len = found.len;
         let head = 0..len.min(head as u64);
@@ -72,22 +72,29 @@ impl HttpStore {
     }
 
     async fn look(&self, link: &Link, head: usize, tail: usize) -> Result<Found> {
-        let mut patience = Patience::new(self.options.retries);
+        let mut patience = Retry::new(self.options.retries);
         loop {
             match self.look_once(link, head, tail).await {
                 Ok(found) => return Ok(found),
+                // The request for the tail may be the reason: RangeHTTPServer answers it by 400, and any other range by 206.
+                Err(trouble)
+                    if tail > 0
+                        && trouble.code.is_some_and(|code| matches!(code, 400 | 416 | 501))
+                        && self.target.signer.is_none()
+                        && self.caps.refused_suffix() => {}
                 Err(trouble) => tokio::time::sleep(patience.after(trouble, 0)?).await,
             }
         }
     }
 
-    async fn look_once(&self, link: &Link, head: usize, tail: usize) -> Result<Found, Trouble> {
-        if self.ability.whole_only() {
+    async fn look_once(&self, link: &Link, head: usize, tail: usize) -> Result<Found, RequestError> {
+        if self.caps.whole_only() {
             let reply = self.ask(link, Method::GET, None).await?;
             return self.found_whole(reply, head, tail).await;
         }
         // Where the length has to be known first, the tail is read when the head has told it.
-        let blind = self.target.signer.as_ref().is_some_and(|signer| !signer.knows_suffixes());
+        let blind =
+            !self.caps.has_suffixes() || self.target.signer.as_ref().is_some_and(|signer| !signer.knows_suffixes());
         let first = match (head, tail) {
             (0, 1..) if !blind => None,
             // Of no bytes one is asked for: only then does a server tell the length.
@@ -120,10 +127,10 @@ impl HttpStore {
     }
 
     /// Asks for one end.
-    async fn end(&self, link: &Link, asked: Option<(String, usize)>) -> Result<Got, Trouble> {
+    async fn end(&self, link: &Link, asked: Option<(String, usize)>) -> Result<Got, RequestError> {
         let Some((header, most)) = asked else { return Ok(Got::Nothing) };
         let mut reply = self.ask(link, Method::GET, Some(&header)).await?;
-        self.ability.gauge.answered_in(reply.latency);
+        self.caps.link_stats.answered_in(reply.latency);
         let facts = reply.facts.clone();
         match reply.status() {
             StatusCode::PARTIAL_CONTENT => {}
@@ -142,18 +149,18 @@ impl HttpStore {
         while let Some(piece) = reply.piece().await? {
             if bytes.len() as u64 + piece.len() as u64 > length {
                 let words = format!("{} sent more than it said", reply.host);
-                return Err(Trouble::later(Error::new(ErrorKind::Io, words)));
+                return Err(RequestError::later(Error::new(ErrorKind::Io, words)));
             }
             bytes.extend_from_slice(&piece);
         }
         if (bytes.len() as u64) < length {
             let words = format!("{} sent less than it said", reply.host);
-            return Err(Trouble::later(Error::new(ErrorKind::Io, words).wanted(length, bytes.len() as u64)));
+            return Err(RequestError::later(Error::new(ErrorKind::Io, words).wanted(length, bytes.len() as u64)));
         }
         Ok(Got::Part { start, bytes, facts })
     }
 
-    async fn found(&self, link: &Link, both: [Got; 2]) -> Result<Found, Trouble> {
+    async fn found(&self, link: &Link, both: [Got; 2]) -> Result<Found, RequestError> {
         let (mut said, mut parts) = (Vec::new(), Vec::new());
         for got in both {
             match got {
@@ -170,20 +177,20 @@ impl HttpStore {
             None => self.ask_length(link).await?,
         };
         for facts in &said {
-            self.learn(len, facts).map_err(Trouble::never)?;
+            self.learn(len, facts).map_err(RequestError::never)?;
         }
         Ok(Found { len, parts })
     }
 
-    async fn found_whole(&self, reply: Reply, head: usize, tail: usize) -> Result<Found, Trouble> {
+    async fn found_whole(&self, reply: Reply, head: usize, tail: usize) -> Result<Found, RequestError> {
         let facts = reply.facts.clone();
         // Checked before the body is read: it may be long.
         if let (Some(known), true) = (self.known.get(), facts.total.is_some()) {
-            known.check(&facts).map_err(Trouble::never)?;
+            known.check(&facts).map_err(RequestError::never)?;
         }
         let ends = (head.min(KEPT_BYTES as usize), tail.min(KEPT_BYTES as usize));
         let content = self.take_whole(reply, ends.0, ends.1).await?;
-        self.learn(content.len, &facts).map_err(Trouble::never)?;
+        self.learn(content.len, &facts).map_err(RequestError::never)?;
         self.keep(&content);
         let Content { len, head, tail } = content;
         let tail_start = len - tail.len() as u64;

@@ -1,0 +1,7 @@
+//! The error of a read that its receiver stopped.
+
+use sapwood::{Error, ErrorKind};
+
+pub(crate) fn stopped() -> Error {
+    Error::new(ErrorKind::Cancelled, "the reader wants no more")
+}
