@@ -9,6 +9,7 @@ from sapwood.compression import LZ4, LZMA, ZLIB, ZSTD, Compression
 from sapwood.directory import Directory, Key
 from sapwood.errors import NotFoundError as KeyInFileError
 from sapwood.file import File, open
+from sapwood.foreign import UnusedArgument
 from sapwood.inspection import doctor, verify
 from sapwood.iteration import Report
 from sapwood.many import concatenate, iterate
@@ -41,6 +42,7 @@ __all__ = [
     "Report",
     "SapwoodError",
     "Tree",
+    "UnusedArgument",
     "WritableBranch",
     "WritableDirectory",
     "WritableFile",

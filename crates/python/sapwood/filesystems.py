@@ -173,7 +173,7 @@ def find(place: str, network: Mapping[str, Any] | None) -> Remote | None:
     """
     if not urls.by_fsspec(place, network):
         return None
-    return Remote(*_reached(place, network), place)
+    return Remote(*reached(place, network), place)
 
 
 def settings(place: str, network: Mapping[str, Any] | None) -> list[tuple[str, str]]:
@@ -188,7 +188,7 @@ def settings(place: str, network: Mapping[str, Any] | None) -> list[tuple[str, s
 def with_proof(place: str, network: Mapping[str, Any] | None) -> Remote | None:
     """The file of a ``root://`` URL through XRootD's own client; ``None`` where fsspec-xrootd is not there."""
     try:
-        return Remote(*_reached("root://" + place.split("://", 1)[1], network), place)
+        return Remote(*reached("root://" + place.split("://", 1)[1], network), place)
     except UnsupportedError:
         return None
 
@@ -220,7 +220,7 @@ def glob(pattern: str, network: Mapping[str, Any] | None) -> list[str]:
     >>> glob("memory://runs/*.root", None)
     ['memory://runs/a.root', 'memory://runs/b.root']
     """
-    fs, path = _reached(pattern, network)
+    fs, path = reached(pattern, network)
     try:
         names = sorted(str(name) for name in fs.glob(path))
     except Exception as error:
@@ -263,8 +263,12 @@ def _why(place: str, network: Mapping[str, Any]) -> str:
     return f"; the engine reads {urls.links(place)[0]}:// itself, but {said}"
 
 
-def _reached(place: str, network: Mapping[str, Any] | None) -> tuple[Any, str]:
-    """File system and path of a URL."""
+def reached(place: str, network: Mapping[str, Any] | None) -> tuple[Any, str]:
+    """File system and path of a URL.
+
+    >>> reached("memory://runs/a.root", None)[1]
+    '/runs/a.root'
+    """
     check(place, network)
     from fsspec.core import url_to_fs
 

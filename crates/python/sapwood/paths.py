@@ -163,6 +163,7 @@ def _steps(steps: Any) -> list[tuple[int, int]] | None:
 
 
 def _glob(path: str, network: Mapping[str, Any] | None) -> list[str]:
+    path = urls.local_path(path)
     by_fsspec = urls.by_fsspec(path, network)
     if by_fsspec or urls.is_cloud(path) and _IS_GLOB.search(path) is not None:
         try:
@@ -179,8 +180,6 @@ def _glob(path: str, network: Mapping[str, Any] | None) -> list[str]:
         return found if found or "*" in path else [path]
     if urls.is_url(path):
         return [path]
-    if urls.scheme(path) is not None:
-        path = path.split("://", 1)[1]
     expanded = os.path.expanduser(path)
     return [expanded] if os.path.exists(expanded) else _matching(expanded, lambda pattern: sorted(glob.glob(pattern)))
 

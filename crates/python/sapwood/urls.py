@@ -26,6 +26,17 @@ def scheme(path: Any) -> str | None:
     return found.group(1).lower() if found else None
 
 
+def local_path(path: str) -> str:
+    """The path that a ``file:`` URL names, with one slash, two, three or none; all else as it is.
+
+    >>> local_path("file:///a.root"), local_path("file:/a.root"), local_path("file:a.root"), local_path("memory://a.root")
+    ('/a.root', '/a.root', 'a.root', 'memory://a.root')
+    """
+    if not path[:5].lower() == "file:" or is_chain(path) or os.path.exists(path):
+        return path
+    return path[7:] if path[5:7] == "//" else path[5:]
+
+
 def is_url(path: Any) -> bool:
     """Is it the URL of a remote file, or a chain of them, and no path?
 

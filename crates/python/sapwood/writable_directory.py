@@ -11,11 +11,14 @@ from sapwood.conversion import as_object
 from sapwood.directory import DIRECTORIES, TREES
 from sapwood.errors import near, not_found
 from sapwood.filters import Filter
+from sapwood.foreign import Foreign, ignore
 from sapwood.listing import Listing
 from sapwood.parallel_tree import ParallelTree
 from sapwood.writable_tree import WritableTree
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from sapwood.file import File
     from sapwood.writing import WritableFile
 
@@ -66,8 +69,9 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
 
     @property
     def file_path(self) -> str | None:
-        """Path of the file; ``None`` for one in memory."""
-        return self.file._place
+        """Path or URL of the file; ``None`` for one in memory."""
+        upload = self.file._upload
+        return self.file._place if upload is None else upload.shown
 
     @property
     def closed(self) -> bool:
@@ -191,9 +195,9 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
 
     # ---- writing
 
-    def mkdir(self, name: str, *, initial_directory_bytes: Any = None) -> WritableDirectory:
-        """Makes a directory, and those above it, and gives it. ``initial_directory_bytes`` is taken for uproot's sake: directories
-        grow as they must."""
+    def mkdir(self, name: str, **others: Unpack[Foreign]) -> WritableDirectory:
+        """Makes a directory, and those above it, and gives it."""
+        ignore(others, "mkdir")
         full = self._full(name, "the name of a directory")
         self.file._core.mkdir(full)
         return WritableDirectory(self.file, full)
@@ -213,8 +217,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         basket_bytes: int | str | None = None,
         split_level: int = 99,
         member_wise: bool = True,
-        initial_basket_capacity: Any = None,
-        resize_factor: Any = None,
+        **others: Unpack[Foreign],
     ) -> WritableTree:
         """Begins a tree; :meth:`WritableTree.extend` fills it.
 
@@ -233,8 +236,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         the first so many compressed bytes hold; where it is 0, or at the latest, when its rows take ``cluster_bytes`` bytes (128
         MiB) before compression. ``auto_save`` says in the same words how often all that was written becomes visible to
         readers on the way. Both are ROOT's ``SetAutoFlush`` and ``SetAutoSave``. Collections of objects are streamed member by member,
-        or object by object where ``member_wise`` is false. ``initial_basket_capacity`` and ``resize_factor`` are taken for uproot's
-        sake: records of trees grow as they must.
+        or object by object where ``member_wise`` is false.
 
         >>> import dataclasses, io, sapwood
         >>> @dataclasses.dataclass
@@ -253,6 +255,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         >>> sapwood.open(memory)["events/hits.adc"].array().tolist()
         [[], [1], [2, 2]]
         """
+        ignore(others, "mktree")
         full = self._full(name, "the name of a tree")
         options = (compression, auto_flush, auto_save, cluster_bytes, basket_bytes, split_level, member_wise)
         if filling.are_types(branch_types):
