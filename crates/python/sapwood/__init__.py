@@ -7,16 +7,19 @@ from sapwood._core import SapwoodError, __version__
 from sapwood.branch import Branch
 from sapwood.compression import LZ4, LZMA, ZLIB, ZSTD, Compression
 from sapwood.directory import Directory, Key
+from sapwood.elements import STLMap, STLSet, STLVector
 from sapwood.errors import NotFoundError as KeyInFileError
 from sapwood.file import File, open
 from sapwood.foreign import UnusedArgument
 from sapwood.inspection import doctor, verify
 from sapwood.iteration import Report
-from sapwood.many import concatenate, iterate
+from sapwood.many import concatenate, iterate, num_entries
 from sapwood.merging import Merged, merge
 from sapwood.model import Model
+from sapwood.objects import as_TGraph
 from sapwood.parallel_tree import ParallelTree
 from sapwood.project import makeproject
+from sapwood.pyroot import from_pyroot, to_pyroot, to_writable
 from sapwood.recovery import Recovered, recover
 from sapwood.rewriting import rewrite
 from sapwood.tree import Tree
@@ -40,6 +43,9 @@ __all__ = [
     "ParallelTree",
     "Recovered",
     "Report",
+    "STLMap",
+    "STLSet",
+    "STLVector",
     "SapwoodError",
     "Tree",
     "UnusedArgument",
@@ -48,19 +54,24 @@ __all__ = [
     "WritableFile",
     "WritableTree",
     "__version__",
+    "as_TGraph",
     "concatenate",
     "create",
     "doctor",
     "errors",
+    "from_pyroot",
     "iterate",
     "makeproject",
     "merge",
+    "num_entries",
     "objects",
     "open",
     "perf",
     "recover",
     "recreate",
     "rewrite",
+    "to_pyroot",
+    "to_writable",
     "update",
     "verify",
 ]

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from sapwood import elements
+
 Members = list[tuple[str, tuple[Any, ...]]]
 
 
@@ -124,7 +126,7 @@ def to_numpy(column: Any) -> np.ndarray:
                 out[name] = numbers(column, of[1], of[2]).reshape((len(column), *inner))
             return out
     out = np.empty(len(column), object)
-    out[:] = to_objects(column)
+    out[:] = elements.wrapped(column.kind, to_objects(column))
     return out
 
 

@@ -15,6 +15,8 @@ from sapwood.interpretation import Grouped, Interpretation, Unknown
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from sapwood.file import File
+    from sapwood.model import Model
     from sapwood.tree import Tree
 
 
@@ -102,6 +104,17 @@ class Branch(HasBranches):
         """The branch that counts its items; ``None`` where there is none."""
         counter = self._row["count_branch"]
         return None if counter is None else self._tree._branch(counter)
+
+    @property
+    def file(self) -> File:
+        """The file that it is in."""
+        return self._tree.file
+
+    @property
+    def model(self) -> Model:
+        """Its own record, with all members by ROOT's names."""
+        found: Model = self.parent.member("fBranches")[self.index]
+        return found
 
     # ---- type
 

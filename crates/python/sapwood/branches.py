@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from sapwood import instances, iteration, reading, sizes, stream
 from sapwood.entry_list import as_numbers
-from sapwood.errors import near, not_found
+from sapwood.errors import MismatchError, near, not_found
 from sapwood.filters import Filter, as_match
 from sapwood.foreign import Foreign, ignore
+from sapwood.record import HasRecord
+from sapwood.virtual import arrays as virtual_arrays
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -22,7 +24,7 @@ BranchFilter = Callable[["Branch"], bool]
 T = TypeVar("T")
 
 
-class HasBranches:
+class HasBranches(HasRecord):
     """A mapping from names of branches to branches.
 
     It has the methods of a mapping and is none by type: libraries would take it for a dictionary of columns before they
@@ -364,6 +366,8 @@ class HasBranches:
         library: Any = "ak",
         how: Any = None,
         progress: bool | None = None,
+        virtual: bool = False,
+        access_log: Any = None,
         **others: Unpack[Foreign],
     ) -> Any:
         """Reads branches, or computes expressions, for all entries or some of them.
@@ -382,7 +386,8 @@ class HasBranches:
         ``dict``; for Awkward Arrays also ``"zip"`` (lists of equal lengths become one array of records) or
         ``"records"`` (fields of one collection, or counted by the same branch, become one array of records).
 
-        ``progress`` shows a line on long reads; by default only if standard error is a terminal.
+        ``progress`` shows a line on long reads; by default only if standard error is a terminal. With ``virtual`` each branch
+        is read when its values are first looked at; a list as ``access_log`` gets what was.
 
         Shape: one row an entry that is wanted. Branches that nobody can decode are left out unless they are named;
         those that lack some of the entries too, with a warning.
@@ -391,8 +396,14 @@ class HasBranches:
         :class:`~sapwood.errors.UnsupportedError`, :class:`~sapwood.errors.MalformedError`.
         """
         ignore(others, "arrays")
+        if access_log is not None and not virtual:
+            raise MismatchError("access_log cannot be used with 'virtual=False'")
+        if virtual and any(one is not None for one in (expressions, cut, aliases)):
+            raise MismatchError("expressions, cut and aliases cannot be used with 'virtual=True', which reads whole branches")
         plan = reading.Plan(self, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
         selection = reading.select(self.tree.num_entries, entry_start, entry_stop, as_numbers(entries, self.tree))
+        if virtual:
+            return virtual_arrays(plan, selection, library, how, access_log)
         return reading.read(plan, selection, library, how, progress)
 
     def iterate(

@@ -14,6 +14,7 @@ from sapwood import _core, objects
 from sapwood.bins import Bins
 from sapwood.errors import MismatchError, UnsupportedError
 from sapwood.model import Model
+from sapwood.pyroot import from_pyroot, is_pyroot
 from sapwood.whole import unmasked
 
 Array = NDArray[Any]
@@ -25,6 +26,8 @@ def as_object(value: Any) -> _core.Draft | None:
         return value
     if isinstance(value, str):
         return objects.text(value)
+    if is_pyroot(value):
+        value = from_pyroot(value)
     if isinstance(value, Model):
         return _copied(value)
     if _is_numpy_histogram(value):

@@ -220,4 +220,33 @@ def concatenate(
     return to.concatenate(answers)
 
 
-__all__ = ["MissingFileError", "concatenate", "iterate"]
+def num_entries(files: Any, **options: Any) -> Iterator[tuple[str, str, int]]:
+    """For each file its path, the path of its tree, and the tree's entries, one file after another. ``files`` and the options are
+    those of :func:`sapwood.iterate`, as far as they open files.
+
+    >>> import os, sapwood, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
+    >>> with sapwood.recreate(path) as file:
+    ...     file["t"] = {"x": [1, 2, 3]}
+    >>> [(tree, entries) for _, tree, entries in sapwood.num_entries({path: "t"})]
+    [('t', 3)]
+    """
+    over = network.taken(options)
+    limits = {name: options.pop(name) for name in ("threads", "object_limit", "answer_limit") if name in options}
+    ignore(options, "num_entries")
+    allowed = {**files_module.checked(**{"threads": 0, **limits}), "network": over}
+    sources = paths.expand(files, network=over)
+
+    def counted() -> Iterator[tuple[str, str, int]]:
+        for source in sources:
+            tree = _open(source, False, allowed)
+            try:
+                path = tree.tree._path
+                yield str(tree.file_path), path, tree.tree.num_entries
+            finally:
+                _close(source, tree)
+
+    return counted()
+
+
+__all__ = ["MissingFileError", "concatenate", "iterate", "num_entries"]

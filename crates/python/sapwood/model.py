@@ -123,6 +123,19 @@ class Model:
         """As :meth:`tolist`, with what JSON has no word for as text: bytes, and numbers that are none."""
         return _for_json(self.tolist())
 
+    def to_pyroot(self) -> Any:
+        """As an object of PyROOT.
+
+        Raises ``ModuleNotFoundError`` where ROOT is not installed.
+        """
+        from sapwood.pyroot import to_pyroot
+
+        return to_pyroot(self)
+
+    def to_writable(self) -> Model:
+        """As an object that a file takes: it is one."""
+        return self
+
     def _repr_json_(self) -> Any:
         return json.loads(json.dumps(self.tojson(), default=str))
 

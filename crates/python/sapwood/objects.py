@@ -134,6 +134,55 @@ def graph(
     return _core.Draft(classname, [*members, *checked.items()])
 
 
+def as_TGraph(
+    df: Any,
+    title: str = "",
+    xAxisLabel: str = "",
+    yAxisLabel: str = "",
+    minY: float | None = None,
+    maxY: float | None = None,
+    lineColor: int = 602,
+    lineStyle: int = 1,
+    lineWidth: int = 1,
+    markerColor: int = 1,
+    markerStyle: int = 1,
+    markerSize: float = 1.0,
+) -> _core.Draft:
+    """uproot's way to a graph: from a DataFrame or mapping with ``x``, ``y``, and errors where it has columns ``x_errors`` and
+    ``y_errors``, or ``x_errors_low``, ``x_errors_high``, ``y_errors_low`` and ``y_errors_high``. ``minY`` and ``maxY`` are the range of
+    the plot.
+
+    >>> as_TGraph({"x": [1, 2], "y": [3, 4]}, title="points").classname
+    'TGraph'
+    """
+
+    def errors(letter: str) -> Any:
+        sides = [df.get(f"{letter}_errors_{side}") for side in ("low", "high")]
+        both = df.get(f"{letter}_errors")
+        if any(side is not None for side in sides):
+            zeros = np.zeros(len(df["x"]))
+            low, high = (zeros if side is None else np.asarray(side) for side in sides)
+            return low, high
+        return None if both is None else np.asarray(both)
+
+    y = np.asarray(df["y"])
+    made = graph(np.asarray(df["x"]), y, errors("x"), errors("y"), title=title, axis_titles=[xAxisLabel, yAxisLabel])
+    chosen = {
+        "fMinimum": minY,
+        "fMaximum": maxY,
+        "fLineColor": lineColor,
+        "fLineStyle": lineStyle,
+        "fLineWidth": lineWidth,
+        "fMarkerColor": markerColor,
+        "fMarkerStyle": markerStyle,
+        "fMarkerSize": markerSize,
+    }
+    for name, value in chosen.items():
+        if value is not None:
+            made = made.replaced(name, float(value) if name in ("fMinimum", "fMaximum", "fMarkerSize") else int(value))
+    return made
+
+
 def _points(values: Any, what: str) -> Array:
     values = unmasked(values, f"{what} of a graph")
     try:

@@ -16,6 +16,7 @@ from sapwood.perf import PerfRecord
 from sapwood.rows import Rows
 
 if TYPE_CHECKING:
+    from sapwood.directory import Directory
     from sapwood.file import File
 
 
@@ -91,8 +92,7 @@ class Tree(HasBranches):
     def friends(self) -> dict[str, tuple[str, str]]:
         """Friends of the tree: by their names the path of the file, empty for the same file, and the tree in it. They are not read
         along: open them, and join their arrays."""
-        found = Model.of(self._root._engine().object(self._key))
-        listed = found.member("fFriends", none_if_missing=True) if isinstance(found, Model) else None
+        listed = self.model.member("fFriends", none_if_missing=True)
         return {one.name: (one.title, str(one.member("fTreeName"))) for one in listed or []}
 
     @property
@@ -104,6 +104,28 @@ class Tree(HasBranches):
             return ""
         listed = ", ".join(f"{name} (tree {tree!r} in {file or 'this file'!r})" for name, (file, tree) in friends.items())
         return f"; the tree has friends, whose branches are read from their own trees: {listed}" if friends else ""
+
+    @property
+    def parent(self) -> Directory:
+        """The directory that it is in."""
+        above = self._path.rpartition("/")[0]
+        found: Directory = self._root[above] if above else self._root
+        return found
+
+    @property
+    def compressed_bytes(self) -> int:
+        """Bytes of all its baskets in the file (``fZipBytes``)."""
+        return int(self.member("fZipBytes"))
+
+    @property
+    def uncompressed_bytes(self) -> int:
+        """Bytes of all its baskets once inflated (``fTotBytes``)."""
+        return int(self.member("fTotBytes"))
+
+    @property
+    def compression_ratio(self) -> float:
+        """Inflated bytes for one byte in the file; not a number for a tree without baskets."""
+        return self.uncompressed_bytes / self.compressed_bytes if self.compressed_bytes else float("nan")
 
     @property
     def num_entries(self) -> int:
@@ -173,10 +195,6 @@ class Tree(HasBranches):
         found: Model = Model.of(self._core.object)
         return found
 
-    def member(self, name: str) -> Any:
-        """A member of the tree's own record by ROOT's name."""
-        return self.model.member(name)
-
     def layout(self) -> dict[str, Any]:
         """Where its baskets and clusters are, from its metadata alone.
 
@@ -217,16 +235,6 @@ class Tree(HasBranches):
         """
         found: dict[str, Any] = json.loads(_core.basket_sizes(self._core, max_memory, min_compression))
         return found
-
-    def close(self) -> None:
-        """Closes the file: nothing more is read from it."""
-        self._root.close()
-
-    def __enter__(self) -> Tree:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         if self._root.closed:
