@@ -285,3 +285,61 @@ def test_directories_that_are_written_have_the_methods_of_files(tmp_path: Path) 
     assert sorted(sapwood.open(tmp_path / "a.root").keys(cycle=False)) == [
         "2026", "2026/b", "2026/muons", "2026/muons/deeper", "2026/muons/deeper/note", "2026/muons/t",
     ]  # fmt: skip
+
+
+def test_entries_of_weighted_histograms(tmp_path: Path) -> None:
+    hist = pytest.importorskip("hist")
+
+    def made(**options: Any) -> Any:
+        axis = hist.axis.Regular(10, -5, 5)
+        return hist.Hist(axis, storage=hist.storage.Weight(), **options).fill([-2, 3, 3, 1, 99], weight=[1, 1, 5, 5, 3])
+
+    profile = hist.Hist(hist.axis.Regular(2, 0, 2), storage=hist.storage.WeightedMean(), metadata={"fEntries": 7})
+    profile.fill([0.5, 1.5], sample=[1, 2], weight=[2, 3])
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["known"], file["effective"], file["p"] = made(metadata={"fEntries": 5}), made(), profile
+        for wrong in (-1, "many", float("nan")):
+            with pytest.raises(ValueError, match="a number of fills"):
+                file["no"] = made(metadata={"fEntries": wrong})
+    with uproot.open(tmp_path / "a.root") as file:
+        assert [file[name].member("fEntries") for name in ("known", "p")] == [5, 7]
+        assert file["effective"].member("fEntries") == pytest.approx(15**2 / (1 + 1 + 25 + 25 + 9))
+        assert file["known"].values().tolist() == file["effective"].values().tolist()
+
+
+def test_jagged_records_share_a_counter(tmp_path: Path) -> None:
+    records = ak.Array([[{"x": 1, "y": 1.1}, {"x": 2, "y": 2.2}], [], [{"x": 3, "y": 3.3}]])
+    frame = pd.DataFrame({"x": [1.1, 2.2], "y": [4, 5]})
+    with sapwood.recreate(tmp_path / "ours.root") as ours, uproot.recreate(tmp_path / "theirs.root") as theirs:
+        for file in (ours, theirs):
+            file.mktree("records", records).extend(records)
+            file.mktree("framed", {"a": np.array([1, 2]), "b": frame})
+        ours["same"] = records
+        ours["same"].extend(records)
+        ours.mktree("apart", {"x": "var * i4", "y": "var * f8"}).extend(records)
+    with uproot.open(tmp_path / "ours.root") as ours, uproot.open(tmp_path / "theirs.root") as theirs:
+        for name in ("records", "framed"):
+            assert ours[name].typenames() == theirs[name].typenames()
+            assert ours[name].arrays().tolist() == theirs[name].arrays().tolist()
+        assert ours["same"].keys() == ["n", "x", "y"] and ours["same"].num_entries == 6
+        assert ours["apart"].keys() == ["nx", "x", "ny", "y"]
+
+
+def test_paths_may_bring_options_and_cycles(numbers: Path) -> None:
+    class Somewhere:
+        def __init__(self, url: str, **options: Any) -> None:
+            self.url, self.storage_options = url, options
+
+        def __str__(self) -> str:
+            return self.url
+
+    fsspec = pytest.importorskip("fsspec")
+    fsspec.filesystem("memory").pipe_file("/options.root", numbers.read_bytes())
+    for place in (Somewhere(str(numbers), headers={"A": "b"}), Somewhere("memory://options.root", skip_instance_cache=True)):
+        assert sapwood.open(place)["t"].num_entries == 2
+        assert len(sapwood.concatenate(place, "x")) == 2
+    with sapwood.recreate(Somewhere("memory://written.root")) as file:
+        file["dir/t"] = {"x": [1]}
+    file = sapwood.open("memory://written.root")
+    assert file["dir;1"].path == ("dir",) and file["dir;1"]["t"].num_entries == 1
+    assert file["dir/t"]["/x/"].name == "x"

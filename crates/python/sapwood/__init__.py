@@ -10,6 +10,7 @@ from sapwood.directory import Directory, Key
 from sapwood.elements import STLMap, STLSet, STLVector
 from sapwood.errors import NotFoundError as KeyInFileError
 from sapwood.file import File, open
+from sapwood.filters import no_filter
 from sapwood.foreign import UnusedArgument
 from sapwood.inspection import doctor, verify
 from sapwood.iteration import Report
@@ -63,6 +64,7 @@ __all__ = [
     "iterate",
     "makeproject",
     "merge",
+    "no_filter",
     "num_entries",
     "objects",
     "open",

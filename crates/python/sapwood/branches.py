@@ -253,7 +253,7 @@ class HasBranches(HasRecord):
     def _find(self, where: str) -> Branch | None:
         """A branch by name or path; by name the one directly below, else the first one depth first."""
         recursive = not where.startswith("/")
-        name = where if recursive else where[1:]
+        name = (where if recursive else where[1:]).rstrip("/")
         found = self._direct(name)
         if found is not None:
             return found

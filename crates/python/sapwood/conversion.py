@@ -77,6 +77,7 @@ def from_uhi(found: Any) -> _core.Draft:
         raise MismatchError(f"a histogram has one to three axes, not {len(directions)}")
     all_bins = [_bins_of(axis) for axis in directions]
     title = _title(found, ("title", "label", "metadata"))
+    entries = _entries(found)
 
     def padded(values: Any) -> Array:
         return _padded(np.asarray(unmasked(values)), directions, all_bins)
@@ -103,11 +104,12 @@ def from_uhi(found: Any) -> _core.Draft:
             counts, means, variances = (
                 padded(_flow(getattr(found, what))) for what in ("counts", "values", "variances")
             )
-            return objects.profile(counts, means, np.sqrt(variances), *all_bins, title=title, flow=True)
+            spread = np.sqrt(variances)
+            return objects.profile(counts, means, spread, *all_bins, title=title, entries=entries, flow=True)
         counts, means, deltas = (padded(part).astype("float64") for part in (counts, means, deltas))
         means = np.where(counts > 0, means, 0.0)
         return objects.profile_of(
-            all_bins, counts, counts * means, deltas + counts * means**2, squares, title
+            all_bins, counts, counts * means, deltas + counts * means**2, squares, title, entries
         )
     values = padded(_flow(found.values))
     given = _flow(found.variances) if callable(getattr(found, "variances", None)) else None
@@ -115,7 +117,20 @@ def from_uhi(found: Any) -> _core.Draft:
     # Variances that are the values are not worth a word, but where the storage has them anyway.
     if known is not None and "variance" not in names and np.array_equal(known, values):
         known = None
-    return objects.histogram(values, *all_bins, variances=known, title=title, flow=True)
+    return objects.histogram(values, *all_bins, variances=known, title=title, entries=entries, flow=True)
+
+
+def _entries(found: Any) -> float | None:
+    """How often a histogram was filled, where its ``metadata`` says so in ``fEntries``: bins of weights do not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of boost-histogram, where there is no metadata
+        metadata = getattr(found, "metadata", None)
+    given = metadata.get("fEntries") if isinstance(metadata, Mapping) else None
+    if given is None:
+        return None
+    if not isinstance(given, (int, float, np.number)) or not 0 <= given < np.inf:
+        raise MismatchError(f"fEntries in the metadata of a histogram is a number of fills, not {given!r}")
+    return float(given)
 
 
 def _flow(get: Any) -> Any:

@@ -342,6 +342,7 @@ def open(
     network_options = network.taken(cast("dict[str, Any]", others))
     ignore(others, "open")
     inner: str | None = None
+    source = paths.with_options(source, network_options)
     if not paths.is_bytes(source) and not paths.is_open_file(source):
         if not isinstance(source, (str, os.PathLike, dict, list, tuple)):
             raise TypeError(

@@ -79,7 +79,7 @@ def entries_for(branches: list[Branch], target_bytes: int, start: int, stop: int
     total = sum(progress_bar.share(branch, (start, stop)) for branch in branches)
     if total <= 0:
         return max(stop - start, 1)
-    return max(int(target_bytes * (stop - start) / total), 1)
+    return max(round(target_bytes * (stop - start) / total), 1)
 
 
 def step_entries(step_size: int | str) -> int:

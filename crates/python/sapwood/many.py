@@ -95,7 +95,7 @@ def iterate(
     """
     over = network.taken(cast("dict[str, Any]", others))
     ignore(others, "iterate")
-    sources = paths.expand(files, network=over)
+    sources = paths.expand(paths.with_options(files, over), network=over)
     to = as_library(library)
     iteration.step_entries(step_size)
     as_match(filter_name), as_match(filter_typename)
@@ -174,7 +174,7 @@ def concatenate(
     """
     over = network.taken(cast("dict[str, Any]", others))
     ignore(others, "concatenate")
-    sources = paths.expand(files, network=over)
+    sources = paths.expand(paths.with_options(files, over), network=over)
     to = as_library(library)
     options = {**files_module.checked(threads, object_limit, answer_limit), "network": over}
 
@@ -235,7 +235,7 @@ def num_entries(files: Any, **options: Any) -> Iterator[tuple[str, str, int]]:
     limits = {name: options.pop(name) for name in ("threads", "object_limit", "answer_limit") if name in options}
     ignore(options, "num_entries")
     allowed = {**files_module.checked(**{"threads": 0, **limits}), "network": over}
-    sources = paths.expand(files, network=over)
+    sources = paths.expand(paths.with_options(files, over), network=over)
 
     def counted() -> Iterator[tuple[str, str, int]]:
         for source in sources:

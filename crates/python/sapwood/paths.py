@@ -72,6 +72,17 @@ def split_object(source: str) -> tuple[str, str | None]:
     return source, None
 
 
+def with_options(source: Any, network: dict[str, Any]) -> Any:
+    """The path of a path object that brings ``storage_options`` along, which are put into ``network`` unless it has some; all else
+    as it is."""
+    options = getattr(source, "storage_options", None)
+    if not isinstance(options, Mapping) or is_open_file(source) or hasattr(source, "num_entries"):
+        return source
+    if options:
+        network["storage_options"] = {**options, **(network.get("storage_options") or {})}
+    return str(source)
+
+
 def is_open_file(source: Any) -> bool:
     """Is it a binary file object, or one of fsspec's that stands for one?"""
     if isinstance(source, io.IOBase) or (hasattr(source, "read") and hasattr(source, "seek")):

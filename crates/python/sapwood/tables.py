@@ -12,15 +12,15 @@ from sapwood import errors, whole
 _HOW = "give them a value, or leave these rows out"
 
 
-def columns_of(data: Any, has_index: bool = True) -> dict[str, Any]:
-    """The columns of a table; of a DataFrame the index, too, if wanted.
+def columns_of(data: Any, wanted: Collection[str] | None = None) -> dict[str, Any]:
+    """The columns of a table, as :func:`table` gives them.
 
     >>> columns_of({"x": [1, 2]})
     {'x': [1, 2]}
 
     Raises :class:`sapwood.errors.MismatchError` for what is none.
     """
-    columns = table(data, has_index)
+    columns = table(data, wanted)
     if columns is None:
         raise errors.MismatchError(f"a tree is filled from {TABLES}, not from {whole.shown(data)}")
     return columns
@@ -42,8 +42,11 @@ def checked_columns(tree: str, columns: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def table(data: Any, has_index: bool = True) -> dict[str, Any] | None:
-    """The columns of whatever is a table; nothing where it is none.
+def table(data: Any, wanted: Collection[str] | None = None) -> dict[str, Any] | None:
+    """The columns of whatever is a table; nothing where it is none. Where a tree is there that has columns already, these are
+    ``wanted``: the index of a DataFrame is a column where the tree has one of that name.
+
+    An Awkward Array with a list of records for each entry is one column without a name, whose fields share a counter.
 
     >>> table(5) is None
     True
@@ -56,10 +59,13 @@ def table(data: Any, has_index: bool = True) -> dict[str, Any] | None:
         if not hasattr(data, "columns"):
             return _of_series(data)
         columns = _once((str(name), data.iloc[:, place]) for place, name in enumerate(data.columns))
-        return {**_index_of(data, columns), **columns} if has_index else columns
+        index = _index_of(data, columns) if wanted is None or not set(columns) >= set(wanted) else {}
+        return {**{name: level for name, level in index.items() if wanted is None or name in wanted}, **columns}
     if is_awkward(data):
         if type(data).__name__ == "Record":
             raise errors.MismatchError("an ak.Record is one row of a table: give an ak.Array of records, or the record to fill")
+        if data.fields and data.ndim > 1 and (wanted is None or "" in wanted):
+            return {"": data}
         return {name: data[name] for name in data.fields} or None
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "to_arrow"):
         import pyarrow as pa  # type: ignore[import-untyped]
@@ -141,6 +147,8 @@ def _column(data: Any) -> Any:
         return _without_options(ak.Array(data))
     if isinstance(data, np.ndarray) and data.ndim > 0:
         return _of_numpy(data)
+    if _is_pandas(data) and hasattr(data, "columns"):
+        return _records(table(data) or {})
     if _is_pandas(data):
         return _column(_of_pandas(data))
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):

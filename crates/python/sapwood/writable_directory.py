@@ -310,7 +310,9 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         or that :mod:`sapwood.objects` made, text as ``TObjString``, lists of objects as ``TList``; whatever is a table as a
         tree. Of a DataFrame the index is a branch, too, ``index`` where it has no name, as uproot has it.
 
-        An object that has a name gets that of its key.
+        An object that has a name gets that of its key. ``fEntries`` of a histogram is the number of fills where its ``metadata`` is
+        a mapping that has it (``hist.Hist(..., metadata={"fEntries": 5})``); else the sum of its values, or of weighted ones the
+        effective number, the squared sum of weights over the sum of their squares.
 
         >>> import io, numpy as np, sapwood
         >>> memory, copy = io.BytesIO(), io.BytesIO()
@@ -399,7 +401,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         as it is.
         """
         full = self._full(name, "the name of a tree")
-        given = tables.columns_of(data, has_index=False)
+        given = tables.columns_of(data, ())
         columns = {column: tables.as_column(column, values) for column, values in given.items()}
         schema = filling.schema_of(columns, filling.counter_name, filling.field_name)
         setting, own = of_branches(compression, "file", schema)

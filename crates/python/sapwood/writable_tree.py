@@ -180,7 +180,7 @@ class WritableTree:
         are left out, and all rows of this call were added. What the disk reports (:class:`OSError`, for this cluster or the one
         before) leaves all rows added: they wait, and :meth:`flush` tries again.
         """
-        given = filling.values(self._schema, tables.columns_of(data, has_index="index" in self._schema.columns))
+        given = filling.values(self._schema, tables.columns_of(data, self._schema.columns))
         with self._lock:
             try:
                 self._spill("; the rows given to extend are added")

@@ -117,6 +117,8 @@ def update(
 
 def _place(path: Any) -> str | None:
     """The path or URL to write to; ``None`` for a file object."""
+    if isinstance(getattr(path, "storage_options", None), Mapping) and not hasattr(path, "write"):
+        path = str(path)
     if not isinstance(path, (str, os.PathLike)):
         return None
     place = urls.local_path(os.fspath(path))
