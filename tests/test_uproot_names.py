@@ -84,8 +84,8 @@ def test_branches_are_looked_at_as_another_type(numbers: Path) -> None:
         assert tree.arrays(expressions).tolist() == [{"i1": 255, "x": 1}, {"i1": 2, "x": 2}]
         assert next(tree.iterate(expressions, library="np"))["i1"].tolist() == [255, 2]
     assert tree.arrays({"x": ">i8"}, "i1 < 0", library="pd")["x"].tolist() == [np.float64(1).view("i8")]
-    for wrong in ({"i1": ">u2"}, {"v": ">i8"}, {"x + 1": ">i8"}):
-        with pytest.raises(ValueError, match="cannot be looked at|only a branch"):
+    for wrong in ({"i1": ">u2"}, {"v": ">i8"}, {"x + 1": ">i8"}, [("i1", ">u1"), ("i1", None)]):
+        with pytest.raises(ValueError, match="cannot be looked at|only a branch|as two types"):
             tree.arrays(wrong)
 
 

@@ -85,6 +85,10 @@ class Plan:
                 self._typed_output(*item) if isinstance(item, tuple) and len(item) == 2 else self._output(item)
                 for item in items
             ]
+            types: dict[str, Any] = {}
+            for output in self.outputs:
+                if types.setdefault(output.name, output.dtype) != output.dtype:
+                    raise MismatchError(f"{output.name!r} is asked for as two types: read each by itself")
         self.cut = None if cut is None else self._output(cut)
 
     def _typed_output(self, text: Any, interpretation: Any) -> Output:
