@@ -456,7 +456,8 @@ def test_a_step_is_read_ahead_and_no_more(tree: Any) -> None:
 
 
 def test_steps_are_made_when_they_are_asked_for(tree: Any) -> None:
-    from sapwood import iteration, reading
+    from sapwood import iteration
+    from sapwood._read import reading
 
     plan = reading.Plan(tree, "x")
     # A file may claim any number of entries.

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from sapwood import errors, objects, perf
 from sapwood._core import SapwoodError, __version__
+from sapwood._read.compat_kwargs import UnusedArgument
+from sapwood._read.elements import STLMap, STLSet, STLVector
+from sapwood._read.multi_file import concatenate, iterate, num_entries
+from sapwood._write.parallel_tree import ParallelTree
+from sapwood._write.writable_directory import WritableDirectory
+from sapwood._write.writable_tree import WritableBranch, WritableTree
 from sapwood.branch import Branch
 from sapwood.compression import LZ4, LZMA, ZLIB, ZSTD, Compression
 from sapwood.directory import Directory, Key
-from sapwood.elements import STLMap, STLSet, STLVector
 from sapwood.errors import NotFoundError as KeyInFileError
 from sapwood.file import File, open
 from sapwood.filters import no_filter
-from sapwood.foreign import UnusedArgument
 from sapwood.inspection import doctor, verify
 from sapwood.iteration import Report
-from sapwood.many import concatenate, iterate, num_entries
 from sapwood.merging import Merged, merge
 from sapwood.model import Model
 from sapwood.objects import as_TGraph
-from sapwood.parallel_tree import ParallelTree
 from sapwood.project import makeproject
 from sapwood.pyroot import from_pyroot, to_pyroot, to_writable
 from sapwood.recovery import Recovered, recover
 from sapwood.rewriting import rewrite
 from sapwood.tree import Tree
-from sapwood.writable_directory import WritableDirectory
-from sapwood.writable_tree import WritableBranch, WritableTree
 from sapwood.writing import WritableFile, create, recreate, update
 
 __all__ = [

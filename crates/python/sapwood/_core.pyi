@@ -1,4 +1,4 @@
-"""The engine as Python sees it. Types of columns are nested tuples, see ``sapwood._layout``."""
+"""The engine as Python sees it. Types of columns are nested tuples, see ``sapwood._read.layout``."""
 
 from collections.abc import Callable, Sequence
 from os import PathLike
@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from numpy import ndarray
 
-from sapwood.filesystems import Remote
+from sapwood._remote.filesystems import Remote
 
 __version__: str
 
@@ -236,7 +236,7 @@ class Tree:
     def steps(self, start: int, stop: int, size: int, by_clusters: bool) -> Steps: ...
 
 class Columns:
-    """Entries of a branch as columns of a type, see ``sapwood.classes``."""
+    """Entries of a branch as columns of a type, see ``sapwood._write.classes``."""
 
     def __iter__(self) -> Columns: ...
     def __next__(self) -> tuple[Any, ...]: ...

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sapwood import interpretation, reading
-from sapwood.branches import HasBranches
+from sapwood import interpretation
+from sapwood._read import reading
+from sapwood._read.branches import HasBranches
+from sapwood._read.compat_kwargs import Foreign, ignore
 from sapwood.compression import Compression, or_none
-from sapwood.entry_list import as_numbers
 from sapwood.errors import SapwoodError
-from sapwood.foreign import Foreign, ignore
 from sapwood.interpretation import Grouped, Interpretation, Unknown
+from sapwood.models.entry_list import as_numbers
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -249,7 +250,7 @@ class Branch(HasBranches):
         """Reads the branch for all its entries or some of them; of a group, an array of records.
 
         ``interpretation`` may be a NumPy type to look at the numbers with, of the same size. The rest is as in
-        :meth:`~sapwood.branches.HasBranches.arrays`; ``library="np"`` gives one NumPy array, of objects where entries
+        :meth:`~sapwood._read.branches.HasBranches.arrays`; ``library="np"`` gives one NumPy array, of objects where entries
         are no plain numbers.
 
         Shape: one row an entry. Raises :class:`~sapwood.errors.UnsupportedError` naming why nobody can decode it.

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from sapwood._read.key_listing import Listing
 from sapwood.errors import NotFoundError, UnsupportedError, not_found, place
 from sapwood.filters import Filter
-from sapwood.listing import Listing
 from sapwood.model import Model
 from sapwood.tree import Tree
 

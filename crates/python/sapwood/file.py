@@ -11,11 +11,12 @@ import warnings
 from typing import TYPE_CHECKING, Any, TextIO, cast
 from weakref import WeakValueDictionary
 
-from sapwood import _core, filesystems, network, paths, session, urls
+from sapwood import _core, network, session
+from sapwood._read.compat_kwargs import ignore
+from sapwood._remote import filesystems, paths, urls
 from sapwood.compression import Compression, or_none
 from sapwood.directory import Directory
 from sapwood.errors import IOError, NotFoundError, not_found
-from sapwood.foreign import ignore
 from sapwood.streamers import StreamerInfo, gather
 from sapwood.tree import Tree
 

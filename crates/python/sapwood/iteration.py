@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sapwood import progress as progress_bar
-from sapwood import reading, session, sizes
-from sapwood.libraries import as_library
-from sapwood.selection import Range, Selection
+from sapwood import session, sizes
+from sapwood._read import progress as progress_bar
+from sapwood._read import reading
+from sapwood._read.libraries import as_library
+from sapwood._read.selection import Range, Selection
 
 if TYPE_CHECKING:
     from sapwood.branch import Branch

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sapwood import _core, errors, network, paths, urls, writing
+from sapwood import _core, errors, network, writing
+from sapwood._read.compat_kwargs import ignore
+from sapwood._remote import paths, urls
 from sapwood.compression import as_compression
 from sapwood.file import checked
-from sapwood.foreign import ignore
 from sapwood.sizes import as_bytes
 
 if TYPE_CHECKING:

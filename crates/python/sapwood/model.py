@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sapwood import _core
+from sapwood._read.pickling import Held, hold
 from sapwood.errors import MalformedError, SapwoodError, near, not_found
-from sapwood.held import Held, hold
 
 
 class Model:
@@ -41,7 +41,7 @@ class Model:
     @staticmethod
     def of_value(value: Any, identity: Any) -> Any:
         """Wraps a value; ``identity`` is the object that it is of, where it is one."""
-        from sapwood.behavior import made
+        from sapwood.models.behavior import made
 
         return made(value, identity) if isinstance(value, _core.Struct) else plain(value)
 

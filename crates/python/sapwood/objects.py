@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import _core, bins
-from sapwood.bins import Bins
+from sapwood import _core
+from sapwood._write import bins
+from sapwood._write.bins import Bins
+from sapwood._write.lossless import unmasked
 from sapwood.errors import MismatchError
-from sapwood.whole import unmasked
 
 Array = NDArray[Any]
 _ATTRIBUTES: list[tuple[str, Any]] = [
@@ -345,7 +346,7 @@ def mapping(items: Mapping[Any, Any], name: str = "") -> _core.Draft:
 
 
 def _item(value: Any) -> _core.Draft:
-    from sapwood.conversion import as_object
+    from sapwood._write.conversion import as_object
 
     found = as_object(value)
     if found is None:

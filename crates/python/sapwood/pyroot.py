@@ -52,7 +52,7 @@ def to_pyroot(value: Any) -> Any:
 
     Raises ``ModuleNotFoundError`` where ROOT is not installed.
     """
-    from sapwood.libraries import need
+    from sapwood._read.libraries import need
     from sapwood.writing import recreate
 
     ROOT = need("ROOT", "to_pyroot()")
@@ -78,7 +78,7 @@ def to_writable(value: Any) -> Any:
 
     Raises :class:`~sapwood.errors.MismatchError` for what is no object.
     """
-    from sapwood.conversion import as_object
+    from sapwood._write.conversion import as_object
     from sapwood.file import open
     from sapwood.writing import recreate
 

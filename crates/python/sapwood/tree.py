@@ -6,14 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sapwood import _core, session, sizes
+from sapwood._read.branch_index import Outline
+from sapwood._read.branches import HasBranches
+from sapwood._read.rows import Rows
 from sapwood.branch import Branch
-from sapwood.branches import HasBranches
 from sapwood.errors import SapwoodError
 from sapwood.filters import Filter
 from sapwood.model import Model
-from sapwood.outline import Outline
 from sapwood.perf import PerfRecord
-from sapwood.rows import Rows
 
 if TYPE_CHECKING:
     from sapwood.directory import Directory

@@ -11,17 +11,19 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sapwood import _core, errors, filling, session, urls
+from sapwood import _core, errors, session
+from sapwood._read.compat_kwargs import Foreign, ignore
+from sapwood._remote import urls
+from sapwood._write import branch_schema
+from sapwood._write.branch_schema import Schema
+from sapwood._write.parallel_tree import ParallelTree
+from sapwood._write.upload import Upload, make_folders
+from sapwood._write.writable_directory import WritableDirectory
+from sapwood._write.writable_tree import WritableTree
 from sapwood.compression import Compression, as_compression, from_text, of_branches
 from sapwood.file import checked
 from sapwood.file import open as _open
-from sapwood.filling import Schema
-from sapwood.foreign import Foreign, ignore
-from sapwood.parallel_tree import ParallelTree
 from sapwood.sizes import as_bytes
-from sapwood.upload import Upload, make_folders
-from sapwood.writable_directory import WritableDirectory
-from sapwood.writable_tree import WritableTree
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -205,8 +207,8 @@ class WritableFile(WritableDirectory):
         name: str,
         branch_types: Mapping[str, Any],
         title: str = "",
-        counter_name: filling.CounterName = filling.counter_name,
-        field_name: filling.FieldName = filling.field_name,
+        counter_name: branch_schema.CounterName = branch_schema.counter_name,
+        field_name: branch_schema.FieldName = branch_schema.field_name,
         compression: Any = "file",
         auto_flush: int | str = -30_000_000,
         auto_save: int | str = -300_000_000,
@@ -216,7 +218,7 @@ class WritableFile(WritableDirectory):
         member_wise: bool = True,
     ) -> tuple[Any, Schema]:
         """The engine's tree, and what its branches hold."""
-        schema = filling.schema(branch_types, counter_name, field_name, split_level)
+        schema = branch_schema.schema(branch_types, counter_name, field_name, split_level)
         options = (compression, auto_flush, auto_save, cluster_bytes, basket_bytes, split_level, member_wise)
         return self._core_of(how, name, schema, title, *options), schema
 
@@ -261,7 +263,7 @@ class WritableFile(WritableDirectory):
         core = self._core.tree(
             "entries", name, [], "", setting, None, every(auto_save), *_sizes(cluster_bytes, basket_bytes)
         )
-        return core, filling.schema_there(core.branches())
+        return core, branch_schema.schema_there(core.branches())
 
     @property
     def _tree_options(self) -> list[str]:

@@ -23,7 +23,7 @@ use crate::remote::{Otherwise, RemoteStore};
 pub(crate) enum Place {
     /// A path, or a URL.
     Named(PathBuf),
-    /// A `sapwood.filesystems.Remote`.
+    /// A `sapwood._remote.filesystems.Remote`.
     Remote(Py<PyAny>),
 }
 
@@ -130,13 +130,13 @@ impl Network {
 
 /// A URL without passwords.
 fn shown(url: &str) -> String {
-    let shown = with_python(|py| py.import("sapwood.urls")?.call_method1("shown", (url,))?.extract());
+    let shown = with_python(|py| py.import("sapwood._remote.urls")?.call_method1("shown", (url,))?.extract());
     shown.unwrap_or_else(|_| url.split("://").next().unwrap_or_default().to_owned())
 }
 
 /// The package's own half.
 fn filesystems(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
-    py.import("sapwood.filesystems")
+    py.import("sapwood._remote.filesystems")
 }
 
 /// Options of the engine's own stores.

@@ -23,7 +23,7 @@ const LITTLE_BYTES: u64 = 128 << 10;
 /// How often it is looked whether the file is what it was.
 const LOOKED: Duration = Duration::from_secs(1);
 
-/// A file that a `sapwood.filesystems.Remote` reads, many ranges in one call.
+/// A file that a `sapwood._remote.filesystems.Remote` reads, many ranges in one call.
 pub(crate) struct RemoteStore {
     remote: Py<PyAny>,
     name: Arc<str>,
