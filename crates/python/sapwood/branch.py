@@ -123,7 +123,7 @@ class Branch(HasBranches):
     def interpretation(self) -> Interpretation:
         """What its bytes mean: an :class:`~sapwood.interpretation.Interpretation`.
 
-        ``Grouped`` for a branch without values of its own, ``Unknown`` for one that nobody can decode.
+        ``Grouped`` for a branch without values of its own, ``Unknown`` for one that cannot be decoded.
         """
         kinds = self._tree._outline.kinds
         if self._id not in kinds:
@@ -159,7 +159,7 @@ class Branch(HasBranches):
 
     @property
     def typename(self) -> str:
-        """Type in C++ words; ``unknown`` where nobody can decode it."""
+        """Type in C++ words; ``unknown`` where it cannot be decoded."""
         return self.interpretation.typename
 
     @property
@@ -253,7 +253,7 @@ class Branch(HasBranches):
         :meth:`~sapwood._read.branches.HasBranches.arrays`; ``library="np"`` gives one NumPy array, of objects where entries
         are no plain numbers.
 
-        Shape: one row an entry. Raises :class:`~sapwood.errors.UnsupportedError` naming why nobody can decode it.
+        Shape: one row an entry. Raises :class:`~sapwood.errors.UnsupportedError` that says why it cannot be decoded.
         """
         ignore(others, "array")
         total = self.num_entries if not self._below else self._tree.num_entries

@@ -59,7 +59,7 @@ class File(Directory):
         self._options = options or {}
         self._generation = session.generation()
         self._lock = threading.Lock()
-        # Weak, for a tree holds its file: a file is closed when nobody holds it or one of its trees.
+        # Weak, because a tree holds its file: without references to it or to one of its trees a file is closed.
         self._trees: WeakValueDictionary[int, Tree] = WeakValueDictionary()
         self._streamers: dict[str, dict[int, StreamerInfo]] | None = None
         self._all_streamers: dict[str, dict[int, StreamerInfo]] | None = None
@@ -322,8 +322,8 @@ def open(
     more bytes than a limit raises :class:`~sapwood.errors.LimitError`: ``object_limit`` for one object once inflated (by
     default 1 GiB), ``answer_limit`` for the arrays of one read (by default 1 TiB).
 
-    Gives a :class:`~sapwood.File`, or the object if one is named. Both can be used in ``with``. A file that nobody holds
-    any more, and none of its trees, is closed.
+    Gives a :class:`~sapwood.File`, or the object if one is named. Both can be used in ``with``. A file is closed when
+    no reference to it, or to one of its trees, is left.
 
     Raises ``FileNotFoundError``, ``KeyError`` (no such object), :class:`~sapwood.errors.MalformedError` (no ROOT file).
 

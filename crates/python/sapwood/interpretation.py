@@ -98,7 +98,7 @@ class Grouped(Interpretation):
 
 
 class Unknown(Interpretation):
-    """A branch that nobody can decode; ``reason`` says why."""
+    """A branch that cannot be decoded; ``reason`` says why."""
 
     __slots__ = ("error", "reason")
 

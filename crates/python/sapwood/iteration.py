@@ -117,7 +117,7 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Iterator[Item]
     try:
         while step is not None:
             if born != session.generation():
-                # A child process has none of its parent's threads, and nobody to finish what they began.
+                # A child process has none of its parent's threads: what they began is never finished.
                 item = read(step)
             else:
                 item = (coming or pool.submit(read, step)).result()

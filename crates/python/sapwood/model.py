@@ -154,7 +154,7 @@ class Model:
         try:
             return self._shown()
         except Exception as error:
-            # Whoever looks for what is wrong wants to see the object.
+            # A repr never fails: it is what one looks at to find the damage.
             return f"<{self.classname} {self.name!r}, damaged: {error}>"
 
     def __reduce__(self) -> Any:

@@ -26,7 +26,7 @@ _ATTRIBUTES: list[tuple[str, Any]] = [
     ("fMarkerStyle", 1),
     ("fMarkerSize", 1.0),
 ]
-#: What ROOT writes for a range of the plot that nobody chose.
+#: What ROOT writes for a range of the plot that was not set.
 _UNSET: list[tuple[str, Any]] = [("fMaximum", -1111.0), ("fMinimum", -1111.0)]
 _TYPES = {"C": "int8", "S": "int16", "I": "int32", "L": "int64", "F": "float32", "D": "float64"}
 _LETTERS = {

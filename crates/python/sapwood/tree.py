@@ -42,8 +42,8 @@ class Tree(HasBranches):
         return self._known
 
     def _branch(self, id: int) -> Branch:
-        # Branches hold their tree, and a tree none of its branches: so a tree, and with it the file, is gone as soon as
-        # nobody holds any of these.
+        # Branches hold their tree, and a tree none of its branches: there is no cycle of references, so that a file is
+        # closed with the last of them.
         return Branch(self, id, self._outline.names[id])
 
     @property
@@ -140,7 +140,7 @@ class Tree(HasBranches):
     def rows(self, entries: Any = None, columns: Filter = None) -> Rows:
         """Its entries one at a time, in any order: each a mapping from names to values, which are read when they are looked at.
 
-        Nobody has to say which branches will be looked at: what is looked at once is fetched for whole clusters, and the next
+        The branches need not be named: what is looked at once is fetched for whole clusters, and the next
         clusters while these are used (see :attr:`cache_size`). With ``entries``, numbers of entries in the order in which they will be
         read (events sorted by run and luminosity section, for instance) or a mask with a truth value for each entry, what is fetched
         follows that list. Branches that ``columns`` names, by patterns if need be, are fetched together from the first entry on, so that
@@ -178,7 +178,7 @@ class Tree(HasBranches):
     @property
     def cache_figures(self) -> dict[str, int]:
         """What the cache did so far: baskets that were there when they were needed (``hits``) or not (``misses``), bytes that were
-        fetched ahead, and those of them that nobody used (``wasted_bytes``)."""
+        fetched ahead, and those of them that were not used (``wasted_bytes``)."""
         hits, misses, fetched, wasted = self._core.cache_figures
         return {"hits": hits, "misses": misses, "fetched_bytes": fetched, "wasted_bytes": wasted}
 

@@ -119,7 +119,7 @@ impl Tree {
         Ok(row)
     }
 
-    /// Type of a branch: (type in C++ words, type as nested tuples). Raises why nobody can decode it.
+    /// Type of a branch: (type in C++ words, type as nested tuples). Raises why it cannot be decoded.
     fn interpretation(&self, py: Python<'_>, id: usize) -> PyResult<(String, Py<PyAny>)> {
         let found = run(py, || self.0.interpretation(id))?;
         Ok((found.type_name.clone(), kind(py, &found.kind)?))
@@ -154,7 +154,7 @@ impl Tree {
         self.0.cache().set_budget(bytes);
     }
 
-    /// What its cache did: hits, misses, bytes that were fetched ahead, and those that nobody used.
+    /// What its cache did: hits, misses, bytes that were fetched ahead, and those that were not used.
     #[getter]
     fn cache_figures(&self) -> (u64, u64, u64, u64) {
         let figures = self.0.cache().figures();

@@ -240,7 +240,7 @@ class HasBranches(HasRecord):
         recursive: bool = True,
         full_paths: bool = True,
     ) -> dict[str, str]:
-        """Type of each branch in C++ words; ``unknown`` where nobody can decode it."""
+        """Type of each branch in C++ words; ``unknown`` where it cannot be decoded."""
         return dict(
             self.itertypenames(
                 filter_name=filter_name,
@@ -390,7 +390,7 @@ class HasBranches(HasRecord):
         ``progress`` shows a line on long reads; by default only if standard error is a terminal. With ``virtual`` each branch
         is read when its values are first looked at; a list as ``access_log`` gets what was.
 
-        Shape: one row an entry that is wanted. Branches that nobody can decode are left out unless they are named;
+        Shape: one row an entry that is wanted. Branches that cannot be decoded are left out unless they are named;
         those that lack some of the entries too, with a warning.
 
         Raises ``KeyError`` naming near branches, :class:`~sapwood.expressions.ExpressionError`,

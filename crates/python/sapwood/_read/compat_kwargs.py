@@ -37,7 +37,7 @@ class Foreign(TypedDict, total=False):
 
 
 def ignore(others: Mapping[str, Any], what: str) -> None:
-    """Warns of arguments without use; raises ``TypeError`` for those that nobody knows."""
+    """Warns of arguments without use; raises ``TypeError`` for unknown ones."""
     for name in others:
         if name not in Foreign.__annotations__:
             raise TypeError(f"{what}() got an unexpected keyword argument {name!r}")

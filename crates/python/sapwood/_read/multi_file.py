@@ -124,7 +124,7 @@ def iterate(
                 for step in iteration.steps(plan, start, stop, step_size):
                     yield plan, step, offset
                     if last is not None:
-                        # Only now nobody looks at the report of its last step any more.
+                        # Its last step is no longer in use, nor the report of it, which needs the file.
                         _close(*last)
                         last = None
             if last is not None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 
-#: Reads of fewer bytes, once inflated, end before anybody looks.
+#: Reads of fewer bytes, once inflated, are too short for a line.
 LONG_BYTES = 200_000_000
 #: Branches are read in groups of at least so many bytes while a bar is shown.
 GROUP_BYTES = 64_000_000

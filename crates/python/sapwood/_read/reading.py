@@ -387,7 +387,7 @@ def _items_left(cut: Output | None, name: str, array: Any, mask: Any, to: Librar
 def _load_what_can_be(
     plan: Plan, branches: list[Branch], selection: Selection, bar: Any
 ) -> dict[int, Loaded]:
-    """Some branch turned out to hold what nobody can decode: it is left out, and all others are read."""
+    """Reads branches one by one and leaves out, with a warning, those that turn out to be undecodable."""
     loaded: dict[int, Loaded] = {}
     for branch in branches:
         try:

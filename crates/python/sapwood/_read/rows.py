@@ -100,7 +100,7 @@ class Rows(Sequence[Row]):
             self._branches[name] = branch, [below._id for below in reading.values_below(branch)]
         branch, ids = self._branches[name]
         if self._together:
-            # Who looks at one that does not have the entry is told so then.
+            # A branch without the entry is an error only when it is looked at.
             with contextlib.suppress(errors.SapwoodError):
                 self._reader.touch(self._together, entry)
         start, stop = self._reader.touch(ids, entry)

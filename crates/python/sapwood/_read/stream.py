@@ -1,4 +1,4 @@
-"""Trees for whoever asks for streams of Arrow: ``pyarrow.table(tree)``, ``polars.DataFrame(tree)``, DuckDB and others,
+"""Trees as streams of Arrow: ``pyarrow.table(tree)``, ``polars.DataFrame(tree)``, DuckDB and others,
 without a copy and without pyarrow.
 
 ``pandas.DataFrame(...)`` does not ask: ``tree.arrays(library="pd")`` gives a DataFrame."""

@@ -47,7 +47,7 @@ def settings(scheme: str | None, options: Mapping[str, Any] | None) -> list[tupl
     [('AWS_REGION', 'eu-central-1'), ('AWS_SKIP_SIGNATURE', 'true')]
     """
     found = {equal: value for _, value, equal in _items(scheme, options) if equal is not None}
-    # Whoever names an endpoint in clear has said that it may be spoken to.
+    # An endpoint that is given without TLS is meant to be used without it.
     if str(found.get("AWS_ENDPOINT_URL", "")).lower().startswith("http://"):
         found["AWS_ALLOW_HTTP"] = "true"
     return sorted(found.items())
@@ -69,8 +69,8 @@ def _items(scheme: str | None, options: Mapping[str, Any] | None) -> Iterator[tu
     for name, value in (options or {}).items():
         if value is None or (name == "anon" and value is False):
             continue
-        nobody = (name == "anon" and value is True and provider != "GOOGLE") or (provider, name, value) == ("GOOGLE", "token", "anon")
-        if nobody:
+        is_anonymous = (name == "anon" and value is True and provider != "GOOGLE") or (provider, name, value) == ("GOOGLE", "token", "anon")
+        if is_anonymous:
             yield name, "true", f"{provider}_SKIP_SIGNATURE"
         elif name == "client_kwargs" and provider == "AWS" and isinstance(value, Mapping):
             for inner, of_client in value.items():

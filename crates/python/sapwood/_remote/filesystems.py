@@ -118,7 +118,7 @@ class Remote:
                 file.close()
 
     def close(self) -> None:
-        """Keeps nothing open. Who reads again opens it again."""
+        """Closes the file; the next read opens it again."""
         with self._lock:
             self._forget()
 
@@ -155,7 +155,7 @@ def _text(value: Any) -> str:
 
 
 def _maker(fs: Any) -> str:
-    """What makes a file system, its options among it; where nobody can write that down, what no other has."""
+    """What makes a file system, its options among it; where that cannot be written down, something unique."""
     try:
         return str(fs.to_json(include_password=False))
     except Exception:

@@ -1,4 +1,4 @@
-"""URLs, and who reads them."""
+"""URLs, and which part of the package reads them."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Schema:
     places: dict[str, int] = field(default_factory=dict)
     """Where the branch of a name stands."""
     is_declared: bool = True
-    """Whether somebody chose the types: then a counter has its own, else it is an ``int``."""
+    """Whether the types were given: then a counter has its own, else it is an ``int``."""
 
     def add(self, column: str, part: str | None, spec: Spec) -> None:
         if spec.counter and spec.counter not in self.counters:

@@ -122,7 +122,7 @@ class Member:
 def members_of(kind: type) -> tuple[Member, ...]:
     """Bases of a dataclass, then the members that it declares itself.
 
-    They are kept: names of classes in a function are known to those whom the function calls, and not to who reads on later.
+    They are cached, because annotations may name classes that are local to a calling function and cannot be looked up later.
     """
     bases = [base for base in kind.__bases__ if dataclasses.is_dataclass(base)]
     found = [Member(base.__name__, base, True) for base in bases]

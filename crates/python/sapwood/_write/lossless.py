@@ -91,8 +91,8 @@ def unmasked(data: Any, what: str = "values", deepest: int = 64) -> Any:
     >>> unmasked(np.ma.masked_array([1, 2], [0, 0]))
     array([1, 2])
 
-    Raises :class:`~sapwood.errors.MismatchError` for what is masked, and for lists that hold themselves: whoever follows them never
-    comes back.
+    Raises :class:`~sapwood.errors.MismatchError` for what is masked, and for lists that hold themselves,
+    which would be followed for ever.
     """
     if isinstance(data, np.ma.MaskedArray):
         mask = np.ma.getmask(data)

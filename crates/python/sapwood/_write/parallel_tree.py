@@ -123,10 +123,10 @@ class ParallelTree:
         return self._begun(self._core.context())
 
     def numbered(self) -> NumberedContext:
-        """Brings units of work that stand in the tree in the order of their numbers, from 0 on, whoever is done first: the file does not depend
+        """Brings units of work that stand in the tree in the order of their numbers, from 0 on, whichever is done first: the file does not depend
         on the threads (with ``reproducible`` not in a byte).
 
-        Make one for each thread before any begins: who waits for a number that nobody can bring any more gets an error.
+        Make one for each thread before any begins: waiting for a number that no open context can bring is an error.
 
         >>> import io, sapwood
         >>> from concurrent.futures import ThreadPoolExecutor

@@ -360,7 +360,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         cluster_bytes: int | str | None = None,
         basket_bytes: int | str | None = None,
     ) -> WritableTree:
-        """Opens a tree that was in the file before, made by whomever, to add entries to it: with
+        """Opens a tree that was in the file before, whatever wrote it, to add entries to it: with
         :meth:`WritableTree.extend` or :meth:`WritableTree.fill`, a value for each of its branches.
 
         What is there stays as it is; entries go on in clusters of the size that the last ones have. The options are those of
@@ -385,7 +385,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         return tree
 
     def add_branches(self, name: str, data: Any, *, compression: Any = "file") -> None:
-        """Adds branches to a tree that was in the file before, made by whomever: a value for each of its entries.
+        """Adds branches to a tree that was in the file before, whatever wrote it: a value for each of its entries.
 
         ``data`` is what :meth:`WritableTree.extend` takes, ``compression`` what :meth:`mktree` takes.
 
