@@ -423,7 +423,7 @@ def test_caches_keep_what_was_read(book: Book, tmp_path: Path, near: Any, kind: 
 
 
 def test_passwords_are_not_shown() -> None:
-    remote = sapwood.filesystems.Remote(fsspec.filesystem("memory"), "/a.root", "ftp://me:secret@host/a.root")
+    remote = sapwood._remote.filesystems.Remote(fsspec.filesystem("memory"), "/a.root", "ftp://me:secret@host/a.root")
     assert remote.name == "ftp://me@host/a.root" and "secret" not in repr(remote) + remote.cache_name
 
 

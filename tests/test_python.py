@@ -318,7 +318,7 @@ def test_what_only_uproot_can_set_is_ignored_aloud(path: str, tree: Any) -> None
         lambda **options: next(sapwood.iterate(files, "x", **options)),
         lambda **options: sapwood.concatenate(files, "x", **options),
     ):
-        with pytest.warns(UserWarning, match="array_cache=, decompression_executor=") as caught:
+        with pytest.warns(sapwood.UnusedArgument, match="array_cache=, decompression_executor=") as caught:
             assert len(use(array_cache=None, decompression_executor=None)) == ENTRIES
         assert caught[0].filename == __file__
         with pytest.raises(TypeError, match="'library_'"):
@@ -456,7 +456,8 @@ def test_a_step_is_read_ahead_and_no_more(tree: Any) -> None:
 
 
 def test_steps_are_made_when_they_are_asked_for(tree: Any) -> None:
-    from sapwood import iteration, reading
+    from sapwood import iteration
+    from sapwood._read import reading
 
     plan = reading.Plan(tree, "x")
     # A file may claim any number of entries.

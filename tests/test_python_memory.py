@@ -28,14 +28,14 @@ from samples import ENTRIES, write  # noqa: E402
 
 def test_arrays_share_memory_with_the_engine(tree: Any) -> None:
     column = tree._core.columns([tree["Muon_pt"]._id], 0, ENTRIES)[0]
-    from sapwood import _layout
+    from sapwood._read import layout
 
-    array = _layout.to_awkward(column)
+    array = layout.to_awkward(column)
     numbers = np.asarray(column.buffer(column.kind[3][1]))
     assert array.layout.content.data.ctypes.data == numbers.ctypes.data
     assert array.layout.offsets.data.ctypes.data == np.asarray(column.buffer(column.kind[1])).ctypes.data
     column = tree._core.columns([tree["x"]._id], 0, ENTRIES)[0]
-    flat = _layout.to_numpy(column)
+    flat = layout.to_numpy(column)
     assert flat.ctypes.data == np.asarray(column.buffer(column.kind[1])).ctypes.data
     pyarrow = pytest.importorskip("pyarrow")
     assert pyarrow.array(column).buffers()[1].address == flat.ctypes.data

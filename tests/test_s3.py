@@ -22,7 +22,7 @@ import pytest
 import servers
 
 sapwood = pytest.importorskip("sapwood")
-from sapwood import urls  # noqa: E402
+from sapwood._remote import urls  # noqa: E402
 
 ENTRIES = 40_000
 SECONDS = 120

@@ -84,8 +84,8 @@ def test_branches_are_looked_at_as_another_type(numbers: Path) -> None:
         assert tree.arrays(expressions).tolist() == [{"i1": 255, "x": 1}, {"i1": 2, "x": 2}]
         assert next(tree.iterate(expressions, library="np"))["i1"].tolist() == [255, 2]
     assert tree.arrays({"x": ">i8"}, "i1 < 0", library="pd")["x"].tolist() == [np.float64(1).view("i8")]
-    for wrong in ({"i1": ">u2"}, {"v": ">i8"}, {"x + 1": ">i8"}):
-        with pytest.raises(ValueError, match="cannot be looked at|only a branch"):
+    for wrong in ({"i1": ">u2"}, {"v": ">i8"}, {"x + 1": ">i8"}, [("i1", ">u1"), ("i1", None)]):
+        with pytest.raises(ValueError, match="cannot be looked at|only a branch|as two types"):
             tree.arrays(wrong)
 
 
@@ -155,3 +155,191 @@ def test_streamers_are_those_of_the_file(tmp_path: Path) -> None:
         file["h"] = np.histogram([1, 2], bins=2)
     with uproot.open(tmp_path / "a.root") as theirs, sapwood.open(tmp_path / "a.root") as ours:
         assert set(ours.streamers) == set(theirs.file.streamers) and "TTree" not in ours.streamers
+
+
+def test_branches_and_trees_are_contexts_with_members(numbers: Path) -> None:
+    with sapwood.open({numbers: "t/x"}) as branch, uproot.open({numbers: "t/x"}) as theirs:
+        assert branch.array().tolist() == [1, 2] and not branch.closed
+        for name in ("fName", "fTitle", "fCompress", "fBasketSize", "fEntries", "fTotBytes"):
+            assert branch.member(name) == theirs.member(name)
+        assert branch.member("fLeaves")[0].member("fLen") == 1 and branch.has_member("fIOFeatures")
+        assert branch.member("no", none_if_missing=True) is None and branch.base("TNamed").member("fName") == "x"
+        tree, their_tree = branch.tree, theirs.tree
+        assert tree.member("fEntries") == 2 and set(their_tree.member_names) <= set(tree.member_names) | {"@fUserInfo"}
+        for name in ("compressed_bytes", "uncompressed_bytes", "compression_ratio"):
+            assert getattr(tree, name) == pytest.approx(getattr(their_tree, name))
+        assert tree.parent is tree.file and branch.file is tree.file
+        with pytest.raises(KeyError, match="nearest: 'fBasketSize'"):
+            branch.member("fBasketSized")
+    assert branch.closed and tree.closed
+
+
+def test_elements_of_numpy_arrays_have_the_methods_of_containers(tmp_path: Path) -> None:
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Hit:
+        x: float
+        ids: list[int]
+
+    memory = io.BytesIO()
+    rows = {
+        "names": [["a", "b"], []],
+        "nested": [[[1.5], []], []],
+        "hit": [Hit(1.5, [1, 2]), Hit(2.5, [])],
+        "counts": [{"one": 1, "two": 2}, {}],
+        "seen": [{3, 1}, set()],
+        "hits": [[Hit(0.5, [7])], []],
+    }
+    types = {
+        "names": "vector<string>", "nested": "vector<vector<double>>", "hit": Hit, "hits": list[Hit],
+        "counts": dict[str, int], "seen": set[int],
+    }  # fmt: skip
+    holder = dataclasses.make_dataclass("Holder", [(name, types[name]) for name in ("counts", "seen", "hits")])
+    with sapwood.recreate(memory) as file:
+        plain = {name: rows[name] for name in ("names", "nested", "hit")}
+        held = [holder(*row) for row in zip(rows["counts"], rows["seen"], rows["hits"])]
+        made = file.mktree("t", {**{name: types[name] for name in plain}, "h": holder}, split_level=0)
+        made.extend({**plain, "h": held})
+    tree = sapwood.open(memory)["t"]
+    assert [one.tolist() for one in tree["names"].array(library="np")] == rows["names"]
+    assert [one.tolist() for one in tree["nested"].array(library="np")] == rows["nested"]
+    hit = tree["hit"].array(library="np")[0]
+    assert hit.member("x") == 1.5 and hit.member("ids").tolist() == [1, 2] and hit.classname == "Hit"
+    assert hit == {"x": 1.5, "ids": hit["ids"]} and hit.tolist() == {"x": 1.5, "ids": [1, 2]}
+    with pytest.raises(KeyError, match="nearest: 'x'"):
+        hit.member("y")
+    first, second = tree["h"].array(library="np")
+    counts = first.member("counts")
+    assert counts.tolist() == {"one": 1, "two": 2} and counts["two"] == 2 and counts.values().max() == 2
+    assert counts.keys().tolist() == ["one", "two"] and list(counts) == [("one", 1), ("two", 2)]
+    assert first.member("seen").tolist() == {1, 3} and second.member("seen").tolist() == set()
+    assert first.member("hits")[0].member("ids").tolist() == [7]
+    assert first.tolist()["hits"] == [{"x": 0.5, "ids": [7]}]
+    assert isinstance(counts, sapwood.STLMap) and isinstance(first.member("seen"), sapwood.STLSet)
+    import pickle
+
+    assert pickle.loads(pickle.dumps(first)).tolist() == first.tolist()
+
+
+def test_virtual_arrays_read_what_is_looked_at(numbers: Path) -> None:
+    log: list[Any] = []
+    with sapwood.open(numbers) as file:
+        tree = file["t"]
+        virtual = tree.arrays(virtual=True, access_log=log, entry_start=1)
+        assert len(virtual) == 1 and log == [] and virtual.fields == tree.arrays().fields
+        assert virtual.x.tolist() == [2] and {one.branch for one in log} == {"x"}
+        eager = tree.arrays(entry_start=1)
+        assert ak.materialize(virtual).tolist() == eager.tolist() and {one.branch for one in log} == set(tree.keys())
+        for wrong in ({"how": "zip"}, {"library": "np"}, {"cut": "x > 1"}, {"expressions": "x"}):
+            with pytest.raises(ValueError, match="'virtual=True'"):
+                tree.arrays(virtual=True, **wrong)
+        with pytest.raises(ValueError, match="'virtual=False'"):
+            tree.arrays(access_log=[])
+
+
+def test_entries_are_counted_file_by_file(numbers: Path, tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "other.root") as file:
+        file["dir/s"] = {"x": [1]}
+    counts = sapwood.num_entries({numbers: "t", tmp_path / "other.root": "dir/s"}, threads=1)
+    assert next(counts) == (str(numbers), "t", 2)
+    assert list(counts) == [(str(tmp_path / "other.root"), "dir/s", 1)]
+    with pytest.raises(KeyError):
+        list(sapwood.num_entries({numbers: "none"}))
+
+
+def test_graphs_are_made_from_frames() -> None:
+    frame = pd.DataFrame({"x": [1.0, 2.0], "y": [3.0, 4.0], "y_errors": [0.1, 0.2]})
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        file["g"] = sapwood.as_TGraph(frame, title="points", xAxisLabel="t", minY=0, lineColor=2)
+        file["plain"] = sapwood.as_TGraph(frame[["x", "y"]])
+        sides = {"x": [1], "y": [2], "y_errors_low": [0.5], "y_errors_high": [0.25]}
+        file["sides"] = sapwood.as_TGraph(sides)
+    file = sapwood.open(memory)
+    assert file.classnames(cycle=False) == {"g": "TGraphErrors", "plain": "TGraph", "sides": "TGraphAsymmErrors"}
+    assert file["g"].title == "points;t;" and file["g"].errors("mean", "y").tolist() == [0.1, 0.2]
+    assert (file["g"].member("fMinimum"), file["g"].member("fLineColor")) == (0, 2)
+    assert file["sides"].errors("high", "y").tolist() == [0.25]
+
+
+def test_directories_that_are_written_have_the_methods_of_files(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        folder = file.mkdir("2026/muons")
+        assert folder.path == ("2026", "muons") and folder.file is file and folder.object_path == "/2026/muons/"
+        folder.mktree("t", {"x": [1.5]})
+        folder.mkdir("deeper")["note"] = "text"
+        file["2026"].update({"a": "one"}, b="two")
+        assert file["2026"].pop("a") == "one" and "a" not in file["2026"]
+        assert sorted(file.keys(filter_classname="TObjString")) == ["2026/b;1", "2026/muons/deeper/note;1"]
+        assert [str(value) for value in file["2026/muons"].values(filter_name="*note")] == ["text"]
+        assert file.get("nothing") is None
+    with sapwood.recreate(tmp_path / "b.root") as file:
+        with sapwood.open(tmp_path / "a.root") as source:
+            file.mkdir("copy").copy_from(source["2026"], filter_name=["muons/t", "b"], rename={"b": "letter"})
+        with pytest.raises(ValueError, match="nothing in .* passes"):
+            file.copy_from(tmp_path / "a.root", filter_name="none")
+    with uproot.open(tmp_path / "b.root") as file:
+        assert sorted(file.keys(recursive=True, cycle=False)) == ["copy", "copy/letter", "copy/muons", "copy/muons/t"]
+        assert file["copy/muons/t/x"].array().tolist() == [1.5]
+    assert sorted(sapwood.open(tmp_path / "a.root").keys(cycle=False)) == [
+        "2026", "2026/b", "2026/muons", "2026/muons/deeper", "2026/muons/deeper/note", "2026/muons/t",
+    ]  # fmt: skip
+
+
+def test_entries_of_weighted_histograms(tmp_path: Path) -> None:
+    hist = pytest.importorskip("hist")
+
+    def made(**options: Any) -> Any:
+        axis = hist.axis.Regular(10, -5, 5)
+        return hist.Hist(axis, storage=hist.storage.Weight(), **options).fill([-2, 3, 3, 1, 99], weight=[1, 1, 5, 5, 3])
+
+    profile = hist.Hist(hist.axis.Regular(2, 0, 2), storage=hist.storage.WeightedMean(), metadata={"fEntries": 7})
+    profile.fill([0.5, 1.5], sample=[1, 2], weight=[2, 3])
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["known"], file["effective"], file["p"] = made(metadata={"fEntries": 5}), made(), profile
+        for wrong in (-1, "many", float("nan")):
+            with pytest.raises(ValueError, match="a number of fills"):
+                file["no"] = made(metadata={"fEntries": wrong})
+    with uproot.open(tmp_path / "a.root") as file:
+        assert [file[name].member("fEntries") for name in ("known", "p")] == [5, 7]
+        assert file["effective"].member("fEntries") == pytest.approx(15**2 / (1 + 1 + 25 + 25 + 9))
+        assert file["known"].values().tolist() == file["effective"].values().tolist()
+
+
+def test_jagged_records_share_a_counter(tmp_path: Path) -> None:
+    records = ak.Array([[{"x": 1, "y": 1.1}, {"x": 2, "y": 2.2}], [], [{"x": 3, "y": 3.3}]])
+    frame = pd.DataFrame({"x": [1.1, 2.2], "y": [4, 5]})
+    with sapwood.recreate(tmp_path / "ours.root") as ours, uproot.recreate(tmp_path / "theirs.root") as theirs:
+        for file in (ours, theirs):
+            file.mktree("records", records).extend(records)
+            file.mktree("framed", {"a": np.array([1, 2]), "b": frame})
+        ours["same"] = records
+        ours["same"].extend(records)
+        ours.mktree("apart", {"x": "var * i4", "y": "var * f8"}).extend(records)
+    with uproot.open(tmp_path / "ours.root") as ours, uproot.open(tmp_path / "theirs.root") as theirs:
+        for name in ("records", "framed"):
+            assert ours[name].typenames() == theirs[name].typenames()
+            assert ours[name].arrays().tolist() == theirs[name].arrays().tolist()
+        assert ours["same"].keys() == ["n", "x", "y"] and ours["same"].num_entries == 6
+        assert ours["apart"].keys() == ["nx", "x", "ny", "y"]
+
+
+def test_paths_may_bring_options_and_cycles(numbers: Path) -> None:
+    class Somewhere:
+        def __init__(self, url: str, **options: Any) -> None:
+            self.url, self.storage_options = url, options
+
+        def __str__(self) -> str:
+            return self.url
+
+    fsspec = pytest.importorskip("fsspec")
+    fsspec.filesystem("memory").pipe_file("/options.root", numbers.read_bytes())
+    for place in (Somewhere(str(numbers), headers={"A": "b"}), Somewhere("memory://options.root", skip_instance_cache=True)):
+        assert sapwood.open(place)["t"].num_entries == 2
+        assert len(sapwood.concatenate(place, "x")) == 2
+    with sapwood.recreate(Somewhere("memory://written.root")) as file:
+        file["dir/t"] = {"x": [1]}
+    file = sapwood.open("memory://written.root")
+    assert file["dir;1"].path == ("dir",) and file["dir;1"]["t"].num_entries == 1
+    assert file["dir/t"]["/x/"].name == "x"

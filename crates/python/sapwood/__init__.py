@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from sapwood import errors, objects, perf
 from sapwood._core import SapwoodError, __version__
+from sapwood._read.compat_kwargs import UnusedArgument
+from sapwood._read.elements import STLMap, STLSet, STLVector
+from sapwood._read.multi_file import concatenate, iterate, num_entries
+from sapwood._write.parallel_tree import ParallelTree
+from sapwood._write.writable_directory import WritableDirectory
+from sapwood._write.writable_tree import WritableBranch, WritableTree
 from sapwood.branch import Branch
 from sapwood.compression import LZ4, LZMA, ZLIB, ZSTD, Compression
 from sapwood.directory import Directory, Key
 from sapwood.errors import NotFoundError as KeyInFileError
 from sapwood.file import File, open
+from sapwood.filters import no_filter
 from sapwood.inspection import doctor, verify
 from sapwood.iteration import Report
-from sapwood.many import concatenate, iterate
 from sapwood.merging import Merged, merge
 from sapwood.model import Model
-from sapwood.parallel_tree import ParallelTree
+from sapwood.objects import as_TGraph
 from sapwood.project import makeproject
+from sapwood.pyroot import from_pyroot, to_pyroot, to_writable
 from sapwood.recovery import Recovered, recover
 from sapwood.rewriting import rewrite
 from sapwood.tree import Tree
-from sapwood.writable_directory import WritableDirectory
-from sapwood.writable_tree import WritableBranch, WritableTree
 from sapwood.writing import WritableFile, create, recreate, update
 
 __all__ = [
@@ -39,26 +44,36 @@ __all__ = [
     "ParallelTree",
     "Recovered",
     "Report",
+    "STLMap",
+    "STLSet",
+    "STLVector",
     "SapwoodError",
     "Tree",
+    "UnusedArgument",
     "WritableBranch",
     "WritableDirectory",
     "WritableFile",
     "WritableTree",
     "__version__",
+    "as_TGraph",
     "concatenate",
     "create",
     "doctor",
     "errors",
+    "from_pyroot",
     "iterate",
     "makeproject",
     "merge",
+    "no_filter",
+    "num_entries",
     "objects",
     "open",
     "perf",
     "recover",
     "recreate",
     "rewrite",
+    "to_pyroot",
+    "to_writable",
     "update",
     "verify",
 ]

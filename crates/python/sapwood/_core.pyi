@@ -1,4 +1,4 @@
-"""The engine as Python sees it. Types of columns are nested tuples, see ``sapwood._layout``."""
+"""The engine as Python sees it. Types of columns are nested tuples, see ``sapwood._read.layout``."""
 
 from collections.abc import Callable, Sequence
 from os import PathLike
@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from numpy import ndarray
 
-from sapwood.filesystems import Remote
+from sapwood._remote.filesystems import Remote
 
 __version__: str
 
@@ -18,6 +18,9 @@ def command(
 ) -> int:
     """Runs the command line; gives its exit code. ``select`` gives the ranges of entries that pass an expression: of the path of a
     file, that of a tree, and the expression."""
+
+def redact(text: str) -> str:
+    """A text without passwords of URLs and without the values of tickets."""
 
 def makeproject(path: str, language: str, classes: Sequence[str]) -> str:
     """Source code of the classes that a file describes."""
@@ -192,7 +195,7 @@ class PerfRun:
     def save(self, path: str | PathLike[str]) -> None: ...
 
 class Reader:
-    """Knows where somebody goes who reads entry by entry."""
+    """Reads entry by entry and learns which branches to fetch ahead."""
 
     def __init__(self, tree: Tree, entries: Sequence[int] | None = None) -> None: ...
     def touch(self, ids: Sequence[int], entry: int) -> tuple[int, int]: ...
@@ -236,7 +239,7 @@ class Tree:
     def steps(self, start: int, stop: int, size: int, by_clusters: bool) -> Steps: ...
 
 class Columns:
-    """Entries of a branch as columns of a type, see ``sapwood.classes``."""
+    """Entries of a branch as columns of a type, see ``sapwood._write.classes``."""
 
     def __iter__(self) -> Columns: ...
     def __next__(self) -> tuple[Any, ...]: ...

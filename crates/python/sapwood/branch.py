@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sapwood import interpretation, reading
-from sapwood.branches import HasBranches
+from sapwood import interpretation
+from sapwood._read import reading
+from sapwood._read.branches import HasBranches
+from sapwood._read.compat_kwargs import Foreign, ignore
 from sapwood.compression import Compression, or_none
-from sapwood.entry_list import as_numbers
 from sapwood.errors import SapwoodError
-from sapwood.foreign import Foreign, ignore
 from sapwood.interpretation import Grouped, Interpretation, Unknown
+from sapwood.models.entry_list import as_numbers
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from sapwood.file import File
+    from sapwood.model import Model
     from sapwood.tree import Tree
 
 
@@ -103,13 +106,24 @@ class Branch(HasBranches):
         counter = self._row["count_branch"]
         return None if counter is None else self._tree._branch(counter)
 
+    @property
+    def file(self) -> File:
+        """The file that it is in."""
+        return self._tree.file
+
+    @property
+    def model(self) -> Model:
+        """Its own record, with all members by ROOT's names."""
+        found: Model = self.parent.member("fBranches")[self.index]
+        return found
+
     # ---- type
 
     @property
     def interpretation(self) -> Interpretation:
         """What its bytes mean: an :class:`~sapwood.interpretation.Interpretation`.
 
-        ``Grouped`` for a branch without values of its own, ``Unknown`` for one that nobody can decode.
+        ``Grouped`` for a branch without values of its own, ``Unknown`` for one that cannot be decoded.
         """
         kinds = self._tree._outline.kinds
         if self._id not in kinds:
@@ -145,7 +159,7 @@ class Branch(HasBranches):
 
     @property
     def typename(self) -> str:
-        """Type in C++ words; ``unknown`` where nobody can decode it."""
+        """Type in C++ words; ``unknown`` where it cannot be decoded."""
         return self.interpretation.typename
 
     @property
@@ -236,10 +250,10 @@ class Branch(HasBranches):
         """Reads the branch for all its entries or some of them; of a group, an array of records.
 
         ``interpretation`` may be a NumPy type to look at the numbers with, of the same size. The rest is as in
-        :meth:`~sapwood.branches.HasBranches.arrays`; ``library="np"`` gives one NumPy array, of objects where entries
+        :meth:`~sapwood._read.branches.HasBranches.arrays`; ``library="np"`` gives one NumPy array, of objects where entries
         are no plain numbers.
 
-        Shape: one row an entry. Raises :class:`~sapwood.errors.UnsupportedError` naming why nobody can decode it.
+        Shape: one row an entry. Raises :class:`~sapwood.errors.UnsupportedError` that says why it cannot be decoded.
         """
         ignore(others, "array")
         total = self.num_entries if not self._below else self._tree.num_entries

@@ -10,7 +10,7 @@ from sapwood.errors import MismatchError, near, not_found
 from sapwood.filters import as_match
 
 if TYPE_CHECKING:
-    from sapwood.filling import Schema
+    from sapwood._write.branch_schema import Schema
 
 _NAMES = {0: "ZLIB", 1: "ZLIB", 2: "LZMA", 3: "OLD", 4: "LZ4", 5: "ZSTD"}
 
@@ -24,7 +24,6 @@ class Compression:
     505
     """
 
-    __slots__ = ("level", "name")
     name: str
     """``ZLIB``, ``LZMA``, ``LZ4``, ``ZSTD``, or ``OLD`` for the one of ROOT 5 and before."""
     level: int
@@ -67,8 +66,6 @@ class Compression:
 class _Algorithm(Compression):
     """One algorithm, with a level from 0 to 9."""
 
-    __slots__ = ()
-
     def __init__(self, level: int) -> None:
         super().__init__(type(self).__name__, level)
 
@@ -80,8 +77,6 @@ class ZLIB(_Algorithm):
     (ZLIB(1), 101)
     """
 
-    __slots__ = ()
-
 
 class LZMA(_Algorithm):
     """Small and slow.
@@ -89,8 +84,6 @@ class LZMA(_Algorithm):
     >>> LZMA(8).code
     208
     """
-
-    __slots__ = ()
 
 
 class LZ4(_Algorithm):
@@ -100,8 +93,6 @@ class LZ4(_Algorithm):
     404
     """
 
-    __slots__ = ()
-
 
 class ZSTD(_Algorithm):
     """Nearly as small as ZLIB at a high level, and much faster to read.
@@ -109,8 +100,6 @@ class ZSTD(_Algorithm):
     >>> ZSTD(5).code
     505
     """
-
-    __slots__ = ()
 
 
 _CLASSES: dict[str, type[_Algorithm]] = {"ZLIB": ZLIB, "LZMA": LZMA, "LZ4": LZ4, "ZSTD": ZSTD}

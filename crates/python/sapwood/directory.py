@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from sapwood._read.key_listing import Listing
 from sapwood.errors import NotFoundError, UnsupportedError, not_found, place
 from sapwood.filters import Filter
-from sapwood.listing import Listing
 from sapwood.model import Model
 from sapwood.tree import Tree
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 TREES = frozenset(("TTree", "TNtuple", "TNtupleD", "TTreeSQL", "THbookTree"))
 DIRECTORIES = frozenset(("TDirectory", "TDirectoryFile"))
+_CYCLE = re.compile(r";\d+$")
 RNTUPLES = frozenset(("ROOT::RNTuple", "ROOT::Experimental::RNTuple"))
 
 
@@ -143,7 +145,7 @@ class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
     @property
     def path(self) -> tuple[str, ...]:
         """Names of the directories from the root down to this one."""
-        return tuple(part for part in self._path.split("/") if part)
+        return tuple(_CYCLE.sub("", part) for part in self._path.split("/") if part)
 
     @property
     def object_path(self) -> str:

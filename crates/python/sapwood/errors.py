@@ -114,8 +114,8 @@ def throw(failures: list[Exception]) -> None:
 
 
 def close_after(error: BaseException | None, close: Callable[[], object]) -> None:
-    """Closes what a ``with`` block leaves. The error by which it is left is the one to tell: what else goes wrong is a note on it. Who
-    only ends, or is interrupted, shows no notes, and is told by an error."""
+    """Closes what a ``with`` block leaves. The error that left the block is the one that is raised: an error of closing becomes a
+    note on it. After an exit or an interrupt, which show no notes, the error of closing is raised."""
     if not isinstance(error, Exception):
         close()
         return

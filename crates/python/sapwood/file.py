@@ -11,11 +11,12 @@ import warnings
 from typing import TYPE_CHECKING, Any, TextIO, cast
 from weakref import WeakValueDictionary
 
-from sapwood import _core, filesystems, network, paths, session, urls
+from sapwood import _core, network, session
+from sapwood._read.compat_kwargs import ignore
+from sapwood._remote import filesystems, paths, urls
 from sapwood.compression import Compression, or_none
 from sapwood.directory import Directory
 from sapwood.errors import IOError, NotFoundError, not_found
-from sapwood.foreign import ignore
 from sapwood.streamers import StreamerInfo, gather
 from sapwood.tree import Tree
 
@@ -58,7 +59,7 @@ class File(Directory):
         self._options = options or {}
         self._generation = session.generation()
         self._lock = threading.Lock()
-        # Weak, for a tree holds its file: a file is closed when nobody holds it or one of its trees.
+        # Weak, because a tree holds its file: without references to it or to one of its trees a file is closed.
         self._trees: WeakValueDictionary[int, Tree] = WeakValueDictionary()
         self._streamers: dict[str, dict[int, StreamerInfo]] | None = None
         self._all_streamers: dict[str, dict[int, StreamerInfo]] | None = None
@@ -321,8 +322,8 @@ def open(
     more bytes than a limit raises :class:`~sapwood.errors.LimitError`: ``object_limit`` for one object once inflated (by
     default 1 GiB), ``answer_limit`` for the arrays of one read (by default 1 TiB).
 
-    Gives a :class:`~sapwood.File`, or the object if one is named. Both can be used in ``with``. A file that nobody holds
-    any more, and none of its trees, is closed.
+    Gives a :class:`~sapwood.File`, or the object if one is named. Both can be used in ``with``. A file is closed when
+    no reference to it, or to one of its trees, is left.
 
     Raises ``FileNotFoundError``, ``KeyError`` (no such object), :class:`~sapwood.errors.MalformedError` (no ROOT file).
 
@@ -342,6 +343,7 @@ def open(
     network_options = network.taken(cast("dict[str, Any]", others))
     ignore(others, "open")
     inner: str | None = None
+    source = paths.with_options(source, network_options)
     if not paths.is_bytes(source) and not paths.is_open_file(source):
         if not isinstance(source, (str, os.PathLike, dict, list, tuple)):
             raise TypeError(

@@ -21,6 +21,15 @@ Match = Callable[[str], bool]
 _REGEX = re.compile("^/(.*)/([iLmsux]*)$", re.DOTALL)
 
 
+def no_filter(name: Any) -> bool:
+    """The filter that all names pass.
+
+    >>> no_filter("anything")
+    True
+    """
+    return True
+
+
 def as_match(filter: Filter) -> Match | None:
     """A function that tells whether a name passes; ``None`` where all do.
 

@@ -7,7 +7,8 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from sapwood import _core, filesystems, paths, urls
+from sapwood import _core
+from sapwood._remote import filesystems, paths, urls
 from sapwood.file import File, checked, open_file
 
 

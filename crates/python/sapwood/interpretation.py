@@ -6,7 +6,7 @@ import re
 from copy import copy
 from typing import Any
 
-from sapwood import _layout
+from sapwood._read import layout
 
 _DIMENSIONS_FIRST = re.compile(r"^(.*?)((?:\[\d+\])+)((?:\[\])+)$")
 _NUMPY_TO_CPP = {
@@ -25,7 +25,7 @@ _NUMPY_TO_CPP = {
 
 
 class Interpretation:
-    """How a branch is read. ``kind`` says what it becomes in memory, as nested tuples (see ``sapwood._layout``)."""
+    """How a branch is read. ``kind`` says what it becomes in memory, as nested tuples (see ``sapwood._read.layout``)."""
 
     __slots__ = ("kind", "typename")
 
@@ -42,7 +42,7 @@ class Interpretation:
     def is_awkward(self) -> bool:
         """Is the type of its arrays known before it is read? Not where pointers lead to objects of classes that only the values
         tell."""
-        return not _layout.has(self.kind, "pointer")
+        return not layout.has(self.kind, "pointer")
 
     @property
     def numpy_dtype(self) -> Any:
@@ -60,7 +60,7 @@ class Interpretation:
     @property
     def awkward_form(self) -> Any:
         """Form of its Awkward Array."""
-        return _layout.form(self.kind)
+        return layout.form(self.kind)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Interpretation) and (self.typename, self.kind) == (
@@ -99,7 +99,7 @@ class Grouped(Interpretation):
 
 
 class Unknown(Interpretation):
-    """A branch that nobody can decode; ``reason`` says why."""
+    """A branch that cannot be decoded; ``reason`` says why."""
 
     __slots__ = ("error", "reason")
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sapwood import progress as progress_bar
-from sapwood import reading, session, sizes
-from sapwood.libraries import as_library
-from sapwood.selection import Range, Selection
+from sapwood import session, sizes
+from sapwood._read import progress as progress_bar
+from sapwood._read import reading
+from sapwood._read.libraries import as_library
+from sapwood._read.selection import Range, Selection
 
 if TYPE_CHECKING:
     from sapwood.branch import Branch
@@ -79,7 +80,7 @@ def entries_for(branches: list[Branch], target_bytes: int, start: int, stop: int
     total = sum(progress_bar.share(branch, (start, stop)) for branch in branches)
     if total <= 0:
         return max(stop - start, 1)
-    return max(int(target_bytes * (stop - start) / total), 1)
+    return max(round(target_bytes * (stop - start) / total), 1)
 
 
 def step_entries(step_size: int | str) -> int:
@@ -116,7 +117,7 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Iterator[Item]
     try:
         while step is not None:
             if born != session.generation():
-                # A child process has none of its parent's threads, and nobody to finish what they began.
+                # A child process has none of its parent's threads: what they began is never finished.
                 item = read(step)
             else:
                 item = (coming or pool.submit(read, step)).result()

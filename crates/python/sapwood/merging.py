@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sapwood import _core, errors, network, paths, urls, writing
+from sapwood import _core, errors, network, writing
+from sapwood._read.compat_kwargs import ignore
+from sapwood._remote import paths, urls
 from sapwood.compression import as_compression
 from sapwood.file import checked
-from sapwood.foreign import ignore
 from sapwood.sizes import as_bytes
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def merge(
 
     ``only`` and ``exclude`` name objects and directories, by their names wherever they are, or by their paths; ``trees=False`` leaves all trees out. With ``append=True`` the inputs are added to
     what the output has. The output has its name only once it is whole; a file that has it is replaced then, unless
-    ``replace=False`` or somebody is writing it. ``progress`` is called after each input with their number, the number of all, and the bytes so
+    ``replace=False`` or another writer has it. ``progress`` is called after each input with their number, the number of all, and the bytes so
     far. What remote inputs take is what :func:`open` takes.
 
     >>> import os, sapwood, tempfile

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sapwood import _core
+from sapwood._read.pickling import Held, hold
 from sapwood.errors import MalformedError, SapwoodError, near, not_found
-from sapwood.held import Held, hold
 
 
 class Model:
@@ -41,7 +41,7 @@ class Model:
     @staticmethod
     def of_value(value: Any, identity: Any) -> Any:
         """Wraps a value; ``identity`` is the object that it is of, where it is one."""
-        from sapwood.behavior import made
+        from sapwood.models.behavior import made
 
         return made(value, identity) if isinstance(value, _core.Struct) else plain(value)
 
@@ -123,6 +123,19 @@ class Model:
         """As :meth:`tolist`, with what JSON has no word for as text: bytes, and numbers that are none."""
         return _for_json(self.tolist())
 
+    def to_pyroot(self) -> Any:
+        """As an object of PyROOT.
+
+        Raises ``ModuleNotFoundError`` where ROOT is not installed.
+        """
+        from sapwood.pyroot import to_pyroot
+
+        return to_pyroot(self)
+
+    def to_writable(self) -> Model:
+        """As an object that a file takes: it is one."""
+        return self
+
     def _repr_json_(self) -> Any:
         return json.loads(json.dumps(self.tojson(), default=str))
 
@@ -141,7 +154,7 @@ class Model:
         try:
             return self._shown()
         except Exception as error:
-            # Whoever looks for what is wrong wants to see the object.
+            # A repr never fails: it is what one looks at to find the damage.
             return f"<{self.classname} {self.name!r}, damaged: {error}>"
 
     def __reduce__(self) -> Any:

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from sapwood import urls
-from sapwood.foreign import Foreign
+from sapwood._read.compat_kwargs import Foreign
+from sapwood._remote import urls
 from sapwood.sizes import as_bytes
 
 

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import _core, bins
-from sapwood.bins import Bins
+from sapwood import _core
+from sapwood._write import bins
+from sapwood._write.bins import Bins
+from sapwood._write.lossless import unmasked
 from sapwood.errors import MismatchError
-from sapwood.whole import unmasked
 
 Array = NDArray[Any]
 _ATTRIBUTES: list[tuple[str, Any]] = [
@@ -25,7 +26,7 @@ _ATTRIBUTES: list[tuple[str, Any]] = [
     ("fMarkerStyle", 1),
     ("fMarkerSize", 1.0),
 ]
-#: What ROOT writes for a range of the plot that nobody chose.
+#: What ROOT writes for a range of the plot that was not set.
 _UNSET: list[tuple[str, Any]] = [("fMaximum", -1111.0), ("fMinimum", -1111.0)]
 _TYPES = {"C": "int8", "S": "int16", "I": "int32", "L": "int64", "F": "float32", "D": "float64"}
 _LETTERS = {
@@ -132,6 +133,55 @@ def graph(
             raise MismatchError(f"a graph of {count} points has {len(values)} values for {name}")
     del checked["y"]
     return _core.Draft(classname, [*members, *checked.items()])
+
+
+def as_TGraph(
+    df: Any,
+    title: str = "",
+    xAxisLabel: str = "",
+    yAxisLabel: str = "",
+    minY: float | None = None,
+    maxY: float | None = None,
+    lineColor: int = 602,
+    lineStyle: int = 1,
+    lineWidth: int = 1,
+    markerColor: int = 1,
+    markerStyle: int = 1,
+    markerSize: float = 1.0,
+) -> _core.Draft:
+    """uproot's way to a graph: from a DataFrame or mapping with ``x``, ``y``, and errors where it has columns ``x_errors`` and
+    ``y_errors``, or ``x_errors_low``, ``x_errors_high``, ``y_errors_low`` and ``y_errors_high``. ``minY`` and ``maxY`` are the range of
+    the plot.
+
+    >>> as_TGraph({"x": [1, 2], "y": [3, 4]}, title="points").classname
+    'TGraph'
+    """
+
+    def errors(letter: str) -> Any:
+        sides = [df.get(f"{letter}_errors_{side}") for side in ("low", "high")]
+        both = df.get(f"{letter}_errors")
+        if any(side is not None for side in sides):
+            zeros = np.zeros(len(df["x"]))
+            low, high = (zeros if side is None else np.asarray(side) for side in sides)
+            return low, high
+        return None if both is None else np.asarray(both)
+
+    y = np.asarray(df["y"])
+    made = graph(np.asarray(df["x"]), y, errors("x"), errors("y"), title=title, axis_titles=[xAxisLabel, yAxisLabel])
+    chosen = {
+        "fMinimum": minY,
+        "fMaximum": maxY,
+        "fLineColor": lineColor,
+        "fLineStyle": lineStyle,
+        "fLineWidth": lineWidth,
+        "fMarkerColor": markerColor,
+        "fMarkerStyle": markerStyle,
+        "fMarkerSize": markerSize,
+    }
+    for name, value in chosen.items():
+        if value is not None:
+            made = made.replaced(name, float(value) if name in ("fMinimum", "fMaximum", "fMarkerSize") else int(value))
+    return made
 
 
 def _points(values: Any, what: str) -> Array:
@@ -296,7 +346,7 @@ def mapping(items: Mapping[Any, Any], name: str = "") -> _core.Draft:
 
 
 def _item(value: Any) -> _core.Draft:
-    from sapwood.conversion import as_object
+    from sapwood._write.conversion import as_object
 
     found = as_object(value)
     if found is None:

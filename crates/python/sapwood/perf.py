@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sapwood import _core, paths
+from sapwood import _core
+from sapwood._remote import paths
 
 if TYPE_CHECKING:
     from sapwood.tree import Tree

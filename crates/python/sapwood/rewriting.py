@@ -50,10 +50,10 @@ def rewrite(
     copied as they are); ``keep`` and ``drop`` are patterns of top-level branches, as :meth:`~sapwood.Tree.keys` takes them; ``cut`` is an
     expression that entries have to pass. ``auto_flush`` (30 MB of compressed data where it is not given) and ``basket_bytes`` are those of
     :meth:`~sapwood.WritableFile.mktree`, and so is ``compression``: a setting, or a mapping from branches to settings. The target has its name only once it is whole; a file that has it is replaced then,
-    unless somebody is writing it.
+    unless another writer has it.
 
-    ``order`` says how baskets follow one another: ``"entry"``, cluster after cluster, for those who read most branches; ``"branch"``, all
-    baskets of a branch and then those of the next, for those who read few branches over a link; ``"offset"``, as they stand in the
+    ``order`` says how baskets follow one another: ``"entry"``, cluster after cluster, good for reading most branches; ``"branch"``, all
+    baskets of a branch and then those of the next, good for reading few branches over a link; ``"offset"``, as they stand in the
     source. With ``baskets="keep"``, and with ``order="offset"``, baskets are moved as they are and nothing is inflated: as fast as a
     copy, but clusters, basket sizes and compression stay, and entries cannot be chosen.
 

@@ -6,16 +6,17 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sapwood import _core, session, sizes
+from sapwood._read.branch_index import Outline
+from sapwood._read.branches import HasBranches
+from sapwood._read.rows import Rows
 from sapwood.branch import Branch
-from sapwood.branches import HasBranches
 from sapwood.errors import SapwoodError
 from sapwood.filters import Filter
 from sapwood.model import Model
-from sapwood.outline import Outline
 from sapwood.perf import PerfRecord
-from sapwood.rows import Rows
 
 if TYPE_CHECKING:
+    from sapwood.directory import Directory
     from sapwood.file import File
 
 
@@ -41,8 +42,8 @@ class Tree(HasBranches):
         return self._known
 
     def _branch(self, id: int) -> Branch:
-        # Branches hold their tree, and a tree none of its branches: so a tree, and with it the file, is gone as soon as
-        # nobody holds any of these.
+        # Branches hold their tree, and a tree none of its branches: there is no cycle of references, so that a file is
+        # closed with the last of them.
         return Branch(self, id, self._outline.names[id])
 
     @property
@@ -91,8 +92,7 @@ class Tree(HasBranches):
     def friends(self) -> dict[str, tuple[str, str]]:
         """Friends of the tree: by their names the path of the file, empty for the same file, and the tree in it. They are not read
         along: open them, and join their arrays."""
-        found = Model.of(self._root._engine().object(self._key))
-        listed = found.member("fFriends", none_if_missing=True) if isinstance(found, Model) else None
+        listed = self.model.member("fFriends", none_if_missing=True)
         return {one.name: (one.title, str(one.member("fTreeName"))) for one in listed or []}
 
     @property
@@ -104,6 +104,28 @@ class Tree(HasBranches):
             return ""
         listed = ", ".join(f"{name} (tree {tree!r} in {file or 'this file'!r})" for name, (file, tree) in friends.items())
         return f"; the tree has friends, whose branches are read from their own trees: {listed}" if friends else ""
+
+    @property
+    def parent(self) -> Directory:
+        """The directory that it is in."""
+        above = self._path.rpartition("/")[0]
+        found: Directory = self._root[above] if above else self._root
+        return found
+
+    @property
+    def compressed_bytes(self) -> int:
+        """Bytes of all its baskets in the file (``fZipBytes``)."""
+        return int(self.member("fZipBytes"))
+
+    @property
+    def uncompressed_bytes(self) -> int:
+        """Bytes of all its baskets once inflated (``fTotBytes``)."""
+        return int(self.member("fTotBytes"))
+
+    @property
+    def compression_ratio(self) -> float:
+        """Inflated bytes for one byte in the file; not a number for a tree without baskets."""
+        return self.uncompressed_bytes / self.compressed_bytes if self.compressed_bytes else float("nan")
 
     @property
     def num_entries(self) -> int:
@@ -118,7 +140,7 @@ class Tree(HasBranches):
     def rows(self, entries: Any = None, columns: Filter = None) -> Rows:
         """Its entries one at a time, in any order: each a mapping from names to values, which are read when they are looked at.
 
-        Nobody has to say which branches will be looked at: what is looked at once is fetched for whole clusters, and the next
+        The branches need not be named: what is looked at once is fetched for whole clusters, and the next
         clusters while these are used (see :attr:`cache_size`). With ``entries``, numbers of entries in the order in which they will be
         read (events sorted by run and luminosity section, for instance) or a mask with a truth value for each entry, what is fetched
         follows that list. Branches that ``columns`` names, by patterns if need be, are fetched together from the first entry on, so that
@@ -156,7 +178,7 @@ class Tree(HasBranches):
     @property
     def cache_figures(self) -> dict[str, int]:
         """What the cache did so far: baskets that were there when they were needed (``hits``) or not (``misses``), bytes that were
-        fetched ahead, and those of them that nobody used (``wasted_bytes``)."""
+        fetched ahead, and those of them that were not used (``wasted_bytes``)."""
         hits, misses, fetched, wasted = self._core.cache_figures
         return {"hits": hits, "misses": misses, "fetched_bytes": fetched, "wasted_bytes": wasted}
 
@@ -172,10 +194,6 @@ class Tree(HasBranches):
         """The tree's own record, with all members by ROOT's names."""
         found: Model = Model.of(self._core.object)
         return found
-
-    def member(self, name: str) -> Any:
-        """A member of the tree's own record by ROOT's name."""
-        return self.model.member(name)
 
     def layout(self) -> dict[str, Any]:
         """Where its baskets and clusters are, from its metadata alone.
@@ -217,16 +235,6 @@ class Tree(HasBranches):
         """
         found: dict[str, Any] = json.loads(_core.basket_sizes(self._core, max_memory, min_compression))
         return found
-
-    def close(self) -> None:
-        """Closes the file: nothing more is read from it."""
-        self._root.close()
-
-    def __enter__(self) -> Tree:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         if self._root.closed:

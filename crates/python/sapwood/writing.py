@@ -9,17 +9,24 @@ import os
 import warnings
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sapwood import _core, errors, filling, session
+from sapwood import _core, errors, session
+from sapwood._read.compat_kwargs import Foreign, ignore
+from sapwood._remote import urls
+from sapwood._write import branch_schema
+from sapwood._write.branch_schema import Schema
+from sapwood._write.parallel_tree import ParallelTree
+from sapwood._write.upload import Upload, make_folders
+from sapwood._write.writable_directory import WritableDirectory
+from sapwood._write.writable_tree import WritableTree
 from sapwood.compression import Compression, as_compression, from_text, of_branches
 from sapwood.file import checked
 from sapwood.file import open as _open
-from sapwood.filling import Schema
-from sapwood.parallel_tree import ParallelTree
 from sapwood.sizes import as_bytes
-from sapwood.writable_directory import WritableDirectory
-from sapwood.writable_tree import WritableTree
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def recreate(
@@ -29,13 +36,16 @@ def recreate(
     threads: int = 0,
     reproducible: bool = False,
     sync: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+    **others: Unpack[Foreign],
 ) -> WritableFile:
     """A new file in place of what is there.
 
-    ``path`` is a path, or a binary file object like ``io.BytesIO``, which gets the bytes when the file is closed.
-    ``compression`` is ``"zstd:5"``, ROOT's number (505), a :class:`~sapwood.Compression`, or ``None`` for none; the default is
-    ROOT's. ``reproducible`` leaves dates and UUIDs out, so that the same content gives the same bytes. ``sync`` waits at each
-    save until the bytes are on storage.
+    ``path`` is a path, whose folders are made, or a binary file object like ``io.BytesIO``, which gets the bytes when the file is
+    closed. A URL of a file system that fsspec writes (``memory://``, ``s3://``, ``simplecache::...``) gets them then, too;
+    ``storage_options`` are for that file system. ``compression`` is ``"zstd:5"``, ROOT's number (505), a
+    :class:`~sapwood.Compression` like ``sapwood.ZSTD(5)``, or ``None`` for none; the default is ROOT's. ``reproducible`` leaves
+    dates and UUIDs out, so that the same content gives the same bytes. ``sync`` waits at each save until the bytes are on storage.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()
@@ -46,7 +56,8 @@ def recreate(
 
     Raises :class:`sapwood.errors.IOError` where the file cannot be written.
     """
-    return WritableFile("recreate", path, compression, threads, reproducible, sync)
+    ignore(others, "recreate")
+    return WritableFile("recreate", path, compression, threads, reproducible, sync, storage_options)
 
 
 def create(path: Any, **options: Any) -> WritableFile:
@@ -54,9 +65,14 @@ def create(path: Any, **options: Any) -> WritableFile:
 
     Raises :class:`sapwood.errors.ExistsError`, a :class:`FileExistsError`, where there is a file of that name.
     """
-    if isinstance(path, (str, os.PathLike)) and os.path.exists(path):
+    place = _place(path)
+    if place is not None and urls.is_url(place):
+        upload = Upload(place, options.get("storage_options"))
+        upload.refuse_existing()
+        upload.discard()
+    elif place is not None and os.path.exists(place):
         raise errors.ExistsError(
-            f"there is a file {os.fspath(path)!r}: sapwood.recreate would replace it, sapwood.update would add to it"
+            f"there is a file {place!r}: sapwood.recreate would replace it, sapwood.update would add to it"
         )
     return recreate(path, **options)
 
@@ -68,8 +84,11 @@ def update(
     threads: int = 0,
     reproducible: bool = False,
     sync: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+    **others: Unpack[Foreign],
 ) -> WritableFile:
-    """A file that is there, made by whomever: what it holds stays, objects and trees are added, replaced and deleted in place.
+    """A file that is there, made by whatever wrote it: what it holds stays, objects and trees are added, replaced and deleted in
+    place. Of a URL the file is fetched first, and brought back when it is closed.
 
     ``compression`` is for what is written now; the default is what the file has. The other options are those of
     :func:`recreate`.
@@ -89,11 +108,23 @@ def update(
     Raises :class:`FileNotFoundError` where there is no such file; :class:`sapwood.errors.MalformedError` where it was never closed:
     ``sapwood recover`` brings back what it holds.
     """
-    if not isinstance(path, (str, os.PathLike)):
+    ignore(others, "update")
+    place = _place(path)
+    if place is None:
         raise TypeError(f"a file is updated at a path, not in {type(path).__name__}")
-    if not os.path.exists(path) and "://" not in os.fspath(path):
-        raise errors.MissingFileError(f"no file {os.fspath(path)!r}: sapwood.recreate makes one")
-    return WritableFile("update", path, compression, threads, reproducible, sync)
+    if not os.path.exists(place) and not urls.is_url(place):
+        raise errors.MissingFileError(f"no file {place!r}: sapwood.recreate makes one")
+    return WritableFile("update", path, compression, threads, reproducible, sync, storage_options)
+
+
+def _place(path: Any) -> str | None:
+    """The path or URL to write to; ``None`` for a file object."""
+    if isinstance(getattr(path, "storage_options", None), Mapping) and not hasattr(path, "write"):
+        path = str(path)
+    if not isinstance(path, (str, os.PathLike)):
+        return None
+    place = urls.local_path(os.fspath(path))
+    return place if urls.is_url(place) else os.path.expanduser(place)
 
 
 def every(setting: Any) -> int:
@@ -120,16 +151,37 @@ class WritableFile(WritableDirectory):
     _closed = True
 
     def __init__(
-        self, mode: str, path: Any, compression: Any, threads: int, reproducible: bool, sync: bool
+        self,
+        mode: str,
+        path: Any,
+        compression: Any,
+        threads: int,
+        reproducible: bool,
+        sync: bool,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(None)
-        self._target = None if isinstance(path, (str, os.PathLike)) else path
+        place = _place(path)
+        self._target = path if place is None else None
         if self._target is not None and not hasattr(path, "write"):
             raise TypeError(f"a file is written to a path or a binary file object, not to {type(path).__name__}")
         setting = None if compression == "file" else as_compression(compression)
-        self._place: str | None = None if self._target is not None else os.fspath(path)
         checked(threads=threads)
-        self._core = _core.FileWriter.open(mode, self._place, setting, threads, reproducible, sync)
+        self._upload: Upload | None = None
+        if place is not None and urls.is_url(place):
+            self._upload = Upload(place, options if options is not None else getattr(path, "storage_options", None))
+            place = self._upload.path
+            if mode == "update":
+                self._upload.fetch()
+        elif place is not None and mode != "update":
+            make_folders(place)
+        self._place: str | None = place
+        try:
+            self._core = _core.FileWriter.open(mode, self._place, setting, threads, reproducible, sync)
+        except BaseException:
+            if self._upload is not None:
+                self._upload.discard()
+            raise
         self._setting: Compression | None = None if setting is None else from_text(setting)
         self._own_compression: str | None = None
         self._trees: list[WritableTree | ParallelTree] = []
@@ -155,8 +207,8 @@ class WritableFile(WritableDirectory):
         name: str,
         branch_types: Mapping[str, Any],
         title: str = "",
-        counter_name: filling.CounterName = filling.counter_name,
-        field_name: filling.FieldName = filling.field_name,
+        counter_name: branch_schema.CounterName = branch_schema.counter_name,
+        field_name: branch_schema.FieldName = branch_schema.field_name,
         compression: Any = "file",
         auto_flush: int | str = -30_000_000,
         auto_save: int | str = -300_000_000,
@@ -166,7 +218,7 @@ class WritableFile(WritableDirectory):
         member_wise: bool = True,
     ) -> tuple[Any, Schema]:
         """The engine's tree, and what its branches hold."""
-        schema = filling.schema(branch_types, counter_name, field_name, split_level)
+        schema = branch_schema.schema(branch_types, counter_name, field_name, split_level)
         options = (compression, auto_flush, auto_save, cluster_bytes, basket_bytes, split_level, member_wise)
         return self._core_of(how, name, schema, title, *options), schema
 
@@ -211,7 +263,7 @@ class WritableFile(WritableDirectory):
         core = self._core.tree(
             "entries", name, [], "", setting, None, every(auto_save), *_sizes(cluster_bytes, basket_bytes)
         )
-        return core, filling.schema_there(core.branches())
+        return core, branch_schema.schema_there(core.branches())
 
     @property
     def _tree_options(self) -> list[str]:
@@ -277,6 +329,8 @@ class WritableFile(WritableDirectory):
         failures = self._failures(lambda tree: tree.close())
         self._trees_by_path.clear()
         self._core.close()
+        if self._upload is not None:
+            self._upload.send()
         if self._target is not None:
             self._target.write(self._core.content())
             if isinstance(self._target, io.BytesIO):
@@ -312,7 +366,7 @@ class WritableFile(WritableDirectory):
         return self
 
     def __repr__(self) -> str:
-        return f"<WritableFile {self._place or 'memory'!r}>"
+        return f"<WritableFile {self.file_path or 'memory'!r}>"
 
 
 _unclosed: weakref.WeakSet[WritableFile] = weakref.WeakSet()

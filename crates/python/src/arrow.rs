@@ -1,4 +1,4 @@
-//! Arrow's C interface: columns as arrays, trees as streams of batches. Whoever takes the capsules shares the memory.
+//! Arrow's C interface: columns as arrays, trees as streams of batches. The capsules share the memory.
 
 use std::ffi::CStr;
 use std::ops::Range;
@@ -70,7 +70,7 @@ pub(crate) struct Batches {
     pub(crate) ids: Vec<usize>,
     pub(crate) schema: SchemaRef,
     pub(crate) steps: Steps,
-    /// Whether Python reads the file, in threads of the engine: then whoever asks for a batch must not hold Python's lock meanwhile.
+    /// Whether Python reads the file, in threads of the engine: then a batch must not be awaited while Python's lock is held.
     pub(crate) by_python: bool,
 }
 

@@ -12,7 +12,7 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Memory of a column: made for one answer, so that whoever has the answer may write into it.
+    /// Memory of a column: made for one answer, and writable, because nothing else uses it.
     pub(crate) fn of_answer(bytes: Bytes) -> Self {
         Self { bytes, read_only: false }
     }

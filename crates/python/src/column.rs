@@ -19,7 +19,7 @@ impl Column {
         self.0.len
     }
 
-    /// Type as nested tuples, as `sapwood._layout` reads them.
+    /// Type as nested tuples, as `sapwood._read.layout` reads them.
     #[getter]
     fn kind(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         kind(py, &self.0.kind)

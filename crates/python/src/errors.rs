@@ -12,7 +12,7 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use sapwood::{Error, ErrorKind};
 
-/// The words of an error that stands for an interrupt in a thread of the engine, which nobody called from Python.
+/// The words of an error that stands for an interrupt in a thread of the engine, which Python did not call.
 const INTERRUPTED: &str = "interrupted";
 
 thread_local! {

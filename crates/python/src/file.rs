@@ -60,7 +60,7 @@ impl File {
         Ok(Self(file, Network::new(None)?))
     }
 
-    /// What is worth a warning since the last time: of the cache of a remote file, and of who reads it.
+    /// What is worth a warning since the last time: of the cache of a remote file, and of its store.
     fn notices(&self) -> Vec<String> {
         self.1.notices.take()
     }

@@ -65,7 +65,7 @@ pub(crate) fn merge(
         let options = OpenOptions { session, ..OpenOptions::default() };
         let open = |name: &str| File::from_store(network.named(name.as_ref())?, options.clone());
         let mut watch = |progress: sapwood::merge::Progress| {
-            // Whoever presses Ctrl-C is heard between two inputs.
+            // Ctrl-C is handled between two inputs.
             let heard = Python::attach(|py| {
                 py.check_signals()?;
                 let call = watch.as_ref().map(|call| call.call1(py, (progress.done, progress.inputs, progress.bytes)));

@@ -22,7 +22,7 @@ use crate::remote::{Otherwise, RemoteStore};
 pub(crate) enum Place {
     /// A path, or a URL.
     Named(PathBuf),
-    /// A `sapwood.filesystems.Remote`.
+    /// A `sapwood._remote.filesystems.Remote`.
     Remote(Py<PyAny>),
 }
 
@@ -129,7 +129,7 @@ impl Network {
 
 /// The package's own half.
 fn filesystems(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
-    py.import("sapwood.filesystems")
+    py.import("sapwood._remote.filesystems")
 }
 
 /// Options of the engine's own stores.

@@ -40,7 +40,7 @@ impl ParallelWriter {
         self.with(py, |writer| writer.context().into())
     }
 
-    /// One who brings numbered units of work.
+    /// Brings numbered units of work.
     fn numbered(&self, py: Python<'_>) -> PyResult<NumberedContext> {
         self.with(py, |writer| NumberedContext(Mutex::new(Some(writer.numbered()))))
     }

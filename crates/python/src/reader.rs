@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use crate::errors::run;
 use crate::tree::Tree;
 
-/// Knows where somebody goes who reads entry by entry.
+/// Reads entry by entry and learns which branches to fetch ahead.
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct Reader(Mutex<sapwood::read::Reader>);
 

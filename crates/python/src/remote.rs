@@ -23,7 +23,7 @@ const LITTLE_BYTES: u64 = 128 << 10;
 /// How often it is looked whether the file is what it was.
 const LOOKED: Duration = Duration::from_secs(1);
 
-/// A file that a `sapwood.filesystems.Remote` reads, many ranges in one call.
+/// A file that a `sapwood._remote.filesystems.Remote` reads, many ranges in one call.
 pub(crate) struct RemoteStore {
     remote: Py<PyAny>,
     name: Arc<str>,
@@ -54,7 +54,7 @@ impl RemoteStore {
         result.map_err(|error| error.in_file(Arc::clone(&self.name)))
     }
 
-    /// Asks what the file is now. `again` is for who wants no answer that was remembered.
+    /// Asks what the file is now. `again` bypasses what was remembered.
     fn look(&self, again: bool) -> Result<Identity> {
         let (len, validator): (u64, Option<String>) =
             with_python(|py| self.remote.bind(py).call_method1("state", (again,))?.extract())?;
@@ -106,7 +106,7 @@ impl RemoteStore {
         Ok(parts.into_iter().map(Bytes::from_owner).collect())
     }
 
-    /// A call took so long. Nobody tells when its first byte came: what is short shows that, and what is long the rest.
+    /// A call took so long. The time of its first byte is not known: short calls show the latency, long ones the throughput.
     fn measure(&self, ranges: &[ByteRange], took: Duration) {
         let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
         let trips = if self.vectors { 1 } else { u32::try_from(ranges.len()).unwrap_or(u32::MAX).max(1) };

@@ -120,7 +120,7 @@ impl Tree {
     }
 
     /// Type of a branch: (type in C++ words, type as nested tuples). It has pointers where only the values tell what they lead to. Raises
-    /// why nobody can decode it.
+    /// why it cannot be decoded.
     fn interpretation(&self, py: Python<'_>, id: usize) -> PyResult<(String, Py<PyAny>)> {
         let found = run(py, || self.0.interpretation(id))?;
         let declared = sapwood::read::declared(&found.kind, self.0.registry());
@@ -156,7 +156,7 @@ impl Tree {
         self.0.cache().set_budget(bytes);
     }
 
-    /// What its cache did: hits, misses, bytes that were fetched ahead, and those that nobody used.
+    /// What its cache did: hits, misses, bytes that were fetched ahead, and those that were not used.
     #[getter]
     fn cache_figures(&self) -> (u64, u64, u64, u64) {
         let figures = self.0.cache().figures();

@@ -130,7 +130,7 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The error of who goes on when all is over.
+/// The error of using what was closed.
 pub(crate) fn closed(words: &'static str) -> PyErr {
     raise(Error::new(ErrorKind::Mismatch, words))
 }

@@ -1,4 +1,4 @@
-//! Python dataclasses, as `sapwood.classes` understands them.
+//! Python dataclasses, as the Python package understands them.
 
 use std::fmt::Write as _;
 

@@ -1,0 +1,46 @@
+"""Keyword arguments of uproot that set nothing here: they are taken, so that scripts run as they are, with a quiet warning."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+
+class UnusedArgument(PendingDeprecationWarning):
+    """An argument that sets something in uproot, and nothing here. Python shows this warning only where it is asked to:
+    ``python -W default::sapwood.UnusedArgument``."""
+
+
+class Foreign(TypedDict, total=False):
+    """What uproot sets and Sapwood has no use for: caches, executors, how bytes are fetched, marks of documentation."""
+
+    ak_add_doc: Any
+    array_cache: Any
+    begin_chunk_size: Any
+    decompression_executor: Any
+    file_handler: Any
+    handler: Any
+    initial_basket_capacity: Any
+    initial_directory_bytes: Any
+    initial_streamers_bytes: Any
+    interpretation_executor: Any
+    max_num_elements: Any
+    minimal_ttree_metadata: Any
+    num_fallback_workers: Any
+    num_workers: Any
+    object_cache: Any
+    resize_factor: Any
+    timeout: Any
+    use_threads: Any
+    uuid_function: Any
+
+
+def ignore(others: Mapping[str, Any], what: str) -> None:
+    """Warns of arguments without use; raises ``TypeError`` for unknown ones."""
+    for name in others:
+        if name not in Foreign.__annotations__:
+            raise TypeError(f"{what}() got an unexpected keyword argument {name!r}")
+    if others:
+        names = ", ".join(f"{name}=" for name in others)
+        warnings.warn(f"{what}() has no use for {names}: sapwood.open(threads=...) sets all", UnusedArgument, stacklevel=3)

@@ -1,0 +1,187 @@
+"""What a NumPy array of objects holds: containers of C++ and objects of classes, with the methods that uproot's have.
+
+They are lists and dictionaries of Python. ``tolist()`` gives plain ones: sets as sets, maps as dictionaries where their keys can be
+ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sapwood.errors import near, not_found
+
+
+class STLVector(list[Any]):
+    """A ``std::vector`` or another sequence of what is no number, or a fixed array in an object.
+
+    >>> STLVector([STLVector(["a"]), STLVector()]).tolist()
+    [['a'], []]
+    """
+
+    def tolist(self) -> Any:
+        """As a plain list."""
+        return [plain(item) for item in self]
+
+
+class STLSet(STLVector):
+    """A ``std::set``: a list of its items in their order.
+
+    >>> STLSet([1, 2]).tolist(), STLSet([1, 2])[0]
+    ({1, 2}, 1)
+    """
+
+    def tolist(self) -> Any:
+        """As a set, or as a list where items are none that a set of Python holds."""
+        items = [plain(item) for item in self]
+        try:
+            return set(items)
+        except TypeError:
+            return items
+
+
+class STLMap(STLVector):
+    """A ``std::map``: a list of pairs in the order of the keys. A text as index is a key.
+
+    >>> numbers = STLMap([("one", 1), ("two", 2)])
+    >>> numbers["two"], numbers.keys().tolist(), numbers.tolist(), numbers[0]
+    (2, ['one', 'two'], {'one': 1, 'two': 2}, ('one', 1))
+    """
+
+    def keys(self) -> np.ndarray[Any, Any]:
+        """The keys as an array."""
+        return _array([key for key, _ in self])
+
+    def values(self) -> np.ndarray[Any, Any]:
+        """The values as an array."""
+        return _array([value for _, value in self])
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """The pairs."""
+        return iter(self)
+
+    def __getitem__(self, where: Any) -> Any:
+        if not isinstance(where, str):
+            return super().__getitem__(where)
+        for key, value in self:
+            if key == where:
+                return value
+        raise not_found(f"the map has no key {where!r}{near(where, [str(key) for key, _ in self])}")
+
+    def tolist(self) -> Any:
+        """As a dictionary, or as a list of pairs where keys come twice or are none that a dictionary holds."""
+        pairs = [(plain(key), plain(value)) for key, value in self]
+        try:
+            found = dict(pairs)
+        except TypeError:
+            return pairs
+        return found if len(found) == len(pairs) else pairs
+
+
+class Record(dict[str, Any]):
+    """An object of a class: its members by name, with those of its bases.
+
+    >>> record = Record("Hit", {"x": 1.5, "ids": STLVector(["a"])})
+    >>> record.member("x"), record.classname, record.tolist()
+    (1.5, 'Hit', {'x': 1.5, 'ids': ['a']})
+    """
+
+    def __init__(self, classname: str, members: Any) -> None:
+        super().__init__(members)
+        self.classname = classname
+        """Name of the C++ class."""
+
+    def member(self, name: str, none_if_missing: bool = False) -> Any:
+        """One member.
+
+        Raises ``KeyError`` naming members that look alike, or gives ``None`` if that is wanted.
+        """
+        if name not in self and not none_if_missing:
+            raise not_found(f"class {self.classname} has no member {name!r}{near(name, self)}")
+        return self.get(name)
+
+    def has_member(self, name: str) -> bool:
+        """Is there a member of that name?"""
+        return name in self
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The members, with those of bases."""
+        return dict(self)
+
+    all_members = members
+
+    @property
+    def member_names(self) -> list[str]:
+        """Names of the members."""
+        return list(self)
+
+    @property
+    def refs(self) -> np.ndarray[Any, Any]:
+        """Of a TRefArray the numbers of the objects that it refers to."""
+        return np.asarray(self.member("refs"))
+
+    def tolist(self) -> dict[str, Any]:
+        """As a plain dictionary."""
+        return {name: plain(value) for name, value in self.items()}
+
+    def __reduce__(self) -> Any:
+        return Record, (self.classname, dict(self))
+
+
+def plain(value: Any) -> Any:
+    """A value without types of this package or of NumPy.
+
+    >>> plain(STLVector([np.array([1, 2])]))
+    [[1, 2]]
+    """
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _array(items: list[Any]) -> np.ndarray[Any, Any]:
+    """Numbers as numbers, all else as objects."""
+    if items and all(isinstance(item, (bool, int, float, np.generic)) for item in items):
+        return np.array(items)
+    out = np.empty(len(items), object)
+    for place, item in enumerate(items):
+        out[place] = item
+    return out
+
+
+def wrapped(kind: tuple[Any, ...], values: list[Any]) -> list[Any]:
+    """Values of a type, whose containers and objects become those of this module."""
+    sort = kind[0]
+    if sort == "record":
+        fields = [(name, wrapped(of, [value[name] for value in values])) for name, of in _members(kind)]
+        columns = [column for _, column in fields]
+        names = [name for name, _ in fields]
+        rows = zip(*columns) if columns else ((),) * len(values)
+        return [Record(kind[1], zip(names, row)) for row in rows]
+    if sort == "list" and kind[2] == "map":
+        of = [inner for _, inner in _members(kind[3])]
+        keys = _inside(of[0], [[key for key, _ in pairs] for pairs in values])
+        items = _inside(of[1], [[item for _, item in pairs] for pairs in values])
+        return [STLMap(zip(*both)) for both in zip(keys, items)]
+    if sort == "list" and kind[2] == "set":
+        return [STLSet(plain(items) if kind[3][0] == "number" else items) for items in _inside(kind[3], values)]
+    if sort in ("list", "fixed"):
+        made = _inside(kind[-1], values)
+        return [items if isinstance(items, np.ndarray) else STLVector(items) for items in made]
+    return values
+
+
+def _inside(kind: tuple[Any, ...], lists: list[Any]) -> list[Any]:
+    """Lists whose items are wrapped, all at once."""
+    if kind[0] in ("number", "text", "opaque", "pointer"):
+        return lists
+    flat = wrapped(kind, [item for items in lists for item in items])
+    ends = np.cumsum([len(items) for items in lists]).tolist()
+    return [flat[start:stop] for start, stop in zip([0, *ends], ends)]
+
+
+def _members(kind: tuple[Any, ...]) -> list[tuple[str, tuple[Any, ...]]]:
+    from sapwood._read import layout
+
+    return layout.members(kind)

@@ -1,0 +1,139 @@
+"""A line on standard error that tells how far a long read has come."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+
+#: Reads of fewer bytes, once inflated, are too short for a line.
+LONG_BYTES = 200_000_000
+#: Branches are read in groups of at least so many bytes while a bar is shown.
+GROUP_BYTES = 64_000_000
+
+
+class Bar:
+    """One line, rewritten: ``tqdm`` draws it if it is installed."""
+
+    def __init__(self, total: int, unit: str, label: str) -> None:
+        self._total, self._unit, self._label = max(total, 1), unit, label
+        self._done = 0
+        self._began = self._shown = time.monotonic()
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            self._tqdm: Any = None
+        else:
+            self._tqdm = tqdm(
+                total=total, unit=unit, unit_scale=True, desc=label, leave=False, file=sys.stderr
+            )
+
+    def add(self, done: int) -> None:
+        """So much more is done."""
+        self._done += done
+        if self._tqdm is not None:
+            self._tqdm.update(done)
+            return
+        now = time.monotonic()
+        if now - self._shown >= 0.2 or self._done >= self._total:
+            self._shown = now
+            part = min(self._done / self._total, 1.0)
+            rate = self._done / max(now - self._began, 1e-9)
+            text = f"{self._label}: {part:4.0%} of {_scaled(self._total, self._unit)}, {_scaled(rate, self._unit)}/s"
+            sys.stderr.write(f"\r{text:<79}")
+            sys.stderr.flush()
+
+    def close(self) -> None:
+        """Takes the line away."""
+        if self._tqdm is not None:
+            self._tqdm.close()
+        elif self._shown > self._began:
+            sys.stderr.write("\r" + " " * 79 + "\r")
+            sys.stderr.flush()
+
+
+def _scaled(number: float, unit: str) -> str:
+    for prefix in ("", "k", "M", "G", "T"):
+        if number < 1000:
+            break
+        number /= 1000
+    return f"{number:.3g} {prefix}{unit}"
+
+
+def is_wanted(show: bool | None) -> bool:
+    """Is a bar to be shown? Unless it is said, only where standard error is a terminal."""
+    if show is not None:
+        return show
+    return bool(sys.stderr is not None and getattr(sys.stderr, "isatty", lambda: False)())
+
+
+@contextmanager
+def bar(branches: Callable[[], list[Any]], selection: Any, show: bool | None) -> Iterator[Bar | None]:
+    """A bar over the bytes of some branches; ``None`` for short reads, and where none is wanted."""
+    if not is_wanted(show) or len(selection) == 0:
+        yield None
+        return
+    found = branches()
+    total = sum(share(branch, selection.span) for branch in found)
+    if total < LONG_BYTES and show is not True:
+        yield None
+        return
+    made = Bar(total, "B", found[0].tree.name if found else "")
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def each(
+    items: Iterable[Item],
+    total: int,
+    show: bool | None,
+    unit: str,
+    label: str,
+    size: Callable[[Item], int] = lambda item: 1,
+) -> Iterator[Item]:
+    """The same items; a bar moves on when the next one is asked for. Unless it is said, there is none for only one."""
+    made: Bar | None = None
+    done = 0
+    try:
+        for number, item in enumerate(items):
+            if made is None and is_wanted(show) and (show or number == 1):
+                made = Bar(total, unit, label)
+            yield item
+            done += size(item)
+            if made is not None:
+                made.add(done)
+                done = 0
+    finally:
+        if made is not None:
+            made.close()
+
+
+def share(branch: Any, span: tuple[int, int]) -> int:
+    """Bytes of a branch, once inflated, that belong to an entry range."""
+    entries = max(branch.num_entries, 1)
+    return int(branch.uncompressed_bytes * min(1.0, (span[1] - span[0]) / entries))
+
+
+def groups(branches: list[Any], span: tuple[int, int], show: Bar | None) -> Iterator[list[Any]]:
+    """Branches to read at once: all, or groups between which the bar moves."""
+    if show is None:
+        yield branches
+        return
+    group: list[Any] = []
+    size = 0
+    for branch in branches:
+        group.append(branch)
+        size += share(branch, span)
+        if size >= GROUP_BYTES:
+            yield group
+            show.add(size)
+            group, size = [], 0
+    if group:
+        yield group
+        show.add(size)

@@ -1,0 +1,465 @@
+"""From expressions to values: what is wanted, what must be read for it, and reading just that."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sapwood._read import libraries
+from sapwood._read import progress as progress_bar
+from sapwood._read.libraries import Library, Loaded, as_library
+from sapwood._read.selection import Range, Selection, bounds, covering, positions, select
+from sapwood.errors import MismatchError, NotFoundError, SapwoodError, UnsupportedError, not_found, place
+from sapwood.expressions import Expression, ExpressionError
+from sapwood.filters import Filter
+from sapwood.interpretation import Grouped, Interpretation, Unknown
+
+if TYPE_CHECKING:
+    from sapwood._read.branches import HasBranches
+    from sapwood.branch import Branch
+
+__all__ = ["Plan", "bounds", "read", "read_branch", "select", "wrap"]
+
+
+class Names(Collection[str]):
+    """Names that an expression may use: branches by name and path, and aliases."""
+
+    def __init__(self, over: HasBranches, aliases: Mapping[str, str]) -> None:
+        self._over, self._aliases = over, aliases
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (name in self._aliases or self._over._find(name) is not None)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._aliases
+        yield from (branch.name for branch in self._over.itervalues())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class Output:
+    """A field of the answer: a branch, with a NumPy type if it is to be looked at as another, or an expression."""
+
+    __slots__ = ("branch", "dtype", "expression", "name")
+
+    def __init__(
+        self, name: str, branch: Branch | None, expression: Expression | None, dtype: Any = None
+    ) -> None:
+        self.name, self.branch, self.expression, self.dtype = name, branch, expression, dtype
+
+
+class Plan:
+    """What is wanted of a tree, in the order of the answer."""
+
+    def __init__(
+        self,
+        over: HasBranches,
+        expressions: Any = None,
+        cut: str | None = None,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: Any = None,
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
+        self.over = over
+        self.tree = over.tree
+        self.aliases = {**over.aliases, **(aliases or {})}
+        self._known = Names(over, self.aliases)
+        self._expressions: dict[str, Expression] = {}
+        self.is_everything = expressions is None
+        if expressions is None:
+            self.outputs = self._everything(filter_name, filter_typename, filter_branch)
+        else:
+            texts = [expressions] if isinstance(expressions, str) else expressions
+            if not isinstance(texts, Iterable):
+                raise TypeError(
+                    "expressions are a string, a list of strings or of (branch, type) pairs, a mapping from branches to types, or "
+                    f"None, not {expressions!r}"
+                )
+            items = list(texts.items() if isinstance(texts, Mapping) else texts)
+            self.outputs = [
+                self._typed_output(*item) if isinstance(item, tuple) and len(item) == 2 else self._output(item)
+                for item in items
+            ]
+            types: dict[str, Any] = {}
+            for output in self.outputs:
+                if types.setdefault(output.name, output.dtype) != output.dtype:
+                    raise MismatchError(f"{output.name!r} is asked for as two types: read each by itself")
+        self.cut = None if cut is None else self._output(cut)
+
+    def _typed_output(self, text: Any, interpretation: Any) -> Output:
+        """A branch that is looked at as another type; ``None`` for its own."""
+        output = self._output(text)
+        dtype = dtype_of(interpretation)
+        if dtype is None:
+            return output
+        if output.branch is None:
+            raise MismatchError(f"{text!r} is computed: only a branch can be looked at as {dtype}")
+        return Output(output.name, output.branch, None, dtype)
+
+    def _output(self, text: Any) -> Output:
+        if not isinstance(text, str):
+            raise TypeError(f"an expression is a string, not {text!r}")
+        branch = self.over._find(text)
+        if branch is not None:
+            return Output(text, branch, None)
+        return Output(text, None, self._expression(text, ()))
+
+    def _expression(self, text: str, above: tuple[str, ...]) -> Expression:
+        if text in above:
+            raise ExpressionError(f"the alias {text!r} needs itself: {' -> '.join((*above, text))}")
+        if text not in self._expressions:
+            try:
+                made = Expression(self.aliases.get(text, text), self._known)
+            except NotFoundError as error:
+                raise not_found(f"{error}{self.tree._friendly_words}", self.over.file_path, self.over.object_path) from None
+            for name in made.names:
+                if self._branch(name) is None:
+                    self._expression(name, (*above, text))
+            self._expressions[text] = made
+        return self._expressions[text]
+
+    def _branch(self, name: str) -> Branch | None:
+        return self.over._find(name)
+
+    def _everything(self, filter_name: Filter, filter_typename: Filter, filter_branch: Any) -> list[Output]:
+        """Branches with values, each under its own name; a group only where not all of what is below it passes."""
+        plain: list[Branch] = []
+        groups: list[Branch] = []
+        rows = self.over.itervalues(
+            filter_name=filter_name, filter_typename=filter_typename, filter_branch=filter_branch
+        )
+        for branch in rows:
+            found = branch.interpretation
+            if isinstance(found, Grouped):
+                groups.append(branch)
+            elif not isinstance(found, Unknown):
+                plain.append(branch)
+        if not plain and not groups and self.over is not self.tree and not self.over._below:
+            # A branch without others below it stands for itself.
+            if filter_branch is None or filter_branch(self.over):
+                plain.append(self.over)  # type: ignore[arg-type]
+        passed = {branch._id for branch in plain}
+        whole: list[Branch] = []
+        inside: set[int] = set()
+        for group in groups:
+            leaves = [leaf._id for leaf in values_below(group)]
+            if not leaves or passed.issuperset(leaves) or group._id in inside:
+                continue
+            inside.update(leaves)
+            inside.update(branch._id for branch in group.itervalues())
+            whole.append(group)
+        outputs: dict[str, Output] = {}
+        for branch in plain:
+            if branch._id not in inside:
+                # Of several branches of one name, uproot reads the first under that name.
+                first = self.over._find(branch.name)
+                outputs.setdefault(branch.name, Output(branch.name, first if _reads(first) else branch, None))
+        for branch in whole:
+            outputs.setdefault(branch.name, Output(branch.name, branch, None))
+        return list(outputs.values())
+
+    def branches(self, outputs: Iterable[Output] | None = None) -> list[Branch]:
+        """Branches with values that must be read, each once; of all outputs and the cut by default."""
+        found: dict[int, Branch] = {}
+        if outputs is None:
+            outputs = [*self.outputs, *([self.cut] if self.cut is not None else [])]
+        for output in outputs:
+            for branch in self._needed(output):
+                for leaf in values_below(branch):
+                    found.setdefault(leaf._id, leaf)
+        return list(found.values())
+
+    def _needed(self, output: Output) -> Iterator[Branch]:
+        if output.branch is not None:
+            yield output.branch
+            return
+        todo = [output.name]
+        seen: set[str] = set()
+        while todo:
+            text = todo.pop()
+            for name in self._expressions[text].names:
+                branch = self._branch(name)
+                if branch is not None:
+                    yield branch
+                elif name not in seen:
+                    seen.add(name)
+                    todo.append(name)
+
+    def evaluate(self, output: Output, arrays: Any, length: int) -> Any:
+        """Value of an output that is an expression; ``arrays`` gives the array of a branch."""
+        expression = output.expression
+        assert expression is not None
+        try:
+            with np.errstate(all="ignore"):
+                value = expression.value(_Values(self, arrays).get)
+        except MismatchError as error:
+            where = place(self.tree.file_path, self.tree.object_path)
+            raise MismatchError(f"{error}{where}").with_traceback(error.__traceback__) from None
+        if np.isscalar(value) or getattr(value, "shape", None) == ():
+            return np.full(length, value)
+        if len(value) != length:
+            raise MismatchError(
+                f"the expression {output.name!r} gives {len(value)} values for {length} entries; the first index counts entries, and "
+                f"[:, 0] is the first item of each{place(self.tree.file_path, self.tree.object_path)}"
+            )
+        return value
+
+    def whole(self, selection: Selection) -> Plan:
+        """Leaves out branches that lack wanted entries, with a warning; what was named stays, and will raise."""
+        if not self.is_everything or len(selection) == 0:
+            return self
+        short: list[str] = []
+        kept: list[Output] = []
+        for output in self.outputs:
+            assert output.branch is not None
+            (
+                kept if all(_has(leaf, selection.span) for leaf in values_below(output.branch)) else short
+            ).append(
+                output  # type: ignore[arg-type]
+            )
+        if short:
+            names = ", ".join(repr(output.name) for output in short[:5])  # type: ignore[attr-defined]
+            more = f" and {len(short) - 5} more" if len(short) > 5 else ""
+            warnings.warn(
+                f"left out, as they do not have entries {selection.span[0]} to {selection.span[1]}: "
+                f"{names}{more}{place(self.tree.file_path, self.tree.object_path)}",
+                stacklevel=4,
+            )
+            self.outputs = kept
+        return self
+
+
+class _Values:
+    """Values of names while an expression is computed: each once. No function that calls itself by name, for such a one
+    holds itself, and with it the tree."""
+
+    def __init__(self, plan: Plan, arrays: Callable[[Branch], Any]) -> None:
+        self._plan, self._arrays = plan, arrays
+        self._known: dict[str, Any] = {}
+
+    def get(self, name: str) -> Any:
+        if name not in self._known:
+            branch = self._plan._branch(name)
+            if branch is not None:
+                self._known[name] = self._arrays(branch)
+            else:
+                self._known[name] = self._plan._expressions[name].value(self.get)
+        return self._known[name]
+
+
+def _reads(branch: Branch | None) -> bool:
+    return branch is not None and not isinstance(branch.interpretation, (Grouped, Unknown))
+
+
+def _has(branch: Branch, span: Range) -> bool:
+    found = branch._tree._core.entry_range(branch._id)
+    if branch._row["file_name"]:
+        return False
+    return found is not None and bool(found[0] <= span[0] and span[1] <= found[1])
+
+
+def values_below(branch: Branch) -> list[Branch]:
+    """The branch itself if it has values, else those below it that have and can be decoded."""
+    found = branch.interpretation
+    if not isinstance(found, Grouped):
+        return [branch]
+    out: list[Branch] = []
+    for child in branch._children:
+        if not isinstance(child.interpretation, Unknown):
+            out.extend(values_below(child))
+    return out
+
+
+# ---- reading
+
+
+def _check(branches: Iterable[Branch]) -> None:
+    for branch in branches:
+        found = branch.interpretation
+        if isinstance(found, Unknown):
+            raise found.raised()
+        if not branch._row["has_data"]:
+            raise UnsupportedError(
+                f"{branch.path!r} holds no values{place(branch.file_path, branch.object_path)}"
+            )
+
+
+def _mark(branch: Branch) -> str | None:
+    return "bitset" if branch.typename.startswith(("std::bitset<", "bitset<")) else None
+
+
+def load(branches: list[Branch], selection: Selection, show: Any = None) -> dict[int, Loaded]:
+    """Reads branches for the entries of a selection: only baskets that hold some of them."""
+    _check(branches)
+    if not branches:
+        return {}
+    core = branches[0]._tree._core
+    rows = selection.rows
+    # Branches with the same ranges are read together.
+    together: dict[tuple[Range, ...], list[Branch]] = {}
+    if rows is None:
+        together[(selection.span,)] = branches
+    else:
+        wanted = rows if selection.is_ordered else np.unique(rows)
+        for branch in branches:
+            borders = np.array([row[0] for row in branch._baskets], "int64")
+            together.setdefault(tuple(covering(wanted, borders)), []).append(branch)
+    found = {}
+    for ranges, alike in together.items():
+        index = None if rows is None else positions(rows, list(ranges))
+        for group in progress_bar.groups(alike, selection.span, show):
+            ids = [branch._id for branch in group]
+            parts = [core.columns(ids, start, stop) for start, stop in ranges]
+            for branch, *columns in zip(group, *parts):
+                found[branch._id] = Loaded(columns, index, _mark(branch))
+    return found
+
+
+def read(plan: Plan, selection: Selection, library: Any, how: Any = None, show: bool | None = None) -> Any:
+    """Reads what is planned, for the entries of a selection."""
+    to = as_library(library)
+    if selection.rows is not None and len(selection.rows) == 0:
+        selection = Selection((0, 0))
+    plan = plan.whole(selection)
+    with progress_bar.bar(plan.branches, selection, show) as bar:
+        return _read(plan, selection, to, how, bar)
+
+
+def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> Any:
+    loaded: dict[int, Loaded] = {}
+    mask: Any = None
+    if plan.cut is not None:
+        cut_branches = plan.branches([plan.cut])
+        loaded = load(cut_branches, selection, bar)
+        mask = _values(plan, plan.cut, loaded, selection) != 0
+        flat = libraries.flat_mask(mask)
+        if flat is not None:
+            survivors = selection.narrowed(flat)
+            if not any(
+                output.expression is not None and output.expression.has_index for output in plan.outputs
+            ):
+                # What the cut itself needed is there already; all else is read for the survivors only.
+                for id, one in loaded.items():
+                    loaded[id] = one.taken(np.flatnonzero(flat))
+                selection, mask = survivors, None
+    rest = [branch for branch in plan.branches(plan.outputs) if branch._id not in loaded]
+    try:
+        loaded.update(load(rest, selection, bar))
+    except UnsupportedError:
+        if not plan.is_everything:
+            raise
+        loaded.update(_load_what_can_be(plan, rest, selection, bar))
+    arrays: dict[str, Any] = {}
+    for output in plan.outputs:
+        if output.name in arrays:
+            continue  # asked for twice
+        if output.branch is not None and output.dtype is not None:
+            flat = branch_value(output.branch, loaded, libraries.NUMPY, selection)
+            arrays[output.name] = to.computed(viewed(output.branch, flat, output.dtype), selection)
+        elif output.branch is not None:
+            arrays[output.name] = branch_value(output.branch, loaded, to, selection)
+        else:
+            value = _values(plan, output, loaded, selection)
+            arrays[output.name] = to.computed(value, selection)
+    if mask is not None:
+        arrays = {name: _items_left(plan.cut, name, array, mask, to) for name, array in arrays.items()}
+    return to.group(arrays, plan.outputs, how, loaded)
+
+
+def _items_left(cut: Output | None, name: str, array: Any, mask: Any, to: Library) -> Any:
+    """What a cut on items leaves of a column, which has a list for each of its lists."""
+    try:
+        return to.masked(array, mask)
+    except SapwoodError:
+        raise
+    except (IndexError, ValueError):
+        raise MismatchError(
+            f"the cut {cut.name if cut else ''!r} is on items of lists, and {name!r} has no list for each of them: leave it out, or cut "
+            "on one value an entry"
+        ) from None
+
+
+def _load_what_can_be(
+    plan: Plan, branches: list[Branch], selection: Selection, bar: Any
+) -> dict[int, Loaded]:
+    """Reads branches one by one and leaves out, with a warning, those that turn out to be undecodable."""
+    loaded: dict[int, Loaded] = {}
+    for branch in branches:
+        try:
+            loaded.update(load([branch], selection, bar))
+        except UnsupportedError as error:
+            warnings.warn(f"left out: {error}", stacklevel=5)
+            plan.outputs = [
+                output
+                for output in plan.outputs
+                if output.branch is None or branch not in values_below(output.branch)
+            ]
+    return loaded
+
+
+def _values(plan: Plan, output: Output, loaded: dict[int, Loaded], selection: Selection) -> Any:
+    """An output as something to calculate with: plain NumPy where it is plain, else Awkward."""
+    known: dict[int, Any] = {}
+
+    def arrays(branch: Branch) -> Any:
+        if branch._id not in known:
+            known[branch._id] = branch_value(branch, loaded, libraries.CALCULATION, selection)
+        return known[branch._id]
+
+    if output.branch is not None:
+        return arrays(output.branch)
+    return plan.evaluate(output, arrays, len(selection))
+
+
+def branch_value(branch: Branch, loaded: dict[int, Loaded], to: Library, selection: Selection) -> Any:
+    """The array of a branch, or of a group, in a library."""
+    if not isinstance(branch.interpretation, Grouped):
+        return to.column(loaded[branch._id], selection)
+    below = {
+        child.name: branch_value(child, loaded, to, selection)
+        for child in branch._children
+        if not isinstance(child.interpretation, Unknown)
+    }
+    return to.record(below, len(selection))
+
+
+def read_branch(branch: Branch, selection: Selection, library: Any, show: bool | None = None) -> Any:
+    """One branch, or one group, for the entries of a selection."""
+    to = as_library(library)
+    leaves = values_below(branch)
+    if not leaves:
+        raise MismatchError(
+            f"nothing below {branch.path!r} can be decoded{place(branch.file_path, branch.object_path)}"
+        )
+    if selection.rows is not None and len(selection.rows) == 0:
+        selection = Selection((0, 0))
+    with progress_bar.bar(lambda: leaves, selection, show) as bar:
+        loaded = load(leaves, selection, bar)
+    return branch_value(branch, loaded, to, selection)
+
+
+def dtype_of(interpretation: Any) -> np.dtype[Any] | None:
+    """The NumPy type that an interpretation asks for; ``None`` where it is the branch's own."""
+    if interpretation is None or isinstance(interpretation, Interpretation):
+        return None
+    return np.dtype(interpretation).newbyteorder("=")
+
+
+def viewed(branch: Branch, flat: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Numbers of a branch looked at as another type of the same size.
+
+    Raises :class:`~sapwood.errors.MismatchError` for what is no number, or of another size.
+    """
+    if flat.dtype == object or flat.dtype.itemsize != dtype.itemsize:
+        raise MismatchError(f"{branch.path!r} holds {branch.typename}, which cannot be looked at as {dtype}")
+    return flat.view(dtype)
+
+
+def wrap(array: np.ndarray[Any, Any], library: Any, selection: Selection) -> Any:
+    """A plain NumPy array in a library."""
+    return as_library(library).computed(array, selection)

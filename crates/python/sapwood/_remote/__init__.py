@@ -1,0 +1,1 @@
+"""Where files are: paths, URLs and the file systems of fsspec."""

@@ -1,0 +1,173 @@
+"""Axes and sums of histograms that are to be written, as ROOT keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood import _core
+from sapwood._write.lossless import unmasked
+from sapwood.errors import MismatchError
+
+Array = NDArray[Any]
+_NAMES = ("xaxis", "yaxis", "zaxis")
+#: Bits of ``fBits2``: the axis has labels, and may grow.
+_LABELLED = 0b11
+
+
+class Bins:
+    """One direction of a histogram: ``edges`` are those of all bins, ``labels`` their names or nothing."""
+
+    def __init__(self, edges: Any, labels: Sequence[str] | None = None, title: str = "") -> None:
+        try:
+            given = np.asarray(unmasked(edges, "edges of an axis"))
+        except ValueError:  # lists of different lengths
+            given = np.asarray(None)
+        if given.dtype.kind not in "biuf":
+            raise MismatchError(f"the edges of an axis are numbers, not {edges!r}")
+        self.edges = given.astype("float64")
+        if self.edges.ndim != 1 or len(self.edges) < 2:
+            raise MismatchError(
+                f"the edges of an axis are at least two numbers, not of shape {self.edges.shape}"
+            )
+        if not np.isfinite(self.edges).all():
+            raise MismatchError("the edges of an axis are finite: flow bins hold what is outside")
+        if not (np.diff(self.edges) > 0).all():
+            raise MismatchError("the edges of an axis grow from each to the next")
+        self.labels = None if labels is None else [str(label) for label in labels]
+        self.title = title
+
+    @staticmethod
+    def of(axis: Any, title: str = "") -> Bins:
+        """From edges, from ``(number of bins, low, high)``, or from labels."""
+        if isinstance(axis, Bins):
+            return Bins(axis.edges, axis.labels, title or axis.title)
+        if (
+            isinstance(axis, tuple)
+            and len(axis) == 3
+            and isinstance(axis[0], (int, np.integer))
+            and axis[0] > 0
+        ):
+            return Bins(np.linspace(axis[1], axis[2], axis[0] + 1), None, title)
+        if not isinstance(axis, np.ndarray) and len(axis) and all(isinstance(label, str) for label in axis):
+            return Bins(np.arange(len(axis) + 1), axis, title)
+        return Bins(axis, None, title)
+
+    def __len__(self) -> int:
+        return len(self.edges) - 1
+
+    @property
+    def is_regular(self) -> bool:
+        """Are all bins of one width?"""
+        even = np.linspace(self.edges[0], self.edges[-1], len(self.edges))
+        return bool(np.allclose(self.edges, even, rtol=0, atol=1e-13 * np.abs(self.edges).max()))
+
+    @property
+    def centers(self) -> Array:
+        """Where the values of a bin are taken to be; labels are nowhere."""
+        return np.zeros(len(self)) if self.labels else (self.edges[1:] + self.edges[:-1]) / 2
+
+    def draft(self, direction: int) -> _core.Draft:
+        """As ``TAxis``."""
+        return _axis(direction, self)
+
+
+def _axis(direction: int, bins: Bins | None) -> _core.Draft:
+    members: list[tuple[str, Any]] = [
+        ("fName", _NAMES[direction]),
+        ("fTitle", bins.title if bins else ""),
+        ("fNdivisions", 510),
+        ("fAxisColor", 1),
+        ("fLabelColor", 1),
+        ("fLabelFont", 42),
+        ("fLabelOffset", 0.005),
+        ("fLabelSize", 0.035),
+        ("fTickLength", 0.03),
+        ("fTitleOffset", 0.0 if direction == 1 else 1.0),
+        ("fTitleSize", 0.035),
+        ("fTitleColor", 1),
+        ("fTitleFont", 42),
+        ("fNbins", len(bins) if bins else 1),
+        ("fXmin", float(bins.edges[0]) if bins else 0.0),
+        ("fXmax", float(bins.edges[-1]) if bins else 1.0),
+    ]
+    if bins and not bins.is_regular:
+        members.append(("fXbins", bins.edges))
+    if bins and bins.labels:
+        members.append(("fBits2", _LABELLED))
+        labels = [
+            _core.Draft("TObjString", [("fUniqueID", number), ("fString", label)])
+            for number, label in enumerate(bins.labels, 1)
+        ]
+        members.append(("fLabels", _core.Draft("THashList", [("items", labels)])))
+    return _core.Draft("TAxis", members)
+
+
+def axes(all_bins: Sequence[Bins]) -> list[tuple[str, Any]]:
+    """The members of ``TH1`` that are axes: of each direction one, whatever the number of directions."""
+    padded = [*all_bins, None, None][:3]
+    return [
+        (f"f{letter}axis", _axis(direction, one))
+        for direction, (letter, one) in enumerate(zip("XYZ", padded, strict=True))
+    ]
+
+
+def whole(values: Any, all_bins: Sequence[Bins], flow: bool, what: str) -> Array:
+    """Values with flow bins at both ends of each direction."""
+    array = np.asarray(unmasked(values, f"{what} of a histogram"))
+    if array.dtype.kind not in "biuf":
+        raise MismatchError(f"{what} of a histogram are numbers, not {array.dtype}")
+    inner = tuple(len(bins) for bins in all_bins)
+    wanted = tuple(bins + 2 * flow for bins in inner)
+    if array.shape != wanted:
+        beside = " with flow bins" if flow else ""
+        raise MismatchError(f"{what} have the shape {array.shape}, the axes{beside} {wanted}")
+    if flow:
+        return array
+    padded = np.zeros([bins + 2 for bins in inner], array.dtype)
+    padded[inside(array.ndim)] = array
+    return padded
+
+
+def inside(directions: int) -> tuple[slice, ...]:
+    """All bins but those of the flow."""
+    return (slice(1, -1),) * directions
+
+
+def flat(array: Any) -> Array:
+    """In ROOT's order: x runs fastest."""
+    return np.asarray(array).ravel(order="F")
+
+
+def sums(weights: Array, squares: Array, all_bins: Sequence[Bins]) -> list[tuple[str, Any]]:
+    """The sums that ROOT's statistics come from, of the bins without flow, all at their centres: what ROOT itself finds where
+    only the bins are known (``TH1::GetStats``)."""
+    part = inside(len(all_bins))
+    inner = np.asarray(weights, "float64")[part]
+    out = [("fTsumw", float(inner.sum())), ("fTsumw2", float(np.asarray(squares, "float64")[part].sum()))]
+    letters = "xyz"[: len(all_bins)]
+    centers = [bins.centers for bins in all_bins]
+
+    def moment(*directions: int) -> float:
+        product = inner
+        for direction in directions:
+            shape = [1] * inner.ndim
+            shape[direction] = -1
+            product = product * centers[direction].reshape(shape)
+        return float(product.sum())
+
+    for one, letter in enumerate(letters):
+        out += [(f"fTsumw{letter}", moment(one)), (f"fTsumw{letter}2", moment(one, one))]
+        out += [(f"fTsumw{letters[other]}{letter}", moment(other, one)) for other in range(one)]
+    return out
+
+
+def entries(weights: Array, squares: Array | None) -> float:
+    """How many entries there were: of weighted ones as many as have the same effect (``TH1::ResetStats``)."""
+    if squares is None:
+        return float(abs(np.asarray(weights, "float64").sum()))
+    total, squared = float(np.sum(weights)), float(np.sum(squares))
+    return total * total / squared if squared > 0 else abs(total)

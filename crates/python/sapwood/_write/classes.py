@@ -1,0 +1,349 @@
+"""Dataclasses as classes of objects: what C++ would call their members, and their values as columns.
+
+A member is written as its annotation says: ``bool``, ``int`` (``Long64_t``), ``float`` (``double``), ``str`` (``std::string``), NumPy's
+types for others (``np.float32``), ``list[T]`` (``std::vector``), ``dict[K, V]`` (``std::map``), ``set[T]`` (``std::set``), ``collections.deque[T]``
+(``std::deque``), a dataclass, ``D | None`` (a pointer to an object of class D, or null), ``Annotated[T, 3]`` or ``Annotated[T, 2, 3]`` for arrays
+of numbers. ``Annotated`` names other containers: ``Annotated[list[int], "forward_list"]``, ``Annotated[dict[str, int], "unordered_map"]``,
+``Annotated[list[tuple[int, float]], "multimap"]``. Dataclasses that a class derives from are its bases. ``__root_name__`` gives the name in C++ where it is another, ``__root_version__`` the number of its ``ClassDef``.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import inspect
+import operator
+import types
+import typing
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sapwood import errors
+from sapwood._write.lossless import as_array, encoded, fitted, shown, unmasked
+
+Type = tuple[Any, ...]
+"""A type, for the engine: its kind, and what it is made of."""
+Column = tuple[Any, ...]
+"""Values of a type, for the engine: numbers, lists or records."""
+
+_NUMBERS = {bool: "bool", int: "int64", float: "float64"}
+
+
+_SEQUENCES: dict[type, tuple[str, ...]] = {
+    list: ("vector", "list", "deque", "forward_list", "multiset", "unordered_multiset"),
+    collections.deque: ("deque", "vector", "list", "forward_list"),
+    set: ("set", "unordered_set"),
+    frozenset: ("set", "unordered_set"),
+}
+"""The containers of C++ that a container of Python can be, the usual one first."""
+_MAPPINGS: dict[type, tuple[str, ...]] = {dict: ("map", "unordered_map"), list: ("multimap", "unordered_multimap")}
+"""The same of pairs: a list of them where keys may come several times."""
+_WORDS = {word for words in _SEQUENCES.values() for word in words}
+_PAIRS = {word for words in _MAPPINGS.values() for word in words}
+
+
+def is_class(kind: Any) -> bool:
+    """Whether ``kind`` is a class whose objects are written member by member."""
+    return isinstance(kind, type) and dataclasses.is_dataclass(kind)
+
+
+def type_of(kind: Any, within: tuple[type, ...] = ()) -> Type:
+    """The type of an annotation.
+
+    >>> import numpy as np
+    >>> type_of(dict[str, list[np.float32]])
+    ('map', ('text',), ('vector', ('number', 'float32')))
+    """
+    if is_class(kind):
+        return "object", _object_of(kind, within)
+    if kind is str:
+        return ("text",)
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Annotated and isinstance(arguments[1], str):
+        return _container(arguments[0], within, arguments[1])
+    if origin is typing.Annotated:
+        item = type_of(arguments[0], within)
+        if item[0] != "number" or not all(isinstance(extent, int) and extent > 0 for extent in arguments[1:]):
+            raise errors.UnsupportedError(f"an array is Annotated[number, extent, ...], not {kind}")
+        return "array", item[1], list(arguments[1:])
+    if origin in _SEQUENCES or origin in _MAPPINGS or origin is typing.get_origin(Sequence[int]):
+        return _container(kind, within)
+    if origin in (typing.Union, types.UnionType):
+        pointee = pointee_of(kind)
+        if pointee is not None:
+            return "pointer", _object_of(pointee, within)
+        raise errors.UnsupportedError(f"{kind} cannot be written: of unions, only D | None for a dataclass D can")
+    name = _NUMBERS.get(kind) if isinstance(kind, type) else None
+    if name is None and isinstance(kind, (str, np.dtype)) or isinstance(kind, type) and issubclass(kind, np.generic):
+        name = np.dtype(kind).name
+    if name is None or name == "float16" or np.dtype(name).kind not in "biuf":
+        raise errors.UnsupportedError(f"{kind!r} cannot be written: {__doc__.split('.')[1].strip() if __doc__ else ''}")
+    return "number", name
+
+
+def _container(kind: Any, within: tuple[type, ...], word: str = "") -> Type:
+    """A container by the name that C++ has for it, without one by the usual name."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    origin = list if origin is typing.get_origin(Sequence[int]) else origin
+    word = word.removeprefix("std::")
+    if word in _MAPPINGS.get(origin, ()) or origin is dict and not word:
+        halves = typing.get_args(arguments[0]) if origin is list else arguments
+        if len(halves) == 2:
+            return word or "map", type_of(halves[0], within), type_of(halves[1], within)
+    elif origin in _SEQUENCES and (not word or word in _SEQUENCES[origin]):
+        return word or _SEQUENCES[origin][0], type_of(arguments[0], within)
+    known = ", ".join(_SEQUENCES.get(origin, ()) + _MAPPINGS.get(origin, ()))
+    raise errors.UnsupportedError(f"{kind} cannot be written as {word!r}; {known or 'only containers'} can")
+
+
+def pointee_of(kind: Any) -> type | None:
+    """The dataclass ``D`` of ``D | None``; nothing for another annotation."""
+    arguments = typing.get_args(kind)
+    others = [argument for argument in arguments if argument is not type(None)]
+    return others[0] if len(others) == 1 and len(arguments) == 2 and is_class(others[0]) else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Member:
+    """A member of a dataclass, or a base."""
+
+    name: str
+    kind: Any
+    """Its annotation, or the base."""
+    is_base: bool
+    was: tuple[str, ...] = ()
+    """Names that it had before."""
+
+
+@functools.lru_cache(maxsize=10_000)
+def members_of(kind: type) -> tuple[Member, ...]:
+    """Bases of a dataclass, then the members that it declares itself.
+
+    They are cached, because annotations may name classes that are local to a calling function and cannot be looked up later.
+    """
+    bases = [base for base in kind.__bases__ if dataclasses.is_dataclass(base)]
+    found = [Member(base.__name__, base, True) for base in bases]
+    above: dict[str, tuple[type, Any]] = {}
+    for base in bases:
+        hints = _hints(base)
+        above |= {member.name: (base, hints[member.name]) for member in dataclasses.fields(base)}
+    hints = _hints(kind)
+    for member in dataclasses.fields(kind):
+        if member.name in above:
+            base, declared = above[member.name]
+            if declared != hints[member.name]:
+                raise errors.UnsupportedError(
+                    f"{kind.__name__} declares member {member.name!r} ({_spelled(hints[member.name])}) again, which its base "
+                    f"{base.__name__} declares as {_spelled(declared)}: in C++ these are two members"
+                )
+            continue
+        was = member.metadata.get("was", ())
+        found.append(Member(member.name, hints[member.name], False, (was,) if isinstance(was, str) else tuple(was)))
+    return tuple(found)
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(kind, include_extras=True)
+    except NameError:  # annotations as text that name classes of a function, or of an interactive session
+        return typing.get_type_hints(kind, localns=_names_of_callers(), include_extras=True)
+
+
+def _spelled(kind: Any) -> str:
+    return kind.__name__ if isinstance(kind, type) and not typing.get_args(kind) else str(kind)
+
+
+def _object_of(kind: type, within: tuple[type, ...]) -> tuple[str, int | None, list[tuple[str, Type, bool, list[str]]]]:
+    """A class of which there are objects. One without members can only be a base."""
+    made = _class_of(kind, within)
+    if not made[2]:
+        raise errors.UnsupportedError(f"class {kind.__name__} has no members: nothing of its objects would be written")
+    return made
+
+
+def _class_of(kind: type, within: tuple[type, ...]) -> tuple[str, int | None, list[tuple[str, Type, bool, list[str]]]]:
+    """Name, version and members of a dataclass, bases first."""
+    if kind in within:
+        way = " -> ".join(one.__name__ for one in (*within[within.index(kind) :], kind))
+        raise errors.UnsupportedError(f"class {kind.__name__} holds itself ({way}), which no column can")
+    members: list[tuple[str, Type, bool, list[str]]] = []
+    for member in members_of(kind):
+        if member.is_base:
+            made = _class_of(member.kind, (*within, kind))
+            members.append((made[0], ("object", made), True, []))
+            continue
+        try:
+            members.append((member.name, type_of(member.kind, (*within, kind)), False, list(member.was)))
+        except errors.UnsupportedError as error:
+            raise errors.UnsupportedError(f"member {member.name!r} of {kind.__name__}: {error}") from None
+    version = kind.__dict__.get("__root_version__")
+    return kind.__dict__.get("__root_name__", kind.__name__), version, members
+
+
+def _names_of_callers() -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    frame = inspect.currentframe()
+    while frame is not None:
+        names = {**frame.f_globals, **frame.f_locals, **names}
+        frame = frame.f_back
+    return names
+
+
+def column_of(kind: Type, values: Any) -> Column:
+    """Values of a type as columns: ``values`` are objects one by one, or an Awkward Array whose fields are the members.
+
+    Raises :class:`sapwood.errors.MismatchError` where a value is of another type.
+    """
+    if type(values).__module__.startswith("awkward."):
+        import awkward as ak
+
+        return _of_layout(kind, ak.to_layout(ak.to_packed(values)))
+    try:
+        items = iter(values)
+    except TypeError:
+        raise errors.MismatchError(f"a column is a list of values, one for each entry, and {shown(values)} was given") from None
+    return _of_objects(kind, list(items))
+
+
+def _of_objects(kind: Type, values: list[Any]) -> Column:
+    word = kind[0]
+    if word in ("number", "array"):
+        wanted = np.dtype(kind[1])
+        shape = (len(values), *kind[2]) if word == "array" else (len(values),)
+        array = _numbers(wanted, values, shape)
+        return "numbers", wanted.itemsize * int(np.prod(shape[1:])), memory(array)
+    if word in ("text", "TString"):
+        texts = [encoded(value) for value in values]
+        return "lists", _ends(map(len, texts)), ("numbers", 1, b"".join(texts))
+    if word in _WORDS:
+        lists = [_listed(value) for value in values]
+        return "lists", _ends(map(len, lists)), _of_objects(kind[1], [item for items in lists for item in items])
+    if word in _PAIRS:
+        maps = [list(_paired(word, value)) for value in values]
+        if "unordered" not in word:  # as a std::map has them: in the order of their keys
+            try:
+                maps = [sorted(pairs, key=operator.itemgetter(0)) for pairs in maps]
+            except TypeError as error:
+                raise errors.MismatchError(f"keys of one map are of one type, with an order: {error}") from None
+        pairs = [pair for items in maps for pair in items]
+        columns = [_of_objects(kind[1 + half], [pair[half] for pair in pairs]) for half in (0, 1)]
+        return "lists", _ends(map(len, maps)), ("record", len(pairs), columns)
+    if word == "pointer":
+        there = [value for value in values if value is not None]
+        return "lists", _ends(int(value is not None) for value in values), _of_objects(("object", kind[1]), there)
+    name, _, members = kind[1]
+    columns = []
+    for member, of, is_base, _ in members:
+        if is_base:
+            columns.append(_of_objects(of, values))
+            continue
+        try:
+            columns.append(_of_objects(of, [getattr(value, member) for value in values]))
+        except AttributeError as error:
+            raise errors.MismatchError(f"an object of class {name} was expected: {error}") from None
+        except errors.MismatchError as error:
+            raise errors.MismatchError(f"member {member!r} of {name}: {error}") from None
+    return "record", len(values), columns
+
+
+def _of_layout(kind: Type, layout: Any) -> Column:
+    """The same of an Awkward layout that is packed, without touching the values one by one."""
+    import awkward as ak
+
+    word = kind[0]
+
+    def wrong() -> errors.MismatchError:  # the words cost more than many a column
+        return errors.MismatchError(f"values of type {layout.form.type} were given where {word} is declared")
+
+    if word == "pointer":
+        if not layout.is_option:
+            there = np.ones(len(layout), "i8")
+        else:
+            there = 1 - np.asarray(layout.mask_as_bool(valid_when=False)).astype("i8")
+        present = ak.to_layout(ak.to_packed(ak.drop_none(ak.Array(layout)) if layout.is_option else ak.Array(layout)))
+        return "lists", _ends(there), _of_layout(("object", kind[1]), present)
+    if layout.is_option:
+        raise wrong()
+    if word in ("number", "array"):
+        wanted = np.dtype(kind[1])
+        shape = (len(layout), *kind[2]) if word == "array" else (len(layout),)
+        try:
+            # packed: an array of numbers is what it holds
+            plain = np.asarray(layout.data) if layout.is_numpy else ak.to_numpy(layout, allow_missing=False)
+            array = _numbers(wanted, plain, shape)
+        except (ValueError, TypeError):
+            raise wrong() from None
+        return "numbers", wanted.itemsize * int(np.prod(shape[1:])), memory(array)
+    if word == "object":
+        if not layout.is_record:
+            raise wrong()
+        missing = [name for name, _, is_base, _ in kind[1][2] if not is_base and name not in layout.fields]
+        if missing:
+            raise errors.MismatchError(f"objects of class {kind[1][0]} lack {', '.join(map(repr, missing))}")
+        columns = [_of_layout(of, layout if is_base else layout.content(name)) for name, of, is_base, _ in kind[1][2]]
+        return "record", len(layout), columns
+    if not (layout.is_list or layout.is_regular):
+        raise wrong()
+    layout = layout.to_ListOffsetArray64(True)
+    offsets = np.asarray(layout.offsets.data)
+    content = layout.content if len(layout.content) == offsets[-1] else layout.content[: offsets[-1]]
+    ends = offsets[1:].astype("u8")
+    if word in ("text", "TString"):
+        if layout.parameter("__array__") not in ("string", "bytestring"):
+            raise wrong()
+        return "lists", ends, ("numbers", 1, memory(np.asarray(layout.content[: offsets[-1]].data)))
+    if word in _WORDS:
+        return "lists", ends, _of_layout(kind[1], content)
+    fields = content.fields  # of a map: pairs
+    if len(fields) != 2:
+        raise wrong()
+    columns = [_of_layout(kind[1 + half], content.content(fields[half])) for half in (0, 1)]
+    return "lists", ends, ("record", len(content), columns)
+
+
+def _numbers(wanted: np.dtype[Any], values: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Numbers as the class has them. Digits of floats may be lost; whole numbers fit or are refused."""
+    try:
+        array = as_array(unmasked(values)) if len(values) else np.empty(shape, wanted)
+    except ValueError as error:
+        raise errors.MismatchError(str(error)) from None
+    if array.shape != shape:
+        raise errors.MismatchError(f"values of shape {shape[1:]} were expected, and {array.shape[1:]} were given")
+    if array.dtype.kind not in "biuf" or array.dtype.kind == "f" and wanted.kind != "f" or wanted.kind == "b" != array.dtype.kind:
+        raise errors.MismatchError(f"{wanted} was expected, and {array.dtype} was given")
+    return fitted(array, wanted)
+
+
+def memory(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The bytes of an array, as the engine takes them: without a copy, where they are one behind the other."""
+    return np.ascontiguousarray(array).reshape(-1).view("u1")
+
+
+def _ends(lengths: Iterable[int]) -> np.ndarray[Any, Any]:
+    return np.cumsum(np.fromiter(lengths, "i8")).astype("u8")
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, (set, frozenset)):
+        try:
+            return sorted(value)  # the same set gives the same bytes
+        except TypeError:
+            return list(value)
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or isinstance(value, dict):
+        raise errors.MismatchError(f"a list was expected, and {type(value).__name__} was given")
+    return value
+
+
+def _paired(word: str, value: Any) -> Iterable[tuple[Any, Any]]:
+    """The pairs of a map, or of a container that has a key several times."""
+    if word in _MAPPINGS[dict]:
+        if isinstance(value, dict):
+            return value.items()
+        raise errors.MismatchError(f"a dict was expected, and {type(value).__name__} was given")
+    pairs = list(_listed(value))
+    if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
+        raise errors.MismatchError("a list of pairs was expected, and something else was given")
+    return pairs

@@ -1,0 +1,279 @@
+"""Whatever is a table, as columns: NumPy and Awkward arrays. What no branch can hold (masks, missing values) is refused and never dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sapwood import errors
+from sapwood._write import lossless
+
+_HOW = "give them a value, or leave these rows out"
+
+
+def columns_of(data: Any, wanted: Collection[str] | None = None) -> dict[str, Any]:
+    """The columns of a table, as :func:`table` gives them.
+
+    >>> columns_of({"x": [1, 2]})
+    {'x': [1, 2]}
+
+    Raises :class:`sapwood.errors.MismatchError` for what is none.
+    """
+    columns = table(data, wanted)
+    if columns is None:
+        raise errors.MismatchError(f"a tree is filled from {TABLES}, not from {lossless.shown(data)}")
+    return columns
+
+
+TABLES = "a mapping of names to arrays, a structured NumPy array, an Awkward record array, a DataFrame or an Arrow table"
+"""What is a table, in words."""
+
+
+def checked_columns(tree: str, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns as arrays of one length.
+
+    Raises :class:`sapwood.errors.MismatchError` where the lengths differ.
+    """
+    found = {name: as_column(name, data) for name, data in columns.items()}
+    lengths = {name: len(data) for name, data in found.items()}
+    if len(set(lengths.values())) > 1:
+        raise errors.MismatchError(f"columns of {tree!r} have different lengths: {lengths}")
+    return found
+
+
+def table(data: Any, wanted: Collection[str] | None = None) -> dict[str, Any] | None:
+    """The columns of whatever is a table; nothing where it is none. Where a tree is there that has columns already, these are
+    ``wanted``: the index of a DataFrame is a column where the tree has one of that name.
+
+    An Awkward Array with a list of records for each entry is one column without a name, whose fields share a counter.
+
+    >>> table(5) is None
+    True
+    """
+    if isinstance(data, Mapping):
+        return _once((str(name), column) for name, column in data.items())
+    if isinstance(data, np.ndarray) and data.dtype.names:
+        return {name: data[name] for name in data.dtype.names}
+    if _is_pandas(data):
+        if not hasattr(data, "columns"):
+            return _of_series(data)
+        columns = _once((str(name), data.iloc[:, place]) for place, name in enumerate(data.columns))
+        index = _index_of(data, columns) if wanted is None or not set(columns) >= set(wanted) else {}
+        return {**{name: level for name, level in index.items() if wanted is None or name in wanted}, **columns}
+    if is_awkward(data):
+        if type(data).__name__ == "Record":
+            raise errors.MismatchError("an ak.Record is one row of a table: give an ak.Array of records, or the record to fill")
+        if data.fields and data.ndim > 1 and (wanted is None or "" in wanted):
+            return {"": data}
+        return {name: data[name] for name in data.fields} or None
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "to_arrow"):
+        import pyarrow as pa  # type: ignore[import-untyped]
+
+        try:
+            found = data.to_arrow() if hasattr(data, "to_arrow") else pa.table(data)
+        except pa.ArrowInvalid:  # one column without a name
+            return None
+        if not hasattr(found, "column_names"):
+            return None
+        return _once(zip(found.column_names, found.columns))
+    return None
+
+
+def _index_of(data: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The index of a DataFrame as columns: by its names, ``index`` or ``level_0`` and so on where it has none."""
+    index = data.index
+    if index.nlevels == 1:
+        found = {"index" if index.name is None else str(index.name): index}
+    else:
+        names = (f"level_{place}" if name is None else str(name) for place, name in enumerate(index.names))
+        found = _once((name, index.get_level_values(place)) for place, name in enumerate(names))
+    taken = [name for name in found if name in columns]
+    if not taken:
+        return found
+    if type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1:
+        return {}  # which says nothing
+    raise errors.MismatchError(
+        f"the index and a column have the name {taken[0]!r}: rename one of them, or drop the index (reset_index(drop=True))"
+    )
+
+
+def _of_series(data: Any) -> dict[str, Any] | None:
+    if not hasattr(data, "name"):
+        return None
+    if data.name is None:
+        raise errors.MismatchError("a Series without a name is no table: give it one with rename, or write {'name': series}")
+    return {str(data.name): data}
+
+
+def _once(columns: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, column in columns:
+        if name in found:
+            raise errors.MismatchError(f"two columns have the name {name!r}: rename one of them")
+        found[name] = column
+    return found
+
+
+def is_awkward(data: Any) -> bool:
+    """Whether it is of Awkward, without its import."""
+    return type(data).__module__.startswith("awkward.")
+
+
+def _is_pandas(data: Any) -> bool:
+    return type(data).__module__.startswith("pandas")
+
+
+def as_column(name: str, data: Any) -> Any:
+    """A column as a NumPy or Awkward array, as long as there are entries.
+
+    >>> as_column("x", iter([1, 2])).tolist()
+    [1, 2]
+
+    Raises :class:`sapwood.errors.MismatchError` and :class:`sapwood.errors.UnsupportedError` naming the column.
+    """
+    try:
+        return _column(data)
+    except (errors.MismatchError, errors.UnsupportedError) as error:
+        raise type(error)(f"column {name!r}: {error}") from None
+
+
+def _column(data: Any) -> Any:
+    if isinstance(data, np.ma.MaskedArray):
+        data = lossless.unmasked(data)
+    if is_awkward(data) and type(data).__name__ != "Record":
+        import awkward as ak
+
+        return _without_options(ak.Array(data))
+    if isinstance(data, np.ndarray) and data.ndim > 0:
+        return _of_numpy(data)
+    if _is_pandas(data) and hasattr(data, "columns"):
+        return _records(table(data) or {})
+    if _is_pandas(data):
+        return _column(_of_pandas(data))
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+        return _of_arrow(data)
+    if isinstance(data, Mapping):
+        return _records(data)
+    if isinstance(data, (str, bytes)) or not hasattr(data, "__iter__") or getattr(data, "ndim", 1) == 0 or is_awkward(data):
+        raise errors.MismatchError(f"a column is a list of values, one for each entry, and {lossless.shown(data)} was given")
+    if not isinstance(data, Collection) and not hasattr(data, "__array__") or isinstance(data, (set, frozenset)):
+        data = list(data)
+    return _of_values(data)
+
+
+def _of_numpy(array: Any) -> Any:
+    if array.dtype.names:
+        return _records({name: array[name] for name in array.dtype.names})
+    return _of_values(array.tolist()) if array.dtype.kind in "USO" else array
+
+
+def _of_values(data: Any) -> Any:
+    """A column of Python's values."""
+    kinds = set(map(type, data)) if isinstance(data, (list, tuple)) else set()
+    if not kinds <= {bool, int, float}:
+        data = lossless.unmasked(data)
+        if all(issubclass(kind, (str, bytes)) for kind in kinds):
+            return lossless.as_texts(data)
+    try:
+        array = lossless.as_array(data)
+    except errors.SapwoodError:
+        raise
+    except ValueError:
+        array = np.empty(0, object)  # lists of different lengths
+    if array.dtype.names:
+        return _of_numpy(array)
+    # Of empty lists NumPy would say that they hold floats.
+    if array.dtype.kind not in "SUO" and (array.ndim == 1 or array.size):
+        return array
+    import awkward as ak
+
+    try:
+        return _without_options(ak.from_iter(data))
+    except errors.SapwoodError:
+        raise
+    except (RuntimeError, TypeError, ValueError):  # whole numbers above 2^63, or what Awkward does not know
+        pass
+    try:
+        return lossless.as_jagged(data)
+    except errors.SapwoodError:
+        raise
+    except (ValueError, TypeError, AttributeError):
+        names = ", ".join(sorted({type(item).__name__ for item in data}))
+        raise errors.MismatchError(f"values of type {names} cannot be written together") from None
+
+
+def _records(columns: Mapping[Any, Any]) -> Any:
+    """Columns of one length side by side."""
+    import awkward as ak
+
+    wrong = [name for name in columns if not isinstance(name, str)]
+    if wrong or not columns:
+        raise errors.MismatchError(f"a mapping has names of fields as keys, not {', '.join(map(repr, wrong)) or 'none'}")
+    arrays = {name: as_column(name, column) for name, column in columns.items()}
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise errors.MismatchError(f"the fields have different lengths: {lengths}")
+    layouts = [ak.to_layout(ak.from_numpy(array, regulararray=True) if isinstance(array, np.ndarray) else array) for array in arrays.values()]
+    return ak.Array(ak.contents.RecordArray(layouts, list(arrays)))
+
+
+def _of_pandas(data: Any) -> Any:
+    """The values of a Series, an Index or an array of pandas. Its own types have values that are missing, where NumPy has none."""
+    kind = data.dtype
+    if not isinstance(kind, np.dtype) or kind.kind == "O":
+        missing = np.asarray(data.isna())
+        if missing.any():
+            raise _missing(int(missing.argmax()))
+    if isinstance(kind, np.dtype):
+        return data.to_numpy()
+    plain = getattr(kind, "numpy_dtype", None)
+    is_number = isinstance(plain, np.dtype) and plain.kind in "biuf"
+    return data.to_numpy(dtype=plain) if is_number else data.to_numpy(dtype=object)
+
+
+def _missing(row: int | None) -> errors.MismatchError:
+    where = "" if row is None else f" (the first in row {row})"
+    return errors.MismatchError(f"missing values{where}, which no branch can hold: {_HOW}")
+
+
+def _of_arrow(data: Any) -> Any:
+    import awkward as ak
+    import pyarrow as pa
+
+    try:
+        array = pa.chunked_array(data) if hasattr(data, "__arrow_c_stream__") else pa.array(data)
+        kind = array.type
+        if pa.types.is_dictionary(kind):
+            array = array.cast(kind.value_type)
+        elif "view" in str(kind):  # Awkward knows only texts whose bytes lie one behind the other
+            array = array.cast(pa.large_string() if "string" in str(kind) else pa.large_binary())
+        if isinstance(array, pa.ChunkedArray) and array.num_chunks == 0:
+            array = pa.array([], array.type)
+        found = ak.from_arrow(array)
+    except (ValueError, TypeError, NotImplementedError, pa.ArrowException):
+        raise errors.UnsupportedError(f"Arrow's type {getattr(data, 'type', '')} cannot be written: cast it to another") from None
+    return _without_options(found)
+
+
+def _without_options(array: Any) -> Any:
+    """Values may be missing in Arrow and in lists of Python; ROOT's branches have no room for it."""
+    import awkward as ak
+
+    if "?" not in str(array.type) and "option" not in str(array.type):
+        return array
+
+    def look(layout: Any, depth: int, **_: Any) -> None:
+        if layout.is_option:
+            missing = layout.mask_as_bool(valid_when=False)
+            if missing.any():
+                raise _missing(int(missing.argmax()) if depth == 1 else None)
+
+    def project(layout: Any, **_: Any) -> Any:
+        return ak.transform(project, layout.project(), highlevel=False) if layout.is_option else None
+
+    # What is out of sight may be missing.
+    packed = ak.to_packed(array)
+    ak.transform(look, packed, return_value="none")
+    return ak.transform(project, packed)

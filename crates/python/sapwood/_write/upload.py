@@ -1,0 +1,108 @@
+"""Files that are written to a URL: written on this machine first, and brought there when they are closed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+from sapwood._remote import filesystems, urls
+from sapwood.errors import ExistsError, IOError, MissingFileError, UnsupportedError
+
+#: Schemes that are only read.
+_READ_ONLY = ("http", "https", "dcap", "gsidcap")
+
+
+class Upload:
+    """A file that is written in a folder of its own on this machine, and then brought to a URL through fsspec.
+
+    >>> import os
+    >>> upload = Upload("memory://runs/a.root", None)
+    >>> with open(upload.path, "wb") as staged:
+    ...     _ = staged.write(b"content")
+    >>> upload.send()
+    >>> import fsspec
+    >>> fsspec.filesystem("memory").cat("/runs/a.root"), os.path.exists(upload.path)
+    (b'content', False)
+    """
+
+    def __init__(self, url: str, options: Mapping[str, Any] | None) -> None:
+        if urls.scheme(url) in _READ_ONLY:
+            raise UnsupportedError(f"{urls.shown(url)!r}: files of {urls.scheme(url)}:// are read, and cannot be written")
+        network = {"storage_options": dict(options or {}), "handler": "fsspec"}
+        self.url, self._options = url, dict(options or {})
+        self.shown = urls.shown(url)
+        """Its URL without a password."""
+        self._fs, self._path = filesystems.reached(url, network)
+        name = os.path.basename(self._path.rstrip("/")) or "file.root"
+        self._folder = tempfile.mkdtemp(prefix="sapwood-")
+        self.path = os.path.join(self._folder, name)
+        """Where it is on this machine."""
+
+    def refuse_existing(self) -> None:
+        """Raises :class:`~sapwood.errors.ExistsError` where there is a file."""
+        if self._tried("look for", lambda: self._fs.exists(self._path)):
+            self.discard()
+            raise ExistsError(f"there is a file {self.shown!r}: sapwood.recreate would replace it")
+
+    def fetch(self) -> None:
+        """Brings the file that is there to this machine.
+
+        Raises :class:`~sapwood.errors.MissingFileError` where there is none.
+        """
+
+        def copy() -> None:
+            with self._fs.open(self._path, "rb") as there, open(self.path, "wb") as here:
+                shutil.copyfileobj(there, here, 1 << 20)
+
+        try:
+            self._tried("read", copy)
+        except FileNotFoundError:
+            self.discard()
+            raise MissingFileError(f"no file {self.shown!r}: sapwood.recreate makes one") from None
+
+    def send(self) -> None:
+        """Brings the file to its URL, and removes it here. Where that fails, it stays here, and the error says where."""
+        import fsspec
+
+        with contextlib.suppress(Exception):  # many file systems have no folders
+            self._fs.makedirs(self._fs._parent(self._path), exist_ok=True)
+
+        def copy() -> None:
+            with open(self.path, "rb") as here, fsspec.open(self.url, "wb", **self._options) as there:
+                shutil.copyfileobj(here, there, 1 << 20)
+
+        try:
+            self._tried("write", copy)
+        except Exception as error:
+            error.add_note(f"the whole file is on this machine: {self.path}")
+            raise
+        self.discard()
+
+    def discard(self) -> None:
+        """Removes what is on this machine."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _tried(self, what: str, work: Any) -> Any:
+        try:
+            return work()
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            kind = UnsupportedError if isinstance(error, NotImplementedError) else IOError
+            raise kind(f"cannot {what} {self.shown!r}: {error or type(error).__name__}") from error
+
+
+def make_folders(path: str) -> None:
+    """Makes the folders above a file.
+
+    Raises :class:`~sapwood.errors.IOError` where that cannot be done.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise IOError(f"cannot make the folder {folder!r} for {path!r}: {error.strerror or error}") from error

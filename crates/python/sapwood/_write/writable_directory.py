@@ -1,0 +1,492 @@
+"""Directories of a file that is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sapwood import errors
+from sapwood._read.compat_kwargs import Foreign, ignore
+from sapwood._read.key_listing import Listing
+from sapwood._write import branch_schema, lossless, tables
+from sapwood._write.conversion import as_object
+from sapwood._write.parallel_tree import ParallelTree
+from sapwood._write.writable_tree import WritableTree
+from sapwood.compression import of_branches
+from sapwood.directory import DIRECTORIES, TREES
+from sapwood.errors import near, not_found
+from sapwood.filters import Filter
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from sapwood.file import File
+    from sapwood.writing import WritableFile
+
+
+class _Listed(NamedTuple):
+    """A key, with its path below the directory that lists it."""
+
+    path: str
+    cycle: int
+    classname: str
+
+
+class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc]
+    """A directory of a file that is written: a mapping from names to what gets written under them, and reads it back.
+
+    Names may be paths; directories on the way are made.
+
+    >>> import io, sapwood
+    >>> memory = io.BytesIO()
+    >>> with sapwood.recreate(memory) as file:
+    ...     folder = file.mkdir("2026/muons")
+    ...     folder["note"] = "from the first run"
+    ...     folder.mktree("events", {"pt": [1.5, 2.5]})
+    ...     file["2026"].keys(), "muons/note" in file["2026"]
+    <WritableTree '2026/muons/events' of 2 entries>
+    (['muons;1', 'muons/note;1', 'muons/events;1'], True)
+    """
+
+    def __init__(self, file: WritableFile | None, path: str = "") -> None:
+        self._in = file
+        self._path = path
+
+    @property
+    def file(self) -> WritableFile:
+        """The file that it is in."""
+        assert self._in is not None, "only a file is in no file, and it is its own root"
+        return self._in
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Names of the directories from the root down to this one."""
+        return tuple(part for part in self._path.split("/") if part)
+
+    @property
+    def object_path(self) -> str:
+        """Its path in the file, with slashes at both ends."""
+        return f"/{self._path}/" if self._path else "/"
+
+    @property
+    def file_path(self) -> str | None:
+        """Path or URL of the file; ``None`` for one in memory."""
+        upload = self.file._upload
+        return self.file._place if upload is None else upload.shown
+
+    @property
+    def closed(self) -> bool:
+        """Has the file been closed?"""
+        return self.file._closed
+
+    @property
+    def compression(self) -> Any:
+        """Setting of trees that are begun from now on, unless they name one; ``None`` for none. Objects keep the setting that the file
+        was opened with."""
+        return self.file._setting
+
+    @compression.setter
+    def compression(self, setting: Any) -> None:
+        self.file._set_compression(setting)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self.file.close()
+
+    def __enter__(self) -> WritableDirectory:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        errors.close_after(error, self.close)
+
+    # ---- names
+
+    def _full(self, name: Any, what: str = "the name of an object") -> str:
+        name = branch_schema.check_text(name, what).strip("/")
+        return f"{self._path}/{name}" if self._path else name
+
+    def _keys(self, recursive: bool) -> list[Any]:
+        start = f"{self._path}/" if self._path else ""
+        self.file._settle()
+        found = []
+        for key in self.file._core.keys():
+            inner = key.path.removeprefix(start)
+            if key.path.startswith(start) and (recursive or "/" not in inner):
+                found.append(_Listed(inner, key.cycle, key.classname))
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str):
+            return False
+        try:
+            self.file._settle()
+            return bool(self.file._core.key(self._full(name)))
+        except (errors.NotFoundError, errors.ExistsError, errors.MismatchError):
+            return False
+
+    def iteritems(
+        self,
+        *,
+        recursive: bool = True,
+        cycle: bool = True,
+        filter_name: Filter = None,
+        filter_classname: Filter = None,
+    ) -> Iterator[tuple[str, Any]]:
+        """Names and objects; an object is read when its turn comes."""
+        for name, key in self._iter(recursive, cycle, filter_name, filter_classname):
+            yield name, self[f"{key.path};{key.cycle}"]
+
+    def items(self, **filters: Any) -> list[tuple[str, Any]]:  # type: ignore[override]
+        """Names and objects, as :meth:`iteritems`."""
+        return list(self.iteritems(**filters))
+
+    def itervalues(self, **filters: Any) -> Iterator[Any]:
+        """Objects; each is read when its turn comes."""
+        return (value for _, value in self.iteritems(**filters))
+
+    def values(self, **filters: Any) -> list[Any]:  # type: ignore[override]
+        """Objects, as :meth:`itervalues`."""
+        return list(self.itervalues(**filters))
+
+    # ---- reading
+
+    def __getitem__(self, name: str) -> Any:
+        """What has this name: a tree to fill and to read (:class:`~sapwood.WritableTree`), a directory, or an object, which is
+        read as :func:`sapwood.open` would. What is not saved yet is saved first, but for rows that trees still keep.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(io.BytesIO()) as file:
+        ...     file["note"] = "first"
+        ...     file["tree"] = {"x": [1.5]}
+        ...     file["tree"].extend({"x": [2.5]})
+        ...     file.keys(), "note" in file, str(file["note"]), file["tree"].num_entries
+        (['note;1', 'tree;1'], True, 'first', 2)
+
+        Raises :class:`KeyError` where there is none of that name.
+        """
+        file, full = self.file, self._full(name)
+        tree = file._tree_at(full)
+        if tree is not None:
+            return tree
+        file._settle()
+        try:
+            key = file._core.key(full)
+        except (errors.NotFoundError, errors.ExistsError):
+            raise not_found(f"not found: no key {full!r}{near(full, file.keys(cycle=False))}") from None
+        if key.classname in DIRECTORIES:
+            return WritableDirectory(file, full)
+        path = full.removesuffix(f";{key.cycle}")
+        tree = file._tree_at(path)
+        if tree is not None and file._core.key(path).cycle == key.cycle:
+            return tree
+        if key.classname in TREES:
+            return WritableTree.there(file, full)
+        return file._reopen()[full]
+
+    def __delitem__(self, name: str) -> None:
+        """Deletes an object, or a directory and all below it; all cycles, where the name does not end in ``;cycle``. Trees that are
+        being filled are closed first.
+
+        Raises :class:`KeyError` where there is none.
+        """
+        full = self._full(name)
+        self.file._end_trees(full)
+        self.file._settle()
+        self.file._core.remove(full)
+
+    # ---- writing
+
+    def mkdir(self, name: str, **others: Unpack[Foreign]) -> WritableDirectory:
+        """Makes a directory, and those above it, and gives it."""
+        ignore(others, "mkdir")
+        full = self._full(name, "the name of a directory")
+        self.file._core.mkdir(full)
+        return WritableDirectory(self.file, full)
+
+    def mktree(
+        self,
+        name: str,
+        branch_types: Any,
+        title: str = "",
+        *,
+        counter_name: branch_schema.CounterName = branch_schema.counter_name,
+        field_name: branch_schema.FieldName = branch_schema.field_name,
+        compression: Any = "file",
+        auto_flush: int | str = -30_000_000,
+        auto_save: int | str = -300_000_000,
+        cluster_bytes: int | str | None = None,
+        basket_bytes: int | str | None = None,
+        split_level: int = 99,
+        member_wise: bool = True,
+        **others: Unpack[Foreign],
+    ) -> WritableTree:
+        """Begins a tree; :meth:`WritableTree.extend` fills it.
+
+        ``branch_types`` gives each branch a type: a NumPy type (``"f4"``, ``np.dtype(("f8", (2, 2)))``), or an Awkward type
+        (``"var * float32"``, ``"string"``, ``"var * {pt: f4, eta: f4}"``), or C++'s word (``"Long64_t"``, ``"vector<float>"``), or a
+        dataclass for objects, whose members become branches down to ``split_level`` (0 keeps each object whole). Lists are counted by
+        a branch of the name ``counter_name`` gives, fields of records have the names ``field_name`` gives: functions, or texts like
+        ``"n{}"`` and ``"{}_{}"``. Data instead of types (a mapping from names to arrays, a structured NumPy array, an Awkward record
+        array, a DataFrame or an Arrow table) are the first entries.
+
+        ``compression`` is a setting as :func:`recreate` takes it, or a mapping from branches to settings: names, or globs like
+        ``"Muon_*"``, of which the first that fits counts; a name of a column or object stands for all branches that it becomes, and
+        ``"*"`` for those that nothing else names.
+
+        A cluster ends after ``auto_flush`` entries; where that is negative or a size like ``"30 MB"``, after as many entries as
+        the first so many compressed bytes hold; where it is 0, or at the latest, when its rows take ``cluster_bytes`` bytes (128
+        MiB) before compression. ``auto_save`` says in the same words how often all that was written becomes visible to
+        readers on the way. Both are ROOT's ``SetAutoFlush`` and ``SetAutoSave``. Collections of objects are streamed member by member,
+        or object by object where ``member_wise`` is false.
+
+        >>> import dataclasses, io, sapwood
+        >>> @dataclasses.dataclass
+        ... class Hit:
+        ...     x: float
+        ...     adc: int
+        >>> @dataclasses.dataclass
+        ... class Event:
+        ...     number: int
+        ...     hits: list[Hit]
+        >>> memory = io.BytesIO()
+        >>> with sapwood.recreate(memory) as file:
+        ...     tree = file.mktree("events", {"event": Event})
+        ...     for number in range(3):
+        ...         tree.fill(event=Event(number, [Hit(0.5, number)] * number))
+        >>> sapwood.open(memory)["events/hits.adc"].array().tolist()
+        [[], [1], [2, 2]]
+        """
+        ignore(others, "mktree")
+        full = self._full(name, "the name of a tree")
+        options = (compression, auto_flush, auto_save, cluster_bytes, basket_bytes, split_level, member_wise)
+        if branch_schema.are_types(branch_types):
+            core, schema = self.file._begin("new", full, branch_types, title, counter_name, field_name, *options)
+            tree = WritableTree(core, schema, full, self.file)
+            self.file._take(tree)
+            return tree
+        columns = tables.checked_columns(full, tables.columns_of(branch_types))
+        schema = branch_schema.schema_of(columns, counter_name, field_name)
+        core = self.file._core_of("new", full, schema, title, *options)
+        tree = WritableTree(core, schema, full, self.file)
+        try:
+            tree.extend(columns)
+        except BaseException:
+            core.discard()
+            raise
+        self.file._take(tree)
+        return tree
+
+    def parallel_tree(
+        self, name: str, branch_types: Mapping[str, Any], title: str = "", **options: Any
+    ) -> ParallelTree:
+        """Begins a tree that many threads fill, each with a :meth:`~ParallelTree.context` of its own, which compresses and
+        writes its own clusters. The arguments are those of :meth:`mktree`; a cluster is kept in memory for each thread.
+
+        >>> import io, sapwood
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> def work(start):
+        ...     with tree.context() as context:
+        ...         context.extend({"x": range(start, start + 100)})
+        >>> memory = io.BytesIO()
+        >>> with sapwood.recreate(memory) as file:
+        ...     tree = file.parallel_tree("tree", {"x": "i4"})
+        ...     with ThreadPoolExecutor(4) as pool:
+        ...         _ = list(pool.map(work, range(0, 1000, 100)))
+        >>> sorted(sapwood.open(memory)["tree/x"].array().tolist()) == list(range(1000))
+        True
+        """
+        known = self.file._tree_options
+        for option in options:
+            if option not in known:
+                words = f"parallel_tree() got an unexpected keyword argument {option!r}"
+                raise TypeError(f"{words}{near(option, known, 1)}")
+        full = self._full(name, "the name of a tree")
+        core, schema = self.file._begin("parallel", full, branch_types, title, **options)
+        tree = ParallelTree(core, schema, full)
+        self.file._take(tree)
+        return tree
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        """Writes a value: histograms of NumPy, boost-histogram, hist and all others of the UHI protocol, objects that were read
+        or that :mod:`sapwood.objects` made, text as ``TObjString``, lists of objects as ``TList``; whatever is a table as a
+        tree. Of a DataFrame the index is a branch, too, ``index`` where it has no name, as uproot has it.
+
+        An object that has a name gets that of its key. ``fEntries`` of a histogram is the number of fills where its ``metadata`` is
+        a mapping that has it (``hist.Hist(..., metadata={"fEntries": 5})``); else the sum of its values, or of weighted ones the
+        effective number, the squared sum of weights over the sum of their squares.
+
+        >>> import io, numpy as np, sapwood
+        >>> memory, copy = io.BytesIO(), io.BytesIO()
+        >>> with sapwood.recreate(memory) as file:
+        ...     file["h"] = np.histogram([1, 2, 2, 7], bins=4, range=(0, 4))
+        >>> with sapwood.recreate(copy) as file:
+        ...     file["folder/copy"] = sapwood.open(memory)["h"]
+        >>> sapwood.open(copy)["folder/copy"].to_numpy()[0].tolist()
+        [0.0, 1.0, 2.0, 0.0]
+        """
+        full = self._full(name)
+        draft = as_object(value)
+        if draft is not None:
+            if draft.has_member("fName") and (draft.has_member("fTitle") or draft.classname.startswith("TParameter<")):
+                draft = draft.replaced("fName", full.rsplit("/", 1)[-1])
+            self.file._core.write(full, draft)
+            self.file._forget_tree(full)
+            return
+        found = tables.table(value)
+        if found is None:
+            raise errors.MismatchError(
+                f"{lossless.shown(value)} cannot be written: a file takes tables ({tables.TABLES}), text, histograms, objects that "
+                "were read, lists of objects, and what sapwood.objects makes, like parameter for a number"
+            )
+        columns = tables.checked_columns(full, found)
+        schema = branch_schema.schema_of(columns, branch_schema.counter_name, branch_schema.field_name)
+        specs = [spec.for_engine() for spec in schema.specs]
+        core = self.file._core.tree("whole", full, specs, "", self.file._own_compression)
+        tree = WritableTree(core, schema, full, self.file)
+        try:
+            tree.extend(columns)
+            tree.rest()
+        except BaseException:
+            core.discard()  # what had the name before has it again
+            raise
+        self.file._take(tree)
+
+    def append(
+        self,
+        name: str,
+        *,
+        compression: Any = "tree",
+        auto_save: int | str = -300_000_000,
+        cluster_bytes: int | str | None = None,
+        basket_bytes: int | str | None = None,
+    ) -> WritableTree:
+        """Opens a tree that was in the file before, whatever wrote it, to add entries to it: with
+        :meth:`WritableTree.extend` or :meth:`WritableTree.fill`, a value for each of its branches.
+
+        What is there stays as it is; entries go on in clusters of the size that the last ones have. The options are those of
+        :meth:`mktree`.
+
+        >>> import os, sapwood, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "file.root")
+        >>> with sapwood.recreate(path) as file:
+        ...     file["tree"] = {"x": [1, 2, 3]}
+        >>> with sapwood.update(path) as file:
+        ...     with file.append("tree") as tree:
+        ...         tree.extend({"x": [4, 5]})
+        >>> sapwood.open(path)["tree/x"].array().tolist()
+        [1, 2, 3, 4, 5]
+
+        Raises :class:`sapwood.errors.UnsupportedError` naming the branch whose like cannot be written yet.
+        """
+        full = self._full(name, "the name of a tree")
+        core, schema = self.file._append(full, compression, auto_save, cluster_bytes, basket_bytes)
+        tree = WritableTree(core, schema, full, self.file)
+        self.file._take(tree)
+        return tree
+
+    def add_branches(self, name: str, data: Any, *, compression: Any = "file") -> None:
+        """Adds branches to a tree that was in the file before, whatever wrote it: a value for each of its entries.
+
+        ``data`` is what :meth:`WritableTree.extend` takes, ``compression`` what :meth:`mktree` takes.
+
+        >>> import os, sapwood, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "file.root")
+        >>> with sapwood.recreate(path) as file:
+        ...     file["tree"] = {"x": [1, 2, 3]}
+        >>> with sapwood.update(path) as file:
+        ...     file.add_branches("tree", {"weight": [0.5, 1.0, 0.25]})
+        >>> sapwood.open(path)["tree"].keys()
+        ['x', 'weight']
+
+        Raises :class:`sapwood.errors.MismatchError` where the number of values is not that of the entries: then the tree stays
+        as it is.
+        """
+        full = self._full(name, "the name of a tree")
+        given = tables.columns_of(data, ())
+        columns = {column: tables.as_column(column, values) for column, values in given.items()}
+        schema = branch_schema.schema_of(columns, branch_schema.counter_name, branch_schema.field_name)
+        setting, own = of_branches(compression, "file", schema)
+        specs = [spec.for_engine(own.get(spec.name)) for spec in schema.specs]
+        core = self.file._core.tree("branches", full, specs, "", setting)
+        with WritableTree(core, schema, full) as tree:
+            tree.extend(columns)
+
+    def copy(self, source: Any, name: str, to: str | None = None) -> None:
+        """Copies an object, a tree with its baskets, or a directory with all below it: from ``source``, an open
+        :class:`~sapwood.File` or a path, under the same name or the path ``to``.
+
+        Nothing is inflated, and classes need not be known: their descriptions come along.
+
+        >>> import os, sapwood, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> with sapwood.recreate(os.path.join(folder, "a.root")) as file:
+        ...     file["tree"] = {"x": [1, 2, 3]}
+        >>> with sapwood.recreate(os.path.join(folder, "b.root")) as file:
+        ...     file.copy(os.path.join(folder, "a.root"), "tree", "old/tree")
+        >>> sapwood.open(os.path.join(folder, "b.root"))["old/tree/x"].array().tolist()
+        [1, 2, 3]
+
+        Raises :class:`KeyError` where there is none of that name.
+        """
+        from sapwood.file import as_file
+
+        self.file._core.copy(as_file(source)._engine(), name, self._full(name if to is None else to))
+
+    def copy_from(
+        self,
+        source: Any,
+        *,
+        filter_name: Filter = None,
+        filter_classname: Filter = None,
+        rename: Any = None,
+        require_matches: bool = True,
+    ) -> None:
+        """Copies all that passes the filters from ``source``, a directory that was read or a path, as :meth:`copy` does: trees, too.
+
+        ``rename`` gives names in this directory: a function, or a mapping of the names that change.
+
+        >>> import io, sapwood
+        >>> first, second = io.BytesIO(), io.BytesIO()
+        >>> with sapwood.recreate(first) as file:
+        ...     file["run"], file["raw/tree"] = "17", {"x": [1, 2]}
+        >>> with sapwood.recreate(second) as file:
+        ...     file.copy_from(sapwood.open(first), filter_name="raw/*", rename={"raw/tree": "tree"})
+        >>> sapwood.open(second).keys()
+        ['tree;1']
+
+        Raises ``ValueError`` where nothing passes, unless ``require_matches`` is false.
+        """
+        from sapwood.file import as_directory
+
+        found: File | Any = as_directory(source)
+        choose = rename if callable(rename) else lambda name: (rename or {}).get(name, name)
+        names = found.classnames(cycle=False, filter_name=filter_name, filter_classname=filter_classname)
+        names = {name: kind for name, kind in names.items() if kind not in DIRECTORIES}
+        if require_matches and not names:
+            raise errors.MismatchError(f"nothing in {found.file_path} passes filter_name={filter_name!r}")
+        for name in names:
+            self.file._core.copy(found.file._engine(), found._full(name), self._full(choose(name)))
+
+    def rename(self, name: str, to: str) -> None:
+        """Gives an object, a tree or a directory that was in the file before another path."""
+        self.file._core.rename(self._full(name), self._full(to))
+
+    def update(self, pairs: Any = (), /, **more: Any) -> None:
+        """Writes several values: a mapping, or pairs of names and values.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(io.BytesIO()) as file:
+        ...     file.update({"a": "one"}, b="two")
+        ...     file.keys()
+        ['a;1', 'b;1']
+        """
+        for name, value in [*(pairs.items() if hasattr(pairs, "items") else pairs), *more.items()]:
+            self[name] = value
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return f"<WritableDirectory {self.object_path!r} of {self.file_path or 'memory'!r}>"

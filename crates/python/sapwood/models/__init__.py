@@ -1,0 +1,1 @@
+"""Objects of ROOT's classes, with the methods that uproot's have."""

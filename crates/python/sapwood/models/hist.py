@@ -1,0 +1,209 @@
+"""Histograms, in the words of uproot and of UHI (the protocol of plottable histograms)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood._read.libraries import need
+from sapwood.errors import MalformedError, UnsupportedError
+from sapwood.model import Model
+from sapwood.models.axis import METADATA, Axis
+
+Array = NDArray[Any]
+_ARRAYS = ("TArrayD", "TArrayF", "TArrayI", "TArrayS", "TArrayC", "TArrayL", "TArrayL64")
+_AXES = ("fXaxis", "fYaxis", "fZaxis")
+_LETTERS = "xyz"
+
+
+class Hist(Model):
+    """A histogram: axes, values, variances. With ``flow``, each direction begins with its underflow bin and ends with
+    its overflow bin."""
+
+    _ndim = 0
+
+    @property
+    def kind(self) -> str:
+        """``COUNT``: a value says how many; ``MEAN``: it says how large."""
+        return "COUNT"
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes: x, y, z."""
+        return tuple(self.member(name) for name in _AXES[: self._ndim])
+
+    def axis(self, axis: int | str = 0) -> Axis:
+        """An axis by number (negative: from the last), or as ``"x"``, ``"y"``, ``"z"``."""
+        axes = self.axes
+        if isinstance(axis, str) and len(axis) == 1 and axis in _LETTERS[: len(axes)]:
+            return axes[_LETTERS.index(axis)]
+        if isinstance(axis, int) and -len(axes) <= axis < len(axes):
+            return axes[axis]
+        letters = ", ".join(repr(letter) for letter in _LETTERS[: len(axes)])
+        raise ValueError(f"a {self.classname} has the axes 0 to {len(axes) - 1}, or {letters}, not {axis!r}")
+
+    def _stored(self) -> Array:
+        """Contents of all bins as they are in the file: x runs fastest, flow bins are there."""
+        for name in _ARRAYS:
+            base = self.base(name)
+            if base is not None:
+                return np.asarray(base.member("fArray"))
+        raise MalformedError(f"the {self.classname} {self.name!r} holds no array of bins")
+
+    def _shaped(self, flat: Any, flow: bool) -> Array:
+        shape = tuple(len(axis) + 2 for axis in self.axes)
+        flat = np.asarray(flat)
+        if flat.size != math.prod(shape):
+            raise MalformedError(f"{self.classname} {self.name!r} has {flat.size} bins, its axes say {shape}")
+        shaped = flat.reshape(shape[::-1]).T
+        return shaped if flow else shaped[(slice(1, -1),) * len(shape)]
+
+    def _sumw2(self) -> Array | None:
+        found = self.member("fSumw2", none_if_missing=True)
+        if isinstance(found, Model):
+            found = found.member("fArray", none_if_missing=True)
+        sums = np.asarray(found if found is not None else [], "float64")
+        return sums if len(sums) > 0 and len(sums) == self._stored().size else None
+
+    @property
+    def weighted(self) -> bool:
+        """Was it filled with weights, so that squares of them were summed?"""
+        return self._sumw2() is not None
+
+    def values(self, flow: bool = False) -> Array:
+        """Content of each bin, an axis of the array for each axis of the histogram, in the type of the file."""
+        return self._shaped(self._stored(), flow)
+
+    def variances(self, flow: bool = False) -> Array:
+        """Square of the error of each bin: the sum of squared weights, or the content where none was summed."""
+        sums = self._sumw2()
+        squares = np.asarray(self._stored() if sums is None else sums, "float64")
+        return self._shaped(np.where(squares > 0, squares, 0.0), flow)
+
+    def errors(self, flow: bool = False) -> Array:
+        """Error of each bin."""
+        return np.sqrt(self.variances(flow))
+
+    def counts(self, flow: bool = False) -> Array:
+        """How many entries each bin has, effectively; for a histogram without weights its values."""
+        return self.values(flow)
+
+    def to_numpy(self, flow: bool = False, dd: bool = False) -> tuple[Any, ...]:
+        """Values and edges, as ``numpy.histogram`` gives them; with ``dd`` as ``numpy.histogramdd``."""
+        edges = tuple(axis.edges(flow) for axis in self.axes)
+        return (self.values(flow), edges) if dd else (self.values(flow), *edges)
+
+    def to_boost(
+        self, metadata: dict[str, str] | None = None, axis_metadata: dict[str, str] | None = None
+    ) -> Any:
+        """As a histogram of boost-histogram.
+
+        Raises ``ModuleNotFoundError`` where boost-histogram is not installed.
+        """
+        bh = need("boost_histogram", "to_boost()", "boost-histogram")
+        axes = [axis.to_boost(axis_metadata) for axis in self.axes]
+        values = self.values(flow=True)
+        variances = self.variances(flow=True) if self.weighted else None
+        if variances is not None:
+            storage = bh.storage.Weight()
+        else:
+            storage = bh.storage.Int64() if np.issubdtype(values.dtype, np.integer) else bh.storage.Double()
+        out = bh.Histogram(*axes, storage=storage)
+        for name, member in (METADATA if metadata is None else metadata).items():
+            setattr(out, name, self.member(member))
+        where = without_underflow(axes)
+        view = out.view(flow=True)
+        if variances is not None:
+            view.value, view.variance = values[where], variances[where]
+        else:
+            view[...] = values[where]
+        return out
+
+    def to_hist(
+        self, metadata: dict[str, str] | None = None, axis_metadata: dict[str, str] | None = None
+    ) -> Any:
+        """As a histogram of hist.
+
+        Raises ``ModuleNotFoundError`` where hist is not installed.
+        """
+        return need("hist", "to_hist()").Hist(self.to_boost(metadata, axis_metadata))
+
+    def _to_boost_histogram_(self) -> Any:
+        return self.to_boost()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Hist) or type(self) is not type(other):
+            return NotImplemented
+        return (
+            self.axes == other.axes
+            and np.array_equal(self.values(True), other.values(True))
+            and np.array_equal(self.variances(True), other.variances(True))
+        )
+
+    __hash__ = object.__hash__
+
+    def _shown(self) -> str:
+        bins = " x ".join(str(len(axis)) for axis in self.axes)
+        return f"<{self.classname} {self.name!r} of {bins} bins>"
+
+
+def without_underflow(axes: list[Any]) -> tuple[slice, ...]:
+    """Axes of boost-histogram that have labels know no underflow bin."""
+    return tuple(
+        slice(1, None) if hasattr(axis, "bin") and not axis.traits.underflow else slice(None) for axis in axes
+    )
+
+
+class Hist1D(Hist):
+    """TH1C, TH1S, TH1I, TH1L, TH1F, TH1D."""
+
+    _ndim = 1
+
+
+class Hist2D(Hist):
+    """TH2C, TH2S, TH2I, TH2L, TH2F, TH2D."""
+
+    _ndim = 2
+
+
+class Hist3D(Hist):
+    """TH3C, TH3S, TH3I, TH3L, TH3F, TH3D."""
+
+    _ndim = 3
+
+
+class PolyHist(Hist):
+    """TH2Poly: bins are polygons, each with a content of its own. Values are in the order of the bins."""
+
+    _ndim = 2
+
+    @property
+    def polygons(self) -> list[Any]:
+        """The bins (TH2PolyBin): ``fPoly`` is the outline, ``fContent`` the value."""
+        return [bin for bin in self.member("fBins") if bin is not None]
+
+    def values(self, flow: bool = False) -> Array:
+        """Content of each polygon; with ``flow``, the nine regions around and between come first."""
+        inside = np.array([float(bin.member("fContent")) for bin in self.polygons])
+        if not flow:
+            return inside
+        around = self.member("fOverflow", none_if_missing=True)
+        return np.concatenate((np.asarray(around if around is not None else [], "float64"), inside))
+
+    def variances(self, flow: bool = False) -> Array:
+        """Square of the error of each polygon."""
+        return np.maximum(self.values(flow), 0.0)
+
+    def to_numpy(self, flow: bool = False, dd: bool = False) -> tuple[Any, ...]:
+        raise UnsupportedError("the bins of a TH2Poly are polygons: NumPy has no form for them")
+
+    def to_boost(
+        self, metadata: dict[str, str] | None = None, axis_metadata: dict[str, str] | None = None
+    ) -> Any:
+        raise UnsupportedError("the bins of a TH2Poly are polygons: boost-histogram has no form for them")
+
+    def _shown(self) -> str:
+        return f"<TH2Poly {self.name!r} of {len(self.polygons)} polygons>"
