@@ -21,6 +21,7 @@ mod remote;
 mod sessions;
 mod steps;
 mod tree;
+mod tree_writer;
 mod writer;
 
 use pyo3::prelude::*;
@@ -58,7 +59,9 @@ mod _core {
     #[pymodule_export]
     use super::tree::Tree;
     #[pymodule_export]
-    use super::writer::{FileWriter, TreeWriter, recover, rewrite};
+    use super::tree_writer::TreeWriter;
+    #[pymodule_export]
+    use super::writer::{FileWriter, recover, rewrite};
 
     use super::*;
 

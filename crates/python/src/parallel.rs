@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use crate::errors::raise;
 use crate::tree::Tree;
-use crate::writer::{TreeWriter, closed, locked};
+use crate::tree_writer::{TreeWriter, closed, locked};
 
 /// A tree that many threads fill.
 #[pyclass(frozen, module = "sapwood._core")]

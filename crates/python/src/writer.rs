@@ -2,28 +2,21 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
-use sapwood::column::Number;
 use sapwood::io::MemorySink;
 use sapwood::io::Staged;
-use sapwood::write::{
-    Baskets, BranchKind, BranchSpec, Every, Figures, Item, Remake, TreeOptions, Values, WriteOptions,
-};
-use sapwood::{Error, ErrorKind};
+use sapwood::write::{Baskets, Every, Figures, Remake, TreeOptions, WriteOptions};
 
 use crate::draft::Draft;
 use crate::errors::{raise, run};
 use crate::key::Key;
-use crate::model::{self, Model, Objects};
 use crate::parallel::ParallelWriter;
 use crate::sessions;
+use crate::tree_writer::{Spec, TreeWriter, closed, locked, spec};
 
 /// A file that is being written.
 #[pyclass(frozen, module = "sapwood._core")]
@@ -102,37 +95,6 @@ pub(crate) fn rewrite(
 
 fn file_of(file: &crate::file::File) -> sapwood::File {
     file.0.clone()
-}
-
-/// Takes rows of a tree.
-#[pyclass(frozen, module = "sapwood._core")]
-pub(crate) struct TreeWriter {
-    filling: Mutex<Option<Filling>>,
-    /// Rows that were taken, known after the end too.
-    taken: AtomicU64,
-}
-
-/// A tree that is filled.
-struct Filling {
-    writer: sapwood::write::TreeWriter,
-    /// Values on their way: Python's memory may change as soon as others run. Kept, since fresh memory costs more than filling it.
-    room: Vec<u8>,
-}
-
-/// Name, kind (`numbers`, `jagged`, `counter`, `text`, `vector`), type of the numbers or nothing for strings, counter, extents or the
-/// depth of a vector, type of objects, compression where it is not that of the tree.
-type Spec = (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Vec<u32>, Option<Model>, Option<PyBackedStr>);
-
-/// Name, where the lists of each level end, memory of the values; or objects.
-type Given = (PyBackedStr, Vec<PyBuffer<i64>>, PyBuffer<u8>, Option<Objects>);
-
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The error of using what was closed.
-pub(crate) fn closed(words: &'static str) -> PyErr {
-    raise(Error::new(ErrorKind::Mismatch, words))
 }
 
 #[pymethods]
@@ -292,13 +254,6 @@ impl FileWriter {
     }
 }
 
-impl From<sapwood::write::TreeWriter> for TreeWriter {
-    fn from(writer: sapwood::write::TreeWriter) -> Self {
-        let filling = Filling { writer, room: Vec::new() };
-        Self { filling: Mutex::new(Some(filling)), taken: AtomicU64::new(0) }
-    }
-}
-
 impl FileWriter {
     fn with<T: Send>(
         &self,
@@ -309,118 +264,4 @@ impl FileWriter {
             .ok_or_else(|| closed("the file is closed"))?
             .map_err(raise)
     }
-}
-
-#[pymethods]
-impl TreeWriter {
-    /// Its branches, as they were given, or as they would have been.
-    fn branches<'py>(&self, py: Python<'py>) -> PyResult<Vec<SpecOut<'py>>> {
-        let locked = self.filling.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let filling = locked.as_ref().ok_or_else(|| closed("the tree is closed"))?;
-        filling.writer.branches().iter().map(|spec| spec_out(py, spec)).collect()
-    }
-
-    /// Rows that were taken so far, those that wait included.
-    #[getter]
-    fn taken(&self) -> u64 {
-        self.taken.load(Ordering::Relaxed)
-    }
-
-    /// Adds rows.
-    fn extend(&self, py: Python<'_>, values: Vec<Given>) -> PyResult<()> {
-        let mut locked = self.filling.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let Filling { writer, room } = locked.as_mut().ok_or_else(|| closed("the tree is closed"))?;
-        let ends: Vec<Vec<Vec<i64>>> = values
-            .iter()
-            .map(|(_, levels, ..)| levels.iter().map(|ends| ends.to_vec(py)).collect())
-            .collect::<PyResult<_>>()?;
-        let levels: Vec<Vec<&[i64]>> = ends.iter().map(|levels| levels.iter().map(Vec::as_slice).collect()).collect();
-        room.resize(values.iter().map(|(_, _, memory, _)| memory.item_count()).sum(), 0);
-        let mut free = &mut room[..];
-        let mut given: Vec<(&str, Values<'_>)> = Vec::with_capacity(values.len());
-        let kinds: HashMap<&str, &BranchKind> =
-            writer.branches().iter().map(|spec| (&*spec.name, &spec.kind)).collect();
-        for ((name, _, memory, objects), levels) in values.iter().zip(&levels) {
-            let (bytes, rest) = std::mem::take(&mut free).split_at_mut(memory.item_count());
-            free = rest;
-            memory.copy_to_slice(py, bytes)?;
-            let values = match (kinds.get(&**name), &levels[..]) {
-                _ if let Some(Objects(column)) = objects => Values::Objects(column),
-                (Some(BranchKind::Vector(..)), _) => Values::Vectors(levels, bytes),
-                (Some(BranchKind::Text), [ends]) => Values::Texts(ends, bytes),
-                (_, [ends]) => Values::Lists(ends, bytes),
-                _ => Values::Numbers(bytes),
-            };
-            given.push((&**name, values));
-        }
-        let done = py.detach(|| writer.extend(&given)).map_err(raise);
-        self.taken.store(writer.taken(), Ordering::Relaxed);
-        room.truncate(LARGEST_ROOM);
-        room.shrink_to(LARGEST_ROOM);
-        done
-    }
-
-    /// Writes the rows that are kept as a cluster of their own.
-    fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| locked(&self.filling).as_mut().map(|filling| filling.writer.flush()))
-            .ok_or_else(|| closed("the tree is closed"))?
-            .map_err(raise)
-    }
-
-    /// Gives the tree up, with all its rows.
-    fn discard(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| locked(&self.filling).take().map_or(Ok(()), |filling| filling.writer.discard())).map_err(raise)
-    }
-
-    /// Writes the rows that are kept, and ends.
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| locked(&self.filling).take().map_or(Ok(()), |filling| filling.writer.close())).map_err(raise)
-    }
-}
-
-/// Bytes of memory that are kept from step to step.
-const LARGEST_ROOM: usize = 64 << 20;
-
-/// What [`Spec`] is made from, but for the compression.
-type SpecOut<'py> = (String, &'static str, &'static str, String, Vec<u32>, Option<Bound<'py, PyAny>>);
-
-fn spec_out<'py>(py: Python<'py>, spec: &BranchSpec) -> PyResult<SpecOut<'py>> {
-    let number = spec.number_type().map_or("", Number::numpy_name);
-    let (kind, counter, dimensions, objects) = match &spec.kind {
-        BranchKind::Numbers(_) => ("numbers", "", spec.dimensions.clone(), None),
-        BranchKind::Jagged(_, counter) => ("jagged", &**counter, spec.dimensions.clone(), None),
-        BranchKind::Counter(_) => ("counter", "", Vec::new(), None),
-        BranchKind::Text => ("text", "", Vec::new(), None),
-        BranchKind::Vector(_, depth) => ("vector", "", vec![*depth], None),
-        BranchKind::Object(kind, level) => ("object", "", vec![*level], Some(model::to_python(py, kind)?)),
-    };
-    Ok((spec.name.to_string(), kind, number, counter.to_owned(), dimensions, objects))
-}
-
-fn spec(given: &Spec) -> sapwood::Result<BranchSpec> {
-    let compression = given.6.as_deref().map(str::parse).transpose()?;
-    Ok(BranchSpec { compression, ..kind_of(given)? })
-}
-
-fn kind_of((name, kind, number_name, counter, dimensions, objects, _): &Spec) -> sapwood::Result<BranchSpec> {
-    if let Some(Model(kind)) = objects {
-        let split_level = dimensions.first().copied().unwrap_or(99);
-        let kind = BranchKind::Object(kind.clone(), split_level);
-        return Ok(BranchSpec::new(&**name, kind));
-    }
-    let number = || {
-        let found = Number::from_numpy_name(number_name);
-        found.ok_or_else(|| Error::unsupported(format!("branch {:?}: no leaf holds {:?}", &**name, &**number_name)))
-    };
-    let spec = match &**kind {
-        "numbers" => BranchSpec::number(&**name, number()?),
-        "jagged" => BranchSpec::jagged(&**name, number()?, &**counter),
-        "counter" => BranchSpec::counter_of(&**name, number()?),
-        "vector" => {
-            let item = if number_name.is_empty() { Item::Text } else { Item::Number(number()?) };
-            return Ok(BranchSpec::vector(&**name, item, dimensions.first().copied().unwrap_or(1)));
-        }
-        _ => BranchSpec::text(&**name),
-    };
-    Ok(spec.with_dimensions(dimensions.clone()))
 }
