@@ -235,7 +235,10 @@ def test_finished_files_of_other_processes(tmp_path: Path) -> None:
     path = tmp_path / "out.root"
     with sapwood.recreate(path, compression=None) as file:
         tree = file.parallel_tree("tree", {"x": "i8", "y": "f4"})
-        assert tree.adopt(tmp_path / "one.root", "deep/tree") == tree.adopt(f"{tmp_path}/two.root:deep/tree") == 30_000
+        with pytest.raises(sapwood.errors.MismatchError, match=r"holds more than the tree, which would be lost: h; .*one\.root"):
+            tree.adopt(tmp_path / "one.root", "deep/tree")
+        assert tree.adopt(tmp_path / "one.root", "deep/tree", ignore_rest=True) == 30_000
+        assert tree.adopt(f"{tmp_path}/two.root:deep/tree", ignore_rest=True) == 30_000
         with pytest.raises(TypeError, match="'h' is no tree"):
             tree.adopt(tmp_path / "one.root", "h")
         with pytest.raises(sapwood.errors.NotFoundError, match="tree"):

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use sapwood::column::Number;
 use sapwood::inspect::verify::verify_file;
 use sapwood::io::{ByteRange, MemorySink, MemoryStore, Sink, Store};
+use sapwood::schema::Draft;
 use sapwood::write::{BranchSpec, Every, FileWriter, ParallelWriter, TreeOptions, Values, WriteOptions};
 use sapwood::{Error, ErrorKind, File, OpenOptions, Result, Session, read};
 
@@ -200,4 +201,32 @@ fn what_differs_is_named() {
         assert!(error.to_string().contains("-other.root"), "{error}");
     }
     std::fs::remove_file(path).expect("a file");
+}
+
+#[test]
+fn what_else_a_finished_file_holds_is_not_lost_in_silence() {
+    let part = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&part), "part.root", options()).expect("a file");
+    let mut fill = |path: &str| {
+        let mut tree = file.tree(path, specs(), wish(10)).expect("a tree");
+        let values: Vec<u8> = (0..10_i64).flat_map(i64::to_ne_bytes).collect();
+        tree.extend(&[("x", Values::Numbers(&values)), ("y", Values::Numbers(&values))]).expect("rows");
+        tree.close().expect("a tree");
+    };
+    fill("t");
+    fill("other/t");
+    file.write("h", Draft::new("TObjString").with("fString", "a histogram")).expect("an object");
+    file.close().expect("a file");
+    let part = File::from_store(Arc::new(MemoryStore::new("part.root", part.to_bytes())), OpenOptions::default());
+    let tree = part.expect("a file").tree("t").expect("a tree");
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "out.root", options()).expect("a file");
+    let whole = file.parallel_tree("t", specs(), wish(10)).expect("a tree");
+    let error = whole.adopt(&tree).expect_err("there is more");
+    assert_eq!(error.kind(), ErrorKind::Mismatch);
+    assert!(error.message().contains("t, other/t, h"), "{error}");
+    assert_eq!(whole.numbered().adopt(0, &tree).expect_err("there is more").kind(), ErrorKind::Mismatch);
+    assert_eq!(whole.adopt_only(&tree).expect("the tree alone"), 10);
+    whole.close().expect("a tree");
+    file.close().expect("a file");
 }

@@ -56,9 +56,12 @@ impl ParallelWriter {
     }
 
     /// Takes all entries of a finished tree as they are; gives their number.
-    fn adopt(&self, py: Python<'_>, tree: &Tree) -> PyResult<u64> {
+    fn adopt(&self, py: Python<'_>, tree: &Tree, ignore_rest: bool) -> PyResult<u64> {
         let tree = Arc::clone(&tree.0);
-        self.with(py, |writer| writer.adopt(&tree))?.map_err(raise)
+        let adopt = |writer: &sapwood::write::ParallelWriter| {
+            if ignore_rest { writer.adopt_only(&tree) } else { writer.adopt(&tree) }
+        };
+        self.with(py, adopt)?.map_err(raise)
     }
 
     /// Ends the tree.
@@ -77,9 +80,12 @@ impl NumberedContext {
     }
 
     /// Takes all entries of a finished tree as a unit of work; gives their number.
-    fn adopt(&self, py: Python<'_>, number: u64, tree: &Tree) -> PyResult<u64> {
+    fn adopt(&self, py: Python<'_>, number: u64, tree: &Tree, ignore_rest: bool) -> PyResult<u64> {
         let tree = Arc::clone(&tree.0);
-        let adopted = py.detach(|| locked(&self.0).as_mut().map(|context| context.adopt(number, &tree)));
+        let adopt = |context: &mut sapwood::write::NumberedContext| {
+            if ignore_rest { context.adopt_only(number, &tree) } else { context.adopt(number, &tree) }
+        };
+        let adopted = py.detach(|| locked(&self.0).as_mut().map(adopt));
         adopted.ok_or_else(|| closed("the context is closed"))?.map_err(raise)
     }
 

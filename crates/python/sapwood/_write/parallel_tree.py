@@ -76,10 +76,10 @@ class NumberedContext:
         """
         return self._tree._begun(self._core.unit(_checked(number)), number)
 
-    def adopt(self, number: int, source: Any, name: str | None = None) -> int:
+    def adopt(self, number: int, source: Any, name: str | None = None, *, ignore_rest: bool = False) -> int:
         """Takes all entries of a finished tree as the unit of a number, as :meth:`ParallelTree.adopt` does."""
         with _finished(source, name, self._tree.name) as tree:
-            return self._core.adopt(_checked(number), tree._core)
+            return self._core.adopt(_checked(number), tree._core, ignore_rest)
 
     def close(self) -> None:
         """Brings no more units."""
@@ -154,12 +154,14 @@ class ParallelTree:
             self._contexts = {known for known in self._contexts if not known.closed} | {context}
         return context
 
-    def adopt(self, source: Any, name: str | None = None) -> int:
+    def adopt(self, source: Any, name: str | None = None, *, ignore_rest: bool = False) -> int:
         """Takes all entries of a finished tree that has the same branches: its clusters join this tree as they are, without being
         inflated. Gives their number.
 
         ``source`` is what :func:`sapwood.open` takes: the content of a file that another process made, or a path, with or without
         ``:tree``; ``name`` is its path in it. The tree has the same name as this one. Several threads may do so at once, while others fill.
+
+        Other objects of the file are not taken: they make this an error, unless ``ignore_rest`` says that they may be left.
 
         >>> import io, sapwood
         >>> def work(start):  # in another process
@@ -175,11 +177,11 @@ class ParallelTree:
         >>> sapwood.open(memory)["tree/x"].array().tolist()
         [0, 1, 2, 3]
 
-        Raises :class:`sapwood.errors.MismatchError` naming a branch that is not the same in both trees,
+        Raises :class:`sapwood.errors.MismatchError` naming a branch that is not the same in both trees, or other objects of the file,
         :class:`sapwood.errors.UnsupportedError` for baskets without a record of their own, as real ROOT leaves the last ones.
         """
         with _finished(source, name, self.name) as tree:
-            return self._core.adopt(tree._core)
+            return self._core.adopt(tree._core, ignore_rest)
 
     def save(self) -> int:
         """Makes what is committed visible to every reader, from any thread; gives the entries that the tree has then."""

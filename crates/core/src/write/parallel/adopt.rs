@@ -2,6 +2,7 @@
 //!
 //! Source: `ROOT::TBufferMerger`, whose threads hand files in memory to one that merges them.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::tree::{Basket, BasketBytes, Branch, Tree};
 use crate::write::basket::{LARGE_BYTES, SealedBasket};
 use crate::write::commit::queue::{Origin, SealedCluster};
+use crate::write::file::process_id::is_process_id;
 use crate::write::model::layout::What;
 use crate::write::record::edit;
 use crate::write::record::state::{BranchState, TreeState};
@@ -211,4 +213,31 @@ fn is_same(ours: &BranchState, theirs: &Branch) -> bool {
         (_, Some(split)) => element(&split.class, &split.title, split.kind, split.code, Some(split.checksum)),
         _ => false,
     }
+}
+
+/// Refuses a tree whose file holds anything else: it would be lost.
+///
+/// # Errors
+///
+/// [`Mismatch`](crate::ErrorKind::Mismatch) naming what else is there; what reading its directories reports.
+pub(crate) fn check_alone(tree: &Tree) -> Result<()> {
+    /// As many names are told.
+    const NAMES: usize = 5;
+    let file = tree.file();
+    let is_tree = |key: &Key| key.is_tree() && *key.name == *tree.name;
+    let is_own = |key: &Key| key.is_directory() || is_process_id(key);
+    let keys = file.all_keys()?;
+    // Older cycles of the tree are the tree.
+    let trees: HashSet<&str> = keys.iter().filter(|found| is_tree(&found.key)).map(|found| &*found.path).collect();
+    let others = keys.iter().filter(|found| !is_own(&found.key) && !(trees.len() == 1 && is_tree(&found.key)));
+    let others: Vec<&str> = others.map(|found| &*found.path).collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    let more = if others.len() > NAMES { ", ..." } else { "" };
+    let named = others.iter().take(NAMES).copied().collect::<Vec<_>>().join(", ");
+    let words = format!(
+        "the file holds more than the tree, which would be lost: {named}{more}; adopt the tree only, or merge the files"
+    );
+    Err(file.name(Error::mismatch(words).in_object(&tree.name)))
 }

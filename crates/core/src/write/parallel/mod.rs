@@ -20,6 +20,7 @@ use crate::write::commit::queue::ClusterQueue;
 use crate::write::commit::semaphore::Semaphore;
 use crate::write::model::branch::BranchSpec;
 use crate::write::options::TreeOptions;
+use crate::write::parallel::adopt::check_alone;
 use crate::write::parallel::group::{ContextPath, Group, Member, QUEUE_BYTES};
 use crate::write::tree::TreeWriter;
 use crate::write::tree::commit::Committer;
@@ -233,8 +234,11 @@ impl ParallelWriter {
     /// Takes all entries of a finished tree, of a file in memory or wherever: its clusters follow those that were committed before. They are
     /// not inflated. Gives the number of entries.
     ///
+    /// Nothing else of its file is taken: [`adopt_only`](Self::adopt_only) says that this is meant.
+    ///
     /// # Errors
     ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the file holds other objects or trees, naming them: they would be lost.
     /// [`Mismatch`](crate::ErrorKind::Mismatch) naming a branch that is not the same in both trees;
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for baskets that have no record of their own, as real ROOT leaves the last ones. What the
     /// store and the sink report: clusters before the error are in the tree then.
@@ -265,6 +269,16 @@ impl ParallelWriter {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn adopt(&self, tree: &Tree) -> Result<u64> {
+        check_alone(tree)?;
+        self.group.adopt(tree, None)
+    }
+
+    /// [`adopt`](Self::adopt) of a tree whose file holds other objects, which are left there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`adopt`](Self::adopt) but for the first.
+    pub fn adopt_only(&self, tree: &Tree) -> Result<u64> {
         self.group.adopt(tree, None)
     }
 }
@@ -276,6 +290,16 @@ impl NumberedContext {
     ///
     /// Those of [`unit`](Self::unit) and [`ParallelWriter::adopt`]: the unit has no entries then, but for clusters that were committed before.
     pub fn adopt(&mut self, number: u64, tree: &Tree) -> Result<u64> {
+        check_alone(tree)?;
+        self.adopt_only(number, tree)
+    }
+
+    /// [`adopt`](Self::adopt) of a tree whose file holds other objects, which are left there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`adopt`](Self::adopt), but for the other objects.
+    pub fn adopt_only(&mut self, number: u64, tree: &Tree) -> Result<u64> {
         let context = self.begin(number)?;
         let adopted = self.group().adopt(tree, Some(number));
         let ended = context.give_back(adopted.is_err());
