@@ -196,7 +196,8 @@ impl LocalFile {
         for parts in parts.chunks(PARTS_A_CALL) {
             let mut written = match parts {
                 [_] => 0,
-                _ => rustix::io::pwritev(&self.file, parts, offset)?,
+                // A signal may come before the first byte: writing goes on, as `write_all_at` does.
+                _ => rustix::io::retry_on_intr(|| rustix::io::pwritev(&self.file, parts, offset))?,
             };
             // The rest of what a short write left over, part by part.
             for part in parts {

@@ -1,6 +1,7 @@
 //! A file that gets its name once it is whole.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::LocalFile;
 use super::local::not_made;
@@ -48,6 +49,7 @@ impl Staged {
             Ok(_) => Some(LocalFile::update(&target)?),
             Err(_) => None,
         };
+        remove_abandoned(&target);
         let unfinished = begin(&target)?;
         let staged = Self { target, unfinished, replaced };
         if staged.replaced.is_some() {
@@ -79,7 +81,31 @@ impl Staged {
     }
 }
 
-/// Makes an empty file beside the target that nobody else has.
+/// Removes what writers of this target left unfinished that were killed. It is best effort: what cannot be removed stays.
+fn remove_abandoned(target: &Path) {
+    /// A writer locks its file soon after it was made, and publishes it soon after it was unlocked.
+    const YOUNG: Duration = Duration::from_secs(60);
+    let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else { return };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let found = entry.file_name();
+        let rest = found.to_str().zip(name.to_str()).and_then(|(found, name)| found.strip_prefix(name));
+        let middle = rest.and_then(|rest| rest.strip_prefix('.')?.strip_suffix(".unfinished")?.split_once('.'));
+        if !middle.is_some_and(|(process, number)| is_number(process) && is_number(number)) {
+            continue;
+        }
+        let age = entry.metadata().and_then(|metadata| metadata.modified()).ok().and_then(|at| at.elapsed().ok());
+        // The lock of a writer that is alive, in whatever process, is in the way.
+        if age.is_some_and(|age| age > YOUNG)
+            && let Ok(_locked) = LocalFile::update(entry.path())
+        {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Makes an empty file beside the target that no other process has.
 fn begin(target: &Path) -> Result<PathBuf> {
     /// So many that died are left behind before somebody has to look.
     const MOST: u32 = 10_000;
@@ -106,6 +132,32 @@ impl Drop for Staged {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_killed_writers_left_is_removed() -> Result<()> {
+        let folder = std::env::temp_dir().join(format!("sapwood-abandoned-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        let made = |name: &str, seconds: u64| -> Result<PathBuf> {
+            let path = folder.join(name);
+            let file = std::fs::File::create(&path)?;
+            file.set_modified(std::time::SystemTime::now() - Duration::from_secs(seconds))?;
+            Ok(path)
+        };
+        let old = made("a.root.123.0.unfinished", 3_600)?;
+        let kept = [
+            made("a.root.123.1.unfinished", 0)?,
+            made("a.root.backup.unfinished", 3_600)?,
+            made("b.root.123.0.unfinished", 3_600)?,
+            made("a.root.124.0.unfinished", 3_600)?,
+        ];
+        let writer = LocalFile::update(&kept[3])?;
+        drop(Staged::new(folder.join("a.root"), true)?);
+        assert!(!old.exists());
+        assert!(kept.iter().all(|path| path.exists()), "young ones, other files, and those of writers that are alive");
+        drop(writer);
+        std::fs::remove_dir_all(&folder)?;
+        Ok(())
+    }
 
     #[test]
     fn what_is_being_written_is_not_replaced() -> Result<()> {
