@@ -49,6 +49,10 @@ impl Report<'_> {
             let rate = merged.output_bytes as f64 / 1e6 / seconds.max(1e-9);
             writeln!(out, "{seconds:.3} s, {rate:.0} MB/s, {} reads of inputs", merged.requests)?;
         }
+        let unread: u64 = merged.trees.iter().map(|tree| tree.copied.0).sum();
+        if unread > 0 && !merged.verified {
+            writeln!(out, "{unread} baskets were copied and not looked into: --verify inflates them")?;
+        }
         for notice in &merged.notices {
             writeln!(out, "{notice}")?;
         }

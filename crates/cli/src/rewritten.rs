@@ -16,6 +16,8 @@ pub(crate) struct Rewritten {
     files: [(String, u64); 2],
     trees: Vec<(Remade, Vec<Compared>)>,
     reader: Reader,
+    /// Whether all baskets were moved without being looked into.
+    unread: bool,
 }
 
 /// What a reading cost and costs.
@@ -27,14 +29,14 @@ struct Compared {
 }
 
 impl Rewritten {
-    pub(crate) fn new(from: &File, to: &File, remade: Vec<Remade>, reader: Reader) -> Outcome<Self> {
+    pub(crate) fn new(from: &File, to: &File, remade: Vec<Remade>, reader: Reader, unread: bool) -> Outcome<Self> {
         let files = [from, to].map(|file| (file.identity().name.to_string(), file.identity().len));
         let mut trees = Vec::new();
         for tree in remade {
             let costs = compare(from, to, &tree.path, &reader)?;
             trees.push((tree, costs));
         }
-        Ok(Self { files, trees, reader })
+        Ok(Self { files, trees, reader, unread })
     }
 
     /// As tables.
@@ -66,6 +68,11 @@ impl Rewritten {
         }
         writeln!(out)?;
         output::table(out, &["tree", "reading", "", "requests", "bytes"], &rows)?;
+        let is_unread = |tree: &&(Remade, Vec<Compared>)| self.unread || tree.0.kept.is_some();
+        let unread: u64 = self.trees.iter().filter(is_unread).map(|(tree, _)| tree.after.baskets).sum();
+        if unread > 0 {
+            writeln!(out, "\n{unread} baskets were moved and not looked into: --verify inflates them")?;
+        }
         let [(_, before), (_, after)] = &self.files;
         Ok(writeln!(out, "\nfile: {before} bytes before, {after} after")?)
     }

@@ -49,7 +49,7 @@ impl Sink for Counting {
 const BYTES: usize = 8;
 
 fn options() -> WriteOptions {
-    WriteOptions { session: Session::with_threads(1), reproducible: true, compression: None, sync: false }
+    WriteOptions { session: Session::with_threads(1), reproducible: true, ..WriteOptions::default() }
 }
 
 fn wish(entries: u64) -> TreeOptions {

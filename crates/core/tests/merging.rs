@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use sapwood::column::Number;
+use sapwood::inspect::verify::verify_file;
 use sapwood::io::{ByteRange, Ends, Flow, LocalFile, Profile, Receive, Store};
 use sapwood::merge::{Level, Listed, Merge, Merged, Packing};
 use sapwood::schema::Draft;
@@ -244,4 +245,27 @@ fn names_choose_objects_and_directories() {
     assert_eq!(keys(Some(Listed::Only(names(&["deep"]))), true), ["deep;1", "deep/t;1"]);
     assert_eq!(keys(Some(Listed::Skip(names(&["deep"]))), true), ["note;2", "note;1"]);
     assert_eq!(keys(Some(Listed::Skip(names(&["t"]))), true), ["deep;1", "note;2", "note;1"]);
+}
+
+#[test]
+fn damaged_baskets_are_found_where_that_is_asked_for() {
+    let scrap = Scrap::new("damaged");
+    let inputs = vec![scrap.input("one.root", 0, 1_000, 800), scrap.input("two.root", 1_000, 1_000, 800)];
+    let file = File::open(&inputs[1]).unwrap();
+    let tree = file.tree("deep/t").unwrap();
+    let sapwood::tree::BasketBytes::Stored { seek, nbytes } = tree.branch("x").unwrap().baskets()[3].bytes else {
+        panic!("no basket")
+    };
+    let mut bytes = std::fs::read(&inputs[1]).unwrap();
+    bytes[(seek + u64::from(nbytes)) as usize - 40..][..30].fill(0xA5);
+    std::fs::write(&inputs[1], bytes).unwrap();
+    let output = scrap.path("all.root");
+    let merged = merge(&how(), &output, &inputs).unwrap();
+    assert!(!merged.verified && verify_file(&File::open(&output).unwrap()).is_damaged(), "copied as it was");
+    let error = merge(&Merge { verify: true, ..how() }, &output, &inputs).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Checksum), "{error}");
+    assert!(error.to_string().contains("two.root") && error.to_string().contains("basket 3"), "{error}");
+    assert_eq!(File::open(&output).unwrap().tree("deep/t").unwrap().entries, 2_000, "the output is what it was");
+    let merged = merge(&Merge { verify: true, ..how() }, &output, &inputs[..1]).unwrap();
+    assert!(merged.verified && merged.trees[0].copied.0 > 0);
 }

@@ -40,6 +40,7 @@ def rewrite(
     order: str,
     keep_baskets: bool,
     threads: int,
+    verify: bool,
 ) -> list[tuple[str, list[int], list[int], str | None]]: ...
 def merge(
     output: str | PathLike[str],
@@ -54,6 +55,7 @@ def merge(
     open_files: int | None,
     threads: int,
     adler32: bool,
+    verify: bool,
     network: dict[str, Any] | None,
     watch: Callable[[int, int, int], object] | None,
 ) -> tuple[str, list[str]]: ...

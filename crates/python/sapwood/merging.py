@@ -90,6 +90,7 @@ def merge(
     open_files: int | None = None,
     threads: int = 0,
     adler32: bool = False,
+    verify: bool = False,
     progress: Callable[[int, int, int], object] | None = None,
     **others: Unpack[Opening],
 ) -> Merged:
@@ -98,7 +99,8 @@ def merge(
     ``inputs`` are paths, globs or URLs, and ``"@list.txt"`` for those that a text file names, one a line; they are merged in this order.
     Few are open at a time (``open_files``), the next ones are opened while one is merged.
 
-    Baskets are moved as they are and never inflated, where ``compression`` is ``"keep"``, or is what they have. ``"first"`` is the one of the
+    Baskets are moved as they are, without being looked into, where ``compression`` is ``"keep"``, or is what they have; ``verify=True``
+    inflates them, so that a damaged one is an error. ``"first"`` is the one of the
     first input; else they are compressed again. With ``recluster=True`` entries go into new clusters, across the borders of inputs;
     ``auto_flush`` and ``basket_bytes`` are those of :func:`rewrite`.
 
@@ -146,7 +148,7 @@ def merge(
     target = os.path.expanduser(os.fspath(output))
     try:
         document, notices = _core.merge(
-            target, files, setting, append, replace, skip, trees, listed, clusters, open_files, threads, adler32, connection or None,
+            target, files, setting, append, replace, skip, trees, listed, clusters, open_files, threads, adler32, verify, connection or None,
             progress,
         )  # fmt: skip
     except errors.NotFoundError as error:

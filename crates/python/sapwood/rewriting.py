@@ -42,6 +42,7 @@ def rewrite(
     order: str | None = None,
     baskets: str | None = None,
     threads: int = 0,
+    verify: bool = False,
 ) -> dict[str, tuple[Figures, Figures]]:
     """Writes a file again: its trees in good clusters, all other objects as they are. Gives for each tree its figures before and
     after.
@@ -55,7 +56,8 @@ def rewrite(
     ``order`` says how baskets follow one another: ``"entry"``, cluster after cluster, good for reading most branches; ``"branch"``, all
     baskets of a branch and then those of the next, good for reading few branches over a link; ``"offset"``, as they stand in the
     source. With ``baskets="keep"``, and with ``order="offset"``, baskets are moved as they are and nothing is inflated: as fast as a
-    copy, but clusters, basket sizes and compression stay, and entries cannot be chosen.
+    copy, but clusters, basket sizes and compression stay, and entries cannot be chosen; ``verify=True`` inflates them all the same, so that a
+    damaged one is an error.
 
     A tree whose entries cannot be moved keeps its baskets, with a warning.
 
@@ -123,6 +125,7 @@ def rewrite(
         order,
         kept_whole,
         threads,
+        verify,
     )
     for path, _, _, reason in made:
         if reason is not None:

@@ -32,6 +32,7 @@ pub(crate) fn merge(
     open_files: Option<usize>,
     threads: usize,
     adler32: bool,
+    verify: bool,
     network: Option<&Bound<'_, PyDict>>,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<(String, Vec<String>)> {
@@ -57,6 +58,7 @@ pub(crate) fn merge(
         recluster,
         open_files: open_files.unwrap_or(usual.open_files),
         session: session.clone(),
+        verify,
         ..usual
     };
     let network = Network::new(network)?;

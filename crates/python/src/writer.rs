@@ -58,6 +58,7 @@ pub(crate) fn rewrite(
     order: &str,
     keep_baskets: bool,
     threads: usize,
+    verify: bool,
 ) -> PyResult<Vec<Remade>> {
     let compression = compression.map(str::parse).transpose().map_err(raise)?;
     let usual = TreeOptions::default();
@@ -80,8 +81,10 @@ pub(crate) fn rewrite(
         entries: entries.collect(),
         compression: compressions.collect::<sapwood::Result<_>>().map_err(raise)?,
     };
-    let (file, options) =
-        (file_of(from), WriteOptions { compression, session: sessions::shared(threads), ..WriteOptions::default() });
+    let (file, options) = (
+        file_of(from),
+        WriteOptions { compression, session: sessions::shared(threads), verify, ..WriteOptions::default() },
+    );
     let remade = run(py, || {
         let staged = Staged::new(&path, true)?;
         let writer = sapwood::write::FileWriter::recreate(staged.path(), options)?;
@@ -114,7 +117,13 @@ impl FileWriter {
     ) -> PyResult<Self> {
         use sapwood::write::FileWriter as Writer;
         let compression = compression.map(str::parse).transpose().map_err(raise)?;
-        let options = WriteOptions { compression, session: sessions::shared(threads), reproducible, sync };
+        let options = WriteOptions {
+            compression,
+            session: sessions::shared(threads),
+            reproducible,
+            sync,
+            ..WriteOptions::default()
+        };
         py.detach(|| match (path, mode) {
             (Some(path), _) => {
                 let writer = match mode {

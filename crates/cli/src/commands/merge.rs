@@ -85,6 +85,9 @@ pub(crate) struct Arguments {
     /// Print bytes, rates and requests, too.
     #[arg(long)]
     report: bool,
+    /// Inflate the baskets that are copied as they are: a damaged one is an error.
+    #[arg(long)]
+    verify: bool,
     /// Print the Adler-32 of the output.
     #[arg(long)]
     adler32: bool,
@@ -122,6 +125,7 @@ impl Arguments {
             scratch: self.scratch.clone(),
             open_files: if self.open_files == 0 { usual.open_files } else { self.open_files },
             session,
+            verify: self.verify,
             ..usual
         })
     }

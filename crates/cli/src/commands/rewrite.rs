@@ -54,6 +54,9 @@ pub(crate) struct Arguments {
     /// `new`: entries go into new baskets; `keep`: baskets are moved as they are, and nothing is inflated.
     #[arg(long, value_parser = ["new", "keep"])]
     baskets: Option<String>,
+    /// Inflate baskets that are kept: a damaged one is an error.
+    #[arg(long)]
+    verify: bool,
     /// Keep only top-level branches that match, `*` and `?` as in the shell; once for each pattern.
     #[arg(long)]
     keep: Vec<String>,
@@ -194,10 +197,16 @@ pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut 
         }
         _ => error,
     })?;
-    let options = WriteOptions { session, compression: arguments.compression, ..WriteOptions::default() };
+    let unread = matches!(how.baskets, Baskets::Keep) && !arguments.verify;
+    let options = WriteOptions {
+        session,
+        compression: arguments.compression,
+        verify: arguments.verify,
+        ..WriteOptions::default()
+    };
     let writer = FileWriter::recreate(staged.path(), options)?;
     let remade = writer.remake(&from, || File::open(staged.path()), &how)?;
     staged.publish()?;
-    let report = Rewritten::new(&from, &File::open(&arguments.output)?, remade, Reader::default())?;
+    let report = Rewritten::new(&from, &File::open(&arguments.output)?, remade, Reader::default(), unread)?;
     if arguments.json { output::json(out, &report.document()) } else { report.words(out) }
 }

@@ -72,6 +72,8 @@ pub struct Merge {
     pub session: Session,
     /// The same inputs give the same bytes: no date, and a UUID of zeros.
     pub reproducible: bool,
+    /// Baskets that are copied as they are, are inflated first: a damaged one is an error. Otherwise they are not looked into.
+    pub verify: bool,
 }
 
 impl Default for Merge {
@@ -91,6 +93,7 @@ impl Default for Merge {
             open_files: OPEN_FILES,
             session: Session::default(),
             reproducible: false,
+            verify: false,
         }
     }
 }
@@ -202,6 +205,7 @@ impl Merge {
             staged.publish()?;
             merged
         };
+        merged.verified = self.verify;
         merged.output_bytes = output.metadata().map_err(|error| named(error.into()))?.len();
         merged.notices.extend(twice.iter().map(|name| format!("{name} was merged more than once, as was asked for")));
         merged.took = began.elapsed();
@@ -209,7 +213,13 @@ impl Merge {
     }
 
     fn options(&self, compression: Option<Compression>) -> WriteOptions {
-        WriteOptions { compression, session: self.session.clone(), reproducible: self.reproducible, sync: false }
+        WriteOptions {
+            compression,
+            session: self.session.clone(),
+            reproducible: self.reproducible,
+            verify: self.verify,
+            ..WriteOptions::default()
+        }
     }
 
     /// Merges into what `create` makes once the first input, and with it the compression, is known.

@@ -75,6 +75,8 @@ pub struct Merged {
     pub requests: u64,
     /// Time that it took.
     pub took: Duration,
+    /// Whether baskets that were copied as they are were inflated.
+    pub verified: bool,
 }
 
 impl MergedTree {

@@ -28,6 +28,9 @@ pub struct WriteOptions {
     pub reproducible: bool,
     /// Wait at each save until the bytes are on storage: for power loss, not for the death of the process.
     pub sync: bool,
+    /// Baskets that are moved as they are, when files are merged, copied or rewritten, are inflated first, so that a damaged one is an
+    /// error. Otherwise they are not looked into.
+    pub verify: bool,
 }
 
 /// How a tree is written.

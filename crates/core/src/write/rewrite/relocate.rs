@@ -31,6 +31,8 @@ pub(crate) struct Sealed {
     pub(crate) branch: usize,
     /// Name of the tree, and path of that branch.
     path: Arc<str>,
+    /// Which basket of its branch it is in its file.
+    slot: usize,
     /// Which basket of its branch it becomes: the cycle of its key.
     pub(crate) number: usize,
     /// Number of its first entry, where it goes.
@@ -103,7 +105,7 @@ pub(crate) fn sealed(
             let again = again.filter(|_| matches!(source, Source::Stored { .. }));
             let first_entry = basket.entries.start;
             let (widening, grown) = (None, Grown::default());
-            all.push(Sealed { branch: index, path, number, first_entry, source, again, widening, grown });
+            all.push(Sealed { branch: index, path, slot: number, number, first_entry, source, again, widening, grown });
         }
     }
     match order {
@@ -155,7 +157,8 @@ impl Output {
     ) -> Result<Vec<PlacedBasket>> {
         /// Bytes that are in memory at a time, unless one basket has more.
         const STEP_BYTES: u64 = 16 << 20;
-        let is_local = from.store().as_file().is_some();
+        // What the system copies is not in memory to be looked into.
+        let is_local = from.store().as_file().is_some() && !self.options.verify;
         let mut placed: Vec<PlacedBasket> = Vec::with_capacity(baskets.len());
         let mut rest = baskets;
         while !rest.is_empty() {
@@ -208,6 +211,10 @@ impl Output {
             };
             let own = whole(record).and_then(|own| match basket.again {
                 Some(again) => packed(record.slice(..own.len()), again, basket.widening, from, scratch),
+                None if self.options.verify && matches!(basket.source, Source::Stored { .. }) => {
+                    check(record.slice(..own.len()), from, scratch)?;
+                    Ok((own.to_vec(), Grown::default()))
+                }
                 None => Ok((own.to_vec(), Grown::default())),
             });
             let (record, grown) = own.map_err(|error| from.name(basket.within(error.at(at))))?;
@@ -216,7 +223,7 @@ impl Output {
             Ok((sealed, grown))
         };
         let jobs: Vec<_> = step.iter().zip(&sources).collect();
-        let is_packed = step.iter().any(|basket| basket.again.is_some());
+        let is_packed = self.options.verify || step.iter().any(|basket| basket.again.is_some());
         let records: Result<Vec<_>> = match self.options.session.pool().filter(|_| is_packed) {
             Some(pool) => pool.install(|| {
                 jobs.par_iter().with_max_len(1).map_init(Packing::default, |scratch, &job| pack(scratch, job)).collect()
@@ -350,6 +357,12 @@ struct Packing {
     memory: Vec<u8>,
 }
 
+/// Inflates a basket that moves as it is, and finds its entries.
+fn check(record: Bytes, from: &File, work: &mut Packing) -> Result<()> {
+    let basket = Basket::read(record, &from.options().limits)?;
+    basket.unseal(&mut work.memory, &mut work.scratch).map(drop)
+}
+
 /// A record whose payload is compressed otherwise. What is in it stays as it is, but for numbers that become wider.
 fn packed(
     record: Bytes,
@@ -389,7 +402,7 @@ impl Sealed {
 
     /// Says which basket it was.
     fn within(&self, error: Error) -> Error {
-        error.in_basket(self.number as u32).in_object(&self.path)
+        error.in_basket(self.slot as u32).in_object(&self.path)
     }
 
     /// Where it stands in the other file, unless it gets its record only now.
