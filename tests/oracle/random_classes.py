@@ -24,6 +24,7 @@ CODECS = [0, 101, 109, 404, 505]
 HEAD = r"""
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <list>
 #include <deque>
 #include <map>
@@ -140,14 +141,22 @@ template <class T> void fill(T *&o, Gen &g)
 }
 template <class T> void dump(Out &o, T *const &x) { if (x) dump(o, *x); else o << "null"; }
 
-template <class T> struct Filler { T *value = new T(); };
-template <class T> void write_branch(TTree &t, const char *name, int basket, int split, uint64_t seed, int entries)
+using Fillers = std::vector<std::function<void()>>;
+template <class T> void add_branch(TTree &t, const char *name, int basket, int split, uint64_t seed, Fillers &fillers)
 {
-   Filler<T> f;
-   Gen g(seed);
-   auto b = t.Branch(name, &f.value, basket, split);
-   for (int i = 0; i < entries; ++i) fill(*f.value, g), b->Fill();
-   t.SetEntries(entries);
+   auto value = new T *(new T());
+   auto g = std::make_shared<Gen>(seed);
+   t.Branch(name, value, basket, split);
+   fillers.push_back([value, g]() { fill(**value, *g); });
+}
+void fill_tree(TTree &t, Fillers &fillers, int entries)
+{
+   for (int i = 0; i < entries; ++i) {
+      for (auto &one : fillers) one();
+      t.Fill();
+   }
+   fillers.clear();
+   t.Write();
 }
 template <class T> void dump_branch(Out &o, TTree &t, const char *name)
 {
@@ -183,11 +192,18 @@ class Source:
         r = self.random.random()
         if r < 0.35 or depth > 2:
             return self.random.choice(NUMBERS)
-        if r < 0.45:
+        if r < 0.43:
             return "std::string"
-        if r < 0.75 and self.classes:
+        if r < 0.46:
+            return "TString"
+        if r < 0.72 and self.classes:
             return self.random.choice(self.classes)
+        if r < 0.78:
+            return self.pair(depth + 1)
         return self.container(depth + 1)
+
+    def pair(self, depth: int = 0) -> str:
+        return self.link(f"std::pair<{self.random.choice(KEYS)}, {self.value(depth)}>")
 
     def container(self, depth: int = 0) -> str:
         kind = self.random.choice(["vector", "vector", "vector", "list", "deque", "set", "map", "map", "multimap"])
@@ -195,7 +211,6 @@ class Source:
             return self.link(f"std::set<{self.random.choice(KEYS)}>")
         if kind in ("map", "multimap"):
             key, value = self.random.choice(KEYS), self.value(depth)
-            self.link(f"std::pair<const {key}, {value}>") if depth == 0 else None
             return self.link(f"std::{kind}<{key}, {value}>")
         item = self.value(depth)
         if kind == "vector" and item in self.classes and self.random.random() < 0.35:
@@ -217,7 +232,7 @@ class Source:
         if r < 0.46:
             return f"TString {name};"
         if r < 0.5:
-            return f"std::pair<{self.random.choice(KEYS)}, {self.random.choice(NUMBERS)}> {name};"
+            return f"{self.pair()} {name};"
         if r < 0.62 and self.classes:
             return f"{self.random.choice(self.classes)} {name};"
         if r < 0.66 and self.classes:
@@ -294,9 +309,9 @@ class Source:
             kind = self.link(kind)
             name = f"b{index}" + ("." if kind in self.classes else "")
             split, seed = r.choice([0, 1, 2, 3, 99, 99]), r.getrandbits(60)
-            lines.append(f'   write_branch<{kind}>(*t{number}, "{name}", {basket}, {split}, {seed}ULL, {entries});')
+            lines.append(f'   add_branch<{kind}>(*t{number}, "{name}", {basket}, {split}, {seed}ULL, fillers);')
             dumps.append(f"""{"   o << ',';" if index else ""} dump_branch<{kind}>(o, *t, "{name}");""")
-        self.calls.append("\n".join([*lines, f"   t{number}->Write();"]))
+        self.calls.append("\n".join([*lines, f"   fill_tree(*t{number}, fillers, {entries});"]))
         self.dumps.append("\n".join([*dumps, "   o << '}'; }"]))
 
     def source(self) -> str:
@@ -305,11 +320,11 @@ class Source:
             self.klass(number)
         for number in range(3):
             self.tree(number)
-        links = "".join(f"#pragma link C++ class {name}+;\n" for name in self.links if "std::pair<const" not in name)
+        links = "".join(f"#pragma link C++ class {name}+;\n" for name in self.links)
         writes, dumps = "\n".join(self.calls), "\n".join(self.dumps)
         return "\n".join([
             HEAD, *self.text, f"#ifdef __ROOTCLING__\n{links}#endif", TEMPLATES, self.later, TAIL,
-            f'void write(const char *path)\n{{\n   TFile f(path, "RECREATE");\n{writes}\n   f.Close();\n}}',
+            f'void write(const char *path)\n{{\n   TFile f(path, "RECREATE");\n   Fillers fillers;\n{writes}\n   f.Close();\n}}',
             "void dump_file(const char *path, const char *out)\n{\n   std::unique_ptr<TFile> f(TFile::Open(path));\n"
             f"   Out o{{std::ofstream(out)}};\n   o << '{{';\n{dumps}\n   o << '}}';\n}}",
         ])  # fmt: skip

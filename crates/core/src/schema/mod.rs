@@ -19,7 +19,6 @@ mod trace;
 mod typename;
 mod versions;
 
-pub use compile::Target;
 pub(crate) use compile::regroup;
 pub(crate) use custom::is_custom;
 pub use draft::{Datum, Draft, Mark};
@@ -30,6 +29,6 @@ pub(crate) use info::read_infos_and_rules;
 pub use info::{Detail, Element, StreamerInfo, read_infos, write_infos};
 pub(crate) use numbers::NumberMap;
 pub use objects::{ObjectRow, Objects};
-pub use program::{Counter, Custom, Program, RunField, Step, TextForm};
+pub use program::{Counter, Custom, Program, RunField, Step, Target, TextForm};
 pub use registry::Registry;
 pub use typename::{Mapping, Sequence, TypeName};

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::compile::Target;
 use super::custom;
 use super::numbers::NumberMap;
 use super::program::Program;
+use super::program::Target;
 use super::registry::Registry;
 use super::trace::{Stamp, Trace};
 use crate::column::{Kind, Part};

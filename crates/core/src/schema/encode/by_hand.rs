@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::super::compile::Target;
 use super::super::draft::Draft;
 use super::super::program::Custom;
+use super::super::program::Target;
 use super::super::trace::{Replay, Stamp};
 use super::fill::Link;
 use super::steps::{Run, Source};
