@@ -6,10 +6,10 @@ mod elements;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::custom;
 use super::info::{BARE, StreamerInfo};
 use super::program::{Body, Custom, MOST_RUN_BYTES, Program, Role, RunField, Span, Step, Target, TextForm};
 use super::registry::Registry;
+use super::streamers;
 use super::typename::TypeName;
 use super::versions::Fit;
 use crate::column::{BufferId, BufferKind, Field, Kind, Number, Prim};
@@ -198,7 +198,7 @@ impl Compiler<'_> {
             }
             _ => {}
         }
-        if let Some(which) = custom::which(class) {
+        if let Some(which) = streamers::which(class) {
             return self.custom(which, class);
         }
         if self.stack.iter().any(|outer| &**outer == class) {
@@ -220,7 +220,7 @@ impl Compiler<'_> {
             };
         };
         let (steps, kind) = self.members(&info)?;
-        if custom::forwards(class) {
+        if streamers::forwards(class) {
             return Ok((steps, kind));
         }
         let span = self.seal(steps);
@@ -259,7 +259,7 @@ impl Compiler<'_> {
 
     fn custom(&mut self, which: Custom, class: &str) -> Result<Compiled> {
         let mut buffers = Vec::new();
-        let kind = custom::kind(which, class, &mut |kind| {
+        let kind = streamers::kind(which, class, &mut |kind| {
             let id = self.buffer(kind);
             buffers.push(id);
             id
