@@ -3,9 +3,9 @@
 
     python tests/oracle/random_classes.py DIRECTORY SEED [SEED ...]
 
-Each seed becomes DIRECTORY/random_<seed>.root, with trees that differ in codec, baskets, split level and streaming, and
-DIRECTORY/random_<seed>.json: for each tree and branch one value an entry, as ROOT reads it back. The same seed gives the same classes and
-values. Members of a class are named after it (``fA2_0``), so that no two classes share one.
+Each seed becomes DIRECTORY/random_<seed>.root, with trees that differ in codec, baskets, split level and streaming,
+and DIRECTORY/random_<seed>.json: for each tree and branch one value an entry, as ROOT reads it back. The same seed
+gives the same classes and values. Members of a class have its number (``f2_0``), so that no two classes share one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import sys
 from pathlib import Path
 
 NUMBERS = [
-    "bool", "char", "unsigned char", "short", "unsigned short", "int", "unsigned int", "Long64_t", "ULong64_t", "float", "double",
+    "bool", "char", "unsigned char", "short", "unsigned short", "int", "unsigned int", "Long64_t", "ULong64_t",
+    "float", "double",
 ]  # fmt: skip
 KEYS = ["int", "ULong64_t", "std::string", "short"]
 CODECS = [0, 101, 109, 404, 505]
@@ -59,7 +60,11 @@ template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> void fill(
    else if constexpr (std::is_integral_v<T>) o = T(g.bits() >> (g.below(8) ? 7 : 0));
    else o = T(int64_t(g.bits()) >> 40) / 64;
 }
-void fill(std::string &o, Gen &g) { o.clear(); for (int n = g.below(6) ? g.below(9) : 300; n > 0; --n) o += char('a' + g.below(26)); }
+void fill(std::string &o, Gen &g)
+{
+   o.clear();
+   for (int n = g.below(6) ? g.below(9) : 300; n > 0; --n) o += char('a' + g.below(26));
+}
 void fill(TString &o, Gen &g) { std::string s; fill(s, g); o = s.c_str(); }
 template <class T, size_t N> void fill(T (&o)[N], Gen &g) { for (auto &x : o) fill(x, g); }
 template <class A, class B> void fill(std::pair<A, B> &o, Gen &g) { fill(o.first, g), fill(o.second, g); }
@@ -67,7 +72,10 @@ template <class T> void fill(T *&o, Gen &g);
 template <class C> void fill_list(C &o, Gen &g)
 {
    o.clear();
-   for (int n = g.below(4) ? g.below(4) : g.below(12); n > 0; --n) { typename C::value_type x{}; fill(x, g); o.push_back(x); }
+   for (int n = g.below(4) ? g.below(4) : g.below(12); n > 0; --n) {
+      typename C::value_type x{};
+      fill(x, g), o.push_back(x);
+   }
 }
 template <class T> void fill(std::vector<T> &o, Gen &g) { fill_list(o, g); }
 template <class T> void fill(std::list<T> &o, Gen &g) { fill_list(o, g); }
@@ -103,8 +111,17 @@ template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> void dump(
 void dump(Out &o, const std::string &x) { o << '"' << x << '"'; }
 void dump(Out &o, const TString &x) { o << '"' << x.Data() << '"'; }
 template <class T> void dump(Out &o, T *const &x);
-template <class T> void fill_counted(int &n, T *&o, Gen &g) { n = g.below(4), o = n ? new T[n] : nullptr; for (int i = 0; i < n; ++i) fill(o[i], g); }
-template <class T> void dump_counted(Out &o, int n, const T *x) { o << '['; for (int i = 0; i < n; ++i) o << (i ? "," : ""), dump(o, x[i]); o << ']'; }
+template <class T> void fill_counted(int &n, T *&o, Gen &g)
+{
+   n = g.below(4), o = n ? new T[n] : nullptr;
+   for (int i = 0; i < n; ++i) fill(o[i], g);
+}
+template <class T> void dump_counted(Out &o, int n, const T *x)
+{
+   o << '[';
+   for (int i = 0; i < n; ++i) o << (i ? "," : ""), dump(o, x[i]);
+   o << ']';
+}
 template <class C> void dump_all(Out &o, const C &all)
 {
    o << '[';
@@ -124,7 +141,11 @@ template <> void dump(Out &o, const std::vector<bool> &all)
    for (size_t i = 0; i < all.size(); ++i) o << (i ? "," : "") << (all[i] ? "true" : "false");
    o << ']';
 }
-template <> void fill(std::vector<bool> &o, Gen &g) { o.clear(); for (int n = g.below(9); n > 0; --n) o.push_back(g.below(2)); }
+template <> void fill(std::vector<bool> &o, Gen &g)
+{
+   o.clear();
+   for (int n = g.below(9); n > 0; --n) o.push_back(g.below(2));
+}
 template <class T> void dump(Out &o, const std::list<T> &x) { dump_all(o, x); }
 template <class T> void dump(Out &o, const std::deque<T> &x) { dump_all(o, x); }
 template <class T> void dump(Out &o, const std::set<T> &x) { dump_all(o, x); }
@@ -163,7 +184,10 @@ template <class T> void dump_branch(Out &o, TTree &t, const char *name)
    T *value = nullptr;
    t.SetBranchAddress(name, &value);
    o << '"' << name << "\":[";
-   for (Long64_t i = 0; i < t.GetEntries(); ++i) { t.LoadTree(i); t.GetBranch(name)->GetEntry(i); o << (i ? ",\n" : ""); dump(o, *value); }
+   for (Long64_t i = 0; i < t.GetEntries(); ++i) {
+      t.LoadTree(i), t.GetBranch(name)->GetEntry(i);
+      o << (i ? ",\n" : ""), dump(o, *value);
+   }
    o << ']';
    t.ResetBranchAddresses();
 }
@@ -295,8 +319,8 @@ class Source:
 
     def tree(self, number: int) -> None:
         r = self.random
-        entries = r.choice([9, 25, 40])
-        codec, basket, member_wise = r.choice(CODECS), r.choice([1000, 1000, 32000]), r.random() < 0.6
+        entries = r.choice([9, 40, 150])
+        codec, basket, member_wise = r.choice(CODECS), r.choice([1000, 1000, 32000]), r.random() < 0.7
         flush = r.choice([7, -30000, 0])
         lines = [
             f"   TVirtualStreamerInfo::SetStreamMemberWise({str(member_wise).lower()});",
@@ -331,7 +355,7 @@ class Source:
 
 
 def generate(folder: Path, seed: int) -> None:
-    """Writes and dumps the files of one seed, in processes of their own: reading must not see what the writer left in memory."""
+    """Writes and dumps the files of one seed, in processes of their own: reading must not see what the writer left."""
     path, out, macro = folder / f"random_{seed}.root", folder / f"random_{seed}.json", folder / f"random_{seed}.C"
     macro.write_text(Source(seed).source())
     head = (

@@ -20,8 +20,8 @@ pub(super) fn write(to: &mut impl Encode, number: Number, buffers: &[BufferId]) 
     Ok(())
 }
 
-/// `TMatrixTSym::Streamer`: behind the base's members, one row after the other, each from the diagonal on. The last buffer is the base's
-/// `fNrows`.
+/// `TMatrixTSym::Streamer`: behind the base's members, one row after the other, each from the diagonal on. The last
+/// buffer is the base's `fNrows`.
 pub(super) fn read_triangle(
     number: Number,
     buffers: &[BufferId],

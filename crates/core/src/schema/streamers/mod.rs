@@ -1,7 +1,7 @@
 //! Classes that ROOT streams by hand: their StreamerInfo, where there is one, does not describe their bytes.
 //!
-//! Format page: `docs/format/custom.md`. A class has one file with its columns and both directions; each names its source. What reads and
-//! writes programs is behind two traits, so that nothing here knows of it.
+//! Format page: `docs/format/custom.md`. A class has one file with its columns and both directions; each names its
+//! source. What reads and writes programs is behind two traits, so that nothing here knows of it.
 
 mod array;
 mod basket;
@@ -113,7 +113,8 @@ pub(super) trait Encode {
     ) -> Result<()>;
 }
 
-/// The type of a hand-written class; `buffer` hands out its buffers, in the order in which [`read`] and [`write`] take them.
+/// The type of a hand-written class; `buffer` hands out its buffers, in the order in which [`read`] and [`write`] take
+/// them.
 pub(super) fn kind(which: Custom, class: &str, buffer: &mut dyn FnMut(BufferKind) -> BufferId) -> Kind {
     let mut columns = Columns { buffer };
     let fields = match which {
