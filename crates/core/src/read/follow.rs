@@ -35,11 +35,11 @@ impl Column {
     ///
     /// # Example
     ///
-    /// ```no_run
-    /// let tree = sapwood::File::open("events.root")?.tree("events")?;
-    /// let id = tree.branch("event")?.id;
-    /// let column = sapwood::read::columns(&tree, &[id], 0..tree.entries)?.remove(0).followed()?;
-    /// assert!(!column.kind.has_pointers());
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+    /// let tree = sapwood::File::open(path)?.tree("t")?;
+    /// let column = sapwood::read::columns(&tree, &[tree.branch("x")?.id], 0..10)?.remove(0);
+    /// assert!(!column.followed()?.kind.has_pointers());
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn followed(&self) -> Result<Self> {
@@ -525,10 +525,11 @@ fn is_final(class: &str, registry: &Registry) -> bool {
 ///
 /// # Example
 ///
-/// ```no_run
-/// let tree = sapwood::File::open("events.root")?.tree("events")?;
-/// let branch = tree.interpretation(tree.branch("event")?.id)?;
-/// println!("{}", sapwood::read::declared(&branch.kind, tree.registry())?);
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// let tree = sapwood::File::open(path)?.tree("t")?;
+/// let branch = tree.interpretation(tree.branch("n")?.id)?;
+/// assert_eq!(sapwood::read::declared(&branch.kind, tree.registry())?, branch.kind);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn declared(kind: &Kind, registry: &Registry) -> Result<Kind> {

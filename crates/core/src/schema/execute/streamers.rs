@@ -57,3 +57,38 @@ impl Decode for Reading<'_, '_> {
         self.machine.objects.note(self.step, stamp);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::objects::Objects;
+    use super::super::super::registry::Registry;
+    use super::super::super::shorthand::describe;
+    use super::*;
+    use crate::column::Kind;
+    use crate::wire::Limits;
+
+    #[test]
+    fn objects_that_break_off_leave_no_values_to_those_that_follow() {
+        let registry = Registry::new(vec![describe("A", 1, "a:3 s:65")], 63200);
+        let (limits, mut objects) = (Limits::default(), Objects::default());
+        let mut machine = Machine {
+            registry: &registry,
+            objects: &mut objects,
+            limits: &limits,
+            displacement: 0,
+            outside: &[],
+            depth: 0,
+        };
+        let mut reading = Reading { machine: &mut machine, step: 0 };
+        let class: Arc<str> = "A".into();
+        let target = Target::Members { class: Arc::clone(&class), version: Some(1), checksum: None };
+        // Two numbers, and one string of two.
+        let broken = [0, 0, 0, 1, 0, 0, 0, 2, 1, b'x'];
+        assert!(reading.columns(&class, &target, 2, &mut Reader::new(&broken)).is_err());
+        let id = reading.columns(&class, &target, 1, &mut Reader::new(&[0, 0, 0, 9, 1, b'y'])).unwrap();
+        let row = objects.get(id).unwrap();
+        let Kind::Record { fields, .. } = row.kind else { panic!("no record") };
+        let Kind::Number { buffer, .. } = fields[0].kind else { panic!("no number") };
+        assert_eq!(row.part.bytes(buffer)[4 * row.row..4 * row.row + 4], 9_i32.to_ne_bytes());
+    }
+}
