@@ -1,5 +1,5 @@
-"""Branches whose classes hold pointers, as real ROOT writes them: names of classes, widths of numbers, keys of maps, and all libraries.
-Values are compared with ROOT's in ``test_oracle.py``."""
+"""Branches whose classes hold pointers, as real ROOT writes them: names of classes, widths of numbers, keys of maps,
+and all libraries. Values are compared with ROOT's in ``test_oracle.py``."""
 
 from __future__ import annotations
 
@@ -69,10 +69,11 @@ def test_all_libraries_give_the_same_values(web: Any) -> None:
     for entry in range(0, len(plain), 7):
         for other in (arrow[entry].as_py(), numpy[entry], series.iloc[entry]):
             other = other.to_list() if hasattr(other, "to_list") else other
-            for node, ours in ((plain[entry]["fNode"], other["fNode"]), *zip(plain[entry]["fNodes"], other["fNodes"])):
+            nodes = zip(plain[entry]["fNodes"], other["fNodes"])
+            for node, ours in ((plain[entry]["fNode"], other["fNode"]), *nodes):
                 assert (node is None) == (ours is None)
                 if node is not None:
-                    assert (node["fWide"], node["fSmall"], node["fHit"]) == (ours["fWide"], ours["fSmall"], ours["fHit"])
+                    assert all(node[name] == ours[name] for name in ("fWide", "fSmall", "fHit"))
                     assert node["fWides"] == list(ours["fWides"])
     row = web.tree.rows()[5]["w."]
     assert row.fNode.fWide == plain[5]["fNode"]["fWide"]
@@ -121,6 +122,7 @@ ROOT.write(sys.argv[1])
         branch = file["t"]["p4"]
         array = branch.array()
         assert branch.classname == "TBranchObject"
-    assert str(array.type) == "30 * TLorentzVector[fP: TVector3[fX: float64, fY: float64, fZ: float64], fE: float64]"
+    vector = "TVector3[fX: float64, fY: float64, fZ: float64]"
+    assert str(array.type) == f"30 * TLorentzVector[fP: {vector}, fE: float64]"
     assert array.fP.fY.to_list() == [entry + 0.25 for entry in range(30)]
     assert array.fE.to_list() == [100.0 + entry for entry in range(30)]

@@ -1,7 +1,7 @@
-"""Classes, trees and values at random, written by real ROOT: each branch, whole and split, must hold what ROOT reads back.
+"""Classes, trees and values at random, written by real ROOT: each branch, whole and split, must hold what ROOT reads.
 
     SAPWOOD_SEEDS=200 pytest tests/test_random_classes.py
-    python tests/test_random_classes.py FOLDER            # what is wrong in files that tests/oracle/random_classes.py made
+    python tests/test_random_classes.py FOLDER            # what is wrong in files of tests/oracle/random_classes.py
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Absent(Exception):
 
 
 def part(value: Any, names: list[str]) -> Any:
-    """A member of a value, of all items where the value is a list. What is no member is a base, whose members the object has itself."""
+    """A member of a value, of all items where the value is a list. What is no member is a base, whose members the object
+    has itself."""
     if not names:
         return value
     if isinstance(value, list):
@@ -46,7 +47,7 @@ def part(value: Any, names: list[str]) -> Any:
 
 
 def differs(ours: Any, expected: Any, path: str = "") -> str:
-    """Where the values first differ; nothing where they do not. A base is part of the object that is expected."""
+    """Where the values first differ; nothing where they do not. A base is part of what is expected."""
     if isinstance(ours, np.ndarray):
         ours = ours.tolist()
     if isinstance(ours, np.generic):

@@ -3,9 +3,9 @@
 
     python tests/oracle/random_classes.py DIRECTORY SEED [SEED ...]
 
-Each seed becomes DIRECTORY/random_<seed>.root, with trees that differ in codec, baskets, split level and streaming, and
-DIRECTORY/random_<seed>.json: for each tree and branch one value an entry, as ROOT reads it back. The same seed gives the same classes and
-values. Members of a class are named after it (``fA2_0``), so that no two classes share one.
+Each seed becomes DIRECTORY/random_<seed>.root, with trees that differ in codec, baskets, split level and streaming,
+and DIRECTORY/random_<seed>.json: for each tree and branch one value an entry, as ROOT reads it back. The same seed
+gives the same classes and values. Members of a class have its number (``f2_0``), so that no two classes share one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import sys
 from pathlib import Path
 
 NUMBERS = [
-    "bool", "char", "unsigned char", "short", "unsigned short", "int", "unsigned int", "Long64_t", "ULong64_t", "float", "double",
+    "bool", "char", "unsigned char", "short", "unsigned short", "int", "unsigned int", "Long64_t", "ULong64_t",
+    "float", "double",
 ]  # fmt: skip
 KEYS = ["int", "ULong64_t", "std::string", "short"]
 CODECS = [0, 101, 109, 404, 505]
@@ -24,6 +25,7 @@ CODECS = [0, 101, 109, 404, 505]
 HEAD = r"""
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <list>
 #include <deque>
 #include <map>
@@ -58,7 +60,11 @@ template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> void fill(
    else if constexpr (std::is_integral_v<T>) o = T(g.bits() >> (g.below(8) ? 7 : 0));
    else o = T(int64_t(g.bits()) >> 40) / 64;
 }
-void fill(std::string &o, Gen &g) { o.clear(); for (int n = g.below(6) ? g.below(9) : 300; n > 0; --n) o += char('a' + g.below(26)); }
+void fill(std::string &o, Gen &g)
+{
+   o.clear();
+   for (int n = g.below(6) ? g.below(9) : 300; n > 0; --n) o += char('a' + g.below(26));
+}
 void fill(TString &o, Gen &g) { std::string s; fill(s, g); o = s.c_str(); }
 template <class T, size_t N> void fill(T (&o)[N], Gen &g) { for (auto &x : o) fill(x, g); }
 template <class A, class B> void fill(std::pair<A, B> &o, Gen &g) { fill(o.first, g), fill(o.second, g); }
@@ -66,7 +72,10 @@ template <class T> void fill(T *&o, Gen &g);
 template <class C> void fill_list(C &o, Gen &g)
 {
    o.clear();
-   for (int n = g.below(4) ? g.below(4) : g.below(12); n > 0; --n) { typename C::value_type x{}; fill(x, g); o.push_back(x); }
+   for (int n = g.below(4) ? g.below(4) : g.below(12); n > 0; --n) {
+      typename C::value_type x{};
+      fill(x, g), o.push_back(x);
+   }
 }
 template <class T> void fill(std::vector<T> &o, Gen &g) { fill_list(o, g); }
 template <class T> void fill(std::list<T> &o, Gen &g) { fill_list(o, g); }
@@ -102,8 +111,17 @@ template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>> void dump(
 void dump(Out &o, const std::string &x) { o << '"' << x << '"'; }
 void dump(Out &o, const TString &x) { o << '"' << x.Data() << '"'; }
 template <class T> void dump(Out &o, T *const &x);
-template <class T> void fill_counted(int &n, T *&o, Gen &g) { n = g.below(4), o = n ? new T[n] : nullptr; for (int i = 0; i < n; ++i) fill(o[i], g); }
-template <class T> void dump_counted(Out &o, int n, const T *x) { o << '['; for (int i = 0; i < n; ++i) o << (i ? "," : ""), dump(o, x[i]); o << ']'; }
+template <class T> void fill_counted(int &n, T *&o, Gen &g)
+{
+   n = g.below(4), o = n ? new T[n] : nullptr;
+   for (int i = 0; i < n; ++i) fill(o[i], g);
+}
+template <class T> void dump_counted(Out &o, int n, const T *x)
+{
+   o << '[';
+   for (int i = 0; i < n; ++i) o << (i ? "," : ""), dump(o, x[i]);
+   o << ']';
+}
 template <class C> void dump_all(Out &o, const C &all)
 {
    o << '[';
@@ -123,7 +141,11 @@ template <> void dump(Out &o, const std::vector<bool> &all)
    for (size_t i = 0; i < all.size(); ++i) o << (i ? "," : "") << (all[i] ? "true" : "false");
    o << ']';
 }
-template <> void fill(std::vector<bool> &o, Gen &g) { o.clear(); for (int n = g.below(9); n > 0; --n) o.push_back(g.below(2)); }
+template <> void fill(std::vector<bool> &o, Gen &g)
+{
+   o.clear();
+   for (int n = g.below(9); n > 0; --n) o.push_back(g.below(2));
+}
 template <class T> void dump(Out &o, const std::list<T> &x) { dump_all(o, x); }
 template <class T> void dump(Out &o, const std::deque<T> &x) { dump_all(o, x); }
 template <class T> void dump(Out &o, const std::set<T> &x) { dump_all(o, x); }
@@ -140,21 +162,32 @@ template <class T> void fill(T *&o, Gen &g)
 }
 template <class T> void dump(Out &o, T *const &x) { if (x) dump(o, *x); else o << "null"; }
 
-template <class T> struct Filler { T *value = new T(); };
-template <class T> void write_branch(TTree &t, const char *name, int basket, int split, uint64_t seed, int entries)
+using Fillers = std::vector<std::function<void()>>;
+template <class T> void add_branch(TTree &t, const char *name, int basket, int split, uint64_t seed, Fillers &fillers)
 {
-   Filler<T> f;
-   Gen g(seed);
-   auto b = t.Branch(name, &f.value, basket, split);
-   for (int i = 0; i < entries; ++i) fill(*f.value, g), b->Fill();
-   t.SetEntries(entries);
+   auto value = new T *(new T());
+   auto g = std::make_shared<Gen>(seed);
+   t.Branch(name, value, basket, split);
+   fillers.push_back([value, g]() { fill(**value, *g); });
+}
+void fill_tree(TTree &t, Fillers &fillers, int entries)
+{
+   for (int i = 0; i < entries; ++i) {
+      for (auto &one : fillers) one();
+      t.Fill();
+   }
+   fillers.clear();
+   t.Write();
 }
 template <class T> void dump_branch(Out &o, TTree &t, const char *name)
 {
    T *value = nullptr;
    t.SetBranchAddress(name, &value);
    o << '"' << name << "\":[";
-   for (Long64_t i = 0; i < t.GetEntries(); ++i) { t.LoadTree(i); t.GetBranch(name)->GetEntry(i); o << (i ? ",\n" : ""); dump(o, *value); }
+   for (Long64_t i = 0; i < t.GetEntries(); ++i) {
+      t.LoadTree(i), t.GetBranch(name)->GetEntry(i);
+      o << (i ? ",\n" : ""), dump(o, *value);
+   }
    o << ']';
    t.ResetBranchAddresses();
 }
@@ -183,11 +216,18 @@ class Source:
         r = self.random.random()
         if r < 0.35 or depth > 2:
             return self.random.choice(NUMBERS)
-        if r < 0.45:
+        if r < 0.43:
             return "std::string"
-        if r < 0.75 and self.classes:
+        if r < 0.46:
+            return "TString"
+        if r < 0.72 and self.classes:
             return self.random.choice(self.classes)
+        if r < 0.78:
+            return self.pair(depth + 1)
         return self.container(depth + 1)
+
+    def pair(self, depth: int = 0) -> str:
+        return self.link(f"std::pair<{self.random.choice(KEYS)}, {self.value(depth)}>")
 
     def container(self, depth: int = 0) -> str:
         kind = self.random.choice(["vector", "vector", "vector", "list", "deque", "set", "map", "map", "multimap"])
@@ -195,7 +235,6 @@ class Source:
             return self.link(f"std::set<{self.random.choice(KEYS)}>")
         if kind in ("map", "multimap"):
             key, value = self.random.choice(KEYS), self.value(depth)
-            self.link(f"std::pair<const {key}, {value}>") if depth == 0 else None
             return self.link(f"std::{kind}<{key}, {value}>")
         item = self.value(depth)
         if kind == "vector" and item in self.classes and self.random.random() < 0.35:
@@ -217,7 +256,7 @@ class Source:
         if r < 0.46:
             return f"TString {name};"
         if r < 0.5:
-            return f"std::pair<{self.random.choice(KEYS)}, {self.random.choice(NUMBERS)}> {name};"
+            return f"{self.pair()} {name};"
         if r < 0.62 and self.classes:
             return f"{self.random.choice(self.classes)} {name};"
         if r < 0.66 and self.classes:
@@ -280,8 +319,8 @@ class Source:
 
     def tree(self, number: int) -> None:
         r = self.random
-        entries = r.choice([9, 25, 40])
-        codec, basket, member_wise = r.choice(CODECS), r.choice([1000, 1000, 32000]), r.random() < 0.6
+        entries = r.choice([9, 40, 150])
+        codec, basket, member_wise = r.choice(CODECS), r.choice([1000, 1000, 32000]), r.random() < 0.7
         flush = r.choice([7, -30000, 0])
         lines = [
             f"   TVirtualStreamerInfo::SetStreamMemberWise({str(member_wise).lower()});",
@@ -294,9 +333,9 @@ class Source:
             kind = self.link(kind)
             name = f"b{index}" + ("." if kind in self.classes else "")
             split, seed = r.choice([0, 1, 2, 3, 99, 99]), r.getrandbits(60)
-            lines.append(f'   write_branch<{kind}>(*t{number}, "{name}", {basket}, {split}, {seed}ULL, {entries});')
+            lines.append(f'   add_branch<{kind}>(*t{number}, "{name}", {basket}, {split}, {seed}ULL, fillers);')
             dumps.append(f"""{"   o << ',';" if index else ""} dump_branch<{kind}>(o, *t, "{name}");""")
-        self.calls.append("\n".join([*lines, f"   t{number}->Write();"]))
+        self.calls.append("\n".join([*lines, f"   fill_tree(*t{number}, fillers, {entries});"]))
         self.dumps.append("\n".join([*dumps, "   o << '}'; }"]))
 
     def source(self) -> str:
@@ -305,18 +344,18 @@ class Source:
             self.klass(number)
         for number in range(3):
             self.tree(number)
-        links = "".join(f"#pragma link C++ class {name}+;\n" for name in self.links if "std::pair<const" not in name)
+        links = "".join(f"#pragma link C++ class {name}+;\n" for name in self.links)
         writes, dumps = "\n".join(self.calls), "\n".join(self.dumps)
         return "\n".join([
             HEAD, *self.text, f"#ifdef __ROOTCLING__\n{links}#endif", TEMPLATES, self.later, TAIL,
-            f'void write(const char *path)\n{{\n   TFile f(path, "RECREATE");\n{writes}\n   f.Close();\n}}',
+            f'void write(const char *path)\n{{\n   TFile f(path, "RECREATE");\n   Fillers fillers;\n{writes}\n   f.Close();\n}}',
             "void dump_file(const char *path, const char *out)\n{\n   std::unique_ptr<TFile> f(TFile::Open(path));\n"
             f"   Out o{{std::ofstream(out)}};\n   o << '{{';\n{dumps}\n   o << '}}';\n}}",
         ])  # fmt: skip
 
 
 def generate(folder: Path, seed: int) -> None:
-    """Writes and dumps the files of one seed, in processes of their own: reading must not see what the writer left in memory."""
+    """Writes and dumps the files of one seed, in processes of their own: reading must not see what the writer left."""
     path, out, macro = folder / f"random_{seed}.root", folder / f"random_{seed}.json", folder / f"random_{seed}.C"
     macro.write_text(Source(seed).source())
     head = (

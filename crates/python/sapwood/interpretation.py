@@ -40,8 +40,8 @@ class Interpretation:
 
     @property
     def is_awkward(self) -> bool:
-        """Is the type of its arrays known before it is read? Not where pointers lead to objects of classes that only the values
-        tell."""
+        """Is the type of its arrays known before it is read? Not where pointers lead to objects of classes that only
+        the values tell."""
         return not layout.has(self.kind, "pointer")
 
     @property

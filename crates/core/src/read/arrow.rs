@@ -1,9 +1,9 @@
 //! Columns as Arrow arrays: the same memory under another type.
 //!
-//! Numbers, offsets and text are shared; only booleans are copied, since Arrow packs eight into a byte. Lists and strings
-//! have 64-bit offsets (`LargeList`, `LargeUtf8`). Pointers are followed: what they lead to is nullable, and a dense union
-//! where it is of several classes; nothing else is nullable. What Arrow has no word for stands in the metadata of the field
-//! around it: `ROOT.class` of a record, `ROOT.container` (`set` or `map`) of a list's items.
+//! Numbers, offsets and text are shared; only booleans are copied, since Arrow packs eight into a byte. Lists and
+//! strings have 64-bit offsets (`LargeList`, `LargeUtf8`). Pointers are followed: what they lead to is nullable, and a
+//! dense union where it is of several classes; nothing else is nullable. What Arrow has no word for stands in the
+//! metadata of the field around it: `ROOT.class` of a record, `ROOT.container` (`set` or `map`) of a list's items.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -233,8 +233,8 @@ fn nullable(values: &ArrayRef, tags: &[i8]) -> Result<ArrayRef> {
     Ok(make_array(out.freeze()))
 }
 
-/// Values of several types: the number of each row's type, and where its value is. A union has no nulls of its own: they are
-/// rows of a further type, the last.
+/// Values of several types: the number of each row's type, and where its value is. A union has no nulls of its own:
+/// they are rows of a further type, the last.
 fn union_array(kinds: &[Kind], mut items: Vec<ArrayRef>, tags: &[i8]) -> Result<ArrayRef> {
     let types = items.iter().zip(kinds).map(|(array, kind)| union_field(kind, array.data_type().clone()));
     let data_type = union_type(types.collect())?;

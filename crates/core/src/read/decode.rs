@@ -145,8 +145,8 @@ pub(super) fn decode(
     Ok(())
 }
 
-/// Entries that are each one framed `std::vector` of numbers: a loop of its own, for it is the most common branch that is
-/// no plain array. Gives back whether it did the work: a branch that is something else, or an entry that is framed
+/// Entries that are each one framed `std::vector` of numbers: a loop of its own, for it is the most common branch that
+/// is no plain array. Gives back whether it did the work: a branch that is something else, or an entry that is framed
 /// otherwise, leaves the part as it was.
 fn vectors(how: &Decoding<'_>, basket: &Unsealed<'_>, starts: &[u32], part: &mut Part) -> Result<bool> {
     const HEAD: usize = 10;

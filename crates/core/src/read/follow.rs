@@ -1,7 +1,7 @@
 //! Objects in place of the pointers that lead to them.
 //!
-//! Why so: `docs/decisions/columns-with-pointers.md`. Objects behind pointers are rows of tables already; here the rows that
-//! a column points at are gathered, in the order of the pointers, into further buffers of the column.
+//! Why so: `docs/decisions/columns-with-pointers.md`. Objects behind pointers are rows of tables already; here the rows
+//! that a column points at are gathered, in the order of the pointers, into further buffers of the column.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,21 +23,23 @@ const MOST_CLASSES: usize = 127;
 const MOST_BYTES: u64 = 8 << 30;
 
 impl Column {
-    /// The same rows with objects in place of pointers: [`Kind::OneOf`] where the column had [`Kind::Pointer`], and a list of
-    /// its items where it had a collection of ROOT. An object that several pointers share comes once for each; a pointer back to an
-    /// object that it is in becomes the text `<Class>`.
+    /// The same rows with objects in place of pointers: [`Kind::OneOf`] where the column had [`Kind::Pointer`], and a
+    /// list of its items where it had a collection of ROOT. An object that several pointers share comes once for each;
+    /// a pointer back to an object that it is in becomes the text `<Class>`.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) where objects that lead to others of their class do so too often for a column; [`Limit`](crate::ErrorKind::Limit) where they take too much memory; why an object could not be decoded.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where objects that lead to others of their class do so too often
+    /// for a column; [`Limit`](crate::ErrorKind::Limit) where they take too much memory; why an object could not be
+    /// decoded.
     ///
     /// # Example
     ///
-    /// ```no_run
-    /// let tree = sapwood::File::open("events.root")?.tree("events")?;
-    /// let id = tree.branch("event")?.id;
-    /// let column = sapwood::read::columns(&tree, &[id], 0..tree.entries)?.remove(0).followed()?;
-    /// assert!(!column.kind.has_pointers());
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+    /// let tree = sapwood::File::open(path)?.tree("t")?;
+    /// let column = sapwood::read::columns(&tree, &[tree.branch("x")?.id], 0..10)?.remove(0);
+    /// assert!(!column.followed()?.kind.has_pointers());
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn followed(&self) -> Result<Self> {
@@ -296,8 +298,8 @@ impl<'a> Follow<'a> {
         // Lists and trees of objects come once each; in a net there are ever more ways to the same object.
         if self.within.len() >= DEEPEST || self.repeated > 4 * self.objects.len() + 64 {
             return Err(Error::unsupported(format!(
-                "objects of class {class} lead to one another in too many ways, or through more than {DEEPEST} others: no \
-                 column holds them"
+                "objects of class {class} lead to one another in too many ways, or through more than {DEEPEST} others: \
+                 no column holds them"
             )));
         }
         self.within.push(Arc::clone(class));
@@ -502,7 +504,8 @@ fn is_same(a: &Kind, b: &Kind) -> bool {
     }
 }
 
-/// Whether pointers that are declared with a class can lead to no other one: the file describes it, and none that derives from it.
+/// Whether pointers that are declared with a class can lead to no other one: the file describes it, and none that
+/// derives from it.
 fn is_final(class: &str, registry: &Registry) -> bool {
     let derives = |info: &crate::schema::StreamerInfo| {
         let mut bases = info.elements.iter().filter(|element| matches!(element.detail, Detail::Base { .. }));
@@ -512,20 +515,21 @@ fn is_final(class: &str, registry: &Registry) -> bool {
     class != "TObject" && !registry.versions(class).is_empty() && !registry.infos().iter().any(|info| derives(info))
 }
 
-/// The type that columns of a branch have once they are [followed](Column::followed), as far as the file's classes alone tell: the
-/// numbers of its buffers mean nothing.
+/// The type that columns of a branch have once they are [followed](Column::followed), as far as the file's classes
+/// alone tell: the numbers of its buffers mean nothing.
 ///
 /// # Errors
 ///
-/// [`Unsupported`](crate::ErrorKind::Unsupported) where it depends on the values: pointers that may lead to objects of several
-/// classes, or of one that contains itself.
+/// [`Unsupported`](crate::ErrorKind::Unsupported) where it depends on the values: pointers that may lead to objects of
+/// several classes, or of one that contains itself.
 ///
 /// # Example
 ///
-/// ```no_run
-/// let tree = sapwood::File::open("events.root")?.tree("events")?;
-/// let branch = tree.interpretation(tree.branch("event")?.id)?;
-/// println!("{}", sapwood::read::declared(&branch.kind, tree.registry())?);
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// let tree = sapwood::File::open(path)?.tree("t")?;
+/// let branch = tree.interpretation(tree.branch("n")?.id)?;
+/// assert_eq!(sapwood::read::declared(&branch.kind, tree.registry())?, branch.kind);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn declared(kind: &Kind, registry: &Registry) -> Result<Kind> {

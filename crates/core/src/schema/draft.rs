@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::compile::Target;
+use super::program::Target;
 use super::registry::Registry;
 use super::trace::Trace;
 use crate::column::Number;

@@ -4,9 +4,12 @@
 
 use std::sync::Arc;
 
-use super::shorthand::BARE;
 use crate::error::{Error, Result};
 use crate::wire::{Limits, Reader, Slot, Writer, text};
+
+/// Added to a streamer code: a container without a frame, or a counted array without its flag byte. Only hand-written
+/// streamers write these, so no file names such a code.
+pub(super) const BARE: i32 = 1 << 16;
 
 /// `TStreamerInfo`: one class at one version.
 #[derive(Clone, Debug, PartialEq)]

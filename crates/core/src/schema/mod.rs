@@ -2,7 +2,6 @@
 
 mod builtin;
 mod compile;
-mod custom;
 mod draft;
 mod encode;
 mod execute;
@@ -15,13 +14,12 @@ mod program;
 mod redraft;
 mod registry;
 mod shorthand;
+mod streamers;
 mod trace;
 mod typename;
 mod versions;
 
-pub use compile::Target;
 pub(crate) use compile::regroup;
-pub(crate) use custom::is_custom;
 pub use draft::{Datum, Draft, Mark};
 pub use encode::Encoder;
 pub(crate) use encode::{Entries, Pointees, Style};
@@ -30,6 +28,7 @@ pub(crate) use info::read_infos_and_rules;
 pub use info::{Detail, Element, StreamerInfo, read_infos, write_infos};
 pub(crate) use numbers::NumberMap;
 pub use objects::{ObjectRow, Objects};
-pub use program::{Counter, Custom, Program, RunField, Step, TextForm};
+pub use program::{Counter, Custom, Program, RunField, Step, Target, TextForm};
 pub use registry::Registry;
+pub(crate) use streamers::is_custom;
 pub use typename::{Mapping, Sequence, TypeName};

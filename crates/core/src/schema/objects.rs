@@ -3,11 +3,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::compile::Target;
-use super::custom;
 use super::numbers::NumberMap;
 use super::program::Program;
+use super::program::Target;
 use super::registry::Registry;
+use super::streamers;
 use super::trace::{Stamp, Trace};
 use crate::column::{Kind, Part};
 use crate::error::{Error, ErrorKind, Result};
@@ -256,7 +256,7 @@ impl Objects {
 
     /// What to compile for an object of `class` whose frame comes next, and whether the frame is not part of that.
     pub(super) fn target(&self, registry: &Registry, class: &Arc<str>, reader: &Reader<'_>) -> Result<(Target, bool)> {
-        if custom::is_custom(class) || matches!(&**class, "TString" | "TObject" | "string") {
+        if streamers::is_custom(class) || matches!(&**class, "TString" | "TObject" | "string") {
             return Ok((Target::Value { name: Arc::clone(class) }, false));
         }
         let next = reader.peek_u32().unwrap_or(0);
@@ -266,7 +266,7 @@ impl Objects {
         if registry.versions(class).is_empty() {
             return Ok((Target::Value { name: Arc::clone(class) }, false));
         }
-        if custom::forwards(class) {
+        if streamers::forwards(class) {
             return Ok((Target::Members { class: Arc::clone(class), version: None, checksum: None }, false));
         }
         let mut ahead = reader.clone();

@@ -9,6 +9,41 @@ use std::sync::Arc;
 use crate::column::{BufferId, BufferKind, Kind, Number, Prim};
 use crate::error::{Error, Result};
 
+/// What a program is compiled for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// The members of a class, without a frame: unsplit branches, and objects whose frame was read.
+    Members {
+        /// Class name.
+        class: Arc<str>,
+        /// Version, where it is known.
+        version: Option<i32>,
+        /// Checksum, where it is known.
+        checksum: Option<u32>,
+    },
+    /// One member of a class: split branches.
+    Member {
+        /// Class that declares it.
+        class: Arc<str>,
+        /// Version of that class.
+        version: i32,
+        /// Checksum of that class.
+        checksum: u32,
+        /// Which element.
+        index: usize,
+    },
+    /// A type as it stands as the value of a member: framed where such a value is.
+    Value {
+        /// Type name.
+        name: Arc<str>,
+    },
+    /// A container or pair without a frame: whole objects of such a type.
+    Bare {
+        /// Type name.
+        name: Arc<str>,
+    },
+}
+
 /// A run of steps in a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {

@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
 
-use super::compile::{self, Target};
 use super::handwritten;
 use super::info::StreamerInfo;
-use super::program::Program;
+use super::program::{Program, Target};
 use super::typename::{TypeName, tidy};
-use crate::error::Result;
 
 /// All StreamerInfos of a file, and the programs compiled from them.
 ///
@@ -96,21 +94,15 @@ impl Registry {
             .or_else(|| versions.iter().max_by_key(|info| info.version))
     }
 
-    /// The compiled program of a target; compiled once.
-    ///
-    /// # Errors
-    ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) naming the class that the file does not describe.
-    pub fn program(&self, target: &Target) -> Result<Arc<Program>> {
-        if let Ok(programs) = self.programs.read()
-            && let Some(program) = programs.get(target)
-        {
-            return Ok(Arc::clone(program));
-        }
-        let program = Arc::new(compile::compile(target, self)?);
+    /// The program of a target, where it was compiled before.
+    pub(super) fn compiled(&self, target: &Target) -> Option<Arc<Program>> {
+        self.programs.read().ok()?.get(target).cloned()
+    }
+
+    /// Keeps the program of a target.
+    pub(super) fn keep(&self, target: &Target, program: &Arc<Program>) {
         if let Ok(mut programs) = self.programs.write() {
-            programs.insert(target.clone(), Arc::clone(&program));
+            programs.insert(target.clone(), Arc::clone(program));
         }
-        Ok(program)
     }
 }

@@ -1,10 +1,6 @@
 //! Classes described in short, for layouts that no file describes.
 
-use super::info::{Detail, Element, StreamerInfo};
-
-/// Added to a streamer code: a container without a frame, or a counted array without its flag byte. Only hand-written
-/// streamers write these, so no file names such a code.
-pub(super) const BARE: i32 = 1 << 16;
+use super::info::{BARE, Detail, Element, StreamerInfo};
 
 /// A class as a list of members parted by blanks: `name:code` or `name:code:type`, `base:Class@version`, and
 /// `name*code:counter` or `name*code:counter:type` for counted arrays of what has the code, with `3x` in front of the

@@ -113,7 +113,8 @@ def _one_of(column: Any, kind: tuple[Any, ...], length: int, contents: Any, inde
     if not kind[2]:
         return contents.IndexedOptionArray(index.Index64(np.full(length, -1)), contents.EmptyArray())
     rows = places(tags, len(kind[2]))
-    items = [_content(column, of, int((tags == tag).sum()), contents, index) for tag, of in enumerate(kind[2])]
+    counts = [int((tags == tag).sum()) for tag in range(len(kind[2]))]
+    items = [_content(column, of, count, contents, index) for of, count in zip(kind[2], counts)]
     if len(items) == 1:
         return contents.IndexedOptionArray(index.Index64(rows), items[0])
     # A union has no nulls of its own: these are in the type that comes first.

@@ -1,8 +1,8 @@
 //! Containers, pairs and the types in them, by their names.
 
-use super::super::custom;
 use super::super::info::Element;
 use super::super::program::{Body, Role, Span, Step, TextForm, Versions};
+use super::super::streamers;
 use super::super::typename::{Mapping, Sequence, TypeName};
 use super::elements::{fixed, plain_number};
 use super::{Compiled, Compiler, FOREIGN, pair_record};
@@ -117,7 +117,7 @@ impl Compiler<'_> {
     /// The items of a sequence: object-wise steps, their type, and the columns of the member-wise form.
     pub(super) fn items(&mut self, item: &TypeName, item_code: i32) -> Result<(Vec<Step>, Kind, Option<Versions>)> {
         match item {
-            TypeName::Class(name) if !custom::is_custom(name) => {
+            TypeName::Class(name) if !streamers::is_custom(name) => {
                 let name = &self.spelled(name);
                 if self.registry.versions(name).is_empty() && !matches!(item_code, 61 | 63) && item_code < 60 {
                     // A plain name that the file does not describe is an enum.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::super::custom;
 use super::super::info::{Detail, Element, StreamerInfo};
 use super::super::program::{Body, Counter, Custom, Role, Span, Step, TextForm, Versions};
+use super::super::streamers;
 use super::super::typename::TypeName;
 use super::{BARE, Compiled, Compiler, Scope};
 use crate::column::{BufferKind, Field, Kind, ListOf, Number, Prim};
@@ -130,7 +130,7 @@ impl Compiler<'_> {
             let (steps, kind) = self.tobject();
             return Ok((steps, field(kind)));
         }
-        if custom::is_custom(name) || element.code == 67 {
+        if streamers::is_custom(name) || element.code == 67 {
             let (steps, kind) = self.class_value(name, Role::Member)?;
             return Ok((steps, field(kind)));
         }
@@ -142,7 +142,7 @@ impl Compiler<'_> {
             return Ok((vec![step], field(kind)));
         };
         let (steps, kind) = self.members_in(&info, scope)?;
-        if custom::forwards(name) {
+        if streamers::forwards(name) {
             return Ok((steps, field(kind)));
         }
         let span = self.seal(steps);

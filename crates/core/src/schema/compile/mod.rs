@@ -6,53 +6,33 @@ mod elements;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::custom;
-use super::info::StreamerInfo;
-use super::program::{Body, Custom, MOST_RUN_BYTES, Program, Role, RunField, Span, Step, TextForm};
+use super::info::{BARE, StreamerInfo};
+use super::program::{Body, Custom, MOST_RUN_BYTES, Program, Role, RunField, Span, Step, Target, TextForm};
 use super::registry::Registry;
-use super::shorthand::BARE;
+use super::streamers;
 use super::typename::TypeName;
 use super::versions::Fit;
 use crate::column::{BufferId, BufferKind, Field, Kind, Number, Prim};
 use crate::error::{Error, Result};
 
-/// What a program is compiled for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
-    /// The members of a class, without a frame: unsplit branches, and objects whose frame was read.
-    Members {
-        /// Class name.
-        class: Arc<str>,
-        /// Version, where it is known.
-        version: Option<i32>,
-        /// Checksum, where it is known.
-        checksum: Option<u32>,
-    },
-    /// One member of a class: split branches.
-    Member {
-        /// Class that declares it.
-        class: Arc<str>,
-        /// Version of that class.
-        version: i32,
-        /// Checksum of that class.
-        checksum: u32,
-        /// Which element.
-        index: usize,
-    },
-    /// A type as it stands as the value of a member: framed where such a value is.
-    Value {
-        /// Type name.
-        name: Arc<str>,
-    },
-    /// A container or pair without a frame: whole objects of such a type.
-    Bare {
-        /// Type name.
-        name: Arc<str>,
-    },
+impl Registry {
+    /// The compiled program of a target; compiled once.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) naming the class that the file does not describe.
+    pub fn program(&self, target: &Target) -> Result<Arc<Program>> {
+        if let Some(program) = self.compiled(target) {
+            return Ok(program);
+        }
+        let program = Arc::new(compile(target, self)?);
+        self.keep(target, &program);
+        Ok(program)
+    }
 }
 
 /// Compiles a target.
-pub(super) fn compile(target: &Target, registry: &Registry) -> Result<Program> {
+fn compile(target: &Target, registry: &Registry) -> Result<Program> {
     let mut compiler = Compiler {
         registry,
         steps: Vec::new(),
@@ -218,7 +198,7 @@ impl Compiler<'_> {
             }
             _ => {}
         }
-        if let Some(which) = custom::which(class) {
+        if let Some(which) = streamers::which(class) {
             return self.custom(which, class);
         }
         if self.stack.iter().any(|outer| &**outer == class) {
@@ -240,7 +220,7 @@ impl Compiler<'_> {
             };
         };
         let (steps, kind) = self.members(&info)?;
-        if custom::forwards(class) {
+        if streamers::forwards(class) {
             return Ok((steps, kind));
         }
         let span = self.seal(steps);
@@ -279,7 +259,7 @@ impl Compiler<'_> {
 
     fn custom(&mut self, which: Custom, class: &str) -> Result<Compiled> {
         let mut buffers = Vec::new();
-        let kind = custom::kind(which, class, &mut |kind| {
+        let kind = streamers::kind(which, class, &mut |kind| {
             let id = self.buffer(kind);
             buffers.push(id);
             id

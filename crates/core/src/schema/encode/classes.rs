@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::super::compile::Target;
 use super::super::info::{Detail, StreamerInfo};
+use super::super::program::Target;
 use super::super::registry::Registry;
 use super::super::trace::Stamp;
 use super::super::typename::TypeName;

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::super::compile::Target;
 use super::super::draft::{Datum, Draft, Mark, Origin};
 use super::super::program::Program;
+use super::super::program::Target;
 use super::super::registry::Registry;
 use super::super::trace::Replay;
 use super::fill::Link;

@@ -1,16 +1,16 @@
 //! Objects as bytes: the counterpart of the executor.
 //!
 //! The members of a draft become a row of its class's columns (`fill`), and the class's program is run over them, writing
-//! where the executor reads (`steps`, `by_hand`). So one compilation serves both directions.
+//! where the executor reads (`steps`, `streamers`). So one compilation serves both directions.
 //!
 //! Format pages: `docs/format/framing.md`, `docs/format/streamerinfo.md`. Source: `TBufferFile::WriteObjectAny`,
 //! `TStreamerInfo::WriteBuffer`.
 
-mod by_hand;
 mod classes;
 mod entries;
 mod fill;
 mod steps;
+mod streamers;
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -18,11 +18,10 @@ use std::sync::{Arc, LazyLock};
 pub(crate) use self::entries::{Entries, Pointees, Style};
 use self::fill::{Fill, Link};
 use self::steps::Source;
-use super::compile::Target;
-use super::custom;
 use super::draft::Draft;
 use super::info::StreamerInfo;
 use super::program::Program;
+use super::program::Target;
 use super::registry::Registry;
 use super::trace::{Replay, Stamp, WHOLE};
 use crate::column::{Kind, Part};
@@ -115,7 +114,7 @@ impl Encoder {
         let info = self.classes.note(registry, &draft.class, &target);
         let mut replay = Replay::new(trace);
         let frame = match (&target, info) {
-            (Target::Members { class, .. }, Some(info)) if !custom::forwards(class) => {
+            (Target::Members { class, .. }, Some(info)) if !super::streamers::forwards(class) => {
                 let usual = self.stamp(&info);
                 Some(self.open(replay.next(WHOLE).unwrap_or(&usual)))
             }
@@ -196,7 +195,7 @@ impl Encoder {
 
 /// What the members of a class made here are compiled for.
 fn target(class: &Arc<str>) -> Result<Target> {
-    if custom::is_custom(class) || matches!(&**class, "TString" | "TObject" | "string") {
+    if super::streamers::is_custom(class) || matches!(&**class, "TString" | "TObject" | "string") {
         return Ok(Target::Value { name: Arc::clone(class) });
     }
     if ROOT.versions(class).is_empty() {

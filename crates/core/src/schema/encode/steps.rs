@@ -8,9 +8,11 @@ use super::super::execute::Order;
 use super::super::info;
 use super::super::program::{Counter, Program, Role, Span, Step, TextForm, Versions};
 use super::super::registry::Registry;
+use super::super::streamers::write;
 use super::super::trace::{Replay, Stamp};
 use super::super::versions::convert;
 use super::fill::Link;
+use super::streamers::Writing;
 use super::{Encoder, classes};
 use crate::column::{BufferId, Kind, Number, Part, Prim, encode_numbers};
 use crate::error::{Error, Result};
@@ -293,7 +295,7 @@ impl Run<'_> {
             }
             Step::Custom { which, buffers } => {
                 for _ in 0..n {
-                    self.by_hand(at, *which, buffers, source)?;
+                    write(&mut Writing { run: &mut *self, source: &mut *source, step: at }, *which, buffers)?;
                 }
             }
             Step::Missing { .. } | Step::Convert { .. } => {}

@@ -2,12 +2,13 @@
 
 mod columns;
 mod pointers;
+mod streamers;
 
+use super::info;
 use super::objects::Objects;
 use super::program::{Counter, Program, Role, Span, Step, TextForm, Versions};
 use super::registry::Registry;
 use super::trace::Stamp;
-use super::{custom, info};
 use crate::column::{BufferId, Part};
 use crate::error::{Error, Result};
 use crate::wire::{Frame, Limits, Reader};
@@ -273,8 +274,8 @@ impl Machine<'_> {
             }
             Step::Custom { which, buffers } => {
                 for _ in 0..n {
-                    self.objects.step = at;
-                    custom::read(self, *which, buffers, reader, part)?;
+                    let mut reading = streamers::Reading { machine: &mut *self, step: at };
+                    super::streamers::read(&mut reading, *which, buffers, reader, part)?;
                 }
             }
             Step::Missing { kind, count } => self.empty(kind, times(n, *count, reader)?, part)?,
