@@ -80,7 +80,7 @@ impl Command {
 }
 
 /// What went well and what did not, for the caller's exit code: 0, 1 for a file that cannot be read as asked, 2 for a
-/// command line that makes no sense.
+/// malformed command line.
 ///
 /// # Example
 ///
@@ -100,7 +100,7 @@ where
 /// Says which entries pass a cut: ranges that rise, of the path of a file, that of a tree in it, and an expression.
 pub type Select<'a> = dyn Fn(&str, &str, &str) -> sapwood::Result<Vec<Range<u64>>> + 'a;
 
-/// [`run`], with somebody who evaluates expressions.
+/// [`run`], with a function that evaluates expressions.
 ///
 /// # Example
 ///

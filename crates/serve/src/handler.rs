@@ -1,4 +1,4 @@
-//! From a request to an answer.
+//! Handles requests.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What a proxy has done, counted, and as Prometheus reads it.
+//! Metrics of a proxy, as Prometheus reads them.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,7 +43,7 @@ pub(crate) struct Metrics {
     pub(crate) refused: Counter,
     /// Reads that clients wait for now.
     pub(crate) fetching: Counter,
-    /// Baskets that were fetched before anybody asked, and how many of them were asked for then.
+    /// Baskets that were prefetched, and how many of them were asked for then.
     pub(crate) prefetched: Counter,
     pub(crate) prefetched_used: Counter,
 }

@@ -1,4 +1,4 @@
-//! What a proxy is told.
+//! Options of a proxy.
 
 use std::fmt;
 use std::net::SocketAddr;

@@ -79,7 +79,7 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for options that make no sense; what reading certificates and listening report. The
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for invalid options; what reading certificates and listening report. The
     /// upstream is not asked.
     pub fn start(options: ProxyOptions) -> Result<Self> {
         let upstream = Upstream::new(&options.upstream)?;
@@ -201,7 +201,7 @@ pub fn raise_open_files() {
     }
 }
 
-/// Who lets connections in.
+/// Accepts connections.
 struct Acceptor {
     handler: Arc<Handler>,
     tls: Option<TlsAcceptor>,
@@ -278,7 +278,7 @@ impl Acceptor {
             .serve_connection(TokioIo::new(stream), handler);
         let mut connection = pin!(connection);
         let mut stopped = self.stopped.clone();
-        // A client who leaves, or is too slow, is nobody's error.
+        // A client that leaves, or is too slow, is no error of the server.
         if let Either::Right(_) = select(connection.as_mut(), pin!(stopped.changed())).await {
             connection.as_mut().graceful_shutdown();
             let _ = connection.await;

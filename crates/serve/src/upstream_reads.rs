@@ -52,8 +52,8 @@ impl UpstreamReads {
         FileReads(reads)
     }
 
-    /// Runs `work`, which may wait for the upstream, in a thread. It counts against both limits until it ends, whether or not anybody
-    /// still awaits it: the thread is taken for so long.
+    /// Runs `work`, which may wait for the upstream, in a thread. It counts against both limits until it ends, whether or not it
+    /// is still awaited: the thread is taken for so long.
     ///
     /// # Errors
     ///

@@ -71,7 +71,7 @@ fn the_next_cluster_is_there_before_it_is_asked_for() {
 }
 
 #[test]
-fn values_are_what_they_are_whatever_is_fetched_ahead() {
+fn prefetch_does_not_change_values() {
     let scrap = Scrap::new("values");
     let bytes = file(&scrap);
     let local = File::open(scrap.0.join("file.root")).unwrap().tree("t").unwrap();
@@ -94,7 +94,7 @@ fn values_are_what_they_are_whatever_is_fetched_ahead() {
 }
 
 #[test]
-fn what_goes_wrong_ahead_is_no_clients_trouble() {
+fn failures_of_prefetch_do_not_reach_clients() {
     let scrap = Scrap::new("wrong");
     let mut bytes = file(&scrap);
     let local = File::open(scrap.0.join("file.root")).unwrap();

@@ -13,8 +13,8 @@ use crate::{DcapStore, HttpStore, NetOptions, Replicas, XrootdStore, cache};
 ///
 /// # Errors
 ///
-/// [`NotFound`](sapwood::ErrorKind::NotFound) and the like for plain files; [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL or options
-/// that make no sense; [`Unsupported`](sapwood::ErrorKind::Unsupported) for other schemes.
+/// [`NotFound`](sapwood::ErrorKind::NotFound) and the like for plain files; [`Mismatch`](sapwood::ErrorKind::Mismatch) for a malformed URL or
+/// invalid options; [`Unsupported`](sapwood::ErrorKind::Unsupported) for other schemes.
 ///
 /// # Example
 ///
@@ -37,7 +37,7 @@ pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
         Some("dcap") => Ok(cache::in_front_of(DcapStore::new(url, &plain(options))?, url, options)),
         Some(tunnel) if tunnel.ends_with("dcap") => {
             let words = format!(
-                "{tunnel}:// wants a proof of who is there, which only dCache's own client gives; \
+                "{tunnel}:// needs authentication that only dCache's own client implements; \
                                  the same file may be read by https:// or root://"
             );
             Err(Error::unsupported(words).in_file(redact(url)))

@@ -31,7 +31,7 @@ pub struct NetOptions {
     /// A PEM file, or a folder of them, with authorities to be trusted beside the system's.
     pub authorities: Option<PathBuf>,
     /// A file with keys that servers of `root://` have, too (`sss`), as XRootD's `xrdsssadmin` writes it. It is opened when a server asks for such
-    /// a key, and used only if nobody else can read it.
+    /// a key, and used only if no other user can read it.
     pub keytab: Option<PathBuf>,
     /// Proxy for `http://`: `http://host:port`, `socks5://host:port`.
     pub http_proxy: Option<String>,
@@ -56,7 +56,7 @@ pub struct NetOptions {
 }
 
 impl NetOptions {
-    /// The same without all that proves who asks.
+    /// The same without credentials.
     ///
     /// # Example
     ///

@@ -36,7 +36,7 @@ use crate::url::cache_name;
 pub struct Replicas {
     places: Vec<Place>,
     open: Box<Open>,
-    /// Who is asked first; the others follow in the order in which they were named.
+    /// The place that is asked first; the others follow in the order in which they were named.
     first: AtomicUsize,
     known: OnceLock<Known>,
 }

@@ -173,8 +173,9 @@ pub fn redact(text: &str) -> Cow<'_, str> {
         let (user, has_password) = login.split_once(':').map_or((login, false), |(user, _)| (user, true));
         let is_http =
             scheme.is_some_and(|scheme| ["http", "https"].iter().any(|http| scheme.eq_ignore_ascii_case(http)));
-        // A name without a password is one; of http it may be a token.
-        if !user.is_empty() && !is_http && !(has_password && Provider::of(text).is_some()) {
+        // A name of http may be a token, and one of a cloud with a password is a key.
+        let may_be_secret = is_http || has_password && Provider::of(text).is_some();
+        if !user.is_empty() && !may_be_secret {
             found.push_str(user);
             found.push('@');
         }
@@ -221,8 +222,7 @@ fn without_values(text: &str, is_url: bool) -> String {
 fn without_bearer(text: &str) -> String {
     let mut found = String::with_capacity(text.len());
     let mut rest = text;
-    loop {
-        let Some(at) = rest.to_ascii_lowercase().find("bearer") else { break };
+    while let Some(at) = rest.to_ascii_lowercase().find("bearer") {
         let (before, behind) = rest.split_at(at + 6);
         found.push_str(before);
         rest = behind;

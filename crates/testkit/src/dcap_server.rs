@@ -51,7 +51,7 @@ pub enum Fault {
     DripAfter(usize),
     /// The last byte is missing, and nothing is said of it.
     Short,
-    /// Bytes that make no sense.
+    /// Bytes that violate the protocol.
     Nonsense,
 }
 
@@ -127,7 +127,7 @@ struct State {
     waiting: HashMap<(i32, String), Waiting>,
 }
 
-/// A file that a pool holds ready for whoever knows the challenge.
+/// A file that a pool holds ready for the client that knows the challenge.
 #[derive(Debug)]
 struct Waiting {
     file: Held,
@@ -195,7 +195,7 @@ impl DcapServer {
         format!("dcap://{}/data.root", self.address)
     }
 
-    /// Puts a file at a path, or another one in its place: with another time of change and another number. Whoever has the old one
+    /// Puts a file at a path, or another one in its place: with another time of change and another number. A client that has the old one
     /// open goes on with it, as in a dCache.
     pub fn put(&self, path: &str, content: impl Into<Bytes>) {
         let mut state = self.shared.state();

@@ -345,7 +345,7 @@ mod tests {
     use crate::http_server::{HttpServer, ServerConfig};
 
     #[test]
-    fn what_is_far_takes_its_time_and_is_counted() {
+    fn far_links_delay_and_count_bytes() {
         let server = HttpServer::start(vec![7; 100_000], ServerConfig::default());
         let (delay, rate) = (Duration::from_millis(20), 1_000_000);
         let proxy = TcpProxy::start(server.address(), move |_| Wire::Far { delay, rate });

@@ -28,10 +28,10 @@ pub struct Fetched {
     pub asked: u64,
 }
 
-/// Who wants blocks to be kept, and no bytes.
-struct Nobody<'a>(&'a dyn Fn() -> bool);
+/// A receiver that drops the bytes: blocks are kept for later.
+struct Discard<'a>(&'a dyn Fn() -> bool);
 
-impl Receive for Nobody<'_> {
+impl Receive for Discard<'_> {
     fn buffer(&self, bytes: usize) -> BytesMut {
         BytesMut::zeroed(bytes)
     }
@@ -145,8 +145,8 @@ impl<S: Store> BlockCache<S> {
         if missing.is_empty() {
             return Ok(Fetched { kept, ..Fetched::default() });
         }
-        let mut nobody = Nobody(wanted);
-        let fill = Fill::new(&[], &block_index, &mut nobody)?;
+        let mut discard = Discard(wanted);
+        let fill = Fill::new(&[], &block_index, &mut discard)?;
         Ok(Fetched { kept, ..self.fill(fill, state, &missing)? })
     }
 
@@ -235,13 +235,13 @@ impl<S: Store> BlockCache<S> {
         BlockIndex { folder: &self.folder, state, opened: &self.opened, len: state.len }
     }
 
-    /// What is on its way for all stores of this state; none where each asks for himself.
+    /// What is on its way for all stores of this state; none where each store fetches for itself.
     fn in_flight(&self, state: &State) -> Option<&Arc<InFlight>> {
         let in_flight = self.in_flight.get_or_init(|| in_flight(self.folder.dir(), state));
         in_flight.as_ref().filter(|in_flight| in_flight.is_ours() && self.folder.is_open())
     }
 
-    /// Brings what is missing: what nobody asks for is asked for, what others ask for is waited for. What they do not bring is asked for
+    /// Fetches missing blocks, and waits for those that other threads fetch. What those do not bring is fetched
     /// after all, and this time without looking at others: it must end.
     fn fill(&self, mut fill: Fill<'_>, state: &State, missing: &[u64]) -> Result<Fetched> {
         let mut fetched = Fetched::default();
@@ -252,7 +252,7 @@ impl<S: Store> BlockCache<S> {
         };
         let claim = in_flight.claim(missing);
         let (mine, theirs) = (claim.mine.clone(), claim.theirs.clone());
-        // Somebody may have brought it after we had looked, and before we claimed it.
+        // Another thread may have kept it between our look and our claim.
         let absent = fill.take_kept(&mine)?;
         fetched.joined += (mine.len() - absent.len()) as u64;
         self.ask(&mut fill, &absent, Some(claim), &mut fetched)?;

@@ -40,7 +40,7 @@ impl Folder {
         }
     }
 
-    /// Whether it is there, or can be made, and nobody else could have put something into it.
+    /// Whether it exists or can be made, and no other user can write to it.
     pub(crate) fn is_usable(&self) -> bool {
         *self.usable.get_or_init(|| match self.prepare() {
             Ok(()) => true,
@@ -53,7 +53,7 @@ impl Folder {
 
     fn prepare(&self) -> io::Result<()> {
         make(&self.top)?;
-        // What is in the cache is believed to be what a server sent, so nobody else may put something into it.
+        // What is in the cache is believed to be what a server sent, so no other user may write to it.
         for place in [&self.dir, &self.top] {
             let found = place.metadata()?;
             let (owner, here) = (found.uid(), rustix::process::geteuid().as_raw());

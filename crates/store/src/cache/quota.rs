@@ -1,4 +1,4 @@
-//! How much a cache may hold, and who goes when it is too much: the files that were not used for the longest time.
+//! The size limit of a cache: files that were not used for the longest time are removed first.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata, OpenOptions};

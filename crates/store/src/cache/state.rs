@@ -66,7 +66,7 @@ impl State {
     }
 }
 
-/// Two hashes in one number. Whoever makes two texts with the same gains nothing: texts are compared.
+/// Two hashes in one number. Two texts with the same hash are harmless: texts are compared.
 pub(crate) fn hash128(bytes: &[u8]) -> u128 {
     let half = |seed| u128::from(XxHash64::oneshot(seed, bytes));
     half(0) << 64 | half(SECOND_SEED)

@@ -135,7 +135,7 @@ impl<S: Store> Store for WholeCache<S> {
 
     fn as_file(&self) -> Option<&File> {
         match self.place.get() {
-            // Who reads the file itself would not compare its checksums.
+            // Reads of the file itself would not compare checksums.
             Some(Place::Near(..)) => None,
             _ => self.inner.as_file(),
         }

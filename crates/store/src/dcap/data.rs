@@ -20,7 +20,7 @@ const SEEK_READ: i32 = 11;
 const READ_VECTOR: i32 = 13;
 /// The most ranges of a command: a pool takes 16 KiB.
 pub(super) const RANGES: usize = 1024;
-/// A message that is longer makes no sense: its words have two bytes for their length.
+/// The longest message that is accepted: its text has two bytes for its length.
 const MESSAGE_BYTES: usize = 14 + 65_535;
 /// Commands that are on their way at a time: they stay in the buffers of the connection while the pool sends.
 const AHEAD: usize = 4;
@@ -37,7 +37,7 @@ pub(super) struct DataConnection {
     /// All that was asked is answered.
     idle: bool,
     pub(super) opened: Instant,
-    /// When somebody read from it.
+    /// When it was last read.
     pub(super) used: Instant,
     /// The file is open for as long as this is.
     _door: ControlConnection,

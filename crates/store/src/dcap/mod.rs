@@ -24,21 +24,21 @@ use control::{ControlConnection, Stat};
 use data::{DataConnection, Halt, RANGES};
 use url::DcapUrl;
 
-/// A file that nobody reads for so many times the time-out is closed.
+/// A file that is not read for so many times the time-out is closed.
 const IDLE_TIMES: u32 = 2;
 
 /// A file in a dCache, read by ranges.
 ///
-/// A door opens the file and names the pool that holds it, to which we connect (the passive mode of the protocol: nobody connects to
+/// A door opens the file and names the pool that holds it, to which we connect (the passive mode of the protocol: no server connects to
 /// us). Many ranges are one command, and several commands are on their way at a time, on one connection for each file: a pool keeps
-/// a place for it for as long as it is open, and gets it back when nobody reads for twice the time-out. A connection that breaks is made anew, and only bytes that have not come are asked for
+/// a place for it for as long as it is open, and gets it back when it is not read for twice the time-out. A connection that breaks is made anew, and only bytes that have not come are asked for
 /// again.
 ///
 /// A file that has another length than when it was opened first is an error of the kind [`Changed`](sapwood::ErrorKind::Changed), and
 /// that is looked at with each read; so is one that has another time of change or another number when it is opened again, where the
 /// door tells them. A pool goes on with the file that it has opened, whatever comes in its place.
 ///
-/// Nothing of it is encrypted, and nobody proves who he is: the door is told the number of the user.
+/// Nothing of it is encrypted or authenticated: the door is told the number of the user.
 ///
 /// # Example
 ///
@@ -81,12 +81,12 @@ struct Open {
     line: Arc<SingleFlight<Option<DataConnection>>>,
 }
 
-/// Gives back the place that a pool keeps for an open file once nobody has read it for so long; whoever reads then opens it again.
+/// Closes a file that was not read for so long, which frees its place in the pool; the next read opens it again.
 async fn give_back(turns: Weak<SingleFlight<Option<DataConnection>>>, opened: Instant, idle: Duration) {
     loop {
         tokio::time::sleep(idle).await;
         let Some(turns) = turns.upgrade() else { return };
-        // Whoever has the turn is reading.
+        // A read is in progress.
         let Some(mut turn) = turns.free() else { continue };
         match &*turn {
             Some(line) if line.opened == opened && line.used.elapsed() < idle => {}
@@ -107,7 +107,7 @@ impl DcapStore {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL or options that make no sense.
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a malformed URL or invalid options.
     ///
     /// # Example
     ///
@@ -175,7 +175,7 @@ impl DcapStore {
     async fn attempt(&self, assembly: &RefCell<Assembly<'_>>, news: &Cell<u64>) -> Result<(), RequestError> {
         let turns = self.line();
         let mut turn = turns.take().await?;
-        // Whoever leaves early leaves answers behind that nobody reads: then the connection is not put back.
+        // A read that is cancelled leaves unread answers behind: then the connection is not put back.
         let mut line = match turn.take() {
             Some(line) => line,
             None => {
@@ -233,10 +233,10 @@ impl DcapStore {
         block_on(unless_stopped(self.fill(&assembly), || assembly.borrow().check()))
     }
 
-    /// What is known of the file; it is opened if nobody did before.
+    /// What is known of the file; it is opened if it was not before.
     fn known(&self) -> Result<&Known> {
         if self.known.get().is_none() {
-            self.go(Assembly::new(&[], &mut Nobody)?)?;
+            self.go(Assembly::new(&[], &mut Discard)?)?;
         }
         self.known.get().ok_or_else(|| Error::unsupported("the length of the file is not known"))
     }
@@ -259,10 +259,10 @@ fn changed(what: &str) -> Error {
     Error::new(ErrorKind::Changed, format!("the file changed while it was open: {what}"))
 }
 
-/// Wants no bytes.
-struct Nobody;
+/// A receiver of no bytes.
+struct Discard;
 
-impl Receive for Nobody {
+impl Receive for Discard {
     fn buffer(&self, _: usize) -> bytes::BytesMut {
         bytes::BytesMut::new()
     }

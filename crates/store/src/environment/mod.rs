@@ -86,7 +86,7 @@ pub fn network(url: &str, options: NetOptions) -> Result<NetOptions> {
     Ok(options)
 }
 
-/// Who says one of the first means none of the second: parts of other keys, other ways to prove who asks, other endpoints.
+/// A setting of the first group replaces all of the second: parts of other keys, other kinds of credentials, other endpoints.
 const OTHERS: [(&[&str], &[&str]); 3] = [
     (
         &["AWS_ACCESS_KEY_ID", "AWS_PROFILE"],
@@ -199,7 +199,7 @@ fn complete(url: &str, mut options: NetOptions, variable: &dyn Fn(&str) -> Optio
         }
         options.keytab = options.keytab.or_else(named).or_else(usual);
     }
-    // Nobody said that this server may have the token: so it goes nowhere where others could read it.
+    // The token was not given for this server, so it is sent over private connections only.
     if options.token.is_none() && is_private(url) {
         options.token = match first(&["BEARER_TOKEN"]) {
             Some(token) => Some(token.trim().to_owned()),

@@ -1,4 +1,4 @@
-//! One request and its answer, through all redirections.
+//! One request and its response, through all redirections.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ pub(crate) async fn ask(
         return ask_signed(link, &**signer, &method, ranges, timeout).await;
     }
     let (mut url, elsewhere) = target.place();
-    // What was good there may be good no more: a ticket ran out, a server went away. Who sent us there knows.
+    // The target of a redirection may have become invalid: a ticket expired, a server went away. The origin knows the current one.
     let back = |mut trouble: RequestError| {
         if elsewhere {
             target.lost();
@@ -90,7 +90,7 @@ pub(crate) async fn ask(
     Err(back(RequestError::never(Error::new(ErrorKind::Io, words))))
 }
 
-/// The same for a request that somebody else makes. Nobody sends it elsewhere: its proof is good for one place.
+/// The same for a request that a signer makes. It is not redirected: its signature is good for one URL.
 async fn ask_signed(
     link: &Link,
     signer: &dyn Signer,
@@ -188,8 +188,8 @@ impl Reply {
         Ok(Self { response, host, facts, latency, timeout, pace, permit })
     }
 
-    /// Lets other requests go to this host though the body has not come: who waits for a second answer with a first one in hand would
-    /// otherwise wait for others that do the same.
+    /// Lets other requests go to this host though the body has not come: a caller that holds one answer and waits for a second
+    /// could otherwise wait for callers that do the same.
     pub(crate) fn release_permit(&mut self) {
         self.permit = None;
     }

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_seen_by_whatever_shows_it() {
+    fn changes_are_detected_by_any_validator() {
         let known = Known::new(10, facts(None, "\"a\"", "Monday"));
         assert!(known.check(&facts(Some(10), "\"a\"", "Tuesday")).is_ok());
         assert!(known.check(&facts(None, "W/\"a\"", "")).is_ok());

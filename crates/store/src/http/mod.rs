@@ -66,7 +66,7 @@ impl HttpStore {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL or options that make no sense, and what reading certificates reports.
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a malformed URL or invalid options, and what reading certificates reports.
     ///
     /// # Example
     ///
@@ -81,7 +81,7 @@ impl HttpStore {
         Ok(Self::of(target, options))
     }
 
-    /// A store for what somebody else makes the requests for, one range each.
+    /// A store whose requests a signer makes, one range each.
     #[cfg(feature = "clouds")]
     pub(crate) fn signed(
         name: std::sync::Arc<str>,
@@ -112,7 +112,7 @@ impl HttpStore {
         link(&self.options)
     }
 
-    /// What is known of the file; found out by its first byte where nobody asked before.
+    /// What is known of the file; found out by a request for its first byte, once.
     fn known(&self) -> Result<&Known> {
         if self.known.get().is_none() {
             self.find_ends(0, 0)?;

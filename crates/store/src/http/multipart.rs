@@ -112,7 +112,7 @@ impl Multipart {
                     let (name, value) = (&line[..at], &line[at + 1..]);
                     if name.trim_ascii().eq_ignore_ascii_case(b"content-range") {
                         let range = ContentRange::parse(value).filter(|range| range.range.is_some());
-                        *found = Some(range.ok_or(Broken("the Content-Range of a part makes no sense"))?);
+                        *found = Some(range.ok_or(Broken("malformed Content-Range of a part"))?);
                     }
                     return Ok(());
                 }
@@ -120,7 +120,7 @@ impl Multipart {
                     self.state = State::End; // words after the last boundary
                     return Ok(());
                 }
-                Err(Broken("the header of a part makes no sense"))
+                Err(Broken("malformed header of a part"))
             }
             State::Data { .. } | State::End => Ok(()),
         }
@@ -206,7 +206,7 @@ mod tests {
     /// Bytes that a body never held must not come out of a mutated one with a length that was not in it: only that it ends, and
     /// stays within its bounds, can be asked of it.
     #[test]
-    fn mutated_bodies_end_in_words_or_bytes() {
+    fn mutated_bodies_end_in_errors_or_bytes() {
         let mut state = 0x9E37_79B9_7F4A_7C15_u64;
         let mut random = move |below: usize| {
             state ^= state << 13;

@@ -25,7 +25,7 @@ const SMALL_BYTES: u64 = 64 << 10;
 pub(crate) enum Outcome {
     /// It was read to its end, or as far as anything in it was missing.
     Read,
-    /// The server does not answer such requests; the caps says what it may answer.
+    /// The server does not answer such requests; `ServerCaps` says what it may answer.
     Otherwise,
 }
 

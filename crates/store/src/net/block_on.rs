@@ -1,4 +1,4 @@
-//! A future that the caller's thread waits for.
+//! Runs a future in the caller's thread.
 
 use std::future::Future;
 use std::pin::pin;

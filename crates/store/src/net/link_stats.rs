@@ -1,4 +1,4 @@
-//! How a link measures while it works.
+//! Latency and bandwidth of a link, measured while it is used.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What went wrong with a request, and whether to try again.
+//! Failed requests, and when to retry them.
 
 use std::error::Error as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn patience_ends_where_nothing_comes_and_not_before() {
+    fn retries_end_where_nothing_comes_and_not_before() {
         let mut patience = Retry::new(2);
         for _ in 0..100 {
             assert_eq!(patience.after(broken(), ENOUGH_BYTES).unwrap(), SHORT_PAUSE);

@@ -1,4 +1,4 @@
-//! TLS: whom to trust, and who we are.
+//! TLS: which servers to trust, and the client's own certificate.
 
 use std::fs;
 use std::path::Path;

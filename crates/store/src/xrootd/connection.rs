@@ -22,7 +22,7 @@ const BUFFER_BYTES: usize = 128 << 10;
 const CONTROL_BYTES: usize = 128 << 10;
 /// The stream of the hello, which has no number of its own.
 const HELLO_STREAM: u16 = 0;
-/// A connection that nobody uses is given up after this time.
+/// An idle connection is closed after this time.
 const IDLE_TIME: Duration = Duration::from_secs(20);
 /// So many times the time-out may servers ask to wait in all: a tape takes its time.
 pub(super) const WAITS: u32 = 20;
@@ -337,7 +337,7 @@ impl Shared {
     }
 
     fn broke(&self, error: std::io::Error) -> RequestError {
-        let words = format!("the connection broke to {}", self.server);
+        let words = format!("the connection to {} broke", self.server);
         RequestError::later(Error::new(ErrorKind::Io, words).because(error))
     }
 
@@ -387,7 +387,7 @@ impl Shared {
             }
             match tokio::time::timeout(IDLE_TIME, from.read_buf(&mut buffer)).await {
                 Ok(Ok(0)) => {
-                    let words = format!("the connection broke to {}", self.server);
+                    let words = format!("the connection to {} broke", self.server);
                     return RequestError::later(Error::new(ErrorKind::Io, words).because("it was closed there"));
                 }
                 Ok(Ok(_)) => *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now(),
@@ -463,7 +463,7 @@ impl Shared {
             (Status::Part, Some(_)) if head.bytes != Part::HEAD_BYTES => {
                 Err(Broken("the head of pages has another length"))
             }
-            (Status::Other(_), _) => Err(Broken("an answer of a kind that nobody knows")),
+            (Status::Other(_), _) => Err(Broken("an answer with an unknown status")),
             (Status::Attention, _) | (_, Some(_)) if bytes <= CONTROL_BYTES as u64 => Ok(()),
             (Status::Attention, _) | (_, Some(_)) => Err(Broken("an answer is too long")),
             (_, None) => Err(Broken("an answer to what was not asked")),
@@ -497,7 +497,7 @@ impl Shared {
         Ok(())
     }
 
-    /// To whoever waits, if he still does.
+    /// Hands an event to the request that waits for it, if it still does.
     fn send(&self, stream: u16, event: Event) {
         if let Some(slot) = self.slots().open.get(&stream) {
             let _ = slot.to.send(event);

@@ -34,7 +34,7 @@ use refusal::elsewhere;
 use url::{Tried, XrootdUrl};
 use wire::Stat;
 
-/// Nobody is waited for longer: multiples of it are times that a clock has.
+/// The longest time-out: multiples of it do not overflow.
 const PATIENCE: Duration = Duration::from_secs(86_400);
 
 /// The most ranges that a request should have.
@@ -50,7 +50,7 @@ const PARALLEL: usize = 4;
 /// kind [`Changed`](sapwood::ErrorKind::Changed); that is looked at when it is opened again, and once a second while it is read.
 ///
 /// `root://` is spoken in the clear unless the server wants TLS, or lets us in only with a token; `roots://` is TLS and nothing
-/// else. Who is there is proved by the name of a user (`unix`), as the URL has it (`root://me@host//path`), by a token
+/// else. Users are authenticated by their name (`unix`), as the URL has it (`root://me@host//path`), by a token
 /// (`ztn`), which is shown over TLS alone, or by a key that the server has, too (`sss`).
 ///
 /// # Example
@@ -92,7 +92,7 @@ impl XrootdStore {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL or options that make no sense, and what reading certificates reports.
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a malformed URL or invalid options, and what reading certificates reports.
     ///
     /// # Example
     ///
@@ -186,7 +186,7 @@ impl XrootdStore {
         opened.take_if(|opened| std::ptr::eq(&**opened, lost));
     }
 
-    /// Notes that reading went wrong on a server that we were sent to: whoever sent us may know a better one.
+    /// Notes that a read failed on a server that we were redirected to, so that the manager names another one.
     fn failed(&self, at: Option<&Opened>, trouble: &RequestError, news: u64) {
         let mut avoid = self.avoid.lock().unwrap_or_else(PoisonError::into_inner);
         if news > 0 {
@@ -226,7 +226,7 @@ impl XrootdStore {
         }
     }
 
-    /// What is known of the file; it is opened if nobody did before.
+    /// What is known of the file; it is opened if it was not before.
     fn known(&self) -> Result<&Stat> {
         if self.known.get().is_none() {
             let link = link(&self.options)?;

@@ -62,7 +62,7 @@ impl Opened {
 impl Drop for Opened {
     fn drop(&mut self) {
         if self.lives() {
-            // Nobody waits for the answer.
+            // The answer is not awaited.
             drop(self.session().connection.ask(&Request::Close { handle: self.handle }));
         }
     }
@@ -136,7 +136,7 @@ impl Opener<'_> {
             {
                 continue;
             }
-            // Who sent us here may know another.
+            // The server that redirected us may know another.
             let (Some(why), Some(manager)) = (elsewhere(&trouble), managers.pop()) else {
                 return Err(better(first, trouble));
             };

@@ -27,7 +27,7 @@ pub(super) struct Pool {
     tls: OnceLock<Arc<ClientConfig>>,
 }
 
-/// Who may share a session.
+/// What sessions are shared by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     server: Server,
@@ -155,7 +155,7 @@ impl Pool {
     fn known(&self, key: Key) -> Arc<Known> {
         let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         if servers.len() >= SERVERS && !servers.contains_key(&key) {
-            // Whoever uses one of them holds on to its session.
+            // Files that are open hold on to their sessions.
             servers.clear();
         }
         Arc::clone(servers.entry(key).or_default())

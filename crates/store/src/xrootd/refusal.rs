@@ -49,7 +49,7 @@ pub(super) fn refused(server: &str, refusal: &Refusal) -> RequestError {
     RequestError { error: Error::new(kind, words), again, code: Some(u16::try_from(refusal.code).unwrap_or(u16::MAX)) }
 }
 
-/// Something that makes no sense.
+/// A violation of the protocol.
 pub(super) fn nonsense(server: &str, broken: Broken) -> RequestError {
     RequestError::later(Error::new(ErrorKind::Io, format!("protocol error from {server}: {}", broken.0)))
 }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn another_server_may_have_what_this_one_has_not() {
+    fn errors_say_whether_another_server_may_do() {
         let of = |code| elsewhere(&refused("h", &Refusal { code, words: String::new() }));
         assert_eq!(
             (of(3011), of(3007), of(3005), of(3024)),

@@ -1,4 +1,4 @@
-//! From a connection to a session: protocol, TLS, login, proof of who is there.
+//! From a connection to a session: protocol, TLS, login, authentication.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -199,7 +199,7 @@ pub(super) async fn careful(
         let protocol = within(&name, start.timeout, greet(&mut stream, &name, &protocol)).await?;
         if !protocol.goes_tls() {
             if start.server.tls {
-                let words = format!("{name} speaks no TLS");
+                let words = format!("{name} does not support TLS");
                 return Err(RequestError::never(Error::new(ErrorKind::Denied, words)));
             }
             if protocol.needs_tls() && !want_tls {
@@ -246,7 +246,7 @@ async fn enter(
     Ok(Started::Session(Session::new(connection, is_tls, protocol, limits, further), open))
 }
 
-/// Proves who is there by the first of the server's offers that goes well.
+/// Authenticates by the first of the server's offers that succeeds.
 async fn prove(
     connection: &Connection,
     welcome: &Welcome,
@@ -351,7 +351,7 @@ pub(super) async fn secured(
     }
 }
 
-/// Hello and protocol, before anybody else speaks on the connection.
+/// Hello and protocol, the first messages on a connection.
 pub(super) async fn greet(
     stream: &mut TcpStream,
     name: &str,
@@ -404,7 +404,7 @@ pub(super) async fn within<T>(
 
 /// The connection broke.
 pub(super) fn broke(name: &str, error: std::io::Error) -> RequestError {
-    RequestError::later(Error::new(ErrorKind::Io, format!("the connection broke to {name}")).because(error))
+    RequestError::later(Error::new(ErrorKind::Io, format!("the connection to {name} broke")).because(error))
 }
 
 /// No TLS with this one. A certificate is no better the second time; a link may be.

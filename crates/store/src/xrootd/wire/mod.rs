@@ -12,7 +12,7 @@ pub(crate) use pages::{Pages, Part, Wrong};
 pub(crate) use request::{HELLO, Handle, Request, SessionId};
 pub(crate) use vector::Vector;
 
-/// Bytes that make no sense as what they should be.
+/// Bytes that violate the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Broken(pub(crate) &'static str);
 
