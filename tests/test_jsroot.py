@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 import sapwood
-from rootrun import root
 from sapwood import _core
+
+from rootrun import root
 
 DATA = Path(__file__).resolve().parent.parent / "examples/data"
 DRAW = """

@@ -19,6 +19,9 @@ def command(
     """Runs the command line; gives its exit code. ``select`` gives the ranges of entries that pass an expression: of the path of a
     file, that of a tree, and the expression."""
 
+def redact(text: str) -> str:
+    """A text as it may be shown: without passwords of URLs and without the values of tickets."""
+
 def makeproject(path: str, language: str, classes: Sequence[str]) -> str:
     """Source code of the classes that a file describes."""
 def recover(

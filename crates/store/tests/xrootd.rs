@@ -331,7 +331,7 @@ fn tls_is_kept_across_redirections() {
     let server = XrootdServer::start("x", ServerConfig::default());
     let error = at(&server.url().replace("root:", "roots:")).ends(1, 1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied);
-    assert!(error.to_string().contains("speaks no TLS"), "{error}");
+    assert!(error.to_string().contains("does not support TLS"), "{error}");
     assert!(!numbers(&server).contains(&LOGIN));
 }
 
