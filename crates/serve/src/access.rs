@@ -8,7 +8,8 @@ use sapwood_store::NetOptions;
 /// Longer tokens are none.
 const MOST_BYTES: usize = 16 << 10;
 
-/// What a client presents. It is part of the key of an open file, so that no client reads what the upstream allows another one.
+/// What a client presents. It is part of the key of an open file, so that no client reads what the upstream allows
+/// another one.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Secret {
     /// Nothing, or nothing that is passed on.

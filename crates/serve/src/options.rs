@@ -21,8 +21,8 @@ use sapwood_store::{CacheKind, CacheOptions, NetOptions};
 pub struct ProxyOptions {
     /// What lies above all paths: a URL of `http`, `https`, `root` or `roots`, or a folder of this machine.
     pub upstream: String,
-    /// How the upstream is reached. Its token and certificate are shown for those clients alone that have shown the one of
-    /// [`token`](Self::token); without such a token each client's own is passed on.
+    /// How the upstream is reached. Its token and certificate are shown for those clients alone that have shown the one
+    /// of [`token`](Self::token); without such a token each client's own is passed on.
     pub net: NetOptions,
     /// Where blocks are kept, and how many.
     pub cache: CacheOptions,
@@ -30,7 +30,8 @@ pub struct ProxyOptions {
     pub bind: SocketAddr,
     /// PEM files with the certificate, what signed it, and its key; without them http is spoken.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// What clients have to present as a bearer token. None: whatever they present is passed on to the upstream, which decides.
+    /// What clients have to present as a bearer token. None: whatever they present is passed on to the upstream, which
+    /// decides.
     pub token: Option<String>,
     /// So long is believed that a file is what it was, and that a client may read it.
     pub max_age: Duration,

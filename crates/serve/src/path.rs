@@ -3,7 +3,8 @@
 /// The longest path that is accepted.
 const MOST_BYTES: usize = 4096;
 
-/// Names below the upstream's prefix, decoded: none is empty, `.` or `..`, none holds a slash, a backslash or a control character.
+/// Names below the upstream's prefix, decoded: none is empty, `.` or `..`, none holds a slash, a backslash or a control
+/// character.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Path(Vec<String>);
 

@@ -8,7 +8,8 @@ pub(crate) const MOST: usize = 1024;
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// The whole file: nothing else was asked for, or in an unknown unit, which is ignored, or more than all of it twice.
+    /// The whole file: nothing else was asked for, or in an unknown unit, which is ignored, or more than all of it
+    /// twice.
     Whole,
     /// These, in their order.
     Parts(Vec<ByteRange>),

@@ -79,8 +79,8 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for invalid options; what reading certificates and listening report. The
-    /// upstream is not asked.
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for invalid options; what reading certificates and listening report.
+    /// The upstream is not asked.
     pub fn start(options: ProxyOptions) -> Result<Self> {
         let upstream = Upstream::new(&options.upstream)?;
         let access = Access::new(options.token.as_deref(), &options.net, upstream.is_far())?;
@@ -184,8 +184,9 @@ impl Drop for Proxy {
     }
 }
 
-/// Lets this process have as many files open as the system allows it: each connection takes one, and so does each file of the cache that is
-/// read. For programs that do nothing else; where it cannot be, fewer connections are served at a time.
+/// Lets this process have as many files open as the system allows it: each connection takes one, and so does each file
+/// of the cache that is read. For programs that do nothing else; where it cannot be, fewer connections are served at a
+/// time.
 ///
 /// # Example
 ///

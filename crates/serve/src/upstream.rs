@@ -31,8 +31,8 @@ enum Kind {
 impl Upstream {
     /// # Errors
     ///
-    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL that is no prefix, or holds a secret: any client that can reach the proxy would
-    /// read with it.
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL that is no prefix, or holds a secret: any client that can
+    /// reach the proxy would read with it.
     pub(crate) fn new(place: &str) -> Result<Self> {
         let Some((scheme, rest)) = place.split_once("://").filter(|_| is_url(place)) else {
             return Ok(Self { kind: Kind::Folder(Folder::open(place)?), host: "a folder here".to_owned() });
@@ -76,8 +76,8 @@ impl Upstream {
         }
     }
 
-    /// Whether it is a server that decides by what clients show. Clouds do not: their credentials are never presented by clients. Nor does
-    /// dcap://, which has no authentication.
+    /// Whether it is a server that decides by what clients show. Clouds do not: their credentials are never presented
+    /// by clients. Nor does dcap://, which has no authentication.
     pub(crate) fn is_far(&self) -> bool {
         matches!(self.kind, Kind::Http(_) | Kind::Xrootd(_))
     }

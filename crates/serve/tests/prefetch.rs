@@ -99,7 +99,8 @@ fn failures_of_prefetch_do_not_reach_clients() {
     let mut bytes = file(&scrap);
     let local = File::open(scrap.0.join("file.root")).unwrap();
     let first = baskets(&local, &["x"], 0);
-    // What looks like a ROOT file, what is none, what is a broken one, and an upstream that fails at once after the first read.
+    // What looks like a ROOT file, what is none, what is a broken one, and an upstream that fails at once after the
+    // first read.
     let garbage = [b"root".to_vec(), content(500_000)].concat();
     let end = bytes.len();
     let broken = {

@@ -8,13 +8,14 @@ use sapwood::{Error, Result};
 use crate::url::{path_of_file, redact, scheme};
 use crate::{DcapStore, HttpStore, NetOptions, Replicas, XrootdStore, cache};
 
-/// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `dcap://`, `file://`, or the path of a plain file; with the feature
-/// `clouds` also `s3://`, `gs://`, `az://`, `abfs://` and `abfss://`. Nothing is asked of a server before the first read. What is not on this machine is kept here if [`NetOptions::cache`] says so.
+/// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `dcap://`, `file://`, or the path of a plain
+/// file; with the feature `clouds` also `s3://`, `gs://`, `az://`, `abfs://` and `abfss://`. Nothing is asked of a
+/// server before the first read. What is not on this machine is kept here if [`NetOptions::cache`] says so.
 ///
 /// # Errors
 ///
-/// [`NotFound`](sapwood::ErrorKind::NotFound) and the like for plain files; [`Mismatch`](sapwood::ErrorKind::Mismatch) for a malformed URL or
-/// invalid options; [`Unsupported`](sapwood::ErrorKind::Unsupported) for other schemes.
+/// [`NotFound`](sapwood::ErrorKind::NotFound) and the like for plain files; [`Mismatch`](sapwood::ErrorKind::Mismatch)
+/// for a malformed URL or invalid options; [`Unsupported`](sapwood::ErrorKind::Unsupported) for other schemes.
 ///
 /// # Example
 ///
@@ -55,12 +56,13 @@ pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
     }
 }
 
-/// Opens one file that lies at several places, of all kinds that [`open`] takes: [`Replicas`] says how they are read. All of them are told
-/// the same `options`, a token included; name and password in a URL are for its own host.
+/// Opens one file that lies at several places, of all kinds that [`open`] takes: [`Replicas`] says how they are read.
+/// All of them are told the same `options`, a token included; name and password in a URL are for its own host.
 ///
 /// # Errors
 ///
-/// [`Mismatch`](sapwood::ErrorKind::Mismatch) where no URL is given; those of [`open`], of plain files when they are read.
+/// [`Mismatch`](sapwood::ErrorKind::Mismatch) where no URL is given; those of [`open`], of plain files when they are
+/// read.
 ///
 /// # Example
 ///

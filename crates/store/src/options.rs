@@ -19,8 +19,8 @@ use crate::{CacheOptions, provider};
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct NetOptions {
-    /// A bearer token. It is sent to the host that was named, and to no host that this one sends us to; of `root://` also to
-    /// hosts of the same domain, as the data servers of a cluster are, and over TLS alone.
+    /// A bearer token. It is sent to the host that was named, and to no host that this one sends us to; of `root://`
+    /// also to hosts of the same domain, as the data servers of a cluster are, and over TLS alone.
     pub token: Option<String>,
     /// More headers of each request, as name and value. `Authorization` and `Cookie` go where a token would.
     pub headers: Vec<(String, String)>,
@@ -30,8 +30,8 @@ pub struct NetOptions {
     pub key: Option<PathBuf>,
     /// A PEM file, or a folder of them, with authorities to be trusted beside the system's.
     pub authorities: Option<PathBuf>,
-    /// A file with keys that servers of `root://` have, too (`sss`), as XRootD's `xrdsssadmin` writes it. It is opened when a server asks for such
-    /// a key, and used only if no other user can read it.
+    /// A file with keys that servers of `root://` have, too (`sss`), as XRootD's `xrdsssadmin` writes it. It is opened
+    /// when a server asks for such a key, and used only if no other user can read it.
     pub keytab: Option<PathBuf>,
     /// Proxy for `http://`: `http://host:port`, `socks5://host:port`.
     pub http_proxy: Option<String>,
@@ -39,15 +39,18 @@ pub struct NetOptions {
     pub https_proxy: Option<String>,
     /// Hosts that are reached without a proxy, separated by commas; `*` for all.
     pub no_proxy: Option<String>,
-    /// What clouds are told, by the names that their own tools know in the environment, such as `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`,
-    /// `AWS_SKIP_SIGNATURE`, `GOOGLE_APPLICATION_CREDENTIALS` or `AZURE_STORAGE_ACCOUNT_NAME`. Names that mean nothing are left out.
+    /// What clouds are told, by the names that their own tools know in the environment, such as `AWS_ACCESS_KEY_ID`,
+    /// `AWS_ENDPOINT_URL`, `AWS_SKIP_SIGNATURE`, `GOOGLE_APPLICATION_CREDENTIALS` or `AZURE_STORAGE_ACCOUNT_NAME`.
+    /// Names that mean nothing are left out.
     pub clouds: Vec<(String, String)>,
-    /// So long may nothing come, neither a connection nor a byte, before an attempt is given up. A slow answer that goes on is not cut
-    /// unless it brings less than 1 KiB a second in such a time.
+    /// So long may nothing come, neither a connection nor a byte, before an attempt is given up. A slow answer that
+    /// goes on is not cut unless it brings less than 1 KiB a second in such a time.
     pub timeout: Duration,
-    /// So often is something tried again that brought nothing new. What brings little, less than 16 KiB, is tried four times as often.
+    /// So often is something tried again that brought nothing new. What brings little, less than 16 KiB, is tried four
+    /// times as often.
     pub retries: u32,
-    /// Connections to each server of `root://`, 16 at most: long ranges come by all of them. 1: the one that there must be.
+    /// Connections to each server of `root://`, 16 at most: long ranges come by all of them. 1: the one that there must
+    /// be.
     pub streams: u8,
     /// Whether redirections from `https://` to `http://` are followed. Secrets are not sent there in any case.
     pub insecure_redirects: bool,

@@ -39,7 +39,8 @@ pub(crate) fn scheme(text: &str) -> Option<&str> {
     good.then_some(scheme)
 }
 
-/// Where the path of a URL begins; none of a path, and of a URL without one. Colons before it belong to the scheme, the login or the port.
+/// Where the path of a URL begins; none of a path, and of a URL without one. Colons before it belong to the scheme, the
+/// login or the port.
 ///
 /// # Example
 ///
@@ -61,8 +62,8 @@ pub(crate) fn is_root(url: &str) -> bool {
         .is_some_and(|scheme| ["root", "roots", "xroot", "xroots"].iter().any(|one| scheme.eq_ignore_ascii_case(one)))
 }
 
-/// Whether what is sent to this URL is encrypted, or stays on this machine, so that a secret may go there that was not meant for this
-/// server alone. `root://` shows tokens over TLS only.
+/// Whether what is sent to this URL is encrypted, or stays on this machine, so that a secret may go there that was not
+/// meant for this server alone. `root://` shows tokens over TLS only.
 pub(crate) fn is_private(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     if scheme.eq_ignore_ascii_case("https") || is_root(url) {
@@ -89,8 +90,9 @@ pub(crate) fn path_of_file(url: &str) -> std::path::PathBuf {
     parsed.unwrap_or_else(|| plain.into())
 }
 
-/// A URL, or a chain of them as fsspec has it, by which a cache knows a file: without what is secret, or good for one visit only. Unlike in
-/// [`redact`], items of the query that are no known tickets stay as they are, since they may say which file is meant.
+/// A URL, or a chain of them as fsspec has it, by which a cache knows a file: without what is secret, or good for one
+/// visit only. Unlike in [`redact`], items of the query that are no known tickets stay as they are, since they may say
+/// which file is meant.
 pub(crate) fn cache_name(url: &str) -> String {
     let is_link =
         |at: usize| url.get(at + 2..).is_some_and(|rest| rest.split("::").next().unwrap_or(rest).contains("://"));
@@ -130,8 +132,8 @@ fn without_login(url: &str) -> String {
     format!("{scheme}://{}", login_and_rest(rest).1)
 }
 
-/// Splits what stands behind `://` into the login, without its `@`, and the rest. A malformed URL, whose password holds a slash for
-/// instance, is split at its last `@`.
+/// Splits what stands behind `://` into the login, without its `@`, and the rest. A malformed URL, whose password holds
+/// a slash for instance, is split at its last `@`.
 fn login_and_rest(rest: &str) -> (&str, &str) {
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, behind) = rest.split_at(end);
@@ -145,8 +147,9 @@ fn login_and_rest(rest: &str) -> (&str, &str) {
     }
 }
 
-/// Any text as it may be shown: without passwords of URLs, and without the values of items such as `authz=` or `X-Amz-Signature=`,
-/// wherever they stand. All texts that reach a user pass through it: errors, names of files, words of servers.
+/// Any text as it may be shown: without passwords of URLs, and without the values of items such as `authz=` or
+/// `X-Amz-Signature=`, wherever they stand. All texts that reach a user pass through it: errors, names of files, words
+/// of servers.
 ///
 /// # Example
 ///

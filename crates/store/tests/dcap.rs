@@ -1,4 +1,5 @@
-//! The contract of stores against a dCache, in all its manners and with all that goes wrong: right bytes or a clear error, in time.
+//! The contract of stores against a dCache, in all its manners and with all that goes wrong: right bytes or a clear
+//! error, in time.
 
 use std::time::{Duration, Instant};
 

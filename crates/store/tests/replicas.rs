@@ -1,4 +1,5 @@
-//! One file at several places: the contract, places that fail at any moment or hold another file, and what each is asked.
+//! One file at several places: the contract, places that fail at any moment or hold another file, and what each is
+//! asked.
 
 use std::sync::Arc;
 use std::time::Duration;

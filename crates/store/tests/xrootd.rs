@@ -422,7 +422,8 @@ fn paths(server: &XrootdServer) -> BTreeSet<u8> {
     server.seen().iter().filter(|seen| !seen.ranges.is_empty()).map(|seen| seen.path).collect()
 }
 
-/// A store of a long file with this many connections, each of which has brought something: a server knows of one before we do.
+/// A store of a long file with this many connections, each of which has brought something: a server knows of one before
+/// we do.
 fn wide(server: &XrootdServer, streams: u8) -> XrootdStore {
     let store = XrootdStore::new(&server.url(), &NetOptions { streams, ..quick() }).expect("the URL makes sense");
     let bytes = store.ends(10, 10).expect("the server runs").identity.len;

@@ -11,16 +11,18 @@ use sapwood_store::{NetOptions, environment};
 
 use crate::output::Outcome;
 
-/// Serve the files of a server or a folder by ranges over http, to ROOT, uproot, curl and sapwood, and keep what was read.
+/// Serve the files of a server or a folder by ranges over http, to ROOT, uproot, curl and sapwood, and keep what was
+/// read.
 ///
-/// What is below the upstream is below the address that is printed. A block that many read at once is fetched once, and the next cluster of
-/// the branches that a client reads is prefetched. A token that a client sends is passed on, and what it gives access to is served to that
-/// client alone. /metrics tells Prometheus what happens, /health that it runs. It ends with SIGINT or SIGTERM.
+/// What is below the upstream is below the address that is printed. A block that many read at once is fetched once, and
+/// the next cluster of the branches that a client reads is prefetched. A token that a client sends is passed on, and
+/// what it gives access to is served to that client alone. /metrics tells Prometheus what happens, /health that it
+/// runs. It ends with SIGINT or SIGTERM.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  sapwood proxy --upstream https://example.org/data --cache-dir /scratch/cache --bind 127.0.0.1:8080\n  \
-                  sapwood ls http://127.0.0.1:8080/run1.root"
-)]
+#[command(after_help = "Examples:\n  \
+                        sapwood proxy --upstream https://example.org/data --cache-dir /scratch/cache \
+                        --bind 127.0.0.1:8080\n  \
+                  sapwood ls http://127.0.0.1:8080/run1.root")]
 pub(crate) struct Arguments {
     /// What lies above all paths: a URL of http, https, root, roots, dcap or a cloud (`s3://bucket`), or a folder.
     #[arg(long, value_name = "URL")]
@@ -40,8 +42,8 @@ pub(crate) struct Arguments {
     /// PEM file with its key.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// File with the token that clients have to present. The upstream is shown the proxy's own then (`BEARER_TOKEN`, keys
-    /// of a cloud), and none of theirs.
+    /// File with the token that clients have to present. The upstream is shown the proxy's own then (`BEARER_TOKEN`,
+    /// keys of a cloud), and none of theirs.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Seconds for which it is believed that a file is what it was, and that a client may read it.

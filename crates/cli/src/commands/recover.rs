@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::output::Outcome;
 
-/// Bring back, in place, what a writer that died had written: objects, and the clusters of trees that were committed after the
-/// last save.
+/// Bring back, in place, what a writer that died had written: objects, and the clusters of trees that were committed
+/// after the last save.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sapwood recover run1.root\n  sapwood recover --dry-run run*.root")]
 pub(crate) struct Arguments {
@@ -33,7 +33,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
                 .map(|(tree, before, now)| json!({ "path": tree, "entries_before": before, "entries": now }))
                 .collect();
             let document = json!({
-                "file": path, "was_closed": found.was_closed, "objects": found.objects, "trees": trees, "left": found.left,
+                "file": path, "was_closed": found.was_closed, "objects": found.objects,
+                "trees": trees, "left": found.left,
                 "cut_bytes": found.cut_bytes,
             });
             writeln!(out, "{document}")?;

@@ -47,9 +47,10 @@ impl Receive for Discard<'_> {
 
 /// Keeps blocks of another store on this machine, for the next reader of the same file, in whatever process.
 ///
-/// The state of the file is asked for once, in one round trip; blocks of another state are not used. Each block has a checksum, which
-/// is compared whenever it is read: what is damaged is asked for again. Where nothing can be kept, reading goes on without. What several
-/// threads of a process miss at the same time is asked for once, whichever store of this file they read.
+/// The state of the file is asked for once, in one round trip; blocks of another state are not used. Each block has a
+/// checksum, which is compared whenever it is read: what is damaged is asked for again. Where nothing can be kept,
+/// reading goes on without. What several threads of a process miss at the same time is asked for once, whichever store
+/// of this file they read.
 ///
 /// # Example
 ///
@@ -108,7 +109,8 @@ impl<S: Store> BlockCache<S> {
         }
     }
 
-    /// Sees to it that the blocks of these ranges are kept, and reads none of those that are. Where nothing can be kept, nothing is fetched.
+    /// Sees to it that the blocks of these ranges are kept, and reads none of those that are. Where nothing can be
+    /// kept, nothing is fetched.
     ///
     /// `wanted` is asked while it waits: once it says no, the fetching ends.
     ///
@@ -150,8 +152,8 @@ impl<S: Store> BlockCache<S> {
         Ok(Fetched { kept, ..self.fill(fill, state, &missing)? })
     }
 
-    /// Whether all blocks of these ranges are kept, as their tables say. Reads the folder alone: the other store is not asked.
-    /// False where the state of the file is not known yet.
+    /// Whether all blocks of these ranges are kept, as their tables say. Reads the folder alone: the other store is not
+    /// asked. False where the state of the file is not known yet.
     ///
     /// # Example
     ///
@@ -177,7 +179,8 @@ impl<S: Store> BlockCache<S> {
         ranges.iter().filter(|range| !range.is_empty()).flat_map(blocks).all(|block| reader.has(block))
     }
 
-    /// The bytes of these ranges, if all of them are kept and undamaged. Reads the folder alone: the other store is not asked.
+    /// The bytes of these ranges, if all of them are kept and undamaged. Reads the folder alone: the other store is not
+    /// asked.
     ///
     /// # Example
     ///
@@ -210,8 +213,8 @@ impl<S: Store> BlockCache<S> {
         Some(found)
     }
 
-    /// What tells this state of the file from others: what the server calls it, or what its ends look like. None before anything was
-    /// read.
+    /// What tells this state of the file from others: what the server calls it, or what its ends look like. None before
+    /// anything was read.
     ///
     /// # Example
     ///

@@ -1,4 +1,5 @@
-//! One read through the cache: what is kept comes from there, what is missing is asked for by blocks, kept, and handed on.
+//! One read through the cache: what is kept comes from there, what is missing is asked for by blocks, kept, and handed
+//! on.
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! The folder of a cache: made for its user alone, files that appear whole, and trouble that ends the keeping but never a read.
+//! The folder of a cache: made for its user alone, files that appear whole, and failure that ends the keeping but never
+//! a read.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -45,7 +46,7 @@ impl Folder {
         *self.usable.get_or_init(|| match self.prepare() {
             Ok(()) => true,
             Err(error) => {
-                self.trouble("nothing is kept", &error);
+                self.stop_writing("nothing is kept", &error);
                 false
             }
         })
@@ -86,8 +87,8 @@ impl Folder {
         self.of_name(&state.name).join(format!("{:032x}.{ending}", state.number()))
     }
 
-    /// Says once what is the matter; from then on nothing is written.
-    pub(crate) fn trouble(&self, consequence: &str, error: &io::Error) {
+    /// Gives a notice of a failure, once; from then on nothing is written.
+    pub(crate) fn stop_writing(&self, consequence: &str, error: &io::Error) {
         if !self.full.swap(true, Ordering::Relaxed) {
             self.notices.add(format!("cache {}: {error}: {consequence}", self.dir.display()));
         }

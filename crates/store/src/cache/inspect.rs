@@ -88,8 +88,8 @@ pub fn list_cache(dir: impl AsRef<Path>) -> Result<Vec<CachedFile>> {
     gather(dir.as_ref(), false)
 }
 
-/// [`list_cache`], and compares all that is kept with its checksums. Blocks that are damaged are never served; a whole file that is, is
-/// removed, so that the next reader fetches it anew.
+/// [`list_cache`], and compares all that is kept with its checksums. Blocks that are damaged are never served; a whole
+/// file that is, is removed, so that the next reader fetches it anew.
 ///
 /// # Errors
 ///

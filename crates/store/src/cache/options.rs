@@ -46,7 +46,8 @@ impl CacheKind {
         }
     }
 
-    /// The folder of this kind in the folder of a cache. The number is that of the format: another one would be another folder.
+    /// The folder of this kind in the folder of a cache. The number is that of the format: another one would be another
+    /// folder.
     pub(crate) fn folder(self, dir: &Path) -> PathBuf {
         dir.join(format!("sapwood-{}-1", self.as_str()))
     }

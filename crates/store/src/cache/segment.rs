@@ -1,7 +1,7 @@
 //! A file of blocks: a head that says of which state of which file, a table of checksums, and a place for each block.
 //!
-//! Any number of processes write to the same segment without a lock: a block has one place and, in one state of a file, one content; it
-//! counts as kept once its checksum is in the table, and is compared with it whenever it is read.
+//! Any number of processes write to the same segment without a lock: a block has one place and, in one state of a file,
+//! one content; it counts as kept once its checksum is in the table, and is compared with it whenever it is read.
 
 use std::fs::{File, OpenOptions};
 use std::io;

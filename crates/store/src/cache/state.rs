@@ -3,8 +3,9 @@
 use sapwood::io::{Ends, Identity};
 use twox_hash::XxHash64;
 
-/// So much of the head and of the tail shows the state of a file whose server does not name it. The header of a ROOT file, with its own
-/// number, is in the one; its list of keys, with the time of each, is in the other as a rule. As much as is read to open a file.
+/// So much of the head and of the tail shows the state of a file whose server does not name it. The header of a ROOT
+/// file, with its own number, is in the one; its list of keys, with the time of each, is in the other as a rule. As
+/// much as is read to open a file.
 pub(crate) const PROOF_HEAD: usize = 4096;
 /// See [`PROOF_HEAD`].
 pub(crate) const PROOF_TAIL: usize = 65536;

@@ -1,7 +1,7 @@
 //! Files in the clouds: Amazon's S3 and all that speaks like it, Google's, and Azure's.
 //!
-//! `object_store` handles credentials, endpoints and signatures; the store for http sends the requests, checks the answers and
-//! retries.
+//! `object_store` handles credentials, endpoints and signatures; the store for http sends the requests, checks the
+//! answers and retries.
 
 mod connector;
 mod url;
@@ -31,8 +31,8 @@ const BUCKETS: usize = 64;
 /// A file in a bucket of a cloud: `s3://bucket/key`, `gs://bucket/key`, `az://container/key` or
 /// `abfss://container@account.dfs.core.windows.net/key`.
 ///
-/// [`NetOptions::clouds`] holds the credentials. Each request has one range, and up to eight are on their way at a time; all else is as
-/// [`HttpStore`] does it. The key is what stands in the URL, character by character.
+/// [`NetOptions::clouds`] holds the credentials. Each request has one range, and up to eight are on their way at a
+/// time; all else is as [`HttpStore`] does it. The key is what stands in the URL, character by character.
 ///
 /// # Example
 ///
@@ -56,8 +56,9 @@ impl CloudStore {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a malformed URL or invalid settings, [`Unsupported`](sapwood::ErrorKind::Unsupported)
-    /// for a scheme of no cloud, and what reading certificates reports.
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a malformed URL or invalid settings,
+    /// [`Unsupported`](sapwood::ErrorKind::Unsupported) for a scheme of no cloud, and what reading certificates
+    /// reports.
     ///
     /// # Example
     ///

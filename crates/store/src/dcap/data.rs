@@ -51,8 +51,8 @@ pub(super) enum Halt {
 }
 
 impl From<RequestError> for Halt {
-    fn from(trouble: RequestError) -> Self {
-        Self::RequestError(trouble)
+    fn from(failure: RequestError) -> Self {
+        Self::RequestError(failure)
     }
 }
 
@@ -145,8 +145,8 @@ impl DataConnection {
         Ok(())
     }
 
-    /// Bytes of many ranges. A pool that cannot read one of them leaves it out and goes on with the next; only the end says that
-    /// something went wrong, and so nothing is handed on before.
+    /// Bytes of many ranges. A pool that cannot read one of them leaves it out and goes on with the next; only the end
+    /// says that something went wrong, and so nothing is handed on before.
     async fn many(
         &mut self,
         ranges: &[ByteRange],
@@ -280,9 +280,9 @@ impl DataConnection {
 
 impl Halt {
     /// What to do about it, where vectors will not be asked for again.
-    pub(super) fn trouble(self) -> RequestError {
+    pub(super) fn failure(self) -> RequestError {
         match self {
-            Self::RequestError(trouble) => trouble,
+            Self::RequestError(failure) => failure,
             Self::NoVectors => RequestError {
                 again: RetryWhen::After(Duration::ZERO),
                 ..RequestError::later(Error::unsupported("the pool reads one range at a time"))

@@ -20,12 +20,14 @@ const WAYS: [&str; 6] =
 /// Names and values, as files and settings have them.
 type Items = HashMap<String, String>;
 
-/// Adds to settings for Amazon what the profile says that they name, or that is called `default`. What is there already wins.
+/// Adds to settings for Amazon what the profile says that they name, or that is called `default`. What is there already
+/// wins.
 ///
 /// # Errors
 ///
-/// [`NotFound`](sapwood::ErrorKind::NotFound) for a profile that is named and not there, [`Unsupported`](sapwood::ErrorKind::Unsupported) for one that
-/// has credentials of a kind that only Amazon's command handles, and what reading the files reports.
+/// [`NotFound`](sapwood::ErrorKind::NotFound) for a profile that is named and not there,
+/// [`Unsupported`](sapwood::ErrorKind::Unsupported) for one that has credentials of a kind that only Amazon's command
+/// handles, and what reading the files reports.
 pub(crate) fn complete(settings: &mut Vec<(String, String)>, home: Option<&Path>) -> Result<()> {
     let value = |name: &str| settings.iter().rev().find(|(one, _)| one == name).map(|(_, value)| value.clone());
     let place = |name: &str, usual: &str| match value(name) {
@@ -112,8 +114,8 @@ fn read(path: Option<PathBuf>) -> Result<HashMap<String, Items>> {
     Ok(parse(&text))
 }
 
-/// Sections by their names, without quotes. What is indented below an item without a value is called `item.name`; below another one it
-/// goes on with its value, which nothing that is read here does.
+/// Sections by their names, without quotes. What is indented below an item without a value is called `item.name`; below
+/// another one it goes on with its value, which nothing that is read here does.
 fn parse(text: &str) -> HashMap<String, Items> {
     let mut sections: HashMap<String, Items> = HashMap::new();
     let (mut section, mut above) = (None, None::<(String, bool)>);

@@ -78,8 +78,8 @@ mod tests {
             if let Some(after) = after {
                 headers.insert(RETRY_AFTER, after.parse().unwrap());
             }
-            let trouble = RequestError::refused("h", StatusCode::from_u16(code).unwrap(), &headers);
-            (trouble.error.kind(), trouble.again)
+            let failure = RequestError::refused("h", StatusCode::from_u16(code).unwrap(), &headers);
+            (failure.error.kind(), failure.again)
         };
         assert_eq!(refused(404, None), (ErrorKind::NotFound, RetryWhen::Never));
         assert_eq!(refused(403, Some("1")), (ErrorKind::Denied, RetryWhen::Never));

@@ -72,17 +72,18 @@ impl HttpStore {
     }
 
     async fn look(&self, link: &Link, head: usize, tail: usize) -> Result<Found> {
-        let mut patience = Retry::new(self.options.retries);
+        let mut retry = Retry::new(self.options.retries);
         loop {
             match self.look_once(link, head, tail).await {
                 Ok(found) => return Ok(found),
-                // The request for the tail may be the reason: RangeHTTPServer answers it by 400, and any other range by 206.
-                Err(trouble)
+                // The request for the tail may be the reason: RangeHTTPServer answers it by 400, and any other range by
+                // 206.
+                Err(failure)
                     if tail > 0
-                        && trouble.code.is_some_and(|code| matches!(code, 400 | 416 | 501))
+                        && failure.code.is_some_and(|code| matches!(code, 400 | 416 | 501))
                         && self.target.signer.is_none()
                         && self.caps.refused_suffix() => {}
-                Err(trouble) => tokio::time::sleep(patience.after(trouble, 0)?).await,
+                Err(failure) => tokio::time::sleep(retry.after(failure, 0)?).await,
             }
         }
     }

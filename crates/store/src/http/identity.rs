@@ -38,7 +38,8 @@ impl Facts {
         Self { total, ..Self::default() }
     }
 
-    /// An ETag without the mark of a weak one: a server may call the same state weak at first, and strong a second later.
+    /// An ETag without the mark of a weak one: a server may call the same state weak at first, and strong a second
+    /// later.
     fn tag(&self) -> Option<&str> {
         self.etag.as_deref().map(|tag| tag.trim().trim_start_matches("W/"))
     }

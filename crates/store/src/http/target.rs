@@ -31,8 +31,8 @@ pub(crate) trait Signer: fmt::Debug + Send + Sync {
 
 /// A file on a server.
 pub(crate) struct Target {
-    /// The URL as it was named, without secrets: for messages and for identities. Where a server sends us is often good for one
-    /// visit only, and holds a ticket.
+    /// The URL as it was named, without secrets: for messages and for identities. Where a server sends us is often good
+    /// for one visit only, and holds a ticket.
     pub(crate) name: Arc<str>,
     origin: Url,
     /// For every host.

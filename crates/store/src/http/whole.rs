@@ -35,14 +35,14 @@ impl HttpStore {
         known: &Known,
         assembly: &RefCell<Assembly<'_>>,
     ) -> Result<()> {
-        let mut patience = Retry::new(self.options.retries);
+        let mut retry = Retry::new(self.options.retries);
         loop {
             let mut news = 0;
             match self.stream_once(link, known, assembly, &mut news).await {
                 Ok(()) => return Ok(()),
-                Err(trouble) => {
+                Err(failure) => {
                     let first = assembly.borrow().missing().first().map_or(known.len, |range| range.start);
-                    let pause = patience.after(trouble, news).map_err(|error| error.at(first))?;
+                    let pause = retry.after(failure, news).map_err(|error| error.at(first))?;
                     tokio::time::sleep(pause).await;
                 }
             }

@@ -83,7 +83,8 @@ impl<'a> Assembly<'a> {
         if self.into.stopped() { Err(stopped()) } else { Ok(()) }
     }
 
-    /// Takes bytes of the file from `offset` on; gives how many of them were missing. Bytes outside of the wanted ranges are dropped.
+    /// Takes bytes of the file from `offset` on; gives how many of them were missing. Bytes outside of the wanted
+    /// ranges are dropped.
     pub(crate) fn put(&mut self, offset: u64, bytes: &[u8]) -> Result<u64> {
         let Some(end) = offset.checked_add(bytes.len() as u64) else { return Ok(0) };
         let mut news = 0;

@@ -1,5 +1,5 @@
-//! Threads and connections of the process: one small runtime, and one pool of connections for all files that are opened with the
-//! same options.
+//! Threads and connections of the process: one small runtime, and one pool of connections for all files that are opened
+//! with the same options.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -76,8 +76,8 @@ pub(crate) fn link(options: &NetOptions) -> Result<Link> {
     };
     let process = std::process::id();
     if let Some(old) = engine.take_if(|engine| engine.process != process) {
-        // A child has none of its parent's threads, and may not speak on its parent's connections. To drop them would be to
-        // wait for the threads.
+        // A child has none of its parent's threads, and may not speak on its parent's connections. To drop them would
+        // be to wait for the threads.
         std::mem::forget(old);
     }
     if engine.is_none() {

@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::RequestError;
 
-/// A value that the first caller makes while the others wait. Callers that waited share its result or its error: otherwise each
-/// of them would wait for a dead server in turn.
+/// A value that the first caller makes while the others wait. Callers that waited share its result or its error:
+/// otherwise each of them would wait for a dead server in turn.
 #[derive(Debug, Default)]
 pub(crate) struct SingleFlight<T> {
     state: tokio::sync::Mutex<T>,
@@ -40,10 +40,10 @@ impl<T> SingleFlight<T> {
     }
 
     /// The caller that has the turn failed.
-    pub(crate) fn failed(&self, trouble: &RequestError) {
+    pub(crate) fn failed(&self, failure: &RequestError) {
         let mut failures = self.failures();
         failures.count += 1;
-        failures.last = Some(trouble.copy());
+        failures.last = Some(failure.copy());
     }
 
     fn failures(&self) -> MutexGuard<'_, Failures> {
@@ -68,9 +68,9 @@ mod tests {
             let mut state = turns.take().await?;
             tokio::time::sleep(Duration::from_millis(5)).await;
             *state += 1;
-            let trouble = RequestError::later(Error::not_found("x"));
-            turns.failed(&trouble);
-            Err::<(), _>(trouble)
+            let failure = RequestError::later(Error::not_found("x"));
+            turns.failed(&failure);
+            Err::<(), _>(failure)
         };
         let many = (0..10).map(|_| one());
         let done = runtime.block_on(join_all(many));

@@ -1,5 +1,5 @@
-//! Trust in servers: authorities are read when a server first shows a certificate, since most files are opened without TLS, and a system has
-//! hundreds of authorities.
+//! Trust in servers: authorities are read when a server first shows a certificate, since most files are opened without
+//! TLS, and a system has hundreds of authorities.
 
 use std::sync::{Arc, OnceLock};
 

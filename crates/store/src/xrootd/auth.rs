@@ -9,8 +9,8 @@ use super::keytab::Key;
 use super::sss;
 use super::wire::Offer;
 
-// What lies between a server's name, its offers, and the rest. An error is copied for all that wait for one connection, and its words are
-// what every copy has.
+// What lies between a server's name, its offers, and the rest. An error is copied for all that wait for one connection,
+// and its words are what every copy has.
 const WANTS: &str = " requires authentication by ";
 const HERE: &str = "; here are unix, tokens (ztn) and keys (sss)";
 
@@ -76,8 +76,9 @@ pub(super) fn unproved(server: &str, offers: &[Offer], means: &Means<'_>) -> Err
     Error::new(ErrorKind::Denied, format!("{server}{WANTS}{}{HERE}{token}{keytab}", names(offers)))
 }
 
-/// The server that refused the login, and those of its protocols of authentication that are not implemented here: `gsi`, `krb5` and the like.
-/// None of any other error, nor of a server that takes nothing but names, tokens and shared keys.
+/// The server that refused the login, and those of its protocols of authentication that are not implemented here:
+/// `gsi`, `krb5` and the like. None of any other error, nor of a server that takes nothing but names, tokens and shared
+/// keys.
 ///
 /// # Example
 ///

@@ -37,7 +37,8 @@ impl fmt::Debug for Further {
     }
 }
 
-/// Starts further connections, as many as are wanted; they are not awaited. Where a server takes none, the first one does.
+/// Starts further connections, as many as are wanted; they are not awaited. Where a server takes none, the first one
+/// does.
 pub(super) fn widen(session: &Arc<Session>, runtime: &Handle) {
     let Some(further) = session.further().map(Arc::new) else { return };
     for _ in 0..further.count {

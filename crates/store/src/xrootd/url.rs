@@ -114,8 +114,8 @@ pub(crate) struct Tried {
     pub(crate) why: &'static str,
 }
 
-/// Whether a token for `named` may be shown to `other`: to the host itself, and over TLS to hosts of the same domain. The data
-/// servers of a cluster stand behind its manager.
+/// Whether a token for `named` may be shown to `other`: to the host itself, and over TLS to hosts of the same domain.
+/// The data servers of a cluster stand behind its manager.
 pub(crate) fn may_see_token(named: &Server, other: &Server, tls_all_along: bool) -> bool {
     fn domain(host: &str) -> Option<&str> {
         let (_, domain) = host.split_once('.')?;

@@ -82,7 +82,8 @@ impl Client {
             shared.state().seen.push(seen);
             self.path = path;
             if self.is_in {
-                // Further connections may join after the next request: servers know of a login a moment after their answer.
+                // Further connections may join after the next request: servers know of a login a moment after their
+                // answer.
                 shared.state().bound.entry(self.session).or_default();
             }
             match asked.request {
@@ -363,8 +364,8 @@ fn head(stream: u16, status: u16, bytes: usize) -> [u8; 8] {
     [a, b, c, d, e, f, g, h]
 }
 
-/// An answer by pages: frames that hold about so many bytes each, the last one first if there are several, as storage that answers out of
-/// order has it.
+/// An answer by pages: frames that hold about so many bytes each, the last one first if there are several, as storage
+/// that answers out of order has it.
 fn pages(stream: u16, at: u64, content: &[u8], step: usize, fault: Fault) -> Vec<u8> {
     let mut data = content.to_vec();
     if fault == Fault::Short {

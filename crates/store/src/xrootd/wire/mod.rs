@@ -1,4 +1,5 @@
-//! What goes over the wire, without a wire: requests to bytes, bytes to answers. Nothing here trusts a number that it reads.
+//! What goes over the wire, without a wire: requests to bytes, bytes to answers. Nothing here trusts a number that it
+//! reads.
 
 mod answer;
 mod pages;
