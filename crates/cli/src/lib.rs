@@ -100,7 +100,7 @@ where
 /// Says which entries pass a cut: ranges that rise, of the path of a file, that of a tree in it, and an expression.
 pub type Select<'a> = dyn Fn(&str, &str, &str) -> sapwood::Result<Vec<Range<u64>>> + 'a;
 
-/// [`run`], with a function that evaluates expressions.
+/// [`run`], with somebody who evaluates expressions.
 ///
 /// # Example
 ///

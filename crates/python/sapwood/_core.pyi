@@ -20,7 +20,7 @@ def command(
     file, that of a tree, and the expression."""
 
 def redact(text: str) -> str:
-    """A text as it may be shown: without passwords of URLs and without the values of tickets."""
+    """A text without passwords of URLs and without the values of tickets."""
 
 def makeproject(path: str, language: str, classes: Sequence[str]) -> str:
     """Source code of the classes that a file describes."""

@@ -33,5 +33,5 @@ pub use open::{open, open_replicas};
 pub use options::NetOptions;
 pub use provider::Provider;
 pub use replicas::Replicas;
-pub use url::{is_url, path_start, redact};
+pub use url::{file_path, is_url, path_start, redact};
 pub use xrootd::{XrootdStore, unknown_proofs};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sapwood::io::{LocalFile, Store};
 use sapwood::{Error, Result};
 
-use crate::url::{path_of_file, redact, scheme};
+use crate::url::{file_path, redact, scheme};
 use crate::{DcapStore, HttpStore, NetOptions, Replicas, XrootdStore, cache};
 
 /// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `dcap://`, `file://`, or the path of a plain
@@ -29,6 +29,9 @@ use crate::{DcapStore, HttpStore, NetOptions, Replicas, XrootdStore, cache};
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
+    if let Some(path) = file_path(url) {
+        return Ok(Arc::new(LocalFile::open(path)?));
+    }
     match scheme(url).map(str::to_ascii_lowercase).as_deref() {
         None => Ok(Arc::new(LocalFile::open(url)?)),
         Some("http" | "https") => Ok(cache::in_front_of(HttpStore::new(url, &plain(options))?, url, options)),
@@ -43,7 +46,6 @@ pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
             );
             Err(Error::unsupported(words).in_file(redact(url)))
         }
-        Some("file") => Ok(Arc::new(LocalFile::open(path_of_file(url))?)),
         #[cfg(feature = "clouds")]
         Some(_) if crate::Provider::of(url).is_some() => crate::cloud::open(url, &plain(options), options),
         Some(other) => {

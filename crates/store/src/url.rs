@@ -1,6 +1,7 @@
 //! URLs as the stores take them: schemes, what is secret in them, and texts that may be shown.
 
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 use reqwest::Url;
 
@@ -78,16 +79,27 @@ pub(crate) fn is_private(url: &str) -> bool {
     matches!(host, "localhost" | "127.0.0.1" | "[::1]")
 }
 
-/// The path of a `file:` URL: as it stands, and where there is no such file, with `%20` and the like resolved.
-pub(crate) fn path_of_file(url: &str) -> std::path::PathBuf {
+/// The path of a `file:` URL: as it stands, and where there is no such file, with `%20` and the like resolved. None of
+/// other URLs and of paths.
+///
+/// # Example
+///
+/// ```
+/// use sapwood_store::file_path;
+/// assert_eq!(file_path("file:///data/a.root"), Some("/data/a.root".into()));
+/// assert_eq!(file_path("file:/data/a.root"), Some("/data/a.root".into()));
+/// assert_eq!(file_path("https://example.org/a.root"), None);
+/// ```
+pub fn file_path(url: &str) -> Option<PathBuf> {
+    scheme(url).filter(|scheme| scheme.eq_ignore_ascii_case("file"))?;
     let plain = url.split_once(':').map_or(url, |(_, rest)| rest);
     let plain = plain.strip_prefix("//").unwrap_or(plain);
     let plain = plain.strip_prefix("localhost").filter(|rest| rest.starts_with('/')).unwrap_or(plain);
-    if std::path::Path::new(plain).exists() {
-        return plain.into();
+    if Path::new(plain).exists() {
+        return Some(plain.into());
     }
     let parsed = Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
-    parsed.unwrap_or_else(|| plain.into())
+    Some(parsed.unwrap_or_else(|| plain.into()))
 }
 
 /// A URL, or a chain of them as fsspec has it, by which a cache knows a file: without what is secret, or good for one
