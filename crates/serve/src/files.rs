@@ -171,7 +171,7 @@ impl Files {
             }
         };
         if identity.len > i64::MAX as u64 {
-            return Err(Error::new(ErrorKind::Unsupported, "the file is longer than http tells"));
+            return Err(Error::new(ErrorKind::Unsupported, "the file is too long for http"));
         }
         Ok(Opened {
             cache: Arc::new(cache),

@@ -21,7 +21,7 @@ impl Counter {
     }
 }
 
-/// All numbers. None of them, nor the name of one, says anything of a file or a client.
+/// All numbers. Neither they nor their names reveal anything about a file or a client.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     /// Answers by the first digit of their status, 1 to 5.

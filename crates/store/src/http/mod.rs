@@ -33,11 +33,11 @@ pub(crate) use target::{Signer, host};
 
 /// A file on an http or https server, read by ranges.
 ///
-/// What the server can is found out by what it answers: several ranges in one request, one range a request, several of
-/// them at a time, or the whole file and nothing else. Where ranges are not known, a file of up to 64 MB is read once
+/// The capabilities of the server follow from its answers: several ranges in one request, one range a request with
+/// several requests at a time, or the whole file only. Of a server without ranges, a file of up to 64 MB is read once
 /// and kept. An answer that shows another length, ETag or time of change than the first is an error of the kind
-/// [`Changed`](sapwood::ErrorKind::Changed): bytes of two states are never mixed. What fails in a way that may pass is
-/// tried again, and only bytes that have not come are asked for.
+/// [`Changed`](sapwood::ErrorKind::Changed): bytes of two states are never mixed. Transient failures are retried, and
+/// only missing bytes are requested again.
 ///
 /// # Example
 ///
