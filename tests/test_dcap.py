@@ -93,7 +93,7 @@ def test_what_is_not_there_is_no_file(door: str) -> None:
 
 
 def test_tunnels_are_refused_with_words() -> None:
-    with pytest.raises(sapwood.errors.SapwoodError, match="proof of who is there.*root://"):
+    with pytest.raises(sapwood.errors.SapwoodError, match="authentication that only.*root://"):
         sapwood.open("gsidcap://example.invalid/a.root")
 
 

@@ -112,7 +112,7 @@ def content(tmp_path: Path) -> Iterator[bytes]:
 def test_a_server_that_wants_gsi_is_left_to_xrootds_client(client: list[str], content: bytes, tmp_path: Path) -> None:
     with strict(b"&P=gsi,v:10600,c:ssl,ca:1&P=krb5,host@REALM\0") as address:
         for scheme in ("root", "xroot"):
-            with pytest.warns(RuntimeWarning, match=rf"{address} wants .* by gsi, krb5: fsspec-xrootd") as warned:
+            with pytest.warns(RuntimeWarning, match=rf"{address} requires authentication by gsi, krb5: fsspec-xrootd") as warned:
                 tree = sapwood.open(f"{scheme}://{address}//data/a.root:events")
             assert len(warned) == 1
             assert tree.arrays(["x"])["x"].to_list() == list(range(1000))

@@ -179,6 +179,17 @@ def test_https_trusts_whom_it_is_told_to(nginx: servers.Server, local: Path) -> 
     assert sapwood.open(private, authorities=authority, certificate=nginx.place / "client.pem")["text"] == "hello"
 
 
+def test_redirections_that_leave_tls_are_refused(nginx: servers.Server) -> None:
+    url, authority = f"{nginx.tls_url}/clear", nginx.place / "authority.pem"
+    with pytest.raises(sapwood.errors.IOError, match="denied: .*from https to http.*insecure_redirects") as caught:
+        sapwood.open(url, authorities=authority)
+    assert "sesame" not in str(caught.value)
+    assert sapwood.open(url, authorities=authority, insecure_redirects=True)["text"] == "hello"
+    command = [sys.executable, "-m", "sapwood", "ls", url, "--authorities", str(authority)]
+    assert subprocess.run(command, capture_output=True, timeout=120).returncode == 1
+    assert subprocess.run([*command, "--insecure-redirects"], capture_output=True, timeout=120).returncode == 0
+
+
 def test_the_command_takes_urls(nginx: servers.Server, local: Path) -> None:
     def run(*arguments: str) -> str:
         command = [sys.executable, "-m", "sapwood", *arguments]

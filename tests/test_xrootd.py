@@ -253,7 +253,7 @@ def test_a_server_that_goes_away_is_an_error_in_time(local: Path) -> None:
 
 
 def test_tls_is_not_given_up(server: servers.Server) -> None:
-    with pytest.raises(sapwood.errors.IOError, match="speaks no TLS"):
+    with pytest.raises(sapwood.errors.IOError, match="does not support TLS"):
         sapwood.open(f"roots://{server.root_url.split('://')[1]}//data.root")
 
 

@@ -2,8 +2,8 @@
 
 use sapwood::write::{Every, TreeOptions};
 
-/// A tree in clusters of so many compressed bytes, or of so many entries, and baskets of so many bytes before compression; what is not given
-/// is as usual.
+/// A tree in clusters of so many compressed bytes, or of so many entries, and baskets of so many bytes before
+/// compression; what is not given is as usual.
 pub(crate) fn clusters(bytes: Option<u64>, entries: Option<u64>, basket_bytes: Option<usize>) -> TreeOptions {
     let usual = TreeOptions::default();
     let auto_flush = match (bytes, entries) {

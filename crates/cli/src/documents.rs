@@ -137,14 +137,16 @@ pub fn doctor(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Value {
     json!({
         "file": &*redact(path), "healthy": diagnosis.is_healthy(),
         "complaints": diagnosis.complaints.iter().map(complaint).collect::<Vec<_>>(),
-        "trees": diagnosis.trees.iter().map(tree).collect::<Vec<_>>(), "rewrite": commands::doctor::rewrites(path, diagnosis),
+        "trees": diagnosis.trees.iter().map(tree).collect::<Vec<_>>(),
+        "rewrite": commands::doctor::rewrites(path, diagnosis),
     })
 }
 
 /// What a reading costs.
 pub(crate) fn cost(cost: &Cost, reader: &Reader) -> Value {
     json!({
-        "requests": cost.requests, "windows": cost.windows, "backward": cost.backward, "bytes": cost.bytes, "baskets": cost.baskets,
+        "requests": cost.requests, "windows": cost.windows, "backward": cost.backward, "bytes": cost.bytes,
+        "baskets": cost.baskets,
         "wanted_bytes": cost.wanted_bytes, "seconds": output::number(cost.seconds(reader)),
     })
 }
@@ -186,7 +188,8 @@ pub fn verify(path: &str, report: &Report) -> Value {
         })
     };
     json!({
-        "file": &*redact(path), "damaged": report.is_damaged(), "findings": report.findings.iter().map(row).collect::<Vec<_>>(),
+        "file": &*redact(path), "damaged": report.is_damaged(),
+        "findings": report.findings.iter().map(row).collect::<Vec<_>>(),
         "left_out": report.left_out, "records": report.records, "gaps": report.gaps, "gap_bytes": report.gap_bytes,
         "payloads": report.payloads, "inflated_bytes": report.inflated_bytes, "baskets": report.baskets,
         "trees": report.trees,

@@ -81,7 +81,7 @@ impl Command {
 }
 
 /// What went well and what did not, for the caller's exit code: 0, 1 for a file that cannot be read as asked, 2 for a
-/// command line that makes no sense.
+/// malformed command line.
 ///
 /// # Example
 ///

@@ -89,7 +89,8 @@ impl Report<'_> {
                 "tree": tree.path, "level": tree.level.as_str(), "inputs": tree.inputs, "entries": tree.figures.entries,
                 "num_clusters": tree.figures.clusters, "num_baskets": tree.figures.baskets,
                 "zip_bytes": tree.figures.zip_bytes, "tot_bytes": tree.figures.tot_bytes, "copied": part(tree.copied),
-                "recompressed": part(tree.recompressed), "reencoded": part(tree.reencoded), "embedded": part(tree.embedded),
+                "recompressed": part(tree.recompressed), "reencoded": part(tree.reencoded),
+                "embedded": part(tree.embedded),
             })
         };
         let skipped = |(name, error): &(String, sapwood::Error)| json!({ "input": name, "why": error.to_string() });

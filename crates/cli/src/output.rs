@@ -11,7 +11,7 @@ use crate::remote::Remote;
 
 /// Why a command ended early.
 pub(crate) enum Failure {
-    /// Nobody reads our output any more.
+    /// The reader of the output has closed the pipe.
     Pipe,
     /// The command found what it looked for, and said so.
     Found,
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_stand_to_the_right() {
+    fn numbers_are_right_aligned() {
         let mut out = Vec::new();
         let rows = [vec!["a".into(), "7".into()], vec!["long".into(), "1234".into()]];
         assert!(table(&mut out, &["name", "n"], &rows).is_ok());

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// Whether a character does something else than stand there: control characters, and those that turn the direction of writing.
+/// Whether a character does something else than stand there: control characters, and those that turn the direction of
+/// writing.
 fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -30,8 +31,8 @@ pub(crate) fn printable(name: &str) -> Cow<'_, str> {
     escaped(name, |_| false)
 }
 
-/// Writes text to a terminal, or to whatever stands for one, as [`printable`] does; line breaks and tabs stay. All output of the command goes
-/// through this.
+/// Writes text to a terminal, or to whatever stands for one, as [`printable`] does; line breaks and tabs stay. All
+/// output of the command goes through this.
 pub(crate) struct Printable<'a> {
     inner: &'a mut dyn Write,
     /// The first bytes of a character whose others are still to come.

@@ -14,34 +14,34 @@ pub(crate) struct Remote {
     /// Keep what is read of remote files on this machine: its `blocks`, or the `whole` file before it is read.
     #[arg(long, value_parser = ["blocks", "whole"])]
     cache: Option<String>,
-    /// Where it is kept; your own cache folder where it is not given.
+    /// Folder of the cache; by default your own cache folder.
     #[arg(long, value_name = "DIR", requires = "cache")]
     cache_dir: Option<PathBuf>,
-    /// The most bytes that are kept: 10000000000 where it is not given.
+    /// Size limit of the cache in bytes; 10000000000 by default.
     #[arg(long, value_name = "BYTES", requires = "cache")]
     cache_size: Option<u64>,
-    /// Another place of the file that is read, for when the first fails; may be given several times.
+    /// Replica of the file, which is read when the first place fails; may be given several times.
     #[arg(long = "replica", value_name = "URL")]
     replicas: Vec<String>,
-    /// Patience: seconds for which nothing may come from a server; 30 where it is not given.
+    /// Time-out: seconds for which a server may send nothing; 30 by default.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
-    /// How often in a row what brought nothing is tried again; 4 where it is not given.
+    /// Retries in a row that bring nothing before a read fails; 4 by default.
     #[arg(long, value_name = "TIMES")]
     retries: Option<u32>,
     /// PEM file or folder of authorities that are trusted beside the system's.
     #[arg(long, value_name = "PEM")]
     authorities: Option<PathBuf>,
-    /// PEM file with a client certificate and its key: an X.509 proxy, say.
+    /// PEM file with a client certificate and its key, such as an X.509 proxy.
     #[arg(long, value_name = "PEM")]
     certificate: Option<PathBuf>,
-    /// File of keys that servers of root:// have, too.
+    /// File with keys shared with servers of root:// (sss).
     #[arg(long, value_name = "FILE")]
     keytab: Option<PathBuf>,
     /// Follow redirections from https:// to http://, which are refused otherwise.
     #[arg(long)]
     insecure_redirects: bool,
-    /// What the cache had to say.
+    /// Warnings of the cache.
     #[arg(skip)]
     pub(crate) notices: Notices,
 }

@@ -119,7 +119,7 @@ impl Network {
             if remote.is_none() { Ok(None) } else { self.remote(&remote, options).map(Some) }
         })?;
         if let Some(store) = store {
-            self.notices.add(format!("{server} wants a proof of who is there, by {proofs}: fsspec-xrootd reads it"));
+            self.notices.add(format!("{server} requires authentication by {proofs}: fsspec-xrootd reads it"));
             return Ok(store);
         }
         let words = format!("{}; what reads it is XRootD's own client: pip install fsspec-xrootd", error.message());

@@ -120,7 +120,7 @@ impl RemoteStore {
 
     fn read(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
         check_ranges(ranges, self.known()?.len)?;
-        let stopped = || Error::new(ErrorKind::Cancelled, "the reader wants no more");
+        let stopped = || Error::new(ErrorKind::Cancelled, "the receiver stopped the read");
         let mut rest: Vec<(usize, ByteRange)> = Vec::with_capacity(ranges.len());
         for (index, range) in ranges.iter().enumerate() {
             if range.start < range.end {

@@ -1,4 +1,4 @@
-//! Who may read: what a client shows, and what is shown to the upstream for him.
+//! Access: the token that a client presents, and what is presented to the upstream for it.
 
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
@@ -8,7 +8,8 @@ use sapwood_store::NetOptions;
 /// Longer tokens are none.
 const MOST_BYTES: usize = 16 << 10;
 
-/// What a client shows for himself. It is part of the key of an open file, so that what the upstream allows one client, no other one reads.
+/// What a client presents. It is part of the key of an open file, so that no client reads what the upstream allows
+/// another one.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Secret {
     /// Nothing, or nothing that is passed on.
@@ -35,28 +36,28 @@ impl Access {
         }
         let mut net = NetOptions { cache: None, ..net.clone() };
         if token.is_none() {
-            // Whoever can reach this port would read with the proxy's own rights.
+            // Any client that can reach this port would read with the proxy's own rights.
             net = net.anonymous();
         }
         let passes = passes && token.is_none();
         Ok(Self { token, passes, net })
     }
 
-    /// What the client shows; none where it is not what he has to show.
+    /// What the client presents; none where it is not the token that this proxy requires.
     pub(crate) fn admit(&self, headers: &HeaderMap) -> Option<Secret> {
         let shown = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).map(str::trim);
         if let Some(token) = &self.token {
             return same(bearer(shown?)?.as_bytes(), token.as_bytes()).then_some(Secret::None);
         }
         match shown {
-            // One that cannot be passed on is refused: without it he might read what others may.
+            // One that cannot be passed on is refused: without it the client might read what others may.
             None if headers.contains_key(AUTHORIZATION) => None,
             Some(shown) if self.passes && !shown.is_empty() => Some(Secret::Passed(shown.to_owned())),
             _ => Some(Secret::None),
         }
     }
 
-    /// How the upstream is spoken to for him.
+    /// Options for reading the upstream on behalf of a client.
     pub(crate) fn net(&self, secret: &Secret) -> NetOptions {
         let mut net = self.net.clone();
         if let Secret::Passed(shown) = secret {

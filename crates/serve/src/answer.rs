@@ -1,5 +1,5 @@
-//! The body of an answer: ranges of a file, fetched in large steps and sent in small ones, so that a client that reads nothing holds
-//! little memory. What is in the cache is read without a permit for the upstream.
+//! The body of an answer: ranges of a file, fetched in large steps and sent in small ones, so that a client that reads
+//! nothing holds little memory. What is in the cache is read without a permit for the upstream.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -148,7 +148,8 @@ impl Answer {
         Ok(())
     }
 
-    /// Reads bytes that were fetched. The upstream is asked again only where the cache could not keep them, or has removed them since.
+    /// Reads bytes that were fetched. The upstream is asked again only where the cache could not keep them, or has
+    /// removed them since.
     async fn load(&self, ranges: Vec<ByteRange>) -> sapwood::Result<Vec<Bytes>> {
         let (opened, of_cache) = (Arc::clone(&self.opened), ranges.clone());
         let kept = spawn_blocking(move || opened.cache.load_kept(&of_cache)).await.map_err(|_| ending())?;

@@ -87,9 +87,10 @@ impl Files {
         Self { upstream, access, cache, max_age, supply, doors, clock }
     }
 
-    /// The file of a path, for clients that present `secret`. The upstream is asked for its state, with that secret, unless it was asked
-    /// less than `max_age` ago. Clients that come while it is being asked share the outcome, and it is waited for even when all of them
-    /// have left: a thread is taken for so long, and the next client finds what came of it.
+    /// The file of a path, for clients that present `secret`. The upstream is asked for its state, with that secret,
+    /// unless it was asked less than `max_age` ago. Clients that come while it is being asked share the outcome, and it
+    /// is waited for even when all of them have left: a thread is taken for so long, and the next client finds what
+    /// came of it.
     pub(crate) async fn open(self: &Arc<Self>, path: &Path, secret: &Secret) -> Result<Arc<Opened>, Arc<Error>> {
         let door = self.door(path, secret);
         let opening = {
@@ -170,7 +171,7 @@ impl Files {
             }
         };
         if identity.len > i64::MAX as u64 {
-            return Err(Error::new(ErrorKind::Unsupported, "the file is longer than http tells"));
+            return Err(Error::new(ErrorKind::Unsupported, "the file is too long for http"));
         }
         Ok(Opened {
             cache: Arc::new(cache),

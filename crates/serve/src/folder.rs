@@ -40,7 +40,7 @@ impl Folder {
             _ => error.into(),
         })?;
         let below = full.strip_prefix(&self.place).map_err(|_| missing())?;
-        // Whoever may write to the folder could put a link there meanwhile: what counts is the file that is reached without any.
+        // A link may have been put there meanwhile: what counts is the file that is reached without following one.
         let found = self.walk(below)?.metadata()?;
         if !found.is_file() {
             return Err(missing());

@@ -1,4 +1,4 @@
-//! From a request to an answer.
+//! Handles requests.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -65,7 +65,7 @@ impl Handler {
         let is_head = match *request.method() {
             Method::GET => false,
             Method::HEAD => true,
-            _ => return Err(self.refuse(StatusCode::METHOD_NOT_ALLOWED, "files are read here, and nothing else")),
+            _ => return Err(self.refuse(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are supported")),
         };
         let headers = request.headers();
         if request.uri().path() == "/health" {
@@ -76,16 +76,16 @@ impl Handler {
             ));
         }
         let Some(secret) = self.files.access.admit(headers) else {
-            return Err(self.refuse(StatusCode::UNAUTHORIZED, "the token of this proxy has to be presented"));
+            return Err(self.refuse(StatusCode::UNAUTHORIZED, "the token of this proxy is required"));
         };
         if request.uri().path() == "/metrics" {
             let mut response = plain(StatusCode::OK, self.metrics());
             put(&mut response, CONTENT_TYPE, "text/plain; version=0.0.4");
             return Ok(response);
         }
-        // A part of it may be a ticket, or say which file is meant: it is not passed over in silence.
+        // A query may hold a ticket, or say which file is meant, so it is not ignored.
         if request.uri().query().is_some() {
-            return Err(self.refuse(StatusCode::BAD_REQUEST, "a question mark and what follows it are not passed on"));
+            return Err(self.refuse(StatusCode::BAD_REQUEST, "queries are not supported"));
         }
         let path = Path::parse(request.uri().path());
         let path = path.map_err(|words| self.refuse(StatusCode::BAD_REQUEST, words))?;
@@ -95,7 +95,7 @@ impl Handler {
             Some(response) => Ok(response),
             None => match self.file(&asked).await? {
                 Some(response) => Ok(response),
-                None => Err(self.refuse(StatusCode::SERVICE_UNAVAILABLE, "the file changes all the time")),
+                None => Err(self.refuse(StatusCode::SERVICE_UNAVAILABLE, "the file keeps changing")),
             },
         }
     }
@@ -116,7 +116,9 @@ impl Handler {
         let parts = match header.map_or(Wanted::Whole, |header| wanted(header, len)) {
             Wanted::Whole => None,
             Wanted::Parts(parts) => Some(parts),
-            Wanted::Nothing => return Err(self.unsatisfied(&opened, "the file has none of these bytes".to_owned())),
+            Wanted::Nothing => {
+                return Err(self.unsatisfied(&opened, "the ranges lie beyond the end of the file".to_owned()));
+            }
             Wanted::TooMany => {
                 return Err(self.unsatisfied(&opened, format!("more than {MOST} ranges in one request")));
             }
@@ -139,7 +141,7 @@ impl Handler {
             }
         };
         let Some(length) = length.filter(|length| *length <= i64::MAX as u64) else {
-            return Err(self.unsatisfied(&opened, "the ranges are longer than http tells".to_owned()));
+            return Err(self.unsatisfied(&opened, "the ranges are too long".to_owned()));
         };
         put(&mut response, CONTENT_LENGTH, &length.to_string());
         if asked.is_head || length == 0 {

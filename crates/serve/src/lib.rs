@@ -1,7 +1,8 @@
 //! A caching range proxy: files of a server or a folder for any client that reads ranges over http.
 //!
-//! Blocks that were read once are kept on disk by the [cache of `sapwood-store`](sapwood_store::BlockCache). A block that many wait for
-//! is asked for once. And since trees are known here, the next cluster of the branches that a client reads is fetched before he asks.
+//! Blocks that were read once are kept on disk by the [cache of `sapwood-store`](sapwood_store::BlockCache). A block
+//! that many wait for is asked for once. And since trees are known here, the next cluster of the branches that a client
+//! reads is fetched ahead.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What a proxy has done, counted, and as Prometheus reads it.
+//! Metrics of a proxy, as Prometheus reads them.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ impl Counter {
     }
 }
 
-/// All numbers. None of them, nor the name of one, says anything of a file or a client.
+/// All numbers. Neither they nor their names reveal anything about a file or a client.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     /// Answers by the first digit of their status, 1 to 5.
@@ -43,7 +43,7 @@ pub(crate) struct Metrics {
     pub(crate) refused: Counter,
     /// Reads that clients wait for now.
     pub(crate) fetching: Counter,
-    /// Baskets that were fetched before anybody asked, and how many of them were asked for then.
+    /// Baskets that were prefetched, and how many of them were asked for then.
     pub(crate) prefetched: Counter,
     pub(crate) prefetched_used: Counter,
 }

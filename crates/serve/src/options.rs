@@ -1,4 +1,4 @@
-//! What a proxy is told.
+//! Options of a proxy.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -19,26 +19,27 @@ use sapwood_store::{CacheKind, CacheOptions, NetOptions};
 /// ```
 #[derive(Clone)]
 pub struct ProxyOptions {
-    /// What lies above all paths: a URL of `http`, `https`, `root` or `roots`, or a folder of this machine.
+    /// Prefix of all paths: a URL of `http`, `https`, `root`, `roots`, `dcap` or a cloud, or a folder of this machine.
     pub upstream: String,
-    /// How the upstream is reached. Its token and certificate are shown for those clients alone that have shown the one of
-    /// [`token`](Self::token); without such a token each client's own is passed on.
+    /// Options for the upstream. Its token and certificate are used for clients that present [`token`](Self::token)
+    /// only; without such a token, each client's own is passed on.
     pub net: NetOptions,
-    /// Where blocks are kept, and how many.
+    /// The cache.
     pub cache: CacheOptions,
-    /// Where to listen; port 0 for any that is free.
+    /// Address to listen on; port 0 for any that is free.
     pub bind: SocketAddr,
     /// PEM files with the certificate, what signed it, and its key; without them http is spoken.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// What clients have to present as a bearer token. None: whatever they present is passed on to the upstream, which decides.
+    /// What clients have to present as a bearer token. None: whatever they present is passed on to the upstream, which
+    /// decides.
     pub token: Option<String>,
-    /// So long is believed that a file is what it was, and that a client may read it.
+    /// For so long the state of a file, and a client's access to it, are not checked again.
     pub max_age: Duration,
-    /// The most connections at a time; those beyond are told to come again.
+    /// The most connections at a time; further ones get 503 with `Retry-After`.
     pub connections: usize,
-    /// So long may a client neither ask nor take anything.
+    /// Idle clients are disconnected after this time.
     pub idle: Duration,
-    /// Whether the next cluster of the branches that a client reads is fetched ahead.
+    /// Whether the next cluster of the branches that a client reads is prefetched.
     pub prefetch: bool,
 }
 

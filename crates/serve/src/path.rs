@@ -1,9 +1,10 @@
 //! The path of a request: names of folders and of a file, and nothing that leads elsewhere.
 
-/// A longer path names no file of anybody.
+/// The longest path that is accepted.
 const MOST_BYTES: usize = 4096;
 
-/// Names below the upstream's prefix, decoded: none is empty, `.` or `..`, none holds a slash, a backslash or a control character.
+/// Names below the upstream's prefix, decoded: none is empty, `.` or `..`, none holds a slash, a backslash or a control
+/// character.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Path(Vec<String>);
 

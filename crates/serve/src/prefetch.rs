@@ -1,4 +1,4 @@
-//! What a client will read next: baskets of the cluster behind the one that he reads, fetched into the cache before he asks.
+//! Prefetch: fetches baskets of the cluster behind the one that a client reads into the cache.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -183,7 +183,7 @@ impl State {
 /// A read of a client.
 type Read = (Arc<Opened>, Vec<ByteRange>);
 
-/// Threads that fetch ahead. They have no part in any request: what they cannot do is not done.
+/// Threads that prefetch. Prefetch is best effort: failures are ignored.
 pub(crate) struct Prefetcher {
     queue: SyncSender<Read>,
     ended: Arc<AtomicBool>,

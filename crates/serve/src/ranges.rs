@@ -8,7 +8,8 @@ pub(crate) const MOST: usize = 1024;
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// The whole file: nothing else was asked for, or in words that nobody knows, which are passed over, or more than all of it twice.
+    /// The whole file: nothing else was asked for, or in an unknown unit, which is ignored, or more than all of it
+    /// twice.
     Whole,
     /// These, in their order.
     Parts(Vec<ByteRange>),
@@ -49,7 +50,7 @@ pub(crate) fn wanted(header: &str, len: u64) -> Wanted {
     }
 }
 
-/// One range; empty where it lies behind the end, none where it makes no sense.
+/// One range; empty where it lies behind the end, none where it is malformed.
 fn range(item: &str, len: u64) -> Option<ByteRange> {
     let (first, last) = item.split_once('-')?;
     let (first, last) = (first.trim(), last.trim());

@@ -79,8 +79,8 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for options that make no sense; what reading certificates and listening report. The
-    /// upstream is not asked.
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for invalid options; what reading certificates and listening report.
+    /// The upstream is not asked.
     pub fn start(options: ProxyOptions) -> Result<Self> {
         let upstream = Upstream::new(&options.upstream)?;
         let access = Access::new(options.token.as_deref(), &options.net, upstream.is_far())?;
@@ -184,8 +184,9 @@ impl Drop for Proxy {
     }
 }
 
-/// Lets this process have as many files open as the system allows it: each connection takes one, and so does each file of the cache that is
-/// read. For programs that do nothing else; where it cannot be, fewer connections are served at a time.
+/// Lets this process have as many files open as the system allows it: each connection takes one, and so does each file
+/// of the cache that is read. For programs that do nothing else; where it cannot be, fewer connections are served at a
+/// time.
 ///
 /// # Example
 ///
@@ -201,7 +202,7 @@ pub fn raise_open_files() {
     }
 }
 
-/// Who lets connections in.
+/// Accepts connections.
 struct Acceptor {
     handler: Arc<Handler>,
     tls: Option<TlsAcceptor>,
@@ -278,7 +279,7 @@ impl Acceptor {
             .serve_connection(TokioIo::new(stream), handler);
         let mut connection = pin!(connection);
         let mut stopped = self.stopped.clone();
-        // A client who leaves, or is too slow, is nobody's error.
+        // A client that leaves, or is too slow, is no error of the server.
         if let Either::Right(_) = select(connection.as_mut(), pin!(stopped.changed())).await {
             connection.as_mut().graceful_shutdown();
             let _ = connection.await;

@@ -1,4 +1,4 @@
-//! TLS: who we are.
+//! TLS: the certificate of the proxy.
 
 use std::fs;
 use std::path::Path;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use sapwood::io::{ByteRange, Ends, Flow, Profile, Receive, Store};
 use sapwood::{Error, Result};
-use sapwood_store::{NetOptions, Provider, is_url, open};
+use sapwood_store::{NetOptions, Provider, file_path, is_url, open};
 
 use crate::folder::Folder;
 use crate::metrics::Metrics;
@@ -31,17 +31,17 @@ enum Kind {
 impl Upstream {
     /// # Errors
     ///
-    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL that is no prefix, or holds a secret: whoever can reach the proxy would
-    /// read with it.
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL that is no prefix, or holds a secret: any client that can
+    /// reach the proxy would read with it.
     pub(crate) fn new(place: &str) -> Result<Self> {
+        if let Some(path) = file_path(place) {
+            let folder = Folder::open(&path.to_string_lossy())?;
+            return Ok(Self { kind: Kind::Folder(folder), host: "a folder here".to_owned() });
+        }
         let Some((scheme, rest)) = place.split_once("://").filter(|_| is_url(place)) else {
             return Ok(Self { kind: Kind::Folder(Folder::open(place)?), host: "a folder here".to_owned() });
         };
         let wrong = |words: String| Err(Error::mismatch(words));
-        if scheme.eq_ignore_ascii_case("file") {
-            let folder = Folder::open(rest.strip_prefix("localhost").unwrap_or(rest))?;
-            return Ok(Self { kind: Kind::Folder(folder), host: "a folder here".to_owned() });
-        }
         if rest.contains(['?', '#']) {
             return wrong("an upstream is a prefix of URLs: it has no question mark, and nothing behind it".to_owned());
         }
@@ -76,8 +76,8 @@ impl Upstream {
         }
     }
 
-    /// Whether it is a server that decides by what clients show. Clouds do not: what proves there who asks is never shown. Nor does
-    /// dcap://, where nobody proves anything.
+    /// Whether it is a server that decides by what clients show. Clouds do not: their credentials are never presented
+    /// by clients. Nor does dcap://, which has no authentication.
     pub(crate) fn is_far(&self) -> bool {
         matches!(self.kind, Kind::Http(_) | Kind::Xrootd(_))
     }
@@ -188,6 +188,9 @@ mod tests {
             "/no/such/folder",
         ] {
             assert!(Upstream::new(wrong).is_err(), "{wrong}");
+        }
+        for folder in ["/tmp", "file:///tmp", "file:/tmp", "file://localhost/tmp"] {
+            assert!(matches!(Upstream::new(folder).unwrap().kind, Kind::Folder(_)), "{folder}");
         }
         assert_eq!(Upstream::new("s3://bucket/b/").unwrap().host, "bucket");
         assert_eq!(Upstream::new("root://me@a:2//b").unwrap().host, "a:2");

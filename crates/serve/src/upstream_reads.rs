@@ -12,8 +12,8 @@ use tokio::time::timeout;
 use crate::metrics::Metrics;
 use crate::path::Path;
 
-/// Reads of the upstream at a time. Each blocks a thread. There are so many because a server that does not answer keeps its readers
-/// for as long as the time-out lasts, and readers of other servers and files go on meanwhile.
+/// Reads of the upstream at a time. Each blocks a thread. There are so many because a server that does not answer keeps
+/// its readers for as long as the time-out lasts, and readers of other servers and files go on meanwhile.
 pub(crate) const ALL: usize = 256;
 /// Of these, reads of one file.
 const OF_ONE_FILE: usize = 16;
@@ -52,8 +52,8 @@ impl UpstreamReads {
         FileReads(reads)
     }
 
-    /// Runs `work`, which may wait for the upstream, in a thread. It counts against both limits until it ends, whether or not anybody
-    /// still awaits it: the thread is taken for so long.
+    /// Runs `work`, which may wait for the upstream, in a thread. It counts against both limits until it ends, whether
+    /// or not it is still awaited: the thread is taken for so long.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! A connection whose other end has to take what is sent to it, however slowly, within a time.
+//! A connection whose writes time out when the client reads nothing.
 
 use std::io;
 use std::pin::Pin;

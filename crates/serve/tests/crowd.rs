@@ -28,7 +28,7 @@ fn ask(proxy: &Proxy, request: &str) -> TcpStream {
 }
 
 #[test]
-fn many_clients_who_take_nothing_hold_little() {
+fn many_clients_that_read_nothing_hold_little_memory() {
     raise_open_files();
     let many: usize = std::env::var("SAPWOOD_CLIENTS").ok().and_then(|count| count.parse().ok()).unwrap_or(100);
     let bytes = content(20_000_000);
@@ -63,7 +63,7 @@ fn many_clients_who_take_nothing_hold_little() {
 }
 
 #[test]
-fn who_comes_beyond_the_limit_is_told_to_come_again() {
+fn connections_beyond_the_limit_get_503_with_retry_after() {
     let scrap = Scrap::new("limit");
     let server = HttpServer::start(content(1000), ServerConfig::default());
     let options = options(&format!("http://{}", server.address()), &scrap);
@@ -80,7 +80,7 @@ fn who_comes_beyond_the_limit_is_told_to_come_again() {
 }
 
 #[test]
-fn who_neither_asks_nor_takes_is_left() {
+fn idle_clients_are_disconnected() {
     let scrap = Scrap::new("idle");
     std::fs::write(scrap.0.join("f"), content(20_000_000)).unwrap();
     let options = options(scrap.0.to_str().unwrap(), &scrap);
@@ -96,7 +96,7 @@ fn who_neither_asks_nor_takes_is_left() {
 }
 
 #[test]
-fn an_end_lets_answers_come_to_theirs() {
+fn stopping_finishes_answers_in_progress() {
     let bytes = content(8_000_000);
     let scrap = Scrap::new("end");
     std::fs::write(scrap.0.join("f"), &bytes).unwrap();

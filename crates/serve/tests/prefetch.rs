@@ -71,7 +71,7 @@ fn the_next_cluster_is_there_before_it_is_asked_for() {
 }
 
 #[test]
-fn values_are_what_they_are_whatever_is_fetched_ahead() {
+fn prefetch_does_not_change_values() {
     let scrap = Scrap::new("values");
     let bytes = file(&scrap);
     let local = File::open(scrap.0.join("file.root")).unwrap().tree("t").unwrap();
@@ -94,12 +94,13 @@ fn values_are_what_they_are_whatever_is_fetched_ahead() {
 }
 
 #[test]
-fn what_goes_wrong_ahead_is_no_clients_trouble() {
+fn failures_of_prefetch_do_not_reach_clients() {
     let scrap = Scrap::new("wrong");
     let mut bytes = file(&scrap);
     let local = File::open(scrap.0.join("file.root")).unwrap();
     let first = baskets(&local, &["x"], 0);
-    // What looks like a ROOT file, what is none, what is a broken one, and an upstream that fails at once after the first read.
+    // What looks like a ROOT file, what is none, what is a broken one, and an upstream that fails at once after the
+    // first read.
     let garbage = [b"root".to_vec(), content(500_000)].concat();
     let end = bytes.len();
     let broken = {

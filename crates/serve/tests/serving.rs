@@ -16,7 +16,7 @@ fn store(proxy: &Proxy, path: &str) -> HttpStore {
 }
 
 #[test]
-fn a_store_through_the_proxy_is_a_store_by_the_contract() {
+fn a_store_through_the_proxy_fulfils_the_contract() {
     let usual = ServerConfig::default;
     let configs = [
         usual(),

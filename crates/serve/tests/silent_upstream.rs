@@ -29,7 +29,7 @@ fn waits(client: &TcpStream) -> bool {
 }
 
 #[test]
-fn clients_that_wait_for_a_silent_server_stop_nobody_else() {
+fn clients_of_a_silent_server_do_not_block_others() {
     let bytes = content(300_000);
     let scrap = Scrap::new("silent");
     // Takes connections and says nothing.

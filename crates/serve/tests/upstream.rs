@@ -151,7 +151,7 @@ fn a_file_that_changes_while_it_is_sent_ends_the_answer() {
 }
 
 #[test]
-fn what_one_may_read_another_may_not() {
+fn access_of_one_client_is_not_shared_with_another() {
     let bytes = content(300_000);
     let scrap = Scrap::new("tokens");
     let config = ServerConfig { token: Some("sesame-7391".into()), ..ServerConfig::default() };
@@ -217,7 +217,7 @@ fn a_dcache_is_read_by_any_client_of_http() {
 }
 
 #[test]
-fn a_token_that_is_taken_back_lets_nobody_in_after_the_time() {
+fn a_revoked_token_is_refused_after_max_age() {
     let bytes = content(200_000);
     let scrap = Scrap::new("revoked");
     let config = ServerConfig { token: Some("a".into()), ..ServerConfig::default() };
@@ -235,7 +235,7 @@ fn a_token_that_is_taken_back_lets_nobody_in_after_the_time() {
 }
 
 #[test]
-fn trouble_of_the_upstream_has_a_status_and_names_the_host() {
+fn errors_of_the_upstream_have_a_status_and_name_the_host() {
     let bytes = content(500_000);
     let scrap = Scrap::new("trouble");
     let server = HttpServer::start(bytes.clone(), ServerConfig::default());
@@ -283,7 +283,7 @@ fn an_upstream_that_dies_midway_ends_the_answer_and_what_is_kept_is_served() {
 }
 
 #[test]
-fn links_that_break_are_mended_behind_the_clients_back() {
+fn broken_links_are_retried_without_the_client_noticing() {
     let bytes = content(2_000_000);
     let scrap = Scrap::new("mended");
     let server = HttpServer::start(bytes.clone(), ServerConfig::default());

@@ -1,7 +1,7 @@
 //! Where files are read from beyond plain files: a [`Store`](sapwood::io::Store) for each way to reach them.
 //!
-//! All of the network is in here, and nothing of it shows: the surface is synchronous, as the engine is. Threads that move bytes
-//! belong to this crate; callers wait in their own.
+//! All of the network is in here, and nothing of it shows: the surface is synchronous, as the engine is. Threads that
+//! move bytes belong to this crate; callers wait in their own.
 
 #![forbid(unsafe_code)]
 
@@ -33,5 +33,5 @@ pub use open::{open, open_replicas};
 pub use options::NetOptions;
 pub use provider::Provider;
 pub use replicas::Replicas;
-pub use url::{is_url, path_start, redact};
+pub use url::{file_path, is_url, path_start, redact};
 pub use xrootd::{XrootdStore, unknown_proofs};

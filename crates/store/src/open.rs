@@ -5,16 +5,17 @@ use std::sync::Arc;
 use sapwood::io::{LocalFile, Store};
 use sapwood::{Error, Result};
 
-use crate::url::{path_of_file, redact, scheme};
+use crate::url::{file_path, redact, scheme};
 use crate::{DcapStore, HttpStore, NetOptions, Replicas, XrootdStore, cache};
 
-/// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `dcap://`, `file://`, or the path of a plain file; with the feature
-/// `clouds` also `s3://`, `gs://`, `az://`, `abfs://` and `abfss://`. Nothing is asked of a server before the first read. What is not on this machine is kept here if [`NetOptions::cache`] says so.
+/// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `dcap://`, `file://`, or the path of a plain
+/// file; with the feature `clouds` also `s3://`, `gs://`, `az://`, `abfs://` and `abfss://`. Nothing is asked of a
+/// server before the first read. What is not on this machine is kept here if [`NetOptions::cache`] says so.
 ///
 /// # Errors
 ///
-/// [`NotFound`](sapwood::ErrorKind::NotFound) and the like for plain files; [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL or options
-/// that make no sense; [`Unsupported`](sapwood::ErrorKind::Unsupported) for other schemes.
+/// [`NotFound`](sapwood::ErrorKind::NotFound) and the like for plain files; [`Mismatch`](sapwood::ErrorKind::Mismatch)
+/// for a malformed URL or invalid options; [`Unsupported`](sapwood::ErrorKind::Unsupported) for other schemes.
 ///
 /// # Example
 ///
@@ -28,6 +29,9 @@ use crate::{DcapStore, HttpStore, NetOptions, Replicas, XrootdStore, cache};
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
+    if let Some(path) = file_path(url) {
+        return Ok(Arc::new(LocalFile::open(path)?));
+    }
     match scheme(url).map(str::to_ascii_lowercase).as_deref() {
         None => Ok(Arc::new(LocalFile::open(url)?)),
         Some("http" | "https") => Ok(cache::in_front_of(HttpStore::new(url, &plain(options))?, url, options)),
@@ -37,12 +41,11 @@ pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
         Some("dcap") => Ok(cache::in_front_of(DcapStore::new(url, &plain(options))?, url, options)),
         Some(tunnel) if tunnel.ends_with("dcap") => {
             let words = format!(
-                "{tunnel}:// wants a proof of who is there, which only dCache's own client gives; \
+                "{tunnel}:// needs authentication that only dCache's own client implements; \
                                  the same file may be read by https:// or root://"
             );
             Err(Error::unsupported(words).in_file(redact(url)))
         }
-        Some("file") => Ok(Arc::new(LocalFile::open(path_of_file(url))?)),
         #[cfg(feature = "clouds")]
         Some(_) if crate::Provider::of(url).is_some() => crate::cloud::open(url, &plain(options), options),
         Some(other) => {
@@ -55,12 +58,13 @@ pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
     }
 }
 
-/// Opens one file that lies at several places, of all kinds that [`open`] takes: [`Replicas`] says how they are read. All of them are told
-/// the same `options`, a token included; name and password in a URL are for its own host.
+/// Opens one file that lies at several places, of all kinds that [`open`] takes: [`Replicas`] says how they are read.
+/// All of them are told the same `options`, a token included; name and password in a URL are for its own host.
 ///
 /// # Errors
 ///
-/// [`Mismatch`](sapwood::ErrorKind::Mismatch) where no URL is given; those of [`open`], of plain files when they are read.
+/// [`Mismatch`](sapwood::ErrorKind::Mismatch) where no URL is given; those of [`open`], of plain files when they are
+/// read.
 ///
 /// # Example
 ///

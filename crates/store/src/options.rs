@@ -1,4 +1,4 @@
-//! How the network is spoken to: what the caller knows, and the libraries do not look up.
+//! Options of the stores that use a network.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::{CacheOptions, provider};
 
-/// Settings of all stores that are reached over a network. The environment is not looked at: a command that honours
-/// `https_proxy` or `BEARER_TOKEN` reads them and puts them here.
+/// Options of all stores that use a network. They are not read from the environment;
+/// [`environment`](crate::environment) adds what it says, such as `https_proxy` or `BEARER_TOKEN`.
 ///
 /// # Example
 ///
@@ -19,10 +19,11 @@ use crate::{CacheOptions, provider};
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct NetOptions {
-    /// A bearer token. It is sent to the host that was named, and to no host that this one sends us to; of `root://` also to
-    /// hosts of the same domain, as the data servers of a cluster are, and over TLS alone.
+    /// A bearer token. It is sent to the host of the URL, and not to hosts that this one redirects to; of `root://`
+    /// also to hosts of the same domain, as the data servers of a cluster are, and over TLS only.
     pub token: Option<String>,
-    /// More headers of each request, as name and value. `Authorization` and `Cookie` go where a token would.
+    /// Further headers of each request, as name and value. `Authorization` and `Cookie` are sent where a token would
+    /// be.
     pub headers: Vec<(String, String)>,
     /// A PEM file with a client certificate and what signed it: an X.509 proxy, for instance.
     pub certificate: Option<PathBuf>,
@@ -30,8 +31,8 @@ pub struct NetOptions {
     pub key: Option<PathBuf>,
     /// A PEM file, or a folder of them, with authorities to be trusted beside the system's.
     pub authorities: Option<PathBuf>,
-    /// A file with keys that servers of `root://` have, too (`sss`), as XRootD's `xrdsssadmin` writes it. It is opened when a server asks for such
-    /// a key, and used only if nobody else can read it.
+    /// A file with keys shared with servers of `root://` (`sss`), as XRootD's `xrdsssadmin` writes it. It is opened
+    /// when a server asks for such a key, and used only if no other user can read it.
     pub keytab: Option<PathBuf>,
     /// Proxy for `http://`: `http://host:port`, `socks5://host:port`.
     pub http_proxy: Option<String>,
@@ -39,24 +40,26 @@ pub struct NetOptions {
     pub https_proxy: Option<String>,
     /// Hosts that are reached without a proxy, separated by commas; `*` for all.
     pub no_proxy: Option<String>,
-    /// What clouds are told, by the names that their own tools know in the environment, such as `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`,
-    /// `AWS_SKIP_SIGNATURE`, `GOOGLE_APPLICATION_CREDENTIALS` or `AZURE_STORAGE_ACCOUNT_NAME`. Names that mean nothing are left out.
+    /// Settings of clouds, by the names of the environment variables of their own tools, such as `AWS_ACCESS_KEY_ID`,
+    /// `AWS_ENDPOINT_URL`, `AWS_SKIP_SIGNATURE`, `GOOGLE_APPLICATION_CREDENTIALS` or `AZURE_STORAGE_ACCOUNT_NAME`.
+    /// Unknown names are ignored.
     pub clouds: Vec<(String, String)>,
-    /// So long may nothing come, neither a connection nor a byte, before an attempt is given up. A slow answer that goes on is not cut
-    /// unless it brings less than 1 KiB a second in such a time.
+    /// An attempt fails when no connection stands or no byte arrives for so long. A slow answer is not cut off unless
+    /// less than 1 KiB a second arrives in such a time.
     pub timeout: Duration,
-    /// So often is something tried again that brought nothing new. What brings little, less than 16 KiB, is tried four times as often.
+    /// Attempts in a row that may bring nothing, beyond the first. Four times as many may bring little: less than 16
+    /// KiB.
     pub retries: u32,
-    /// Connections to each server of `root://`, 16 at most: long ranges come by all of them. 1: the one that there must be.
+    /// Connections to each server of `root://`, 1 to 16: long ranges are spread over all of them.
     pub streams: u8,
     /// Whether redirections from `https://` to `http://` are followed. Secrets are not sent there in any case.
     pub insecure_redirects: bool,
-    /// What is kept on this machine, and where. None: nothing.
+    /// The cache on this machine, if any.
     pub cache: Option<CacheOptions>,
 }
 
 impl NetOptions {
-    /// The same without all that proves who asks.
+    /// The same without credentials.
     ///
     /// # Example
     ///

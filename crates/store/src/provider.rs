@@ -1,8 +1,8 @@
-//! Whose cloud a URL is in, and what is a secret of its settings.
+//! Providers of clouds: which one a URL belongs to, and which of its settings are secret.
 
 use crate::url::scheme;
 
-/// Who runs a cloud, or how it speaks.
+/// The provider of a cloud, or the protocol of its service.
 ///
 /// # Example
 ///
@@ -70,7 +70,7 @@ pub(crate) fn says_where(name: &str) -> bool {
     BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
 }
 
-/// Settings without those that prove who asks, and one more by which nobody asks.
+/// Removes credentials from settings, and adds the one for anonymous requests.
 pub(crate) fn anonymous(settings: &mut Vec<(String, String)>) {
     const HOW: [&str; 6] = [
         "aws_region",
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_has_no_keys() {
+    fn anonymous_settings_have_no_keys() {
         let pair = |name: &str| (name.to_owned(), "x".to_owned());
         let mut settings =
             vec![pair("AWS_SECRET_ACCESS_KEY"), pair("AWS_ENDPOINT_URL"), pair("AWS_REGION"), pair("AWS_ROLE_ARN")];

@@ -14,10 +14,10 @@ use crate::url::cache_name;
 
 /// A file that lies at several places, read at one of them as long as that answers.
 ///
-/// Each read goes to the place that answered last. Where that fails, after all of its own attempts, the next one is asked for the ranges
-/// that have not come, and stays the first from then on; the one that failed becomes the last. A place is read once it has shown
-/// that it has the same file: the same length, the same first 4 KiB and the same last 64 KiB. Only when all places failed does a read
-/// fail, and its error has the words of each.
+/// Each read goes to the place that answered last. Where that fails, after all of its own attempts, the next one is
+/// asked for the ranges that have not come, and stays the first from then on; the one that failed becomes the last. A
+/// place is read once it has shown that it has the same file: the same length, the same first 4 KiB and the same last
+/// 64 KiB. Only when all places failed does a read fail, and its error has the words of each.
 ///
 /// # Example
 ///
@@ -36,7 +36,7 @@ use crate::url::cache_name;
 pub struct Replicas {
     places: Vec<Place>,
     open: Box<Open>,
-    /// Who is asked first; the others follow in the order in which they were named.
+    /// The place that is asked first; the others follow in the order in which they were named.
     first: AtomicUsize,
     known: OnceLock<Known>,
 }
@@ -58,13 +58,13 @@ struct Known {
 }
 
 impl Replicas {
-    /// A store for the file at `urls`, each of which `open` opens, without a cache. What cannot be opened now is opened when its turn
-    /// comes.
+    /// A store for the file at `urls`, each of which `open` opens, without a cache. What cannot be opened now is opened
+    /// when its turn comes.
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](ErrorKind::Mismatch) where no URL is given; what `open` reports, unless another place may do better: of the kinds
-    /// not found, denied, timed out and i/o.
+    /// [`Mismatch`](ErrorKind::Mismatch) where no URL is given; what `open` reports, unless another place may do
+    /// better: of the kinds not found, denied, timed out and i/o.
     ///
     /// # Example
     ///
@@ -93,7 +93,8 @@ impl Replicas {
         Ok(Self { places, open: Box::new(open), first: AtomicUsize::new(0), known: OnceLock::new() })
     }
 
-    /// The name by which a cache knows the file: the first of its URLs in the alphabet, marked, so that their order makes no difference.
+    /// The name by which a cache knows the file: the first of its URLs in the alphabet, marked, so that their order
+    /// makes no difference.
     ///
     /// # Example
     ///

@@ -3,5 +3,5 @@
 use sapwood::{Error, ErrorKind};
 
 pub(crate) fn stopped() -> Error {
-    Error::new(ErrorKind::Cancelled, "the reader wants no more")
+    Error::new(ErrorKind::Cancelled, "the receiver stopped the read")
 }

@@ -1,6 +1,7 @@
 //! URLs as the stores take them: schemes, what is secret in them, and texts that may be shown.
 
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 use reqwest::Url;
 
@@ -39,7 +40,8 @@ pub(crate) fn scheme(text: &str) -> Option<&str> {
     good.then_some(scheme)
 }
 
-/// Where the path of a URL begins; none of a path, and of a URL without one. Colons before it belong to the scheme, the login or the port.
+/// Where the path of a URL begins; none of a path, and of a URL without one. Colons before it belong to the scheme, the
+/// login or the port.
 ///
 /// # Example
 ///
@@ -61,8 +63,8 @@ pub(crate) fn is_root(url: &str) -> bool {
         .is_some_and(|scheme| ["root", "roots", "xroot", "xroots"].iter().any(|one| scheme.eq_ignore_ascii_case(one)))
 }
 
-/// Whether what is sent to this URL is encrypted, or stays on this machine, so that a secret may go there that was not meant for this
-/// server alone. `root://` shows tokens over TLS only.
+/// Whether what is sent to this URL is encrypted, or stays on this machine, so that a secret may go there that was not
+/// meant for this server alone. `root://` shows tokens over TLS only.
 pub(crate) fn is_private(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     if scheme.eq_ignore_ascii_case("https") || is_root(url) {
@@ -77,20 +79,32 @@ pub(crate) fn is_private(url: &str) -> bool {
     matches!(host, "localhost" | "127.0.0.1" | "[::1]")
 }
 
-/// The path of a `file:` URL: as it stands, and where there is no such file, with `%20` and the like resolved.
-pub(crate) fn path_of_file(url: &str) -> std::path::PathBuf {
+/// The path of a `file:` URL: as it stands, and where there is no such file, with `%20` and the like resolved. None of
+/// other URLs and of paths.
+///
+/// # Example
+///
+/// ```
+/// use sapwood_store::file_path;
+/// assert_eq!(file_path("file:///data/a.root"), Some("/data/a.root".into()));
+/// assert_eq!(file_path("file:/data/a.root"), Some("/data/a.root".into()));
+/// assert_eq!(file_path("https://example.org/a.root"), None);
+/// ```
+pub fn file_path(url: &str) -> Option<PathBuf> {
+    scheme(url).filter(|scheme| scheme.eq_ignore_ascii_case("file"))?;
     let plain = url.split_once(':').map_or(url, |(_, rest)| rest);
     let plain = plain.strip_prefix("//").unwrap_or(plain);
     let plain = plain.strip_prefix("localhost").filter(|rest| rest.starts_with('/')).unwrap_or(plain);
-    if std::path::Path::new(plain).exists() {
-        return plain.into();
+    if Path::new(plain).exists() {
+        return Some(plain.into());
     }
     let parsed = Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
-    parsed.unwrap_or_else(|| plain.into())
+    Some(parsed.unwrap_or_else(|| plain.into()))
 }
 
-/// A URL, or a chain of them as fsspec has it, by which a cache knows a file: without what is secret, or good for one visit only. Unlike in
-/// [`redact`], items of the query that are no known tickets stay as they are, since they may say which file is meant.
+/// A URL, or a chain of them as fsspec has it, by which a cache knows a file: without what is secret, or good for one
+/// visit only. Unlike in [`redact`], items of the query that are no known tickets stay as they are, since they may say
+/// which file is meant.
 pub(crate) fn cache_name(url: &str) -> String {
     let is_link =
         |at: usize| url.get(at + 2..).is_some_and(|rest| rest.split("::").next().unwrap_or(rest).contains("://"));
@@ -130,8 +144,8 @@ fn without_login(url: &str) -> String {
     format!("{scheme}://{}", login_and_rest(rest).1)
 }
 
-/// Splits what stands behind `://` into the login, without its `@`, and the rest. A malformed URL, whose password holds a slash for
-/// instance, is split at its last `@`.
+/// Splits what stands behind `://` into the login, without its `@`, and the rest. A malformed URL, whose password holds
+/// a slash for instance, is split at its last `@`.
 fn login_and_rest(rest: &str) -> (&str, &str) {
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, behind) = rest.split_at(end);
@@ -145,8 +159,9 @@ fn login_and_rest(rest: &str) -> (&str, &str) {
     }
 }
 
-/// Any text as it may be shown: without passwords of URLs, and without the values of items such as `authz=` or `X-Amz-Signature=`,
-/// wherever they stand. All texts that reach a user pass through it: errors, names of files, words of servers.
+/// Any text as it may be shown: without passwords of URLs, and without the values of items such as `authz=` or
+/// `X-Amz-Signature=`, wherever they stand. All texts that reach a user pass through it: errors, names of files, words
+/// of servers.
 ///
 /// # Example
 ///
@@ -173,8 +188,9 @@ pub fn redact(text: &str) -> Cow<'_, str> {
         let (user, has_password) = login.split_once(':').map_or((login, false), |(user, _)| (user, true));
         let is_http =
             scheme.is_some_and(|scheme| ["http", "https"].iter().any(|http| scheme.eq_ignore_ascii_case(http)));
-        // A name without a password is one; of http it may be a token.
-        if !user.is_empty() && !is_http && !(has_password && Provider::of(text).is_some()) {
+        // A name of http may be a token, and one of a cloud with a password is a key.
+        let may_be_secret = is_http || has_password && Provider::of(text).is_some();
+        if !user.is_empty() && !may_be_secret {
             found.push_str(user);
             found.push('@');
         }
@@ -221,8 +237,7 @@ fn without_values(text: &str, is_url: bool) -> String {
 fn without_bearer(text: &str) -> String {
     let mut found = String::with_capacity(text.len());
     let mut rest = text;
-    loop {
-        let Some(at) = rest.to_ascii_lowercase().find("bearer") else { break };
+    while let Some(at) = rest.to_ascii_lowercase().find("bearer") {
         let (before, behind) = rest.split_at(at + 6);
         found.push_str(before);
         rest = behind;

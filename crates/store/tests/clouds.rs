@@ -45,7 +45,7 @@ const URLS: [(&str, &str); 3] = [
 ];
 
 #[test]
-fn every_cloud_is_read_by_the_contract_and_knows_who_asks() {
+fn every_cloud_fulfils_the_contract_and_gets_credentials() {
     let usual = ServerConfig::default;
     let configs = [
         ServerConfig { ranges: Ranges::Most(1), ..usual() },
@@ -89,7 +89,7 @@ fn both_ends_take_one_round_trip_where_the_cloud_knows_suffixes() {
 }
 
 #[test]
-fn the_key_is_what_stands_in_the_url_and_the_login_is_asked_for_by_nobody() {
+fn the_key_is_taken_literally_and_no_login_is_requested() {
     let server = HttpServer::start(content(1_000), ServerConfig::default());
     let mut clouds = settings("s3://", server.address());
     clouds.retain(|(name, _)| name == "AWS_ENDPOINT_URL");
@@ -181,7 +181,7 @@ fn the_region_of_a_bucket_is_learnt() {
 }
 
 #[test]
-fn nobody_is_told_in_clear_and_who_has_no_keys_hears_so() {
+fn credentials_are_not_sent_in_clear_and_missing_ones_are_an_error() {
     // No machine has this name, and none is asked.
     let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let keys = [setting("aws_access_key_id", "me"), setting("aws_secret_access_key", SECRET)];
@@ -194,7 +194,7 @@ fn nobody_is_told_in_clear_and_who_has_no_keys_hears_so() {
     drop(listener);
     let clouds = vec![setting("AWS_METADATA_ENDPOINT", &nobody)];
     let error = CloudStore::new("s3://b/a", &NetOptions { clouds, ..quick() }).unwrap().ends(1, 1).unwrap_err();
-    assert!(error.to_string().contains("no proof of who asks") && error.kind() == ErrorKind::Denied, "{error}");
+    assert!(error.to_string().contains("no credentials") && error.kind() == ErrorKind::Denied, "{error}");
 
     let clouds = vec![setting("aws_access_key_id", "me")];
     let error = CloudStore::new("s3://b/a", &NetOptions { clouds, ..quick() }).unwrap_err();

@@ -53,7 +53,7 @@ fn kinds() -> Vec<(&'static str, ServerConfig)> {
 }
 
 #[test]
-fn every_kind_of_server_is_read_by_the_contract() {
+fn every_kind_of_server_fulfils_the_contract() {
     for (name, config) in kinds() {
         for length in [0, 1, 700, 100_000] {
             println!("{name}, {length} bytes");
@@ -65,7 +65,7 @@ fn every_kind_of_server_is_read_by_the_contract() {
 }
 
 #[test]
-fn many_apart_from_one_another_are_right_from_every_kind_of_server() {
+fn many_separate_ranges_are_right_from_every_kind_of_server() {
     let content = content(3_000_000);
     let ranges: Vec<_> = (0..1_000_u64).map(|i| i * 2_900..i * 2_900 + 1 + i % 100).collect();
     for (name, config) in kinds() {
@@ -78,7 +78,7 @@ fn many_apart_from_one_another_are_right_from_every_kind_of_server() {
 }
 
 #[test]
-fn a_server_that_knows_one_spelling_alone_is_spoken_to_in_it() {
+fn headers_are_sent_in_title_case() {
     let config = ServerConfig { strict: true, suffixes: false, etag: Tag::None, ..ServerConfig::default() };
     let server = HttpServer::start(content(1_000_000), config);
     let store = store(&server);
@@ -128,7 +128,7 @@ fn ends_take_one_round_trip_of_time() {
 }
 
 #[test]
-fn what_a_server_cannot_is_found_out_once() {
+fn capabilities_are_probed_once() {
     // Longer than what the buffers of two sockets hold.
     let content = content(24_000_000);
     let ranges: Vec<_> = (0..20_u64).map(|i| i * 100_000..i * 100_000 + 10).collect();

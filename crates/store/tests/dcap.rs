@@ -1,4 +1,5 @@
-//! The contract of stores against a dCache, in all its manners and with all that goes wrong: right bytes or a clear error, in time.
+//! The contract of stores against a dCache, in all its manners and with all that goes wrong: right bytes or a clear
+//! error, in time.
 
 use std::time::{Duration, Instant};
 
@@ -43,7 +44,7 @@ fn reads(server: &DcapServer) -> Vec<Vec<(u64, u64)>> {
 }
 
 #[test]
-fn every_kind_of_server_is_read_by_the_contract() {
+fn every_kind_of_server_fulfils_the_contract() {
     let patient = NetOptions { timeout: Duration::from_secs(10), retries: 2, ..NetOptions::default() };
     for (name, config) in kinds() {
         for length in [0, 1, 700, 100_000] {
@@ -56,7 +57,7 @@ fn every_kind_of_server_is_read_by_the_contract() {
 }
 
 #[test]
-fn a_file_that_nobody_reads_is_given_back_and_opened_again() {
+fn an_idle_file_is_closed_and_reopened() {
     let content = content(100_000);
     let server = DcapServer::start(content.clone(), ServerConfig::default());
     let store = store(&server);
@@ -78,7 +79,7 @@ fn a_file_that_nobody_reads_is_given_back_and_opened_again() {
 }
 
 #[test]
-fn who_waits_for_ever_is_served() {
+fn clients_with_long_timeouts_are_served() {
     let content = content(100_000);
     let server = DcapServer::start(content.clone(), ServerConfig::default());
     let store = at(&server.url(), &NetOptions { timeout: Duration::MAX, ..quick() });
@@ -130,7 +131,7 @@ fn only_what_is_missing_is_asked_for_again() {
 }
 
 #[test]
-fn a_range_that_cannot_be_read_is_never_taken_from_the_next() {
+fn a_failed_range_is_never_filled_from_the_next_one() {
     let content = content(100_000);
     let ranges = [0..100, 50_000..50_100, 70_000..70_100];
     for fault in [Fault::Failed, Fault::Short, Fault::Denied, Fault::Nonsense] {
@@ -150,7 +151,7 @@ fn a_range_that_cannot_be_read_is_never_taken_from_the_next() {
 }
 
 #[test]
-fn doors_that_refuse_are_errors_of_their_kind() {
+fn refusals_of_doors_have_error_kinds() {
     let failed = |faults: &[Fault]| -> sapwood::Error {
         let server = DcapServer::start("hello", ServerConfig::default());
         server.spoil(faults);
@@ -174,7 +175,7 @@ fn doors_that_refuse_are_errors_of_their_kind() {
 }
 
 #[test]
-fn another_file_in_its_place_is_an_error_and_never_mixed() {
+fn a_replaced_file_is_an_error_and_never_mixed() {
     for says_stat in [true, false] {
         let server = DcapServer::start(content(100_000), ServerConfig { says_stat, ..ServerConfig::default() });
         let store = store(&server);
@@ -223,7 +224,7 @@ fn random_faults_give_right_bytes_or_a_clear_error_in_time() {
 }
 
 #[test]
-fn a_door_that_says_nothing_ends_in_an_error_for_all_who_wait() -> Result<()> {
+fn a_silent_door_times_out_for_all_callers() -> Result<()> {
     let server = DcapServer::start(content(100_000), ServerConfig::default());
     let proxy = TcpProxy::start(server.address(), |_| Wire::StallAfter(0));
     let store = at(&format!("dcap://{}/data.root", proxy.address()), &quick());
@@ -253,7 +254,7 @@ fn a_reader_that_stops_does_not_wait_for_the_pool() {
 }
 
 #[test]
-fn tunnels_are_refused_with_words() {
+fn tunnels_are_refused_with_an_explanation() {
     for url in ["gsidcap://example.org/a.root", "kerberosdcap://example.org/a.root"] {
         let error = sapwood_store::open(url, &NetOptions::default()).err().expect("it is refused");
         assert_eq!(error.kind(), ErrorKind::Unsupported);
@@ -262,7 +263,7 @@ fn tunnels_are_refused_with_words() {
 }
 
 #[test]
-fn a_byte_now_and_then_does_not_keep_a_reader_for_ever() {
+fn a_dripping_server_times_out() {
     let server = DcapServer::start(content(100_000), ServerConfig::default());
     let store = at(&server.url(), &NetOptions { retries: 0, ..quick() });
     store.ends(1, 1).unwrap();

@@ -93,7 +93,7 @@ fn a_reader_that_stops_does_not_wait_for_the_link() {
 }
 
 #[test]
-fn nobody_at_home_is_an_error_that_says_so() {
+fn a_refused_connection_is_an_error_that_names_the_host() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -103,7 +103,7 @@ fn nobody_at_home_is_an_error_that_says_so() {
 }
 
 #[test]
-fn a_byte_now_and_then_does_not_keep_a_reader_for_ever() {
+fn a_dripping_server_times_out() {
     let server = HttpServer::start(content(100_000), ServerConfig::default());
     // The heads come at once, and of the bodies a few bytes a second.
     let proxy = TcpProxy::start(server.address(), |_| Wire::DripAfter(300, Duration::from_millis(40)));
@@ -115,7 +115,7 @@ fn a_byte_now_and_then_does_not_keep_a_reader_for_ever() {
 }
 
 #[test]
-fn a_byte_a_connection_is_no_progress() {
+fn one_byte_per_connection_is_given_up() {
     let content = content(100_000);
     let server = HttpServer::start(content.clone(), ServerConfig::default());
     let store = HttpStore::new(&server.url(), &NetOptions { retries: 1, ..quick() }).unwrap();
@@ -128,7 +128,7 @@ fn a_byte_a_connection_is_no_progress() {
 }
 
 #[test]
-fn a_body_without_an_end_is_given_up() {
+fn an_endless_body_is_given_up() {
     let server =
         HttpServer::start(content(1_000_000), ServerConfig { ranges: Ranges::Ignored, ..ServerConfig::default() });
     let store = HttpStore::new(&server.url(), &quick()).unwrap();

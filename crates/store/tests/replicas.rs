@@ -1,4 +1,5 @@
-//! One file at several places: the contract, places that fail at any moment or hold another file, and what each is asked.
+//! One file at several places: the contract, places that fail at any moment or hold another file, and what each is
+//! asked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +29,7 @@ fn nobody() -> String {
 }
 
 #[test]
-fn a_pair_is_read_by_the_contract_whichever_of_them_answers() {
+fn replicas_fulfil_the_contract_whichever_answers() {
     for length in [0, 1, 700, 100_000] {
         let content = content(length);
         let near = HttpServer::start(content.clone(), ServerConfig { etag: Tag::Modified, ..ServerConfig::default() });
@@ -41,7 +42,7 @@ fn a_pair_is_read_by_the_contract_whichever_of_them_answers() {
 }
 
 #[test]
-fn a_place_that_fails_is_left_for_what_has_not_come_and_comes_back_last() {
+fn a_failed_replica_is_skipped_and_tried_last() {
     let content = content(1_000_000);
     let one = HttpServer::start(content.clone(), ServerConfig::default());
     let two = HttpServer::start(content.clone(), ServerConfig::default());
@@ -81,7 +82,7 @@ fn a_place_that_fails_is_left_for_what_has_not_come_and_comes_back_last() {
 }
 
 #[test]
-fn random_deaths_of_one_place_give_right_bytes() {
+fn random_failures_of_one_replica_give_right_bytes() {
     let content = content(400_000);
     for seed in 0..schedules() {
         let mut dice = Dice(seed);
@@ -105,7 +106,7 @@ fn random_deaths_of_one_place_give_right_bytes() {
 }
 
 #[test]
-fn random_faults_at_all_places_give_right_bytes_or_a_clear_error_in_time() {
+fn random_faults_of_all_replicas_give_right_bytes_or_a_clear_error_in_time() {
     run_schedules(|seed, content, _| {
         let servers: Vec<_> = (0..2)
             .map(|which| {
@@ -128,7 +129,7 @@ fn random_faults_at_all_places_give_right_bytes_or_a_clear_error_in_time() {
 }
 
 #[test]
-fn a_place_with_another_file_is_an_error_that_names_both() {
+fn a_replica_with_another_file_is_an_error_that_names_both() {
     let right = content(200_000);
     let (mut other, longer) = (right.clone(), content(200_001));
     other[150] ^= 1;
@@ -147,7 +148,7 @@ fn a_place_with_another_file_is_an_error_that_names_both() {
 }
 
 #[test]
-fn who_wants_no_more_is_not_taken_to_the_next_place() {
+fn a_stopped_read_does_not_try_the_next_replica() {
     struct Gone;
     impl Receive for Gone {
         fn buffer(&self, bytes: usize) -> BytesMut {
@@ -167,7 +168,7 @@ fn who_wants_no_more_is_not_taken_to_the_next_place() {
 }
 
 #[test]
-fn a_place_whose_file_changes_says_so() {
+fn a_changed_replica_is_an_error() {
     let path = std::env::temp_dir().join(format!("sapwood-replicas-{}.root", std::process::id()));
     std::fs::write(&path, content(100_000)).unwrap();
     let store = open_replicas(&[path.to_str().unwrap()], &patient()).unwrap();
@@ -179,7 +180,7 @@ fn a_place_whose_file_changes_says_so() {
 }
 
 #[test]
-fn when_all_fail_each_says_why_and_no_secret_is_told() {
+fn when_all_replicas_fail_the_error_has_all_reasons_and_no_secret() {
     let content = content(200_000);
     let one = HttpServer::start(content.clone(), ServerConfig::default());
     let two = HttpServer::start(content, ServerConfig::default());
@@ -211,7 +212,7 @@ fn when_all_fail_each_says_why_and_no_secret_is_told() {
 }
 
 #[test]
-fn a_token_goes_to_all_that_were_named_and_a_login_to_its_own() {
+fn a_token_is_sent_to_all_replicas_and_a_login_to_its_own_host() {
     let content = content(1_000);
     let config = ServerConfig { token: Some("sesame".into()), ..ServerConfig::default() };
     let one = HttpServer::start(content.clone(), config.clone());
@@ -230,7 +231,7 @@ fn a_token_goes_to_all_that_were_named_and_a_login_to_its_own() {
 }
 
 #[test]
-fn what_broke_in_the_middle_is_delivered_once() {
+fn interrupted_ranges_are_delivered_once() {
     let content = content(1_000);
     let recorded = Arc::new(Recorded::new(MemoryStore::new("memory://two", content.clone())));
     let (two, one) = (Arc::clone(&recorded), content.clone());

@@ -69,7 +69,7 @@ fn kinds() -> Vec<(&'static str, ServerConfig)> {
 }
 
 #[test]
-fn every_kind_of_server_is_read_by_the_contract() {
+fn every_kind_of_server_fulfils_the_contract() {
     for (name, config) in kinds() {
         for length in [0, 1, 700, 100_000] {
             println!("{name}, {length} bytes");
@@ -81,7 +81,7 @@ fn every_kind_of_server_is_read_by_the_contract() {
 }
 
 #[test]
-fn many_apart_from_one_another_are_right_from_every_kind_of_server() {
+fn many_separate_ranges_are_right_from_every_kind_of_server() {
     let content = content(9_000_000);
     let mut ranges: Vec<_> = (0..3_000_u64).map(|i| i * 2_900..i * 2_900 + 1 + i % 100).collect();
     ranges.extend([0..9_000_000, 100_000..1_000_000, 5..600_000]);
@@ -147,7 +147,7 @@ fn opening_takes_two_round_trips_of_time() {
 }
 
 #[test]
-fn who_waits_for_ever_is_served() {
+fn clients_with_long_timeouts_are_served() {
     let server = XrootdServer::start(content(1_000), ServerConfig::default());
     let options = NetOptions { timeout: Duration::MAX, ..NetOptions::default() };
     let store = XrootdStore::new(&server.url(), &options).unwrap();
@@ -165,7 +165,7 @@ fn files_of_a_server_share_a_connection() {
 }
 
 #[test]
-fn redirections_are_followed_with_what_they_send_along() {
+fn redirections_are_followed_with_their_opaque_data() {
     let content = content(5_000);
     let data = XrootdServer::start(content.clone(), ServerConfig::default());
     let [to, port] = [data.address().ip().to_string(), data.address().port().to_string()];
@@ -191,7 +191,7 @@ fn redirections_are_followed_with_what_they_send_along() {
 }
 
 #[test]
-fn a_ring_of_redirections_ends() {
+fn circular_redirects_are_an_error() {
     // It sends us to itself.
     let own = XrootdServer::start_with("x", |at| ServerConfig {
         elsewhere: vec![Elsewhere::at(at)],
@@ -203,7 +203,7 @@ fn a_ring_of_redirections_ends() {
 }
 
 #[test]
-fn a_manager_is_told_which_server_did_not_do() {
+fn a_manager_is_told_which_server_failed() {
     let content = content(5_000);
     let good = XrootdServer::start(content.clone(), ServerConfig::default());
     for (code, why) in [(3011, "enoent"), (3007, "ioerr"), (3005, "fserr"), (3024, "srverr")] {
@@ -247,7 +247,7 @@ fn reading_goes_on_elsewhere_when_a_server_fails() {
 }
 
 #[test]
-fn what_a_server_cannot_is_found_out_once() {
+fn capabilities_are_probed_once() {
     let config = ServerConfig { vector_ranges: 1, says_limits: false, ..ServerConfig::default() };
     let server = XrootdServer::start(content(100_000), config);
     let store = store(&server);
@@ -286,7 +286,7 @@ fn a_file_that_is_written_in_place_is_noticed() {
 }
 
 #[test]
-fn errors_are_in_the_words_of_the_server() {
+fn errors_contain_the_text_of_the_server() {
     let server = XrootdServer::start(content(1_000), ServerConfig::default());
     let open = |path: &str| at(&format!("root://{}//{path}", server.address())).ends(1, 1).map(|_| ()).unwrap_err();
     let error = open("missing");
@@ -298,7 +298,7 @@ fn errors_are_in_the_words_of_the_server() {
 }
 
 #[test]
-fn a_proof_that_we_do_not_have_is_named() {
+fn an_unsupported_authentication_is_named() {
     let config = ServerConfig { offers: "&P=gsi,v:10600&P=krb5,host", believes: "gsi", ..ServerConfig::default() };
     let error = store(&XrootdServer::start("x", config)).ends(1, 1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied);
@@ -316,7 +316,7 @@ fn a_proof_that_we_do_not_have_is_named() {
 }
 
 #[test]
-fn a_known_proof_costs_one_connection_less() {
+fn a_known_authentication_saves_one_connection() {
     let config = ServerConfig { offers: "&P=unix", believes: "unix", ..ServerConfig::default() };
     let server = XrootdServer::start(content(100), config);
     store(&server).ends(1, 1).unwrap();
@@ -327,11 +327,11 @@ fn a_known_proof_costs_one_connection_less() {
 }
 
 #[test]
-fn tls_is_not_given_up() {
+fn tls_is_kept_across_redirections() {
     let server = XrootdServer::start("x", ServerConfig::default());
     let error = at(&server.url().replace("root:", "roots:")).ends(1, 1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied);
-    assert!(error.to_string().contains("speaks no TLS"), "{error}");
+    assert!(error.to_string().contains("does not support TLS"), "{error}");
     assert!(!numbers(&server).contains(&LOGIN));
 }
 
@@ -402,7 +402,7 @@ fn a_server_without_pages_is_asked_once() {
 }
 
 #[test]
-fn heads_of_pages_are_not_believed_blindly() {
+fn heads_of_pages_are_verified() {
     let content = content(200_000);
     let server = XrootdServer::start(content.clone(), pages());
     for fault in [Fault::WrongHead, Fault::Misplaced, Fault::Short, Fault::CutAfter(9), Fault::CutAfter(50_000)] {
@@ -422,7 +422,8 @@ fn paths(server: &XrootdServer) -> BTreeSet<u8> {
     server.seen().iter().filter(|seen| !seen.ranges.is_empty()).map(|seen| seen.path).collect()
 }
 
-/// A store of a long file with this many connections, each of which has brought something: a server knows of one before we do.
+/// A store of a long file with this many connections, each of which has brought something: a server knows of one before
+/// we do.
 fn wide(server: &XrootdServer, streams: u8) -> XrootdStore {
     let store = XrootdStore::new(&server.url(), &NetOptions { streams, ..quick() }).expect("the URL makes sense");
     let bytes = store.ends(10, 10).expect("the server runs").identity.len;
@@ -454,7 +455,7 @@ fn long_ranges_come_by_all_connections() {
 }
 
 #[test]
-fn a_further_connection_that_breaks_is_not_missed() {
+fn reads_survive_the_loss_of_a_further_connection() {
     let content = content(20_000_000);
     let server = XrootdServer::start(content.clone(), ServerConfig::default());
     let store = wide(&server, 3);
@@ -489,7 +490,7 @@ fn further_connections_go_where_the_file_is() {
 }
 
 #[test]
-fn one_connection_is_enough_where_nobody_wants_more() {
+fn one_connection_is_used_by_default() {
     let server = XrootdServer::start(content(1_000_000), ServerConfig::default());
     let store = store(&server);
     load(&store, &[0..1_000_000]).unwrap();

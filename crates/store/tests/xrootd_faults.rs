@@ -112,7 +112,7 @@ fn a_stalled_link_ends_in_an_error_after_the_time_that_was_set() {
 }
 
 #[test]
-fn many_who_wait_for_a_dead_server_wait_together() {
+fn callers_of_a_dead_server_share_one_timeout() {
     let server = XrootdServer::start(content(100_000), ServerConfig::default());
     let proxy = TcpProxy::start(server.address(), |_| Wire::StallAfter(0));
     let store = behind(&proxy);
@@ -175,7 +175,7 @@ fn a_reader_that_stops_does_not_wait_for_the_link() {
 }
 
 #[test]
-fn nobody_at_home_is_an_error_that_says_so() {
+fn a_refused_connection_is_an_error_that_names_the_host() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -185,7 +185,7 @@ fn nobody_at_home_is_an_error_that_says_so() {
 }
 
 #[test]
-fn a_byte_now_and_then_does_not_keep_a_reader_for_ever() {
+fn a_dripping_server_times_out() {
     let server = XrootdServer::start(content(100_000), ServerConfig::default());
     // What comes before the first bytes of the file comes at once.
     let proxy = TcpProxy::start(server.address(), |_| Wire::DripAfter(2_000, Duration::from_millis(40)));

@@ -1,6 +1,8 @@
-//! A small dCache on loopback, as `tests/test_dcap.py` asks for it: `cargo run -p sapwood-testkit --example dcap -- FILE...`.
+//! A small dCache on loopback, as `tests/test_dcap.py` asks for it: `cargo run -p sapwood-testkit --example dcap --
+//! FILE...`.
 //!
-//! It prints the port of its door, at which each file is found by its name: `dcap://127.0.0.1:PORT/NAME`. It ends with its input.
+//! It prints the port of its door, at which each file is found by its name: `dcap://127.0.0.1:PORT/NAME`. It ends with
+//! its input.
 
 use std::io::{self, Error};
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! A link to a server that is far away, as `bench/remote.py` asks for it:
 //! `cargo run --release -p sapwood-testkit --example wan -- ADDRESS ROUND_TRIP_MS MEGABITS`.
 //!
-//! It prints the port that leads to the server. For each line that it reads it prints what went through so far: connections, requests,
-//! bytes of clients, bytes of the server. It ends with its input.
+//! It prints the port that leads to the server. For each line that it reads it prints what went through so far:
+//! connections, requests, bytes of clients, bytes of the server. It ends with its input.
 
 use std::io::{self, BufRead, Error};
 use std::net::SocketAddr;

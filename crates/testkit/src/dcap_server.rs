@@ -1,4 +1,5 @@
-//! A dCache in miniature, on loopback: a door and a pool that speak dcap in its passive mode, and behave as the test wants.
+//! A dCache in miniature, on loopback: a door and a pool that speak dcap in its passive mode, and behave as the test
+//! wants.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -51,7 +52,7 @@ pub enum Fault {
     DripAfter(usize),
     /// The last byte is missing, and nothing is said of it.
     Short,
-    /// Bytes that make no sense.
+    /// Bytes that violate the protocol.
     Nonsense,
 }
 
@@ -127,7 +128,7 @@ struct State {
     waiting: HashMap<(i32, String), Waiting>,
 }
 
-/// A file that a pool holds ready for whoever knows the challenge.
+/// A file that a pool holds ready for the client that knows the challenge.
 #[derive(Debug)]
 struct Waiting {
     file: Held,
@@ -195,8 +196,8 @@ impl DcapServer {
         format!("dcap://{}/data.root", self.address)
     }
 
-    /// Puts a file at a path, or another one in its place: with another time of change and another number. Whoever has the old one
-    /// open goes on with it, as in a dCache.
+    /// Puts a file at a path, or another one in its place: with another time of change and another number. A client
+    /// that has the old one open goes on with it, as in a dCache.
     pub fn put(&self, path: &str, content: impl Into<Bytes>) {
         let mut state = self.shared.state();
         let number = state.files.get(path).map_or(4711, |file| file.number + 1);
@@ -354,7 +355,8 @@ fn lines_at_the_door(shared: &Arc<Shared>, stream: &TcpStream, fates: &Arc<Mutex
             "ping" => format!("{session} {command} server pong"),
             "stat" | "lstat" if shared.config.says_stat => match file() {
                 Some(Held { content, modified, number }) => format!(
-                    "{head} stat -st_size={} -st_uid=0 -st_gid=0 -st_atime={modified} -st_mtime={modified} -st_ctime={modified} \
+                    "{head} stat -st_size={} -st_uid=0 -st_gid=0 -st_atime={modified} \
+                     -st_mtime={modified} -st_ctime={modified} \
                      -st_mode=-rw-r--r-- -st_ino={number}",
                     content.len()
                 ),

@@ -286,7 +286,7 @@ impl Shared {
             }
             let shared = Arc::clone(self);
             thread::spawn(move || {
-                let _ = shared.serve(&stream); // whoever asked may leave at any time
+                let _ = shared.serve(&stream); // the client may leave at any time
                 let _ = stream.shutdown(std::net::Shutdown::Both);
             });
         }
@@ -447,7 +447,7 @@ impl Shared {
         Answer { status: 206, head: tag + "Content-Type: multipart/byteranges; boundary=123456\r\n", body }
     }
 
-    /// Ranges of a header that lie in the file, at least in part. None if it makes no sense.
+    /// Ranges of a header that lie in the file, at least in part. None if it is malformed.
     fn wanted(&self, header: &str, length: u64) -> Option<Vec<Range<u64>>> {
         let mut found = Vec::new();
         for text in header.strip_prefix("bytes=")?.split(',') {

@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// When bytes come to the other end. Those of all connections follow one another at the rate of the lane; then they travel, and what is
-/// behind them does not wait until they are there.
+/// When bytes come to the other end. Those of all connections follow one another at the rate of the lane; then they
+/// travel, and what is behind them does not wait until they are there.
 #[derive(Debug, Default)]
 pub(crate) struct LinkShaper {
     /// When the last of them has left.
@@ -12,7 +12,8 @@ pub(crate) struct LinkShaper {
 }
 
 impl LinkShaper {
-    /// When bytes that stand ready at `now` are at the other end, of a lane of so many bytes a second and so long a way.
+    /// When bytes that stand ready at `now` are at the other end, of a lane of so many bytes a second and so long a
+    /// way.
     pub(crate) fn arrival(&self, now: Instant, bytes: usize, rate: u64, way: Duration) -> Instant {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let begins = free.map_or(now, |free| free.max(now));

@@ -78,7 +78,7 @@ fn wait(time: Duration, into: &dyn Receive) -> Result<()> {
     let until = Instant::now() + time;
     loop {
         if into.stopped() {
-            return Err(Error::new(ErrorKind::Cancelled, "the reader wants no more"));
+            return Err(Error::new(ErrorKind::Cancelled, "the receiver stopped the read"));
         }
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {

@@ -17,9 +17,9 @@ pub enum Wire {
     Good,
     /// Each direction takes so long.
     Delayed(Duration),
-    /// As if the server were far away: each direction takes so long, and so many bytes a second go either way, which all such connections
-    /// share. Connecting takes a round trip, too: what a client sends first waits for it. Bytes on their way are kept here, without a
-    /// bound, so that nothing of TCP's own windows is seen.
+    /// As if the server were far away: each direction takes so long, and so many bytes a second go either way, which
+    /// all such connections share. Connecting takes a round trip, too: what a client sends first waits for it. Bytes on
+    /// their way are kept here, without a bound, so that nothing of TCP's own windows is seen.
     Far {
         /// One way.
         delay: Duration,
@@ -240,8 +240,8 @@ impl Shared {
                     }
                 }
                 Wire::ResetAfter(_) => {
-                    // With no time to linger, closing is a reset. All copies of the socket have to go, unclosed: the other
-                    // direction's as soon as nothing can be read from it.
+                    // With no time to linger, closing is a reset. All copies of the socket have to go, unclosed: the
+                    // other direction's as soon as nothing can be read from it.
                     let _ = rustix::net::sockopt::set_socket_linger(&to, Some(Duration::ZERO));
                     self.forget(&to);
                     let _ = to.shutdown(Shutdown::Read);
@@ -345,7 +345,7 @@ mod tests {
     use crate::http_server::{HttpServer, ServerConfig};
 
     #[test]
-    fn what_is_far_takes_its_time_and_is_counted() {
+    fn far_links_delay_and_count_bytes() {
         let server = HttpServer::start(vec![7; 100_000], ServerConfig::default());
         let (delay, rate) = (Duration::from_millis(20), 1_000_000);
         let proxy = TcpProxy::start(server.address(), move |_| Wire::Far { delay, rate });

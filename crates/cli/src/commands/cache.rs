@@ -23,7 +23,8 @@ pub(crate) struct Arguments {
 enum What {
     /// List the files of which something is kept.
     Ls(Where),
-    /// Compare all that is kept with its checksums. The exit code is 1 where anything is damaged: such blocks are never served, and such files are removed, so that both are fetched again.
+    /// Compare all that is kept with its checksums. The exit code is 1 where anything is damaged: such blocks are never
+    /// served, and such files are removed, so that both are fetched again.
     Verify(Where),
     /// Remove all that is kept.
     Clear(Where),

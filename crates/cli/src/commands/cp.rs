@@ -8,9 +8,9 @@ use crate::remote::Remote;
 
 /// Copy objects, trees or directories into a file, as they are: nothing is inflated, and classes need not be known.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  sapwood cp run1.root:hists/pt summary.root:run1/pt\n  sapwood cp -r run1.root:hists summary.root:"
-)]
+#[command(after_help = "Examples:\n  \
+                        sapwood cp run1.root:hists/pt summary.root:run1/pt\n  \
+                        sapwood cp -r run1.root:hists summary.root:")]
 pub(crate) struct Copy {
     /// FILE:OBJECT, one or more, and where they go: FILE:OBJECT, or FILE:DIRECTORY/ (FILE: for the top).
     #[arg(required = true, num_args = 2..)]

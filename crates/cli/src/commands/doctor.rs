@@ -12,9 +12,9 @@ use crate::remote::Remote;
 
 /// Say what is wrong with a file's layout, what it costs its readers, and how to mend it.
 ///
-/// Costs are planned, nothing is read but metadata: by a reader with a cache of 30 MB, which fetches whole clusters from a server
-/// that answers within 1 ms and delivers 100 MB/s, beside what a good layout of the same data would cost. The three columns are
-/// those with the most bytes; 20 % of the entries are 10 of 50 equal slices, always the same.
+/// Costs are planned, nothing is read but metadata: by a reader with a cache of 30 MB, which fetches whole clusters
+/// from a server that answers within 1 ms and delivers 100 MB/s, beside what a good layout of the same data would cost.
+/// The three columns are those with the most bytes; 20 % of the entries are 10 of 50 equal slices, always the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sapwood doctor events.root\n  sapwood doctor events.root:Events --json")]
 pub(crate) struct Arguments {

@@ -49,8 +49,8 @@ struct Dump {
     depth: usize,
 }
 
-/// What is nested deeper is left out, with an `_error` in its place: a small file may nest thousands of lists, and each takes room on the
-/// stack, here and in whatever reads the JSON.
+/// What is nested deeper is left out, with an `_error` in its place: a small file may nest thousands of lists, and each
+/// takes room on the stack, here and in whatever reads the JSON.
 const MOST_DEPTH: usize = 200;
 
 /// Classes that are arrays and have their numbers as a member of this name.

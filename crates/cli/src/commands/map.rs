@@ -47,7 +47,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         let free: Vec<_> = free.iter().map(|segment| json!([segment.first, segment.last])).collect();
         return output::json(
             out,
-            &json!({ "file": &*sapwood_store::redact(&arguments.file), "header": fields, "records": rows, "free": free }),
+            &json!({
+                "file": &*sapwood_store::redact(&arguments.file), "header": fields, "records": rows, "free": free,
+            }),
         );
     }
     if let Some(fields) = fields.as_object() {

@@ -16,14 +16,19 @@ use crate::remote::Remote;
 
 /// Merge files: trees become one tree, directories one directory.
 ///
-/// Baskets move as they are and are never inflated (level `copy`), unless another compression is asked for (`recompress`), or other
-/// clusters (`re-encode`). The first input decides which branches a tree has. The output has its name only once it is whole. Options of
-/// hadd are understood: -f -fk -ff -f505 -a -k -T -O -j -n -L -Ltype -v -d -dbg -cachesize; compression is kept where none is given, as with
+/// Baskets move as they are and are never inflated (level `copy`), unless another compression is asked for
+/// (`recompress`), or other clusters (`re-encode`). The first input decides which branches a tree has. The output has
+/// its name only once it is whole. Options of hadd are understood: -f -fk -ff -f505 -a -k -T -O -j -n -L -Ltype -v -d
+/// -dbg -cachesize; compression is kept where none is given, as with
 /// -fk.
 #[derive(Debug, clap::Args)]
 #[command(
     args_override_self = true,
-    after_help = "Examples:\n  sapwood merge all.root run1.root run2.root\n  sapwood merge -f505 all.root @runs.txt\n  sapwood merge --force --recluster all.root part-*.root\n  sapwood merge -k --report all.root https://example.org/a.root b.root"
+    after_help = "Examples:\n  \
+                        sapwood merge all.root run1.root run2.root\n  \
+                        sapwood merge -f505 all.root @runs.txt\n  \
+                        sapwood merge --force --recluster all.root part-*.root\n  \
+                        sapwood merge -k --report all.root https://example.org/a.root b.root"
 )]
 pub(crate) struct Arguments {
     /// The file that is written.

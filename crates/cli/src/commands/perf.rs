@@ -13,10 +13,12 @@ use crate::documents;
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 
-/// Read branches of a tree, and say what that cost: the figures of ROOT's TTreePerfStats, and a picture. Or show a run that was saved.
+/// Read branches of a tree, and say what that cost: the figures of ROOT's TTreePerfStats, and a picture. Or show a run
+/// that was saved.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sapwood perf events.root:Events Muon_pt Muon_eta\n  \
-                        sapwood perf https://example.org/events.root:Events MET_pt --svg reads.svg --save before.root\n  \
+                        sapwood perf https://example.org/events.root:Events MET_pt --svg reads.svg \
+                        --save before.root\n  \
                         sapwood perf mended.root:Events MET_pt --against before.root --svg both.svg\n  \
                         sapwood perf after.root --against before.root\n\n\
                         Saved runs are TTreePerfStats: ROOT shows them, and runs that ROOT saved are shown here.")]
@@ -40,8 +42,8 @@ pub(crate) struct Arguments {
     /// Print JSON, with every range that was read.
     #[arg(long)]
     json: bool,
-    /// Write a picture as SVG to this file: entries to the right, offsets upwards, a mark a range, paler the less of it was used; the red
-    /// line is time.
+    /// Write a picture as SVG to this file: entries to the right, offsets upwards, a mark a range, paler the less of it
+    /// was used; the red line is time.
     #[arg(long, value_name = "OUT")]
     svg: Option<PathBuf>,
     /// Write the picture as PNG, without words, to this file.

@@ -11,24 +11,26 @@ use sapwood_store::{NetOptions, environment};
 
 use crate::output::Outcome;
 
-/// Serve the files of a server or a folder by ranges over http, to ROOT, uproot, curl and sapwood, and keep what was read.
+/// Serve the files of a server or a folder by ranges over http, to ROOT, uproot, curl and sapwood, and keep what was
+/// read.
 ///
-/// What is below the upstream is below the address that is printed. A block that many read at once is fetched once, and the next cluster of
-/// the branches that a client reads is fetched before he asks. A token that a client sends is passed on, and what it lets him read is his
-/// alone. /metrics tells Prometheus what happens, /health that it runs. It ends with SIGINT or SIGTERM.
+/// What is below the upstream is below the address that is printed. A block that many read at once is fetched once, and
+/// the next cluster of the branches that a client reads is prefetched. A token that a client sends is passed on, and
+/// what it gives access to is served to that client alone. /metrics tells Prometheus what happens, /health that it
+/// runs. It ends with SIGINT or SIGTERM.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  sapwood proxy --upstream https://example.org/data --cache-dir /scratch/cache --bind 127.0.0.1:8080\n  \
-                  sapwood ls http://127.0.0.1:8080/run1.root"
-)]
+#[command(after_help = "Examples:\n  \
+                        sapwood proxy --upstream https://example.org/data --cache-dir /scratch/cache \
+                        --bind 127.0.0.1:8080\n  \
+                  sapwood ls http://127.0.0.1:8080/run1.root")]
 pub(crate) struct Arguments {
-    /// What lies above all paths: a URL of http, https, root, roots, dcap or a cloud (`s3://bucket`), or a folder.
+    /// Prefix of all paths: a URL of http, https, root, roots, dcap or a cloud (`s3://bucket`), or a folder.
     #[arg(long, value_name = "URL")]
     upstream: String,
-    /// Where blocks are kept; your own cache folder where it is not given.
+    /// Folder of the cache; by default your own cache folder.
     #[arg(long, value_name = "DIR")]
     cache_dir: Option<PathBuf>,
-    /// The most bytes that are kept: 10000000000 where it is not given.
+    /// Size limit of the cache in bytes; 10000000000 by default.
     #[arg(long, value_name = "BYTES")]
     cache_size: Option<u64>,
     /// Where to listen; port 0 for any that is free.
@@ -40,30 +42,30 @@ pub(crate) struct Arguments {
     /// PEM file with its key.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// File with the token that clients have to present. The upstream is shown the proxy's own then (`BEARER_TOKEN`, keys
-    /// of a cloud), and none of theirs.
+    /// File with the token that clients have to present. The upstream is shown the proxy's own then (`BEARER_TOKEN`,
+    /// keys of a cloud), and none of theirs.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Seconds for which it is believed that a file is what it was, and that a client may read it.
+    /// Seconds for which the state of a file, and a client's access to it, are not checked again.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     max_age: u64,
     /// The most connections at a time.
     #[arg(long, value_name = "COUNT", default_value_t = 1024)]
     max_connections: usize,
-    /// Seconds after which a client that neither asks nor takes anything is left.
+    /// Seconds after which an idle client is disconnected.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     idle: u64,
-    /// Seconds for which the upstream may bring nothing.
+    /// Seconds for which the upstream may send nothing.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     timeout: u64,
-    /// Fetch nothing before it is asked for.
+    /// Do not prefetch.
     #[arg(long)]
     no_prefetch: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write, err: &mut dyn Write) -> Outcome {
     if arguments.idle == 0 || arguments.timeout == 0 || arguments.max_connections == 0 {
-        return Err(Error::mismatch("--idle, --timeout and --max-connections are no zeros").into());
+        return Err(Error::mismatch("--idle, --timeout and --max-connections must not be 0").into());
     }
     let timeout = Duration::from_secs(arguments.timeout);
     let net = NetOptions { timeout, retries: 2, ..NetOptions::default() };

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::output::Outcome;
 
-/// Bring back, in place, what a writer that died had written: objects, and the clusters of trees that were committed after the
-/// last save.
+/// Bring back, in place, what a writer that died had written: objects, and the clusters of trees that were committed
+/// after the last save.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sapwood recover run1.root\n  sapwood recover --dry-run run*.root")]
 pub(crate) struct Arguments {

@@ -19,14 +19,17 @@ use crate::remote::Remote;
 use crate::rewritten::Rewritten;
 use crate::select::Select;
 
-/// Write a file again: trees in other clusters, baskets, compression and order, with fewer branches or entries; all else as it is.
+/// Write a file again: trees in other clusters, baskets, compression and order, with fewer branches or entries; all
+/// else as it is.
 ///
-/// The input stays as it is, and the output has its name only once it is whole. What it cost to read the trees and what it costs now
-/// is planned as by `sapwood doctor`.
+/// The input stays as it is, and the output has its name only once it is whole. What it cost to read the trees and what
+/// it costs now is planned as by `sapwood doctor`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  sapwood rewrite old.root new.root\n  sapwood rewrite old.root small.root --tree events --keep 'Muon_*' --compression zstd:5\n  sapwood rewrite old.root columns.root --order branch --baskets keep\n  sapwood rewrite old.root few.root --cut 'nMuon > 1'"
-)]
+#[command(after_help = "Examples:\n  \
+                        sapwood rewrite old.root new.root\n  \
+                        sapwood rewrite old.root small.root --tree events --keep 'Muon_*' --compression zstd:5\n  \
+                        sapwood rewrite old.root columns.root --order branch --baskets keep\n  \
+                        sapwood rewrite old.root few.root --cut 'nMuon > 1'")]
 pub(crate) struct Arguments {
     /// The file that is read.
     input: String,
@@ -44,11 +47,12 @@ pub(crate) struct Arguments {
     /// Bytes of a basket before compression, at most.
     #[arg(long)]
     basket_bytes: Option<usize>,
-    /// Compression, like zstd:5, lz4:4, zlib:1, lzma:7, or zlib:0 for none; each branch keeps its own where it is not given.
+    /// Compression, like zstd:5, lz4:4, zlib:1, lzma:7, or zlib:0 for none; each branch keeps its own where it is not
+    /// given.
     #[arg(long)]
     compression: Option<Compression>,
-    /// Order of the baskets. `entry`: cluster after cluster; `branch`: branch after branch; `offset`: as they stand in the input, and
-    /// kept. `entry` where it is not given, `offset` with `--baskets keep`.
+    /// Order of the baskets. `entry`: cluster after cluster; `branch`: branch after branch; `offset`: as they stand in
+    /// the input, and kept. `entry` where it is not given, `offset` with `--baskets keep`.
     #[arg(long)]
     order: Option<Order>,
     /// `new`: entries go into new baskets; `keep`: baskets are moved as they are, and nothing is inflated.

@@ -50,7 +50,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         let clusters: Vec<_> = tree.clusters().into_iter().map(|range| json!([range.start, range.end])).collect();
         return output::json(
             out,
-            &json!({ "tree": &*tree.name, "title": &*tree.title, "entries": tree.entries, "branches": rows, "clusters": clusters }),
+            &json!({
+                "tree": &*tree.name, "title": &*tree.title, "entries": tree.entries, "branches": rows,
+                "clusters": clusters,
+            }),
         );
     }
     writeln!(out, "{} {:?}, {} entries, {} clusters", tree.name, &*tree.title, tree.entries, tree.clusters().len())?;

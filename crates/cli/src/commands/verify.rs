@@ -11,8 +11,8 @@ use crate::documents;
 use crate::output::{self, Failure, Outcome};
 use crate::remote::Remote;
 
-/// Say whether files are whole: structure, checksums of all payloads, baskets against their index. The exit code is 1 where
-/// anything is damaged.
+/// Say whether files are whole: structure, checksums of all payloads, baskets against their index. The exit code is 1
+/// where anything is damaged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sapwood verify events.root\n  sapwood verify --quiet run*.root && echo all whole")]
 pub(crate) struct Arguments {

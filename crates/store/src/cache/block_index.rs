@@ -11,7 +11,8 @@ use super::state::State;
 
 /// Segments that stay open.
 const OPEN: usize = 32;
-/// So many blocks are read in one call: 256 KiB, which a core's own cache holds, so that their checksums cost no second trip to memory.
+/// So many blocks are read in one call: 256 KiB, which a core's own cache holds, so that their checksums cost no second
+/// trip to memory.
 const AT_ONCE: usize = (256 << 10) / BLOCK_BYTES as usize;
 
 /// Segments that are open.
@@ -77,7 +78,7 @@ impl<'a> BlockIndex<'a> {
             let most = ((BLOCKS - slot) * BLOCK_BYTES) as usize;
             let (here, behind) = rest.split_at(most.min(rest.len()));
             if let Err(error) = self.keep_in(number, slot, here) {
-                self.folder.trouble("nothing more is kept", &error);
+                self.folder.stop_writing("nothing more is kept", &error);
                 return;
             }
             (block, rest) = (block + BLOCKS - slot, behind);

@@ -28,10 +28,10 @@ pub struct Fetched {
     pub asked: u64,
 }
 
-/// Who wants blocks to be kept, and no bytes.
-struct Nobody<'a>(&'a dyn Fn() -> bool);
+/// A receiver that drops the bytes: blocks are kept for later.
+struct Discard<'a>(&'a dyn Fn() -> bool);
 
-impl Receive for Nobody<'_> {
+impl Receive for Discard<'_> {
     fn buffer(&self, bytes: usize) -> BytesMut {
         BytesMut::zeroed(bytes)
     }
@@ -47,9 +47,10 @@ impl Receive for Nobody<'_> {
 
 /// Keeps blocks of another store on this machine, for the next reader of the same file, in whatever process.
 ///
-/// The state of the file is asked for once, in one round trip; blocks of another state are not used. Each block has a checksum, which
-/// is compared whenever it is read: what is damaged is asked for again. Where nothing can be kept, reading goes on without. What several
-/// threads of a process miss at the same time is asked for once, whichever store of this file they read.
+/// The state of the file is asked for once, in one round trip; blocks of another state are not used. Each block has a
+/// checksum, which is compared whenever it is read: what is damaged is asked for again. Where nothing can be kept,
+/// reading goes on without. What several threads of a process miss at the same time is asked for once, whichever store
+/// of this file they read.
 ///
 /// # Example
 ///
@@ -108,7 +109,8 @@ impl<S: Store> BlockCache<S> {
         }
     }
 
-    /// Sees to it that the blocks of these ranges are kept, and reads none of those that are. Where nothing can be kept, nothing is fetched.
+    /// Sees to it that the blocks of these ranges are kept, and reads none of those that are. Where nothing can be
+    /// kept, nothing is fetched.
     ///
     /// `wanted` is asked while it waits: once it says no, the fetching ends.
     ///
@@ -145,13 +147,13 @@ impl<S: Store> BlockCache<S> {
         if missing.is_empty() {
             return Ok(Fetched { kept, ..Fetched::default() });
         }
-        let mut nobody = Nobody(wanted);
-        let fill = Fill::new(&[], &block_index, &mut nobody)?;
+        let mut discard = Discard(wanted);
+        let fill = Fill::new(&[], &block_index, &mut discard)?;
         Ok(Fetched { kept, ..self.fill(fill, state, &missing)? })
     }
 
-    /// Whether all blocks of these ranges are kept, as their tables say. Reads the folder alone: the other store is not asked.
-    /// False where the state of the file is not known yet.
+    /// Whether all blocks of these ranges are kept, as their tables say. Reads the folder alone: the other store is not
+    /// asked. False where the state of the file is not known yet.
     ///
     /// # Example
     ///
@@ -177,7 +179,8 @@ impl<S: Store> BlockCache<S> {
         ranges.iter().filter(|range| !range.is_empty()).flat_map(blocks).all(|block| reader.has(block))
     }
 
-    /// The bytes of these ranges, if all of them are kept and undamaged. Reads the folder alone: the other store is not asked.
+    /// The bytes of these ranges, if all of them are kept and undamaged. Reads the folder alone: the other store is not
+    /// asked.
     ///
     /// # Example
     ///
@@ -210,8 +213,8 @@ impl<S: Store> BlockCache<S> {
         Some(found)
     }
 
-    /// What tells this state of the file from others: what the server calls it, or what its ends look like. None before anything was
-    /// read.
+    /// What tells this state of the file from others: what the server calls it, or what its ends look like. None before
+    /// anything was read.
     ///
     /// # Example
     ///
@@ -235,13 +238,13 @@ impl<S: Store> BlockCache<S> {
         BlockIndex { folder: &self.folder, state, opened: &self.opened, len: state.len }
     }
 
-    /// What is on its way for all stores of this state; none where each asks for himself.
+    /// What is on its way for all stores of this state; none where each store fetches for itself.
     fn in_flight(&self, state: &State) -> Option<&Arc<InFlight>> {
         let in_flight = self.in_flight.get_or_init(|| in_flight(self.folder.dir(), state));
         in_flight.as_ref().filter(|in_flight| in_flight.is_ours() && self.folder.is_open())
     }
 
-    /// Brings what is missing: what nobody asks for is asked for, what others ask for is waited for. What they do not bring is asked for
+    /// Fetches missing blocks, and waits for those that other threads fetch. What those do not bring is fetched
     /// after all, and this time without looking at others: it must end.
     fn fill(&self, mut fill: Fill<'_>, state: &State, missing: &[u64]) -> Result<Fetched> {
         let mut fetched = Fetched::default();
@@ -252,7 +255,7 @@ impl<S: Store> BlockCache<S> {
         };
         let claim = in_flight.claim(missing);
         let (mine, theirs) = (claim.mine.clone(), claim.theirs.clone());
-        // Somebody may have brought it after we had looked, and before we claimed it.
+        // Another thread may have kept it between our look and our claim.
         let absent = fill.take_kept(&mine)?;
         fetched.joined += (mine.len() - absent.len()) as u64;
         self.ask(&mut fill, &absent, Some(claim), &mut fetched)?;

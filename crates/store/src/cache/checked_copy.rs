@@ -11,7 +11,7 @@ use twox_hash::XxHash64;
 
 use super::about::{About, PART_BYTES};
 
-/// Nobody has read the part since the copy was opened.
+/// The part was not read since the copy was opened.
 const UNREAD: u8 = 0;
 /// Its checksum was right.
 const GOOD: u8 = 1;

@@ -55,10 +55,10 @@ pub(crate) fn fetch(folder: &Folder, state: &State, inner: &dyn Store) -> Result
         std::thread::sleep(Duration::from_millis(20));
     }
     if let Some(file) = kept(folder, state) {
-        return Ok(file); // somebody fetched it meanwhile
+        return Ok(file); // another process fetched it meanwhile
     }
     download(folder, state, inner, &path)?;
-    kept(folder, state).map_or_else(|| refused("what was kept is gone"), Ok)
+    kept(folder, state).map_or_else(|| refused("the copy was removed meanwhile"), Ok)
 }
 
 fn download(folder: &Folder, state: &State, inner: &dyn Store, path: &Path) -> Result<(), Error> {

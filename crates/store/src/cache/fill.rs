@@ -1,4 +1,5 @@
-//! One read through the cache: what is kept comes from there, what is missing is asked for by blocks, kept, and handed on.
+//! One read through the cache: what is kept comes from there, what is missing is asked for by blocks, kept, and handed
+//! on.
 
 use std::ops::Range;
 
@@ -134,7 +135,7 @@ impl<'a> Fill<'a> {
         }
     }
 
-    /// Hands bytes on to those who wait for them.
+    /// Hands bytes on to the ranges that wait for them.
     fn spread(&mut self, run: &ByteRange, bytes: &[u8]) -> Flow {
         let first = self.reach.partition_point(|reach| *reach <= run.start);
         for want in self.wants.iter_mut().skip(first) {
@@ -173,9 +174,9 @@ impl Receive for Fill<'_> {
     fn deliver(&mut self, index: usize, bytes: Bytes) -> Flow {
         let Some(run) = self.runs.get(index).cloned() else { return Flow::Go };
         if bytes.len() as u64 != run.end - run.start {
-            return Flow::Go; // whoever waits for it says so in the end
+            return Flow::Go; // `finish` reports what is missing
         }
-        // Whether or not anybody wants it still: it has come. And first of all: others may wait for it.
+        // Kept first, and even if the receiver has stopped: other threads may wait for it.
         self.block_index.keep(&run, &bytes);
         if let Some(claim) = &self.claim {
             claim.release(blocks(&run));

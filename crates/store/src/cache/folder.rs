@@ -1,4 +1,5 @@
-//! The folder of a cache: made for its user alone, files that appear whole, and trouble that ends the keeping but never a read.
+//! The folder of a cache: made for its user alone, files that appear whole, and failure that ends the keeping but never
+//! a read.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -40,12 +41,12 @@ impl Folder {
         }
     }
 
-    /// Whether it is there, or can be made, and nobody else could have put something into it.
+    /// Whether it exists or can be made, and no other user can write to it.
     pub(crate) fn is_usable(&self) -> bool {
         *self.usable.get_or_init(|| match self.prepare() {
             Ok(()) => true,
             Err(error) => {
-                self.trouble("nothing is kept", &error);
+                self.stop_writing("nothing is kept", &error);
                 false
             }
         })
@@ -53,7 +54,7 @@ impl Folder {
 
     fn prepare(&self) -> io::Result<()> {
         make(&self.top)?;
-        // What is in the cache is believed to be what a server sent, so nobody else may put something into it.
+        // What is in the cache is believed to be what a server sent, so no other user may write to it.
         for place in [&self.dir, &self.top] {
             let found = place.metadata()?;
             let (owner, here) = (found.uid(), rustix::process::geteuid().as_raw());
@@ -86,8 +87,8 @@ impl Folder {
         self.of_name(&state.name).join(format!("{:032x}.{ending}", state.number()))
     }
 
-    /// Says once what is the matter; from then on nothing is written.
-    pub(crate) fn trouble(&self, consequence: &str, error: &io::Error) {
+    /// Gives a notice of a failure, once; from then on nothing is written.
+    pub(crate) fn stop_writing(&self, consequence: &str, error: &io::Error) {
         if !self.full.swap(true, Ordering::Relaxed) {
             self.notices.add(format!("cache {}: {error}: {consequence}", self.dir.display()));
         }

@@ -77,11 +77,11 @@ impl KeptEnds {
     }
 }
 
-/// What a remote file is now, and its ends, in one round trip; cheap where it is known and did not change. `known` is what is known,
-/// and becomes what is known now.
+/// What a remote file is now, and its ends, in one round trip; cheap where it is known and did not change. `known` is
+/// what is known, and becomes what is known now.
 ///
-/// A server that names the state of its file (an ETag, a time) is asked for that alone. Where it does not, as much of the ends is read
-/// as opening a ROOT file takes, and compared.
+/// A server that names the state of its file (an ETag, a time) is asked for that alone. Where it does not, as much of
+/// the ends is read as opening a ROOT file takes, and compared.
 pub(crate) fn look(
     inner: &dyn Store,
     folder: &Folder,
@@ -114,7 +114,7 @@ pub(crate) fn look(
         if folder.admit(packed.len() as u64 + 8192)
             && let Err(error) = folder.replace(&path, &packed)
         {
-            folder.trouble("nothing more is kept", &error);
+            folder.stop_writing("nothing more is kept", &error);
         }
         *known = Some(kept.clone());
     }

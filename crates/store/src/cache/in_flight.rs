@@ -1,4 +1,4 @@
-//! Blocks that are on their way: what several threads of a process miss, one of them asks for.
+//! Blocks in flight: of several threads of a process that miss a block, one fetches it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -34,13 +34,13 @@ pub(crate) struct InFlight {
 
 #[derive(Debug, Default)]
 struct Claims {
-    /// Blocks, and who asks for them.
+    /// Blocks, and the threads that fetch them.
     blocks: BTreeMap<u64, ThreadId>,
     /// How many have come.
     come: u64,
 }
 
-/// The in_flight of a state; none where it cannot be had: then each asks for himself.
+/// The blocks in flight of a state; none where the lock cannot be had: then each thread fetches for itself.
 pub(crate) fn in_flight(dir: &Path, state: &State) -> Option<Arc<InFlight>> {
     let mut all = match IN_FLIGHT.try_lock() {
         Ok(all) => all,
@@ -72,14 +72,14 @@ impl InFlight {
         self.process == std::process::id()
     }
 
-    /// Takes on those of the blocks that nobody asks for.
+    /// Claims those of the blocks that no thread fetches.
     pub(crate) fn claim(self: &Arc<Self>, missing: &[u64]) -> Claim {
         let me = thread::current().id();
         let (mut mine, mut theirs) = (Vec::new(), Vec::new());
         let mut claims = self.claims();
         for &block in missing {
             match claims.blocks.get(&block) {
-                // Who reads again while he is handed something would wait for himself.
+                // A thread that reads from within a delivery would wait for itself.
                 Some(owner) if *owner != me => theirs.push(block),
                 Some(_) => mine.push(block),
                 None => {
@@ -160,7 +160,7 @@ mod tests {
         assert!(Arc::ptr_eq(&one, &two) && !Arc::ptr_eq(&one, &in_flight(Path::new("b"), &state).unwrap()));
         let first = one.claim(&[1, 2, 3]);
         assert_eq!((&first.mine[..], &first.theirs[..]), (&[1, 2, 3][..], &[][..]));
-        assert_eq!(one.claim(&[2]).mine, [2], "nobody waits for himself");
+        assert_eq!(one.claim(&[2]).mine, [2], "no thread waits for itself");
         let first = {
             drop(first);
             one.claim(&[1, 2, 3])

@@ -30,7 +30,7 @@ use super::state::State;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CachedFile {
-    /// Its URL, without secrets. Empty for what is damaged such that nobody knows whose it was.
+    /// Its URL, without secrets. Empty where damage hides which file it was.
     pub name: String,
     /// Blocks, or the whole file.
     pub kind: CacheKind,
@@ -88,8 +88,8 @@ pub fn list_cache(dir: impl AsRef<Path>) -> Result<Vec<CachedFile>> {
     gather(dir.as_ref(), false)
 }
 
-/// [`list_cache`], and compares all that is kept with its checksums. Blocks that are damaged are never served; a whole file that is, is
-/// removed, so that the next reader fetches it anew.
+/// [`list_cache`], and compares all that is kept with its checksums. Blocks that are damaged are never served; a whole
+/// file that is, is removed, so that the next reader fetches it anew.
 ///
 /// # Errors
 ///
@@ -106,7 +106,7 @@ pub fn verify_cache(dir: impl AsRef<Path>) -> Result<Vec<CachedFile>> {
     gather(dir.as_ref(), true)
 }
 
-/// Removes all that the cache in a folder holds. Who reads from it meanwhile goes on, and asks for what is gone.
+/// Removes all that the cache in a folder holds. Readers that use it meanwhile go on, and fetch again what is gone.
 ///
 /// # Errors
 ///

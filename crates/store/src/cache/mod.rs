@@ -30,7 +30,8 @@ pub use quota::evictions;
 pub(crate) use state::{PROOF_HEAD, PROOF_TAIL, State};
 pub use whole::WholeCache;
 
-/// Puts the cache that `options` want in front of a store, if they want one. Files are known by their `url`, without what is secret in it.
+/// Puts the cache that `options` want in front of a store, if they want one. Files are known by their `url`, without
+/// what is secret in it.
 ///
 /// # Example
 ///

@@ -10,7 +10,7 @@ use sapwood::Error;
 
 /// So much is kept unless told otherwise.
 const USUAL_BYTES: u64 = 10_000_000_000;
-/// Nobody reads more warnings than that.
+/// Further notices are dropped.
 const MOST_NOTICES: usize = 100;
 
 /// What of a remote file is kept on this machine.
@@ -46,7 +46,8 @@ impl CacheKind {
         }
     }
 
-    /// The folder of this kind in the folder of a cache. The number is that of the format: another one would be another folder.
+    /// The folder of this kind in the folder of a cache. The number is that of the format: another one would be another
+    /// folder.
     pub(crate) fn folder(self, dir: &Path) -> PathBuf {
         dir.join(format!("sapwood-{}-1", self.as_str()))
     }
@@ -103,7 +104,7 @@ impl CacheOptions {
     }
 }
 
-/// What a cache has to say to its user: it never fails a read, and so it has no errors to say it with. Clones share what was said.
+/// Warnings of a cache: its failures never fail a read, so they are no errors. Clones share their notices.
 ///
 /// # Example
 ///
@@ -150,7 +151,7 @@ impl fmt::Debug for Notices {
     }
 }
 
-// Who listens makes no difference to what is kept.
+// Notices make no difference to what is kept.
 impl PartialEq for Notices {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -1,4 +1,4 @@
-//! How much a cache may hold, and who goes when it is too much: the files that were not used for the longest time.
+//! The size limit of a cache: files that were not used for the longest time are removed first.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata, OpenOptions};
@@ -63,7 +63,8 @@ pub(crate) fn admit(dir: &Path, most: u64, bytes: u64) -> bool {
     true
 }
 
-/// How many files of a cache this process has removed to make room: pieces of 16 MB, whole files, and what describes them.
+/// How many files of a cache this process has removed to make room: pieces of 16 MB, whole files, and what describes
+/// them.
 ///
 /// # Example
 ///
@@ -83,7 +84,8 @@ fn belief(dir: &Path) -> Option<Arc<Mutex<Belief>>> {
     Some(Arc::clone(beliefs.entry(dir.to_owned()).or_default()))
 }
 
-/// The lock, if it can be had soon. In a child that was forked it may be held by a thread that does not exist; then nothing is kept.
+/// The lock, if it can be had soon. In a child that was forked it may be held by a thread that does not exist; then
+/// nothing is kept.
 fn now<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     for _ in 0..200 {
         match mutex.try_lock() {
@@ -95,7 +97,8 @@ fn now<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     None
 }
 
-/// Removes what was not used for the longest time until `more` bytes fit; gives what is there then, and how many files went.
+/// Removes what was not used for the longest time until `more` bytes fit; gives what is there then, and how many files
+/// went.
 fn sweep(dir: &Path, most: u64, more: u64) -> (u64, u64) {
     let mut kept = files(dir);
     let mut total = kept.iter().fold(0_u64, |sum, file| sum.saturating_add(file.bytes));

@@ -1,7 +1,7 @@
 //! A file of blocks: a head that says of which state of which file, a table of checksums, and a place for each block.
 //!
-//! Any number of processes write to the same segment without a lock: a block has one place and, in one state of a file, one content; it
-//! counts as kept once its checksum is in the table, and is compared with it whenever it is read.
+//! Any number of processes write to the same segment without a lock: a block has one place and, in one state of a file,
+//! one content; it counts as kept once its checksum is in the table, and is compared with it whenever it is read.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -38,7 +38,7 @@ pub(crate) fn blocks(range: &ByteRange) -> Range<u64> {
     range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES)
 }
 
-/// Checksums of the blocks of a segment, as they were when somebody first asked for one of their neighbourhood.
+/// Checksums of the blocks of a segment, as they were when one of their page was first looked up.
 #[derive(Debug)]
 pub(crate) struct Table([Option<Box<[Option<u64>; PART]>>; BLOCKS as usize / PART]);
 
@@ -148,7 +148,7 @@ impl Segment {
         self.number
     }
 
-    /// Whether blocks can be put into it, and somebody will find them: it may have been removed.
+    /// Whether blocks can be written to it and will be found: the file may have been removed.
     pub(crate) fn takes(&self) -> bool {
         self.writes && self.file.metadata().is_ok_and(|about| about.nlink() > 0)
     }
@@ -200,7 +200,7 @@ impl Segment {
         blocks.map(good).collect()
     }
 
-    /// Keeps neighbouring blocks. Their checksums follow them: who dies between leaves none.
+    /// Keeps neighbouring blocks. Their checksums are written after them: a process that dies between leaves none.
     pub(crate) fn write(&self, slot: u64, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all_at(bytes, DATA_AT + slot * BLOCK_BYTES)?;
         let mut entries = Vec::new();

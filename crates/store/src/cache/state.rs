@@ -3,8 +3,9 @@
 use sapwood::io::{Ends, Identity};
 use twox_hash::XxHash64;
 
-/// So much of the head and of the tail shows the state of a file whose server does not name it. The header of a ROOT file, with its own
-/// number, is in the one; its list of keys, with the time of each, is in the other as a rule. As much as is read to open a file.
+/// So much of the head and of the tail shows the state of a file whose server does not name it. The header of a ROOT
+/// file, with its own number, is in the one; its list of keys, with the time of each, is in the other as a rule. As
+/// much as is read to open a file.
 pub(crate) const PROOF_HEAD: usize = 4096;
 /// See [`PROOF_HEAD`].
 pub(crate) const PROOF_TAIL: usize = 65536;
@@ -66,7 +67,7 @@ impl State {
     }
 }
 
-/// Two hashes in one number. Whoever makes two texts with the same gains nothing: texts are compared.
+/// Two hashes in one number. Two texts with the same hash are harmless: texts are compared.
 pub(crate) fn hash128(bytes: &[u8]) -> u128 {
     let half = |seed| u128::from(XxHash64::oneshot(seed, bytes));
     half(0) << 64 | half(SECOND_SEED)

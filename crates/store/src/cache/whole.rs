@@ -14,11 +14,13 @@ use super::options::CacheOptions;
 use super::state::State;
 use crate::url::cache_name;
 
-/// Fetches the whole file of another store before the first read, as ROOT does with `CACHEREAD`, and reads it on this machine. The next
-/// reader of the same state of the file, in whatever process, takes one round trip to find out that it is the same. Each part of 4 MiB is
-/// compared with its checksum when it is first read; what is damaged is fetched again.
+/// Fetches the whole file of another store before the first read, as ROOT does with `CACHEREAD`, and reads it on this
+/// machine. The next reader of the same state of the file, in whatever process, takes one round trip to find out that
+/// it is the same. Each part of 4 MiB is compared with its checksum when it is first read; what is damaged is fetched
+/// again.
 ///
-/// Where it cannot be fetched or kept (no room, no permission), the other store is read, and the options' notices say why.
+/// Where it cannot be fetched or kept (no room, no permission), the other store is read, and the options' notices say
+/// why.
 ///
 /// # Example
 ///
@@ -135,7 +137,7 @@ impl<S: Store> Store for WholeCache<S> {
 
     fn as_file(&self) -> Option<&File> {
         match self.place.get() {
-            // Who reads the file itself would not compare its checksums.
+            // Reads of the file itself would not compare checksums.
             Some(Place::Near(..)) => None,
             _ => self.inner.as_file(),
         }

@@ -1,4 +1,4 @@
-//! Requests that `object_store` makes: those for files are taken from it, those for proofs of who we are are sent.
+//! Requests that `object_store` makes: those for files are taken from it, those for credentials are sent.
 
 use std::error;
 use std::fmt;
@@ -17,7 +17,7 @@ use sapwood::Error;
 use crate::http::host;
 use crate::net::RequestError;
 
-/// The longest answer of those that say who we are.
+/// The longest response to a request for credentials.
 const PROOF_BYTES: usize = 1 << 20;
 /// The services of a cloud's own machines answer at once, or are not there.
 const NEAR: Duration = Duration::from_secs(2);
@@ -85,7 +85,7 @@ impl Service {
     async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let taken = request.extensions().get::<Taken>().cloned();
         let (parts, body) = request.into_parts();
-        let wrong = |_| told(HttpErrorKind::Unknown, "the endpoint of the cloud makes no sense");
+        let wrong = |_| told(HttpErrorKind::Unknown, "malformed endpoint of the cloud");
         let url = Url::parse(&parts.uri.to_string()).map_err(wrong)?;
         let host = host(&url);
         if url.scheme() != "https" && !self.in_clear && !is_here(&url) {
@@ -112,7 +112,7 @@ impl Service {
             }
             content.extend_from_slice(&piece);
         }
-        // What a refusal says may hold what was sent, and is for nobody's eyes.
+        // The body of a refusal may repeat what was sent: it is not shown.
         if !reply.status().is_success() {
             content.clear();
         }
@@ -137,7 +137,7 @@ impl HttpService for Service {
     }
 }
 
-/// Whether nobody else hears what is sent there.
+/// Whether the connection is private.
 fn is_here(url: &Url) -> bool {
     matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"))
 }

@@ -1,7 +1,7 @@
 //! Files in the clouds: Amazon's S3 and all that speaks like it, Google's, and Azure's.
 //!
-//! Who we are, where a bucket is and how a request is signed is `object_store`'s business; what the answer is worth, and what is
-//! done when there is none, is that of the store for http.
+//! `object_store` handles credentials, endpoints and signatures; the store for http sends the requests, checks the
+//! answers and retries.
 
 mod connector;
 mod url;
@@ -31,8 +31,8 @@ const BUCKETS: usize = 64;
 /// A file in a bucket of a cloud: `s3://bucket/key`, `gs://bucket/key`, `az://container/key` or
 /// `abfss://container@account.dfs.core.windows.net/key`.
 ///
-/// [`NetOptions::clouds`] says who asks. Each request has one range, and up to eight are on their way at a time; all else is as
-/// [`HttpStore`] does it. The key is what stands in the URL, character by character.
+/// [`NetOptions::clouds`] holds the credentials. Each request has one range, and up to eight are on their way at a
+/// time; all else is as [`HttpStore`] does it. The key is what stands in the URL, character by character.
 ///
 /// # Example
 ///
@@ -52,12 +52,13 @@ const BUCKETS: usize = 64;
 pub struct CloudStore(HttpStore);
 
 impl CloudStore {
-    /// A store for `url`. Nothing is asked of anybody before the first read.
+    /// A store for `url`. Nothing is sent before the first read.
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL or settings that make no sense, [`Unsupported`](sapwood::ErrorKind::Unsupported)
-    /// for a scheme of no cloud, and what reading certificates reports.
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a malformed URL or invalid settings,
+    /// [`Unsupported`](sapwood::ErrorKind::Unsupported) for a scheme of no cloud, and what reading certificates
+    /// reports.
     ///
     /// # Example
     ///
@@ -71,7 +72,7 @@ impl CloudStore {
         let name = Arc::clone(&place.name);
         let named = |error: Error| error.in_file(Arc::clone(&name));
         let origin = Url::parse(&place.bucket);
-        let origin = origin.map_err(|error| named(Error::mismatch("the URL makes no sense").because(error)))?;
+        let origin = origin.map_err(|error| named(Error::mismatch("malformed URL").because(error)))?;
         let link = link(options).map_err(named)?;
         let login = Login { place, settings: options.clouds.clone(), timeout: options.timeout };
         login.bucket(&link)?;
@@ -107,7 +108,7 @@ struct Bucket {
     region: Option<String>,
 }
 
-/// Buckets by their URL: what proves who we are is asked for once for all files.
+/// Buckets by their URL: credentials are fetched once for all files.
 #[derive(Debug, Default)]
 struct Buckets(Mutex<HashMap<String, Bucket>>);
 
@@ -155,8 +156,7 @@ impl Login {
             (Some(request), _) => Ok(request),
             (None, Err(error)) => {
                 let own = self.place.provider.variables();
-                let message =
-                    format!("no proof of who asks; {own}SKIP_SIGNATURE=true is for data that are open to all");
+                let message = format!("no credentials; {own}SKIP_SIGNATURE=true reads data that are public");
                 Err(RequestError::never(Error::new(ErrorKind::Denied, message).because(words(&error))))
             }
             (None, Ok(_)) => Err(RequestError::never(Error::unsupported("the cloud's client made no request"))),
@@ -180,7 +180,7 @@ impl Signer for Login {
         let Some(region) = told.filter(|_| matches!(status.as_u16(), 301 | 307 | 308 | 400)) else { return false };
         let Ok(bucket) = self.bucket(link) else { return false };
         if bucket.region.as_deref() == Some(region) {
-            return true; // somebody else has learnt it meanwhile
+            return true; // another thread has learnt it meanwhile
         }
         let mut settings = self.settings.clone();
         settings.push(("aws_region".to_owned(), region.to_owned()));

@@ -16,7 +16,7 @@ use super::words;
 use crate::provider::{Provider, says_where};
 use crate::url::redact;
 
-/// More attempts of those that ask for a proof of who we are.
+/// Retries of requests for credentials.
 const PROOF_RETRIES: usize = 2;
 /// A file in a bucket.
 #[derive(Clone, Debug)]
@@ -95,7 +95,7 @@ impl CloudUrl {
             Provider::Azure => reached!(MicrosoftAzureBuilder),
         };
         reached.map_err(|error| {
-            let message = "the settings of the cloud make no sense";
+            let message = "invalid settings for the cloud";
             Error::mismatch(message).because(words(&error)).in_file(Arc::clone(&self.name))
         })
     }

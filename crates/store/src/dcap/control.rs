@@ -1,4 +1,4 @@
-//! The control connection: lines of words between a client and a door.
+//! The control connection: lines of text between a client and a door.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::url::DcapUrl;
 use crate::net::RequestError;
 
-/// A line that is longer makes no sense.
+/// The longest line that is accepted.
 const LINE_BYTES: u64 = 16 << 10;
 /// A door that says so many other things first never answers.
 const LINES: usize = 1_000;
@@ -181,7 +181,7 @@ pub(super) fn broken(name: &str, error: std::io::Error) -> RequestError {
     RequestError::later(Error::new(ErrorKind::Io, format!("the connection to {name} broke")).because(error))
 }
 
-/// Something that makes no sense.
+/// A violation of the protocol.
 pub(super) fn nonsense(name: &str, what: &str) -> RequestError {
     RequestError::later(Error::new(ErrorKind::Io, format!("protocol error from {name}: {what}")))
 }

@@ -20,7 +20,7 @@ const SEEK_READ: i32 = 11;
 const READ_VECTOR: i32 = 13;
 /// The most ranges of a command: a pool takes 16 KiB.
 pub(super) const RANGES: usize = 1024;
-/// A message that is longer makes no sense: its words have two bytes for their length.
+/// The longest message that is accepted: its text has two bytes for its length.
 const MESSAGE_BYTES: usize = 14 + 65_535;
 /// Commands that are on their way at a time: they stay in the buffers of the connection while the pool sends.
 const AHEAD: usize = 4;
@@ -37,7 +37,7 @@ pub(super) struct DataConnection {
     /// All that was asked is answered.
     idle: bool,
     pub(super) opened: Instant,
-    /// When somebody read from it.
+    /// When it was last read.
     pub(super) used: Instant,
     /// The file is open for as long as this is.
     _door: ControlConnection,
@@ -51,8 +51,8 @@ pub(super) enum Halt {
 }
 
 impl From<RequestError> for Halt {
-    fn from(trouble: RequestError) -> Self {
-        Self::RequestError(trouble)
+    fn from(failure: RequestError) -> Self {
+        Self::RequestError(failure)
     }
 }
 
@@ -145,8 +145,8 @@ impl DataConnection {
         Ok(())
     }
 
-    /// Bytes of many ranges. A pool that cannot read one of them leaves it out and goes on with the next; only the end says that
-    /// something went wrong, and so nothing is handed on before.
+    /// Bytes of many ranges. A pool that cannot read one of them leaves it out and goes on with the next; only the end
+    /// says that something went wrong, and so nothing is handed on before.
     async fn many(
         &mut self,
         ranges: &[ByteRange],
@@ -280,9 +280,9 @@ impl DataConnection {
 
 impl Halt {
     /// What to do about it, where vectors will not be asked for again.
-    pub(super) fn trouble(self) -> RequestError {
+    pub(super) fn failure(self) -> RequestError {
         match self {
-            Self::RequestError(trouble) => trouble,
+            Self::RequestError(failure) => failure,
             Self::NoVectors => RequestError {
                 again: RetryWhen::After(Duration::ZERO),
                 ..RequestError::later(Error::unsupported("the pool reads one range at a time"))

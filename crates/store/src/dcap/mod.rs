@@ -24,21 +24,23 @@ use control::{ControlConnection, Stat};
 use data::{DataConnection, Halt, RANGES};
 use url::DcapUrl;
 
-/// A file that nobody reads for so many times the time-out is closed.
+/// A file that is not read for so many times the time-out is closed.
 const IDLE_TIMES: u32 = 2;
 
 /// A file in a dCache, read by ranges.
 ///
-/// A door opens the file and names the pool that holds it, to which we connect (the passive mode of the protocol: nobody connects to
-/// us). Many ranges are one command, and several commands are on their way at a time, on one connection for each file: a pool keeps
-/// a place for it for as long as it is open, and gets it back when nobody reads for twice the time-out. A connection that breaks is made anew, and only bytes that have not come are asked for
+/// A door opens the file and names the pool that holds it, to which we connect (the passive mode of the protocol: no
+/// server connects to us). Many ranges are one command, and several commands are on their way at a time, on one
+/// connection for each file: a pool keeps a place for it for as long as it is open, and gets it back when it is not
+/// read for twice the time-out. A connection that breaks is made anew, and only bytes that have not come are asked for
 /// again.
 ///
-/// A file that has another length than when it was opened first is an error of the kind [`Changed`](sapwood::ErrorKind::Changed), and
-/// that is looked at with each read; so is one that has another time of change or another number when it is opened again, where the
-/// door tells them. A pool goes on with the file that it has opened, whatever comes in its place.
+/// A file that has another length than when it was opened first is an error of the kind
+/// [`Changed`](sapwood::ErrorKind::Changed), and that is looked at with each read; so is one that has another time of
+/// change or another number when it is opened again, where the door tells them. A pool goes on with the file that it
+/// has opened, whatever comes in its place.
 ///
-/// Nothing of it is encrypted, and nobody proves who he is: the door is told the number of the user.
+/// Nothing of it is encrypted or authenticated: the door is told the number of the user.
 ///
 /// # Example
 ///
@@ -81,12 +83,12 @@ struct Open {
     line: Arc<SingleFlight<Option<DataConnection>>>,
 }
 
-/// Gives back the place that a pool keeps for an open file once nobody has read it for so long; whoever reads then opens it again.
+/// Closes a file that was not read for so long, which frees its place in the pool; the next read opens it again.
 async fn give_back(turns: Weak<SingleFlight<Option<DataConnection>>>, opened: Instant, idle: Duration) {
     loop {
         tokio::time::sleep(idle).await;
         let Some(turns) = turns.upgrade() else { return };
-        // Whoever has the turn is reading.
+        // A read is in progress.
         let Some(mut turn) = turns.free() else { continue };
         match &*turn {
             Some(line) if line.opened == opened && line.used.elapsed() < idle => {}
@@ -107,7 +109,7 @@ impl DcapStore {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL or options that make no sense.
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a malformed URL or invalid options.
     ///
     /// # Example
     ///
@@ -152,7 +154,7 @@ impl DcapStore {
         let (door, leave) = ControlConnection::open(&self.place, patience).await?;
         self.link_stats.answered_in(leave.latency);
         let mut line = DataConnection::connect(door, &leave, patience).await?;
-        let len = line.read(&[], &self.link_stats, &mut |_, _| Ok(())).await.map_err(Halt::trouble)?;
+        let len = line.read(&[], &self.link_stats, &mut |_, _| Ok(())).await.map_err(Halt::failure)?;
         let stamp = leave.stat.map(|Stat { len, stamp }| format!("{len}-{stamp}"));
         let known = self.known.get_or_init(|| Known { len, stamp: stamp.clone() });
         self.check(len)?;
@@ -175,11 +177,11 @@ impl DcapStore {
     async fn attempt(&self, assembly: &RefCell<Assembly<'_>>, news: &Cell<u64>) -> Result<(), RequestError> {
         let turns = self.line();
         let mut turn = turns.take().await?;
-        // Whoever leaves early leaves answers behind that nobody reads: then the connection is not put back.
+        // A read that is cancelled leaves unread answers behind: then the connection is not put back.
         let mut line = match turn.take() {
             Some(line) => line,
             None => {
-                let line = self.connect().await.inspect_err(|trouble| turns.failed(trouble))?;
+                let line = self.connect().await.inspect_err(|failure| turns.failed(failure))?;
                 tokio::spawn(give_back(
                     Arc::downgrade(&turns),
                     line.opened,
@@ -201,7 +203,7 @@ impl DcapStore {
             if let Err(Halt::NoVectors) = read {
                 self.no_vectors.store(true, Ordering::Relaxed);
             }
-            self.check(read.map_err(Halt::trouble)?)?;
+            self.check(read.map_err(Halt::failure)?)?;
         }
         *turn = Some(line);
         Ok(())
@@ -209,19 +211,19 @@ impl DcapStore {
 
     /// Asks until nothing is missing, and the file was open once.
     async fn fill(&self, assembly: &RefCell<Assembly<'_>>) -> Result<()> {
-        let mut patience = Retry::new(self.options.retries);
+        let mut retry = Retry::new(self.options.retries);
         loop {
             let first = assembly.borrow().missing().first().map(|range| range.start);
             if first.is_none() && self.known.get().is_some() {
                 return Ok(());
             }
             let news = Cell::new(0);
-            if let Err(trouble) = self.attempt(assembly, &news).await {
+            if let Err(failure) = self.attempt(assembly, &news).await {
                 let placed = |error: Error| match first {
                     Some(offset) => error.at(offset),
                     None => error,
                 };
-                let pause = patience.after(trouble, news.get()).map_err(placed)?;
+                let pause = retry.after(failure, news.get()).map_err(placed)?;
                 tokio::time::sleep(pause).await;
             }
         }
@@ -233,10 +235,10 @@ impl DcapStore {
         block_on(unless_stopped(self.fill(&assembly), || assembly.borrow().check()))
     }
 
-    /// What is known of the file; it is opened if nobody did before.
+    /// What is known of the file; it is opened if it was not before.
     fn known(&self) -> Result<&Known> {
         if self.known.get().is_none() {
-            self.go(Assembly::new(&[], &mut Nobody)?)?;
+            self.go(Assembly::new(&[], &mut Discard)?)?;
         }
         self.known.get().ok_or_else(|| Error::unsupported("the length of the file is not known"))
     }
@@ -259,10 +261,10 @@ fn changed(what: &str) -> Error {
     Error::new(ErrorKind::Changed, format!("the file changed while it was open: {what}"))
 }
 
-/// Wants no bytes.
-struct Nobody;
+/// A receiver of no bytes.
+struct Discard;
 
-impl Receive for Nobody {
+impl Receive for Discard {
     fn buffer(&self, _: usize) -> bytes::BytesMut {
         bytes::BytesMut::new()
     }

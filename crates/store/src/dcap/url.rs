@@ -35,7 +35,7 @@ impl DcapUrl {
             return Err(wrong("the URL names a user, and dcap:// asks for none"));
         }
         let (host, port) = match at.strip_prefix('[') {
-            Some(at) => at.split_once(']').ok_or_else(|| wrong("the host of the URL makes no sense"))?,
+            Some(at) => at.split_once(']').ok_or_else(|| wrong("malformed host in the URL"))?,
             None => at.split_at(at.find(':').unwrap_or(at.len())),
         };
         let port = match port.strip_prefix(':') {
@@ -43,7 +43,7 @@ impl DcapUrl {
             None if port.is_empty() => Some(PORT),
             None => None,
         };
-        let port = port.ok_or_else(|| wrong("the port of the URL makes no sense"))?;
+        let port = port.ok_or_else(|| wrong("malformed port in the URL"))?;
         if host.is_empty() {
             return Err(wrong("the URL names no host"));
         }

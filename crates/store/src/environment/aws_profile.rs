@@ -1,4 +1,4 @@
-//! Profiles of Amazon's command, in `~/.aws/config` and `~/.aws/credentials`: who asks, and where.
+//! Profiles of Amazon's command, in `~/.aws/config` and `~/.aws/credentials`: credentials, region and endpoint.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -9,23 +9,25 @@ use sapwood::{Error, Result};
 
 /// A longer file holds no profiles.
 const MOST_BYTES: u64 = 1 << 20;
-/// Who has one of these has said who asks.
+/// A setting of one of these names gives credentials.
 const PROOFS: [&str; 3] = ["AWS_ACCESS_KEY_ID", "AWS_SKIP_SIGNATURE", "AWS_WEB_IDENTITY_TOKEN_FILE"];
 /// What they are called in files; settings have the same names in capitals.
 const KEYS: [&str; 3] = ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"];
-/// Ways to prove who asks that need more than a file.
+/// Kinds of credentials that need more than a file.
 const WAYS: [&str; 6] =
     ["role_arn", "web_identity_token_file", "sso_session", "sso_start_url", "credential_process", "login_session"];
 
 /// Names and values, as files and settings have them.
 type Items = HashMap<String, String>;
 
-/// Adds to settings for Amazon what the profile says that they name, or that is called `default`. What is there already wins.
+/// Adds to settings for Amazon what the profile says that they name, or that is called `default`. What is there already
+/// wins.
 ///
 /// # Errors
 ///
-/// [`NotFound`](sapwood::ErrorKind::NotFound) for a profile that is named and not there, [`Unsupported`](sapwood::ErrorKind::Unsupported) for one that
-/// proves who asks in a way that only Amazon's command knows, and what reading the files reports.
+/// [`NotFound`](sapwood::ErrorKind::NotFound) for a profile that is named and not there,
+/// [`Unsupported`](sapwood::ErrorKind::Unsupported) for one that has credentials of a kind that only Amazon's command
+/// handles, and what reading the files reports.
 pub(crate) fn complete(settings: &mut Vec<(String, String)>, home: Option<&Path>) -> Result<()> {
     let value = |name: &str| settings.iter().rev().find(|(one, _)| one == name).map(|(_, value)| value.clone());
     let place = |name: &str, usual: &str| match value(name) {
@@ -81,11 +83,11 @@ fn is_key(name: &str) -> bool {
     KEYS.iter().any(|key| key.eq_ignore_ascii_case(name))
 }
 
-/// What a profile says of who asks.
+/// The credentials of a profile.
 fn keys(name: &str, profile: &mut Items) -> Result<Vec<(String, String)>> {
     if let Some(way) = WAYS.iter().find(|way| profile.contains_key(**way)) {
         let words = format!(
-            "the profile {name:?} of ~/.aws proves who asks by {way}, as only Amazon's command can: \
+            "the profile {name:?} of ~/.aws takes its credentials from {way}, which only Amazon's command handles: \
              eval \"$(aws configure export-credentials --profile {name} --format env)\" makes variables of it"
         );
         return Err(Error::unsupported(words));
@@ -97,7 +99,7 @@ fn keys(name: &str, profile: &mut Items) -> Result<Vec<(String, String)>> {
     Ok(found)
 }
 
-/// The sections of a file; none of one that is not there, as seen by us: a home may be closed to those who run in it, or none at all.
+/// The sections of a file; none of one that is not there, as seen by us: a home folder may be unreadable, or missing.
 fn read(path: Option<PathBuf>) -> Result<HashMap<String, Items>> {
     let Some(path) = path.filter(|path| path.is_file()) else { return Ok(HashMap::new()) };
     let text = || {
@@ -112,8 +114,8 @@ fn read(path: Option<PathBuf>) -> Result<HashMap<String, Items>> {
     Ok(parse(&text))
 }
 
-/// Sections by their names, without quotes. What is indented below an item without a value is called `item.name`; below another one it
-/// goes on with its value, which nothing that is read here does.
+/// Sections by their names, without quotes. What is indented below an item without a value is called `item.name`; below
+/// another one it goes on with its value, which nothing that is read here does.
 fn parse(text: &str) -> HashMap<String, Items> {
     let mut sections: HashMap<String, Items> = HashMap::new();
     let (mut section, mut above) = (None, None::<(String, bool)>);
@@ -196,7 +198,7 @@ aws_secret_access_key = of the new one
     }
 
     #[test]
-    fn a_profile_says_who_asks_and_where() {
+    fn a_profile_has_credentials_region_and_endpoint() {
         let found = with("default", &[]).unwrap();
         let keys = [("AWS_ACCESS_KEY_ID", "me"), ("AWS_REGION", "eu-central-1"), ("AWS_SECRET_ACCESS_KEY", "a=b+/#c")];
         assert_eq!(pairs(&found), keys);

@@ -1,4 +1,5 @@
-//! What the environment says of the network, for programs that honour it: the command and the Python package open all files here.
+//! What the environment says of the network, for programs that honour it: the command and the Python package open all
+//! files here.
 
 mod aws_profile;
 
@@ -13,10 +14,10 @@ use crate::url::{is_private, is_root};
 use crate::{CacheOptions, NetOptions, Provider, Replicas, in_front_of, is_url};
 
 /// Opens a path or a URL. What `options` leave open is taken from the environment, as curl and the grid's tools do:
-/// `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, `BEARER_TOKEN`, and the file that `BEARER_TOKEN_FILE` names; keys shared
-/// with servers of `root://` in the file that `XrdSecSSSKT` or `XrdSecsssKT` names, or `.xrd/sss.keytab` in the user's home; how many
-/// connections to such a server by `XRD_SUBSTREAMSPERCHANNEL`; for clouds all that begins with `AWS_`, `GOOGLE_` or `AZURE_`, each for its
-/// own, and profiles of `~/.aws`.
+/// `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, `BEARER_TOKEN`, and the file that `BEARER_TOKEN_FILE` names;
+/// keys shared with servers of `root://` in the file that `XrdSecSSSKT` or `XrdSecsssKT` names, or `.xrd/sss.keytab` in
+/// the user's home; how many connections to such a server by `XRD_SUBSTREAMSPERCHANNEL`; for clouds all that begins
+/// with `AWS_`, `GOOGLE_` or `AZURE_`, each for its own, and profiles of `~/.aws`.
 ///
 /// # Errors
 ///
@@ -38,7 +39,8 @@ pub fn open(place: impl AsRef<Path>, options: NetOptions) -> Result<Arc<dyn Stor
     }
 }
 
-/// Opens one file that lies at several places, paths or URLs, each as [`open`] does: what the environment adds is for each its own.
+/// Opens one file that lies at several places, paths or URLs, each as [`open`] does: what the environment adds is for
+/// each its own.
 ///
 /// # Errors
 ///
@@ -64,8 +66,9 @@ pub fn open_replicas<P: AsRef<str>>(places: &[P], options: NetOptions) -> Result
 ///
 /// # Errors
 ///
-/// What reading the file of the token, or those of profiles, reports; [`NotFound`](sapwood::ErrorKind::NotFound) for a profile that is named
-/// and not there, [`Unsupported`](sapwood::ErrorKind::Unsupported) for one that wants more than keys.
+/// What reading the file of the token, or those of profiles, reports; [`NotFound`](sapwood::ErrorKind::NotFound) for a
+/// profile that is named and not there, [`Unsupported`](sapwood::ErrorKind::Unsupported) for one that wants more than
+/// keys.
 ///
 /// # Example
 ///
@@ -86,7 +89,8 @@ pub fn network(url: &str, options: NetOptions) -> Result<NetOptions> {
     Ok(options)
 }
 
-/// Who says one of the first means none of the second: parts of other keys, other ways to prove who asks, other endpoints.
+/// A setting of the first group replaces all of the second: parts of other keys, other kinds of credentials, other
+/// endpoints.
 const OTHERS: [(&[&str], &[&str]); 3] = [
     (
         &["AWS_ACCESS_KEY_ID", "AWS_PROFILE"],
@@ -133,8 +137,8 @@ fn settings(
     found
 }
 
-/// A cache by what its user says: its kind (`blocks`, `whole`), its folder (the [usual one](cache_dir) where none is named), its limit in
-/// bytes.
+/// A cache by what its user says: its kind (`blocks`, `whole`), its folder (the [usual one](cache_dir) where none is
+/// named), its limit in bytes.
 ///
 /// # Errors
 ///
@@ -199,7 +203,7 @@ fn complete(url: &str, mut options: NetOptions, variable: &dyn Fn(&str) -> Optio
         }
         options.keytab = options.keytab.or_else(named).or_else(usual);
     }
-    // Nobody said that this server may have the token: so it goes nowhere where others could read it.
+    // The token was not given for this server, so it is sent over private connections only.
     if options.token.is_none() && is_private(url) {
         options.token = match first(&["BEARER_TOKEN"]) {
             Some(token) => Some(token.trim().to_owned()),

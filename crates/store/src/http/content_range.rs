@@ -12,7 +12,7 @@ pub(crate) struct ContentRange {
 }
 
 impl ContentRange {
-    /// Takes the value of a header apart. None for what makes no sense.
+    /// Takes the value of a header apart. None where it is malformed.
     pub(crate) fn parse(value: &[u8]) -> Option<Self> {
         let value = std::str::from_utf8(value).ok()?.trim();
         let (unit, rest) = value.split_at_checked(5)?;
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn malformed_values_are_refused() {
         let wrong = [
             "",
             "bytes",

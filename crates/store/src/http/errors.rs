@@ -1,4 +1,4 @@
-//! What goes wrong with requests of http.
+//! Errors of http requests.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -12,7 +12,8 @@ use crate::net::{LONGEST_ASKED, RequestError, RetryWhen};
 impl RequestError {
     /// No connection, or one that broke.
     pub(crate) fn network(host: &str, error: reqwest::Error) -> Self {
-        let what = if error.is_connect() { "no connection to" } else { "the connection broke to" };
+        let (before, after) =
+            if error.is_connect() { ("no connection to ", "") } else { ("the connection to ", " broke") };
         let kind = if error.is_timeout() { ErrorKind::TimedOut } else { ErrorKind::Io };
         let error = error.without_url();
         let (mut words, mut untrusted) = (Vec::new(), false);
@@ -33,7 +34,7 @@ impl RequestError {
             // A certificate is no better the second time.
             return Self::never(Error::new(ErrorKind::Denied, format!("no TLS with {host}")).because(words));
         }
-        Self::later(Error::new(kind, format!("{what} {host}")).because(words))
+        Self::later(Error::new(kind, format!("{before}{host}{after}")).because(words))
     }
 
     /// An answer that is a refusal.
@@ -77,8 +78,8 @@ mod tests {
             if let Some(after) = after {
                 headers.insert(RETRY_AFTER, after.parse().unwrap());
             }
-            let trouble = RequestError::refused("h", StatusCode::from_u16(code).unwrap(), &headers);
-            (trouble.error.kind(), trouble.again)
+            let failure = RequestError::refused("h", StatusCode::from_u16(code).unwrap(), &headers);
+            (failure.error.kind(), failure.again)
         };
         assert_eq!(refused(404, None), (ErrorKind::NotFound, RetryWhen::Never));
         assert_eq!(refused(403, Some("1")), (ErrorKind::Denied, RetryWhen::Never));

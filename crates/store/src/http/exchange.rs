@@ -1,4 +1,4 @@
-//! One request and its answer, through all redirections.
+//! One request and its response, through all redirections.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -33,13 +33,13 @@ pub(crate) struct Reply {
     permit: Option<OwnedSemaphorePermit>,
 }
 
-/// Waits until this host has few enough requests to answer. Each hop of a redirection has its own: a server that does not answer
-/// must not take the permits of the one that named it.
+/// Waits until this host has few enough requests to answer. Each hop of a redirection has its own: a server that does
+/// not answer must not take the permits of the one that named it.
 async fn permit(link: &Link, host: &str) -> Option<OwnedSemaphorePermit> {
     link.permits(host).acquire_owned().await.ok()
 }
 
-/// Asks for the file, or for ranges of it. Answers that are refusals are trouble, but for 416, which tells the length.
+/// Asks for the file, or for ranges of it. Refusals are errors, but for 416, which tells the length.
 pub(crate) async fn ask(
     link: &Link,
     target: &Target,
@@ -51,15 +51,16 @@ pub(crate) async fn ask(
         return ask_signed(link, &**signer, &method, ranges, timeout).await;
     }
     let (mut url, elsewhere) = target.place();
-    // What was good there may be good no more: a ticket ran out, a server went away. Who sent us there knows.
-    let back = |mut trouble: RequestError| {
+    // The target of a redirection may have become invalid: a ticket expired, a server went away. The origin knows the
+    // current one.
+    let back = |mut failure: RequestError| {
         if elsewhere {
             target.lost();
-            if trouble.again == RetryWhen::Never && trouble.code.is_some() {
-                trouble.again = RetryWhen::After(Duration::ZERO);
+            if failure.again == RetryWhen::Never && failure.code.is_some() {
+                failure.again = RetryWhen::After(Duration::ZERO);
             }
         }
-        trouble
+        failure
     };
     for _ in 0..=REDIRECTIONS {
         let mut request = link.client.request(method.clone(), url.clone()).header(ACCEPT_ENCODING, "identity");
@@ -90,7 +91,7 @@ pub(crate) async fn ask(
     Err(back(RequestError::never(Error::new(ErrorKind::Io, words))))
 }
 
-/// The same for a request that somebody else makes. Nobody sends it elsewhere: its proof is good for one place.
+/// The same for a request that a signer makes. It is not redirected: its signature is good for one URL.
 async fn ask_signed(
     link: &Link,
     signer: &dyn Signer,
@@ -105,19 +106,20 @@ async fn ask_signed(
     let answer = answer(link.client.execute(request), &host, timeout).await?;
     let status = answer.status();
     if !status.is_success() && status != StatusCode::RANGE_NOT_SATISFIABLE {
-        let mut trouble = RequestError::refused(&host, status, answer.headers());
+        let mut failure = RequestError::refused(&host, status, answer.headers());
         if signer.learn(link, status, answer.headers()) {
-            trouble.again = RetryWhen::After(Duration::ZERO);
+            failure.again = RetryWhen::After(Duration::ZERO);
         }
         if let Some(code) = code(answer, timeout).await {
-            trouble.error = Error::new(trouble.error.kind(), format!("{}: {code}", trouble.error.message()));
+            failure.error = Error::new(failure.error.kind(), format!("{}: {code}", failure.error.message()));
         }
-        return Err(trouble);
+        return Err(failure);
     }
     Reply::new(answer, host, sent.elapsed(), timeout, permit)
 }
 
-/// The word by which a cloud says why it refuses, such as `NoSuchKey`. The rest of what it says may repeat what was signed.
+/// The word by which a cloud says why it refuses, such as `NoSuchKey`. The rest of what it says may repeat what was
+/// signed.
 async fn code(mut answer: Response, timeout: Duration) -> Option<String> {
     let mut body = Vec::new();
     let reading = async {
@@ -188,8 +190,8 @@ impl Reply {
         Ok(Self { response, host, facts, latency, timeout, pace, permit })
     }
 
-    /// Lets other requests go to this host though the body has not come: who waits for a second answer with a first one in hand would
-    /// otherwise wait for others that do the same.
+    /// Lets other requests go to this host though the body has not come: a caller that holds one answer and waits for a
+    /// second could otherwise wait for callers that do the same.
     pub(crate) fn release_permit(&mut self) {
         self.permit = None;
     }

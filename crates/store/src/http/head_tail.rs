@@ -1,4 +1,4 @@
-//! Both ends of a file in one round trip: two requests that are on their way together.
+//! Head and tail of a file in one round trip: two concurrent requests.
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ enum Got {
     /// No byte: the file is empty, or the server does not know this form of a range.
     None { facts: Facts },
     /// The whole file, still to be read.
-    Whole(Reply),
+    Whole(Box<Reply>),
 }
 
 /// What came for both.
@@ -72,17 +72,18 @@ impl HttpStore {
     }
 
     async fn look(&self, link: &Link, head: usize, tail: usize) -> Result<Found> {
-        let mut patience = Retry::new(self.options.retries);
+        let mut retry = Retry::new(self.options.retries);
         loop {
             match self.look_once(link, head, tail).await {
                 Ok(found) => return Ok(found),
-                // The request for the tail may be the reason: RangeHTTPServer answers it by 400, and any other range by 206.
-                Err(trouble)
+                // The request for the tail may be the reason: RangeHTTPServer answers it by 400, and any other range by
+                // 206.
+                Err(failure)
                     if tail > 0
-                        && trouble.code.is_some_and(|code| matches!(code, 400 | 416 | 501))
+                        && failure.code.is_some_and(|code| matches!(code, 400 | 416 | 501))
                         && self.target.signer.is_none()
                         && self.caps.refused_suffix() => {}
-                Err(trouble) => tokio::time::sleep(patience.after(trouble, 0)?).await,
+                Err(failure) => tokio::time::sleep(retry.after(failure, 0)?).await,
             }
         }
     }
@@ -112,12 +113,12 @@ impl HttpStore {
         match try_join(self.end(link, first), self.end(link, last)).await? {
             // The server sends the whole file whatever is asked: once is enough.
             (Got::Whole(reply), Got::Whole(_) | Got::Nothing) | (Got::Nothing, Got::Whole(reply)) => {
-                self.found_whole(reply, head, tail).await
+                self.found_whole(*reply, head, tail).await
             }
             // It knows ranges; this one was the whole file, or had a form that it does not know.
             (Got::Whole(reply), other) | (other, Got::Whole(reply)) => {
                 if reply.body_bytes().is_some_and(|bytes| bytes <= (head as u64).max(tail as u64).max(1 << 16)) {
-                    return self.found_whole(reply, head, tail).await;
+                    return self.found_whole(*reply, head, tail).await;
                 }
                 let facts = reply.facts.clone();
                 self.found(link, [other, Got::None { facts }]).await
@@ -136,7 +137,7 @@ impl HttpStore {
             StatusCode::PARTIAL_CONTENT => {}
             StatusCode::OK => {
                 reply.release_permit();
-                return Ok(Got::Whole(reply));
+                return Ok(Got::Whole(Box::new(reply)));
             }
             _ => return Ok(Got::None { facts }),
         }

@@ -38,7 +38,8 @@ impl Facts {
         Self { total, ..Self::default() }
     }
 
-    /// An ETag without the mark of a weak one: a server may call the same state weak at first, and strong a second later.
+    /// An ETag without the mark of a weak one: a server may call the same state weak at first, and strong a second
+    /// later.
     fn tag(&self) -> Option<&str> {
         self.etag.as_deref().map(|tag| tag.trim().trim_start_matches("W/"))
     }
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_seen_by_whatever_shows_it() {
+    fn changes_are_detected_by_any_validator() {
         let known = Known::new(10, facts(None, "\"a\"", "Monday"));
         assert!(known.check(&facts(Some(10), "\"a\"", "Tuesday")).is_ok());
         assert!(known.check(&facts(None, "W/\"a\"", "")).is_ok());

@@ -33,11 +33,11 @@ pub(crate) use target::{Signer, host};
 
 /// A file on an http or https server, read by ranges.
 ///
-/// What the server can is found out by what it answers: several ranges in one request, one range a request, several of them at
-/// a time, or the whole file and nothing else. Where ranges are not known, a file of up to 64 MB is read once and kept. An
-/// answer that shows another length, ETag or time of change than the first is an error of the kind
-/// [`Changed`](sapwood::ErrorKind::Changed): bytes of two states are never mixed. What fails in a way that may pass is tried again, and
-/// only bytes that have not come are asked for.
+/// The capabilities of the server follow from its answers: several ranges in one request, one range a request with
+/// several requests at a time, or the whole file only. Of a server without ranges, a file of up to 64 MB is read once
+/// and kept. An answer that shows another length, ETag or time of change than the first is an error of the kind
+/// [`Changed`](sapwood::ErrorKind::Changed): bytes of two states are never mixed. Transient failures are retried, and
+/// only missing bytes are requested again.
 ///
 /// # Example
 ///
@@ -66,7 +66,8 @@ impl HttpStore {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL or options that make no sense, and what reading certificates reports.
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a malformed URL or invalid options, and what reading certificates
+    /// reports.
     ///
     /// # Example
     ///
@@ -81,7 +82,7 @@ impl HttpStore {
         Ok(Self::of(target, options))
     }
 
-    /// A store for what somebody else makes the requests for, one range each.
+    /// A store whose requests a signer makes, one range each.
     #[cfg(feature = "clouds")]
     pub(crate) fn signed(
         name: std::sync::Arc<str>,
@@ -112,7 +113,7 @@ impl HttpStore {
         link(&self.options)
     }
 
-    /// What is known of the file; found out by its first byte where nobody asked before.
+    /// What is known of the file; found out by a request for its first byte, once.
     fn known(&self) -> Result<&Known> {
         if self.known.get().is_none() {
             self.find_ends(0, 0)?;
@@ -142,8 +143,8 @@ impl HttpStore {
             if self.caps.whole_only() {
                 return self.stream_whole(link, known, assembly).await;
             }
-            // One range at a time or many: each batch repairs itself, and where the server wants to be asked otherwise, what is
-            // missing then is cut anew.
+            // One range at a time or many: each batch repairs itself, and where the server wants to be asked otherwise,
+            // what is missing then is cut anew.
             let mut waiting = request_split::batches(&missing, self.caps.ranges(), REQUEST_BYTES).into_iter();
             let batch = |ranges| self.batch(link, known, ranges, assembly);
             let mut working: FuturesUnordered<_> = waiting.by_ref().take(PARALLEL).map(batch).collect();
@@ -165,21 +166,21 @@ impl HttpStore {
         mut ranges: Vec<ByteRange>,
         assembly: &RefCell<Assembly<'_>>,
     ) -> Result<Outcome> {
-        let mut patience = Retry::new(self.options.retries);
+        let mut retry = Retry::new(self.options.retries);
         loop {
             let mut news = 0;
             let done = self.attempt(link, known, &ranges, assembly, &mut news).await;
-            let trouble = match done {
+            let failure = match done {
                 Ok(outcome) => return Ok(outcome),
-                Err(trouble) => trouble,
+                Err(failure) => failure,
             };
             let first = ranges.first().map_or(0, |range| range.start);
             ranges = assembly.borrow().missing_of(&ranges);
-            if ranges.is_empty() && trouble.again != RetryWhen::Never {
+            if ranges.is_empty() && failure.again != RetryWhen::Never {
                 return Ok(Outcome::Read); // it broke behind the last byte
             }
             let first = ranges.first().map_or(first, |range| range.start);
-            let pause = patience.after(trouble, news).map_err(|error| error.at(first))?;
+            let pause = retry.after(failure, news).map_err(|error| error.at(first))?;
             tokio::time::sleep(pause).await;
         }
     }
@@ -196,13 +197,13 @@ impl HttpStore {
         let reply = match self.ask(link, Method::GET, Some(&header)).await {
             Ok(reply) => reply,
             // Too long a header, or more ranges than it likes.
-            Err(trouble)
-                if ranges.len() > 1 && trouble.code.is_some_and(|code| matches!(code, 400 | 413 | 414 | 431 | 501)) =>
+            Err(failure)
+                if ranges.len() > 1 && failure.code.is_some_and(|code| matches!(code, 400 | 413 | 414 | 431 | 501)) =>
             {
                 self.caps.refused(ranges.len());
                 return Ok(Outcome::Otherwise);
             }
-            Err(trouble) => return Err(trouble),
+            Err(failure) => return Err(failure),
         };
         read::ranges(reply, ranges, known, &self.caps, assembly, news).await
     }

@@ -1,7 +1,7 @@
 //! Bodies of the type `multipart/byteranges`, as they arrive.
 //!
-//! Each part says by its `Content-Range` how many bytes it has, and these are counted: nothing is searched for in them. A
-//! file may hold whatever a server uses as its boundary; some always use the same.
+//! Each part says by its `Content-Range` how many bytes it has, and these are counted: nothing is searched for in them.
+//! A file may hold whatever a server uses as its boundary; some always use the same.
 
 use super::content_range::ContentRange;
 
@@ -112,7 +112,7 @@ impl Multipart {
                     let (name, value) = (&line[..at], &line[at + 1..]);
                     if name.trim_ascii().eq_ignore_ascii_case(b"content-range") {
                         let range = ContentRange::parse(value).filter(|range| range.range.is_some());
-                        *found = Some(range.ok_or(Broken("the Content-Range of a part makes no sense"))?);
+                        *found = Some(range.ok_or(Broken("malformed Content-Range of a part"))?);
                     }
                     return Ok(());
                 }
@@ -120,7 +120,7 @@ impl Multipart {
                     self.state = State::End; // words after the last boundary
                     return Ok(());
                 }
-                Err(Broken("the header of a part makes no sense"))
+                Err(Broken("malformed header of a part"))
             }
             State::Data { .. } | State::End => Ok(()),
         }
@@ -136,9 +136,11 @@ impl Multipart {
 mod tests {
     use super::*;
 
-    const APACHE: &[u8] = b"\r\n--4a\r\nContent-range: bytes 0-4/30\r\n\r\nhello\r\n--4a\r\nContent-range: bytes 10-15/30\r\n\r\n--4a\r\n\r\n--4a--\r\n";
-    const XROOTD: &[u8] = b"\r\n--123456\r\nContent-type: text/plain; charset=UTF-8\r\nContent-range: bytes 3-9/10\r\n\r\n\
-        --12345\r\n--123456\r\nContent-type: text/plain; charset=UTF-8\r\nContent-range: bytes 0-0/10\r\n\r\n-\r\n--123456--\r\n";
+    const APACHE: &[u8] = b"\r\n--4a\r\nContent-range: bytes 0-4/30\r\n\r\nhello\r\n--4a\r\n\
+        Content-range: bytes 10-15/30\r\n\r\n--4a\r\n\r\n--4a--\r\n";
+    const XROOTD: &[u8] = b"\r\n--123456\r\nContent-type: text/plain; charset=UTF-8\r\n\
+        Content-range: bytes 3-9/10\r\n\r\n--12345\r\n--123456\r\nContent-type: text/plain; charset=UTF-8\r\n\
+        Content-range: bytes 0-0/10\r\n\r\n-\r\n--123456--\r\n";
     const BARE: &[u8] = b"preamble\n--x\nCONTENT-RANGE:bytes 7-8/*\n\nab\n--x--";
 
     type Found = Vec<(u64, Vec<u8>, Option<u64>)>;
@@ -203,10 +205,10 @@ mod tests {
         assert_eq!(parse(b"--x--\r\n\r\nContent-Range: bytes 0-1/5\r\n\r\nab", 9).unwrap().0, []);
     }
 
-    /// Bytes that a body never held must not come out of a mutated one with a length that was not in it: only that it ends, and
-    /// stays within its bounds, can be asked of it.
+    /// Bytes that a body never held must not come out of a mutated one with a length that was not in it: only that it
+    /// ends, and stays within its bounds, can be asked of it.
     #[test]
-    fn mutated_bodies_end_in_words_or_bytes() {
+    fn mutated_bodies_end_in_errors_or_bytes() {
         let mut state = 0x9E37_79B9_7F4A_7C15_u64;
         let mut random = move |below: usize| {
             state ^= state << 13;

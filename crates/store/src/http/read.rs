@@ -25,7 +25,7 @@ const SMALL_BYTES: u64 = 64 << 10;
 pub(crate) enum Outcome {
     /// It was read to its end, or as far as anything in it was missing.
     Read,
-    /// The server does not answer such requests; the caps says what it may answer.
+    /// The server does not answer such requests; `ServerCaps` says what it may answer.
     Otherwise,
 }
 
@@ -107,10 +107,10 @@ pub(crate) async fn ranges(
     otherwise(asked, caps, short(&host))
 }
 
-/// Several ranges were not answered as they should be: one at a time may be. One alone is trouble.
-fn otherwise(asked: &[ByteRange], caps: &ServerCaps, trouble: RequestError) -> Result<Outcome, RequestError> {
+/// Several ranges were not answered as they should be: one at a time may be. One alone is an error.
+fn otherwise(asked: &[ByteRange], caps: &ServerCaps, failure: RequestError) -> Result<Outcome, RequestError> {
     if asked.len() < 2 {
-        return Err(trouble);
+        return Err(failure);
     }
     caps.one_at_a_time();
     Ok(Outcome::Otherwise)
@@ -168,9 +168,9 @@ async fn multipart(
             *news += assembly.borrow_mut().put(offset, data).map_err(RequestError::never)?;
             Ok(())
         });
-        if let Err(trouble) = fed {
+        if let Err(failure) = fed {
             // What cannot be understood once is asked for otherwise; a change or a stop is final.
-            return if trouble.again == RetryWhen::Never { Err(trouble) } else { otherwise(asked, caps, trouble) };
+            return if failure.again == RetryWhen::Never { Err(failure) } else { otherwise(asked, caps, failure) };
         }
     }
     caps.link_stats.flowed(bytes, began.elapsed());

@@ -1,4 +1,4 @@
-//! What a server can, as its answers show it, and how its link measures.
+//! Capabilities of a server, as its answers show them, and measurements of its link.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

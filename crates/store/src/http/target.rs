@@ -1,4 +1,4 @@
-//! Where a file is: the URL that was named, where that one sent us, and the secrets that only the first may see.
+//! Where a file is: the given URL, where it redirects to, and the secrets that only the given host may see.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use crate::url::{Secrets, redact};
 
 /// Makes the requests for files that cannot be asked for by their URL alone.
 pub(crate) trait Signer: fmt::Debug + Send + Sync {
-    /// A request for the file, or for one range of it, with all that proves who asks.
+    /// A request for the file, or for one range of it, with its credentials.
     fn sign<'a>(
         &'a self,
         link: &'a Link,
@@ -31,8 +31,8 @@ pub(crate) trait Signer: fmt::Debug + Send + Sync {
 
 /// A file on a server.
 pub(crate) struct Target {
-    /// The URL as it was named, without secrets: for messages and for identities. Where a server sends us is often good for one
-    /// visit only, and holds a ticket.
+    /// The URL as it was named, without secrets: for messages and for identities. Where a server sends us is often good
+    /// for one visit only, and holds a ticket.
     pub(crate) name: Arc<str>,
     origin: Url,
     /// For every host.
@@ -43,7 +43,7 @@ pub(crate) struct Target {
     login: Option<(String, Option<String>)>,
     /// Where the last answer came from, if it came from elsewhere.
     moved: Mutex<Option<Url>>,
-    /// Who makes the requests, where that is not us.
+    /// Makes the requests for files that need a signature.
     pub(crate) signer: Option<Arc<dyn Signer>>,
     /// Whether a redirection from https to http is followed.
     pub(crate) insecure_redirects: bool,
@@ -76,7 +76,7 @@ impl Target {
         origin.set_fragment(None);
         let (mut open, mut secret) = (HeaderMap::new(), HeaderMap::new());
         for (name, value) in &options.headers {
-            let wrong = || Error::mismatch(format!("the header {name:?} makes no sense"));
+            let wrong = || Error::mismatch(format!("malformed header {name:?}"));
             let name = HeaderName::try_from(name).map_err(|_| wrong())?;
             let mut value = HeaderValue::try_from(value).map_err(|_| wrong())?;
             let is_secret = name == AUTHORIZATION || name == COOKIE;
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_make_no_sense_are_errors() {
+    fn invalid_options_are_errors() {
         let with = |name: &str, value: &str| NetOptions {
             headers: vec![(name.into(), value.into())],
             ..NetOptions::default()

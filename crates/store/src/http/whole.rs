@@ -15,7 +15,7 @@ use crate::net::{Assembly, Link, RequestError, Retry};
 /// The longest content that is kept. A longer one is sent again for each read.
 pub(super) const KEPT_BYTES: u64 = 64 << 20;
 
-/// A body whose length nobody says may be an endless one: more of it is not read.
+/// Most bytes that are read of a body without a declared length: it may be endless.
 const UNDECLARED_BYTES: u64 = 256 << 20;
 
 /// A content that came whole: all of it, or both of its ends.
@@ -35,14 +35,14 @@ impl HttpStore {
         known: &Known,
         assembly: &RefCell<Assembly<'_>>,
     ) -> Result<()> {
-        let mut patience = Retry::new(self.options.retries);
+        let mut retry = Retry::new(self.options.retries);
         loop {
             let mut news = 0;
             match self.stream_once(link, known, assembly, &mut news).await {
                 Ok(()) => return Ok(()),
-                Err(trouble) => {
+                Err(failure) => {
                     let first = assembly.borrow().missing().first().map_or(known.len, |range| range.start);
-                    let pause = patience.after(trouble, news).map_err(|error| error.at(first))?;
+                    let pause = retry.after(failure, news).map_err(|error| error.at(first))?;
                     tokio::time::sleep(pause).await;
                 }
             }
@@ -112,7 +112,7 @@ impl HttpStore {
     /// Notes a content that came whole, and keeps it if that is what it is.
     pub(super) fn keep(&self, content: &Content) {
         if content.head.len() as u64 == content.len && content.len <= KEPT_BYTES {
-            let _ = self.whole.set(Bytes::copy_from_slice(&content.head)); // somebody else may have been faster
+            let _ = self.whole.set(Bytes::copy_from_slice(&content.head)); // another thread may have been faster
         } else {
             self.caps.knows_no_ranges();
         }

@@ -1,4 +1,4 @@
-//! Bytes that arrive in any order and in any cut become the ranges that were asked for.
+//! Assembles the requested ranges from bytes that arrive in any order and in pieces of any length.
 
 use bytes::{Bytes, BytesMut};
 use sapwood::io::{ByteRange, Flow, Receive};
@@ -6,7 +6,7 @@ use sapwood::{Error, Result};
 
 use crate::stopped::stopped;
 
-/// A read that is under way: what is wanted, what has come, and whom it is handed to.
+/// A read in progress: the wanted ranges, what has arrived of them, and their receiver.
 pub(crate) struct Assembly<'a> {
     into: &'a mut dyn Receive,
     /// What is wanted and not empty, by start.
@@ -83,7 +83,8 @@ impl<'a> Assembly<'a> {
         if self.into.stopped() { Err(stopped()) } else { Ok(()) }
     }
 
-    /// Takes bytes of the file from `offset` on; gives how many of them were missing. What nobody wants is let go.
+    /// Takes bytes of the file from `offset` on; gives how many of them were missing. Bytes outside of the wanted
+    /// ranges are dropped.
     pub(crate) fn put(&mut self, offset: u64, bytes: &[u8]) -> Result<u64> {
         let Some(end) = offset.checked_add(bytes.len() as u64) else { return Ok(0) };
         let mut news = 0;
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_has_enough_gets_no_more() {
+    fn a_stopped_receiver_gets_no_more() {
         let mut basin = Basin(vec![None; 3], 2);
         let mut assembly = Assembly::new(&[0..1, 1..2, 2..3], &mut basin).unwrap();
         assert_eq!(assembly.put(0, b"abc").unwrap_err().kind(), ErrorKind::Cancelled);

@@ -1,4 +1,4 @@
-//! A future that the caller's thread waits for.
+//! Runs a future in the caller's thread.
 
 use std::future::Future;
 use std::pin::pin;
@@ -30,8 +30,8 @@ impl Wake for Unpark {
     }
 }
 
-/// Runs `future` in this thread until it is done. Tokio's own way panics in a thread that belongs to some runtime, and ours may
-/// be any thread of a user.
+/// Runs `future` in this thread until it is done. Tokio's own way panics in a thread that belongs to some runtime, and
+/// ours may be any thread of a user.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let unpark = Arc::new(Unpark { thread: thread::current(), woken: AtomicBool::new(false) });
     let waker = Waker::from(Arc::clone(&unpark));

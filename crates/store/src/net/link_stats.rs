@@ -1,4 +1,4 @@
-//! How a link measures while it works.
+//! Latency and bandwidth of a link, measured while it is used.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -67,8 +67,8 @@ impl LinkStats {
         self.bandwidth_bytes.load(Ordering::Relaxed).max(1)
     }
 
-    /// So long did the first byte take. What is shorter than known before is believed at once by half, what is longer may have
-    /// been a connection that had to be made, or a busy server.
+    /// So long did the first byte take. What is shorter than known before is believed at once by half, what is longer
+    /// may have been a connection that had to be made, or a busy server.
     ///
     /// # Example
     ///

@@ -1,4 +1,5 @@
-//! The network below all remote stores: threads, connections, TLS; what is measured, what goes wrong, and what arrives.
+//! The network below all remote stores: threads, connections, TLS, measurements, retries, and the assembly of what
+//! arrives.
 
 mod assembly;
 mod block_on;

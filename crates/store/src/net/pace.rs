@@ -5,8 +5,8 @@ use std::time::Duration;
 /// Bytes a second. Any link that is worth waiting for is faster.
 pub(crate) const LEAST_RATE: u64 = 1 << 10;
 
-/// Compares what comes of one answer with the least rate. Only time spent waiting for the server counts, so that a slow receiver is
-/// not taken for a slow server.
+/// Compares what comes of one answer with the least rate. Only time spent waiting for the server counts, so that a slow
+/// receiver is not taken for a slow server.
 #[derive(Debug)]
 pub(crate) struct Pace {
     window: Duration,

@@ -1,4 +1,4 @@
-//! What is missing becomes requests: pure.
+//! Splits missing ranges into requests; pure.
 
 use sapwood::io::ByteRange;
 

@@ -1,4 +1,4 @@
-//! What went wrong with a request, and whether to try again.
+//! Failed requests, and when to retry them.
 
 use std::error::Error as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -12,7 +12,8 @@ const SHORT_PAUSE: Duration = Duration::from_millis(10);
 /// The first pause after one that did not; each is twice as long as the one before.
 const PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// An attempt that brings so many bytes is progress. One that brings less is as good as none when there are many of them in a row.
+/// An attempt that brings so many bytes is progress. One that brings less is as good as none when there are many of
+/// them in a row.
 const ENOUGH_BYTES: u64 = 16 << 10;
 /// So many times the attempts that may bring nothing may bring little.
 const LITTLE_TIMES: u32 = 4;
@@ -103,15 +104,15 @@ impl Retry {
     }
 
     /// An attempt failed that brought `news` bytes first: how long to wait, or the error for the caller.
-    pub(crate) fn after(&mut self, trouble: RequestError, news: u64) -> Result<Duration, Error> {
+    pub(crate) fn after(&mut self, failure: RequestError, news: u64) -> Result<Duration, Error> {
         self.attempts = self.attempts.saturating_add(1);
         self.idle = if news > 0 { 0 } else { self.idle.saturating_add(1) };
         self.little = if news >= ENOUGH_BYTES { 0 } else { self.little.saturating_add(1) };
         let most_little = self.retries.saturating_add(1).saturating_mul(LITTLE_TIMES);
-        if trouble.again == RetryWhen::Never || self.idle > self.retries || self.little > most_little {
-            return Err(self.tell(trouble.error));
+        if failure.again == RetryWhen::Never || self.idle > self.retries || self.little > most_little {
+            return Err(self.tell(failure.error));
         }
-        Ok(match trouble.again {
+        Ok(match failure.again {
             RetryWhen::After(asked) => asked,
             _ if self.little == 0 => SHORT_PAUSE,
             _ => {
@@ -141,18 +142,18 @@ mod tests {
     }
 
     #[test]
-    fn patience_ends_where_nothing_comes_and_not_before() {
-        let mut patience = Retry::new(2);
+    fn retries_end_where_nothing_comes_and_not_before() {
+        let mut retry = Retry::new(2);
         for _ in 0..100 {
-            assert_eq!(patience.after(broken(), ENOUGH_BYTES).unwrap(), SHORT_PAUSE);
+            assert_eq!(retry.after(broken(), ENOUGH_BYTES).unwrap(), SHORT_PAUSE);
         }
-        let (first, second) = (patience.after(broken(), 0).unwrap(), patience.after(broken(), 0).unwrap());
+        let (first, second) = (retry.after(broken(), 0).unwrap(), retry.after(broken(), 0).unwrap());
         assert!(first >= Duration::from_millis(75) && second >= Duration::from_millis(150), "{first:?} {second:?}");
-        let error = patience.after(broken(), 0).unwrap_err();
+        let error = retry.after(broken(), 0).unwrap_err();
         assert_eq!(error.message(), "broken, at attempt 103");
         // A byte an attempt is no progress for long.
-        let mut patience = Retry::new(2);
-        let pauses: Vec<_> = std::iter::from_fn(|| patience.after(broken(), 1).ok()).take(1000).collect();
+        let mut retry = Retry::new(2);
+        let pauses: Vec<_> = std::iter::from_fn(|| retry.after(broken(), 1).ok()).take(1000).collect();
         assert_eq!(pauses.len(), 12);
         assert!(pauses.iter().all(|pause| *pause >= Duration::from_millis(75)), "{pauses:?}");
         assert!(Retry::new(9).after(RequestError::never(Error::not_found("x")), 5).is_err());

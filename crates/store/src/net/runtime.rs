@@ -1,5 +1,5 @@
-//! Threads and connections of the process: one small runtime, and one pool of connections for all files that are opened with the
-//! same options.
+//! Threads and connections of the process: one small runtime, and one pool of connections for all files that are opened
+//! with the same options.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -17,11 +17,11 @@ use crate::NetOptions;
 
 /// Threads that move bytes and open TLS records; nothing is decoded on them.
 const THREADS: usize = 2;
-/// Connections that are kept though nobody uses them.
+/// Idle connections that are kept.
 const IDLE_CONNECTIONS: usize = 16;
-/// Idle connections are given up after this time: servers and firewalls forget them, too.
+/// Idle connections are closed after this time: servers and firewalls drop them, too.
 const IDLE_TIME: Duration = Duration::from_secs(20);
-/// Requests on their way to one host, for all files of the same options: as many as a server takes kindly.
+/// Concurrent requests to one host, for all files of the same options: as many as a server accepts without complaint.
 pub(crate) const PARALLEL: usize = 8;
 /// Sets of options whose connections are kept.
 const POOLS: usize = 64;
@@ -60,7 +60,7 @@ struct NetRuntime {
     links: HashMap<NetOptions, Link>,
 }
 
-/// Threads are of the process, and so they are kept with it. A user who wants none opens no URL.
+/// Threads belong to the process, so they are kept for as long as it lives. A program that opens no URL has none.
 static RUNTIME: Mutex<Option<NetRuntime>> = Mutex::new(None);
 
 /// The connections for these options.
@@ -76,8 +76,8 @@ pub(crate) fn link(options: &NetOptions) -> Result<Link> {
     };
     let process = std::process::id();
     if let Some(old) = engine.take_if(|engine| engine.process != process) {
-        // A child has none of its parent's threads, and may not speak on its parent's connections. To drop them would be to
-        // wait for the threads.
+        // A child has none of its parent's threads, and may not speak on its parent's connections. To drop them would
+        // be to wait for the threads.
         std::mem::forget(old);
     }
     if engine.is_none() {
@@ -95,7 +95,7 @@ pub(crate) fn link(options: &NetOptions) -> Result<Link> {
     Ok(link)
 }
 
-/// Waits a moment for the lock: whoever has it may be reading certificates.
+/// Waits a moment for the lock: its holder may be reading certificates.
 fn patient() -> Option<std::sync::MutexGuard<'static, Option<NetRuntime>>> {
     for _ in 0..200 {
         std::thread::sleep(Duration::from_millis(5));
@@ -133,7 +133,7 @@ fn connect(runtime: Arc<Runtime>, options: &NetOptions) -> Result<Link> {
     let except = options.no_proxy.as_deref().and_then(NoProxy::from_string);
     for (proxy, of) in [(&options.http_proxy, Proxy::http as fn(String) -> _), (&options.https_proxy, Proxy::https)] {
         if let Some(url) = proxy.clone().filter(|url| !url.is_empty()) {
-            let proxy = of(url).map_err(refused("the URL of the proxy makes no sense"))?;
+            let proxy = of(url).map_err(refused("malformed URL of the http proxy"))?;
             builder = builder.proxy(proxy.no_proxy(except.clone()));
         }
     }

@@ -1,11 +1,11 @@
-//! One at a time: what several want, one does.
+//! Single-flight: several callers that want the same thing share one attempt.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::RequestError;
 
-/// Something that is made by whoever comes first, while the others wait. Where he fails, those who waited have failed with him:
-/// otherwise each would wait for a dead server in his turn.
+/// A value that the first caller makes while the others wait. Callers that waited share its result or its error:
+/// otherwise each of them would wait for a dead server in turn.
 #[derive(Debug, Default)]
 pub(crate) struct SingleFlight<T> {
     state: tokio::sync::Mutex<T>,
@@ -19,11 +19,11 @@ struct Failures {
 }
 
 impl<T> SingleFlight<T> {
-    /// Waits for the turn.
+    /// Waits until it is this caller's turn.
     ///
     /// # Errors
     ///
-    /// The trouble of somebody who failed meanwhile.
+    /// The error of a caller that failed meanwhile.
     pub(crate) async fn take(&self) -> Result<tokio::sync::MutexGuard<'_, T>, RequestError> {
         let before = self.failures().count;
         let state = self.state.lock().await;
@@ -34,16 +34,16 @@ impl<T> SingleFlight<T> {
         }
     }
 
-    /// The turn, if nobody has it.
+    /// The turn, if it is free.
     pub(crate) fn free(&self) -> Option<tokio::sync::MutexGuard<'_, T>> {
         self.state.try_lock().ok()
     }
 
-    /// Whoever has the turn failed.
-    pub(crate) fn failed(&self, trouble: &RequestError) {
+    /// The caller that has the turn failed.
+    pub(crate) fn failed(&self, failure: &RequestError) {
         let mut failures = self.failures();
         failures.count += 1;
-        failures.last = Some(trouble.copy());
+        failures.last = Some(failure.copy());
     }
 
     fn failures(&self) -> MutexGuard<'_, Failures> {
@@ -61,21 +61,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_for_a_failure_has_failed() {
+    fn callers_that_wait_share_the_failure() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let turns = SingleFlight::<u32>::default();
         let one = || async {
             let mut state = turns.take().await?;
             tokio::time::sleep(Duration::from_millis(5)).await;
             *state += 1;
-            let trouble = RequestError::later(Error::not_found("x"));
-            turns.failed(&trouble);
-            Err::<(), _>(trouble)
+            let failure = RequestError::later(Error::not_found("x"));
+            turns.failed(&failure);
+            Err::<(), _>(failure)
         };
         let many = (0..10).map(|_| one());
         let done = runtime.block_on(join_all(many));
         assert!(done.iter().all(Result::is_err));
-        let state = runtime.block_on(turns.take()).expect("who comes later tries anew");
+        let state = runtime.block_on(turns.take()).expect("a later caller tries again");
         assert_eq!(*state, 1);
     }
 }

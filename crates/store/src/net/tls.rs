@@ -1,4 +1,4 @@
-//! TLS: whom to trust, and who we are.
+//! TLS: which servers to trust, and the client's own certificate.
 
 use std::fs;
 use std::path::Path;
@@ -51,8 +51,8 @@ pub(crate) fn config(options: &NetOptions) -> Result<ClientConfig> {
     })
 }
 
-/// The certificates of a file, or of the files of a folder. Of a folder, what is none is left out: it holds lists of what was
-/// revoked, too.
+/// The certificates of a file, or of the files of a folder. Of a folder, what is none is left out: it holds lists of
+/// what was revoked, too.
 fn authorities(place: &Path) -> Result<Vec<CertificateDer<'static>>> {
     if !fs::metadata(place)?.is_dir() {
         let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&read(place)?).collect();

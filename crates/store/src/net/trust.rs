@@ -1,5 +1,5 @@
-//! Whom to trust: authorities are read when a server first shows a certificate, since most files are opened without TLS, and a system has
-//! hundreds of authorities.
+//! Trust in servers: authorities are read when a server first shows a certificate, since most files are opened without
+//! TLS, and a system has hundreds of authorities.
 
 use std::sync::{Arc, OnceLock};
 
@@ -29,7 +29,7 @@ impl Trust {
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             WebPkiServerVerifier::builder_with_provider(roots.into(), self.provider.clone()).build().ok()
         });
-        // A system without authorities trusts nobody.
+        // A system without authorities trusts no server.
         verifier.as_deref().ok_or(Error::InvalidCertificate(CertificateError::UnknownIssuer))
     }
 }

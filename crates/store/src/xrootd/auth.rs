@@ -1,4 +1,4 @@
-//! Proof of who is there: what a server offers, and what we have.
+//! Authentication: what a server offers, and which credentials we have.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -9,14 +9,14 @@ use super::keytab::Key;
 use super::sss;
 use super::wire::Offer;
 
-// What lies between a server's name, its offers, and the rest. An error is copied for all who wait for one connection, and its words are
-// what every copy has.
-const WANTS: &str = " wants a proof of who is there, by ";
+// What lies between a server's name, its offers, and the rest. An error is copied for all that wait for one connection,
+// and its words are what every copy has.
+const WANTS: &str = " requires authentication by ";
 const HERE: &str = "; here are unix, tokens (ztn) and keys (sss)";
 
 /// A token that is longer is none.
 const TOKEN_BYTES: usize = 4096;
-/// As whom we log in where the URL names nobody.
+/// The user name of the login where the URL has none.
 pub(super) const NOBODY: &str = "sapwood";
 
 /// What can be proved to a server.
@@ -26,7 +26,7 @@ pub(super) struct Means<'a> {
     pub(super) token: Option<&'a str>,
     /// Where keys are that servers have, too.
     pub(super) keytab: Option<&'a Path>,
-    /// Whether nobody else can read along.
+    /// Whether the connection is encrypted.
     pub(super) tls: bool,
     /// Our end of the connection.
     pub(super) here: SocketAddr,
@@ -40,7 +40,7 @@ impl Means<'_> {
     /// The keytab cannot be read, or has no key.
     pub(super) fn proof(&self, offer: &Offer) -> Result<Option<Vec<u8>>> {
         Ok(match offer.name.as_str() {
-            // Whoever says a name is believed; so do servers ask that are open to all.
+            // The server believes any name; servers that are open to all ask so.
             "unix" => Some(format!("unix\0{} users\0", self.user).into_bytes()),
             "host" => Some(b"host\0localhost\0".to_vec()),
             "ztn" if self.tls => self.token.and_then(of_token),
@@ -76,8 +76,9 @@ pub(super) fn unproved(server: &str, offers: &[Offer], means: &Means<'_>) -> Err
     Error::new(ErrorKind::Denied, format!("{server}{WANTS}{}{HERE}{token}{keytab}", names(offers)))
 }
 
-/// The server that let nobody in, and the proofs among those that it takes which nothing here can give: `gsi`, `krb5` and the like.
-/// None of any other error, nor of a server that takes nothing but names, tokens and shared keys.
+/// The server that refused the login, and those of its protocols of authentication that are not implemented here:
+/// `gsi`, `krb5` and the like. None of any other error, nor of a server that takes nothing but names, tokens and shared
+/// keys.
 ///
 /// # Example
 ///
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn proofs_are_as_servers_want_them_and_tokens_are_for_tls_alone() {
+    fn credentials_have_the_form_that_servers_expect_and_tokens_need_tls() {
         let proof = |tls, token, name| means(tls, token).proof(&offer(name)).unwrap();
         assert_eq!(proof(false, None, "unix").unwrap(), b"unix\0me users\0");
         assert_eq!(proof(true, Some(" ab\n"), "ztn").unwrap(), b"ztn\0\0T\0\0\0\x03ab\0");

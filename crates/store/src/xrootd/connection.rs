@@ -22,7 +22,7 @@ const BUFFER_BYTES: usize = 128 << 10;
 const CONTROL_BYTES: usize = 128 << 10;
 /// The stream of the hello, which has no number of its own.
 const HELLO_STREAM: u16 = 0;
-/// A connection that nobody uses is given up after this time.
+/// An idle connection is closed after this time.
 const IDLE_TIME: Duration = Duration::from_secs(20);
 /// So many times the time-out may servers ask to wait in all: a tape takes its time.
 pub(super) const WAITS: u32 = 20;
@@ -115,8 +115,8 @@ impl Connection {
         let (reading, writing) = (Arc::clone(&shared), Arc::clone(&shared));
         let tasks = [
             runtime.spawn(async move {
-                let trouble = reading.read(from).await;
-                reading.end(trouble);
+                let failure = reading.read(from).await;
+                reading.end(failure);
             }),
             runtime.spawn(async move {
                 if let Err(error) = write(to, requests).await {
@@ -139,18 +139,19 @@ impl Connection {
             return;
         }
         let task = runtime.spawn(async move {
-            let trouble = shared.read(from).await;
-            shared.leave(path, trouble);
+            let failure = shared.read(from).await;
+            shared.leave(path, failure);
         });
         slots.paths.insert(path, task.abort_handle());
     }
 
     /// Nothing more is to come by a further connection.
-    pub(crate) fn leave(&self, path: u8, trouble: RequestError) {
-        self.shared.leave(path, trouble);
+    pub(crate) fn leave(&self, path: u8, failure: RequestError) {
+        self.shared.leave(path, failure);
     }
 
-    /// Sends requests one after another, before any is answered. `first` goes ahead of them, and its answer is the first.
+    /// Sends requests one after another, before any is answered. `first` goes ahead of them, and its answer is the
+    /// first.
     pub(crate) fn submit(&self, first: Option<&[u8]>, requests: &[Request<'_>]) -> Vec<Pending> {
         let now = Instant::now();
         let mut bytes = first.unwrap_or_default().to_vec();
@@ -167,7 +168,7 @@ impl Connection {
                     pending.push(Pending { shared, events, sent: now, alone, last: now, promised: now, path });
                     return Some(stream);
                 }
-                (Some(trouble), _) => drop(to.send(Event::Broken(trouble.copy()))),
+                (Some(failure), _) => drop(to.send(Event::Broken(failure.copy()))),
                 (None, None) => {
                     let words = format!("{} leaves too many requests unanswered", self.shared.server);
                     let _ = to.send(Event::Broken(RequestError::later(Error::new(ErrorKind::Io, words))));
@@ -235,7 +236,7 @@ impl Pending {
             let until = (self.last + timeout).max(busy).max(self.promised + timeout);
             let left = until.saturating_duration_since(Instant::now());
             match tokio::time::timeout(left, self.events.recv()).await {
-                Ok(Some(Event::Broken(trouble))) => return Err(trouble),
+                Ok(Some(Event::Broken(failure))) => return Err(failure),
                 Ok(Some(Event::Other(Status::WaitResponse, body))) => {
                     let seconds = wait_seconds(&body).map_err(|broken| self.shared.nonsense(broken))?;
                     self.last = Instant::now();
@@ -255,22 +256,22 @@ impl Pending {
                 Err(_)
                     if self.shared.heard() + timeout > until && self.last + timeout * BUSY_TIMES > Instant::now() => {}
                 Err(_) => {
-                    let trouble = RequestError::late(&self.shared.server, timeout);
+                    let failure = RequestError::late(&self.shared.server, timeout);
                     match self.path {
-                        0 => self.shared.end(trouble.copy()),
-                        path => self.shared.leave(path, trouble.copy()),
+                        0 => self.shared.end(failure.copy()),
+                        path => self.shared.leave(path, failure.copy()),
                     }
-                    return Err(trouble);
+                    return Err(failure);
                 }
             }
         }
     }
 
     /// Whether this is the end of a further connection, and of nothing else.
-    pub(crate) fn was_cut(&self, trouble: &RequestError) -> bool {
+    pub(crate) fn was_cut(&self, failure: &RequestError) -> bool {
         let slots = self.shared.slots();
         let gone = self.path != 0 && !slots.paths.contains_key(&self.path);
-        gone && slots.end.is_none() && trouble.error.kind() != ErrorKind::TimedOut
+        gone && slots.end.is_none() && failure.error.kind() != ErrorKind::TimedOut
     }
 
     /// The whole answer, where it is short.
@@ -283,7 +284,7 @@ impl Pending {
                 Event::Part(_) => return Err(self.shared.nonsense(Broken("pages that were not asked for"))),
                 Event::Done => return Ok((Status::Ok, data.freeze())),
                 Event::Other(status, body) => return Ok((status, body)),
-                Event::Broken(trouble) => return Err(trouble),
+                Event::Broken(failure) => return Err(failure),
             }
         }
     }
@@ -337,7 +338,7 @@ impl Shared {
     }
 
     fn broke(&self, error: std::io::Error) -> RequestError {
-        let words = format!("the connection broke to {}", self.server);
+        let words = format!("the connection to {} broke", self.server);
         RequestError::later(Error::new(ErrorKind::Io, words).because(error))
     }
 
@@ -352,23 +353,23 @@ impl Shared {
     }
 
     /// What was to come by a further connection will not.
-    fn leave(&self, path: u8, trouble: RequestError) {
+    fn leave(&self, path: u8, failure: RequestError) {
         let mut slots = self.slots();
         let Some(task) = slots.paths.remove(&path) else { return };
         task.abort();
         // They keep their numbers: the server may say by the first one that it cannot.
         for slot in slots.open.values().filter(|slot| slot.path == path) {
-            let _ = slot.to.send(Event::Broken(trouble.copy()));
+            let _ = slot.to.send(Event::Broken(failure.copy()));
         }
     }
 
     /// No request is answered any longer.
-    fn end(&self, trouble: RequestError) {
+    fn end(&self, failure: RequestError) {
         let mut slots = self.slots();
         for (_, slot) in slots.open.drain() {
-            let _ = slot.to.send(Event::Broken(trouble.copy()));
+            let _ = slot.to.send(Event::Broken(failure.copy()));
         }
-        slots.end.get_or_insert(trouble);
+        slots.end.get_or_insert(failure);
         slots.paths.drain().for_each(|(_, task)| task.abort());
         drop(slots);
         self.stop();
@@ -387,7 +388,7 @@ impl Shared {
             }
             match tokio::time::timeout(IDLE_TIME, from.read_buf(&mut buffer)).await {
                 Ok(Ok(0)) => {
-                    let words = format!("the connection broke to {}", self.server);
+                    let words = format!("the connection to {} broke", self.server);
                     return RequestError::later(Error::new(ErrorKind::Io, words).because("it was closed there"));
                 }
                 Ok(Ok(_)) => *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now(),
@@ -463,7 +464,7 @@ impl Shared {
             (Status::Part, Some(_)) if head.bytes != Part::HEAD_BYTES => {
                 Err(Broken("the head of pages has another length"))
             }
-            (Status::Other(_), _) => Err(Broken("an answer of a kind that nobody knows")),
+            (Status::Other(_), _) => Err(Broken("an answer with an unknown status")),
             (Status::Attention, _) | (_, Some(_)) if bytes <= CONTROL_BYTES as u64 => Ok(()),
             (Status::Attention, _) | (_, Some(_)) => Err(Broken("an answer is too long")),
             (_, None) => Err(Broken("an answer to what was not asked")),
@@ -497,7 +498,7 @@ impl Shared {
         Ok(())
     }
 
-    /// To whoever waits, if he still does.
+    /// Hands an event to the request that waits for it, if it still does.
     fn send(&self, stream: u16, event: Event) {
         if let Some(slot) = self.slots().open.get(&stream) {
             let _ = slot.to.send(event);

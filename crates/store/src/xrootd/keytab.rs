@@ -66,7 +66,7 @@ impl Key {
     fn parse(line: &str) -> Result<Self, &'static str> {
         let mut words = line.split_ascii_whitespace();
         if !matches!(words.next(), Some("0" | "1")) {
-            return Err("a form that nobody knows");
+            return Err("an unknown version");
         }
         let [name, user, group] = ["nowhere", "nobody", "nogroup"].map(str::to_owned);
         let mut key = Self { name, user, group, ..Self::default() };
@@ -76,7 +76,7 @@ impl Key {
             let short = || Some(value).filter(|value| (1..=NAME_BYTES).contains(&value.len()));
             match tag {
                 "n" => short().ok_or("a name that cannot be")?.clone_into(&mut key.name),
-                "u" => short().ok_or("a user who cannot be")?.clone_into(&mut key.user),
+                "u" => short().ok_or("an invalid user")?.clone_into(&mut key.user),
                 "g" => short().ok_or("a group that cannot be")?.clone_into(&mut key.group),
                 "e" => key.expires = value.parse().map_err(|_| "a time that cannot be")?,
                 "N" => {
@@ -99,7 +99,7 @@ impl Key {
     }
 }
 
-/// A file that nobody else can read. Others of the user's group may where its name says so, as for XRootD.
+/// A file that no other user can read. Others of the user's group may where its name says so, as for XRootD.
 fn text(path: &Path) -> Result<Zeroizing<String>> {
     let file = File::open(path)?;
     let allowed = if path.to_string_lossy().ends_with(".grp") { 0o640 } else { 0o600 };
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_without_the_key() {
         for (line, what) in [
-            ("2 N:1 k:5ec2e7", "a form that nobody knows"),
+            ("2 N:1 k:5ec2e7", "an unknown version"),
             ("0 N:1", "no key"),
             ("0 N:1 k:", "no key"),
             ("0 k:5ec2e7", "no number"),

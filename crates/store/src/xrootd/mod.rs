@@ -34,23 +34,25 @@ use refusal::elsewhere;
 use url::{Tried, XrootdUrl};
 use wire::Stat;
 
-/// Nobody is waited for longer: multiples of it are times that a clock has.
+/// The longest time-out: multiples of it do not overflow.
 const PATIENCE: Duration = Duration::from_secs(86_400);
 
 /// The most ranges that a request should have.
 const RANGES: usize = 1024;
-/// Requests of one file that pay: a connection carries one answer behind the other, and the next must be on its way meanwhile.
+/// Requests of one file that pay: a connection carries one answer behind the other, and the next must be on its way
+/// meanwhile.
 const PARALLEL: usize = 4;
 
 /// A file on an XRootD server, read by ranges.
 ///
-/// Many ranges are one request, and several requests are on their way at a time, on one connection for all files of a server. A
-/// server may send us to another, ask to wait, or answer later; a link that breaks is made anew, and only bytes that have not
-/// come are asked for again. A file that has another length or time of change than when it was opened first is an error of the
-/// kind [`Changed`](sapwood::ErrorKind::Changed); that is looked at when it is opened again, and once a second while it is read.
+/// Many ranges are one request, and several requests are on their way at a time, on one connection for all files of a
+/// server. A server may send us to another, ask to wait, or answer later; a link that breaks is made anew, and only
+/// bytes that have not come are asked for again. A file that has another length or time of change than when it was
+/// opened first is an error of the kind [`Changed`](sapwood::ErrorKind::Changed); that is looked at when it is opened
+/// again, and once a second while it is read.
 ///
-/// `root://` is spoken in the clear unless the server wants TLS, or lets us in only with a token; `roots://` is TLS and nothing
-/// else. Who is there is proved by the name of a user (`unix`), as the URL has it (`root://me@host//path`), by a token
+/// `root://` is spoken in the clear unless the server wants TLS, or lets us in only with a token; `roots://` is TLS and
+/// nothing else. Users are authenticated by their name (`unix`), as the URL has it (`root://me@host//path`), by a token
 /// (`ztn`), which is shown over TLS alone, or by a key that the server has, too (`sss`).
 ///
 /// # Example
@@ -92,7 +94,8 @@ impl XrootdStore {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a URL or options that make no sense, and what reading certificates reports.
+    /// [`Mismatch`](sapwood::ErrorKind::Mismatch) for a malformed URL or invalid options, and what reading certificates
+    /// reports.
     ///
     /// # Example
     ///
@@ -149,7 +152,7 @@ impl XrootdStore {
         let opener = Opener { link, options: &self.options, named: &self.place };
         let checked = match opener.open(&avoid).await {
             Ok(opened) => self.check(&opened.stat).map(|()| opened).map_err(RequestError::never),
-            Err(trouble) => Err(trouble),
+            Err(failure) => Err(failure),
         };
         match checked {
             Ok(opened) => {
@@ -160,9 +163,9 @@ impl XrootdStore {
                 *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&opened));
                 Ok(opened)
             }
-            Err(trouble) => {
-                self.opening.failed(&trouble);
-                Err(trouble)
+            Err(failure) => {
+                self.opening.failed(&failure);
+                Err(failure)
             }
         }
     }
@@ -186,27 +189,27 @@ impl XrootdStore {
         opened.take_if(|opened| std::ptr::eq(&**opened, lost));
     }
 
-    /// Notes that reading went wrong on a server that we were sent to: whoever sent us may know a better one.
-    fn failed(&self, at: Option<&Opened>, trouble: &RequestError, news: u64) {
+    /// Notes that a read failed on a server that we were redirected to, so that the manager names another one.
+    fn failed(&self, at: Option<&Opened>, failure: &RequestError, news: u64) {
         let mut avoid = self.avoid.lock().unwrap_or_else(PoisonError::into_inner);
         if news > 0 {
             avoid.clear();
         }
-        let (Some(at), Some(why)) = (at, elsewhere(trouble)) else { return };
+        let (Some(at), Some(why)) = (at, elsewhere(failure)) else { return };
         let host = at.host.rsplit_once(':').map_or(at.host.as_str(), |(host, _)| host);
         let host = host.trim_matches(['[', ']']);
         if at.host != self.place.server.name() && !avoid.iter().any(|tried| tried.host == host) && avoid.len() < 16 {
             avoid.push(Tried { host: host.to_owned(), why });
         }
         // A server that says that it cannot is not asked again on the same handle.
-        if trouble.code.is_some() {
+        if failure.code.is_some() {
             self.lose(at);
         }
     }
 
     /// Asks for all that is missing until nothing is.
     async fn fill(&self, link: &Link, assembly: &RefCell<Assembly<'_>>) -> Result<()> {
-        let mut patience = Retry::new(self.options.retries);
+        let mut retry = Retry::new(self.options.retries);
         loop {
             let missing = assembly.borrow().missing();
             let Some(first) = missing.first() else { return Ok(()) };
@@ -214,27 +217,27 @@ impl XrootdStore {
             let file = self.file(link).await;
             let done = match &file {
                 Ok(opened) => self.attempt(opened, &Reading { assembly, news: &news }).await,
-                Err(trouble) => Err(trouble.copy()),
+                Err(failure) => Err(failure.copy()),
             };
-            if let Err(trouble) = done {
-                self.failed(file.as_deref().ok(), &trouble, news.get());
+            if let Err(failure) = done {
+                self.failed(file.as_deref().ok(), &failure, news.get());
                 drop(file);
                 let offset = first.start;
-                let pause = patience.after(trouble, news.get()).map_err(|error| error.at(offset))?;
+                let pause = retry.after(failure, news.get()).map_err(|error| error.at(offset))?;
                 tokio::time::sleep(pause).await;
             }
         }
     }
 
-    /// What is known of the file; it is opened if nobody did before.
+    /// What is known of the file; it is opened if it was not before.
     fn known(&self) -> Result<&Stat> {
         if self.known.get().is_none() {
             let link = link(&self.options)?;
             let _inside = link.runtime.enter();
             block_on(async {
-                let mut patience = Retry::new(self.options.retries);
-                while let Err(trouble) = self.file(&link).await {
-                    tokio::time::sleep(patience.after(trouble, 0)?).await;
+                let mut retry = Retry::new(self.options.retries);
+                while let Err(failure) = self.file(&link).await {
+                    tokio::time::sleep(retry.after(failure, 0)?).await;
                 }
                 Ok::<_, Error>(())
             })?;

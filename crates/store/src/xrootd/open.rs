@@ -62,7 +62,7 @@ impl Opened {
 impl Drop for Opened {
     fn drop(&mut self) {
         if self.lives() {
-            // Nobody waits for the answer.
+            // The answer is not awaited.
             drop(self.session().connection.ask(&Request::Close { handle: self.handle }));
         }
     }
@@ -90,7 +90,8 @@ struct Manager {
 }
 
 impl Opener<'_> {
-    /// Opens the file wherever it is. `avoid` are servers that did not do before; those that send us elsewhere look for others.
+    /// Opens the file wherever it is. `avoid` are servers that did not do before; those that send us elsewhere look for
+    /// others.
     pub(super) async fn open(&self, avoid: &[Tried]) -> Result<Opened, RequestError> {
         let pool = self.link.keep::<Pool>();
         let mut tried = avoid.to_vec();
@@ -104,7 +105,7 @@ impl Opener<'_> {
             let with_token =
                 self.options.token.is_some() && may_see_token(&self.named.server, &place.server, tls_all_along);
             let said = self.ask(&pool, &place, &ticket, with_token).await;
-            let trouble = match said {
+            let failure = match said {
                 Ok((Said::Here(opened), _)) => return Ok(opened),
                 Ok((Said::Elsewhere(forward), tls)) => {
                     hops += 1;
@@ -123,31 +124,31 @@ impl Opener<'_> {
                     (place, ticket, tls_all_along) = (next, forward.ticket, tls_all_along && tls);
                     continue;
                 }
-                Ok((Said::Wait(trouble, pause), _)) => {
+                Ok((Said::Wait(failure, pause), _)) => {
                     if began.elapsed() + pause > self.options.timeout * WAITS {
-                        return Err(RequestError { again: RetryWhen::Never, ..trouble });
+                        return Err(RequestError { again: RetryWhen::Never, ..failure });
                     }
                     tokio::time::sleep(pause.max(Duration::from_millis(10))).await;
                     continue;
                 }
-                Err(trouble) => trouble,
+                Err(failure) => failure,
             };
-            if may_insist(&place.server, with_token, &trouble) && trouble.code.is_some() && pool.insist(&place, &ticket)
+            if may_insist(&place.server, with_token, &failure) && failure.code.is_some() && pool.insist(&place, &ticket)
             {
                 continue;
             }
-            // Who sent us here may know another.
-            let (Some(why), Some(manager)) = (elsewhere(&trouble), managers.pop()) else {
-                return Err(better(first, trouble));
+            // The server that redirected us may know another.
+            let (Some(why), Some(manager)) = (elsewhere(&failure), managers.pop()) else {
+                return Err(better(first, failure));
             };
             hops += 1;
             if hops > REDIRECTIONS {
-                return Err(better(first, trouble));
+                return Err(better(first, failure));
             }
             let host = place.server.host.clone();
             failed.push(place.server);
             tried.push(Tried { host, why });
-            first.get_or_insert(trouble);
+            first.get_or_insert(failure);
             place = manager.place.without(&tried);
             (ticket, tls_all_along) = (manager.ticket, manager.tls);
         }
@@ -178,17 +179,17 @@ impl Opener<'_> {
             }
             Status::Redirect => Said::Elsewhere(forward(&name, &body)?),
             Status::Wait => {
-                let trouble = wait(&name, &body);
-                let RetryWhen::After(pause) = trouble.again else { return Err(trouble) };
-                Said::Wait(trouble, pause)
+                let failure = wait(&name, &body);
+                let RetryWhen::After(pause) = failure.again else { return Err(failure) };
+                Said::Wait(failure, pause)
             }
             Status::Error => {
                 let refusal = Refusal::read(&body).map_err(|broken| nonsense(&name, broken))?;
-                let mut trouble = refused(&name, &refusal);
+                let mut failure = refused(&name, &refusal);
                 if !place.path.starts_with('/') {
-                    trouble.error = trouble.error.because("the path begins with no slash: root://host//path has two");
+                    failure.error = failure.error.because("the path begins with no slash: root://host//path has two");
                 }
-                return Err(trouble);
+                return Err(failure);
             }
             _ => return Err(nonsense(&name, super::wire::Broken("an answer that belongs to something else"))),
         };

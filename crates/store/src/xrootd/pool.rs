@@ -27,7 +27,7 @@ pub(super) struct Pool {
     tls: OnceLock<Arc<ClientConfig>>,
 }
 
-/// Who may share a session.
+/// What sessions are shared by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     server: Server,
@@ -106,9 +106,9 @@ impl Pool {
             }
             Ok(Started::Elsewhere(body)) => Ok(Opening::Elsewhere(body)),
             Ok(Started::Careful) => Err(RequestError::later(sapwood::Error::unsupported("a login without an end"))),
-            Err(trouble) => {
-                known.sessions.failed(&trouble);
-                Err(trouble)
+            Err(failure) => {
+                known.sessions.failed(&failure);
+                Err(failure)
             }
         }
     }
@@ -129,8 +129,8 @@ impl Pool {
                     return Ok(started);
                 }
                 // Many a server lets everybody in without TLS; where it does not, a token may do.
-                Err(trouble) if may_insist(start.server, start.token.is_some(), &trouble) => {}
-                Err(trouble) => return Err(trouble),
+                Err(failure) if may_insist(start.server, start.token.is_some(), &failure) => {}
+                Err(failure) => return Err(failure),
             }
         }
         let started = careful(start, true, tls).await?;
@@ -155,7 +155,7 @@ impl Pool {
     fn known(&self, key: Key) -> Arc<Known> {
         let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         if servers.len() >= SERVERS && !servers.contains_key(&key) {
-            // Whoever uses one of them holds on to its session.
+            // Files that are open hold on to their sessions.
             servers.clear();
         }
         Arc::clone(servers.entry(key).or_default())
@@ -163,6 +163,6 @@ impl Pool {
 }
 
 /// Whether TLS and the token are still to be tried.
-pub(super) fn may_insist(server: &Server, with_token: bool, trouble: &RequestError) -> bool {
-    with_token && !server.tls && trouble.error.kind() == ErrorKind::Denied
+pub(super) fn may_insist(server: &Server, with_token: bool, failure: &RequestError) -> bool {
+    with_token && !server.tls && failure.error.kind() == ErrorKind::Denied
 }

@@ -114,8 +114,8 @@ impl XrootdStore {
         Ok(())
     }
 
-    /// Asks whether the file is what it was: a file that is written in place keeps its handle. The question goes along with the
-    /// reads and takes no round trip of its own.
+    /// Asks whether the file is what it was: a file that is written in place keeps its handle. The question goes along
+    /// with the reads and takes no round trip of its own.
     async fn look(&self, opened: &Opened) -> Result<(), RequestError> {
         let mut pending = opened.session().connection.ask(&Request::Stat { handle: opened.handle });
         match pending.whole(self.options.timeout).await? {
@@ -128,7 +128,8 @@ impl XrootdStore {
         }
     }
 
-    /// One request and its answer. Pages whose sums are wrong are asked for again, and what a further connection took along.
+    /// One request and its answer. Pages whose sums are wrong are asked for again, and what a further connection took
+    /// along.
     async fn exchange(&self, opened: &Opened, mut ask: Ask, reading: &Reading<'_, '_>) -> Result<(), RequestError> {
         let mut times = 1;
         loop {
@@ -168,7 +169,7 @@ impl XrootdStore {
         loop {
             let waiting = Instant::now();
             let event = match pending.next(self.options.timeout).await {
-                Err(trouble) if pending.was_cut(&trouble) => return Ok(Ended::Cut),
+                Err(failure) if pending.was_cut(&failure) => return Ok(Ended::Cut),
                 event => event?,
             };
             let bytes = if let Event::Data(bytes) = &event { bytes.len() } else { 0 };
@@ -185,15 +186,15 @@ impl XrootdStore {
                     let put = |offset, data: &[u8]| self.put(reading, offset, data).map_err(Halt::RequestError);
                     now.body.feed(&bytes, &mut { put }).map_err(|halt| match halt {
                         Halt::Broken(broken) => nonsense(name, broken),
-                        Halt::RequestError(trouble) => trouble,
+                        Halt::RequestError(failure) => failure,
                     })?;
                 }
                 Event::Done => break,
                 Event::Other(Status::Wait, body) => {
-                    let trouble = wait(name, &body);
-                    let RetryWhen::After(pause) = trouble.again else { return Err(trouble) };
+                    let failure = wait(name, &body);
+                    let RetryWhen::After(pause) = failure.again else { return Err(failure) };
                     if began.elapsed() + pause > self.options.timeout * WAITS {
-                        return Err(RequestError { again: RetryWhen::Never, ..trouble });
+                        return Err(RequestError { again: RetryWhen::Never, ..failure });
                     }
                     tokio::time::sleep(pause.max(Duration::from_millis(10))).await;
                     now = asked();
@@ -201,12 +202,12 @@ impl XrootdStore {
                 }
                 Event::Other(Status::Error, body) => {
                     let refusal = Refusal::read(&body).map_err(|broken| nonsense(name, broken))?;
-                    let trouble = refused(name, &refusal);
+                    let failure = refused(name, &refusal);
                     if refusal.code == INVALID_ARGUMENT && pending.path != 0 {
-                        session.connection.leave(pending.path, trouble); // the server knows it no longer
+                        session.connection.leave(pending.path, failure); // the server knows it no longer
                         return Ok(Ended::Cut);
                     }
-                    return Err(self.refused(opened, &now.request, trouble));
+                    return Err(self.refused(opened, &now.request, failure));
                 }
                 // The file has to be opened there.
                 Event::Other(Status::Redirect, _) => {
@@ -217,7 +218,7 @@ impl XrootdStore {
                 Event::Other(..) => {
                     return Err(nonsense(name, Broken("an answer that belongs to something else")));
                 }
-                Event::Broken(trouble) => return Err(trouble),
+                Event::Broken(failure) => return Err(failure),
             }
         }
         self.link_stats.flowed(flow.bytes, flow.time());
@@ -240,8 +241,8 @@ impl XrootdStore {
     }
 
     /// A read that the server refuses.
-    fn refused(&self, opened: &Opened, request: &Request<'_>, mut trouble: RequestError) -> RequestError {
-        let code = trouble.code.map_or(0, u32::from);
+    fn refused(&self, opened: &Opened, request: &Request<'_>, mut failure: RequestError) -> RequestError {
+        let code = failure.code.map_or(0, u32::from);
         let not_so = [INVALID_ARGUMENT, ARGUMENT_TOO_LONG, INVALID_REQUEST, UNSUPPORTED].contains(&code);
         // Not in this form; one range at a time, or without sums, it may be.
         match request {
@@ -249,12 +250,12 @@ impl XrootdStore {
             Request::ReadPages { .. } if not_so => opened.session().knows_no_pages(),
             _ if code == FILE_NOT_OPEN => {
                 self.lose(opened); // a server that was started anew knows nothing of it
-                return trouble;
+                return failure;
             }
-            _ => return trouble,
+            _ => return failure,
         }
-        trouble.again = RetryWhen::After(Duration::ZERO);
-        trouble
+        failure.again = RetryWhen::After(Duration::ZERO);
+        failure
     }
 }
 

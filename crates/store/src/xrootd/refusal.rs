@@ -49,21 +49,21 @@ pub(super) fn refused(server: &str, refusal: &Refusal) -> RequestError {
     RequestError { error: Error::new(kind, words), again, code: Some(u16::try_from(refusal.code).unwrap_or(u16::MAX)) }
 }
 
-/// Something that makes no sense.
+/// A violation of the protocol.
 pub(super) fn nonsense(server: &str, broken: Broken) -> RequestError {
     RequestError::later(Error::new(ErrorKind::Io, format!("protocol error from {server}: {}", broken.0)))
 }
 
 /// Whether another server may have what this one does not give, and the protocol's word for why.
-pub(super) fn elsewhere(trouble: &RequestError) -> Option<&'static str> {
-    match trouble.code.map(u32::from) {
+pub(super) fn elsewhere(failure: &RequestError) -> Option<&'static str> {
+    match failure.code.map(u32::from) {
         Some(NOT_FOUND | NO_REPLICAS) => Some("enoent"),
         Some(INPUT_OUTPUT) => Some("ioerr"),
         Some(FILE_SYSTEM | NO_MEMORY) => Some("fserr"),
         Some(SERVER | OVERLOADED | NO_SERVER) => Some("srverr"),
         Some(_) => None,
         // No connection, or one that broke.
-        None if trouble.again != RetryWhen::Never => Some("srverr"),
+        None if failure.again != RetryWhen::Never => Some("srverr"),
         None => None,
     }
 }
@@ -75,8 +75,8 @@ mod tests {
     #[test]
     fn refusals_have_kinds_and_words() {
         let of = |code, words: &str| {
-            let trouble = refused("h:1", &Refusal { code, words: words.into() });
-            (trouble.error.kind(), trouble.again, trouble.error.message().to_owned())
+            let failure = refused("h:1", &Refusal { code, words: words.into() });
+            (failure.error.kind(), failure.again, failure.error.message().to_owned())
         };
         assert_eq!(of(3011, "no such file"), (ErrorKind::NotFound, RetryWhen::Never, "h:1 says: no such file".into()));
         assert_eq!(of(3010, "x").0, ErrorKind::Denied);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn another_server_may_have_what_this_one_has_not() {
+    fn errors_say_whether_another_server_may_do() {
         let of = |code| elsewhere(&refused("h", &Refusal { code, words: String::new() }));
         assert_eq!(
             (of(3011), of(3007), of(3005), of(3024)),

@@ -1,4 +1,4 @@
-//! From a connection to a session: protocol, TLS, login, proof of who is there.
+//! From a connection to a session: protocol, TLS, login, authentication.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -136,8 +136,8 @@ impl Session {
     }
 }
 
-/// All in one go: most servers let everybody in, and then hello, login and open take one round trip. Those that want TLS or a
-/// proof are spoken to again, step by step.
+/// All in one go: most servers let everybody in, and then hello, login and open take one round trip. Those that want
+/// TLS or a proof are spoken to again, step by step.
 pub(super) async fn fast(start: Start<'_>) -> Result<Started, RequestError> {
     let name = start.server.name();
     let stream = connect(start).await?;
@@ -160,12 +160,12 @@ pub(super) async fn fast(start: Start<'_>) -> Result<Started, RequestError> {
     short(&name, &mut hello, start.timeout).await?;
     let (Status::Ok, body) = protocol.whole(start.timeout).await? else { return Ok(Started::Careful) };
     let protocol = Protocol::read(&body).map_err(|broken| nonsense(&name, broken))?;
-    let broken_off = |trouble: RequestError| {
+    let broken_off = |failure: RequestError| {
         // A server that hangs up on what it did not expect may like it slower.
-        if trouble.again == RetryWhen::Later && trouble.error.kind() == ErrorKind::Io {
+        if failure.again == RetryWhen::Later && failure.error.kind() == ErrorKind::Io {
             Ok(Started::Careful)
         } else {
-            Err(trouble)
+            Err(failure)
         }
     };
     match login.whole(start.timeout).await {
@@ -180,7 +180,7 @@ pub(super) async fn fast(start: Start<'_>) -> Result<Started, RequestError> {
         Ok((Status::Redirect, body)) => Ok(Started::Elsewhere(body)),
         Ok((Status::Wait, body)) => Err(wait(&name, &body)),
         Ok(_) => Ok(Started::Careful),
-        Err(trouble) => broken_off(trouble),
+        Err(failure) => broken_off(failure),
     }
 }
 
@@ -199,7 +199,7 @@ pub(super) async fn careful(
         let protocol = within(&name, start.timeout, greet(&mut stream, &name, &protocol)).await?;
         if !protocol.goes_tls() {
             if start.server.tls {
-                let words = format!("{name} speaks no TLS");
+                let words = format!("{name} does not support TLS");
                 return Err(RequestError::never(Error::new(ErrorKind::Denied, words)));
             }
             if protocol.needs_tls() && !want_tls {
@@ -246,7 +246,7 @@ async fn enter(
     Ok(Started::Session(Session::new(connection, is_tls, protocol, limits, further), open))
 }
 
-/// Proves who is there by the first of the server's offers that goes well.
+/// Authenticates by the first of the server's offers that succeeds.
 async fn prove(
     connection: &Connection,
     welcome: &Welcome,
@@ -271,8 +271,8 @@ async fn prove(
             Ok((Status::AuthMore, _)) => {}
             Ok((status, body)) => refusal = Some(unwelcome(name, status, &body).error.message().to_owned()),
             // Some hang up after a proof that they did not like.
-            Err(trouble) if refusal.is_some() && trouble.again == RetryWhen::Later => break,
-            Err(trouble) => return Err(trouble),
+            Err(failure) if refusal.is_some() && failure.again == RetryWhen::Later => break,
+            Err(failure) => return Err(failure),
         }
     }
     let error = unproved(name, &welcome.offers, means);
@@ -320,7 +320,7 @@ async fn connect(start: Start<'_>) -> Result<TcpStream, RequestError> {
         Ok(found) => found.map_err(refused)?,
         Err(_) => return Err(RequestError::late(&name, start.timeout)),
     };
-    let mut trouble = None;
+    let mut failure = None;
     for address in addresses.take(8) {
         match tokio::time::timeout(start.timeout, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
@@ -328,11 +328,11 @@ async fn connect(start: Start<'_>) -> Result<TcpStream, RequestError> {
                 stream.set_nodelay(true).map_err(refused)?;
                 return Ok(stream);
             }
-            Ok(Err(error)) => trouble = Some(refused(error)),
-            Err(_) => trouble = Some(RequestError::late(&name, start.timeout)),
+            Ok(Err(error)) => failure = Some(refused(error)),
+            Err(_) => failure = Some(RequestError::late(&name, start.timeout)),
         }
     }
-    Err(trouble.unwrap_or_else(|| RequestError::later(Error::new(ErrorKind::Io, format!("{name} has no address")))))
+    Err(failure.unwrap_or_else(|| RequestError::later(Error::new(ErrorKind::Io, format!("{name} has no address")))))
 }
 
 /// The same stream, with TLS.
@@ -351,7 +351,7 @@ pub(super) async fn secured(
     }
 }
 
-/// Hello and protocol, before anybody else speaks on the connection.
+/// Hello and protocol, the first messages on a connection.
 pub(super) async fn greet(
     stream: &mut TcpStream,
     name: &str,
@@ -404,7 +404,7 @@ pub(super) async fn within<T>(
 
 /// The connection broke.
 pub(super) fn broke(name: &str, error: std::io::Error) -> RequestError {
-    RequestError::later(Error::new(ErrorKind::Io, format!("the connection broke to {name}")).because(error))
+    RequestError::later(Error::new(ErrorKind::Io, format!("the connection to {name} broke")).because(error))
 }
 
 /// No TLS with this one. A certificate is no better the second time; a link may be.

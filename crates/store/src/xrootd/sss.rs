@@ -1,4 +1,4 @@
-//! A proof that we have a key that the server has, too (`sss`): who is there, where and when, sealed with it.
+//! Authentication by a shared key (`sss`): user, host and time, sealed with it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -19,7 +19,7 @@ const HOST: u8 = 32;
 /// The proof for a server that offers `parameters`, over a connection that begins `here`.
 pub(super) fn proof(parameters: &str, key: &Key, user: &str, here: SocketAddr) -> Result<Vec<u8>> {
     let Some(offer) = parameters.strip_prefix(SEAL) else {
-        return Err(Error::unsupported("the server wants its secret sealed in a way that is not known"));
+        return Err(Error::unsupported("the server requires an unknown encryption of the shared secret"));
     };
     let mut random = [0; 32];
     let source = rustls::crypto::ring::default_provider().secure_random;
@@ -43,7 +43,7 @@ fn head(key: &Key, with_name: bool) -> Vec<u8> {
     bytes
 }
 
-/// Who is there. The server looks whether the connection comes from where it says, so that nobody else can use the proof.
+/// User and host. The server compares the host with the connection, so that the credential is of no use elsewhere.
 fn body(key: &Key, user: &str, here: SocketAddr, random: &[u8; 32], clock: i32) -> Zeroizing<Vec<u8>> {
     let address = match here.ip() {
         IpAddr::V4(address) => address.to_ipv6_mapped(),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_says_who_is_there_and_where() {
+    fn the_body_has_user_and_host() {
         let here = "127.0.0.1:80".parse().unwrap();
         let bytes = body(&key("", "me", "us"), "other", here, &[7; 32], 5);
         let (random, rest) = bytes.split_at(32);

@@ -32,12 +32,13 @@ pub(super) struct Further {
 
 impl fmt::Debug for Further {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Without the number of the session: whoever has it may join.
+        // Without the number of the session: any client that has it may join.
         f.debug_struct("Further").field("count", &self.count).field("address", &self.address).finish_non_exhaustive()
     }
 }
 
-/// Has further connections made, as many as are wanted; nobody waits for them. Where a server takes none, the first one does.
+/// Starts further connections, as many as are wanted; they are not awaited. Where a server takes none, the first one
+/// does.
 pub(super) fn widen(session: &Arc<Session>, runtime: &Handle) {
     let Some(further) = session.further().map(Arc::new) else { return };
     for _ in 0..further.count {
@@ -76,7 +77,7 @@ impl Further {
             None if !protocol.goes_tls() => self.bind(session, runtime, stream).await,
             _ => Err(RequestError::never(Error::new(
                 ErrorKind::Denied,
-                format!("{name} speaks TLS otherwise than before"),
+                format!("{name} changed its requirements for TLS"),
             ))),
         }
     }

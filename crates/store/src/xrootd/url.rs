@@ -54,7 +54,7 @@ impl XrootdUrl {
         let (who, path) = rest.split_once('/').ok_or_else(|| wrong("the URL names no file"))?;
         let (user, at) = who.rsplit_once('@').unwrap_or(("", who));
         let user = user.split(':').next().unwrap_or_default();
-        let (host, port) = split_port(at).ok_or_else(|| wrong("the port of the URL makes no sense"))?;
+        let (host, port) = split_port(at).ok_or_else(|| wrong("malformed port in the URL"))?;
         if host.is_empty() {
             return Err(wrong("the URL names no host"));
         }
@@ -76,7 +76,7 @@ impl XrootdUrl {
     pub(crate) fn follow(&self, forward: &Forward) -> Result<Self> {
         let Some(port) = forward.port else {
             let mut place = Self::parse(&forward.to).map_err(|error| {
-                Error::mismatch(format!("{} sends us to no place", self.server.name())).because(error)
+                Error::mismatch(format!("{}: malformed redirect", self.server.name())).because(error)
             })?;
             place.server.tls |= self.server.tls;
             if place.server.user.is_empty() {
@@ -85,7 +85,7 @@ impl XrootdUrl {
             place.cgi = merged(&self.cgi, &place.cgi);
             return Ok(place);
         };
-        let wrong = || Error::mismatch(format!("{} sends us to {:?}", self.server.name(), forward.to));
+        let wrong = || Error::mismatch(format!("{}: malformed redirect to {:?}", self.server.name(), forward.to));
         let (host, own) = split_port(&forward.to).ok_or_else(wrong)?;
         if host.is_empty() || host.contains(['/', '@']) {
             return Err(wrong());
@@ -114,8 +114,8 @@ pub(crate) struct Tried {
     pub(crate) why: &'static str,
 }
 
-/// Whether a token for `named` may be shown to `other`: to the host itself, and over TLS to hosts of the same domain. The data
-/// servers of a cluster stand behind its manager.
+/// Whether a token for `named` may be shown to `other`: to the host itself, and over TLS to hosts of the same domain.
+/// The data servers of a cluster stand behind its manager.
 pub(crate) fn may_see_token(named: &Server, other: &Server, tls_all_along: bool) -> bool {
     fn domain(host: &str) -> Option<&str> {
         let (_, domain) = host.split_once('.')?;
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_did_not_do_are_named() {
+    fn failed_servers_are_named() {
         let place = XrootdUrl::parse("root://a//x?k=1&tried=z").unwrap();
         let tried = |host: &str, why| Tried { host: host.into(), why };
         let next = place.without(&[tried("b", "enoent"), tried("c", "ioerr")]);

@@ -36,8 +36,9 @@ impl Dice {
     }
 }
 
-/// Runs random schedules of faults: as many as `SAPWOOD_FAULTS` says, or twenty. Each reads a file of 400,000 bytes through the store that
-/// `start` makes for a seed, whose servers live as long as what comes with it, and gets the right bytes or a clear error in time.
+/// Runs random schedules of faults: as many as `SAPWOOD_FAULTS` says, or twenty. Each reads a file of 400,000 bytes
+/// through the store that `start` makes for a seed, whose servers live as long as what comes with it, and gets the
+/// right bytes or a clear error in time.
 pub fn run_schedules<S: Store, K>(mut start: impl FnMut(u64, &[u8], &mut Dice) -> (S, K)) {
     let content = content(400_000);
     let (mut right, mut failed) = (0, 0);

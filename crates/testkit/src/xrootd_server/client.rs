@@ -20,7 +20,7 @@ pub(super) struct Client {
     to: Arc<Mutex<TcpStream>>,
     is_in: bool,
     is_proved: bool,
-    /// What is said of it in the login, and by whoever joins.
+    /// The number of the session, as the login says it and as further connections name it.
     session: [u8; 16],
     /// By which connection of the session the answer is wanted.
     path: u8,
@@ -82,7 +82,8 @@ impl Client {
             shared.state().seen.push(seen);
             self.path = path;
             if self.is_in {
-                // Whoever asks after the login may be joined: servers know of it a moment after their answer.
+                // Further connections may join after the next request: servers know of a login a moment after their
+                // answer.
                 shared.state().bound.entry(self.session).or_default();
             }
             match asked.request {
@@ -352,7 +353,7 @@ impl Client {
         if self.path == 0 {
             return self.writer().write_all(bytes);
         }
-        // Whoever hung up meanwhile gets nothing.
+        // The client may have hung up meanwhile.
         let _ = self.bound().map(|mut to| to.write_all(bytes));
         Ok(())
     }
@@ -363,8 +364,8 @@ fn head(stream: u16, status: u16, bytes: usize) -> [u8; 8] {
     [a, b, c, d, e, f, g, h]
 }
 
-/// An answer by pages: frames that hold about so many bytes each, the last one first if there are several, as storage that answers out of
-/// order has it.
+/// An answer by pages: frames that hold about so many bytes each, the last one first if there are several, as storage
+/// that answers out of order has it.
 fn pages(stream: u16, at: u64, content: &[u8], step: usize, fault: Fault) -> Vec<u8> {
     let mut data = content.to_vec();
     if fault == Fault::Short {

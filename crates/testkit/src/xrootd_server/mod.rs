@@ -98,13 +98,13 @@ pub enum Fault {
     Wait(u32),
     /// The answer lacks its last byte, and says so.
     Short,
-    /// Bytes that make no sense.
+    /// Bytes that violate the protocol.
     Nonsense,
     /// A byte of the page of this number is another one. Its sum is not. Nothing, for answers without sums.
     WrongPage(usize),
     /// The head of the pages has another sum.
     WrongHead,
-    /// The pages are said to be where nobody asked for any, and all sums are right.
+    /// The pages are said to be elsewhere than was asked for, and all sums are right.
     Misplaced,
     /// An open fails with this error.
     OpenError(u32),

@@ -6,7 +6,7 @@ use super::{Broken, Handle, SessionId, take};
 pub(crate) const HEAD_BYTES: usize = 8;
 /// The most of a server's words that is shown.
 const WORDS: usize = 400;
-/// The most ways to prove who is there that are looked at.
+/// The most protocols of authentication that are looked at.
 const OFFERS: usize = 32;
 
 /// What stands before a body.
@@ -107,11 +107,11 @@ impl Protocol {
 pub(crate) struct Welcome {
     /// How the server calls the session. Old ones do not.
     pub(crate) session: Option<SessionId>,
-    /// How the server wants it proved who is there, in its order. None if it does not.
+    /// Protocols of authentication that the server offers, in its order; empty if it wants none.
     pub(crate) offers: Vec<Offer>,
 }
 
-/// One way to prove who is there.
+/// A protocol of authentication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(crate) name: String,
@@ -151,7 +151,7 @@ impl Stat {
     const IS_OTHER: u64 = 4;
 
     pub(crate) fn read(body: &[u8]) -> Result<Self, Broken> {
-        let broken = Broken("what the server tells of the file makes no sense");
+        let broken = Broken("malformed status of the file");
         let text = text(body);
         let mut words = text.split_ascii_whitespace();
         let id: String = words.next().ok_or(broken)?.chars().take(64).collect();
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_login_names_the_ways_to_prove_who_is_there() {
+    fn a_login_lists_protocols_of_authentication() {
         let names = |text: &str| {
             let body = [&[7; 16], text.as_bytes(), b"\0"].concat();
             Welcome::read(&body).unwrap().offers.into_iter().map(|offer| offer.name).collect::<Vec<_>>()

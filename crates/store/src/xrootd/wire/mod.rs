@@ -1,4 +1,5 @@
-//! What goes over the wire, without a wire: requests to bytes, bytes to answers. Nothing here trusts a number that it reads.
+//! What goes over the wire, without a wire: requests to bytes, bytes to answers. Nothing here trusts a number that it
+//! reads.
 
 mod answer;
 mod pages;
@@ -12,7 +13,7 @@ pub(crate) use pages::{Pages, Part, Wrong};
 pub(crate) use request::{HELLO, Handle, Request, SessionId};
 pub(crate) use vector::Vector;
 
-/// Bytes that make no sense as what they should be.
+/// Bytes that violate the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Broken(pub(crate) &'static str);
 

@@ -1,4 +1,5 @@
-//! The body of an answer to a read by pages: each page of the file, or as much of it as was asked for, behind its sum (CRC32C).
+//! The body of an answer to a read by pages: each page of the file, or as much of it as was asked for, behind its sum
+//! (CRC32C).
 
 use sapwood::io::ByteRange;
 

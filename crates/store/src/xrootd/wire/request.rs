@@ -36,11 +36,11 @@ pub(crate) type SessionId = [u8; 16];
 pub(crate) enum Request<'a> {
     /// Which version, whether TLS is possible and wanted, and whether the connection is to join a session.
     Protocol { able_tls: bool, want_tls: bool, joins: bool },
-    /// Who is there. The ticket is what a server that sent us here gave.
+    /// The login. The ticket comes from the server that redirected us here.
     Login { process: u32, user: &'a str, ticket: &'a str },
     /// The connection is a further one of a session.
     Bind { session: SessionId },
-    /// Proof of who is there.
+    /// Credentials.
     Auth { protocol: &'a str, proof: &'a [u8] },
     /// A file to be read, and what is known of it.
     Open { path: &'a str },
