@@ -261,7 +261,7 @@ class Branch(HasBranches):
         dtype = reading.dtype_of(interpretation)
         if dtype is not None:
             flat = reading.read_branch(self, selection, "np", progress)
-            return reading.wrap(reading.viewed(self, flat, dtype), library, selection)
+            return reading.wrap(reading.view_as(self, flat, dtype), library, selection)
         return reading.read_branch(self, selection, library, progress)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

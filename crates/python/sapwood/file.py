@@ -230,7 +230,7 @@ def open_file(
     network: dict[str, Any] | None = None,
 ) -> File:
     """Opens a path, a URL, bytes, a binary file object or one of fsspec's, without an object in it."""
-    options = checked(threads, object_limit, answer_limit)
+    options = check_options(threads, object_limit, answer_limit)
     remote = filesystems.remote_of(source)
     if remote is not None:
         return _opened(remote, remote.name, {**options, "network": network})
@@ -280,7 +280,7 @@ def _warn(core: Any) -> None:
         warnings.warn(words, RuntimeWarning, stacklevel=5)
 
 
-def checked(threads: int, object_limit: int | None = None, answer_limit: int | None = None) -> dict[str, Any]:
+def check_options(threads: int, object_limit: int | None = None, answer_limit: int | None = None) -> dict[str, Any]:
     """The options of a file.
 
     Raises ``ValueError`` and ``TypeError`` for what they cannot be.
@@ -340,7 +340,7 @@ def open(
     >>> sapwood.open("memory://run1.root:tree").arrays(["x"], library="np")["x"].tolist()
     [1, 2, 3]
     """
-    network_options = network.taken(cast("dict[str, Any]", others))
+    network_options = network.take_options(cast("dict[str, Any]", others))
     ignore(others, "open")
     inner: str | None = None
     source = paths.with_options(source, network_options)

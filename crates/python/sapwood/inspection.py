@@ -9,7 +9,7 @@ from typing import Any
 
 from sapwood import _core
 from sapwood._remote import filesystems, paths, urls
-from sapwood.file import File, checked, open_file
+from sapwood.file import File, check_options, open_file
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def verify(source: Any, *, threads: int = 0) -> Findings:
 
     Raises ``FileNotFoundError``, and :class:`~sapwood.errors.IOError` where the file cannot be read.
     """
-    checked(threads=threads)
+    check_options(threads=threads)
     remote = filesystems.remote_of(source)
     if remote is not None:
         return Findings(json.loads(_core.verify_place(remote, remote.name, threads)))

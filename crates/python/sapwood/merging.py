@@ -13,7 +13,7 @@ from sapwood import _core, errors, network, writing
 from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import paths, urls
 from sapwood.compression import as_compression
-from sapwood.file import checked
+from sapwood.file import check_options
 from sapwood.sizes import as_bytes
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def merge(
     what it was.
     """
     options: dict[str, Any] = dict(others)
-    connection = network.taken(options)
+    connection = network.take_options(options)
     ignore(options, "merge")
     if only is not None and exclude is not None:
         raise errors.MismatchError("only and exclude do not go together")
@@ -142,7 +142,7 @@ def merge(
     flush = writing.every(-30_000_000 if auto_flush is None else auto_flush)
     clusters = (flush, None if basket_bytes is None else as_bytes(basket_bytes)) if recluster else None
     files = [_path(source.file) for source in paths.expand(inputs, colon=False, network=connection)]
-    checked(threads)
+    check_options(threads)
     target = os.path.expanduser(os.fspath(output))
     try:
         document, notices = _core.merge(

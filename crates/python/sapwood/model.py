@@ -41,9 +41,9 @@ class Model:
     @staticmethod
     def of_value(value: Any, identity: Any) -> Any:
         """Wraps a value; ``identity`` is the object that it is of, where it is one."""
-        from sapwood.models.behavior import made
+        from sapwood.models.behavior import make_model
 
-        return made(value, identity) if isinstance(value, _core.Struct) else plain(value)
+        return make_model(value, identity) if isinstance(value, _core.Struct) else plain(value)
 
     @property
     def classname(self) -> str:
@@ -146,13 +146,13 @@ class Model:
             raise MalformedError(f"{name} of the {self.classname} {self.name!r} is {count}")
         return count
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         name = self.name
         return f"<{self.classname} {name!r}>" if name else f"<{self.classname}>"
 
     def __repr__(self) -> str:
         try:
-            return self._shown()
+            return self._describe()
         except Exception as error:
             # A repr never fails: it is what one looks at to find the damage.
             return f"<{self.classname} {self.name!r}, damaged: {error}>"
@@ -189,7 +189,7 @@ class Damaged(Model):
     def tolist(self) -> str:
         return repr(self)
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         return f"<damaged: {self.error}>"
 
     def __reduce__(self) -> Any:

@@ -21,7 +21,7 @@ from sapwood._write.upload import Upload, make_folders
 from sapwood._write.writable_directory import WritableDirectory
 from sapwood._write.writable_tree import WritableTree
 from sapwood.compression import Compression, as_compression, from_text, of_branches
-from sapwood.file import checked
+from sapwood.file import check_options
 from sapwood.file import open as _open
 from sapwood.sizes import as_bytes
 
@@ -166,7 +166,7 @@ class WritableFile(WritableDirectory):
         if self._target is not None and not hasattr(path, "write"):
             raise TypeError(f"a file is written to a path or a binary file object, not to {type(path).__name__}")
         setting = None if compression == "file" else as_compression(compression)
-        checked(threads=threads)
+        check_options(threads=threads)
         self._upload: Upload | None = None
         if place is not None and urls.is_url(place):
             self._upload = Upload(place, options if options is not None else getattr(path, "storage_options", None))

@@ -150,11 +150,11 @@ def _array(items: list[Any]) -> np.ndarray[Any, Any]:
     return out
 
 
-def wrapped(kind: tuple[Any, ...], values: list[Any]) -> list[Any]:
+def wrap_elements(kind: tuple[Any, ...], values: list[Any]) -> list[Any]:
     """Values of a type, whose containers and objects become those of this module."""
     sort = kind[0]
     if sort == "record":
-        fields = [(name, wrapped(of, [value[name] for value in values])) for name, of in _members(kind)]
+        fields = [(name, wrap_elements(of, [value[name] for value in values])) for name, of in _members(kind)]
         columns = [column for _, column in fields]
         names = [name for name, _ in fields]
         rows = zip(*columns) if columns else ((),) * len(values)
@@ -176,7 +176,7 @@ def _inside(kind: tuple[Any, ...], lists: list[Any]) -> list[Any]:
     """Lists whose items are wrapped, all at once."""
     if kind[0] in ("number", "text", "opaque", "pointer"):
         return lists
-    flat = wrapped(kind, [item for items in lists for item in items])
+    flat = wrap_elements(kind, [item for items in lists for item in items])
     ends = np.cumsum([len(items) for items in lists]).tolist()
     return [flat[start:stop] for start, stop in zip([0, *ends], ends)]
 

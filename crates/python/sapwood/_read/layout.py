@@ -126,7 +126,7 @@ def to_numpy(column: Any) -> np.ndarray:
                 out[name] = numbers(column, of[1], of[2]).reshape((len(column), *inner))
             return out
     out = np.empty(len(column), object)
-    out[:] = elements.wrapped(column.kind, to_objects(column))
+    out[:] = elements.wrap_elements(column.kind, to_objects(column))
     return out
 
 

@@ -95,13 +95,13 @@ def iterate(
     >>> for arrays in sapwood.iterate("run*.root:events", ["px"], step_size="10 MB"):  # doctest: +SKIP
     ...     fill(arrays.px)
     """
-    over = network.taken(cast("dict[str, Any]", others))
+    over = network.take_options(cast("dict[str, Any]", others))
     ignore(others, "iterate")
     sources = paths.expand(paths.with_options(files, over), network=over)
     to = as_library(library)
     iteration.step_entries(step_size)
     as_match(filter_name), as_match(filter_typename)
-    options = {**files_module.checked(threads, object_limit, answer_limit), "network": over}
+    options = {**files_module.check_options(threads, object_limit, answer_limit), "network": over}
 
     def steps() -> Iterator[tuple[reading.Plan, Range, int]]:
         offset = 0
@@ -174,11 +174,11 @@ def concatenate(
     >>> import sapwood
     >>> sapwood.concatenate({"run*.root": "events"}, ["px", "py"], cut="px > 0")  # doctest: +SKIP
     """
-    over = network.taken(cast("dict[str, Any]", others))
+    over = network.take_options(cast("dict[str, Any]", others))
     ignore(others, "concatenate")
     sources = paths.expand(paths.with_options(files, over), network=over)
     to = as_library(library)
-    options = {**files_module.checked(threads, object_limit, answer_limit), "network": over}
+    options = {**files_module.check_options(threads, object_limit, answer_limit), "network": over}
 
     def plan_of(tree: Any) -> reading.Plan:
         return reading.Plan(tree, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
@@ -233,10 +233,10 @@ def num_entries(files: Any, **options: Any) -> Iterator[tuple[str, str, int]]:
     >>> [(tree, entries) for _, tree, entries in sapwood.num_entries({path: "t"})]
     [('t', 3)]
     """
-    over = network.taken(options)
+    over = network.take_options(options)
     limits = {name: options.pop(name) for name in ("threads", "object_limit", "answer_limit") if name in options}
     ignore(options, "num_entries")
-    allowed = {**files_module.checked(**{"threads": 0, **limits}), "network": over}
+    allowed = {**files_module.check_options(**{"threads": 0, **limits}), "network": over}
     sources = paths.expand(paths.with_options(files, over), network=over)
 
     def counted() -> Iterator[tuple[str, str, int]]:

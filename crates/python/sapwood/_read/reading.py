@@ -282,7 +282,7 @@ def _check(branches: Iterable[Branch]) -> None:
     for branch in branches:
         found = branch.interpretation
         if isinstance(found, Unknown):
-            raise found.raised()
+            raise found.copy_error()
         if not branch._row["has_data"]:
             raise UnsupportedError(
                 f"{branch.path!r} holds no values{place(branch.file_path, branch.object_path)}"
@@ -339,13 +339,13 @@ def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> 
         mask = _values(plan, plan.cut, loaded, selection) != 0
         flat = libraries.flat_mask(mask)
         if flat is not None:
-            survivors = selection.narrowed(flat)
+            survivors = selection.narrow(flat)
             if not any(
                 output.expression is not None and output.expression.has_index for output in plan.outputs
             ):
                 # What the cut itself needed is there already; all else is read for the survivors only.
                 for id, one in loaded.items():
-                    loaded[id] = one.taken(np.flatnonzero(flat))
+                    loaded[id] = one.take(np.flatnonzero(flat))
                 selection, mask = survivors, None
     rest = [branch for branch in plan.branches(plan.outputs) if branch._id not in loaded]
     try:
@@ -360,12 +360,12 @@ def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> 
             continue  # asked for twice
         if output.branch is not None and output.dtype is not None:
             flat = branch_value(output.branch, loaded, libraries.NUMPY, selection)
-            arrays[output.name] = to.computed(viewed(output.branch, flat, output.dtype), selection)
+            arrays[output.name] = to.convert(view_as(output.branch, flat, output.dtype), selection)
         elif output.branch is not None:
             arrays[output.name] = branch_value(output.branch, loaded, to, selection)
         else:
             value = _values(plan, output, loaded, selection)
-            arrays[output.name] = to.computed(value, selection)
+            arrays[output.name] = to.convert(value, selection)
     if mask is not None:
         arrays = {name: _items_left(plan.cut, name, array, mask, to) for name, array in arrays.items()}
     return to.group(arrays, plan.outputs, how, loaded)
@@ -374,7 +374,7 @@ def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> 
 def _items_left(cut: Output | None, name: str, array: Any, mask: Any, to: Library) -> Any:
     """What a cut on items leaves of a column, which has a list for each of its lists."""
     try:
-        return to.masked(array, mask)
+        return to.apply_mask(array, mask)
     except SapwoodError:
         raise
     except (IndexError, ValueError):
@@ -450,7 +450,7 @@ def dtype_of(interpretation: Any) -> np.dtype[Any] | None:
     return np.dtype(interpretation).newbyteorder("=")
 
 
-def viewed(branch: Branch, flat: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def view_as(branch: Branch, flat: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Numbers of a branch looked at as another type of the same size.
 
     Raises :class:`~sapwood.errors.MismatchError` for what is no number, or of another size.
@@ -462,4 +462,4 @@ def viewed(branch: Branch, flat: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> 
 
 def wrap(array: np.ndarray[Any, Any], library: Any, selection: Selection) -> Any:
     """A plain NumPy array in a library."""
-    return as_library(library).computed(array, selection)
+    return as_library(library).convert(array, selection)

@@ -36,7 +36,7 @@ class Selection:
     def __len__(self) -> int:
         return self.span[1] - self.span[0] if self.rows is None else len(self.rows)
 
-    def narrowed(self, mask: np.ndarray[Any, Any]) -> Selection:
+    def narrow(self, mask: np.ndarray[Any, Any]) -> Selection:
         """Those of the entries whose mask is true."""
         rows = np.arange(*self.span, dtype="int64") if self.rows is None else self.rows
         return _of_rows(rows[mask])

@@ -174,7 +174,7 @@ def find(place: str, network: Mapping[str, Any] | None) -> Remote | None:
     """
     if not urls.by_fsspec(place, network):
         return None
-    return Remote(*reached(place, network), place)
+    return Remote(*reach(place, network), place)
 
 
 def settings(place: str, network: Mapping[str, Any] | None) -> list[tuple[str, str]]:
@@ -189,7 +189,7 @@ def settings(place: str, network: Mapping[str, Any] | None) -> list[tuple[str, s
 def with_proof(place: str, network: Mapping[str, Any] | None) -> Remote | None:
     """The file of a ``root://`` URL through XRootD's own client; ``None`` where fsspec-xrootd is not there."""
     try:
-        return Remote(*reached("root://" + place.split("://", 1)[1], network), place)
+        return Remote(*reach("root://" + place.split("://", 1)[1], network), place)
     except UnsupportedError:
         return None
 
@@ -221,7 +221,7 @@ def glob(pattern: str, network: Mapping[str, Any] | None) -> list[str]:
     >>> glob("memory://runs/*.root", None)
     ['memory://runs/a.root', 'memory://runs/b.root']
     """
-    fs, path = reached(pattern, network)
+    fs, path = reach(pattern, network)
     try:
         names = sorted(str(name) for name in fs.glob(path))
     except Exception as error:
@@ -264,10 +264,10 @@ def _why(place: str, network: Mapping[str, Any]) -> str:
     return f"; the engine reads {urls.links(place)[0]}:// itself, but {said}"
 
 
-def reached(place: str, network: Mapping[str, Any] | None) -> tuple[Any, str]:
+def reach(place: str, network: Mapping[str, Any] | None) -> tuple[Any, str]:
     """File system and path of a URL.
 
-    >>> reached("memory://runs/a.root", None)[1]
+    >>> reach("memory://runs/a.root", None)[1]
     '/runs/a.root'
     """
     check(place, network)

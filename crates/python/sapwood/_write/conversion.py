@@ -29,7 +29,7 @@ def as_object(value: Any) -> _core.Draft | None:
     if is_pyroot(value):
         value = from_pyroot(value)
     if isinstance(value, Model):
-        return _copied(value)
+        return _draft_of(value)
     if _is_numpy_histogram(value):
         edges = value[1] if isinstance(value[1], (list, tuple)) and np.ndim(value[1][0]) == 1 else value[1:]
         return objects.histogram(value[0], *edges)
@@ -48,7 +48,7 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, (_core.Draft, Model)) or _is_numpy_histogram(value) or _is_histogram(value)
 
 
-def _copied(value: Model) -> _core.Draft:
+def _draft_of(value: Model) -> _core.Draft:
     found = value._identity
     if not isinstance(found, _core.Object):
         raise UnsupportedError(

@@ -31,7 +31,7 @@ TABLES = "a mapping of names to arrays, a structured NumPy array, an Awkward rec
 """What is a table, in words."""
 
 
-def checked_columns(tree: str, columns: Mapping[str, Any]) -> dict[str, Any]:
+def check_columns(tree: str, columns: Mapping[str, Any]) -> dict[str, Any]:
     """Columns as arrays of one length.
 
     Raises :class:`sapwood.errors.MismatchError` where the lengths differ.

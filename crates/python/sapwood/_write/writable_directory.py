@@ -264,7 +264,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
             tree = WritableTree(core, schema, full, self.file)
             self.file._take(tree)
             return tree
-        columns = tables.checked_columns(full, tables.columns_of(branch_types))
+        columns = tables.check_columns(full, tables.columns_of(branch_types))
         schema = branch_schema.schema_of(columns, counter_name, field_name)
         core = self.file._core_of("new", full, schema, title, *options)
         tree = WritableTree(core, schema, full, self.file)
@@ -338,7 +338,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
                 f"{lossless.shown(value)} cannot be written: a file takes tables ({tables.TABLES}), text, histograms, objects that "
                 "were read, lists of objects, and what sapwood.objects makes, like parameter for a number"
             )
-        columns = tables.checked_columns(full, found)
+        columns = tables.check_columns(full, found)
         schema = branch_schema.schema_of(columns, branch_schema.counter_name, branch_schema.field_name)
         specs = [spec.for_engine() for spec in schema.specs]
         core = self.file._core.tree("whole", full, specs, "", self.file._own_compression)

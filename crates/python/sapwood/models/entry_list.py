@@ -86,7 +86,7 @@ class EntryList(Model):
         found = self.numbers()
         return found if dtype is None else found.astype(dtype)
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         return f"<{self.classname} {self.name!r} of {len(self)} entries>"
 
 

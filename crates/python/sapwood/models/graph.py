@@ -48,7 +48,7 @@ class Graph(Model):
         found: tuple[Floats, ...] = self.values("both")
         return found
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         return f"<{self.classname} {self.name!r} of {len(self)} points>"
 
 

@@ -145,7 +145,7 @@ class Hist(Model):
 
     __hash__ = object.__hash__
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         bins = " x ".join(str(len(axis)) for axis in self.axes)
         return f"<{self.classname} {self.name!r} of {bins} bins>"
 
@@ -205,5 +205,5 @@ class PolyHist(Hist):
     ) -> Any:
         raise UnsupportedError("the bins of a TH2Poly are polygons: boost-histogram has no form for them")
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         return f"<TH2Poly {self.name!r} of {len(self.polygons)} polygons>"

@@ -130,5 +130,5 @@ class SparseHist(Model):
         """As a histogram of hist, laid out in full."""
         return need("hist", "to_hist()").Hist(self.to_boost())
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         return f"<{self.classname} {self.name!r} of {len(self.axes)} axes, {len(self)} bins filled>"
