@@ -343,3 +343,38 @@ def test_paths_may_bring_options_and_cycles(numbers: Path) -> None:
     file = sapwood.open("memory://written.root")
     assert file["dir;1"].path == ("dir",) and file["dir;1"]["t"].num_entries == 1
     assert file["dir/t"]["/x/"].name == "x"
+
+
+def test_objects_know_the_path_of_their_file(tmp_path: Path) -> None:
+    import copy
+    import pickle
+
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["h"], file["l"] = np.histogram([1], bins=2), [sapwood.objects.text("item")]
+    with sapwood.open(tmp_path / "a.root") as file:
+        found, listed = file["h"], file["l"]
+    for one in (found, listed[0], copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+        assert one.file.file_path == str(tmp_path / "a.root")
+    assert found.axis().file is None
+
+
+def test_files_with_trees_are_closed_with_their_last_reference(tmp_path: Path) -> None:
+    file = sapwood.recreate(tmp_path / "a.root")
+    file["t"] = {"x": [1]}
+    file["t"].extend({"x": [2]})
+    tree = file["t"]
+    with pytest.warns(ResourceWarning, match="never closed"):
+        del file  # without a collection of cycles
+    assert tree.closed and tree.file is None
+    assert sapwood.open(tmp_path / "a.root")["t/x"].array().tolist() == [1, 2]
+
+
+def test_many_trees_take_no_memory_for_later() -> None:
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        for number in range(50):
+            file[f"t{number}"] = {"x": [number]}
+        assert all(tree.is_resting for tree in file._trees)
+        file["t7"].extend({"x": [70]})
+        assert sum(not tree.is_resting for tree in file._trees) == 1 and len(file) == 50
+    assert sapwood.open(memory)["t7/x"].array().tolist() == [7, 70]

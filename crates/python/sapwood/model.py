@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,12 +13,19 @@ from sapwood._read.pickling import Held, hold
 from sapwood.errors import MalformedError, SapwoodError, near, not_found
 
 
+class DetachedFile(NamedTuple):
+    """What an object knows of its file."""
+
+    file_path: str
+    """Path or URL of the file."""
+
+
 class Model:
     """An object of a file.
 
-    ``classname`` is its C++ class; :meth:`member` gives one member, :attr:`all_members` all of them with those of its
-    bases, :attr:`members` only its own. Classes that can do more (histograms, graphs, collections) have a Python class
-    of their own that derives from this one.
+    ``classname`` is its C++ class; :meth:`member` gives one member, :attr:`all_members` all of them with
+    those of its bases, :attr:`members` only its own. Classes that can do more (histograms, graphs,
+    collections) have a Python class of their own that derives from this one.
     """
 
     def __init__(self, value: Any, identity: Any = None) -> None:
@@ -114,9 +121,15 @@ class Model:
         found = self._find("fTitle")
         return found[0] if found is not None and isinstance(found[0], str) else ""
 
+    @property
+    def file(self) -> DetachedFile | None:
+        """The file that it was read from, which may be closed; ``None`` for what is no object of its own."""
+        name = getattr(self._identity, "file", None)
+        return None if name is None else DetachedFile(name)
+
     def tolist(self) -> Any:
-        """As plain dictionaries and lists. Each object is shown once: where another pointer leads to it again stands its
-        class name in angle brackets."""
+        """As plain dictionaries and lists. Each object is shown once: where another pointer leads to it again
+        stands its class name in angle brackets."""
         return _plain(self, set())
 
     def tojson(self) -> Any:
@@ -171,8 +184,8 @@ class Model:
 
 
 class Damaged(Model):
-    """An object that another one points at and that cannot be decoded: :attr:`error` says why, and is raised when a
-    member is asked for."""
+    """An object that another one points at and that cannot be decoded: :attr:`error` says why, and is raised
+    when a member is asked for."""
 
     classname = ""
     name = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import threading
+import weakref
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,8 @@ ROWS = 1000
 
 
 class WritableTree:
-    """A tree that is being filled. It can be read, too, as a :class:`~sapwood.Tree`: rows that wait are written first.
+    """A tree that is being filled. It can be read, too, as a :class:`~sapwood.Tree`: rows that wait are
+    written first.
 
     >>> import io, sapwood
     >>> with sapwood.recreate(io.BytesIO()) as file:
@@ -41,7 +43,9 @@ class WritableTree:
     def __init__(self, core: Any, schema: Schema | None, name: str, file: WritableFile | None = None) -> None:
         self._engine = core
         self._known = schema
-        self._file = file
+        # Weak, because a file holds its trees: there is no cycle of references, so that a file that is not
+        # closed is closed with the last reference to it.
+        self._owner = None if file is None else weakref.ref(file)
         self.name = name
         """Its name in the file."""
         self._rows: list[tuple[int, Mapping[str, Any]]] = []
@@ -93,6 +97,10 @@ class WritableTree:
         return self._known
 
     @property
+    def _file(self) -> WritableFile | None:
+        return None if self._owner is None else self._owner()
+
+    @property
     def file(self) -> WritableFile | None:
         """The file that it is in."""
         return self._file
@@ -120,7 +128,8 @@ class WritableTree:
 
     @property
     def compression(self) -> Any:
-        """Setting of the branches, a mapping where they differ; a new one counts for what is written from now on."""
+        """Setting of the branches, a mapping where they differ; a new one counts for what is written from now
+        on."""
         found = {branch.name: branch.compression for branch in self._read().branches}
         settings = list(found.values())
         return settings[0] if settings and all(one == settings[0] for one in settings) else found
@@ -173,13 +182,14 @@ class WritableTree:
     def extend(self, data: Any) -> None:
         """Adds rows: the same number for every column.
 
-        ``data`` is a mapping from names to arrays, a structured NumPy array, an Awkward record array, a DataFrame or an Arrow
-        table. Rows are kept until their cluster is whole.
+        ``data`` is a mapping from names to arrays, a structured NumPy array, an Awkward record array, a
+        DataFrame or an Arrow table. Rows are kept until their cluster is whole.
 
-        Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown, lengths differ, or a type does not
-        fit: then no row was added. It comes also where rows that :meth:`fill` gathered before do not fit, and says so: then those
-        are left out, and all rows of this call were added. What the disk reports (:class:`OSError`, for this cluster or the one
-        before) leaves all rows added: they wait, and :meth:`flush` tries again.
+        Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown, lengths differ, or
+        a type does not fit: then no row was added. It comes also where rows that :meth:`fill` gathered before
+        do not fit, and says so: then those are left out, and all rows of this call were added. What the disk
+        reports (:class:`OSError`, for this cluster or the one before) leaves all rows added: they wait, and
+        :meth:`flush` tries again.
         """
         given = branch_schema.values(self._schema, tables.columns_of(data, self._schema.columns))
         with self._lock:
@@ -197,12 +207,13 @@ class WritableTree:
             raise
 
     def fill(self, row: Mapping[str, Any] | None = None, /, **more: Any) -> None:
-        """Adds one row: a value for every column, and lengths of lists where one likes (they must be those). Rows are gathered, and given to the
-        engine many at a time.
+        """Adds one row: a value for every column, and lengths of lists where one likes (they must be those).
+        Rows are gathered, and given to the engine many at a time.
 
-        Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown, or a value is plainly of another type: then this
-        row is left out. Whether all of a value fits (items of lists, members of objects) shows when the rows that were gathered are
-        written: the error comes with a later call then, and names the row, counted in calls from 0. Rows that fit are always kept.
+        Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown, or a value is
+        plainly of another type: then this row is left out. Whether all of a value fits (items of lists,
+        members of objects) shows when the rows that were gathered are written: the error comes with a later
+        call then, and names the row, counted in calls from 0. Rows that fit are always kept.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(io.BytesIO()) as file:
@@ -230,8 +241,8 @@ class WritableTree:
                 self._spill()
 
     def _spill(self, more: str = "") -> None:
-        """Gives the engine the rows that were gathered. Those that do not fit are found by halves, and left out; the error says
-        ``more`` then."""
+        """Gives the engine the rows that were gathered. Those that do not fit are found by halves, and left
+        out; the error says ``more`` then."""
         wrong: list[tuple[int, Exception]] = []
         gathered = len(self._rows)
         # Some rows may have lengths of lists with them, and others not.
@@ -306,7 +317,8 @@ class WritableTree:
 
 
 class WritableBranch:
-    """A branch of a tree that is being filled: its compression can be set, and it can be read, as a :class:`~sapwood.Branch`."""
+    """A branch of a tree that is being filled: its compression can be set, and it can be read, as a
+    :class:`~sapwood.Branch`."""
 
     def __init__(self, tree: WritableTree, name: str) -> None:
         self._tree = tree
