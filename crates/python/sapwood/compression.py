@@ -16,7 +16,8 @@ _NAMES = {0: "ZLIB", 1: "ZLIB", 2: "LZMA", 3: "OLD", 4: "LZ4", 5: "ZSTD"}
 
 
 class Compression:
-    """Algorithm and level. :class:`ZLIB`, :class:`LZMA`, :class:`LZ4` and :class:`ZSTD` make one by its level.
+    """Algorithm and level. :class:`ZLIB`, :class:`LZMA`, :class:`LZ4` and :class:`ZSTD` make one by its
+    level.
 
     >>> Compression.from_code(505)
     ZSTD(5)

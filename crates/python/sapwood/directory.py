@@ -112,10 +112,11 @@ class Key:
 
 
 class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
-    """A directory of a file: a mapping from ``name;cycle`` to objects. Nothing is read before it is asked for.
+    """A directory of a file: a mapping from ``name;cycle`` to objects. Nothing is read before it is asked
+    for.
 
-    Names may leave the cycle out (the highest counts), may be paths like ``folder/name``, and may go on into trees:
-    ``folder/tree/branch`` or ``folder/tree:branch``.
+    Names may leave the cycle out (the highest counts), may be paths like ``folder/name``, and may go on into
+    trees: ``folder/tree/branch`` or ``folder/tree:branch``.
     """
 
     def __init__(self, root: File | None, path: str = "") -> None:

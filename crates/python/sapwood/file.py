@@ -49,8 +49,8 @@ _HEADER = frozenset(
 class File(Directory):
     """A file that is open for reading: its root directory, and what is known of the file.
 
-    Header fields have ROOT's names: ``fVersion``, ``fBEGIN``, ``fEND``, ``fSeekFree``, ``fNbytesFree``, ``nfree``,
-    ``fNbytesName``, ``fUnits``, ``fCompress``, ``fSeekInfo``, ``fNbytesInfo``, ``fUUID``.
+    Header fields have ROOT's names: ``fVersion``, ``fBEGIN``, ``fEND``, ``fSeekFree``, ``fNbytesFree``,
+    ``nfree``, ``fNbytesName``, ``fUnits``, ``fCompress``, ``fSeekInfo``, ``fNbytesInfo``, ``fUUID``.
     """
 
     def __init__(self, core: Any, source: Any = None, options: dict[str, Any] | None = None) -> None:
@@ -59,7 +59,8 @@ class File(Directory):
         self._options = options or {}
         self._generation = session.generation()
         self._lock = threading.Lock()
-        # Weak, because a tree holds its file: without references to it or to one of its trees a file is closed.
+        # Weak, because a tree holds its file: without references to it or to one of its trees a file is
+        # closed.
         self._trees: WeakValueDictionary[int, Tree] = WeakValueDictionary()
         self._streamers: dict[str, dict[int, StreamerInfo]] | None = None
         self._all_streamers: dict[str, dict[int, StreamerInfo]] | None = None
@@ -117,7 +118,8 @@ class File(Directory):
 
     @property
     def compression(self) -> Compression | None:
-        """Setting that new objects of the file are written with, ``None`` for none; each object may have its own."""
+        """Setting that new objects of the file are written with, ``None`` for none; each object may have its
+        own."""
         return or_none(Compression.from_code(self._engine().header["fCompress"]))
 
     @property
@@ -190,8 +192,9 @@ class File(Directory):
         print("\n\n".join("\n".join(info._lines()) for info in infos), file=stream or sys.stdout)
 
     def records(self) -> list[dict[str, Any]]:
-        """Every record of the file in its order: ``seek``, ``nbytes`` (negative: a gap), ``objlen``, ``keylen``,
-        ``cycle``, ``date``, ``class``, ``name``, ``title``, and ``path`` where a directory lists it."""
+        """Every record of the file in its order: ``seek``, ``nbytes`` (negative: a gap), ``objlen``,
+        ``keylen``, ``cycle``, ``date``, ``class``, ``name``, ``title``, and ``path`` where a directory lists
+        it."""
         engine = self._engine()
         listed = {key.seek: key.path for key in engine.keys("", True)}
         rows: list[dict[str, Any]] = engine.records()
@@ -248,7 +251,8 @@ def open_file(
 
 
 def as_directory(source: Any) -> Any:
-    """A directory that is read: as it is, or the root of the file at a path or in what else :func:`open` takes."""
+    """A directory that is read: as it is, or the root of the file at a path or in what else :func:`open`
+    takes."""
     found = source if isinstance(source, Directory) else open(source)
     if not isinstance(found, Directory):
         raise TypeError(f"{source!r} is no file or directory that is read, but {found!r}")
@@ -310,22 +314,24 @@ def open(
 ) -> Any:
     """Opens a file for reading.
 
-    ``source`` is a path, ``"path:object"``, a one-item dictionary ``{path: object}``, the content of a file as
-    ``bytes`` or ``memoryview``, or a binary file object. A glob or list must name one file: for several, see
-    :func:`sapwood.iterate` and :func:`sapwood.concatenate`. ``bytes`` are shared, all else that is no path is copied
-    once. A path may be a URL, ``http(s)://``, ``root(s)://``, ``s3://``, ``gs://`` or ``az://``, of which only what is needed is read; for
-    these there are more keyword arguments, see :class:`sapwood.network.Opening`; ``cache="blocks"`` keeps what was read for the next
-    time. URLs of other schemes (``memory://``), chains of them (``simplecache::https://...``) and what ``fsspec.open`` gives are
+    ``source`` is a path, ``"path:object"``, a one-item dictionary ``{path: object}``, the content of a file
+    as ``bytes`` or ``memoryview``, or a binary file object. A glob or list must name one file: for several,
+    see :func:`sapwood.iterate` and :func:`sapwood.concatenate`. ``bytes`` are shared, all else that is no
+    path is copied once. A path may be a URL, ``http(s)://``, ``root(s)://``, ``s3://``, ``gs://`` or
+    ``az://``, of which only what is needed is read; for these there are more keyword arguments, see
+    :class:`sapwood.network.Opening`; ``cache="blocks"`` keeps what was read for the next time. URLs of other
+    schemes (``memory://``), chains of them (``simplecache::https://...``) and what ``fsspec.open`` gives are
     read through fsspec, by ranges too; ``storage_options={...}`` goes to its file system.
 
-    ``threads`` is the number of decoding threads: 0 for all cores, 1 for the caller's own, at most 1024. What would take
-    more bytes than a limit raises :class:`~sapwood.errors.LimitError`: ``object_limit`` for one object once inflated (by
-    default 1 GiB), ``answer_limit`` for the arrays of one read (by default 1 TiB).
+    ``threads`` is the number of decoding threads: 0 for all cores, 1 for the caller's own, at most 1024. What
+    would take more bytes than a limit raises :class:`~sapwood.errors.LimitError`: ``object_limit`` for one
+    object once inflated (by default 1 GiB), ``answer_limit`` for the arrays of one read (by default 1 TiB).
 
-    Gives a :class:`~sapwood.File`, or the object if one is named. Both can be used in ``with``. A file is closed when
-    no reference to it, or to one of its trees, is left.
+    Gives a :class:`~sapwood.File`, or the object if one is named. Both can be used in ``with``. A file is
+    closed when no reference to it, or to one of its trees, is left.
 
-    Raises ``FileNotFoundError``, ``KeyError`` (no such object), :class:`~sapwood.errors.MalformedError` (no ROOT file).
+    Raises ``FileNotFoundError``, ``KeyError`` (no such object), :class:`~sapwood.errors.MalformedError` (no
+    ROOT file).
 
     >>> import sapwood
     >>> sapwood.open("no-such-file.root")                            # doctest: +IGNORE_EXCEPTION_DETAIL

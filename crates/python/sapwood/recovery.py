@@ -26,8 +26,9 @@ class Recovered:
 
 
 def recover(path: Any, *, dry_run: bool = False) -> Recovered:
-    """Brings back, in place, what a writer that died had written: objects whose record is whole, and the clusters of trees that were
-    committed after the last save, up to the last entry that all branches have. With ``dry_run`` nothing is written.
+    """Brings back, in place, what a writer that died had written: objects whose record is whole, and the
+    clusters of trees that were committed after the last save, up to the last entry that all branches have.
+    With ``dry_run`` nothing is written.
 
     >>> import os, sapwood, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "file.root")
@@ -36,8 +37,8 @@ def recover(path: Any, *, dry_run: bool = False) -> Recovered:
     >>> sapwood.recover(path).was_closed
     True
 
-    Raises :class:`FileNotFoundError`; :class:`sapwood.errors.MalformedError` where there is no root directory;
-    :class:`sapwood.errors.IOError` where the file is being written.
+    Raises :class:`FileNotFoundError`; :class:`sapwood.errors.MalformedError` where there is no root
+    directory; :class:`sapwood.errors.IOError` where the file is being written.
     """
     if not os.path.exists(path):
         raise errors.MissingFileError(f"no file {os.fspath(path)!r}")

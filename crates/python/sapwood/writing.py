@@ -41,11 +41,12 @@ def recreate(
 ) -> WritableFile:
     """A new file in place of what is there.
 
-    ``path`` is a path, whose folders are made, or a binary file object like ``io.BytesIO``, which gets the bytes when the file is
-    closed. A URL of a file system that fsspec writes (``memory://``, ``s3://``, ``simplecache::...``) gets them then, too;
-    ``storage_options`` are for that file system. ``compression`` is ``"zstd:5"``, ROOT's number (505), a
-    :class:`~sapwood.Compression` like ``sapwood.ZSTD(5)``, or ``None`` for none; the default is ROOT's. ``reproducible`` leaves
-    dates and UUIDs out, so that the same content gives the same bytes. ``sync`` waits at each save until the bytes are on storage.
+    ``path`` is a path, whose folders are made, or a binary file object like ``io.BytesIO``, which gets the
+    bytes when the file is closed. A URL of a file system that fsspec writes (``memory://``, ``s3://``,
+    ``simplecache::...``) gets them then, too; ``storage_options`` are for that file system. ``compression``
+    is ``"zstd:5"``, ROOT's number (505), a :class:`~sapwood.Compression` like ``sapwood.ZSTD(5)``, or
+    ``None`` for none; the default is ROOT's. ``reproducible`` leaves dates and UUIDs out, so that the same
+    content gives the same bytes. ``sync`` waits at each save until the bytes are on storage.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()
@@ -63,7 +64,8 @@ def recreate(
 def create(path: Any, **options: Any) -> WritableFile:
     """A new file. The same as :func:`recreate`, but what is there stays.
 
-    Raises :class:`sapwood.errors.ExistsError`, a :class:`FileExistsError`, where there is a file of that name.
+    Raises :class:`sapwood.errors.ExistsError`, a :class:`FileExistsError`, where there is a file of that
+    name.
     """
     place = _place(path)
     if place is not None and urls.is_url(place):
@@ -87,11 +89,11 @@ def update(
     storage_options: Mapping[str, Any] | None = None,
     **others: Unpack[Foreign],
 ) -> WritableFile:
-    """A file that is there, made by whatever wrote it: what it holds stays, objects and trees are added, replaced and deleted in
-    place. Of a URL the file is fetched first, and brought back when it is closed.
+    """A file that is there, made by whatever wrote it: what it holds stays, objects and trees are added,
+    replaced and deleted in place. Of a URL the file is fetched first, and brought back when it is closed.
 
-    ``compression`` is for what is written now; the default is what the file has. The other options are those of
-    :func:`recreate`.
+    ``compression`` is for what is written now; the default is what the file has. The other options are those
+    of :func:`recreate`.
 
     >>> import os, sapwood, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "file.root")
@@ -105,8 +107,8 @@ def update(
     ...     file.keys()
     ['run;1', 'tree;1']
 
-    Raises :class:`FileNotFoundError` where there is no such file; :class:`sapwood.errors.MalformedError` where it was never closed:
-    ``sapwood recover`` brings back what it holds.
+    Raises :class:`FileNotFoundError` where there is no such file; :class:`sapwood.errors.MalformedError`
+    where it was never closed: ``sapwood recover`` brings back what it holds.
     """
     ignore(others, "update")
     place = _place(path)
@@ -141,11 +143,13 @@ def _sizes(cluster: int | str | None, basket: int | str | None) -> tuple[int | N
 
 
 class WritableFile(WritableDirectory):
-    """A file that is being written: its root directory, and a mapping from names to what gets written under them.
+    """A file that is being written: its root directory, and a mapping from names to what gets written under
+    them.
 
-    What was saved is seen by every reader, whatever happens to this process; closing saves, and a file that is not closed is closed
-    when it is collected, with a :class:`ResourceWarning`. :meth:`keys`, :meth:`classnames`, ``in``, ``len`` and iteration know what
-    was saved and what was written since; ``file[name]`` reads it.
+    What was saved is seen by every reader, whatever happens to this process; closing saves, and a file that
+    is not closed is closed when it is collected, with a :class:`ResourceWarning`. :meth:`keys`,
+    :meth:`classnames`, ``in``, ``len`` and iteration know what was saved and what was written since;
+    ``file[name]`` reads it.
     """
 
     _closed = True
@@ -314,14 +318,15 @@ class WritableFile(WritableDirectory):
         return _open(self._place if self._place is not None else self._core.content())
 
     def save(self) -> None:
-        """Makes all rows and objects that were written visible to every reader. Where a tree cannot be written, the others and
-        all objects are."""
+        """Makes all rows and objects that were written visible to every reader. Where a tree cannot be
+        written, the others and all objects are."""
         failures = self._failures(lambda tree: tree.flush())
         self._core.save()
         errors.throw(failures)
 
     def close(self) -> None:
-        """Writes what is kept, saves, and ends. Where a tree cannot be written, the others and all objects are."""
+        """Writes what is kept, saves, and ends. Where a tree cannot be written, the others and all objects
+        are."""
         if self._closed:
             return
         self._closed = True

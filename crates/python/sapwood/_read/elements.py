@@ -1,7 +1,8 @@
-"""What a NumPy array of objects holds: containers of C++ and objects of classes, with the methods that uproot's have.
+"""What a NumPy array of objects holds: containers of C++ and objects of classes, with the methods that
+uproot's have.
 
-They are lists and dictionaries of Python. ``tolist()`` gives plain ones: sets as sets, maps as dictionaries where their keys can be
-ones.
+They are lists and dictionaries of Python. ``tolist()`` gives plain ones: sets as sets, maps as dictionaries
+where their keys can be ones.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ class STLMap(STLVector):
         raise not_found(f"the map has no key {where!r}{near(where, [str(key) for key, _ in self])}")
 
     def tolist(self) -> Any:
-        """As a dictionary, or as a list of pairs where keys come twice or are none that a dictionary holds."""
+        """As a dictionary, or as a list of pairs where keys come twice or are none that a dictionary
+        holds."""
         pairs = [(plain(key), plain(value)) for key, value in self]
         try:
             found = dict(pairs)

@@ -1,4 +1,5 @@
-"""From the engine's columns to Awkward Arrays, NumPy and Python objects, without a copy where there is a choice.
+"""From the engine's columns to Awkward Arrays, NumPy and Python objects, without a copy where there is a
+choice.
 
 A column is a type (nested tuples) and buffers. The tuples are:
 
@@ -56,7 +57,8 @@ def numbers(column: Any, buffer: int, dtype: str) -> np.ndarray:
 
 
 def to_awkward(column: Any, mark: str | None = None) -> Any:
-    """The column as an Awkward Array. Buffers are shared. Its outermost lists may get a mark (``__array__``)."""
+    """The column as an Awkward Array. Buffers are shared. Its outermost lists may get a mark
+    (``__array__``)."""
     import awkward as ak
 
     if has(column.kind, "pointer"):
@@ -103,7 +105,8 @@ def _content(column: Any, kind: tuple[Any, ...], length: int, contents: Any, ind
 
 
 def to_numpy(column: Any) -> np.ndarray:
-    """The column as a NumPy array: plain where the type allows it, else an array of objects, as uproot gives it."""
+    """The column as a NumPy array: plain where the type allows it, else an array of objects, as uproot gives
+    it."""
     kind, shape = column.kind, [len(column)]
     while kind[0] == "fixed":
         shape.append(kind[1])

@@ -97,7 +97,8 @@ def each(
     label: str,
     size: Callable[[Item], int] = lambda item: 1,
 ) -> Iterator[Item]:
-    """The same items; a bar moves on when the next one is asked for. Unless it is said, there is none for only one."""
+    """The same items; a bar moves on when the next one is asked for. Unless it is said, there is none for
+    only one."""
     made: Bar | None = None
     done = 0
     try:

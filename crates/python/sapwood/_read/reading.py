@@ -42,7 +42,8 @@ class Names(Collection[str]):
 
 
 class Output:
-    """A field of the answer: a branch, with a NumPy type if it is to be looked at as another, or an expression."""
+    """A field of the answer: a branch, with a NumPy type if it is to be looked at as another, or an
+    expression."""
 
     __slots__ = ("branch", "dtype", "expression", "name")
 
@@ -127,7 +128,8 @@ class Plan:
         return self.over._find(name)
 
     def _everything(self, filter_name: Filter, filter_typename: Filter, filter_branch: Any) -> list[Output]:
-        """Branches with values, each under its own name; a group only where not all of what is below it passes."""
+        """Branches with values, each under its own name; a group only where not all of what is below it
+        passes."""
         plain: list[Branch] = []
         groups: list[Branch] = []
         rows = self.over.itervalues(
@@ -210,7 +212,8 @@ class Plan:
         return value
 
     def whole(self, selection: Selection) -> Plan:
-        """Leaves out branches that lack wanted entries, with a warning; what was named stays, and will raise."""
+        """Leaves out branches that lack wanted entries, with a warning; what was named stays, and will
+        raise."""
         if not self.is_everything or len(selection) == 0:
             return self
         short: list[str] = []
@@ -235,8 +238,8 @@ class Plan:
 
 
 class _Values:
-    """Values of names while an expression is computed: each once. No function that calls itself by name, for such a one
-    holds itself, and with it the tree."""
+    """Values of names while an expression is computed: each once. No function that calls itself by name, for
+    such a one holds itself, and with it the tree."""
 
     def __init__(self, plan: Plan, arrays: Callable[[Branch], Any]) -> None:
         self._plan, self._arrays = plan, arrays

@@ -12,7 +12,8 @@ Self = TypeVar("Self", bound="HasRecord")
 
 
 class HasRecord:
-    """A tree or branch: its record as an object with members, and the file that it is in. In ``with``, the file is closed behind it."""
+    """A tree or branch: its record as an object with members, and the file that it is in. In ``with``, the
+    file is closed behind it."""
 
     @property
     def model(self) -> Model:

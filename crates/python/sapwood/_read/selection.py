@@ -11,7 +11,8 @@ Range = tuple[int, int]
 
 
 def bounds(entries: int, start: int | None, stop: int | None) -> Range:
-    """``entry_start`` and ``entry_stop`` as whole numbers within ``entries``; negative ones count from the end.
+    """``entry_start`` and ``entry_stop`` as whole numbers within ``entries``; negative ones count from the
+    end.
 
     >>> bounds(100, -10, None)
     (90, 100)
@@ -59,11 +60,13 @@ def _of_rows(rows: np.ndarray[Any, Any]) -> Selection:
 def select(total: int, start: int | None, stop: int | None, entries: Any = None) -> Selection:
     """What ``entry_start``, ``entry_stop`` and ``entries`` ask for.
 
-    ``entries`` is a ``slice``, a list of ``(start, stop)`` ranges, a mask with one boolean for each entry between
-    ``entry_start`` and ``entry_stop``, or entry numbers as an entry list has them. Ranges, slices and numbers count from
-    the tree's first entry, and only what is between ``entry_start`` and ``entry_stop`` is taken.
+    ``entries`` is a ``slice``, a list of ``(start, stop)`` ranges, a mask with one boolean for each entry
+    between ``entry_start`` and ``entry_stop``, or entry numbers as an entry list has them. Ranges, slices and
+    numbers count from the tree's first entry, and only what is between ``entry_start`` and ``entry_stop`` is
+    taken.
 
-    Raises ``IndexError`` for numbers that the tree does not have, ``ValueError`` for a mask of another length.
+    Raises ``IndexError`` for numbers that the tree does not have, ``ValueError`` for a mask of another
+    length.
     """
     first, last = bounds(total, start, stop)
     if entries is None:

@@ -59,9 +59,9 @@ def zip_arrays(arrays: dict[str, Any], outputs: Any) -> Any:
 def collect_records(arrays: dict[str, Any], outputs: Any) -> Any:
     """Fields of one collection become one array of records; offsets and values are shared with the fields.
 
-    A collection is a branch with others below it (``std::vector<Track>``, ``TClonesArray``), or all branches that the
-    same branch counts (``nMuon`` for ``Muon_pt``). It is named after the branch, or after what the names have in common,
-    or after the counter without its leading ``n``.
+    A collection is a branch with others below it (``std::vector<Track>``, ``TClonesArray``), or all branches
+    that the same branch counts (``nMuon`` for ``Muon_pt``). It is named after the branch, or after what the
+    names have in common, or after the counter without its leading ``n``.
     """
     members: dict[int, list[Any]] = {}
     keys: dict[str, int] = {}

@@ -1,4 +1,5 @@
-"""What is an object of a file, and which: NumPy's histograms, those of the UHI protocol, objects that were read."""
+"""What is an object of a file, and which: NumPy's histograms, those of the UHI protocol, objects that were
+read."""
 
 from __future__ import annotations
 
@@ -121,7 +122,8 @@ def from_uhi(found: Any) -> _core.Draft:
 
 
 def _entries(found: Any) -> float | None:
-    """How often a histogram was filled, where its ``metadata`` says so in ``fEntries``: bins of weights do not."""
+    """How often a histogram was filled, where its ``metadata`` says so in ``fEntries``: bins of weights do
+    not."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of boost-histogram, where there is no metadata
         metadata = getattr(found, "metadata", None)

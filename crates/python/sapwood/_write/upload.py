@@ -17,7 +17,8 @@ _READ_ONLY = ("http", "https", "dcap", "gsidcap")
 
 
 class Upload:
-    """A file that is written in a folder of its own on this machine, and then brought to a URL through fsspec.
+    """A file that is written in a folder of its own on this machine, and then brought to a URL through
+    fsspec.
 
     >>> import os
     >>> upload = Upload("memory://runs/a.root", None)
@@ -65,7 +66,8 @@ class Upload:
             raise MissingFileError(f"no file {self.shown!r}: sapwood.recreate makes one") from None
 
     def send(self) -> None:
-        """Brings the file to its URL, and removes it here. Where that fails, it stays here, and the error says where."""
+        """Brings the file to its URL, and removes it here. Where that fails, it stays here, and the error
+        says where."""
         import fsspec
 
         with contextlib.suppress(Exception):  # many file systems have no folders

@@ -21,7 +21,8 @@ BLOCK_ENTRIES = 64_000
 
 
 class EntryList(Model):
-    """TEntryList or TEventList: numbers of entries that passed a selection. ``tree.arrays(entries=file["list"])`` reads them."""
+    """TEntryList or TEventList: numbers of entries that passed a selection.
+    ``tree.arrays(entries=file["list"])`` reads them."""
 
     @property
     def lists(self) -> list[EntryList]:
@@ -58,7 +59,8 @@ class EntryList(Model):
         return found
 
     def numbers_of(self, tree: Tree) -> Entries:
-        """The numbers for a tree: of a list for several trees those of the one that has its name and the name of its file."""
+        """The numbers for a tree: of a list for several trees those of the one that has its name and the name
+        of its file."""
         lists = self.lists
         if lists:
             name = os.path.basename(tree.file_path)
@@ -96,7 +98,8 @@ def as_numbers(entries: Any, tree: Tree) -> Any:
 
 
 def _numbers(block: Model) -> Entries:
-    """Numbers of a block, counted from its first entry: from bits, or from a list of those that passed, or did not."""
+    """Numbers of a block, counted from its first entry: from bits, or from a list of those that passed, or
+    did not."""
     words = np.asarray(block.member("fIndices"), "uint16")
     if not block.member("fType"):
         return np.flatnonzero(np.unpackbits(words.astype("<u2").view("uint8"), bitorder="little"))

@@ -61,7 +61,8 @@ class SparseHist(Model):
 
     def coordinates(self) -> NDArray[np.int64]:
         """Bin numbers along each axis, of each bin that was filled: shape (bins, axes)."""
-        # `THnSparseCompactBinCoord`: as many bits an axis as its number of bins needs, from the lowest bit on.
+        # `THnSparseCompactBinCoord`: as many bits an axis as its number of bins needs, from the lowest bit
+        # on.
         widths = [int(len(axis) + 2).bit_length() for axis in self.axes]
         rows = []
         for chunk in self._chunks():
