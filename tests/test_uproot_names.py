@@ -378,3 +378,29 @@ def test_many_trees_take_no_memory_for_later() -> None:
         file["t7"].extend({"x": [70]})
         assert sum(not tree.is_resting for tree in file._trees) == 1 and len(file) == 50
     assert sapwood.open(memory)["t7/x"].array().tolist() == [7, 70]
+
+
+def test_members_of_the_class_alone_and_of_its_bases(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["h"] = np.histogram([1], bins=2)
+    with sapwood.open(tmp_path / "a.root") as ours, uproot.open(tmp_path / "a.root") as theirs:
+        for file in (ours, theirs):
+            histogram = file["h"]
+            assert histogram.member("fName") == "h" and histogram.has_member("fName")
+            assert not histogram.has_member("fName", all=False) and histogram.base("TH1" if file is ours else uproot.Model)
+            assert histogram.member("fName", all=False, none_if_missing=True) is None
+            with pytest.raises(KeyError):
+                histogram.member("fName", False)
+
+
+def test_keys_and_directories_say_where_they_are(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["one/two/t"] = {"x": np.zeros(10000)}
+        file["one/note"] = sapwood.objects.named("a title")
+    with sapwood.open(tmp_path / "a.root") as file:
+        inner = file["one/two"]
+        assert inner.parent.path == ("one",) and inner.parent.parent is file and file.parent is None
+        assert inner.root_directory is file and file.title_of("one/note") == "a title"
+        key = file["one"].key("two/t")
+        assert key.parent.path == ("one",) and key.file is file and key.is_compressed
+        assert isinstance(file, sapwood.ReadOnlyFile) and isinstance(file["one/two/t"], sapwood.TTree)

@@ -90,16 +90,16 @@ class Model:
         """Names of all members, those of bases first."""
         return list(dict.fromkeys(_names(self._value)))
 
-    def has_member(self, name: str) -> bool:
-        """Is there a member of that name, here or in a base?"""
-        return self._find(name) is not None
+    def has_member(self, name: str, all: bool = True) -> bool:
+        """Is there a member of that name, here or, with ``all``, in a base?"""
+        return self._find(name) is not None if all else name in self.members
 
-    def member(self, name: str, none_if_missing: bool = False) -> Any:
-        """One member, of the class or of a base.
+    def member(self, name: str, all: bool = True, none_if_missing: bool = False) -> Any:
+        """One member, of the class or, with ``all``, of a base.
 
         Raises ``KeyError`` naming members that look alike, or gives ``None`` if that is wanted.
         """
-        found = self._find(name)
+        found = self._find(name) if all or name in self.members else None
         if found is None:
             if none_if_missing:
                 return None

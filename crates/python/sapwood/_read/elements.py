@@ -95,8 +95,8 @@ class Record(dict[str, Any]):
         self.classname = classname
         """Name of the C++ class."""
 
-    def member(self, name: str, none_if_missing: bool = False) -> Any:
-        """One member.
+    def member(self, name: str, all: bool = True, none_if_missing: bool = False) -> Any:
+        """One member; those of bases are among them, whatever ``all`` says.
 
         Raises ``KeyError`` naming members that look alike, or gives ``None`` if that is wanted.
         """
