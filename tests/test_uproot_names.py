@@ -404,3 +404,25 @@ def test_keys_and_directories_say_where_they_are(tmp_path: Path) -> None:
         key = file["one"].key("two/t")
         assert key.parent.path == ("one",) and key.file is file and key.is_compressed
         assert isinstance(file, sapwood.ReadOnlyFile) and isinstance(file["one/two/t"], sapwood.TTree)
+
+
+def test_names_lead_to_the_newest_object(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "other.root") as file:
+        file["t"] = {"z": [9]}
+    path = tmp_path / "a.root"
+    with sapwood.recreate(path) as file:
+        file["t"] = {"x": [1]}
+        file["t"].extend({"x": [2]})
+        del file["t;1"]
+        assert "t" not in file
+        with pytest.raises(KeyError):
+            file["t"]
+        file["t"], file["u"] = {"x": [1]}, {"x": [3]}
+        file.copy(tmp_path / "other.root", "t")
+        assert file["t"].arrays().tolist() == [{"z": 9}] and file["t;1"].arrays().tolist() == [{"x": 1}]
+        file["u"] = "text"
+        assert str(file["u"]) == "text"
+    with sapwood.update(path) as file:
+        del file["t;1"]
+        file.rename("t", "moved")
+        assert file["moved"].arrays().tolist() == [{"z": 9}] and sorted(file.keys(cycle=False)) == ["moved", "u"]

@@ -241,6 +241,7 @@ class WritableFile(WritableDirectory):
         member_wise: bool,
     ) -> Any:
         """The engine's tree of these branches."""
+        self._make_way(name)
         setting, own = of_branches(compression, "file", schema)
         return self._core.tree(
             how,
@@ -280,6 +281,14 @@ class WritableFile(WritableDirectory):
         self._forget_tree(tree.name)
         self._trees.append(tree)
         self._trees_by_path[tree.name] = tree
+
+    def _make_way(self, path: str) -> None:
+        """Gives a tree at a path its key before another object gets the next one."""
+        tree = self._trees_by_path.get(path)
+        if isinstance(tree, WritableTree):
+            tree.flush()
+            if tree.is_unsaved:
+                self._settle()
 
     def _forget_tree(self, path: str) -> None:
         """Another object gets the path of a tree, which from now on is an earlier cycle."""

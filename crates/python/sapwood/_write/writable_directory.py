@@ -192,6 +192,10 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         Raises :class:`KeyError` where there is none.
         """
         full = self._full(name)
+        base, _, cycle = full.rpartition(";")
+        self.file._settle()
+        if cycle.isdigit() and base in self.file._trees_by_path and self.file._core.key(base).cycle == int(cycle):
+            self.file._end_trees(base)
         self.file._end_trees(full)
         self.file._settle()
         self.file._core.remove(full)
@@ -336,6 +340,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         if draft is not None:
             if draft.has_member("fName") and (draft.has_member("fTitle") or draft.classname.startswith("TParameter<")):
                 draft = draft.replaced("fName", full.rsplit("/", 1)[-1])
+            self.file._make_way(full)
             self.file._core.write(full, draft)
             self.file._forget_tree(full)
             return
@@ -348,6 +353,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         columns = tables.check_columns(full, found)
         schema = branch_schema.schema_of(columns, branch_schema.counter_name, branch_schema.field_name)
         specs = [spec.for_engine() for spec in schema.specs]
+        self.file._make_way(full)
         core = self.file._core.tree("whole", full, specs, "", self.file._own_compression)
         tree = WritableTree(core, schema, full, self.file)
         try:
@@ -438,7 +444,10 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         """
         from sapwood.file import as_file
 
-        self.file._core.copy(as_file(source)._engine(), name, self._full(name if to is None else to))
+        target = self._full(name if to is None else to)
+        self.file._make_way(target)
+        self.file._core.copy(as_file(source)._engine(), name, target)
+        self.file._forget_tree(target)
 
     def copy_from(
         self,
@@ -474,11 +483,14 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         if require_matches and not names:
             raise errors.MismatchError(f"nothing in {found.file_path} passes filter_name={filter_name!r}")
         for name in names:
-            self.file._core.copy(found.file._engine(), found._full(name), self._full(choose(name)))
+            self.copy(found.file, found._full(name), choose(name))
 
     def rename(self, name: str, to: str) -> None:
         """Gives an object, a tree or a directory that was in the file before another path."""
-        self.file._core.rename(self._full(name), self._full(to))
+        old, new = self._full(name), self._full(to)
+        self.file._core.rename(old, new)
+        for path in (old, new):
+            self.file._forget_tree(path)
 
     def update(self, pairs: Any = (), /, **more: Any) -> None:
         """Writes several values: a mapping, or pairs of names and values.
