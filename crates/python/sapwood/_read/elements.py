@@ -22,6 +22,8 @@ class STLVector(list[Any]):
     [['a'], []]
     """
 
+    __slots__ = ()
+
     def tolist(self) -> Any:
         """As a plain list."""
         return [plain(item) for item in self]
@@ -33,6 +35,8 @@ class STLSet(STLVector):
     >>> STLSet([1, 2]).tolist(), STLSet([1, 2])[0]
     ({1, 2}, 1)
     """
+
+    __slots__ = ()
 
     def tolist(self) -> Any:
         """As a set, or as a list where items are none that a set of Python holds."""
@@ -50,6 +54,8 @@ class STLMap(STLVector):
     >>> numbers["two"], numbers.keys().tolist(), numbers.tolist(), numbers[0]
     (2, ['one', 'two'], {'one': 1, 'two': 2}, ('one', 1))
     """
+
+    __slots__ = ()
 
     def keys(self) -> np.ndarray[Any, Any]:
         """The keys as an array."""
