@@ -531,18 +531,3 @@ def test_names_with_colons_and_brackets(tmp_path: Path, content: bytes, near: An
         sapwood.open("no::such.root")
     fsspec.filesystem("memory").pipe_file("/d/a[1].root", content)
     assert same(sapwood.open("memory://d/a[1].root")["events"].arrays(["x02"]), near[["x02"]])
-
-
-def test_chains_may_end_with_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import zipfile
-
-    with sapwood.recreate(tmp_path / "a.root") as file:
-        file["t"] = {"x": [1, 2]}
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.write(tmp_path / "a.root", "a.root")
-    monkeypatch.chdir(tmp_path)
-    for place in ("zip://a.root::a.zip", "zip://*.root::a.zip", {"zip://a.root::a.zip": None}):
-        assert sapwood.concatenate(place, "x").x.tolist() == [1, 2]
-    assert sapwood.open("zip://a.root:t::a.zip").num_entries == 2
-    with pytest.raises(OSError):
-        sapwood.open("zip://a.root::none.zip")

@@ -125,7 +125,7 @@ def _place(path: Any) -> str | None:
         path = str(path)
     if not isinstance(path, (str, os.PathLike)):
         return None
-    place = urls.absolute(urls.local_path(os.fspath(path)))
+    place = urls.local_path(os.fspath(path))
     return place if urls.is_url(place) else os.path.expanduser(place)
 
 

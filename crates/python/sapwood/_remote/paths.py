@@ -43,7 +43,6 @@ def split_object(source: str) -> tuple[str, str | None]:
     >>> split_object("zip://events.root:tree::https://example.org/a.zip")
     ('zip://events.root::https://example.org/a.zip', 'tree')
     """
-    source = urls.absolute(source)
     if urls.is_chain(source):
         parts = source.split("::")
         for at, part in enumerate(parts):
@@ -177,7 +176,7 @@ def _steps(steps: Any) -> list[tuple[int, int]] | None:
 
 
 def _glob(path: str, network: Mapping[str, Any] | None) -> list[str]:
-    path = urls.absolute(urls.local_path(path))
+    path = urls.local_path(path)
     by_fsspec = urls.by_fsspec(path, network)
     if by_fsspec or urls.is_cloud(path) and _IS_GLOB.search(path) is not None:
         try:

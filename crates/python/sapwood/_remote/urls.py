@@ -11,8 +11,6 @@ from sapwood._remote import clouds
 
 #: Schemes that the engine reads.
 _OURS = ("http", "https", "root", "roots", "xroot", "xroots", "dcap", "gsidcap")
-#: Schemes of what stands around another file, whose own place follows.
-_AROUND = ("zip", "tar", "libarchive", "simplecache", "filecache", "blockcache")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]+$")
 _LOGIN = re.compile(r"(://[^/@:]*):[^/@]*@")
 _URL = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+)://")
@@ -76,22 +74,6 @@ def is_chain(path: Any) -> bool:
     if "://" not in last and not last.startswith("/"):
         return False
     return scheme(first) is not None or "." not in first and _SCHEME.match(first) is not None and not os.path.exists(path)
-
-
-def absolute(path: str) -> str:
-    """A chain that ends with the relative path of a file, with the whole path of it; all else as it is.
-
-    >>> absolute("zip://a.root::/data/a.zip"), absolute("https://example.org/a.root:std::set")
-    ('zip://a.root::/data/a.zip', 'https://example.org/a.root:std::set')
-    """
-    first, *others = path.split("::")
-    last = others[-1] if others else "://"
-    if "://" in last or scheme(first) is None:
-        return path
-    is_path = scheme(first) in _AROUND and "." in last or os.path.isfile(os.path.expanduser(last))
-    if not is_path:
-        return path
-    return path.removesuffix(last) + os.path.abspath(os.path.expanduser(last))
 
 
 def by_fsspec(path: Any, network: Mapping[str, Any] | None = None) -> bool:
