@@ -25,8 +25,7 @@ _NUMPY_TO_CPP = {
 
 
 class Interpretation:
-    """How a branch is read. ``kind`` says what it becomes in memory, as nested tuples (see
-    ``sapwood._read.layout``)."""
+    """How a branch is read. ``kind`` says what it becomes in memory, as nested tuples (see ``sapwood._read.layout``)."""
 
     __slots__ = ("kind", "typename")
 
@@ -41,8 +40,7 @@ class Interpretation:
 
     @property
     def is_awkward(self) -> bool:
-        """Can an Awkward Array, or an Arrow one, hold it? What points to other objects gives Python objects
-        only."""
+        """Can an Awkward Array, or an Arrow one, hold it? What points to other objects gives Python objects only."""
         return not layout.has(self.kind, "pointer")
 
     @property
@@ -142,8 +140,7 @@ def _dtype(kind: tuple[Any, ...]) -> str:
 
 
 def typename(engine_name: str, kind: tuple[Any, ...]) -> str:
-    """The engine's name of a type in the order that uproot has: ``float[][3]`` is a list of arrays of
-    three."""
+    """The engine's name of a type in the order that uproot has: ``float[][3]`` is a list of arrays of three."""
     if engine_name.startswith("struct {") and kind[0] == "record":
         fields = [f"{_plain_name(of)} {name};" for name, _, of in kind[2]]
         return f"struct {{{' '.join(fields)}}}"

@@ -38,15 +38,14 @@ def _checked(number: int) -> int:
 
 
 class Context(WritableTree):
-    """What one thread fills a tree through: as :class:`WritableTree`, but leaving its ``with`` block by an
-    error gives up the rows that wait."""
+    """What one thread fills a tree through: as :class:`WritableTree`, but leaving its ``with`` block by an error gives up the rows
+    that wait."""
 
     number = -1
     """The number of its unit of work; -1 where it has none."""
 
     def discard(self) -> None:
-        """Gives up the rows that wait, and ends. What was committed stays; a numbered unit has no other
-        entries."""
+        """Gives up the rows that wait, and ends. What was committed stays; a numbered unit has no other entries."""
         self.closed = True
         self._rows.clear()
         if self._engine is not None:
@@ -72,14 +71,13 @@ class NumberedContext:
     def unit(self, number: int) -> Context:
         """Begins the unit of a number: it is whole once it is closed.
 
-        Raises :class:`sapwood.errors.ExistsError` where the number was given before,
-        :class:`sapwood.errors.MismatchError` while the last unit of this context is open.
+        Raises :class:`sapwood.errors.ExistsError` where the number was given before, :class:`sapwood.errors.MismatchError` while the
+        last unit of this context is open.
         """
         return self._tree._begun(self._core.unit(_checked(number)), number)
 
     def adopt(self, number: int, source: Any, name: str | None = None) -> int:
-        """Takes all entries of a finished tree as the unit of a number, as :meth:`ParallelTree.adopt`
-        does."""
+        """Takes all entries of a finished tree as the unit of a number, as :meth:`ParallelTree.adopt` does."""
         with _finished(source, name, self._tree.name) as tree:
             return self._core.adopt(_checked(number), tree._core)
 
@@ -120,17 +118,15 @@ class ParallelTree:
     def context(self) -> Context:
         """What one thread fills the tree through. Its clusters follow those that others committed before.
 
-        Rows wait in it until their cluster is whole: close it, or leave its ``with`` block. One that is left
-        open is closed with the tree.
+        Rows wait in it until their cluster is whole: close it, or leave its ``with`` block. One that is left open is closed with the tree.
         """
         return self._begun(self._core.context())
 
     def numbered(self) -> NumberedContext:
-        """Brings units of work that stand in the tree in the order of their numbers, from 0 on, whichever is
-        done first: the file does not depend on the threads (with ``reproducible`` not in a byte).
+        """Brings units of work that stand in the tree in the order of their numbers, from 0 on, whichever is done first: the file does not depend
+        on the threads (with ``reproducible`` not in a byte).
 
-        Make one for each thread before any begins: waiting for a number that no open context can bring is an
-        error.
+        Make one for each thread before any begins: waiting for a number that no open context can bring is an error.
 
         >>> import io, sapwood
         >>> from concurrent.futures import ThreadPoolExecutor
@@ -159,12 +155,11 @@ class ParallelTree:
         return context
 
     def adopt(self, source: Any, name: str | None = None) -> int:
-        """Takes all entries of a finished tree that has the same branches: its clusters join this tree as
-        they are, without being inflated. Gives their number.
+        """Takes all entries of a finished tree that has the same branches: its clusters join this tree as they are, without being
+        inflated. Gives their number.
 
-        ``source`` is what :func:`sapwood.open` takes: the content of a file that another process made, or a
-        path, with or without ``:tree``; ``name`` is its path in it. The tree has the same name as this one.
-        Several threads may do so at once, while others fill.
+        ``source`` is what :func:`sapwood.open` takes: the content of a file that another process made, or a path, with or without
+        ``:tree``; ``name`` is its path in it. The tree has the same name as this one. Several threads may do so at once, while others fill.
 
         >>> import io, sapwood
         >>> def work(start):  # in another process
@@ -181,15 +176,13 @@ class ParallelTree:
         [0, 1, 2, 3]
 
         Raises :class:`sapwood.errors.MismatchError` naming a branch that is not the same in both trees,
-        :class:`sapwood.errors.UnsupportedError` for baskets without a record of their own, as real ROOT
-        leaves the last ones.
+        :class:`sapwood.errors.UnsupportedError` for baskets without a record of their own, as real ROOT leaves the last ones.
         """
         with _finished(source, name, self.name) as tree:
             return self._core.adopt(tree._core)
 
     def save(self) -> int:
-        """Makes what is committed visible to every reader, from any thread; gives the entries that the tree
-        has then."""
+        """Makes what is committed visible to every reader, from any thread; gives the entries that the tree has then."""
         return self._core.save()
 
     def flush(self) -> None:
