@@ -32,7 +32,7 @@ class Loaded:
             self._joined = join(self.parts)
         return self._joined
 
-    def take(self, index: np.ndarray[Any, Any]) -> Loaded:
+    def taken(self, index: np.ndarray[Any, Any]) -> Loaded:
         """Only some of the rows."""
         return Loaded(self.parts, index if self.index is None else self.index[index], self.mark)
 

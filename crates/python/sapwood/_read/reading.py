@@ -348,7 +348,7 @@ def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> 
             ):
                 # What the cut itself needed is there already; all else is read for the survivors only.
                 for id, one in loaded.items():
-                    loaded[id] = one.take(np.flatnonzero(flat))
+                    loaded[id] = one.taken(np.flatnonzero(flat))
                 selection, mask = survivors, None
     rest = [branch for branch in plan.branches(plan.outputs) if branch._id not in loaded]
     try:

@@ -178,7 +178,7 @@ def find(place: str, network: Mapping[str, Any] | None) -> Remote | None:
     """
     if not urls.by_fsspec(place, network):
         return None
-    return Remote(*reach(place, network), place)
+    return Remote(*reached(place, network), place)
 
 
 def settings(place: str, network: Mapping[str, Any] | None) -> list[tuple[str, str]]:
@@ -194,7 +194,7 @@ def with_proof(place: str, network: Mapping[str, Any] | None) -> Remote | None:
     """The file of a ``root://`` URL through XRootD's own client; ``None`` where fsspec-xrootd is not
     there."""
     try:
-        return Remote(*reach("root://" + place.split("://", 1)[1], network), place)
+        return Remote(*reached("root://" + place.split("://", 1)[1], network), place)
     except UnsupportedError:
         return None
 
@@ -227,7 +227,7 @@ def glob(pattern: str, network: Mapping[str, Any] | None) -> list[str]:
     >>> glob("memory://runs/*.root", None)
     ['memory://runs/a.root', 'memory://runs/b.root']
     """
-    fs, path = reach(pattern, network)
+    fs, path = reached(pattern, network)
     try:
         names = sorted(str(name) for name in fs.glob(path))
     except Exception as error:
@@ -271,10 +271,10 @@ def _why(place: str, network: Mapping[str, Any]) -> str:
     return f"; the engine reads {urls.links(place)[0]}:// itself, but {said}"
 
 
-def reach(place: str, network: Mapping[str, Any] | None) -> tuple[Any, str]:
+def reached(place: str, network: Mapping[str, Any] | None) -> tuple[Any, str]:
     """File system and path of a URL.
 
-    >>> reach("memory://runs/a.root", None)[1]
+    >>> reached("memory://runs/a.root", None)[1]
     '/runs/a.root'
     """
     check(place, network)

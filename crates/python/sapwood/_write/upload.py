@@ -37,7 +37,7 @@ class Upload:
         self.url, self._options = url, dict(options or {})
         self.shown = urls.shown(url)
         """Its URL without a password."""
-        self._fs, self._path = filesystems.reach(url, network)
+        self._fs, self._path = filesystems.reached(url, network)
         name = os.path.basename(self._path.rstrip("/")) or "file.root"
         self._folder = tempfile.mkdtemp(prefix="sapwood-")
         self.path = os.path.join(self._folder, name)
