@@ -159,8 +159,17 @@ def _array(items: list[Any]) -> np.ndarray[Any, Any]:
 
 
 def wrap_elements(kind: tuple[Any, ...], values: list[Any]) -> list[Any]:
-    """Values of a type, whose containers and objects become those of this module."""
+    """Values of a type, whose containers and objects become those of this module.
+
+    >>> hit = ("record", "Hit", [("x", False, ("number", 0, "float64"))])
+    >>> [type(one).__name__ for one in wrap_elements(("oneof", 1, [hit]), [{"x": 1.5}, None])]
+    ['Record', 'NoneType']
+    """
     sort = kind[0]
+    if sort == "oneof" and len(kind[2]) == 1:
+        # Of several types nothing here says which a value has.
+        there = iter(wrap_elements(kind[2][0], [value for value in values if value is not None]))
+        return [None if value is None else next(there) for value in values]
     if sort == "record":
         fields = [(name, wrap_elements(of, [value[name] for value in values])) for name, of in _members(kind)]
         columns = [column for _, column in fields]
