@@ -426,3 +426,14 @@ def test_names_lead_to_the_newest_object(tmp_path: Path) -> None:
         del file["t;1"]
         file.rename("t", "moved")
         assert file["moved"].arrays().tolist() == [{"z": 9}] and sorted(file.keys(cycle=False)) == ["moved", "u"]
+
+
+def test_files_are_named_by_keywords(tmp_path: Path) -> None:
+    path = tmp_path / "a.root"
+    for make in (sapwood.recreate, sapwood.update):
+        with make(file_path=path) as file:
+            file["note"] = make.__name__
+    with sapwood.open(path=path) as file:
+        assert sorted(file.keys()) == ["note;1", "note;2"] and str(file["note"]) == "update"
+    with pytest.raises(FileExistsError):
+        sapwood.create(file_path=path)

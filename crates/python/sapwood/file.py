@@ -305,7 +305,7 @@ def _within(name: str, value: int, most: int) -> None:
 
 
 def open(
-    source: Any,
+    path: Any,
     *,
     threads: int = 0,
     object_limit: int | None = None,
@@ -314,7 +314,7 @@ def open(
 ) -> Any:
     """Opens a file for reading.
 
-    ``source`` is a path, ``"path:object"``, a one-item dictionary ``{path: object}``, the content of a file
+    ``path`` is a path, ``"path:object"``, a one-item dictionary ``{path: object}``, the content of a file
     as ``bytes`` or ``memoryview``, or a binary file object. A glob or list must name one file: for several,
     see :func:`sapwood.iterate` and :func:`sapwood.concatenate`. ``bytes`` are shared, all else that is no
     path is copied once. A path may be a URL, ``http(s)://``, ``root(s)://``, ``s3://``, ``gs://`` or
@@ -349,21 +349,21 @@ def open(
     network_options = network.take_options(cast("dict[str, Any]", others))
     ignore(others, "open")
     inner: str | None = None
-    source = paths.with_options(source, network_options)
-    if not paths.is_bytes(source) and not paths.is_open_file(source):
-        if not isinstance(source, (str, os.PathLike, dict, list, tuple)):
+    path = paths.with_options(path, network_options)
+    if not paths.is_bytes(path) and not paths.is_open_file(path):
+        if not isinstance(path, (str, os.PathLike, dict, list, tuple)):
             raise TypeError(
                 "a file is opened by a path, {path: object}, bytes, a memoryview or a binary file object, "
-                f"not {source!r}"
+                f"not {path!r}"
             )
-        found = paths.expand(source, network=network_options)
+        found = paths.expand(path, network=network_options)
         if len(found) > 1:
             names = ", ".join(str(one.file) for one in found[:5])
             raise ValueError(
-                f"{len(found)} files match {source!r} ({names}...): use sapwood.iterate or sapwood.concatenate"
+                f"{len(found)} files match {path!r} ({names}...): use sapwood.iterate or sapwood.concatenate"
             )
-        source, inner = found[0].file, found[0].object
+        path, inner = found[0].file, found[0].object
     opened = open_file(
-        source, threads=threads, object_limit=object_limit, answer_limit=answer_limit, network=network_options
+        path, threads=threads, object_limit=object_limit, answer_limit=answer_limit, network=network_options
     )
     return opened[inner] if inner else opened

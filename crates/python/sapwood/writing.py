@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def recreate(
-    path: Any,
+    file_path: Any,
     *,
     compression: Any = "zlib:1",
     threads: int = 0,
@@ -41,7 +41,7 @@ def recreate(
 ) -> WritableFile:
     """A new file in place of what is there.
 
-    ``path`` is a path, whose folders are made, or a binary file object like ``io.BytesIO``, which gets the
+    ``file_path`` is a path, whose folders are made, or a binary file object like ``io.BytesIO``, which gets the
     bytes when the file is closed. A URL of a file system that fsspec writes (``memory://``, ``s3://``,
     ``simplecache::...``) gets them then, too; ``storage_options`` are for that file system. ``compression``
     is ``"zstd:5"``, ROOT's number (505), a :class:`~sapwood.Compression` like ``sapwood.ZSTD(5)``, or
@@ -58,16 +58,16 @@ def recreate(
     Raises :class:`sapwood.errors.IOError` where the file cannot be written.
     """
     ignore(others, "recreate")
-    return WritableFile("recreate", path, compression, threads, reproducible, sync, storage_options)
+    return WritableFile("recreate", file_path, compression, threads, reproducible, sync, storage_options)
 
 
-def create(path: Any, **options: Any) -> WritableFile:
+def create(file_path: Any, **options: Any) -> WritableFile:
     """A new file. The same as :func:`recreate`, but what is there stays.
 
     Raises :class:`sapwood.errors.ExistsError`, a :class:`FileExistsError`, where there is a file of that
     name.
     """
-    place = _place(path)
+    place = _place(file_path)
     if place is not None and urls.is_url(place):
         upload = Upload(place, options.get("storage_options"))
         upload.refuse_existing()
@@ -76,11 +76,11 @@ def create(path: Any, **options: Any) -> WritableFile:
         raise errors.ExistsError(
             f"there is a file {place!r}: sapwood.recreate would replace it, sapwood.update would add to it"
         )
-    return recreate(path, **options)
+    return recreate(file_path, **options)
 
 
 def update(
-    path: Any,
+    file_path: Any,
     *,
     compression: Any = "file",
     threads: int = 0,
@@ -111,12 +111,12 @@ def update(
     where it was never closed: ``sapwood recover`` brings back what it holds.
     """
     ignore(others, "update")
-    place = _place(path)
+    place = _place(file_path)
     if place is None:
-        raise TypeError(f"a file is updated at a path, not in {type(path).__name__}")
+        raise TypeError(f"a file is updated at a path, not in {type(file_path).__name__}")
     if not os.path.exists(place) and not urls.is_url(place):
         raise errors.MissingFileError(f"no file {place!r}: sapwood.recreate makes one")
-    return WritableFile("update", path, compression, threads, reproducible, sync, storage_options)
+    return WritableFile("update", file_path, compression, threads, reproducible, sync, storage_options)
 
 
 def _place(path: Any) -> str | None:
