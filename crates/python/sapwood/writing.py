@@ -168,12 +168,16 @@ class WritableFile(WritableDirectory):
         place = _place(path)
         self._target = path if place is None else None
         if self._target is not None and not hasattr(path, "write"):
-            raise TypeError(f"a file is written to a path or a binary file object, not to {type(path).__name__}")
+            raise TypeError(
+                f"a file is written to a path or a binary file object, not to {type(path).__name__}"
+            )
         setting = None if compression == "file" else as_compression(compression)
         check_options(threads=threads)
         self._upload: Upload | None = None
         if place is not None and urls.is_url(place):
-            self._upload = Upload(place, options if options is not None else getattr(path, "storage_options", None))
+            self._upload = Upload(
+                place, options if options is not None else getattr(path, "storage_options", None)
+            )
             place = self._upload.path
             if mode == "update":
                 self._upload.fetch()
@@ -370,7 +374,9 @@ class WritableFile(WritableDirectory):
             try:
                 self.close()
             except Exception as error:
-                warnings.warn(f"{words}, and cannot be closed now: {error}", RuntimeWarning, stacklevel=2, source=self)
+                warnings.warn(
+                    f"{words}, and cannot be closed now: {error}", RuntimeWarning, stacklevel=2, source=self
+                )
             else:
                 warnings.warn(words, ResourceWarning, stacklevel=2, source=self)
         except Exception:  # warnings may be errors, and there is no caller to raise them to

@@ -182,7 +182,9 @@ def wrap_elements(kind: tuple[Any, ...], values: list[Any]) -> list[Any]:
         items = _inside(of[1], [[item for _, item in pairs] for pairs in values])
         return [STLMap(zip(*both)) for both in zip(keys, items)]
     if sort == "list" and kind[2] == "set":
-        return [STLSet(plain(items) if kind[3][0] == "number" else items) for items in _inside(kind[3], values)]
+        return [
+            STLSet(plain(items) if kind[3][0] == "number" else items) for items in _inside(kind[3], values)
+        ]
     if sort in ("list", "fixed"):
         made = _inside(kind[-1], values)
         return [items if isinstance(items, np.ndarray) else STLVector(items) for items in made]

@@ -32,7 +32,9 @@ class Upload:
 
     def __init__(self, url: str, options: Mapping[str, Any] | None) -> None:
         if urls.scheme(url) in _READ_ONLY:
-            raise UnsupportedError(f"{urls.shown(url)!r}: files of {urls.scheme(url)}:// are read, and cannot be written")
+            raise UnsupportedError(
+                f"{urls.shown(url)!r}: files of {urls.scheme(url)}:// are read, and cannot be written"
+            )
         network = {"storage_options": dict(options or {}), "handler": "fsspec"}
         self.url, self._options = url, dict(options or {})
         self.shown = urls.shown(url)

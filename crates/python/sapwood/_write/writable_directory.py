@@ -194,7 +194,11 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         full = self._full(name)
         base, _, cycle = full.rpartition(";")
         self.file._settle()
-        if cycle.isdigit() and base in self.file._trees_by_path and self.file._core.key(base).cycle == int(cycle):
+        if (
+            cycle.isdigit()
+            and base in self.file._trees_by_path
+            and self.file._core.key(base).cycle == int(cycle)
+        ):
             self.file._end_trees(base)
         self.file._end_trees(full)
         self.file._settle()
@@ -268,7 +272,9 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         full = self._full(name, "the name of a tree")
         options = (compression, auto_flush, auto_save, cluster_bytes, basket_bytes, split_level, member_wise)
         if branch_schema.are_types(branch_types):
-            core, schema = self.file._begin("new", full, branch_types, title, counter_name, field_name, *options)
+            core, schema = self.file._begin(
+                "new", full, branch_types, title, counter_name, field_name, *options
+            )
             tree = WritableTree(core, schema, full, self.file)
             self.file._take(tree)
             return tree
@@ -338,7 +344,9 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         full = self._full(name)
         draft = as_object(value)
         if draft is not None:
-            if draft.has_member("fName") and (draft.has_member("fTitle") or draft.classname.startswith("TParameter<")):
+            if draft.has_member("fName") and (
+                draft.has_member("fTitle") or draft.classname.startswith("TParameter<")
+            ):
                 draft = draft.replaced("fName", full.rsplit("/", 1)[-1])
             self.file._make_way(full)
             self.file._core.write(full, draft)

@@ -143,7 +143,9 @@ class WritableTree:
     def _recompress(self, settings: Mapping[str, str | None]) -> None:
         with self._lock:
             if self._file is None or self._known is None:
-                raise errors.MismatchError(f"the tree {self.name!r} was in the file before: append(compression=) sets it")
+                raise errors.MismatchError(
+                    f"the tree {self.name!r} was in the file before: append(compression=) sets it"
+                )
             self.rest()
             wanted = [(name, setting) for name, setting in settings.items() if setting is not None]
             self._engine = self._file._core.resume(self.name, wanted, None, None)
@@ -203,7 +205,9 @@ class WritableTree:
         try:
             self._core.extend(given)
         except errors.IOError as error:
-            error.add_note("all rows of this call are kept: flush() tries again, giving them again would double them")
+            error.add_note(
+                "all rows of this call are kept: flush() tries again, giving them again would double them"
+            )
             raise
 
     def fill(self, row: Mapping[str, Any] | None = None, /, **more: Any) -> None:
@@ -234,7 +238,10 @@ class WritableTree:
         if wrong:
             raise errors.MismatchError(f"row {number} is left out: {wrong}")
         # A caller may use one array or object for all rows.
-        kept = {name: value if isinstance(value, _PLAIN) else copy.deepcopy(value) for name, value in values.items()}
+        kept = {
+            name: value if isinstance(value, _PLAIN) else copy.deepcopy(value)
+            for name, value in values.items()
+        }
         with self._lock:
             self._rows.append((number, kept))
             if len(self._rows) >= ROWS:
@@ -246,7 +253,9 @@ class WritableTree:
         wrong: list[tuple[int, Exception]] = []
         gathered = len(self._rows)
         # Some rows may have lengths of lists with them, and others not.
-        sizes = [len(list(rows)) for _, rows in itertools.groupby(self._rows, lambda row: row[1].keys())][::-1]
+        sizes = [len(list(rows)) for _, rows in itertools.groupby(self._rows, lambda row: row[1].keys())][
+            ::-1
+        ]
         while sizes:
             size = sizes.pop()
             rows = self._rows[:size]
@@ -267,8 +276,14 @@ class WritableTree:
                 del self._rows[: self._core.taken - before]
         if wrong:
             number, first = wrong[0]
-            others = f" (and {len(wrong) - 1} others, the last is row {wrong[-1][0]})" if len(wrong) > 1 else ""
-            kind = errors.UnsupportedError if isinstance(first, errors.UnsupportedError) else errors.MismatchError
+            others = (
+                f" (and {len(wrong) - 1} others, the last is row {wrong[-1][0]})" if len(wrong) > 1 else ""
+            )
+            kind = (
+                errors.UnsupportedError
+                if isinstance(first, errors.UnsupportedError)
+                else errors.MismatchError
+            )
             raise kind(
                 f"row {number}{others} is left out: {first}; {gathered - len(wrong)} of the {gathered} rows that were gathered are kept{more}"
             )

@@ -46,7 +46,9 @@ class EntryList(Model):
         Raises :class:`~sapwood.errors.MismatchError` for a list of several trees: see :meth:`numbers_of`.
         """
         if self.lists:
-            raise MismatchError(f"the {self.classname} {self.name!r} is for {len(self.lists)} trees: {self._trees()}")
+            raise MismatchError(
+                f"the {self.classname} {self.name!r} is for {len(self.lists)} trees: {self._trees()}"
+            )
         listed = self.member("fList", none_if_missing=True)
         if listed is not None:  # TEventList
             return np.asarray(listed, "int64")[: self._count("fN")]
@@ -55,7 +57,9 @@ class EntryList(Model):
         found = np.concatenate(parts) if parts else np.zeros(0, "int64")
         wanted = self._count("fN")
         if len(found) < wanted:
-            raise MalformedError(f"the {self.classname} {self.name!r} has {len(found)} entries and says {wanted}")
+            raise MalformedError(
+                f"the {self.classname} {self.name!r} has {len(found)} entries and says {wanted}"
+            )
         return found
 
     def numbers_of(self, tree: Tree) -> Entries:
@@ -127,7 +131,9 @@ class Chain(Model):
         found: int = self._refuse()
         return found
 
-    arrays = iterate = keys = values = items = rows = show = typenames = __getitem__ = __iter__ = __len__ = _refuse
+    arrays = iterate = keys = values = items = rows = show = typenames = __getitem__ = __iter__ = __len__ = (
+        _refuse
+    )
 
     def __bool__(self) -> bool:
         return True
