@@ -496,3 +496,19 @@ def test_files_are_named_by_keywords(tmp_path: Path) -> None:
         assert sorted(file.keys()) == ["note;1", "note;2"] and str(file["note"]) == "update"
     with pytest.raises(FileExistsError):
         sapwood.create(file_path=path)
+
+
+def test_many_threads_open_a_tree_once(numbers: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    row = {"i1": [1], "x": [1.0], "v": [[5]]}
+    with sapwood.update(numbers) as file:
+        tree = file["t"]
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda _: file["t"].extend(row), range(40)))
+        assert tree.num_entries == 42 and file["t"] is file["t;1"] is tree
+        tree.close()
+        for use in (lambda: tree.extend(row), lambda: setattr(tree, "compression", "lz4")):
+            with pytest.raises(ValueError, match="closed"):
+                use()
+    assert sapwood.open(numbers)["t"].num_entries == 42

@@ -178,11 +178,13 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         if key.classname in DIRECTORIES:
             return WritableDirectory(file, full)
         path = full.removesuffix(f";{key.cycle}")
-        tree = file._tree_at(path)
-        if tree is not None and file._core.key(path).cycle == key.cycle:
-            return tree
-        if key.classname in TREES:
-            return WritableTree.there(file, full)
+        if file._core.key(path).cycle == key.cycle:
+            tree = file._tree_at(path)
+            if tree is None and key.classname in TREES:
+                tree = WritableTree.there(file, path)
+                file._take(tree)
+            if tree is not None:
+                return tree
         return file._reopen()[full]
 
     def __delitem__(self, name: str) -> None:

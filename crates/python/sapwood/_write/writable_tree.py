@@ -73,15 +73,20 @@ class WritableTree:
 
     @property
     def _core(self) -> _core.TreeWriter:
-        if self._engine is None:
-            if self.closed or self._file is None:
-                raise errors.MismatchError(f"the tree {self.name!r} is closed")
-            if self._known is None:
-                self._engine, self._known = self._file._append(self.name)
-                self._file._take(self)
-            else:
-                self._engine = self._file._core.resume(self.name, [], None, None)
-        engine: _core.TreeWriter = self._engine
+        with self._lock:
+            if self._engine is None:
+                self._engine = self._begin_again()
+            engine: _core.TreeWriter = self._engine
+            return engine
+
+    def _begin_again(self) -> Any:
+        """The engine's tree, for one that rests or was in the file before."""
+        file = self._file
+        if self.closed or file is None:
+            raise errors.MismatchError(f"the tree {self.name!r} is closed")
+        if self._known is not None:
+            return file._core.resume(self.name, [], None, None)
+        engine, self._known = file._append(self.name)
         return engine
 
     @property
@@ -142,6 +147,8 @@ class WritableTree:
 
     def _recompress(self, settings: Mapping[str, str | None]) -> None:
         with self._lock:
+            if self.closed:
+                raise errors.MismatchError(f"the tree {self.name!r} is closed")
             if self._file is None or self._known is None:
                 raise errors.MismatchError(
                     f"the tree {self.name!r} was in the file before: append(compression=) sets it"
