@@ -64,7 +64,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_entries_of_a_list_are_read(folder: Path) -> None:
     file = sapwood.open(folder / "lists.root")
-    tests = {"few": lambda i: i % 3000 == 1, "third": lambda i: i % 3 == 0, "most": lambda i: i % 2000 != 5, "none": lambda i: False}
+    tests = {
+        "few": lambda i: i % 3000 == 1,
+        "third": lambda i: i % 3 == 0,
+        "most": lambda i: i % 2000 != 5,
+        "none": lambda i: False,
+    }
     sorts = set()
     for name, test in tests.items():
         wanted = [entry for entry in range(130000) if test(entry)]
@@ -72,7 +77,9 @@ def test_entries_of_a_list_are_read(folder: Path) -> None:
             assert len(one) == len(wanted)
             assert file["t"].arrays(["x"], entries=one, library="np")["x"].tolist() == wanted
             assert file["t/x"].array(entries=one, library="np").tolist() == wanted
-            sorts |= {(block.member("fType"), block.member("fPassing")) for block in one.member("fBlocks") or []}
+            sorts |= {
+                (block.member("fType"), block.member("fPassing")) for block in one.member("fBlocks") or []
+            }
     assert sorts == {(0, True), (1, True), (1, False)}  # bits, entries that passed, entries that did not
     assert file["t/x"].array(entries=file["old"]).tolist() == [3, 5]
 
@@ -80,7 +87,11 @@ def test_entries_of_a_list_are_read(folder: Path) -> None:
 def test_a_list_for_several_trees_gives_each_its_own(folder: Path) -> None:
     passed = sapwood.open(folder / "chain.root")["passed"]
     assert [len(one) for one in passed.lists] == [1, 3]
-    assert sapwood.open(folder / "b.root")["t"].arrays(entries=passed).tolist() == [{"x": 3}, {"x": 4}, {"x": 5}]
+    assert sapwood.open(folder / "b.root")["t"].arrays(entries=passed).tolist() == [
+        {"x": 3},
+        {"x": 4},
+        {"x": 5},
+    ]
     with pytest.raises(ValueError, match="0 lists for the tree 't' in 'lists.root': 't' in"):
         sapwood.open(folder / "lists.root")["t"].arrays(entries=passed)
     with pytest.raises(ValueError, match="is for 2 trees"):
@@ -99,5 +110,7 @@ def test_a_missing_branch_may_be_a_friends(folder: Path) -> None:
     tree = sapwood.open(folder / "a.root")["t"]
     assert tree.friends == {"f": ("b.root", "t")}
     for use in (lambda: tree["f.y"], lambda: tree.arrays("y")):
-        with pytest.raises(KeyError, match="friends, whose branches are read from their own trees: f .tree 't' in 'b.root'"):
+        with pytest.raises(
+            KeyError, match="friends, whose branches are read from their own trees: f .tree 't' in 'b.root'"
+        ):
             use()

@@ -47,4 +47,7 @@ def test_objects_go_to_pyroot_and_back() -> None:
     assert found["title"] == "a title" and found["entries"] == 1 and found["owned"]
     assert found["vector"] == [1, 4] and found["text"] == "wowie" and found["name"] == "h"
     assert found["made"] == "hello" and found["edges"] == [1.0, 2.0]
-    assert "let ROOT write it to a file" in found["refused"][0] and "int is no object of PyROOT" in found["refused"][1]
+    assert (
+        "let ROOT write it to a file" in found["refused"][0]
+        and "int is no object of PyROOT" in found["refused"][1]
+    )

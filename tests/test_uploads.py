@@ -23,7 +23,9 @@ def staging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-@pytest.mark.parametrize("start", ["file://", "file:", "memory://", "simplecache::file://", "simplecache::memory://"])
+@pytest.mark.parametrize(
+    "start", ["file://", "file:", "memory://", "simplecache::file://", "simplecache::memory://"]
+)
 def test_urls_are_written_updated_and_read(start: str, tmp_path: Path, staging: Path) -> None:
     url = f"{start}{tmp_path}/some/folder/my%20file.root"
     with sapwood.create(url) as file:
@@ -83,7 +85,9 @@ def test_missing_folders_are_made(tmp_path: Path) -> None:
 
 
 def test_arguments_without_use_warn_quietly() -> None:
-    assert issubclass(sapwood.UnusedArgument, PendingDeprecationWarning)  # which Python does not show by itself
+    assert issubclass(
+        sapwood.UnusedArgument, PendingDeprecationWarning
+    )  # which Python does not show by itself
     with pytest.warns(sapwood.UnusedArgument, match="initial_directory_bytes="):
         file = sapwood.recreate(io.BytesIO(), initial_directory_bytes=256)
     with file, pytest.warns(sapwood.UnusedArgument, match="resize_factor="):

@@ -33,7 +33,10 @@ DATA: dict[str, Any] = {
 @pytest.mark.parametrize("name", DATA)
 def test_a_tree_is_made_from_data(tmp_path: Path, name: str) -> None:
     data = DATA[name]
-    with sapwood.recreate(tmp_path / "ours.root") as ours, uproot.recreate(tmp_path / "theirs.root") as theirs:
+    with (
+        sapwood.recreate(tmp_path / "ours.root") as ours,
+        uproot.recreate(tmp_path / "theirs.root") as theirs,
+    ):
         entries = ours.mktree("t", data, title="made").num_entries
         theirs.mktree("t", data, title="made")
     ours, theirs = (uproot.open({tmp_path / f"{who}.root": "t"}) for who in ("ours", "theirs"))
@@ -44,7 +47,9 @@ def test_a_tree_is_made_from_data(tmp_path: Path, name: str) -> None:
 def test_types_begin_an_empty_tree() -> None:
     memory = io.BytesIO()
     with sapwood.recreate(memory) as file:
-        for number, types in enumerate(({"x": "f4"}, {"x": np.int8}, {"x": {"y": "var * f4"}}, {"x": ("f8", (2,))})):
+        for number, types in enumerate(
+            ({"x": "f4"}, {"x": np.int8}, {"x": {"y": "var * f4"}}, {"x": ("f8", (2,))})
+        ):
             assert file.mktree(f"t{number}", types).num_entries == 0
         with pytest.raises(ValueError, match="different lengths"):
             file.mktree("no", {"x": [1], "y": [1, 2]})
@@ -64,8 +69,14 @@ def test_the_index_of_a_frame_is_kept(tmp_path: Path) -> None:
         file.mktree("bare", {"a": "f8", "b": "i8"}).extend(FRAME)  # a tree without the index
     with uproot.open(tmp_path / "a.root") as file:
         assert file["plain/index"].array().tolist() == [0, 1, 2] * 2
-        assert file["named"].keys() == ["event", "a", "b"] and file["named/event"].array().tolist() == [7, 8, 9]
-        assert file["several"].keys()[:2] == ["run", "level_1"] and file["several/level_1"].array().tolist() == [5, 6, 5]
+        assert file["named"].keys() == ["event", "a", "b"] and file["named/event"].array().tolist() == [
+            7,
+            8,
+            9,
+        ]
+        assert file["several"].keys()[:2] == ["run", "level_1"] and file[
+            "several/level_1"
+        ].array().tolist() == [5, 6, 5]
         assert file["texts/index"].array().tolist() == ["x", "y", "z"]
         assert file["own"].keys() == ["a", "b", "index"] and file["own/index"].array().tolist() == [4, 5, 6]
         assert file["bare"].keys() == ["a", "b"]
@@ -74,13 +85,19 @@ def test_the_index_of_a_frame_is_kept(tmp_path: Path) -> None:
 @pytest.fixture
 def numbers(tmp_path: Path) -> Path:
     with uproot.recreate(tmp_path / "numbers.root") as file:
-        file.mktree("t", {"i1": np.array([-1, 2], "i1"), "x": np.array([1.0, 2.0]), "v": ak.Array([[1], [2, 3]])})
+        file.mktree(
+            "t", {"i1": np.array([-1, 2], "i1"), "x": np.array([1.0, 2.0]), "v": ak.Array([[1], [2, 3]])}
+        )
     return tmp_path / "numbers.root"
 
 
 def test_branches_are_looked_at_as_another_type(numbers: Path) -> None:
     tree = sapwood.open(numbers)["t"]
-    for expressions in ({"i1": ">u1", "x": None}, [("i1", ">u1"), "x"], [("i1", "u1"), ("x", tree["x"].interpretation)]):
+    for expressions in (
+        {"i1": ">u1", "x": None},
+        [("i1", ">u1"), "x"],
+        [("i1", "u1"), ("x", tree["x"].interpretation)],
+    ):
         assert tree.arrays(expressions).tolist() == [{"i1": 255, "x": 1}, {"i1": 2, "x": 2}]
         assert next(tree.iterate(expressions, library="np"))["i1"].tolist() == [255, 2]
     assert tree.arrays({"x": ">i8"}, "i1 < 0", library="pd")["x"].tolist() == [np.float64(1).view("i8")]
@@ -112,7 +129,10 @@ def test_what_was_written_is_there_at_once(tmp_path: Path) -> None:
         file["t"].extend({"x": [4]})
         assert file["h"].values().tolist() == [1, 1] and str(file["dir"]["note"]) == "text"
         file["dir"]["t"].extend({"x": [2.5]})
-        assert file["dir"].keys() == ["note;1", "t;1"] and file["dir/t"].arrays().tolist() == [{"x": 1.5}, {"x": 2.5}]
+        assert file["dir"].keys() == ["note;1", "t;1"] and file["dir/t"].arrays().tolist() == [
+            {"x": 1.5},
+            {"x": 2.5},
+        ]
         file["gone"] = {"x": [1]}
         file["gone"].extend({"x": [2]})
         gone = file["gone"]
@@ -130,7 +150,12 @@ def test_what_was_written_is_there_at_once(tmp_path: Path) -> None:
         file["made"].extend({"x": [2]})
         assert file["made"].num_entries == 2
     with uproot.open(path) as found:
-        assert found["t;2/y"].array().tolist() == ["a", "b"] and found["t;1/x"].array().tolist() == [1, 2, 3, 4]
+        assert found["t;2/y"].array().tolist() == ["a", "b"] and found["t;1/x"].array().tolist() == [
+            1,
+            2,
+            3,
+            4,
+        ]
         assert found["dir/t/x"].array().tolist() == [1.5, 2.5] and found["made/x"].array().tolist() == [1, 2]
     with sapwood.update(path) as file:
         file["t"].extend({"y": ["c"]})  # which was there before
@@ -163,9 +188,13 @@ def test_branches_and_trees_are_contexts_with_members(numbers: Path) -> None:
         for name in ("fName", "fTitle", "fCompress", "fBasketSize", "fEntries", "fTotBytes"):
             assert branch.member(name) == theirs.member(name)
         assert branch.member("fLeaves")[0].member("fLen") == 1 and branch.has_member("fIOFeatures")
-        assert branch.member("no", none_if_missing=True) is None and branch.base("TNamed").member("fName") == "x"
+        assert (
+            branch.member("no", none_if_missing=True) is None and branch.base("TNamed").member("fName") == "x"
+        )
         tree, their_tree = branch.tree, theirs.tree
-        assert tree.member("fEntries") == 2 and set(their_tree.member_names) <= set(tree.member_names) | {"@fUserInfo"}
+        assert tree.member("fEntries") == 2 and set(their_tree.member_names) <= set(tree.member_names) | {
+            "@fUserInfo"
+        }
         for name in ("compressed_bytes", "uncompressed_bytes", "compression_ratio"):
             assert getattr(tree, name) == pytest.approx(getattr(their_tree, name))
         assert tree.parent is tree.file and branch.file is tree.file
@@ -195,7 +224,9 @@ def test_elements_of_numpy_arrays_have_the_methods_of_containers(tmp_path: Path)
         "names": "vector<string>", "nested": "vector<vector<double>>", "hit": Hit, "hits": list[Hit],
         "counts": dict[str, int], "seen": set[int],
     }  # fmt: skip
-    holder = dataclasses.make_dataclass("Holder", [(name, types[name]) for name in ("counts", "seen", "hits")])
+    holder = dataclasses.make_dataclass(
+        "Holder", [(name, types[name]) for name in ("counts", "seen", "hits")]
+    )
     with sapwood.recreate(memory) as file:
         plain = {name: rows[name] for name in ("names", "nested", "hit")}
         held = [holder(*row) for row in zip(rows["counts"], rows["seen"], rows["hits"])]
@@ -230,7 +261,9 @@ def test_virtual_arrays_read_what_is_looked_at(numbers: Path) -> None:
         assert len(virtual) == 1 and log == [] and virtual.fields == tree.arrays().fields
         assert virtual.x.tolist() == [2] and {one.branch for one in log} == {"x"}
         eager = tree.arrays(entry_start=1)
-        assert ak.materialize(virtual).tolist() == eager.tolist() and {one.branch for one in log} == set(tree.keys())
+        assert ak.materialize(virtual).tolist() == eager.tolist() and {one.branch for one in log} == set(
+            tree.keys()
+        )
         for wrong in ({"how": "zip"}, {"library": "np"}, {"cut": "x > 1"}, {"expressions": "x"}):
             with pytest.raises(ValueError, match="'virtual=True'"):
                 tree.arrays(virtual=True, **wrong)
@@ -257,7 +290,11 @@ def test_graphs_are_made_from_frames() -> None:
         sides = {"x": [1], "y": [2], "y_errors_low": [0.5], "y_errors_high": [0.25]}
         file["sides"] = sapwood.as_TGraph(sides)
     file = sapwood.open(memory)
-    assert file.classnames(cycle=False) == {"g": "TGraphErrors", "plain": "TGraph", "sides": "TGraphAsymmErrors"}
+    assert file.classnames(cycle=False) == {
+        "g": "TGraphErrors",
+        "plain": "TGraph",
+        "sides": "TGraphAsymmErrors",
+    }
     assert file["g"].title == "points;t;" and file["g"].errors("mean", "y").tolist() == [0.1, 0.2]
     assert (file["g"].member("fMinimum"), file["g"].member("fLineColor")) == (0, 2)
     assert file["sides"].errors("high", "y").tolist() == [0.25]
@@ -266,7 +303,9 @@ def test_graphs_are_made_from_frames() -> None:
 def test_directories_that_are_written_have_the_methods_of_files(tmp_path: Path) -> None:
     with sapwood.recreate(tmp_path / "a.root") as file:
         folder = file.mkdir("2026/muons")
-        assert folder.path == ("2026", "muons") and folder.file is file and folder.object_path == "/2026/muons/"
+        assert (
+            folder.path == ("2026", "muons") and folder.file is file and folder.object_path == "/2026/muons/"
+        )
         folder.mktree("t", {"x": [1.5]})
         folder.mkdir("deeper")["note"] = "text"
         file["2026"].update({"a": "one"}, b="two")
@@ -280,7 +319,12 @@ def test_directories_that_are_written_have_the_methods_of_files(tmp_path: Path) 
         with pytest.raises(ValueError, match="nothing in .* passes"):
             file.copy_from(tmp_path / "a.root", filter_name="none")
     with uproot.open(tmp_path / "b.root") as file:
-        assert sorted(file.keys(recursive=True, cycle=False)) == ["copy", "copy/letter", "copy/muons", "copy/muons/t"]
+        assert sorted(file.keys(recursive=True, cycle=False)) == [
+            "copy",
+            "copy/letter",
+            "copy/muons",
+            "copy/muons/t",
+        ]
         assert file["copy/muons/t/x"].array().tolist() == [1.5]
     assert sorted(sapwood.open(tmp_path / "a.root").keys(cycle=False)) == [
         "2026", "2026/b", "2026/muons", "2026/muons/deeper", "2026/muons/deeper/note", "2026/muons/t",
@@ -292,9 +336,13 @@ def test_entries_of_weighted_histograms(tmp_path: Path) -> None:
 
     def made(**options: Any) -> Any:
         axis = hist.axis.Regular(10, -5, 5)
-        return hist.Hist(axis, storage=hist.storage.Weight(), **options).fill([-2, 3, 3, 1, 99], weight=[1, 1, 5, 5, 3])
+        return hist.Hist(axis, storage=hist.storage.Weight(), **options).fill(
+            [-2, 3, 3, 1, 99], weight=[1, 1, 5, 5, 3]
+        )
 
-    profile = hist.Hist(hist.axis.Regular(2, 0, 2), storage=hist.storage.WeightedMean(), metadata={"fEntries": 7})
+    profile = hist.Hist(
+        hist.axis.Regular(2, 0, 2), storage=hist.storage.WeightedMean(), metadata={"fEntries": 7}
+    )
     profile.fill([0.5, 1.5], sample=[1, 2], weight=[2, 3])
     with sapwood.recreate(tmp_path / "a.root") as file:
         file["known"], file["effective"], file["p"] = made(metadata={"fEntries": 5}), made(), profile
@@ -310,7 +358,10 @@ def test_entries_of_weighted_histograms(tmp_path: Path) -> None:
 def test_jagged_records_share_a_counter(tmp_path: Path) -> None:
     records = ak.Array([[{"x": 1, "y": 1.1}, {"x": 2, "y": 2.2}], [], [{"x": 3, "y": 3.3}]])
     frame = pd.DataFrame({"x": [1.1, 2.2], "y": [4, 5]})
-    with sapwood.recreate(tmp_path / "ours.root") as ours, uproot.recreate(tmp_path / "theirs.root") as theirs:
+    with (
+        sapwood.recreate(tmp_path / "ours.root") as ours,
+        uproot.recreate(tmp_path / "theirs.root") as theirs,
+    ):
         for file in (ours, theirs):
             file.mktree("records", records).extend(records)
             file.mktree("framed", {"a": np.array([1, 2]), "b": frame})
@@ -335,7 +386,10 @@ def test_paths_may_bring_options_and_cycles(numbers: Path) -> None:
 
     fsspec = pytest.importorskip("fsspec")
     fsspec.filesystem("memory").pipe_file("/options.root", numbers.read_bytes())
-    for place in (Somewhere(str(numbers), headers={"A": "b"}), Somewhere("memory://options.root", skip_instance_cache=True)):
+    for place in (
+        Somewhere(str(numbers), headers={"A": "b"}),
+        Somewhere("memory://options.root", skip_instance_cache=True),
+    ):
         assert sapwood.open(place)["t"].num_entries == 2
         assert len(sapwood.concatenate(place, "x")) == 2
     with sapwood.recreate(Somewhere("memory://written.root")) as file:
@@ -343,3 +397,118 @@ def test_paths_may_bring_options_and_cycles(numbers: Path) -> None:
     file = sapwood.open("memory://written.root")
     assert file["dir;1"].path == ("dir",) and file["dir;1"]["t"].num_entries == 1
     assert file["dir/t"]["/x/"].name == "x"
+
+
+def test_objects_know_the_path_of_their_file(tmp_path: Path) -> None:
+    import copy
+    import pickle
+
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["h"], file["l"] = np.histogram([1], bins=2), [sapwood.objects.text("item")]
+    with sapwood.open(tmp_path / "a.root") as file:
+        found, listed = file["h"], file["l"]
+    for one in (found, listed[0], copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+        assert one.file.file_path == str(tmp_path / "a.root")
+    assert found.axis().file is None
+
+
+def test_files_with_trees_are_closed_with_their_last_reference(tmp_path: Path) -> None:
+    file = sapwood.recreate(tmp_path / "a.root")
+    file["t"] = {"x": [1]}
+    file["t"].extend({"x": [2]})
+    tree = file["t"]
+    with pytest.warns(ResourceWarning, match="never closed"):
+        del file  # without a collection of cycles
+    assert tree.closed and tree.file is None
+    assert sapwood.open(tmp_path / "a.root")["t/x"].array().tolist() == [1, 2]
+
+
+def test_many_trees_take_no_memory_for_later() -> None:
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        for number in range(50):
+            file[f"t{number}"] = {"x": [number]}
+        assert all(tree.is_resting for tree in file._trees)
+        file["t7"].extend({"x": [70]})
+        assert sum(not tree.is_resting for tree in file._trees) == 1 and len(file) == 50
+    assert sapwood.open(memory)["t7/x"].array().tolist() == [7, 70]
+
+
+def test_members_of_the_class_alone_and_of_its_bases(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["h"] = np.histogram([1], bins=2)
+    with sapwood.open(tmp_path / "a.root") as ours, uproot.open(tmp_path / "a.root") as theirs:
+        for file in (ours, theirs):
+            histogram = file["h"]
+            assert histogram.member("fName") == "h" and histogram.has_member("fName")
+            assert not histogram.has_member("fName", all=False) and histogram.base(
+                "TH1" if file is ours else uproot.Model
+            )
+            assert histogram.member("fName", all=False, none_if_missing=True) is None
+            with pytest.raises(KeyError):
+                histogram.member("fName", False)
+
+
+def test_keys_and_directories_say_where_they_are(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "a.root") as file:
+        file["one/two/t"] = {"x": np.zeros(10000)}
+        file["one/note"] = sapwood.objects.named("a title")
+    with sapwood.open(tmp_path / "a.root") as file:
+        inner = file["one/two"]
+        assert inner.parent.path == ("one",) and inner.parent.parent is file and file.parent is None
+        assert inner.root_directory is file and file.title_of("one/note") == "a title"
+        key = file["one"].key("two/t")
+        assert key.parent.path == ("one",) and key.file is file and key.is_compressed
+        assert isinstance(file, sapwood.ReadOnlyFile) and isinstance(file["one/two/t"], sapwood.TTree)
+
+
+def test_names_lead_to_the_newest_object(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "other.root") as file:
+        file["t"] = {"z": [9]}
+    path = tmp_path / "a.root"
+    with sapwood.recreate(path) as file:
+        file["t"] = {"x": [1]}
+        file["t"].extend({"x": [2]})
+        del file["t;1"]
+        assert "t" not in file
+        with pytest.raises(KeyError):
+            file["t"]
+        file["t"], file["u"] = {"x": [1]}, {"x": [3]}
+        file.copy(tmp_path / "other.root", "t")
+        assert file["t"].arrays().tolist() == [{"z": 9}] and file["t;1"].arrays().tolist() == [{"x": 1}]
+        file["u"] = "text"
+        assert str(file["u"]) == "text"
+    with sapwood.update(path) as file:
+        del file["t;1"]
+        file.rename("t", "moved")
+        assert file["moved"].arrays().tolist() == [{"z": 9}] and sorted(file.keys(cycle=False)) == [
+            "moved",
+            "u",
+        ]
+
+
+def test_files_are_named_by_keywords(tmp_path: Path) -> None:
+    path = tmp_path / "a.root"
+    for make in (sapwood.recreate, sapwood.update):
+        with make(file_path=path) as file:
+            file["note"] = make.__name__
+    with sapwood.open(path=path) as file:
+        assert sorted(file.keys()) == ["note;1", "note;2"] and str(file["note"]) == "update"
+    with pytest.raises(FileExistsError):
+        sapwood.create(file_path=path)
+
+
+def test_many_threads_open_a_tree_once(numbers: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    row = {"i1": [1], "x": [1.0], "v": [[5]]}
+    with sapwood.update(numbers) as file:
+        tree = file["t"]
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda _: file["t"].extend(row), range(40)))
+        assert tree.num_entries == 42 and file["t"] is file["t;1"] is tree
+        tree.close()
+        for use in (lambda: tree.extend(row), lambda: setattr(tree, "compression", "lz4")):
+            with pytest.raises(ValueError, match="closed"):
+                use()
+    assert sapwood.open(numbers)["t"].num_entries == 42

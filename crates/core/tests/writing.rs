@@ -335,3 +335,36 @@ fn what_does_not_fit_is_refused_and_nothing_is_added() {
     assert_eq!(read.tree("t").unwrap().entries, 1);
     assert!(read.tree("u").is_err());
 }
+
+#[test]
+fn a_tree_that_was_closed_is_resumed_with_other_compression() {
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "a.root", options("none", 1)).unwrap();
+    let usual = TreeOptions::default;
+    let specs = || vec![BranchSpec::number("x", Number::U8), BranchSpec::number("y", Number::U8)];
+    let rows = vec![7_u8; 5000];
+    let fill = |mut tree: TreeWriter| {
+        tree.extend(&[("x", Values::Numbers(&rows)), ("y", Values::Numbers(&rows))]).unwrap();
+        tree.close().unwrap();
+    };
+    // Without a save in between, too: the tree gets its key then.
+    fill(file.tree("t", specs(), TreeOptions { begins_saved: false, ..usual() }).unwrap());
+    let zstd = "zstd:5".parse().unwrap();
+    fill(file.resume("t", &[("x".into(), zstd)], usual()).unwrap());
+    let open_tree = file.resume("t", &[], usual()).unwrap();
+    let refused = |file: &mut FileWriter, path: &str, branch: Option<&str>| {
+        let compression: Vec<_> = branch.into_iter().map(|name| (name.into(), zstd)).collect();
+        file.resume(path, &compression, usual()).unwrap_err().kind()
+    };
+    assert_eq!(refused(&mut file, "t", None), ErrorKind::Mismatch); // it is open
+    open_tree.close().unwrap();
+    assert_eq!(refused(&mut file, "t", Some("z")), ErrorKind::NotFound);
+    assert_eq!(refused(&mut file, "none", None), ErrorKind::NotFound);
+    file.write("note", Draft::new("TObjString").with("fString", "no tree")).unwrap();
+    assert_eq!(refused(&mut file, "note", None), ErrorKind::Mismatch);
+    file.close().unwrap();
+    let tree = open(&sink).tree("t").unwrap();
+    let stored = |id: usize| tree.branches()[id].baskets().iter().map(|basket| basket.entries.end).collect::<Vec<_>>();
+    assert_eq!((tree.entries, stored(0), stored(1)), (10_000, vec![5000, 10_000], vec![5000, 10_000]));
+    assert_eq!((tree.branches()[0].compress, tree.branches()[1].compress % 100), (505, 0));
+}

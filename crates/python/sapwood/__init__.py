@@ -28,6 +28,9 @@ from sapwood.rewriting import rewrite
 from sapwood.tree import Tree
 from sapwood.writing import WritableFile, create, recreate, update
 
+# The same classes by the names that uproot has for them.
+ReadOnlyFile, ReadOnlyDirectory, TTree, TBranch = File, Directory, Tree, Branch
+
 __all__ = [
     "LZ4",
     "LZMA",
@@ -42,12 +45,16 @@ __all__ = [
     "Merged",
     "Model",
     "ParallelTree",
+    "ReadOnlyDirectory",
+    "ReadOnlyFile",
     "Recovered",
     "Report",
     "STLMap",
     "STLSet",
     "STLVector",
     "SapwoodError",
+    "TBranch",
+    "TTree",
     "Tree",
     "UnusedArgument",
     "WritableBranch",

@@ -16,8 +16,8 @@ Capsule: TypeAlias = Any
 def command(
     arguments: Sequence[str], select: Callable[[str, str, str], list[tuple[int, int]]] | None = None
 ) -> int:
-    """Runs the command line; gives its exit code. ``select`` gives the ranges of entries that pass an expression: of the path of a
-    file, that of a tree, and the expression."""
+    """Runs the command line; gives its exit code. ``select`` gives the ranges of entries that pass an
+    expression: of the path of a file, that of a tree, and the expression."""
 
 def redact(text: str) -> str:
     """A text without passwords of URLs and without the values of tickets."""
@@ -77,7 +77,8 @@ class SapwoodError(Exception):
     found: int | None
 
 class Buffer:
-    """Memory of an answer, or of an object: NumPy looks at it without a copy. Only that of answers can be written."""
+    """Memory of an answer, or of an object: NumPy looks at it without a copy. Only that of answers can be
+    written."""
 
     def __len__(self) -> int: ...
     @property
@@ -103,6 +104,8 @@ class Object:
 
     @property
     def classname(self) -> str: ...
+    @property
+    def file(self) -> str | None: ...
     @property
     def id(self) -> int: ...
     def value(self) -> Any: ...

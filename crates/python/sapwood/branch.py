@@ -249,11 +249,12 @@ class Branch(HasBranches):
     ) -> Any:
         """Reads the branch for all its entries or some of them; of a group, an array of records.
 
-        ``interpretation`` may be a NumPy type to look at the numbers with, of the same size. The rest is as in
-        :meth:`~sapwood._read.branches.HasBranches.arrays`; ``library="np"`` gives one NumPy array, of objects where entries
-        are no plain numbers.
+        ``interpretation`` may be a NumPy type to look at the numbers with, of the same size. The rest is as
+        in :meth:`~sapwood._read.branches.HasBranches.arrays`; ``library="np"`` gives one NumPy array, of
+        objects where entries are no plain numbers.
 
-        Shape: one row an entry. Raises :class:`~sapwood.errors.UnsupportedError` that says why it cannot be decoded.
+        Shape: one row an entry. Raises :class:`~sapwood.errors.UnsupportedError` that says why it cannot be
+        decoded.
         """
         ignore(others, "array")
         total = self.num_entries if not self._below else self._tree.num_entries
@@ -261,7 +262,7 @@ class Branch(HasBranches):
         dtype = reading.dtype_of(interpretation)
         if dtype is not None:
             flat = reading.read_branch(self, selection, "np", progress)
-            return reading.wrap(reading.viewed(self, flat, dtype), library, selection)
+            return reading.wrap(reading.view_as(self, flat, dtype), library, selection)
         return reading.read_branch(self, selection, library, progress)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

@@ -16,7 +16,8 @@ _NAMES = {0: "ZLIB", 1: "ZLIB", 2: "LZMA", 3: "OLD", 4: "LZ4", 5: "ZSTD"}
 
 
 class Compression:
-    """Algorithm and level. :class:`ZLIB`, :class:`LZMA`, :class:`LZ4` and :class:`ZSTD` make one by its level.
+    """Algorithm and level. :class:`ZLIB`, :class:`LZMA`, :class:`LZ4` and :class:`ZSTD` make one by its
+    level.
 
     >>> Compression.from_code(505)
     ZSTD(5)
@@ -138,7 +139,9 @@ def as_compression(compression: Any) -> str:
     if isinstance(compression, bool) or not isinstance(compression, (str, int, Compression)):
         code = getattr(compression, "code", None)  # uproot's own settings
         if not isinstance(code, int):
-            raise TypeError(f"compression is a text like 'zstd:5', ROOT's number or None, not {compression!r}")
+            raise TypeError(
+                f"compression is a text like 'zstd:5', ROOT's number or None, not {compression!r}"
+            )
         compression = code
     if isinstance(compression, str):
         name, colon, digits = compression.strip().lower().partition(":")
@@ -149,7 +152,9 @@ def as_compression(compression: Any) -> str:
         text = f"{name}:{digits}"
     else:
         if isinstance(compression, int) and not 0 <= compression < 600:
-            raise MismatchError(f"no such compression: {compression} (a hundred times the algorithm, from 1 to 5, plus the level)")
+            raise MismatchError(
+                f"no such compression: {compression} (a hundred times the algorithm, from 1 to 5, plus the level)"
+            )
         found = compression if isinstance(compression, Compression) else Compression.from_code(compression)
         name, level = found.name.lower(), found.level
         text = f"{name}:{level}" if level else _RAW
@@ -181,7 +186,11 @@ def of_branches(compression: Any, inherited: str, schema: Schema) -> tuple[str |
             general = setting
             continue
         match = as_match(wanted)
-        fits = [spec.name for spec in schema.specs if match and (match(spec.name) or match(columns.get(spec.name, spec.name)))]
+        fits = [
+            spec.name
+            for spec in schema.specs
+            if match and (match(spec.name) or match(columns.get(spec.name, spec.name)))
+        ]
         if not fits:
             names = [spec.name for spec in schema.specs]
             raise not_found(f"there is no branch {wanted!r} to compress{near(wanted, names)}")

@@ -103,6 +103,21 @@ class Key:
         """Its path in the file, with its cycle."""
         return f"/{self._path};{self.fCycle}"
 
+    @property
+    def parent(self) -> Directory:
+        """The directory that lists it."""
+        return self._directory
+
+    @property
+    def file(self) -> File:
+        """The file that it is in."""
+        return self._directory.file
+
+    @property
+    def is_compressed(self) -> bool:
+        """Is the object smaller in the file than once inflated?"""
+        return self.data_compressed_bytes != self.data_uncompressed_bytes
+
     def get(self) -> Any:
         """Reads the object."""
         return self._directory._object(f"{self._path};{self.fCycle}", self._core)
@@ -112,10 +127,11 @@ class Key:
 
 
 class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
-    """A directory of a file: a mapping from ``name;cycle`` to objects. Nothing is read before it is asked for.
+    """A directory of a file: a mapping from ``name;cycle`` to objects. Nothing is read before it is asked
+    for.
 
-    Names may leave the cycle out (the highest counts), may be paths like ``folder/name``, and may go on into trees:
-    ``folder/tree/branch`` or ``folder/tree:branch``.
+    Names may leave the cycle out (the highest counts), may be paths like ``folder/name``, and may go on into
+    trees: ``folder/tree/branch`` or ``folder/tree:branch``.
     """
 
     def __init__(self, root: File | None, path: str = "") -> None:
@@ -241,6 +257,21 @@ class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
         full = self._full(where)
         found = self._file.key(full)
         return Key(self, found, _without_cycle(full, found))
+
+    def title_of(self, where: str) -> str:
+        """Title of the object of a name or path; nothing is read."""
+        return str(self._file.key(self._full(where)).title)
+
+    @property
+    def parent(self) -> Directory | None:
+        """The directory above; ``None`` for the root."""
+        above = self._path.rpartition("/")[0]
+        return None if not self._path else Directory(self._root, above) if above else self._root
+
+    @property
+    def root_directory(self) -> File:
+        """The root directory of the file, which is the file."""
+        return self._root
 
     def classname_of(self, where: str) -> str:
         """Class of the object of a name or path; nothing is read."""

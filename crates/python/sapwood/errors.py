@@ -2,8 +2,8 @@
 
 Each also derives from what Python calls its kind, so that ``except KeyError`` works where uproot raises one.
 
-Attributes say where: ``kind``, ``file``, ``object``, ``basket``, ``offset``, ``expected``, ``found``; ``None`` where
-that is not known.
+Attributes say where: ``kind``, ``file``, ``object``, ``basket``, ``offset``, ``expected``, ``found``;
+``None`` where that is not known.
 
 >>> issubclass(NotFoundError, KeyError) and issubclass(MissingFileError, FileNotFoundError)
 True
@@ -114,8 +114,9 @@ def throw(failures: list[Exception]) -> None:
 
 
 def close_after(error: BaseException | None, close: Callable[[], object]) -> None:
-    """Closes what a ``with`` block leaves. The error that left the block is the one that is raised: an error of closing becomes a
-    note on it. After an exit or an interrupt, which show no notes, the error of closing is raised."""
+    """Closes what a ``with`` block leaves. The error that left the block is the one that is raised: an error
+    of closing becomes a note on it. After an exit or an interrupt, which show no notes, the error of closing
+    is raised."""
     if not isinstance(error, Exception):
         close()
         return

@@ -1,7 +1,8 @@
 """Expressions over branches: parsed into a small tree of allowed steps, never handed to Python to run.
 
-Allowed are numbers, names of branches and aliases, ``get("any name")``, arithmetic, comparisons (chains, too),
-``& | ~ ^``, indexing and slicing, fields of records (``hit.x``), and calls of the functions in :data:`FUNCTIONS`.
+Allowed are numbers, names of branches and aliases, ``get("any name")``, arithmetic, comparisons (chains,
+too), ``& | ~ ^``, indexing and slicing, fields of records (``hit.x``), and calls of the functions in
+:data:`FUNCTIONS`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def _special(name: str) -> Callable[[Any], Any]:
 
 
 def _of_layout(function: Callable[[Any], Any], layout: Any) -> Any:
-    """The numbers of an Awkward Array with a function of them in their place; ``None`` to look for them further in."""
+    """The numbers of an Awkward Array with a function of them in their place; ``None`` to look for them
+    further in."""
     return type(layout)(function(np.asarray(layout.data))) if layout.is_numpy else None
 
 
@@ -272,7 +274,8 @@ class Expression:
         return _fields(self._compile(at, 1), parts)
 
     def _check_brackets(self, node: ast.AST) -> None:
-        """``&``, ``|`` and ``^`` bind tighter than comparisons: ``a == 1 | b == 2`` is no choice of two comparisons."""
+        """``&``, ``|`` and ``^`` bind tighter than comparisons: ``a == 1 | b == 2`` is no choice of two
+        comparisons."""
         if not (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor))):
             return
         text = self._source.encode()
@@ -365,7 +368,8 @@ def _bounded(value: Any) -> Any:
 
 
 def _guarded(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Python's whole numbers have no end: ``9**9**9`` would fill the memory. Past 64 bits these become floats."""
+    """Python's whole numbers have no end: ``9**9**9`` would fill the memory. Past 64 bits these become
+    floats."""
 
     def run(a: Any, b: Any) -> Any:
         if not isinstance(a, int) or not isinstance(b, int):

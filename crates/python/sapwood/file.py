@@ -49,8 +49,8 @@ _HEADER = frozenset(
 class File(Directory):
     """A file that is open for reading: its root directory, and what is known of the file.
 
-    Header fields have ROOT's names: ``fVersion``, ``fBEGIN``, ``fEND``, ``fSeekFree``, ``fNbytesFree``, ``nfree``,
-    ``fNbytesName``, ``fUnits``, ``fCompress``, ``fSeekInfo``, ``fNbytesInfo``, ``fUUID``.
+    Header fields have ROOT's names: ``fVersion``, ``fBEGIN``, ``fEND``, ``fSeekFree``, ``fNbytesFree``,
+    ``nfree``, ``fNbytesName``, ``fUnits``, ``fCompress``, ``fSeekInfo``, ``fNbytesInfo``, ``fUUID``.
     """
 
     def __init__(self, core: Any, source: Any = None, options: dict[str, Any] | None = None) -> None:
@@ -59,7 +59,8 @@ class File(Directory):
         self._options = options or {}
         self._generation = session.generation()
         self._lock = threading.Lock()
-        # Weak, because a tree holds its file: without references to it or to one of its trees a file is closed.
+        # Weak, because a tree holds its file: without references to it or to one of its trees a file is
+        # closed.
         self._trees: WeakValueDictionary[int, Tree] = WeakValueDictionary()
         self._streamers: dict[str, dict[int, StreamerInfo]] | None = None
         self._all_streamers: dict[str, dict[int, StreamerInfo]] | None = None
@@ -117,7 +118,8 @@ class File(Directory):
 
     @property
     def compression(self) -> Compression | None:
-        """Setting that new objects of the file are written with, ``None`` for none; each object may have its own."""
+        """Setting that new objects of the file are written with, ``None`` for none; each object may have its
+        own."""
         return or_none(Compression.from_code(self._engine().header["fCompress"]))
 
     @property
@@ -190,8 +192,9 @@ class File(Directory):
         print("\n\n".join("\n".join(info._lines()) for info in infos), file=stream or sys.stdout)
 
     def records(self) -> list[dict[str, Any]]:
-        """Every record of the file in its order: ``seek``, ``nbytes`` (negative: a gap), ``objlen``, ``keylen``,
-        ``cycle``, ``date``, ``class``, ``name``, ``title``, and ``path`` where a directory lists it."""
+        """Every record of the file in its order: ``seek``, ``nbytes`` (negative: a gap), ``objlen``,
+        ``keylen``, ``cycle``, ``date``, ``class``, ``name``, ``title``, and ``path`` where a directory lists
+        it."""
         engine = self._engine()
         listed = {key.seek: key.path for key in engine.keys("", True)}
         rows: list[dict[str, Any]] = engine.records()
@@ -230,7 +233,7 @@ def open_file(
     network: dict[str, Any] | None = None,
 ) -> File:
     """Opens a path, a URL, bytes, a binary file object or one of fsspec's, without an object in it."""
-    options = checked(threads, object_limit, answer_limit)
+    options = check_options(threads, object_limit, answer_limit)
     remote = filesystems.remote_of(source)
     if remote is not None:
         return _opened(remote, remote.name, {**options, "network": network})
@@ -248,7 +251,8 @@ def open_file(
 
 
 def as_directory(source: Any) -> Any:
-    """A directory that is read: as it is, or the root of the file at a path or in what else :func:`open` takes."""
+    """A directory that is read: as it is, or the root of the file at a path or in what else :func:`open`
+    takes."""
     found = source if isinstance(source, Directory) else open(source)
     if not isinstance(found, Directory):
         raise TypeError(f"{source!r} is no file or directory that is read, but {found!r}")
@@ -280,7 +284,7 @@ def _warn(core: Any) -> None:
         warnings.warn(words, RuntimeWarning, stacklevel=5)
 
 
-def checked(threads: int, object_limit: int | None = None, answer_limit: int | None = None) -> dict[str, Any]:
+def check_options(threads: int, object_limit: int | None = None, answer_limit: int | None = None) -> dict[str, Any]:
     """The options of a file.
 
     Raises ``ValueError`` and ``TypeError`` for what they cannot be.
@@ -301,7 +305,7 @@ def _within(name: str, value: int, most: int) -> None:
 
 
 def open(
-    source: Any,
+    path: Any,
     *,
     threads: int = 0,
     object_limit: int | None = None,
@@ -310,22 +314,24 @@ def open(
 ) -> Any:
     """Opens a file for reading.
 
-    ``source`` is a path, ``"path:object"``, a one-item dictionary ``{path: object}``, the content of a file as
-    ``bytes`` or ``memoryview``, or a binary file object. A glob or list must name one file: for several, see
-    :func:`sapwood.iterate` and :func:`sapwood.concatenate`. ``bytes`` are shared, all else that is no path is copied
-    once. A path may be a URL, ``http(s)://``, ``root(s)://``, ``s3://``, ``gs://`` or ``az://``, of which only what is needed is read; for
-    these there are more keyword arguments, see :class:`sapwood.network.Opening`; ``cache="blocks"`` keeps what was read for the next
-    time. URLs of other schemes (``memory://``), chains of them (``simplecache::https://...``) and what ``fsspec.open`` gives are
+    ``path`` is a path, ``"path:object"``, a one-item dictionary ``{path: object}``, the content of a file
+    as ``bytes`` or ``memoryview``, or a binary file object. A glob or list must name one file: for several,
+    see :func:`sapwood.iterate` and :func:`sapwood.concatenate`. ``bytes`` are shared, all else that is no
+    path is copied once. A path may be a URL, ``http(s)://``, ``root(s)://``, ``s3://``, ``gs://`` or
+    ``az://``, of which only what is needed is read; for these there are more keyword arguments, see
+    :class:`sapwood.network.Opening`; ``cache="blocks"`` keeps what was read for the next time. URLs of other
+    schemes (``memory://``), chains of them (``simplecache::https://...``) and what ``fsspec.open`` gives are
     read through fsspec, by ranges too; ``storage_options={...}`` goes to its file system.
 
-    ``threads`` is the number of decoding threads: 0 for all cores, 1 for the caller's own, at most 1024. What would take
-    more bytes than a limit raises :class:`~sapwood.errors.LimitError`: ``object_limit`` for one object once inflated (by
-    default 1 GiB), ``answer_limit`` for the arrays of one read (by default 1 TiB).
+    ``threads`` is the number of decoding threads: 0 for all cores, 1 for the caller's own, at most 1024. What
+    would take more bytes than a limit raises :class:`~sapwood.errors.LimitError`: ``object_limit`` for one
+    object once inflated (by default 1 GiB), ``answer_limit`` for the arrays of one read (by default 1 TiB).
 
-    Gives a :class:`~sapwood.File`, or the object if one is named. Both can be used in ``with``. A file is closed when
-    no reference to it, or to one of its trees, is left.
+    Gives a :class:`~sapwood.File`, or the object if one is named. Both can be used in ``with``. A file is
+    closed when no reference to it, or to one of its trees, is left.
 
-    Raises ``FileNotFoundError``, ``KeyError`` (no such object), :class:`~sapwood.errors.MalformedError` (no ROOT file).
+    Raises ``FileNotFoundError``, ``KeyError`` (no such object), :class:`~sapwood.errors.MalformedError` (no
+    ROOT file).
 
     >>> import sapwood
     >>> sapwood.open("no-such-file.root")                            # doctest: +IGNORE_EXCEPTION_DETAIL
@@ -340,24 +346,24 @@ def open(
     >>> sapwood.open("memory://run1.root:tree").arrays(["x"], library="np")["x"].tolist()
     [1, 2, 3]
     """
-    network_options = network.taken(cast("dict[str, Any]", others))
+    network_options = network.take_options(cast("dict[str, Any]", others))
     ignore(others, "open")
     inner: str | None = None
-    source = paths.with_options(source, network_options)
-    if not paths.is_bytes(source) and not paths.is_open_file(source):
-        if not isinstance(source, (str, os.PathLike, dict, list, tuple)):
+    path = paths.with_options(path, network_options)
+    if not paths.is_bytes(path) and not paths.is_open_file(path):
+        if not isinstance(path, (str, os.PathLike, dict, list, tuple)):
             raise TypeError(
                 "a file is opened by a path, {path: object}, bytes, a memoryview or a binary file object, "
-                f"not {source!r}"
+                f"not {path!r}"
             )
-        found = paths.expand(source, network=network_options)
+        found = paths.expand(path, network=network_options)
         if len(found) > 1:
             names = ", ".join(str(one.file) for one in found[:5])
             raise ValueError(
-                f"{len(found)} files match {source!r} ({names}...): use sapwood.iterate or sapwood.concatenate"
+                f"{len(found)} files match {path!r} ({names}...): use sapwood.iterate or sapwood.concatenate"
             )
-        source, inner = found[0].file, found[0].object
+        path, inner = found[0].file, found[0].object
     opened = open_file(
-        source, threads=threads, object_limit=object_limit, answer_limit=answer_limit, network=network_options
+        path, threads=threads, object_limit=object_limit, answer_limit=answer_limit, network=network_options
     )
     return opened[inner] if inner else opened

@@ -1,7 +1,8 @@
 """Filters of names, types and classes, as uproot writes them.
 
-A filter is ``None`` (all), a function, a name, a glob with ``* ? [``, a regular expression between slashes (flags may
-follow: ``"/mu.*/i"``) that must match from the beginning, or several of these, of which one must match.
+A filter is ``None`` (all), a function, a name, a glob with ``* ? [``, a regular expression between slashes
+(flags may follow: ``"/mu.*/i"``) that must match from the beginning, or several of these, of which one must
+match.
 
 >>> match = as_match(["Muon_*", "/n(Jet|Tau)/"])
 >>> [name for name in ("Muon_pt", "nJet", "MET_pt") if match(name)]

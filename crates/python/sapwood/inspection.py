@@ -9,7 +9,7 @@ from typing import Any
 
 from sapwood import _core
 from sapwood._remote import filesystems, paths, urls
-from sapwood.file import File, checked, open_file
+from sapwood.file import File, check_options, open_file
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Findings(list[Finding]):
         self.counts: dict[str, int] = {
             name: count for name, count in document.items() if name not in ("file", "damaged", "findings")
         }
-        """How many ``records``, ``gaps``, ``gap_bytes``, ``payloads``, ``inflated_bytes``, ``baskets`` and ``trees`` there are,
-        and how many findings were ``left_out`` because there are too many."""
+        """How many ``records``, ``gaps``, ``gap_bytes``, ``payloads``, ``inflated_bytes``, ``baskets`` and
+        ``trees`` there are, and how many findings were ``left_out`` because there are too many."""
 
 
 class Diagnosis:
@@ -58,10 +58,11 @@ class Diagnosis:
         self.healthy = bool(document["healthy"])
         """Is there nothing to complain of?"""
         self.complaints: list[dict[str, str]] = document["complaints"]
-        """What is wrong with the file itself: dictionaries of ``trouble``, a word for machines, and ``words``."""
+        """What is wrong with the file itself: dictionaries of ``trouble``, a word for machines, and
+        ``words``."""
         self.trees: list[dict[str, Any]] = document["trees"]
-        """For each tree ``tree``, ``entries``, ``zip_bytes``, ``complaints``, ``options`` that mend it, and ``readings``: what each of
-        three readings costs ``now``, and would cost in a ``good`` layout."""
+        """For each tree ``tree``, ``entries``, ``zip_bytes``, ``complaints``, ``options`` that mend it, and
+        ``readings``: what each of three readings costs ``now``, and would cost in a ``good`` layout."""
         self.rewrite: list[str] = document["rewrite"]
         """Commands that mend the file."""
         self._words = words
@@ -77,9 +78,10 @@ class Diagnosis:
 def verify(source: Any, *, threads: int = 0) -> Findings:
     """Says whether a file is whole.
 
-    ``source`` is a path, a URL, the content of a file as ``bytes`` or ``memoryview``, or a binary file object. Its structure is checked, each
-    block of each payload is inflated (which verifies the checksums of zlib, LZ4 and xz), and baskets are compared with their
-    index. A file that is too damaged to be opened is reported, too.
+    ``source`` is a path, a URL, the content of a file as ``bytes`` or ``memoryview``, or a binary file
+    object. Its structure is checked, each block of each payload is inflated (which verifies the checksums of
+    zlib, LZ4 and xz), and baskets are compared with their index. A file that is too damaged to be opened is
+    reported, too.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()
@@ -93,7 +95,7 @@ def verify(source: Any, *, threads: int = 0) -> Findings:
 
     Raises ``FileNotFoundError``, and :class:`~sapwood.errors.IOError` where the file cannot be read.
     """
-    checked(threads=threads)
+    check_options(threads=threads)
     remote = filesystems.remote_of(source)
     if remote is not None:
         return Findings(json.loads(_core.verify_place(remote, remote.name, threads)))
@@ -111,9 +113,10 @@ def verify(source: Any, *, threads: int = 0) -> Findings:
 def doctor(source: Any, tree: str | None = None) -> Diagnosis:
     """Says what is wrong with a file's layout, what it costs readers, and how to mend it.
 
-    ``source`` is what :func:`sapwood.open` takes, or an open :class:`~sapwood.File`; ``tree`` names one of its trees, or
-    ``source`` does: ``"file.root:tree"``. Only metadata is read: costs are planned, for a reader with a cache of 30 MB which fetches
-    whole clusters from a server that answers within 1 ms and delivers 100 MB/s.
+    ``source`` is what :func:`sapwood.open` takes, or an open :class:`~sapwood.File`; ``tree`` names one of
+    its trees, or ``source`` does: ``"file.root:tree"``. Only metadata is read: costs are planned, for a
+    reader with a cache of 30 MB which fetches whole clusters from a server that answers within 1 ms and
+    delivers 100 MB/s.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()

@@ -108,7 +108,7 @@ class Unknown(Interpretation):
         self.reason = str(error)
         self.error = error
 
-    def raised(self) -> Exception:
+    def copy_error(self) -> Exception:
         """The error, to be raised: a copy, for what is raised holds all that it passed."""
         return copy(self.error)
 

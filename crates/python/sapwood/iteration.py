@@ -95,7 +95,8 @@ def step_entries(step_size: int | str) -> int:
 
 
 def steps(plan: reading.Plan, start: int, stop: int, step_size: int | str) -> Iterator[Range]:
-    """Entry ranges of steps: of so many entries, or of so many bytes and then ending with clusters where one fits."""
+    """Entry ranges of steps: of so many entries, or of so many bytes and then ending with clusters where one
+    fits."""
     size = step_entries(step_size)
     by_bytes = isinstance(step_size, str)
     if by_bytes:
@@ -129,7 +130,8 @@ def ahead(steps: Iterator[Step], read: Callable[[Step], Item]) -> Iterator[Item]
                 fault = error
             if step is not None and born == session.generation():
                 coming = pool.submit(read, step)
-            # The caller's reference is the only one that stays: at most this item, the next, and the one being made.
+            # The caller's reference is the only one that stays: at most this item, the next, and the one
+            # being made.
             holder = [item]
             del item
             yield holder.pop()

@@ -13,7 +13,7 @@ from sapwood import _core, errors, network, writing
 from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import paths, urls
 from sapwood.compression import as_compression
-from sapwood.file import checked
+from sapwood.file import check_options
 from sapwood.sizes import as_bytes
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ class Merged:
     skipped: dict[str, str]
     """Inputs that were left out, and why."""
     notices: list[str]
-    """What is worth a word: branches that were left out, an index that was dropped since an input lacks it."""
+    """What is worth a word: branches that were left out, an index that was dropped since an input lacks
+    it."""
 
 
 def merge(
@@ -96,22 +97,25 @@ def merge(
 ) -> Merged:
     """Merges files into one: trees become one tree, directories one directory. Says what was done.
 
-    ``inputs`` are paths, globs or URLs, and ``"@list.txt"`` for those that a text file names, one a line; they are merged in this order.
-    Few are open at a time (``open_files``), the next ones are opened while one is merged.
+    ``inputs`` are paths, globs or URLs, and ``"@list.txt"`` for those that a text file names, one a line;
+    they are merged in this order. Few are open at a time (``open_files``), the next ones are opened while one
+    is merged.
 
-    Baskets are moved as they are, without being looked into, where ``compression`` is ``"keep"``, or is what they have; ``verify=True``
-    inflates them, so that a damaged one is an error. ``"first"`` is the one of the
-    first input; else they are compressed again. With ``recluster=True`` entries go into new clusters, across the borders of inputs;
-    ``auto_flush`` and ``basket_bytes`` are those of :func:`rewrite`.
+    Baskets are moved as they are, without being looked into, where ``compression`` is ``"keep"``, or is what
+    they have; ``verify=True`` inflates them, so that a damaged one is an error. ``"first"`` is the one of the first input; else they are compressed again. With ``recluster=True``
+    entries go into new clusters, across the borders of inputs; ``auto_flush`` and ``basket_bytes`` are those
+    of :func:`rewrite`.
 
-    The first input decides which branches a tree has. Branches that only others have are left out, and plain branches whose numbers are
-    narrower in them are widened (see :attr:`Merged.notices`); an input that lacks one, or has it in another type, is an error, as is one that was not closed or was cut.
-    With ``skip=True`` such inputs are left out, with a warning.
+    The first input decides which branches a tree has. Branches that only others have are left out, and plain
+    branches whose numbers are narrower in them are widened (see :attr:`Merged.notices`); an input that lacks
+    one, or has it in another type, is an error, as is one that was not closed or was cut. With ``skip=True``
+    such inputs are left out, with a warning.
 
-    ``only`` and ``exclude`` name objects and directories, by their names wherever they are, or by their paths; ``trees=False`` leaves all trees out. With ``append=True`` the inputs are added to
-    what the output has. The output has its name only once it is whole; a file that has it is replaced then, unless
-    ``replace=False`` or another writer has it. ``progress`` is called after each input with their number, the number of all, and the bytes so
-    far. What remote inputs take is what :func:`open` takes.
+    ``only`` and ``exclude`` name objects and directories, by their names wherever they are, or by their
+    paths; ``trees=False`` leaves all trees out. With ``append=True`` the inputs are added to what the output
+    has. The output has its name only once it is whole; a file that has it is replaced then, unless
+    ``replace=False`` or another writer has it. ``progress`` is called after each input with their number, the
+    number of all, and the bytes so far. What remote inputs take is what :func:`open` takes.
 
     >>> import os, sapwood, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -124,12 +128,12 @@ def merge(
     >>> sapwood.open(os.path.join(folder, "all.root"))["events"].arrays(library="np")["x"].tolist()
     [1, 2, 2, 3]
 
-    Raises :class:`sapwood.errors.MismatchError` for trees that do not fit and for an input that is the output;
-    :class:`sapwood.errors.MalformedError` for inputs that are damaged; :class:`FileNotFoundError` and its kin. The output is then
-    what it was.
+    Raises :class:`sapwood.errors.MismatchError` for trees that do not fit and for an input that is the
+    output; :class:`sapwood.errors.MalformedError` for inputs that are damaged; :class:`FileNotFoundError` and
+    its kin. The output is then what it was.
     """
     options: dict[str, Any] = dict(others)
-    connection = network.taken(options)
+    connection = network.take_options(options)
     ignore(options, "merge")
     if only is not None and exclude is not None:
         raise errors.MismatchError("only and exclude do not go together")
@@ -144,7 +148,7 @@ def merge(
     flush = writing.every(-30_000_000 if auto_flush is None else auto_flush)
     clusters = (flush, None if basket_bytes is None else as_bytes(basket_bytes)) if recluster else None
     files = [_path(source.file) for source in paths.expand(inputs, colon=False, network=connection)]
-    checked(threads)
+    check_options(threads)
     target = os.path.expanduser(os.fspath(output))
     try:
         document, notices = _core.merge(

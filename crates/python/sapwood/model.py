@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,12 +13,19 @@ from sapwood._read.pickling import Held, hold
 from sapwood.errors import MalformedError, SapwoodError, near, not_found
 
 
+class DetachedFile(NamedTuple):
+    """What an object knows of its file."""
+
+    file_path: str
+    """Path or URL of the file."""
+
+
 class Model:
     """An object of a file.
 
-    ``classname`` is its C++ class; :meth:`member` gives one member, :attr:`all_members` all of them with those of its
-    bases, :attr:`members` only its own. Classes that can do more (histograms, graphs, collections) have a Python class
-    of their own that derives from this one.
+    ``classname`` is its C++ class; :meth:`member` gives one member, :attr:`all_members` all of them with
+    those of its bases, :attr:`members` only its own. Classes that can do more (histograms, graphs,
+    collections) have a Python class of their own that derives from this one.
     """
 
     def __init__(self, value: Any, identity: Any = None) -> None:
@@ -41,9 +48,9 @@ class Model:
     @staticmethod
     def of_value(value: Any, identity: Any) -> Any:
         """Wraps a value; ``identity`` is the object that it is of, where it is one."""
-        from sapwood.models.behavior import made
+        from sapwood.models.behavior import make_model
 
-        return made(value, identity) if isinstance(value, _core.Struct) else plain(value)
+        return make_model(value, identity) if isinstance(value, _core.Struct) else plain(value)
 
     @property
     def classname(self) -> str:
@@ -83,16 +90,16 @@ class Model:
         """Names of all members, those of bases first."""
         return list(dict.fromkeys(_names(self._value)))
 
-    def has_member(self, name: str) -> bool:
-        """Is there a member of that name, here or in a base?"""
-        return self._find(name) is not None
+    def has_member(self, name: str, all: bool = True) -> bool:
+        """Is there a member of that name, here or, with ``all``, in a base?"""
+        return self._find(name) is not None if all else name in self.members
 
-    def member(self, name: str, none_if_missing: bool = False) -> Any:
-        """One member, of the class or of a base.
+    def member(self, name: str, all: bool = True, none_if_missing: bool = False) -> Any:
+        """One member, of the class or, with ``all``, of a base.
 
         Raises ``KeyError`` naming members that look alike, or gives ``None`` if that is wanted.
         """
-        found = self._find(name)
+        found = self._find(name) if all or name in self.members else None
         if found is None:
             if none_if_missing:
                 return None
@@ -114,9 +121,15 @@ class Model:
         found = self._find("fTitle")
         return found[0] if found is not None and isinstance(found[0], str) else ""
 
+    @property
+    def file(self) -> DetachedFile | None:
+        """The file that it was read from, which may be closed; ``None`` for what is no object of its own."""
+        name = getattr(self._identity, "file", None)
+        return None if name is None else DetachedFile(name)
+
     def tolist(self) -> Any:
-        """As plain dictionaries and lists. Each object is shown once: where another pointer leads to it again stands its
-        class name in angle brackets."""
+        """As plain dictionaries and lists. Each object is shown once: where another pointer leads to it again
+        stands its class name in angle brackets."""
         return _plain(self, set())
 
     def tojson(self) -> Any:
@@ -146,13 +159,13 @@ class Model:
             raise MalformedError(f"{name} of the {self.classname} {self.name!r} is {count}")
         return count
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         name = self.name
         return f"<{self.classname} {name!r}>" if name else f"<{self.classname}>"
 
     def __repr__(self) -> str:
         try:
-            return self._shown()
+            return self._describe()
         except Exception as error:
             # A repr never fails: it is what one looks at to find the damage.
             return f"<{self.classname} {self.name!r}, damaged: {error}>"
@@ -171,8 +184,8 @@ class Model:
 
 
 class Damaged(Model):
-    """An object that another one points at and that cannot be decoded: :attr:`error` says why, and is raised when a
-    member is asked for."""
+    """An object that another one points at and that cannot be decoded: :attr:`error` says why, and is raised
+    when a member is asked for."""
 
     classname = ""
     name = ""
@@ -189,7 +202,7 @@ class Damaged(Model):
     def tolist(self) -> str:
         return repr(self)
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         return f"<damaged: {self.error}>"
 
     def __reduce__(self) -> Any:

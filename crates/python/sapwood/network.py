@@ -54,11 +54,11 @@ _NAMES = (
 )  # fmt: skip
 
 
-def taken(others: dict[str, Any]) -> dict[str, Any]:
+def take_options(others: dict[str, Any]) -> dict[str, Any]:
     """Takes the arguments of the network out of ``others``.
 
     >>> others = {"token": "t", "timeout": None, "num_workers": 4}
-    >>> taken(others), others
+    >>> take_options(others), others
     ({'token': 't'}, {'num_workers': 4})
     """
     found = {name: others.pop(name) for name in _NAMES if name in others}

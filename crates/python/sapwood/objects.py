@@ -1,7 +1,7 @@
 """Objects to be written: ``file["name"] = objects.graph(x, y)``.
 
-Each function gives an object that a :class:`~sapwood.WritableFile` takes, on its own, in a list (``TList``) or in a
-:func:`mapping` (``TMap``).
+Each function gives an object that a :class:`~sapwood.WritableFile` takes, on its own, in a list (``TList``)
+or in a :func:`mapping` (``TMap``).
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def named(title: str = "", name: str = "") -> _core.Draft:
 
 
 def parameter(value: Any, name: str = "") -> _core.Draft:
-    """A number: ``TParameter`` of ``bool``, ``Long64_t``, ``int`` (for ``numpy.int32``), ``float`` (``numpy.float32``) or
-    ``double``.
+    """A number: ``TParameter`` of ``bool``, ``Long64_t``, ``int`` (for ``numpy.int32``), ``float``
+    (``numpy.float32``) or ``double``.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()
@@ -87,7 +87,8 @@ def parameter(value: Any, name: str = "") -> _core.Draft:
 def graph(
     x: Any, y: Any, ex: Any = None, ey: Any = None, *, title: str = "", axis_titles: Sequence[str] = ()
 ) -> _core.Draft:
-    """Points: ``TGraph``; with errors ``TGraphErrors``; with errors that are pairs (below, above) ``TGraphAsymmErrors``.
+    """Points: ``TGraph``; with errors ``TGraphErrors``; with errors that are pairs (below, above)
+    ``TGraphAsymmErrors``.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()
@@ -149,9 +150,9 @@ def as_TGraph(
     markerStyle: int = 1,
     markerSize: float = 1.0,
 ) -> _core.Draft:
-    """uproot's way to a graph: from a DataFrame or mapping with ``x``, ``y``, and errors where it has columns ``x_errors`` and
-    ``y_errors``, or ``x_errors_low``, ``x_errors_high``, ``y_errors_low`` and ``y_errors_high``. ``minY`` and ``maxY`` are the range of
-    the plot.
+    """uproot's way to a graph: from a DataFrame or mapping with ``x``, ``y``, and errors where it has columns
+    ``x_errors`` and ``y_errors``, or ``x_errors_low``, ``x_errors_high``, ``y_errors_low`` and
+    ``y_errors_high``. ``minY`` and ``maxY`` are the range of the plot.
 
     >>> as_TGraph({"x": [1, 2], "y": [3, 4]}, title="points").classname
     'TGraph'
@@ -207,12 +208,12 @@ def histogram(
 ) -> _core.Draft:
     """A histogram: ``TH1``, ``TH2`` or ``TH3``, as many directions as there are ``axes``.
 
-    An axis is a list of edges, ``(number of bins, low, high)``, or a list of labels. With ``flow``, ``values`` and
-    ``variances`` begin with the underflow bin and end with the overflow bin in each direction. ``variances`` are the
-    squares of the errors (``fSumw2``); without them, errors are the roots of the values. ``kind`` is the last letter of the
-    class (``"F"`` for ``TH1F``); without it, the type of the values decides, and 64-bit whole numbers are ``D`` as long as it
-    holds them exactly. ``entries`` is ``fEntries``; without it, the sum of the values, or the effective number of weighted
-    ones.
+    An axis is a list of edges, ``(number of bins, low, high)``, or a list of labels. With ``flow``,
+    ``values`` and ``variances`` begin with the underflow bin and end with the overflow bin in each direction.
+    ``variances`` are the squares of the errors (``fSumw2``); without them, errors are the roots of the
+    values. ``kind`` is the last letter of the class (``"F"`` for ``TH1F``); without it, the type of the
+    values decides, and 64-bit whole numbers are ``D`` as long as it holds them exactly. ``entries`` is
+    ``fEntries``; without it, the sum of the values, or the effective number of weighted ones.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()
@@ -253,10 +254,11 @@ def profile(
     entries: float | None = None,
     flow: bool = False,
 ) -> _core.Draft:
-    """A profile: ``TProfile``, ``TProfile2D`` or ``TProfile3D``; of each bin the mean of a value, and the error of the mean.
+    """A profile: ``TProfile``, ``TProfile2D`` or ``TProfile3D``; of each bin the mean of a value, and the
+    error of the mean.
 
-    ``counts`` are the entries of each bin, or the sums of their weights; ``squared_weights`` the sums of the squares. Axes and
-    ``flow`` are those of :func:`histogram`.
+    ``counts`` are the entries of each bin, or the sums of their weights; ``squared_weights`` the sums of the
+    squares. Axes and ``flow`` are those of :func:`histogram`.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()
@@ -296,8 +298,8 @@ def profile_of(
     title: str,
     entries: float | None = None,
 ) -> _core.Draft:
-    """A profile by its sums in each bin, flow bins included: of weights, of weighted values, of their weighted squares, and of
-    squares of weights."""
+    """A profile by its sums in each bin, flow bins included: of weights, of weighted values, of their
+    weighted squares, and of squares of weights."""
     inner = bins.inside(len(all_bins))
     letter = "yzt"[len(all_bins) - 1]
     squares = weights if squared_weights is None else squared_weights

@@ -1,4 +1,5 @@
-"""What reading a tree cost: the figures of ``TTreePerfStats``, every range that was read, pictures, and runs that were saved."""
+"""What reading a tree cost: the figures of ``TTreePerfStats``, every range that was read, pictures, and runs
+that were saved."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ class Read(NamedTuple):
     stop: int
     """One past its last byte."""
     at: float
-    """Seconds from the beginning of the record. Of a run of ROOT's, which keeps only how long each call took, the seconds of those before."""
+    """Seconds from the beginning of the record. Of a run of ROOT's, which keeps only how long each call took,
+    the seconds of those before."""
     took: float
     """Seconds that the call took; ranges of one call have the same."""
     used_bytes: int
@@ -48,14 +50,15 @@ class Compared(NamedTuple):
     after: float | None
     """Of the other."""
     ratio: float | None
-    """How often the value before goes into that after; ``None`` where one is missing, or the one before is zero."""
+    """How often the value before goes into that after; ``None`` where one is missing, or the one before is
+    zero."""
     unit: str
     """Its unit; empty for counts."""
 
 
 class PerfStats:
-    """What reading a tree cost: a run that was saved, or what was recorded until now. As text it is what ``TTreePerfStats::Print`` shows, and
-    more."""
+    """What reading a tree cost: a run that was saved, or what was recorded until now. As text it is what
+    ``TTreePerfStats::Print`` shows, and more."""
 
     def __init__(self, run: Any) -> None:
         self._known = run
@@ -79,9 +82,10 @@ class PerfStats:
 
     @property
     def figures(self) -> dict[str, Figure]:
-        """The figures by ROOT's names (``ReadCalls``, ``ReadTotal``, ``Disk IO`` and so on), and those that ROOT has not: ``Ranges``, ``Thrown
-        away``, ``Decode Time``, ``Beside`` (bytes that hold no baskets), ``Wait Time``, ``Hits`` and ``Misses`` of the cache. The last four
-        are not known of a run that ROOT saved."""
+        """The figures by ROOT's names (``ReadCalls``, ``ReadTotal``, ``Disk IO`` and so on), and those that
+        ROOT has not: ``Ranges``, ``Thrown away``, ``Decode Time``, ``Beside`` (bytes that hold no baskets),
+        ``Wait Time``, ``Hits`` and ``Misses`` of the cache. The last four are not known of a run that ROOT
+        saved."""
         return {name: Figure(**figure) for name, figure in self._document()["figures"].items()}
 
     @property
@@ -90,8 +94,8 @@ class PerfStats:
         return [Read(*read) for read in self._document()["reads"]]
 
     def svg(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The picture: entries to the right, offsets in the file upwards, a mark a range, paler the less of it was used; the red line
-        is time. Written to ``path`` where one is given."""
+        """The picture: entries to the right, offsets in the file upwards, a mark a range, paler the less of
+        it was used; the red line is time. Written to ``path`` where one is given."""
         return _text(str(self._run().svg()), path)
 
     def png(self, path: str | os.PathLike[str] | None = None) -> bytes:
@@ -99,8 +103,8 @@ class PerfStats:
         return _bytes(bytes(self._run().png()), path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the run into a new ROOT file: a ``TTreePerfStats`` named ``ioperf``, which ROOT prints and draws, and trees beside it
-        with every range that was read. :func:`load` brings it back."""
+        """Writes the run into a new ROOT file: a ``TTreePerfStats`` named ``ioperf``, which ROOT prints and
+        draws, and trees beside it with every range that was read. :func:`load` brings it back."""
         self._run().save(os.path.expanduser(path))
 
     def beside(self, before: PerfStats | str | os.PathLike[str]) -> Comparison:
@@ -174,11 +178,12 @@ class Comparison(dict[str, Compared]):
 
 
 def load(source: Any, name: str | None = None) -> PerfStats:
-    """The run that was saved in a file, by :meth:`PerfStats.save` or by ROOT's ``TTreePerfStats::SaveAs``: the one of that name, or the
-    only one. ``source`` is a path, a URL, bytes or a binary file object; ``"path:name"`` names the run, too.
+    """The run that was saved in a file, by :meth:`PerfStats.save` or by ROOT's ``TTreePerfStats::SaveAs``:
+    the one of that name, or the only one. ``source`` is a path, a URL, bytes or a binary file object;
+    ``"path:name"`` names the run, too.
 
-    Raises ``KeyError`` where there is none, and :class:`~sapwood.errors.MismatchError` where there are several, or the name is of
-    something else.
+    Raises ``KeyError`` where there is none, and :class:`~sapwood.errors.MismatchError` where there are
+    several, or the name is of something else.
 
     >>> import sapwood, tempfile
     >>> from pathlib import Path

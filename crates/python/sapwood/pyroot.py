@@ -31,7 +31,9 @@ def from_pyroot(value: Any) -> Any:
 
     classname = str(type(value).__cpp_name__)
     if isinstance(value, (ROOT.TTree, ROOT.TDirectory)):
-        raise UnsupportedError(f"a {classname} of PyROOT has content beside it: let ROOT write it to a file, and read that")
+        raise UnsupportedError(
+            f"a {classname} of PyROOT has content beside it: let ROOT write it to a file, and read that"
+        )
     with ROOT.TDirectory.TContext():
         file = ROOT.TMemFile("sapwood.root", "RECREATE", "", 0)
         if not file.WriteObject(value, _NAME):

@@ -29,8 +29,9 @@ class Recovered:
 
 
 def recover(path: Any, *, dry_run: bool = False) -> Recovered:
-    """Brings back, in place, what a writer that died had written: objects whose record is whole, and the clusters of trees that were
-    committed after the last save, up to the last entry that all branches have. With ``dry_run`` nothing is written.
+    """Brings back, in place, what a writer that died had written: objects whose record is whole, and the
+    clusters of trees that were committed after the last save, up to the last entry that all branches have.
+    With ``dry_run`` nothing is written.
 
     Every record is read and every basket inflated before it is believed. After the death of a process all that it wrote is there; after
     that of the machine only what was saved with ``sync=True`` is sure to be.
@@ -42,8 +43,8 @@ def recover(path: Any, *, dry_run: bool = False) -> Recovered:
     >>> sapwood.recover(path).was_closed
     True
 
-    Raises :class:`FileNotFoundError`; :class:`sapwood.errors.MalformedError` where there is no root directory;
-    :class:`sapwood.errors.IOError` where the file is being written.
+    Raises :class:`FileNotFoundError`; :class:`sapwood.errors.MalformedError` where there is no root
+    directory; :class:`sapwood.errors.IOError` where the file is being written.
     """
     if not os.path.exists(path):
         raise errors.MissingFileError(f"no file {os.fspath(path)!r}")

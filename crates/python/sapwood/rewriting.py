@@ -44,20 +44,23 @@ def rewrite(
     threads: int = 0,
     verify: bool = False,
 ) -> dict[str, tuple[Figures, Figures]]:
-    """Writes a file again: its trees in good clusters, all other objects as they are. Gives for each tree its figures before and
-    after.
+    """Writes a file again: its trees in good clusters, all other objects as they are. Gives for each tree its
+    figures before and after.
 
-    Entries are moved as bytes, so that branches of any class can be rewritten. ``trees`` names those that are (the others are
-    copied as they are); ``keep`` and ``drop`` are patterns of top-level branches, as :meth:`~sapwood.Tree.keys` takes them; ``cut`` is an
-    expression that entries have to pass. ``auto_flush`` (30 MB of compressed data where it is not given) and ``basket_bytes`` are those of
-    :meth:`~sapwood.WritableFile.mktree`, and so is ``compression``: a setting, or a mapping from branches to settings. The target has its name only once it is whole; a file that has it is replaced then,
-    unless another writer has it.
+    Entries are moved as bytes, so that branches of any class can be rewritten. ``trees`` names those that are
+    (the others are copied as they are); ``keep`` and ``drop`` are patterns of top-level branches, as
+    :meth:`~sapwood.Tree.keys` takes them; ``cut`` is an expression that entries have to pass. ``auto_flush``
+    (30 MB of compressed data where it is not given) and ``basket_bytes`` are those of
+    :meth:`~sapwood.WritableFile.mktree`, and so is ``compression``: a setting, or a mapping from branches to
+    settings. The target has its name only once it is whole; a file that has it is replaced then, unless
+    another writer has it.
 
-    ``order`` says how baskets follow one another: ``"entry"``, cluster after cluster, good for reading most branches; ``"branch"``, all
-    baskets of a branch and then those of the next, good for reading few branches over a link; ``"offset"``, as they stand in the
-    source. With ``baskets="keep"``, and with ``order="offset"``, baskets are moved as they are and nothing is inflated: as fast as a
-    copy, but clusters, basket sizes and compression stay, and entries cannot be chosen; ``verify=True`` inflates them all the same, so that a
-    damaged one is an error.
+    ``order`` says how baskets follow one another: ``"entry"``, cluster after cluster, good for reading most
+    branches; ``"branch"``, all baskets of a branch and then those of the next, good for reading few branches
+    over a link; ``"offset"``, as they stand in the source. With ``baskets="keep"``, and with
+    ``order="offset"``, baskets are moved as they are and nothing is inflated: as fast as a copy, but
+    clusters, basket sizes and compression stay, and entries cannot be chosen; ``verify=True`` inflates them
+    all the same, so that a damaged one is an error.
 
     A tree whose entries cannot be moved keeps its baskets, with a warning.
 
@@ -73,8 +76,9 @@ def rewrite(
     >>> sapwood.open(new)["events"].arrays(library="np")["x"].tolist()
     [3, 4, 5, 6]
 
-    Raises :class:`KeyError` for trees and branches that are not there; :class:`sapwood.errors.MismatchError` for what baskets that are
-    kept cannot do; :class:`sapwood.errors.MalformedError` where the file is damaged: then there is no target.
+    Raises :class:`KeyError` for trees and branches that are not there; :class:`sapwood.errors.MismatchError`
+    for what baskets that are kept cannot do; :class:`sapwood.errors.MalformedError` where the file is
+    damaged: then there is no target.
     """
     if baskets not in (None, "new", "keep"):
         raise errors.MismatchError(f"baskets is 'new' or 'keep', not {baskets!r}")

@@ -1,4 +1,5 @@
-"""What a process has once: a count of forks, so that a child makes new threads instead of waiting for its parent's."""
+"""What a process has once: a count of forks, so that a child makes new threads instead of waiting for its
+parent's."""
 
 from __future__ import annotations
 

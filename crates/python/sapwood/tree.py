@@ -42,8 +42,8 @@ class Tree(HasBranches):
         return self._known
 
     def _branch(self, id: int) -> Branch:
-        # Branches hold their tree, and a tree none of its branches: there is no cycle of references, so that a file is
-        # closed with the last of them.
+        # Branches hold their tree, and a tree none of its branches: there is no cycle of references, so that
+        # a file is closed with the last of them.
         return Branch(self, id, self._outline.names[id])
 
     @property
@@ -53,7 +53,8 @@ class Tree(HasBranches):
     @property
     def _core(self) -> Any:
         if self._engine is None or self._generation != session.generation():
-            # The file was closed, and says so; or this is a child process, which has none of its parent's threads.
+            # The file was closed, and says so; or this is a child process, which has none of its parent's
+            # threads.
             self._engine = self._root._engine().tree(self._key)
             self._generation = session.generation()
         return self._engine
@@ -90,8 +91,8 @@ class Tree(HasBranches):
 
     @property
     def friends(self) -> dict[str, tuple[str, str]]:
-        """Friends of the tree: by their names the path of the file, empty for the same file, and the tree in it. They are not read
-        along: open them, and join their arrays."""
+        """Friends of the tree: by their names the path of the file, empty for the same file, and the tree in
+        it. They are not read along: open them, and join their arrays."""
         listed = self.model.member("fFriends", none_if_missing=True)
         return {one.name: (one.title, str(one.member("fTreeName"))) for one in listed or []}
 
@@ -138,13 +139,15 @@ class Tree(HasBranches):
         return list(self._core.clusters)
 
     def rows(self, entries: Any = None, columns: Filter = None) -> Rows:
-        """Its entries one at a time, in any order: each a mapping from names to values, which are read when they are looked at.
+        """Its entries one at a time, in any order: each a mapping from names to values, which are read when
+        they are looked at.
 
         The branches need not be named: what is looked at once is fetched for whole clusters, and the next
-        clusters while these are used (see :attr:`cache_size`). With ``entries``, numbers of entries in the order in which they will be
-        read (events sorted by run and luminosity section, for instance) or a mask with a truth value for each entry, what is fetched
-        follows that list. Branches that ``columns`` names, by patterns if need be, are fetched together from the first entry on, so that
-        over a slow link the first look at each costs no request of its own. Whole columns are much faster: :meth:`arrays` and
+        clusters while these are used (see :attr:`cache_size`). With ``entries``, numbers of entries in the
+        order in which they will be read (events sorted by run and luminosity section, for instance) or a mask
+        with a truth value for each entry, what is fetched follows that list. Branches that ``columns`` names,
+        by patterns if need be, are fetched together from the first entry on, so that over a slow link the
+        first look at each costs no request of its own. Whole columns are much faster: :meth:`arrays` and
         :meth:`iterate`.
 
         >>> import io, sapwood
@@ -160,14 +163,15 @@ class Tree(HasBranches):
 
     @property
     def perf(self) -> PerfRecord:
-        """A record of what is read of it: ``with tree.perf as perf: ...``, then ``print(perf)`` (``TTreePerfStats``). All trees of a
-        file share one record; the figures are of this tree's baskets."""
+        """A record of what is read of it: ``with tree.perf as perf: ...``, then ``print(perf)``
+        (``TTreePerfStats``). All trees of a file share one record; the figures are of this tree's baskets."""
         return PerfRecord(self)
 
     @property
     def cache_size(self) -> int:
-        """The most bytes of baskets in a window (``TTree::SetCacheSize``): 30 MB unless set otherwise, as bytes or in words like
-        ``"100 MB"``; 0 switches it off. While one window is read the next is fetched. A change takes effect at once.
+        """The most bytes of baskets in a window (``TTree::SetCacheSize``): 30 MB unless set otherwise, as
+        bytes or in words like ``"100 MB"``; 0 switches it off. While one window is read the next is fetched.
+        A change takes effect at once.
         """
         return int(self._core.cache_size)
 
@@ -177,8 +181,9 @@ class Tree(HasBranches):
 
     @property
     def cache_figures(self) -> dict[str, int]:
-        """What the cache did so far: baskets that were there when they were needed (``hits``) or not (``misses``), bytes that were
-        fetched ahead, and those of them that were not used (``wasted_bytes``)."""
+        """What the cache did so far: baskets that were there when they were needed (``hits``) or not
+        (``misses``), bytes that were fetched ahead, and those of them that were not used
+        (``wasted_bytes``)."""
         hits, misses, fetched, wasted = self._core.cache_figures
         return {"hits": hits, "misses": misses, "fetched_bytes": fetched, "wasted_bytes": wasted}
 
@@ -198,11 +203,12 @@ class Tree(HasBranches):
     def layout(self) -> dict[str, Any]:
         """Where its baskets and clusters are, from its metadata alone.
 
-        ``branches`` has for each branch with baskets its ``path``, ``class``, ``type``, ``entries``, ``num_baskets`` (``embedded`` ones
-        stand in the tree's record), ``zip_bytes`` and ``tot_bytes`` (after compression and before), ``min_bytes``, ``median_bytes``
-        and ``max_bytes`` of a stored basket, ``baskets_per_cluster``, how many are ``spanning`` clusters, and ``baskets``: first entry, one
-        past the last, offset, bytes. ``clusters`` has for each its ``entries``, ``num_baskets``, ``zip_bytes``, the ``span`` of
-        offsets, and its ``contiguity``: 1 where its baskets lie side by side.
+        ``branches`` has for each branch with baskets its ``path``, ``class``, ``type``, ``entries``,
+        ``num_baskets`` (``embedded`` ones stand in the tree's record), ``zip_bytes`` and ``tot_bytes`` (after
+        compression and before), ``min_bytes``, ``median_bytes`` and ``max_bytes`` of a stored basket,
+        ``baskets_per_cluster``, how many are ``spanning`` clusters, and ``baskets``: first entry, one past
+        the last, offset, bytes. ``clusters`` has for each its ``entries``, ``num_baskets``, ``zip_bytes``,
+        the ``span`` of offsets, and its ``contiguity``: 1 where its baskets lie side by side.
 
         >>> import io, sapwood
         >>> memory = io.BytesIO()
@@ -217,13 +223,15 @@ class Tree(HasBranches):
         return found
 
     def optimize_baskets(self, max_memory: int = 10_000_000, min_compression: float = 1.1) -> dict[str, Any]:
-        """Sizes of baskets: what ROOT's ``TTree::OptimizeBaskets`` would set, beside what follows from each cluster's own rows.
+        """Sizes of baskets: what ROOT's ``TTree::OptimizeBaskets`` would set, beside what follows from each
+        cluster's own rows.
 
-        Nothing is changed. ``branches`` has for each branch ``now`` (its ``fBasketSize``), ``root`` (what ROOT sets, with so much
-        memory for all baskets), ``ours`` (bytes before compression of its largest basket, where a cluster makes one of up to 512
-        KiB), and ``root_resets_compression`` (it packs less than ``min_compression``). ``now``, ``root`` and ``ours`` say what each comes
-        to: ``requests`` and ``bytes`` of a full read, ``baskets``, ``overhead_bytes`` of their headers, and ``memory_bytes`` that a
-        writer needs. ROOT's and ours are simulated over the tree's own clusters.
+        Nothing is changed. ``branches`` has for each branch ``now`` (its ``fBasketSize``), ``root`` (what
+        ROOT sets, with so much memory for all baskets), ``ours`` (bytes before compression of its largest
+        basket, where a cluster makes one of up to 512 KiB), and ``root_resets_compression`` (it packs less
+        than ``min_compression``). ``now``, ``root`` and ``ours`` say what each comes to: ``requests`` and
+        ``bytes`` of a full read, ``baskets``, ``overhead_bytes`` of their headers, and ``memory_bytes`` that
+        a writer needs. ROOT's and ours are simulated over the tree's own clusters.
 
         >>> import io, sapwood
         >>> memory = io.BytesIO()

@@ -21,7 +21,7 @@ from sapwood._write.upload import Upload, make_folders
 from sapwood._write.writable_directory import WritableDirectory
 from sapwood._write.writable_tree import WritableTree
 from sapwood.compression import Compression, as_compression, from_text, of_branches
-from sapwood.file import checked
+from sapwood.file import check_options
 from sapwood.file import open as _open
 from sapwood.sizes import as_bytes
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def recreate(
-    path: Any,
+    file_path: Any,
     *,
     compression: Any = "zlib:1",
     threads: int = 0,
@@ -41,11 +41,12 @@ def recreate(
 ) -> WritableFile:
     """A new file in place of what is there.
 
-    ``path`` is a path, whose folders are made, or a binary file object like ``io.BytesIO``, which gets the bytes when the file is
-    closed. A URL of a file system that fsspec writes (``memory://``, ``s3://``, ``simplecache::...``) gets them then, too;
-    ``storage_options`` are for that file system. ``compression`` is ``"zstd:5"``, ROOT's number (505), a
-    :class:`~sapwood.Compression` like ``sapwood.ZSTD(5)``, or ``None`` for none; the default is ROOT's. ``reproducible`` leaves
-    dates and UUIDs out, so that the same content gives the same bytes. ``sync`` waits at each save until the bytes are on storage.
+    ``file_path`` is a path, whose folders are made, or a binary file object like ``io.BytesIO``, which gets the
+    bytes when the file is closed. A URL of a file system that fsspec writes (``memory://``, ``s3://``,
+    ``simplecache::...``) gets them then, too; ``storage_options`` are for that file system. ``compression``
+    is ``"zstd:5"``, ROOT's number (505), a :class:`~sapwood.Compression` like ``sapwood.ZSTD(5)``, or
+    ``None`` for none; the default is ROOT's. ``reproducible`` leaves dates and UUIDs out, so that the same
+    content gives the same bytes. ``sync`` waits at each save until the bytes are on storage.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()
@@ -57,15 +58,16 @@ def recreate(
     Raises :class:`sapwood.errors.IOError` where the file cannot be written.
     """
     ignore(others, "recreate")
-    return WritableFile("recreate", path, compression, threads, reproducible, sync, storage_options)
+    return WritableFile("recreate", file_path, compression, threads, reproducible, sync, storage_options)
 
 
-def create(path: Any, **options: Any) -> WritableFile:
+def create(file_path: Any, **options: Any) -> WritableFile:
     """A new file. The same as :func:`recreate`, but what is there stays.
 
-    Raises :class:`sapwood.errors.ExistsError`, a :class:`FileExistsError`, where there is a file of that name.
+    Raises :class:`sapwood.errors.ExistsError`, a :class:`FileExistsError`, where there is a file of that
+    name.
     """
-    place = _place(path)
+    place = _place(file_path)
     if place is not None and urls.is_url(place):
         upload = Upload(place, options.get("storage_options"))
         upload.refuse_existing()
@@ -74,11 +76,11 @@ def create(path: Any, **options: Any) -> WritableFile:
         raise errors.ExistsError(
             f"there is a file {place!r}: sapwood.recreate would replace it, sapwood.update would add to it"
         )
-    return recreate(path, **options)
+    return recreate(file_path, **options)
 
 
 def update(
-    path: Any,
+    file_path: Any,
     *,
     compression: Any = "file",
     threads: int = 0,
@@ -87,11 +89,11 @@ def update(
     storage_options: Mapping[str, Any] | None = None,
     **others: Unpack[Foreign],
 ) -> WritableFile:
-    """A file that is there, made by whatever wrote it: what it holds stays, objects and trees are added, replaced and deleted in
-    place. Of a URL the file is fetched first, and brought back when it is closed.
+    """A file that is there, made by whatever wrote it: what it holds stays, objects and trees are added,
+    replaced and deleted in place. Of a URL the file is fetched first, and brought back when it is closed.
 
-    ``compression`` is for what is written now; the default is what the file has. The other options are those of
-    :func:`recreate`.
+    ``compression`` is for what is written now; the default is what the file has. The other options are those
+    of :func:`recreate`.
 
     >>> import os, sapwood, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "file.root")
@@ -105,16 +107,16 @@ def update(
     ...     file.keys()
     ['run;1', 'tree;1']
 
-    Raises :class:`FileNotFoundError` where there is no such file; :class:`sapwood.errors.MalformedError` where it was never closed:
-    ``sapwood recover`` brings back what it holds.
+    Raises :class:`FileNotFoundError` where there is no such file; :class:`sapwood.errors.MalformedError`
+    where it was never closed: ``sapwood recover`` brings back what it holds.
     """
     ignore(others, "update")
-    place = _place(path)
+    place = _place(file_path)
     if place is None:
-        raise TypeError(f"a file is updated at a path, not in {type(path).__name__}")
+        raise TypeError(f"a file is updated at a path, not in {type(file_path).__name__}")
     if not os.path.exists(place) and not urls.is_url(place):
         raise errors.MissingFileError(f"no file {place!r}: sapwood.recreate makes one")
-    return WritableFile("update", path, compression, threads, reproducible, sync, storage_options)
+    return WritableFile("update", file_path, compression, threads, reproducible, sync, storage_options)
 
 
 def _place(path: Any) -> str | None:
@@ -141,11 +143,13 @@ def _sizes(cluster: int | str | None, basket: int | str | None) -> tuple[int | N
 
 
 class WritableFile(WritableDirectory):
-    """A file that is being written: its root directory, and a mapping from names to what gets written under them.
+    """A file that is being written: its root directory, and a mapping from names to what gets written under
+    them.
 
-    What was saved is seen by every reader, whatever happens to this process; closing saves, and a file that is not closed is closed
-    when it is collected, with a :class:`ResourceWarning`. :meth:`keys`, :meth:`classnames`, ``in``, ``len`` and iteration know what
-    was saved and what was written since; ``file[name]`` reads it.
+    What was saved is seen by every reader, whatever happens to this process; closing saves, and a file that
+    is not closed is closed when it is collected, with a :class:`ResourceWarning`. :meth:`keys`,
+    :meth:`classnames`, ``in``, ``len`` and iteration know what was saved and what was written since;
+    ``file[name]`` reads it.
     """
 
     _closed = True
@@ -164,12 +168,16 @@ class WritableFile(WritableDirectory):
         place = _place(path)
         self._target = path if place is None else None
         if self._target is not None and not hasattr(path, "write"):
-            raise TypeError(f"a file is written to a path or a binary file object, not to {type(path).__name__}")
+            raise TypeError(
+                f"a file is written to a path or a binary file object, not to {type(path).__name__}"
+            )
         setting = None if compression == "file" else as_compression(compression)
-        checked(threads=threads)
+        check_options(threads=threads)
         self._upload: Upload | None = None
         if place is not None and urls.is_url(place):
-            self._upload = Upload(place, options if options is not None else getattr(path, "storage_options", None))
+            self._upload = Upload(
+                place, options if options is not None else getattr(path, "storage_options", None)
+            )
             place = self._upload.path
             if mode == "update":
                 self._upload.fetch()
@@ -237,6 +245,7 @@ class WritableFile(WritableDirectory):
         member_wise: bool,
     ) -> Any:
         """The engine's tree of these branches."""
+        self._make_way(name)
         setting, own = of_branches(compression, "file", schema)
         return self._core.tree(
             how,
@@ -277,6 +286,14 @@ class WritableFile(WritableDirectory):
         self._trees.append(tree)
         self._trees_by_path[tree.name] = tree
 
+    def _make_way(self, path: str) -> None:
+        """Gives a tree at a path its key before another object gets the next one."""
+        tree = self._trees_by_path.get(path)
+        if isinstance(tree, WritableTree):
+            tree.flush()
+            if tree.is_unsaved:
+                self._settle()
+
     def _forget_tree(self, path: str) -> None:
         """Another object gets the path of a tree, which from now on is an earlier cycle."""
         tree = self._trees_by_path.pop(path, None)
@@ -314,14 +331,15 @@ class WritableFile(WritableDirectory):
         return _open(self._place if self._place is not None else self._core.content())
 
     def save(self) -> None:
-        """Makes all rows and objects that were written visible to every reader. Where a tree cannot be written, the others and
-        all objects are."""
+        """Makes all rows and objects that were written visible to every reader. Where a tree cannot be
+        written, the others and all objects are."""
         failures = self._failures(lambda tree: tree.flush())
         self._core.save()
         errors.throw(failures)
 
     def close(self) -> None:
-        """Writes what is kept, saves, and ends. Where a tree cannot be written, the others and all objects are."""
+        """Writes what is kept, saves, and ends. Where a tree cannot be written, the others and all objects
+        are."""
         if self._closed:
             return
         self._closed = True
@@ -356,7 +374,9 @@ class WritableFile(WritableDirectory):
             try:
                 self.close()
             except Exception as error:
-                warnings.warn(f"{words}, and cannot be closed now: {error}", RuntimeWarning, stacklevel=2, source=self)
+                warnings.warn(
+                    f"{words}, and cannot be closed now: {error}", RuntimeWarning, stacklevel=2, source=self
+                )
             else:
                 warnings.warn(words, ResourceWarning, stacklevel=2, source=self)
         except Exception:  # warnings may be errors, and there is no caller to raise them to

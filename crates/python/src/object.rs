@@ -74,6 +74,12 @@ impl Object {
         self.object.id()
     }
 
+    /// Name of the file that it is from, where that is known.
+    #[getter]
+    fn file(&self) -> Option<&str> {
+        self.place.as_ref().map(|origin| &*origin.file)
+    }
+
     /// Its value: a `Struct` for records, something plain for strings and arrays. Objects behind its pointers wait until
     /// they are asked in turn: one that is damaged raises its own error then, and hides no other.
     fn value(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {

@@ -35,7 +35,8 @@ class Outline:
         """What the bytes of a branch mean."""
 
     def meant(self, over: int | None) -> dict[str, int]:
-        """For each name the branch that has it: one directly below before all others, else the first depth first."""
+        """For each name the branch that has it: one directly below before all others, else the first depth
+        first."""
         known = self.first.get(over)
         if known is None:
             known = {}

@@ -28,12 +28,13 @@ T = TypeVar("T")
 class HasBranches(HasRecord):
     """A mapping from names of branches to branches.
 
-    It has the methods of a mapping and is none by type: libraries would take it for a dictionary of columns before they
-    see that it speaks Arrow.
+    It has the methods of a mapping and is none by type: libraries would take it for a dictionary of columns
+    before they see that it speaks Arrow.
 
-    ``keys``, ``values``, ``items`` and ``typenames`` go depth first, in the order of the file, and take filters:
-    ``filter_name`` sees a branch's name, its path, and its path with a leading slash; ``filter_typename`` the type in
-    C++ words; ``filter_branch`` is a function of the branch. See :mod:`sapwood.filters`.
+    ``keys``, ``values``, ``items`` and ``typenames`` go depth first, in the order of the file, and take
+    filters: ``filter_name`` sees a branch's name, its path, and its path with a leading slash;
+    ``filter_typename`` the type in C++ words; ``filter_branch`` is a function of the branch. See
+    :mod:`sapwood.filters`.
     """
 
     _id: int | None = None
@@ -142,7 +143,8 @@ class HasBranches(HasRecord):
         full_paths: bool = True,
         ignore_duplicates: bool = False,
     ) -> list[str]:
-        """Names of the branches; of those below them too if ``recursive``, then as paths if ``full_paths``."""
+        """Names of the branches; of those below them too if ``recursive``, then as paths if
+        ``full_paths``."""
         return list(
             self.iterkeys(
                 filter_name=filter_name,
@@ -373,25 +375,29 @@ class HasBranches(HasRecord):
     ) -> Any:
         """Reads branches, or computes expressions, for all entries or some of them.
 
-        ``expressions`` is a string, a list of strings, or ``None`` for all branches that pass the filters: names of
-        branches and aliases, arithmetic and comparisons over them (see :mod:`sapwood.expressions`). A mapping or pairs of
-        branches and NumPy types look at numbers as another type, like :meth:`Branch.array`. Only branches that
-        are named are read. ``cut`` is an expression, too: entries where it is false are left out, and of the other
-        branches only the baskets are read in which entries survive; a cut on lists leaves out items.
+        ``expressions`` is a string, a list of strings, or ``None`` for all branches that pass the filters:
+        names of branches and aliases, arithmetic and comparisons over them (see :mod:`sapwood.expressions`).
+        A mapping or pairs of branches and NumPy types look at numbers as another type, like
+        :meth:`Branch.array`. Only branches that are named are read. ``cut`` is an expression, too: entries
+        where it is false are left out, and of the other branches only the baskets are read in which entries
+        survive; a cut on lists leaves out items.
 
-        ``entry_start`` and ``entry_stop`` are entry numbers (negative: from the end); ``entries`` says more exactly
-        which: a slice, a list of ``(start, stop)`` ranges, a mask, numbers, or a TEntryList or TEventList that was read.
+        ``entry_start`` and ``entry_stop`` are entry numbers (negative: from the end); ``entries`` says more
+        exactly which: a slice, a list of ``(start, stop)`` ranges, a mask, numbers, or a TEntryList or
+        TEventList that was read.
 
-        ``library`` is ``"ak"`` (Awkward Array, zero-copy), ``"np"`` (dictionary of NumPy arrays), ``"pd"`` (DataFrame),
-        ``"pl"`` (polars.DataFrame) or ``"arrow"`` (pyarrow.Table). ``how`` is ``None``, ``tuple``, ``list`` or
-        ``dict``; for Awkward Arrays also ``"zip"`` (lists of equal lengths become one array of records) or
-        ``"records"`` (fields of one collection, or counted by the same branch, become one array of records).
+        ``library`` is ``"ak"`` (Awkward Array, zero-copy), ``"np"`` (dictionary of NumPy arrays), ``"pd"``
+        (DataFrame), ``"pl"`` (polars.DataFrame) or ``"arrow"`` (pyarrow.Table). ``how`` is ``None``,
+        ``tuple``, ``list`` or ``dict``; for Awkward Arrays also ``"zip"`` (lists of equal lengths become one
+        array of records) or ``"records"`` (fields of one collection, or counted by the same branch, become
+        one array of records).
 
-        ``progress`` shows a line on long reads; by default only if standard error is a terminal. With ``virtual`` each branch
-        is read when its values are first looked at; a list as ``access_log`` gets what was.
+        ``progress`` shows a line on long reads; by default only if standard error is a terminal. With
+        ``virtual`` each branch is read when its values are first looked at; a list as ``access_log`` gets
+        what was.
 
-        Shape: one row an entry that is wanted. Branches that cannot be decoded are left out unless they are named;
-        those that lack some of the entries too, with a warning.
+        Shape: one row an entry that is wanted. Branches that cannot be decoded are left out unless they are
+        named; those that lack some of the entries too, with a warning.
 
         Raises ``KeyError`` naming near branches, :class:`~sapwood.expressions.ExpressionError`,
         :class:`~sapwood.errors.UnsupportedError`, :class:`~sapwood.errors.MalformedError`.
@@ -427,9 +433,10 @@ class HasBranches(HasRecord):
     ) -> Iterator[Any]:
         """Reads in steps, in the order of entries; the next step is read while you use the last.
 
-        ``step_size`` is a number of entries, or a size like ``"100 MB"`` of the wanted branches once inflated: then
-        steps end where clusters end, if one fits. With ``report``, each item is ``(arrays, report)`` and the
-        :class:`~sapwood.iteration.Report` tells which entries these are. The rest is as in :meth:`arrays`.
+        ``step_size`` is a number of entries, or a size like ``"100 MB"`` of the wanted branches once
+        inflated: then steps end where clusters end, if one fits. With ``report``, each item is ``(arrays,
+        report)`` and the :class:`~sapwood.iteration.Report` tells which entries these are. The rest is as in
+        :meth:`arrays`.
         """
         ignore(others, "iterate")
         plan = reading.Plan(self, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
@@ -437,13 +444,14 @@ class HasBranches(HasRecord):
         return iteration.iterate(plan, entries, step_size, library, how, report, progress)
 
     def objects(self, kind: type[T], entry_start: int | None = None, entry_stop: int | None = None) -> Iterator[T]:
-        """Entries as objects of a dataclass, one after another, read cluster by cluster: those of a branch of objects, split or
-        not; of a tree, whose branches are the members. Dataclasses are those that :meth:`sapwood.writing.WritableFile.mktree` takes, and
-        lists or dicts of them.
+        """Entries as objects of a dataclass, one after another, read cluster by cluster: those of a branch of
+        objects, split or not; of a tree, whose branches are the members. Dataclasses are those that
+        :meth:`sapwood.writing.WritableFile.mktree` takes, and lists or dicts of them.
 
-        The class in the file may be another version. Members are found by name, in the object and its bases; a member that
-        the file lacks gets the dataclass's default, one that the dataclass lacks is not read; numbers become those of the annotation
-        where they fit. ``field(metadata={"was": "old"})`` gives the name, or the names, that a member had before.
+        The class in the file may be another version. Members are found by name, in the object and its bases;
+        a member that the file lacks gets the dataclass's default, one that the dataclass lacks is not read;
+        numbers become those of the annotation where they fit. ``field(metadata={"was": "old"})`` gives the
+        name, or the names, that a member had before.
 
         >>> import dataclasses, io, sapwood
         >>> @dataclasses.dataclass
@@ -462,7 +470,8 @@ class HasBranches(HasRecord):
         >>> list(sapwood.open(memory)["hits/hit"].objects(Pulse, entry_stop=1))
         [Pulse(charge=3.0, time=-1.0)]
 
-        Raises :class:`~sapwood.errors.MismatchError`, naming class and member, where a type or value does not fit.
+        Raises :class:`~sapwood.errors.MismatchError`, naming class and member, where a type or value does not
+        fit.
         """
         start, stop = reading.bounds(self.tree.num_entries, entry_start, entry_stop)
         return instances.instances(self.tree, self._path_in_tree, kind, start, stop)
@@ -480,7 +489,8 @@ class HasBranches(HasRecord):
         entry_start: int | None = None,
         entry_stop: int | None = None,
     ) -> int:
-        """Entries whose wanted branches take ``memory_size`` (bytes, or ``"100 MB"``) once inflated; at least 1."""
+        """Entries whose wanted branches take ``memory_size`` (bytes, or ``"100 MB"``) once inflated; at least
+        1."""
         plan = reading.Plan(self, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
         first, last = reading.bounds(self.tree.num_entries, entry_start, entry_stop)
         return iteration.entries_for(plan.branches(), sizes.as_bytes(memory_size), first, last)
@@ -513,9 +523,10 @@ class HasBranches(HasRecord):
         return stream.schema(self)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Columns in batches, for libraries that speak Arrow: ``polars.DataFrame(tree)``, ``pyarrow.table(tree)``.
+        """Columns in batches, for libraries that speak Arrow: ``polars.DataFrame(tree)``,
+        ``pyarrow.table(tree)``.
 
-        All branches that Arrow has a type for, under their own names. Lists and strings have 64-bit offsets; a batch
-        is read when it is asked for. ``requested_schema`` is not heard.
+        All branches that Arrow has a type for, under their own names. Lists and strings have 64-bit offsets;
+        a batch is read when it is asked for. ``requested_schema`` is not heard.
         """
         return stream.stream(self)

@@ -1,4 +1,5 @@
-"""Columns beyond those that the engine gives: joined from several entry ranges, with an own copy of their buffers."""
+"""Columns beyond those that the engine gives: joined from several entry ranges, with an own copy of their
+buffers."""
 
 from __future__ import annotations
 

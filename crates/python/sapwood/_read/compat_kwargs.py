@@ -1,4 +1,5 @@
-"""Keyword arguments of uproot that set nothing here: they are taken, so that scripts run as they are, with a quiet warning."""
+"""Keyword arguments of uproot that set nothing here: they are taken, so that scripts run as they are, with a
+quiet warning."""
 
 from __future__ import annotations
 
@@ -8,12 +9,13 @@ from typing import Any, TypedDict
 
 
 class UnusedArgument(PendingDeprecationWarning):
-    """An argument that sets something in uproot, and nothing here. Python shows this warning only where it is asked to:
-    ``python -W default::sapwood.UnusedArgument``."""
+    """An argument that sets something in uproot, and nothing here. Python shows this warning only where it is
+    asked to: ``python -W default::sapwood.UnusedArgument``."""
 
 
 class Foreign(TypedDict, total=False):
-    """What uproot sets and Sapwood has no use for: caches, executors, how bytes are fetched, marks of documentation."""
+    """What uproot sets and Sapwood has no use for: caches, executors, how bytes are fetched, marks of
+    documentation."""
 
     ak_add_doc: Any
     array_cache: Any

@@ -1,7 +1,8 @@
-"""What a NumPy array of objects holds: containers of C++ and objects of classes, with the methods that uproot's have.
+"""What a NumPy array of objects holds: containers of C++ and objects of classes, with the methods that
+uproot's have.
 
-They are lists and dictionaries of Python. ``tolist()`` gives plain ones: sets as sets, maps as dictionaries where their keys can be
-ones.
+They are lists and dictionaries of Python. ``tolist()`` gives plain ones: sets as sets, maps as dictionaries
+where their keys can be ones.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ class STLVector(list[Any]):
     [['a'], []]
     """
 
+    __slots__ = ()
+
     def tolist(self) -> Any:
         """As a plain list."""
         return [plain(item) for item in self]
@@ -32,6 +35,8 @@ class STLSet(STLVector):
     >>> STLSet([1, 2]).tolist(), STLSet([1, 2])[0]
     ({1, 2}, 1)
     """
+
+    __slots__ = ()
 
     def tolist(self) -> Any:
         """As a set, or as a list where items are none that a set of Python holds."""
@@ -49,6 +54,8 @@ class STLMap(STLVector):
     >>> numbers["two"], numbers.keys().tolist(), numbers.tolist(), numbers[0]
     (2, ['one', 'two'], {'one': 1, 'two': 2}, ('one', 1))
     """
+
+    __slots__ = ()
 
     def keys(self) -> np.ndarray[Any, Any]:
         """The keys as an array."""
@@ -71,7 +78,8 @@ class STLMap(STLVector):
         raise not_found(f"the map has no key {where!r}{near(where, [str(key) for key, _ in self])}")
 
     def tolist(self) -> Any:
-        """As a dictionary, or as a list of pairs where keys come twice or are none that a dictionary holds."""
+        """As a dictionary, or as a list of pairs where keys come twice or are none that a dictionary
+        holds."""
         pairs = [(plain(key), plain(value)) for key, value in self]
         try:
             found = dict(pairs)
@@ -93,8 +101,8 @@ class Record(dict[str, Any]):
         self.classname = classname
         """Name of the C++ class."""
 
-    def member(self, name: str, none_if_missing: bool = False) -> Any:
-        """One member.
+    def member(self, name: str, all: bool = True, none_if_missing: bool = False) -> Any:
+        """One member; those of bases are among them, whatever ``all`` says.
 
         Raises ``KeyError`` naming members that look alike, or gives ``None`` if that is wanted.
         """
@@ -150,11 +158,20 @@ def _array(items: list[Any]) -> np.ndarray[Any, Any]:
     return out
 
 
-def wrapped(kind: tuple[Any, ...], values: list[Any]) -> list[Any]:
-    """Values of a type, whose containers and objects become those of this module."""
+def wrap_elements(kind: tuple[Any, ...], values: list[Any]) -> list[Any]:
+    """Values of a type, whose containers and objects become those of this module.
+
+    >>> hit = ("record", "Hit", [("x", False, ("number", 0, "float64"))])
+    >>> [type(one).__name__ for one in wrap_elements(("oneof", 1, [hit]), [{"x": 1.5}, None])]
+    ['Record', 'NoneType']
+    """
     sort = kind[0]
+    if sort == "oneof" and len(kind[2]) == 1:
+        # Of several types nothing here says which a value has.
+        there = iter(wrap_elements(kind[2][0], [value for value in values if value is not None]))
+        return [None if value is None else next(there) for value in values]
     if sort == "record":
-        fields = [(name, wrapped(of, [value[name] for value in values])) for name, of in _members(kind)]
+        fields = [(name, wrap_elements(of, [value[name] for value in values])) for name, of in _members(kind)]
         columns = [column for _, column in fields]
         names = [name for name, _ in fields]
         rows = zip(*columns) if columns else ((),) * len(values)
@@ -165,7 +182,9 @@ def wrapped(kind: tuple[Any, ...], values: list[Any]) -> list[Any]:
         items = _inside(of[1], [[item for _, item in pairs] for pairs in values])
         return [STLMap(zip(*both)) for both in zip(keys, items)]
     if sort == "list" and kind[2] == "set":
-        return [STLSet(plain(items) if kind[3][0] == "number" else items) for items in _inside(kind[3], values)]
+        return [
+            STLSet(plain(items) if kind[3][0] == "number" else items) for items in _inside(kind[3], values)
+        ]
     if sort in ("list", "fixed"):
         made = _inside(kind[-1], values)
         return [items if isinstance(items, np.ndarray) else STLVector(items) for items in made]
@@ -176,7 +195,7 @@ def _inside(kind: tuple[Any, ...], lists: list[Any]) -> list[Any]:
     """Lists whose items are wrapped, all at once."""
     if kind[0] in ("number", "text", "opaque", "pointer"):
         return lists
-    flat = wrapped(kind, [item for items in lists for item in items])
+    flat = wrap_elements(kind, [item for items in lists for item in items])
     ends = np.cumsum([len(items) for items in lists]).tolist()
     return [flat[start:stop] for start, stop in zip([0, *ends], ends)]
 

@@ -1,7 +1,8 @@
-"""Entries as dataclasses: what the engine read as columns of a class becomes its instances, a member at a time.
+"""Entries as dataclasses: what the engine read as columns of a class becomes its instances, a member at a
+time.
 
-The engine finds members by name and turns numbers into those that the class declares; here a column becomes a list of values, and
-lists of members become objects.
+The engine finds members by name and turns numbers into those that the class declares; here a column becomes a
+list of values, and lists of members become objects.
 """
 
 from __future__ import annotations

@@ -52,8 +52,9 @@ class Listing:
     ) -> list[str]:
         """Names of keys in the order of the file; no object is read.
 
-        ``recursive`` goes down into directories, ``cycle`` appends ``;cycle``. ``filter_name`` sees names without
-        cycle, with the directories before them (see :mod:`sapwood.filters`); ``filter_classname`` sees the class.
+        ``recursive`` goes down into directories, ``cycle`` appends ``;cycle``. ``filter_name`` sees names
+        without cycle, with the directories before them (see :mod:`sapwood.filters`); ``filter_classname``
+        sees the class.
         """
         return list(
             self.iterkeys(

@@ -1,4 +1,5 @@
-"""From the engine's columns to Awkward Arrays, NumPy and Python objects, without a copy where there is a choice.
+"""From the engine's columns to Awkward Arrays, NumPy and Python objects, without a copy where there is a
+choice.
 
 A column is a type (nested tuples) and buffers. The tuples are:
 
@@ -59,7 +60,8 @@ def numbers(column: Any, buffer: int, dtype: str) -> np.ndarray:
 
 
 def to_awkward(column: Any, mark: str | None = None) -> Any:
-    """The column as an Awkward Array. Buffers are shared. Its outermost lists may get a mark (``__array__``)."""
+    """The column as an Awkward Array. Buffers are shared. Its outermost lists may get a mark
+    (``__array__``)."""
     import awkward as ak
 
     if has(column.kind, "pointer"):
@@ -139,7 +141,8 @@ def places(tags: np.ndarray, types: int) -> np.ndarray:
 
 
 def to_numpy(column: Any) -> np.ndarray:
-    """The column as a NumPy array: plain where the type allows it, else an array of objects, as uproot gives it."""
+    """The column as a NumPy array: plain where the type allows it, else an array of objects, as uproot gives
+    it."""
     kind, shape = column.kind, [len(column)]
     while kind[0] == "fixed":
         shape.append(kind[1])
@@ -162,7 +165,7 @@ def to_numpy(column: Any) -> np.ndarray:
                 out[name] = numbers(column, of[1], of[2]).reshape((len(column), *inner))
             return out
     out = np.empty(len(column), object)
-    out[:] = elements.wrapped(column.kind, to_objects(column))
+    out[:] = elements.wrap_elements(column.kind, to_objects(column))
     return out
 
 

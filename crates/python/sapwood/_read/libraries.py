@@ -79,7 +79,7 @@ class Library:
         """A branch."""
         raise NotImplementedError
 
-    def computed(self, value: Any, selection: Selection) -> Any:
+    def convert(self, value: Any, selection: Selection) -> Any:
         """The value of an expression: a NumPy or an Awkward array."""
         raise NotImplementedError
 
@@ -87,7 +87,7 @@ class Library:
         """A group of branches."""
         raise NotImplementedError
 
-    def masked(self, array: Any, mask: Any) -> Any:
+    def apply_mask(self, array: Any, mask: Any) -> Any:
         """What a mask leaves of an answer's field."""
         raise NotImplementedError
 
@@ -115,9 +115,9 @@ class Library:
             return type(first)(self.concatenate(list(field)) for field in zip(*answers))
         if isinstance(first, dict):
             return {name: self.concatenate([answer[name] for answer in answers]) for name in first}
-        return self.joined(answers)
+        return self.join_arrays(answers)
 
-    def joined(self, arrays: list[Any]) -> Any:
+    def join_arrays(self, arrays: list[Any]) -> Any:
         """Arrays one after another."""
         raise NotImplementedError
 
@@ -134,7 +134,7 @@ class Awkward(Library):
         array = loaded.values(lambda column: layout.to_awkward(column, loaded.mark), ak.concatenate)
         return array if loaded.index is None else array[loaded.index]
 
-    def computed(self, value: Any, selection: Selection) -> Any:
+    def convert(self, value: Any, selection: Selection) -> Any:
         ak = need("awkward", 'library="ak"')
         return value if isinstance(value, ak.Array) else ak.Array(value)
 
@@ -143,7 +143,7 @@ class Awkward(Library):
         contents = [array.layout for array in below.values()]
         return ak.Array(ak.contents.RecordArray(contents, list(below), length=length))
 
-    def masked(self, array: Any, mask: Any) -> Any:
+    def apply_mask(self, array: Any, mask: Any) -> Any:
         return array[mask]
 
     def table(self, arrays: dict[str, Any]) -> Any:
@@ -152,14 +152,14 @@ class Awkward(Library):
 
     def group(self, arrays: dict[str, Any], outputs: Any, how: Any, loaded: dict[int, Loaded]) -> Any:
         if how == "zip":
-            return zip_fields.zipped(arrays, outputs)
+            return zip_fields.zip_arrays(arrays, outputs)
         if how == "records":
-            return zip_fields.collected(arrays, outputs)
+            return zip_fields.collect_records(arrays, outputs)
         if how not in (tuple, list, dict, None):
             raise TypeError(f'how is tuple, list, dict, "zip", "records" or None, not {how!r}')
         return super().group(arrays, outputs, how, loaded)
 
-    def joined(self, arrays: list[Any]) -> Any:
+    def join_arrays(self, arrays: list[Any]) -> Any:
         return need("awkward", 'library="ak"').concatenate(arrays)
 
 
@@ -170,15 +170,15 @@ class NumPy(Library):
         array = loaded.values(layout.to_numpy, np.concatenate)
         return array if loaded.index is None else array[loaded.index]
 
-    def computed(self, value: Any, selection: Selection) -> Any:
+    def convert(self, value: Any, selection: Selection) -> Any:
         return value if isinstance(value, np.ndarray) else layout.awkward_to_numpy(value)
 
     def record(self, below: dict[str, Any], length: int) -> Any:
         return below
 
-    def masked(self, array: Any, mask: Any) -> Any:
+    def apply_mask(self, array: Any, mask: Any) -> Any:
         if isinstance(array, dict):
-            return {name: self.masked(one, mask) for name, one in array.items()}
+            return {name: self.apply_mask(one, mask) for name, one in array.items()}
         flat = flat_mask(mask)
         if flat is not None:
             return array[flat]
@@ -189,7 +189,7 @@ class NumPy(Library):
     def table(self, arrays: dict[str, Any]) -> Any:
         return arrays
 
-    def joined(self, arrays: list[Any]) -> Any:
+    def join_arrays(self, arrays: list[Any]) -> Any:
         return np.concatenate(arrays)
 
 
@@ -202,7 +202,7 @@ class Calculation(Library):
 
     def record(self, below: dict[str, Any], length: int) -> Any:
         return AWKWARD.record(
-            {name: AWKWARD.computed(one, Selection((0, length))) for name, one in below.items()}, length
+            {name: AWKWARD.convert(one, Selection((0, length))) for name, one in below.items()}, length
         )
 
 
@@ -228,7 +228,7 @@ class Pandas(Library):
                 return self._series(extended, selection)
         return self._series(_objects(NUMPY.column(loaded, selection)), selection)
 
-    def computed(self, value: Any, selection: Selection) -> Any:
+    def convert(self, value: Any, selection: Selection) -> Any:
         if isinstance(value, np.ndarray) and value.ndim == 1:
             return self._series(value, selection)
         if not isinstance(value, np.ndarray):
@@ -245,7 +245,7 @@ class Pandas(Library):
         out.columns = list(below)
         return out
 
-    def masked(self, array: Any, mask: Any) -> Any:
+    def apply_mask(self, array: Any, mask: Any) -> Any:
         flat = row_mask(mask)
         return array[flat]
 
@@ -255,7 +255,7 @@ class Pandas(Library):
     def group(self, arrays: dict[str, Any], outputs: Any, how: Any, loaded: dict[int, Loaded]) -> Any:
         return super().group(arrays, outputs, None if isinstance(how, str) else how, loaded)
 
-    def joined(self, arrays: list[Any]) -> Any:
+    def join_arrays(self, arrays: list[Any]) -> Any:
         return need("pandas", 'library="pd"').concat(arrays)
 
     def counted_from(self, answer: Any, offset: int) -> Any:
@@ -296,7 +296,7 @@ class Arrow(Library):
             return array.take(pa.array(loaded.index))
         return array
 
-    def computed(self, value: Any, selection: Selection) -> Any:
+    def convert(self, value: Any, selection: Selection) -> Any:
         pa = need("pyarrow", 'library="arrow"')
         if isinstance(value, np.ndarray) and value.ndim == 1:
             return pa.chunked_array([pa.array(value)])
@@ -312,7 +312,7 @@ class Arrow(Library):
         ]
         return pa.chunked_array([pa.StructArray.from_arrays(arrays, list(below))])
 
-    def masked(self, array: Any, mask: Any) -> Any:
+    def apply_mask(self, array: Any, mask: Any) -> Any:
         pa = need("pyarrow", 'library="arrow"')
         flat = row_mask(mask)
         return array.filter(pa.array(flat))
@@ -320,7 +320,7 @@ class Arrow(Library):
     def table(self, arrays: dict[str, Any]) -> Any:
         return need("pyarrow", 'library="arrow"').table(arrays)
 
-    def joined(self, arrays: list[Any]) -> Any:
+    def join_arrays(self, arrays: list[Any]) -> Any:
         pa = need("pyarrow", 'library="arrow"')
         if isinstance(arrays[0], pa.ChunkedArray):
             return pa.chunked_array([chunk for array in arrays for chunk in array.chunks])
@@ -336,7 +336,7 @@ class Polars(Library):
         whole = series[0] if len(series) == 1 else pl.concat(series)
         return whole if loaded.index is None else whole.gather(loaded.index)
 
-    def computed(self, value: Any, selection: Selection) -> Any:
+    def convert(self, value: Any, selection: Selection) -> Any:
         pl = need("polars", 'library="pl"')
         if isinstance(value, np.ndarray):
             return pl.Series(value)
@@ -345,7 +345,7 @@ class Polars(Library):
     def record(self, below: dict[str, Any], length: int) -> Any:
         return need("polars", 'library="pl"').DataFrame(below).to_struct("")
 
-    def masked(self, array: Any, mask: Any) -> Any:
+    def apply_mask(self, array: Any, mask: Any) -> Any:
         pl = need("polars", 'library="pl"')
         flat = row_mask(mask)
         return array.filter(pl.Series(flat))
@@ -353,7 +353,7 @@ class Polars(Library):
     def table(self, arrays: dict[str, Any]) -> Any:
         return need("polars", 'library="pl"').DataFrame(arrays)
 
-    def joined(self, arrays: list[Any]) -> Any:
+    def join_arrays(self, arrays: list[Any]) -> Any:
         return need("polars", 'library="pl"').concat(arrays)
 
 

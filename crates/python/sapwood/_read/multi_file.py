@@ -81,27 +81,30 @@ def iterate(
     answer_limit: int | None = None,
     **others: Unpack[Opening],
 ) -> Iterator[Any]:
-    """Reads trees of several files in steps, one file after another; the next step is read while you use the last.
+    """Reads trees of several files in steps, one file after another; the next step is read while you use the
+    last.
 
-    ``files`` is a path with ``:object``, a glob, a list of these, a dictionary ``{path or glob: object}`` (a value may
-    also be ``{"object_path": ..., "steps": [[start, stop], ...]}`` to take entry ranges), or open trees. Where no object
-    is named, the file must have one tree. ``allow_missing`` skips files without the tree or without a branch.
+    ``files`` is a path with ``:object``, a glob, a list of these, a dictionary ``{path or glob: object}`` (a
+    value may also be ``{"object_path": ..., "steps": [[start, stop], ...]}`` to take entry ranges), or open
+    trees. Where no object is named, the file must have one tree. ``allow_missing`` skips files without the
+    tree or without a branch.
 
-    A step never spans files; a file is opened when its turn comes, and closed after its last step. ``progress`` shows a
-    line that counts files; by default only if standard error is a terminal. Entry numbers of reports, and the index of DataFrames, count over all files. The rest is
-    as in :meth:`Tree.iterate() <sapwood._read.branches.HasBranches.iterate>` and :func:`sapwood.open`.
+    A step never spans files; a file is opened when its turn comes, and closed after its last step.
+    ``progress`` shows a line that counts files; by default only if standard error is a terminal. Entry
+    numbers of reports, and the index of DataFrames, count over all files. The rest is as in
+    :meth:`Tree.iterate() <sapwood._read.branches.HasBranches.iterate>` and :func:`sapwood.open`.
 
     >>> import sapwood
     >>> for arrays in sapwood.iterate("run*.root:events", ["px"], step_size="10 MB"):  # doctest: +SKIP
     ...     fill(arrays.px)
     """
-    over = network.taken(cast("dict[str, Any]", others))
+    over = network.take_options(cast("dict[str, Any]", others))
     ignore(others, "iterate")
     sources = paths.expand(paths.with_options(files, over), network=over)
     to = as_library(library)
     iteration.step_entries(step_size)
     as_match(filter_name), as_match(filter_typename)
-    options = {**files_module.checked(threads, object_limit, answer_limit), "network": over}
+    options = {**files_module.check_options(threads, object_limit, answer_limit), "network": over}
 
     def steps() -> Iterator[tuple[reading.Plan, Range, int]]:
         offset = 0
@@ -168,17 +171,17 @@ def concatenate(
 ) -> Any:
     """Reads trees of several files into one answer.
 
-    ``entry_start`` and ``entry_stop`` count over all files; one file is open at a time. The rest is as in :func:`sapwood.iterate` and
-    :meth:`Tree.arrays() <sapwood._read.branches.HasBranches.arrays>`.
+    ``entry_start`` and ``entry_stop`` count over all files; one file is open at a time. The rest is as in
+    :func:`sapwood.iterate` and :meth:`Tree.arrays() <sapwood._read.branches.HasBranches.arrays>`.
 
     >>> import sapwood
     >>> sapwood.concatenate({"run*.root": "events"}, ["px", "py"], cut="px > 0")  # doctest: +SKIP
     """
-    over = network.taken(cast("dict[str, Any]", others))
+    over = network.take_options(cast("dict[str, Any]", others))
     ignore(others, "concatenate")
     sources = paths.expand(paths.with_options(files, over), network=over)
     to = as_library(library)
-    options = {**files_module.checked(threads, object_limit, answer_limit), "network": over}
+    options = {**files_module.check_options(threads, object_limit, answer_limit), "network": over}
 
     def plan_of(tree: Any) -> reading.Plan:
         return reading.Plan(tree, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
@@ -223,8 +226,8 @@ def concatenate(
 
 
 def num_entries(files: Any, **options: Any) -> Iterator[tuple[str, str, int]]:
-    """For each file its path, the path of its tree, and the tree's entries, one file after another. ``files`` and the options are
-    those of :func:`sapwood.iterate`, as far as they open files.
+    """For each file its path, the path of its tree, and the tree's entries, one file after another. ``files``
+    and the options are those of :func:`sapwood.iterate`, as far as they open files.
 
     >>> import os, sapwood, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
@@ -233,10 +236,10 @@ def num_entries(files: Any, **options: Any) -> Iterator[tuple[str, str, int]]:
     >>> [(tree, entries) for _, tree, entries in sapwood.num_entries({path: "t"})]
     [('t', 3)]
     """
-    over = network.taken(options)
+    over = network.take_options(options)
     limits = {name: options.pop(name) for name in ("threads", "object_limit", "answer_limit") if name in options}
     ignore(options, "num_entries")
-    allowed = {**files_module.checked(**{"threads": 0, **limits}), "network": over}
+    allowed = {**files_module.check_options(**{"threads": 0, **limits}), "network": over}
     sources = paths.expand(paths.with_options(files, over), network=over)
 
     def counted() -> Iterator[tuple[str, str, int]]:

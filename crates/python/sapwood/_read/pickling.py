@@ -13,8 +13,11 @@ from sapwood.errors import SapwoodError
 class Held:
     """What an object of the engine tells, without the engine."""
 
-    def __init__(self, classname: str, id: int) -> None:
-        self.classname, self.id = classname, id
+    file: str | None = None
+    """Name of the file that it is from."""
+
+    def __init__(self, classname: str, id: int, file: str | None = None) -> None:
+        self.classname, self.id, self.file = classname, id, file
         self._value: Any = None
         self._error: SapwoodError | None = None
 
@@ -30,7 +33,7 @@ def hold(found: Any, known: dict[int, Held] | None = None) -> Any:
     known = {} if known is None else known
     if isinstance(found, _core.Object):
         if found.id not in known:
-            made = known[found.id] = Held(found.classname, found.id)
+            made = known[found.id] = Held(found.classname, found.id, found.file)
             try:
                 made._value = hold(found.value(), known)
             except SapwoodError as error:

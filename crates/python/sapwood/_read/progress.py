@@ -43,7 +43,7 @@ class Bar:
             self._shown = now
             part = min(self._done / self._total, 1.0)
             rate = self._done / max(now - self._began, 1e-9)
-            text = f"{self._label}: {part:4.0%} of {_scaled(self._total, self._unit)}, {_scaled(rate, self._unit)}/s"
+            text = f"{self._label}: {part:4.0%} of {_scale(self._total, self._unit)}, {_scale(rate, self._unit)}/s"
             sys.stderr.write(f"\r{text:<79}")
             sys.stderr.flush()
 
@@ -56,7 +56,7 @@ class Bar:
             sys.stderr.flush()
 
 
-def _scaled(number: float, unit: str) -> str:
+def _scale(number: float, unit: str) -> str:
     for prefix in ("", "k", "M", "G", "T"):
         if number < 1000:
             break
@@ -97,7 +97,8 @@ def each(
     label: str,
     size: Callable[[Item], int] = lambda item: 1,
 ) -> Iterator[Item]:
-    """The same items; a bar moves on when the next one is asked for. Unless it is said, there is none for only one."""
+    """The same items; a bar moves on when the next one is asked for. Unless it is said, there is none for
+    only one."""
     made: Bar | None = None
     done = 0
     try:

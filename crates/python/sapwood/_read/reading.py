@@ -42,7 +42,8 @@ class Names(Collection[str]):
 
 
 class Output:
-    """A field of the answer: a branch, with a NumPy type if it is to be looked at as another, or an expression."""
+    """A field of the answer: a branch, with a NumPy type if it is to be looked at as another, or an
+    expression."""
 
     __slots__ = ("branch", "dtype", "expression", "name")
 
@@ -127,7 +128,8 @@ class Plan:
         return self.over._find(name)
 
     def _everything(self, filter_name: Filter, filter_typename: Filter, filter_branch: Any) -> list[Output]:
-        """Branches with values, each under its own name; a group only where not all of what is below it passes."""
+        """Branches with values, each under its own name; a group only where not all of what is below it
+        passes."""
         plain: list[Branch] = []
         groups: list[Branch] = []
         rows = self.over.itervalues(
@@ -210,7 +212,8 @@ class Plan:
         return value
 
     def whole(self, selection: Selection) -> Plan:
-        """Leaves out branches that lack wanted entries, with a warning; what was named stays, and will raise."""
+        """Leaves out branches that lack wanted entries, with a warning; what was named stays, and will
+        raise."""
         if not self.is_everything or len(selection) == 0:
             return self
         short: list[str] = []
@@ -235,8 +238,8 @@ class Plan:
 
 
 class _Values:
-    """Values of names while an expression is computed: each once. No function that calls itself by name, for such a one
-    holds itself, and with it the tree."""
+    """Values of names while an expression is computed: each once. No function that calls itself by name, for
+    such a one holds itself, and with it the tree."""
 
     def __init__(self, plan: Plan, arrays: Callable[[Branch], Any]) -> None:
         self._plan, self._arrays = plan, arrays
@@ -282,7 +285,7 @@ def _check(branches: Iterable[Branch]) -> None:
     for branch in branches:
         found = branch.interpretation
         if isinstance(found, Unknown):
-            raise found.raised()
+            raise found.copy_error()
         if not branch._row["has_data"]:
             raise UnsupportedError(
                 f"{branch.path!r} holds no values{place(branch.file_path, branch.object_path)}"
@@ -339,7 +342,7 @@ def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> 
         mask = _values(plan, plan.cut, loaded, selection) != 0
         flat = libraries.flat_mask(mask)
         if flat is not None:
-            survivors = selection.narrowed(flat)
+            survivors = selection.narrow(flat)
             if not any(
                 output.expression is not None and output.expression.has_index for output in plan.outputs
             ):
@@ -360,12 +363,12 @@ def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> 
             continue  # asked for twice
         if output.branch is not None and output.dtype is not None:
             flat = branch_value(output.branch, loaded, libraries.NUMPY, selection)
-            arrays[output.name] = to.computed(viewed(output.branch, flat, output.dtype), selection)
+            arrays[output.name] = to.convert(view_as(output.branch, flat, output.dtype), selection)
         elif output.branch is not None:
             arrays[output.name] = branch_value(output.branch, loaded, to, selection)
         else:
             value = _values(plan, output, loaded, selection)
-            arrays[output.name] = to.computed(value, selection)
+            arrays[output.name] = to.convert(value, selection)
     if mask is not None:
         arrays = {name: _items_left(plan.cut, name, array, mask, to) for name, array in arrays.items()}
     return to.group(arrays, plan.outputs, how, loaded)
@@ -374,7 +377,7 @@ def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> 
 def _items_left(cut: Output | None, name: str, array: Any, mask: Any, to: Library) -> Any:
     """What a cut on items leaves of a column, which has a list for each of its lists."""
     try:
-        return to.masked(array, mask)
+        return to.apply_mask(array, mask)
     except SapwoodError:
         raise
     except (IndexError, ValueError):
@@ -450,7 +453,7 @@ def dtype_of(interpretation: Any) -> np.dtype[Any] | None:
     return np.dtype(interpretation).newbyteorder("=")
 
 
-def viewed(branch: Branch, flat: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def view_as(branch: Branch, flat: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Numbers of a branch looked at as another type of the same size.
 
     Raises :class:`~sapwood.errors.MismatchError` for what is no number, or of another size.
@@ -462,4 +465,4 @@ def viewed(branch: Branch, flat: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> 
 
 def wrap(array: np.ndarray[Any, Any], library: Any, selection: Selection) -> Any:
     """A plain NumPy array in a library."""
-    return as_library(library).computed(array, selection)
+    return as_library(library).convert(array, selection)

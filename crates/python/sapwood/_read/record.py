@@ -12,7 +12,8 @@ Self = TypeVar("Self", bound="HasRecord")
 
 
 class HasRecord:
-    """A tree or branch: its record as an object with members, and the file that it is in. In ``with``, the file is closed behind it."""
+    """A tree or branch: its record as an object with members, and the file that it is in. In ``with``, the
+    file is closed behind it."""
 
     @property
     def model(self) -> Model:
@@ -24,16 +25,16 @@ class HasRecord:
         """The file that it is in."""
         raise NotImplementedError
 
-    def member(self, name: str, none_if_missing: bool = False) -> Any:
+    def member(self, name: str, all: bool = True, none_if_missing: bool = False) -> Any:
         """A member of its own record by ROOT's name.
 
         Raises ``KeyError`` naming members that look alike, or gives ``None`` if that is wanted.
         """
-        return self.model.member(name, none_if_missing)
+        return self.model.member(name, all, none_if_missing)
 
-    def has_member(self, name: str) -> bool:
-        """Has its record a member of that name?"""
-        return self.model.has_member(name)
+    def has_member(self, name: str, all: bool = True) -> bool:
+        """Has its record a member of that name, its own or, with ``all``, of a base class?"""
+        return self.model.has_member(name, all)
 
     @property
     def members(self) -> dict[str, Any]:

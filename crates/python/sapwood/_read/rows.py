@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 class Row(Mapping[str, Any]):
-    """One entry of a tree: a mapping from names of branches to values, which are read when they are looked at."""
+    """One entry of a tree: a mapping from names of branches to values, which are read when they are looked
+    at."""
 
     __slots__ = ("_rows", "entry")
 

@@ -11,7 +11,8 @@ Range = tuple[int, int]
 
 
 def bounds(entries: int, start: int | None, stop: int | None) -> Range:
-    """``entry_start`` and ``entry_stop`` as whole numbers within ``entries``; negative ones count from the end.
+    """``entry_start`` and ``entry_stop`` as whole numbers within ``entries``; negative ones count from the
+    end.
 
     >>> bounds(100, -10, None)
     (90, 100)
@@ -36,7 +37,7 @@ class Selection:
     def __len__(self) -> int:
         return self.span[1] - self.span[0] if self.rows is None else len(self.rows)
 
-    def narrowed(self, mask: np.ndarray[Any, Any]) -> Selection:
+    def narrow(self, mask: np.ndarray[Any, Any]) -> Selection:
         """Those of the entries whose mask is true."""
         rows = np.arange(*self.span, dtype="int64") if self.rows is None else self.rows
         return _of_rows(rows[mask])
@@ -59,11 +60,13 @@ def _of_rows(rows: np.ndarray[Any, Any]) -> Selection:
 def select(total: int, start: int | None, stop: int | None, entries: Any = None) -> Selection:
     """What ``entry_start``, ``entry_stop`` and ``entries`` ask for.
 
-    ``entries`` is a ``slice``, a list of ``(start, stop)`` ranges, a mask with one boolean for each entry between
-    ``entry_start`` and ``entry_stop``, or entry numbers as an entry list has them. Ranges, slices and numbers count from
-    the tree's first entry, and only what is between ``entry_start`` and ``entry_stop`` is taken.
+    ``entries`` is a ``slice``, a list of ``(start, stop)`` ranges, a mask with one boolean for each entry
+    between ``entry_start`` and ``entry_stop``, or entry numbers as an entry list has them. Ranges, slices and
+    numbers count from the tree's first entry, and only what is between ``entry_start`` and ``entry_stop`` is
+    taken.
 
-    Raises ``IndexError`` for numbers that the tree does not have, ``ValueError`` for a mask of another length.
+    Raises ``IndexError`` for numbers that the tree does not have, ``ValueError`` for a mask of another
+    length.
     """
     first, last = bounds(total, start, stop)
     if entries is None:

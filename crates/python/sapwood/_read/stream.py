@@ -16,7 +16,8 @@ BATCH = "64 MB"
 
 
 def branches(over: Any) -> tuple[list[int], list[str]]:
-    """Numbers and names of the branches that a stream of a tree, or of a branch, has: all that Arrow has a type for."""
+    """Numbers and names of the branches that a stream of a tree, or of a branch, has: all that Arrow has a
+    type for."""
     plan = reading.Plan(over)
     rows = [(output.branch, output.name) for output in plan.outputs if output.branch is not None]
     kept = [(branch._id, name) for branch, name in rows if branch.interpretation.is_awkward]

@@ -55,14 +55,18 @@ def arrays(plan: Plan, selection: Selection, library: Any, how: Any, log: Any) -
     """
     wrong = ["how"] * (how is not None) + ["library"] * (as_library(library) is not AWKWARD)
     if wrong:
-        raise MismatchError(f"{', '.join(wrong)} cannot be used with 'virtual=True', which reads only what is looked at")
+        raise MismatchError(
+            f"{', '.join(wrong)} cannot be used with 'virtual=True', which reads only what is looked at"
+        )
     ak = need("awkward", "virtual=True")
     plan = plan.whole(selection)
     forms, container = [], {}
     for number, output in enumerate(plan.outputs):
         assert output.branch is not None, "without expressions all outputs are branches"
         lazy = _Lazy(output.branch, selection, number, log)
-        nothing = branch_value(output.branch, load(values_below(output.branch), Selection((0, 0))), AWKWARD, Selection((0, 0)))
+        nothing = branch_value(
+            output.branch, load(values_below(output.branch), Selection((0, 0))), AWKWARD, Selection((0, 0))
+        )
         form, buffers = lazy.parts(nothing)
         forms.append(form)
         container.update({key: functools.partial(lazy.buffer, key) for key in buffers})

@@ -24,7 +24,7 @@ def common_prefix(names: list[str]) -> str:
     return first[:cut]
 
 
-def zipped(arrays: dict[str, Any], outputs: Any) -> Any:
+def zip_arrays(arrays: dict[str, Any], outputs: Any) -> Any:
     """Lists of the same lengths are zipped, as uproot does it: named by what their names have in common."""
     import awkward as ak
 
@@ -56,12 +56,12 @@ def zipped(arrays: dict[str, Any], outputs: Any) -> Any:
     return _table(fields)
 
 
-def collected(arrays: dict[str, Any], outputs: Any) -> Any:
+def collect_records(arrays: dict[str, Any], outputs: Any) -> Any:
     """Fields of one collection become one array of records; offsets and values are shared with the fields.
 
-    A collection is a branch with others below it (``std::vector<Track>``, ``TClonesArray``), or all branches that the
-    same branch counts (``nMuon`` for ``Muon_pt``). It is named after the branch, or after what the names have in common,
-    or after the counter without its leading ``n``.
+    A collection is a branch with others below it (``std::vector<Track>``, ``TClonesArray``), or all branches
+    that the same branch counts (``nMuon`` for ``Muon_pt``). It is named after the branch, or after what the
+    names have in common, or after the counter without its leading ``n``.
     """
     members: dict[int, list[Any]] = {}
     keys: dict[str, int] = {}

@@ -32,7 +32,8 @@ def has(scheme: str | None) -> bool:
 
 
 def fsspec_is_set_up(scheme: str | None) -> bool:
-    """Does the environment say how fsspec's file system of this cloud is made (``FSSPEC_S3_KEY`` and the like)?
+    """Does the environment say how fsspec's file system of this cloud is made (``FSSPEC_S3_KEY`` and the
+    like)?
 
     >>> fsspec_is_set_up("s3")
     False

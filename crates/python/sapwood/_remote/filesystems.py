@@ -47,13 +47,14 @@ class Remote:
 
     @property
     def cache_name(self) -> str:
-        """The name by which a cache knows the file: equal names in other archives, or at another endpoint, are other files."""
+        """The name by which a cache knows the file: equal names in other archives, or at another endpoint,
+        are other files."""
         made = hashlib.sha256(f"{self.name} {_maker(self.fs)}".encode()).hexdigest()[:32]
         return f"{self.name}{'&' if '?' in self.name else '?'}fs={made}"
 
     def state(self, again: bool) -> tuple[int, str | None]:
-        """Length in bytes, and what changes when the bytes do, if the file system knows of anything. With ``again`` no
-        listing that it remembers will do."""
+        """Length in bytes, and what changes when the bytes do, if the file system knows of anything. With
+        ``again`` no listing that it remembers will do."""
         self._renew()
         if again:
             self.fs.invalidate_cache(self.path)
@@ -63,7 +64,8 @@ class Remote:
         size = about.get("size")
         if size is None:
             raise OSError("the file system does not know the length of the file")
-        # A listing may know less of a file, or other things, than the file itself: what was taken first is compared.
+        # A listing may know less of a file, or other things, than the file itself: what was taken first is
+        # compared.
         names = _MARKS if self._mark is None else (self._mark[0],)
         found = next(((name, _text(about[name])) for name in names if about.get(name) not in (None, "")), None)
         self._mark = found or self._mark
@@ -123,7 +125,8 @@ class Remote:
             self._forget()
 
     def _renew(self) -> None:
-        """A child process has none of its parent's connections and threads: it needs a file system of its own."""
+        """A child process has none of its parent's connections and threads: it needs a file system of its
+        own."""
         if self._process != os.getpid():
             make, arguments = self.fs.__reduce__()[:2]
             self.fs, self._file, self._lock = make(*arguments), None, threading.Lock()
@@ -163,7 +166,8 @@ def _maker(fs: Any) -> str:
 
 
 def find(place: str, network: Mapping[str, Any] | None) -> Remote | None:
-    """The file of a place that fsspec reads; ``None`` where the engine does. ``network`` is what the user said.
+    """The file of a place that fsspec reads; ``None`` where the engine does. ``network`` is what the user
+    said.
 
     >>> find("root://example.org//a.root", None), find("events.root", {"handler": "fsspec"})
     (None, None)
@@ -189,7 +193,8 @@ def settings(place: str, network: Mapping[str, Any] | None) -> list[tuple[str, s
 
 
 def with_proof(place: str, network: Mapping[str, Any] | None) -> Remote | None:
-    """The file of a ``root://`` URL through XRootD's own client; ``None`` where fsspec-xrootd is not there."""
+    """The file of a ``root://`` URL through XRootD's own client; ``None`` where fsspec-xrootd is not
+    there."""
     try:
         return Remote(*reached("root://" + place.split("://", 1)[1], network), place)
     except UnsupportedError:
@@ -197,7 +202,8 @@ def with_proof(place: str, network: Mapping[str, Any] | None) -> Remote | None:
 
 
 def remote_of(source: Any) -> Remote | None:
-    """The file of one of fsspec's own objects, an ``OpenFile`` or a file object that is open for reading; ``None`` for all else.
+    """The file of one of fsspec's own objects, an ``OpenFile`` or a file object that is open for reading;
+    ``None`` for all else.
 
     >>> import fsspec, io
     >>> remote_of(fsspec.open("memory://a.root")), remote_of(io.BytesIO())
@@ -239,7 +245,8 @@ def glob(pattern: str, network: Mapping[str, Any] | None) -> list[str]:
 
 
 def check(place: str, network: Mapping[str, Any] | None = None) -> None:
-    """Raises :class:`~sapwood.errors.UnsupportedError` where fsspec, or a package that it needs for a URL, is missing."""
+    """Raises :class:`~sapwood.errors.UnsupportedError` where fsspec, or a package that it needs for a URL, is
+    missing."""
     why = _why(place, network or {})
     try:
         from fsspec import get_filesystem_class

@@ -73,8 +73,8 @@ def split_object(source: str) -> tuple[str, str | None]:
 
 
 def with_options(source: Any, network: dict[str, Any]) -> Any:
-    """The path of a path object that brings ``storage_options`` along, which are put into ``network`` unless it has some; all else
-    as it is."""
+    """The path of a path object that brings ``storage_options`` along, which are put into ``network`` unless
+    it has some; all else as it is."""
     options = getattr(source, "storage_options", None)
     if not isinstance(options, Mapping) or is_open_file(source) or hasattr(source, "num_entries"):
         return source
@@ -107,12 +107,14 @@ def is_bytes(source: Any) -> bool:
 
 
 def expand(files: Any, colon: bool = True, network: Mapping[str, Any] | None = None) -> list[Source]:
-    """All files of a path, glob, list or dictionary ``{path or glob: object}``; each path and object once per item. ``network`` is what
-    was said of how files are reached.
+    """All files of a path, glob, list or dictionary ``{path or glob: object}``; each path and object once per
+    item. ``network`` is what was said of how files are reached.
 
-    A dictionary's value may be an object path, ``None``, or ``{"object_path": ..., "steps": [[start, stop], ...]}``.
+    A dictionary's value may be an object path, ``None``, or ``{"object_path": ..., "steps": [[start, stop],
+    ...]}``.
 
-    Raises :class:`~sapwood.errors.MissingFileError` where nothing matches, and ``ValueError`` for several files with replicas.
+    Raises :class:`~sapwood.errors.MissingFileError` where nothing matches, and ``ValueError`` for several
+    files with replicas.
     """
     found: list[Source] = []
     seen: set[tuple[int, str, str | None]] = set()

@@ -81,8 +81,9 @@ def is_chain(path: Any) -> bool:
 
 
 def by_fsspec(path: Any, network: Mapping[str, Any] | None = None) -> bool:
-    """Does fsspec read it? That is so for URLs of schemes that the engine does not know, for chains, for clouds with ``storage_options``
-    that the engine has nothing like or where the environment sets fsspec up for it, and with ``handler="fsspec"`` for all URLs.
+    """Does fsspec read it? That is so for URLs of schemes that the engine does not know, for chains, for
+    clouds with ``storage_options`` that the engine has nothing like or where the environment sets fsspec up
+    for it, and with ``handler="fsspec"`` for all URLs.
 
     >>> by_fsspec("ftp://example.org/a.root"), by_fsspec("https://example.org/a.root"), by_fsspec("a.root")
     (True, False, False)

@@ -143,8 +143,8 @@ def flat(array: Any) -> Array:
 
 
 def sums(weights: Array, squares: Array, all_bins: Sequence[Bins]) -> list[tuple[str, Any]]:
-    """The sums that ROOT's statistics come from, of the bins without flow, all at their centres: what ROOT itself finds where
-    only the bins are known (``TH1::GetStats``)."""
+    """The sums that ROOT's statistics come from, of the bins without flow, all at their centres: what ROOT
+    itself finds where only the bins are known (``TH1::GetStats``)."""
     part = inside(len(all_bins))
     inner = np.asarray(weights, "float64")[part]
     out = [("fTsumw", float(inner.sum())), ("fTsumw2", float(np.asarray(squares, "float64")[part].sum()))]

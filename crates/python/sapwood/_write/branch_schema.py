@@ -23,8 +23,8 @@ FieldName = Callable[[str, str], str] | str
 class Spec:
     """A branch: ``kind`` is ``numbers``, ``jagged``, ``counter``, ``text``, ``vector`` or ``object``.
 
-    Of a vector ``dimensions`` is its depth, and ``dtype`` is empty where it holds strings; of an object it is the split level, and
-    ``objects`` is its type.
+    Of a vector ``dimensions`` is its depth, and ``dtype`` is empty where it holds strings; of an object it is
+    the split level, and ``objects`` is its type.
     """
 
     name: str
@@ -40,9 +40,11 @@ class Spec:
 
 @dataclass
 class Schema:
-    """Branches in their order, and for each column of the data the branches that it fills: a field of it, or itself.
+    """Branches in their order, and for each column of the data the branches that it fills: a field of it, or
+    itself.
 
-    A column of whole numbers that has the name of a counter is that counter: it may be given, and must agree with the lists.
+    A column of whole numbers that has the name of a counter is that counter: it may be given, and must agree
+    with the lists.
     """
 
     specs: list[Spec] = field(default_factory=list)
@@ -73,7 +75,8 @@ class Schema:
         self.columns.setdefault(column, []).append((part, spec))
 
     def refusal(self, row: Mapping[str, Any]) -> str | None:
-        """Why a row is none of this tree, as far as names and plain types say so; nothing where it may be one."""
+        """Why a row is none of this tree, as far as names and plain types say so; nothing where it may be
+        one."""
         if row.keys() != self.columns.keys() and row.keys() - self.counters.keys() != self.columns.keys():
             wanted = ", ".join(map(repr, self.columns))
             return f"a row has a value for each of {wanted}; given were {', '.join(map(repr, row))}"
@@ -90,7 +93,8 @@ class Schema:
 
     @functools.cached_property
     def _passing(self) -> dict[str, tuple[frozenset[type], Any, Any]]:
-        """For each column the types of values that need no second look, and the least and most of whole numbers."""
+        """For each column the types of values that need no second look, and the least and most of whole
+        numbers."""
         found: dict[str, tuple[frozenset[type], Any, Any]] = {}
         for name, ((part, spec), *_) in self.columns.items():
             if part is not None or spec.objects is not None:
@@ -123,7 +127,8 @@ _FITTING: dict[str, Any] = {
 
 
 def _refusal(spec: Spec, value: Any) -> str | None:
-    """Why a value cannot be one entry of a branch, as far as its type says so; nothing where it may be one."""
+    """Why a value cannot be one entry of a branch, as far as its type says so; nothing where it may be
+    one."""
     if value is None or value is np.ma.masked:
         is_pointer = spec.objects is not None and spec.objects[0] == "pointer"
         return None if is_pointer and value is None else "cannot hold missing values"
@@ -171,7 +176,8 @@ def counter_name(counted: str) -> str:
 
 
 def field_name(outer: str, inner: str) -> str:
-    """uproot's choice: ``Muon_pt`` is the field ``pt`` of ``Muon``; a record without a name has its fields' names."""
+    """uproot's choice: ``Muon_pt`` is the field ``pt`` of ``Muon``; a record without a name has its fields'
+    names."""
     return inner if outer == "" else f"{outer}_{inner}"
 
 
@@ -213,7 +219,8 @@ def schema_of(columns: Mapping[str, Any], counters: CounterName, fields: FieldNa
 def schema(
     types: Mapping[str, Any], counters: CounterName, fields: FieldName, split_level: int = 99, is_declared: bool = True
 ) -> Schema:
-    """The branches of a mapping from names to types: NumPy's, Awkward's, their texts (``f4``, ``var * float32``), or dataclasses."""
+    """The branches of a mapping from names to types: NumPy's, Awkward's, their texts (``f4``, ``var *
+    float32``), or dataclasses."""
     count, part = _namer("counter_name", counters), _namer("field_name", fields)
     out = Schema(is_declared=is_declared)
     for name, kind in types.items():
@@ -355,7 +362,8 @@ NOTHING = np.empty(0, "u1")
 
 
 def values(schema: Schema, columns: Mapping[str, Any]) -> list[tuple[str, list[Array], Array, classes.Column | None]]:
-    """What the engine takes: for each branch its name, where the lists of each level end, and its values; or objects."""
+    """What the engine takes: for each branch its name, where the lists of each level end, and its values; or
+    objects."""
     missing = [name for name in schema.columns if name not in columns]
     unknown = [name for name in columns if name not in schema.columns and name not in schema.counters]
     if missing or unknown:

@@ -1,10 +1,13 @@
 """Dataclasses as classes of objects: what C++ would call their members, and their values as columns.
 
-A member is written as its annotation says: ``bool``, ``int`` (``Long64_t``), ``float`` (``double``), ``str`` (``std::string``), NumPy's
-types for others (``np.float32``), ``list[T]`` (``std::vector``), ``dict[K, V]`` (``std::map``), ``set[T]`` (``std::set``), ``collections.deque[T]``
-(``std::deque``), a dataclass, ``D | None`` (a pointer to an object of class D, or null), ``Annotated[T, 3]`` or ``Annotated[T, 2, 3]`` for arrays
-of numbers. ``Annotated`` names other containers: ``Annotated[list[int], "forward_list"]``, ``Annotated[dict[str, int], "unordered_map"]``,
-``Annotated[list[tuple[int, float]], "multimap"]``. Dataclasses that a class derives from are its bases. ``__root_name__`` gives the name in C++ where it is another, ``__root_version__`` the number of its ``ClassDef``.
+A member is written as its annotation says: ``bool``, ``int`` (``Long64_t``), ``float`` (``double``), ``str``
+(``std::string``), NumPy's types for others (``np.float32``), ``list[T]`` (``std::vector``), ``dict[K, V]``
+(``std::map``), ``set[T]`` (``std::set``), ``collections.deque[T]`` (``std::deque``), a dataclass, ``D |
+None`` (a pointer to an object of class D, or null), ``Annotated[T, 3]`` or ``Annotated[T, 2, 3]`` for arrays
+of numbers. ``Annotated`` names other containers: ``Annotated[list[int], "forward_list"]``,
+``Annotated[dict[str, int], "unordered_map"]``, ``Annotated[list[tuple[int, float]], "multimap"]``.
+Dataclasses that a class derives from are its bases. ``__root_name__`` gives the name in C++ where it is
+another, ``__root_version__`` the number of its ``ClassDef``.
 """
 
 from __future__ import annotations
@@ -122,7 +125,8 @@ class Member:
 def members_of(kind: type) -> tuple[Member, ...]:
     """Bases of a dataclass, then the members that it declares itself.
 
-    They are cached, because annotations may name classes that are local to a calling function and cannot be looked up later.
+    They are cached, because annotations may name classes that are local to a calling function and cannot be
+    looked up later.
     """
     bases = [base for base in kind.__bases__ if dataclasses.is_dataclass(base)]
     found = [Member(base.__name__, base, True) for base in bases]
@@ -193,7 +197,8 @@ def _names_of_callers() -> dict[str, Any]:
 
 
 def column_of(kind: Type, values: Any) -> Column:
-    """Values of a type as columns: ``values`` are objects one by one, or an Awkward Array whose fields are the members.
+    """Values of a type as columns: ``values`` are objects one by one, or an Awkward Array whose fields are
+    the members.
 
     Raises :class:`sapwood.errors.MismatchError` where a value is of another type.
     """
@@ -318,7 +323,8 @@ def _numbers(wanted: np.dtype[Any], values: Any, shape: tuple[int, ...]) -> np.n
 
 
 def memory(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The bytes of an array, as the engine takes them: without a copy, where they are one behind the other."""
+    """The bytes of an array, as the engine takes them: without a copy, where they are one behind the
+    other."""
     return np.ascontiguousarray(array).reshape(-1).view("u1")
 
 

@@ -1,4 +1,5 @@
-"""What is an object of a file, and which: NumPy's histograms, those of the UHI protocol, objects that were read."""
+"""What is an object of a file, and which: NumPy's histograms, those of the UHI protocol, objects that were
+read."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def as_object(value: Any) -> _core.Draft | None:
     if is_pyroot(value):
         value = from_pyroot(value)
     if isinstance(value, Model):
-        return _copied(value)
+        return _draft_of(value)
     if _is_numpy_histogram(value):
         edges = value[1] if isinstance(value[1], (list, tuple)) and np.ndim(value[1][0]) == 1 else value[1:]
         return objects.histogram(value[0], *edges)
@@ -48,7 +49,7 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, (_core.Draft, Model)) or _is_numpy_histogram(value) or _is_histogram(value)
 
 
-def _copied(value: Model) -> _core.Draft:
+def _draft_of(value: Model) -> _core.Draft:
     found = value._identity
     if not isinstance(found, _core.Object):
         raise UnsupportedError(
@@ -121,7 +122,8 @@ def from_uhi(found: Any) -> _core.Draft:
 
 
 def _entries(found: Any) -> float | None:
-    """How often a histogram was filled, where its ``metadata`` says so in ``fEntries``: bins of weights do not."""
+    """How often a histogram was filled, where its ``metadata`` says so in ``fEntries``: bins of weights do
+    not."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of boost-histogram, where there is no metadata
         metadata = getattr(found, "metadata", None)

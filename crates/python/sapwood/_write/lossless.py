@@ -1,5 +1,5 @@
-"""Plain lists as arrays, without loss: whole numbers above 2^63 that stand beside small ones stay whole, texts stay Python's, masks are
-not forgotten, and numbers fit their type or are refused."""
+"""Plain lists as arrays, without loss: whole numbers above 2^63 that stand beside small ones stay whole,
+texts stay Python's, masks are not forgotten, and numbers fit their type or are refused."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ _LEAST, _MOST = -(2**63), 2**64 - 1
 
 
 def as_array(data: Any) -> np.ndarray[Any, Any]:
-    """The same as ``numpy.asarray``, but that whole numbers stay whole, ``int64`` where some are negative and ``uint64`` where some are
-    above 2^63, and that texts stay objects: NumPy would give each the room of the longest. Of masks :func:`unmasked` knows.
+    """The same as ``numpy.asarray``, but that whole numbers stay whole, ``int64`` where some are negative and
+    ``uint64`` where some are above 2^63, and that texts stay objects: NumPy would give each the room of the
+    longest. Of masks :func:`unmasked` knows.
 
     >>> as_array([1, 2**63]).dtype, as_array([np.uint64(1), np.int64(-1)]).dtype, as_array(["a", "long"]).dtype
     (dtype('uint64'), dtype('int64'), dtype('O'))
 
-    Raises :class:`~sapwood.errors.MismatchError` for whole numbers that no type of 64 bits holds together; ``ValueError`` for lists of
-    different lengths.
+    Raises :class:`~sapwood.errors.MismatchError` for whole numbers that no type of 64 bits holds together;
+    ``ValueError`` for lists of different lengths.
     """
     if isinstance(data, np.ndarray):
         return data
@@ -44,7 +45,8 @@ def as_array(data: Any) -> np.ndarray[Any, Any]:
 
 
 def as_jagged(data: Any) -> Any:
-    """An Awkward Array of lists, or of lists of lists, of numbers that :func:`as_array` takes, or of texts that :func:`as_texts` takes."""
+    """An Awkward Array of lists, or of lists of lists, of numbers that :func:`as_array` takes, or of texts
+    that :func:`as_texts` takes."""
     import awkward as ak
 
     if all(isinstance(item, (str, bytes)) for item in data):
@@ -85,8 +87,8 @@ def encoded(value: Any) -> bytes:
 
 
 def unmasked(data: Any, what: str = "values", deepest: int = 64) -> Any:
-    """Data without the masks of ``numpy.ma``, however deep in lists, where nothing is masked, and arrays of no dimension as the scalars that they are;
-    all else as it is.
+    """Data without the masks of ``numpy.ma``, however deep in lists, where nothing is masked, and arrays of
+    no dimension as the scalars that they are; all else as it is.
 
     >>> unmasked(np.ma.masked_array([1, 2], [0, 0]))
     array([1, 2])

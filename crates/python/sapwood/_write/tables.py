@@ -1,4 +1,5 @@
-"""Whatever is a table, as columns: NumPy and Awkward arrays. What no branch can hold (masks, missing values) is refused and never dropped."""
+"""Whatever is a table, as columns: NumPy and Awkward arrays. What no branch can hold (masks, missing values)
+is refused and never dropped."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ TABLES = "a mapping of names to arrays, a structured NumPy array, an Awkward rec
 """What is a table, in words."""
 
 
-def checked_columns(tree: str, columns: Mapping[str, Any]) -> dict[str, Any]:
+def check_columns(tree: str, columns: Mapping[str, Any]) -> dict[str, Any]:
     """Columns as arrays of one length.
 
     Raises :class:`sapwood.errors.MismatchError` where the lengths differ.
@@ -44,10 +45,11 @@ def checked_columns(tree: str, columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def table(data: Any, wanted: Collection[str] | None = None) -> dict[str, Any] | None:
-    """The columns of whatever is a table; nothing where it is none. Where a tree is there that has columns already, these are
-    ``wanted``: the index of a DataFrame is a column where the tree has one of that name.
+    """The columns of whatever is a table; nothing where it is none. Where a tree is there that has columns
+    already, these are ``wanted``: the index of a DataFrame is a column where the tree has one of that name.
 
-    An Awkward Array with a list of records for each entry is one column without a name, whose fields share a counter.
+    An Awkward Array with a list of records for each entry is one column without a name, whose fields share a
+    counter.
 
     >>> table(5) is None
     True
@@ -82,7 +84,8 @@ def table(data: Any, wanted: Collection[str] | None = None) -> dict[str, Any] | 
 
 
 def _index_of(data: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """The index of a DataFrame as columns: by its names, ``index`` or ``level_0`` and so on where it has none."""
+    """The index of a DataFrame as columns: by its names, ``index`` or ``level_0`` and so on where it has
+    none."""
     index = data.index
     if index.nlevels == 1:
         found = {"index" if index.name is None else str(index.name): index}
@@ -131,7 +134,8 @@ def as_column(name: str, data: Any) -> Any:
     >>> as_column("x", iter([1, 2])).tolist()
     [1, 2]
 
-    Raises :class:`sapwood.errors.MismatchError` and :class:`sapwood.errors.UnsupportedError` naming the column.
+    Raises :class:`sapwood.errors.MismatchError` and :class:`sapwood.errors.UnsupportedError` naming the
+    column.
     """
     try:
         return _column(data)
@@ -220,7 +224,8 @@ def _records(columns: Mapping[Any, Any]) -> Any:
 
 
 def _of_pandas(data: Any) -> Any:
-    """The values of a Series, an Index or an array of pandas. Its own types have values that are missing, where NumPy has none."""
+    """The values of a Series, an Index or an array of pandas. Its own types have values that are missing,
+    where NumPy has none."""
     kind = data.dtype
     if not isinstance(kind, np.dtype) or kind.kind == "O":
         missing = np.asarray(data.isna())

@@ -17,7 +17,8 @@ _READ_ONLY = ("http", "https", "dcap", "gsidcap")
 
 
 class Upload:
-    """A file that is written in a folder of its own on this machine, and then brought to a URL through fsspec.
+    """A file that is written in a folder of its own on this machine, and then brought to a URL through
+    fsspec.
 
     >>> import os
     >>> upload = Upload("memory://runs/a.root", None)
@@ -31,7 +32,9 @@ class Upload:
 
     def __init__(self, url: str, options: Mapping[str, Any] | None) -> None:
         if urls.scheme(url) in _READ_ONLY:
-            raise UnsupportedError(f"{urls.shown(url)!r}: files of {urls.scheme(url)}:// are read, and cannot be written")
+            raise UnsupportedError(
+                f"{urls.shown(url)!r}: files of {urls.scheme(url)}:// are read, and cannot be written"
+            )
         network = {"storage_options": dict(options or {}), "handler": "fsspec"}
         self.url, self._options = url, dict(options or {})
         self.shown = urls.shown(url)
@@ -65,7 +68,8 @@ class Upload:
             raise MissingFileError(f"no file {self.shown!r}: sapwood.recreate makes one") from None
 
     def send(self) -> None:
-        """Brings the file to its URL, and removes it here. Where that fails, it stays here, and the error says where."""
+        """Brings the file to its URL, and removes it here. Where that fails, it stays here, and the error
+        says where."""
         import fsspec
 
         with contextlib.suppress(Exception):  # many file systems have no folders

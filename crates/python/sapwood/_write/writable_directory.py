@@ -33,7 +33,8 @@ class _Listed(NamedTuple):
 
 
 class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc]
-    """A directory of a file that is written: a mapping from names to what gets written under them, and reads it back.
+    """A directory of a file that is written: a mapping from names to what gets written under them, and reads
+    it back.
 
     Names may be paths; directories on the way are made.
 
@@ -81,8 +82,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
 
     @property
     def compression(self) -> Any:
-        """Setting of trees that are begun from now on, unless they name one; ``None`` for none. Objects keep the setting that the file
-        was opened with."""
+        """Setting of trees that are begun from now on, unless they name one; ``None`` for none. Objects keep
+        the setting that the file was opened with."""
         return self.file._setting
 
     @compression.setter
@@ -151,8 +152,9 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
     # ---- reading
 
     def __getitem__(self, name: str) -> Any:
-        """What has this name: a tree to fill and to read (:class:`~sapwood.WritableTree`), a directory, or an object, which is
-        read as :func:`sapwood.open` would. What is not saved yet is saved first, but for rows that trees still keep.
+        """What has this name: a tree to fill and to read (:class:`~sapwood.WritableTree`), a directory, or an
+        object, which is read as :func:`sapwood.open` would. What is not saved yet is saved first, but for
+        rows that trees still keep.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(io.BytesIO()) as file:
@@ -176,20 +178,30 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         if key.classname in DIRECTORIES:
             return WritableDirectory(file, full)
         path = full.removesuffix(f";{key.cycle}")
-        tree = file._tree_at(path)
-        if tree is not None and file._core.key(path).cycle == key.cycle:
-            return tree
-        if key.classname in TREES:
-            return WritableTree.there(file, full)
+        if file._core.key(path).cycle == key.cycle:
+            tree = file._tree_at(path)
+            if tree is None and key.classname in TREES:
+                tree = WritableTree.there(file, path)
+                file._take(tree)
+            if tree is not None:
+                return tree
         return file._reopen()[full]
 
     def __delitem__(self, name: str) -> None:
-        """Deletes an object, or a directory and all below it; all cycles, where the name does not end in ``;cycle``. Trees that are
-        being filled are closed first.
+        """Deletes an object, or a directory and all below it; all cycles, where the name does not end in
+        ``;cycle``. Trees that are being filled are closed first.
 
         Raises :class:`KeyError` where there is none.
         """
         full = self._full(name)
+        base, _, cycle = full.rpartition(";")
+        self.file._settle()
+        if (
+            cycle.isdigit()
+            and base in self.file._trees_by_path
+            and self.file._core.key(base).cycle == int(cycle)
+        ):
+            self.file._end_trees(base)
         self.file._end_trees(full)
         self.file._settle()
         self.file._core.remove(full)
@@ -222,22 +234,24 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
     ) -> WritableTree:
         """Begins a tree; :meth:`WritableTree.extend` fills it.
 
-        ``branch_types`` gives each branch a type: a NumPy type (``"f4"``, ``np.dtype(("f8", (2, 2)))``), or an Awkward type
-        (``"var * float32"``, ``"string"``, ``"var * {pt: f4, eta: f4}"``), or C++'s word (``"Long64_t"``, ``"vector<float>"``), or a
-        dataclass for objects, whose members become branches down to ``split_level`` (0 keeps each object whole). Lists are counted by
-        a branch of the name ``counter_name`` gives, fields of records have the names ``field_name`` gives: functions, or texts like
-        ``"n{}"`` and ``"{}_{}"``. Data instead of types (a mapping from names to arrays, a structured NumPy array, an Awkward record
-        array, a DataFrame or an Arrow table) are the first entries.
+        ``branch_types`` gives each branch a type: a NumPy type (``"f4"``, ``np.dtype(("f8", (2, 2)))``), or
+        an Awkward type (``"var * float32"``, ``"string"``, ``"var * {pt: f4, eta: f4}"``), or C++'s word
+        (``"Long64_t"``, ``"vector<float>"``), or a dataclass for objects, whose members become branches down
+        to ``split_level`` (0 keeps each object whole). Lists are counted by a branch of the name
+        ``counter_name`` gives, fields of records have the names ``field_name`` gives: functions, or texts
+        like ``"n{}"`` and ``"{}_{}"``. Data instead of types (a mapping from names to arrays, a structured
+        NumPy array, an Awkward record array, a DataFrame or an Arrow table) are the first entries.
 
-        ``compression`` is a setting as :func:`recreate` takes it, or a mapping from branches to settings: names, or globs like
-        ``"Muon_*"``, of which the first that fits counts; a name of a column or object stands for all branches that it becomes, and
-        ``"*"`` for those that nothing else names.
+        ``compression`` is a setting as :func:`recreate` takes it, or a mapping from branches to settings:
+        names, or globs like ``"Muon_*"``, of which the first that fits counts; a name of a column or object
+        stands for all branches that it becomes, and ``"*"`` for those that nothing else names.
 
-        A cluster ends after ``auto_flush`` entries; where that is negative or a size like ``"30 MB"``, after as many entries as
-        the first so many compressed bytes hold; where it is 0, or at the latest, when its rows take ``cluster_bytes`` bytes (128
-        MiB) before compression. ``auto_save`` says in the same words how often all that was written becomes visible to
-        readers on the way. Both are ROOT's ``SetAutoFlush`` and ``SetAutoSave``. Collections of objects are streamed member by member,
-        or object by object where ``member_wise`` is false.
+        A cluster ends after ``auto_flush`` entries; where that is negative or a size like ``"30 MB"``, after
+        as many entries as the first so many compressed bytes hold; where it is 0, or at the latest, when its
+        rows take ``cluster_bytes`` bytes (128 MiB) before compression. ``auto_save`` says in the same words
+        how often all that was written becomes visible to readers on the way. Both are ROOT's ``SetAutoFlush``
+        and ``SetAutoSave``. Collections of objects are streamed member by member, or object by object where
+        ``member_wise`` is false.
 
         >>> import dataclasses, io, sapwood
         >>> @dataclasses.dataclass
@@ -260,11 +274,13 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         full = self._full(name, "the name of a tree")
         options = (compression, auto_flush, auto_save, cluster_bytes, basket_bytes, split_level, member_wise)
         if branch_schema.are_types(branch_types):
-            core, schema = self.file._begin("new", full, branch_types, title, counter_name, field_name, *options)
+            core, schema = self.file._begin(
+                "new", full, branch_types, title, counter_name, field_name, *options
+            )
             tree = WritableTree(core, schema, full, self.file)
             self.file._take(tree)
             return tree
-        columns = tables.checked_columns(full, tables.columns_of(branch_types))
+        columns = tables.check_columns(full, tables.columns_of(branch_types))
         schema = branch_schema.schema_of(columns, counter_name, field_name)
         core = self.file._core_of("new", full, schema, title, *options)
         tree = WritableTree(core, schema, full, self.file)
@@ -279,8 +295,9 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
     def parallel_tree(
         self, name: str, branch_types: Mapping[str, Any], title: str = "", **options: Any
     ) -> ParallelTree:
-        """Begins a tree that many threads fill, each with a :meth:`~ParallelTree.context` of its own, which compresses and
-        writes its own clusters. The arguments are those of :meth:`mktree`; a cluster is kept in memory for each thread.
+        """Begins a tree that many threads fill, each with a :meth:`~ParallelTree.context` of its own, which
+        compresses and writes its own clusters. The arguments are those of :meth:`mktree`; a cluster is kept
+        in memory for each thread.
 
         >>> import io, sapwood
         >>> from concurrent.futures import ThreadPoolExecutor
@@ -307,13 +324,15 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         return tree
 
     def __setitem__(self, name: str, value: Any) -> None:
-        """Writes a value: histograms of NumPy, boost-histogram, hist and all others of the UHI protocol, objects that were read
-        or that :mod:`sapwood.objects` made, text as ``TObjString``, lists of objects as ``TList``; whatever is a table as a
-        tree. Of a DataFrame the index is a branch, too, ``index`` where it has no name, as uproot has it.
+        """Writes a value: histograms of NumPy, boost-histogram, hist and all others of the UHI protocol,
+        objects that were read or that :mod:`sapwood.objects` made, text as ``TObjString``, lists of objects
+        as ``TList``; whatever is a table as a tree. Of a DataFrame the index is a branch, too, ``index``
+        where it has no name, as uproot has it.
 
-        An object that has a name gets that of its key. ``fEntries`` of a histogram is the number of fills where its ``metadata`` is
-        a mapping that has it (``hist.Hist(..., metadata={"fEntries": 5})``); else the sum of its values, or of weighted ones the
-        effective number, the squared sum of weights over the sum of their squares.
+        An object that has a name gets that of its key. ``fEntries`` of a histogram is the number of fills
+        where its ``metadata`` is a mapping that has it (``hist.Hist(..., metadata={"fEntries": 5})``); else
+        the sum of its values, or of weighted ones the effective number, the squared sum of weights over the
+        sum of their squares.
 
         >>> import io, numpy as np, sapwood
         >>> memory, copy = io.BytesIO(), io.BytesIO()
@@ -327,8 +346,11 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         full = self._full(name)
         draft = as_object(value)
         if draft is not None:
-            if draft.has_member("fName") and (draft.has_member("fTitle") or draft.classname.startswith("TParameter<")):
+            if draft.has_member("fName") and (
+                draft.has_member("fTitle") or draft.classname.startswith("TParameter<")
+            ):
                 draft = draft.replaced("fName", full.rsplit("/", 1)[-1])
+            self.file._make_way(full)
             self.file._core.write(full, draft)
             self.file._forget_tree(full)
             return
@@ -338,9 +360,10 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
                 f"{lossless.shown(value)} cannot be written: a file takes tables ({tables.TABLES}), text, histograms, objects that "
                 "were read, lists of objects, and what sapwood.objects makes, like parameter for a number"
             )
-        columns = tables.checked_columns(full, found)
+        columns = tables.check_columns(full, found)
         schema = branch_schema.schema_of(columns, branch_schema.counter_name, branch_schema.field_name)
         specs = [spec.for_engine() for spec in schema.specs]
+        self.file._make_way(full)
         core = self.file._core.tree("whole", full, specs, "", self.file._own_compression)
         tree = WritableTree(core, schema, full, self.file)
         try:
@@ -363,8 +386,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         """Opens a tree that was in the file before, whatever wrote it, to add entries to it: with
         :meth:`WritableTree.extend` or :meth:`WritableTree.fill`, a value for each of its branches.
 
-        What is there stays as it is; entries go on in clusters of the size that the last ones have. The options are those of
-        :meth:`mktree`.
+        What is there stays as it is; entries go on in clusters of the size that the last ones have. The
+        options are those of :meth:`mktree`.
 
         >>> import os, sapwood, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "file.root")
@@ -385,7 +408,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         return tree
 
     def add_branches(self, name: str, data: Any, *, compression: Any = "file") -> None:
-        """Adds branches to a tree that was in the file before, whatever wrote it: a value for each of its entries.
+        """Adds branches to a tree that was in the file before, whatever wrote it: a value for each of its
+        entries.
 
         ``data`` is what :meth:`WritableTree.extend` takes, ``compression`` what :meth:`mktree` takes.
 
@@ -398,8 +422,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         >>> sapwood.open(path)["tree"].keys()
         ['x', 'weight']
 
-        Raises :class:`sapwood.errors.MismatchError` where the number of values is not that of the entries: then the tree stays
-        as it is.
+        Raises :class:`sapwood.errors.MismatchError` where the number of values is not that of the entries:
+        then the tree stays as it is.
         """
         full = self._full(name, "the name of a tree")
         given = tables.columns_of(data, ())
@@ -412,8 +436,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
             tree.extend(columns)
 
     def copy(self, source: Any, name: str, to: str | None = None) -> None:
-        """Copies an object, a tree with its baskets, or a directory with all below it: from ``source``, an open
-        :class:`~sapwood.File` or a path, under the same name or the path ``to``.
+        """Copies an object, a tree with its baskets, or a directory with all below it: from ``source``, an
+        open :class:`~sapwood.File` or a path, under the same name or the path ``to``.
 
         Nothing is inflated, and classes need not be known: their descriptions come along.
 
@@ -430,7 +454,10 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         """
         from sapwood.file import as_file
 
-        self.file._core.copy(as_file(source)._engine(), name, self._full(name if to is None else to))
+        target = self._full(name if to is None else to)
+        self.file._make_way(target)
+        self.file._core.copy(as_file(source)._engine(), name, target)
+        self.file._forget_tree(target)
 
     def copy_from(
         self,
@@ -441,7 +468,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         rename: Any = None,
         require_matches: bool = True,
     ) -> None:
-        """Copies all that passes the filters from ``source``, a directory that was read or a path, as :meth:`copy` does: trees, too.
+        """Copies all that passes the filters from ``source``, a directory that was read or a path, as
+        :meth:`copy` does: trees, too.
 
         ``rename`` gives names in this directory: a function, or a mapping of the names that change.
 
@@ -465,11 +493,14 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         if require_matches and not names:
             raise errors.MismatchError(f"nothing in {found.file_path} passes filter_name={filter_name!r}")
         for name in names:
-            self.file._core.copy(found.file._engine(), found._full(name), self._full(choose(name)))
+            self.copy(found.file, found._full(name), choose(name))
 
     def rename(self, name: str, to: str) -> None:
         """Gives an object, a tree or a directory that was in the file before another path."""
-        self.file._core.rename(self._full(name), self._full(to))
+        old, new = self._full(name), self._full(to)
+        self.file._core.rename(old, new)
+        for path in (old, new):
+            self.file._forget_tree(path)
 
     def update(self, pairs: Any = (), /, **more: Any) -> None:
         """Writes several values: a mapping, or pairs of names and values.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import threading
+import weakref
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,8 @@ ROWS = 1000
 
 
 class WritableTree:
-    """A tree that is being filled. It can be read, too, as a :class:`~sapwood.Tree`: rows that wait are written first.
+    """A tree that is being filled. It can be read, too, as a :class:`~sapwood.Tree`: rows that wait are
+    written first.
 
     >>> import io, sapwood
     >>> with sapwood.recreate(io.BytesIO()) as file:
@@ -41,7 +43,9 @@ class WritableTree:
     def __init__(self, core: Any, schema: Schema | None, name: str, file: WritableFile | None = None) -> None:
         self._engine = core
         self._known = schema
-        self._file = file
+        # Weak, because a file holds its trees: there is no cycle of references, so that a file that is not
+        # closed is closed with the last reference to it.
+        self._owner = None if file is None else weakref.ref(file)
         self.name = name
         """Its name in the file."""
         self._rows: list[tuple[int, Mapping[str, Any]]] = []
@@ -69,15 +73,20 @@ class WritableTree:
 
     @property
     def _core(self) -> _core.TreeWriter:
-        if self._engine is None:
-            if self.closed or self._file is None:
-                raise errors.MismatchError(f"the tree {self.name!r} is closed")
-            if self._known is None:
-                self._engine, self._known = self._file._append(self.name)
-                self._file._take(self)
-            else:
-                self._engine = self._file._core.resume(self.name, [], None, None)
-        engine: _core.TreeWriter = self._engine
+        with self._lock:
+            if self._engine is None:
+                self._engine = self._begin_again()
+            engine: _core.TreeWriter = self._engine
+            return engine
+
+    def _begin_again(self) -> Any:
+        """The engine's tree, for one that rests or was in the file before."""
+        file = self._file
+        if self.closed or file is None:
+            raise errors.MismatchError(f"the tree {self.name!r} is closed")
+        if self._known is not None:
+            return file._core.resume(self.name, [], None, None)
+        engine, self._known = file._append(self.name)
         return engine
 
     @property
@@ -91,6 +100,10 @@ class WritableTree:
             self._core  # which tells it
         assert self._known is not None, "a tree that was opened has told its branches"
         return self._known
+
+    @property
+    def _file(self) -> WritableFile | None:
+        return None if self._owner is None else self._owner()
 
     @property
     def file(self) -> WritableFile | None:
@@ -120,7 +133,8 @@ class WritableTree:
 
     @property
     def compression(self) -> Any:
-        """Setting of the branches, a mapping where they differ; a new one counts for what is written from now on."""
+        """Setting of the branches, a mapping where they differ; a new one counts for what is written from now
+        on."""
         found = {branch.name: branch.compression for branch in self._read().branches}
         settings = list(found.values())
         return settings[0] if settings and all(one == settings[0] for one in settings) else found
@@ -133,8 +147,12 @@ class WritableTree:
 
     def _recompress(self, settings: Mapping[str, str | None]) -> None:
         with self._lock:
+            if self.closed:
+                raise errors.MismatchError(f"the tree {self.name!r} is closed")
             if self._file is None or self._known is None:
-                raise errors.MismatchError(f"the tree {self.name!r} was in the file before: append(compression=) sets it")
+                raise errors.MismatchError(
+                    f"the tree {self.name!r} was in the file before: append(compression=) sets it"
+                )
             self.rest()
             wanted = [(name, setting) for name, setting in settings.items() if setting is not None]
             self._engine = self._file._core.resume(self.name, wanted, None, None)
@@ -173,13 +191,14 @@ class WritableTree:
     def extend(self, data: Any) -> None:
         """Adds rows: the same number for every column.
 
-        ``data`` is a mapping from names to arrays, a structured NumPy array, an Awkward record array, a DataFrame or an Arrow
-        table. Rows are kept until their cluster is whole.
+        ``data`` is a mapping from names to arrays, a structured NumPy array, an Awkward record array, a
+        DataFrame or an Arrow table. Rows are kept until their cluster is whole.
 
-        Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown, lengths differ, or a type does not
-        fit: then no row was added. It comes also where rows that :meth:`fill` gathered before do not fit, and says so: then those
-        are left out, and all rows of this call were added. What the disk reports (:class:`OSError`, for this cluster or the one
-        before) leaves all rows added: they wait, and :meth:`flush` tries again.
+        Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown, lengths differ, or
+        a type does not fit: then no row was added. It comes also where rows that :meth:`fill` gathered before
+        do not fit, and says so: then those are left out, and all rows of this call were added. What the disk
+        reports (:class:`OSError`, for this cluster or the one before) leaves all rows added: they wait, and
+        :meth:`flush` tries again.
         """
         given = branch_schema.values(self._schema, tables.columns_of(data, self._schema.columns))
         with self._lock:
@@ -193,16 +212,19 @@ class WritableTree:
         try:
             self._core.extend(given)
         except errors.IOError as error:
-            error.add_note("all rows of this call are kept: flush() tries again, giving them again would double them")
+            error.add_note(
+                "all rows of this call are kept: flush() tries again, giving them again would double them"
+            )
             raise
 
     def fill(self, row: Mapping[str, Any] | None = None, /, **more: Any) -> None:
-        """Adds one row: a value for every column, and lengths of lists where one likes (they must be those). Rows are gathered, and given to the
-        engine many at a time.
+        """Adds one row: a value for every column, and lengths of lists where one likes (they must be those).
+        Rows are gathered, and given to the engine many at a time.
 
-        Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown, or a value is plainly of another type: then this
-        row is left out. Whether all of a value fits (items of lists, members of objects) shows when the rows that were gathered are
-        written: the error comes with a later call then, and names the row, counted in calls from 0. Rows that fit are always kept.
+        Raises :class:`sapwood.errors.MismatchError` where columns are missing or unknown, or a value is
+        plainly of another type: then this row is left out. Whether all of a value fits (items of lists,
+        members of objects) shows when the rows that were gathered are written: the error comes with a later
+        call then, and names the row, counted in calls from 0. Rows that fit are always kept.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(io.BytesIO()) as file:
@@ -223,19 +245,24 @@ class WritableTree:
         if wrong:
             raise errors.MismatchError(f"row {number} is left out: {wrong}")
         # A caller may use one array or object for all rows.
-        kept = {name: value if isinstance(value, _PLAIN) else copy.deepcopy(value) for name, value in values.items()}
+        kept = {
+            name: value if isinstance(value, _PLAIN) else copy.deepcopy(value)
+            for name, value in values.items()
+        }
         with self._lock:
             self._rows.append((number, kept))
             if len(self._rows) >= ROWS:
                 self._spill()
 
     def _spill(self, more: str = "") -> None:
-        """Gives the engine the rows that were gathered. Those that do not fit are found by halves, and left out; the error says
-        ``more`` then."""
+        """Gives the engine the rows that were gathered. Those that do not fit are found by halves, and left
+        out; the error says ``more`` then."""
         wrong: list[tuple[int, Exception]] = []
         gathered = len(self._rows)
         # Some rows may have lengths of lists with them, and others not.
-        sizes = [len(list(rows)) for _, rows in itertools.groupby(self._rows, lambda row: row[1].keys())][::-1]
+        sizes = [len(list(rows)) for _, rows in itertools.groupby(self._rows, lambda row: row[1].keys())][
+            ::-1
+        ]
         while sizes:
             size = sizes.pop()
             rows = self._rows[:size]
@@ -256,8 +283,14 @@ class WritableTree:
                 del self._rows[: self._core.taken - before]
         if wrong:
             number, first = wrong[0]
-            others = f" (and {len(wrong) - 1} others, the last is row {wrong[-1][0]})" if len(wrong) > 1 else ""
-            kind = errors.UnsupportedError if isinstance(first, errors.UnsupportedError) else errors.MismatchError
+            others = (
+                f" (and {len(wrong) - 1} others, the last is row {wrong[-1][0]})" if len(wrong) > 1 else ""
+            )
+            kind = (
+                errors.UnsupportedError
+                if isinstance(first, errors.UnsupportedError)
+                else errors.MismatchError
+            )
             raise kind(
                 f"row {number}{others} is left out: {first}; {gathered - len(wrong)} of the {gathered} rows that were gathered are kept{more}"
             )
@@ -306,7 +339,8 @@ class WritableTree:
 
 
 class WritableBranch:
-    """A branch of a tree that is being filled: its compression can be set, and it can be read, as a :class:`~sapwood.Branch`."""
+    """A branch of a tree that is being filled: its compression can be set, and it can be read, as a
+    :class:`~sapwood.Branch`."""
 
     def __init__(self, tree: WritableTree, name: str) -> None:
         self._tree = tree

@@ -137,7 +137,7 @@ class Axis(Model):
 
     __hash__ = object.__hash__
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         return f"<TAxis {self.name!r} of {len(self)} bins from {self.low:g} to {self.high:g}>"
 
     def to_boost(self, metadata: dict[str, str] | None = None) -> Any:

@@ -80,10 +80,10 @@ def _nearest(value: Any, classname: str) -> type[Model] | None:
     return None
 
 
-def made(value: Any, identity: Any) -> Any:
+def make_model(value: Any, identity: Any) -> Any:
     """A model for a record."""
     classname = identity.classname if identity is not None else value.classname
     return behaviors(value, classname)(value, identity)
 
 
-__all__ = ["Hist", "behaviors", "made"]
+__all__ = ["Hist", "behaviors", "make_model"]

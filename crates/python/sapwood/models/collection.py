@@ -44,7 +44,7 @@ class Collection(Model, Sequence[Any]):
     def __iter__(self) -> Iterator[Any]:
         return (Model.of(item) for item in self._raw())
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         name = f" {self.name!r}" if self.name else ""
         return f"<{self.classname}{name} of {len(self)} items>"
 
@@ -101,7 +101,7 @@ class Map(Model, Mapping[Any, Any]):
             for key, value in self._pairs()
         }
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         return f"<TMap of {len(self)} pairs>"
 
     def __eq__(self, other: object) -> bool:

@@ -73,7 +73,8 @@ class Efficiency(Model):
         return np.asarray(self.total.values(flow))
 
     def errors(self, which: str = "mean", flow: bool = False) -> Array:
-        """Errors: ``"low"``, ``"high"``, their ``"mean"``, or ``"diff"``. As ROOT's for entries without weights.
+        """Errors: ``"low"``, ``"high"``, their ``"mean"``, or ``"diff"``. As ROOT's for entries without
+        weights.
 
         Raises :class:`~sapwood.errors.UnsupportedError` for Feldman-Cousins intervals.
         """

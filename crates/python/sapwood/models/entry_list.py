@@ -21,7 +21,8 @@ BLOCK_ENTRIES = 64_000
 
 
 class EntryList(Model):
-    """TEntryList or TEventList: numbers of entries that passed a selection. ``tree.arrays(entries=file["list"])`` reads them."""
+    """TEntryList or TEventList: numbers of entries that passed a selection.
+    ``tree.arrays(entries=file["list"])`` reads them."""
 
     @property
     def lists(self) -> list[EntryList]:
@@ -45,7 +46,9 @@ class EntryList(Model):
         Raises :class:`~sapwood.errors.MismatchError` for a list of several trees: see :meth:`numbers_of`.
         """
         if self.lists:
-            raise MismatchError(f"the {self.classname} {self.name!r} is for {len(self.lists)} trees: {self._trees()}")
+            raise MismatchError(
+                f"the {self.classname} {self.name!r} is for {len(self.lists)} trees: {self._trees()}"
+            )
         listed = self.member("fList", none_if_missing=True)
         if listed is not None:  # TEventList
             return np.asarray(listed, "int64")[: self._count("fN")]
@@ -54,11 +57,14 @@ class EntryList(Model):
         found = np.concatenate(parts) if parts else np.zeros(0, "int64")
         wanted = self._count("fN")
         if len(found) < wanted:
-            raise MalformedError(f"the {self.classname} {self.name!r} has {len(found)} entries and says {wanted}")
+            raise MalformedError(
+                f"the {self.classname} {self.name!r} has {len(found)} entries and says {wanted}"
+            )
         return found
 
     def numbers_of(self, tree: Tree) -> Entries:
-        """The numbers for a tree: of a list for several trees those of the one that has its name and the name of its file."""
+        """The numbers for a tree: of a list for several trees those of the one that has its name and the name
+        of its file."""
         lists = self.lists
         if lists:
             name = os.path.basename(tree.file_path)
@@ -86,7 +92,7 @@ class EntryList(Model):
         found = self.numbers()
         return found if dtype is None else found.astype(dtype)
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         return f"<{self.classname} {self.name!r} of {len(self)} entries>"
 
 
@@ -96,7 +102,8 @@ def as_numbers(entries: Any, tree: Tree) -> Any:
 
 
 def _numbers(block: Model) -> Entries:
-    """Numbers of a block, counted from its first entry: from bits, or from a list of those that passed, or did not."""
+    """Numbers of a block, counted from its first entry: from bits, or from a list of those that passed, or
+    did not."""
     words = np.asarray(block.member("fIndices"), "uint16")
     if not block.member("fType"):
         return np.flatnonzero(np.unpackbits(words.astype("<u2").view("uint8"), bitorder="little"))
@@ -124,7 +131,9 @@ class Chain(Model):
         found: int = self._refuse()
         return found
 
-    arrays = iterate = keys = values = items = rows = show = typenames = __getitem__ = __iter__ = __len__ = _refuse
+    arrays = iterate = keys = values = items = rows = show = typenames = __getitem__ = __iter__ = __len__ = (
+        _refuse
+    )
 
     def __bool__(self) -> bool:
         return True

@@ -38,7 +38,8 @@ class Graph(Model):
         )
 
     def values(self, axis: int | str = "both") -> Any:
-        """Coordinates along an axis (``0``, ``1``, ``"x"``, ``"y"``), or of all as a tuple of arrays (``"both"``)."""
+        """Coordinates along an axis (``0``, ``1``, ``"x"``, ``"y"``), or of all as a tuple of arrays
+        (``"both"``)."""
         if axis in ("both", "all"):
             return tuple(self._points(f"f{letter.upper()}") for letter in self._letters)
         return self._points(f"f{self._axis(axis).upper()}")
@@ -48,7 +49,7 @@ class Graph(Model):
         found: tuple[Floats, ...] = self.values("both")
         return found
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         return f"<{self.classname} {self.name!r} of {len(self)} points>"
 
 
@@ -57,8 +58,8 @@ class _WithErrors(Graph):
         raise NotImplementedError
 
     def errors(self, which: str = "mean", axis: int | str = "both") -> Any:
-        """Errors of the points along an axis, or of all axes as a tuple: ``which`` is ``"low"``, ``"high"``, their
-        ``"mean"``, or ``"diff"``, how much the high one is larger."""
+        """Errors of the points along an axis, or of all axes as a tuple: ``which`` is ``"low"``, ``"high"``,
+        their ``"mean"``, or ``"diff"``, how much the high one is larger."""
         if which not in _WHICH:
             raise ValueError(f"which is one of {', '.join(map(repr, _WHICH))}, not {which!r}")
         if axis in ("both", "all"):

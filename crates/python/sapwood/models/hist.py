@@ -20,8 +20,8 @@ _LETTERS = "xyz"
 
 
 class Hist(Model):
-    """A histogram: axes, values, variances. With ``flow``, each direction begins with its underflow bin and ends with
-    its overflow bin."""
+    """A histogram: axes, values, variances. With ``flow``, each direction begins with its underflow bin and
+    ends with its overflow bin."""
 
     _ndim = 0
 
@@ -74,11 +74,13 @@ class Hist(Model):
         return self._sumw2() is not None
 
     def values(self, flow: bool = False) -> Array:
-        """Content of each bin, an axis of the array for each axis of the histogram, in the type of the file."""
+        """Content of each bin, an axis of the array for each axis of the histogram, in the type of the
+        file."""
         return self._shaped(self._stored(), flow)
 
     def variances(self, flow: bool = False) -> Array:
-        """Square of the error of each bin: the sum of squared weights, or the content where none was summed."""
+        """Square of the error of each bin: the sum of squared weights, or the content where none was
+        summed."""
         sums = self._sumw2()
         squares = np.asarray(self._stored() if sums is None else sums, "float64")
         return self._shaped(np.where(squares > 0, squares, 0.0), flow)
@@ -145,7 +147,7 @@ class Hist(Model):
 
     __hash__ = object.__hash__
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         bins = " x ".join(str(len(axis)) for axis in self.axes)
         return f"<{self.classname} {self.name!r} of {bins} bins>"
 
@@ -205,5 +207,5 @@ class PolyHist(Hist):
     ) -> Any:
         raise UnsupportedError("the bins of a TH2Poly are polygons: boost-histogram has no form for them")
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         return f"<TH2Poly {self.name!r} of {len(self.polygons)} polygons>"

@@ -51,7 +51,8 @@ class Profile(Hist):
     def _error(self, mode: int | str | None) -> Floats:
         if mode is None:
             mode = self.member("fErrorMode", none_if_missing=True) or 0
-        # `TProfileHelper::GetBinError`, without its approximation for bins of few entries, which ROOT leaves off, too.
+        # `TProfileHelper::GetBinError`, without its approximation for bins of few entries, which ROOT leaves
+        # off, too.
         try:
             chosen = _MODES[mode]
         except (KeyError, TypeError):
@@ -90,8 +91,9 @@ class Profile(Hist):
         return self._shaped(self._effective(), flow)
 
     def errors(self, flow: bool = False, error_mode: int | str | None = None) -> Array:
-        """Error of each mean: ``""`` error of the mean, ``"s"`` spread, ``"i"`` spread of whole numbers, ``"g"``
-        Gaussian; ``None`` as the histogram itself says in ``fErrorMode``, which is what ROOT shows."""
+        """Error of each mean: ``""`` error of the mean, ``"s"`` spread, ``"i"`` spread of whole numbers,
+        ``"g"`` Gaussian; ``None`` as the histogram itself says in ``fErrorMode``, which is what ROOT
+        shows."""
         return self._shaped(self._error(error_mode), flow)
 
     def variances(self, flow: bool = False, error_mode: int | str | None = None) -> Array:

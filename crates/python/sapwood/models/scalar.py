@@ -74,7 +74,7 @@ class Parameter(Model):
 
     __hash__ = object.__hash__
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         return f"<{self.classname} {self.name!r} = {self.value}>"
 
 

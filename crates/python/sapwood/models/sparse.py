@@ -61,7 +61,8 @@ class SparseHist(Model):
 
     def coordinates(self) -> NDArray[np.int64]:
         """Bin numbers along each axis, of each bin that was filled: shape (bins, axes)."""
-        # `THnSparseCompactBinCoord`: as many bits an axis as its number of bins needs, from the lowest bit on.
+        # `THnSparseCompactBinCoord`: as many bits an axis as its number of bins needs, from the lowest bit
+        # on.
         widths = [int(len(axis) + 2).bit_length() for axis in self.axes]
         rows = []
         for chunk in self._chunks():
@@ -130,5 +131,5 @@ class SparseHist(Model):
         """As a histogram of hist, laid out in full."""
         return need("hist", "to_hist()").Hist(self.to_boost())
 
-    def _shown(self) -> str:
+    def _describe(self) -> str:
         return f"<{self.classname} {self.name!r} of {len(self.axes)} axes, {len(self)} bins filled>"
