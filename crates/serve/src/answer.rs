@@ -9,7 +9,8 @@ use bytes::{Bytes, BytesMut};
 use sapwood::io::{ByteRange, load};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use crate::files::{Opened, Supply};
+use crate::files::Supply;
+use crate::opened::Opened;
 use crate::upstream_reads::ending;
 
 /// So much is asked of the upstream in one read.

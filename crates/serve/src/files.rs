@@ -13,28 +13,15 @@ use sapwood_store::{BlockCache, CacheOptions};
 use twox_hash::XxHash64;
 
 use crate::access::{Access, Secret};
+use crate::file_prefetch::FilePrefetch;
 use crate::metrics::Metrics;
+use crate::opened::Opened;
 use crate::path::Path;
-use crate::prefetch::FilePrefetch;
 use crate::upstream::{Counted, Upstream};
 use crate::upstream_reads::{FileReads, UpstreamReads, ending};
 
 /// Doors that are remembered; those that were not used for the longest time are forgotten first.
 const DOORS: usize = 1024;
-
-/// A file in one state, through the cache.
-pub(crate) struct Opened {
-    pub(crate) cache: Arc<BlockCache<Counted>>,
-    pub(crate) len: u64,
-    /// A strong one, in quotes.
-    pub(crate) etag: String,
-    /// As the upstream said it.
-    pub(crate) modified: Option<String>,
-    /// What is to be fetched next.
-    pub(crate) prefetch: FilePrefetch,
-    /// How many reads of it the upstream may get.
-    pub(crate) reads: FileReads,
-}
 
 /// A path, and what a client presents to read it: what lets one client in says nothing for another.
 type Key = (Path, Secret);

@@ -23,7 +23,8 @@ use twox_hash::XxHash64;
 
 use crate::access::Secret;
 use crate::answer::{Answer, Part};
-use crate::files::{Files, Opened, Supply};
+use crate::files::{Files, Supply};
+use crate::opened::Opened;
 use crate::path::Path;
 use crate::prefetch::Prefetcher;
 use crate::ranges::{MOST, Wanted, wanted};

@@ -8,10 +8,12 @@
 
 mod access;
 mod answer;
+mod file_prefetch;
 mod files;
 mod folder;
 mod handler;
 mod metrics;
+mod opened;
 mod options;
 mod path;
 mod prefetch;

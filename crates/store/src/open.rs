@@ -5,7 +5,8 @@ use std::sync::Arc;
 use sapwood::io::{LocalFile, Store};
 use sapwood::{Error, Result};
 
-use crate::url::{file_path, redact, scheme};
+use crate::secrets::redact;
+use crate::url::{file_path, scheme};
 use crate::{DcapStore, HttpStore, NetOptions, Replicas, XrootdStore, cache};
 
 /// Opens what `url` names: `http://`, `https://`, `root://`, `roots://`, `dcap://`, `file://`, or the path of a plain

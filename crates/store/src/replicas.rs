@@ -9,8 +9,8 @@ use sapwood::io::{ByteRange, Ends, Flow, Identity, Profile, Receive, Store};
 use sapwood::{Error, ErrorKind, Result};
 
 use crate::cache::{KeptEnds, PROOF_HEAD, PROOF_TAIL, State};
+use crate::secrets::cache_name;
 use crate::stopped::stopped;
-use crate::url::cache_name;
 
 /// A file that lies at several places, read at one of them as long as that answers.
 ///

@@ -57,7 +57,7 @@ pub fn columns(tree: &Tree, ids: &[BranchId], entries: Range<u64>) -> Result<Vec
         return Err(Error::mismatch("a range of entries ends before it starts").wanted(entries.start, entries.end));
     }
     let session = &tree.file().options().session;
-    let scans = ids.iter().map(|&id| Scan::new(tree, id, &entries)).collect::<Result<Vec<_>>>()?;
+    let scans = ids.iter().map(|&id| Scan::new(tree, id, &entries, one)).collect::<Result<Vec<_>>>()?;
     let start = |scan| Answer::new(scan, session.memory(), &entries).map_err(|error| scan.name(error));
     let mut answers = scans.iter().map(start).collect::<Result<Vec<_>>>()?;
     let mut segments: Vec<Segment> = Vec::new();
@@ -95,6 +95,11 @@ pub fn columns(tree: &Tree, ids: &[BranchId], entries: Range<u64>) -> Result<Vec
         window::decode(&scans, &mut answers, window, records, &mut bench)?;
     }
     answers.into_iter().zip(&scans).map(|(answer, scan)| answer.finish(scan)).collect()
+}
+
+/// One column.
+fn one(tree: &Tree, id: BranchId, entries: Range<u64>) -> Result<Column> {
+    columns(tree, &[id], entries)?.pop().ok_or_else(|| Error::internal("a branch was read and gave no column"))
 }
 
 /// Whether other threads read while this one decodes.

@@ -48,7 +48,7 @@ pub(super) enum Shape {
 }
 
 impl<'t> Scan<'t> {
-    pub(super) fn new(tree: &'t Tree, id: BranchId, entries: &Range<u64>) -> Result<Self> {
+    pub(super) fn new(tree: &'t Tree, id: BranchId, entries: &Range<u64>, read: ReadBranch) -> Result<Self> {
         let branch = tree.branches().get(id).ok_or_else(|| Error::not_found("no such branch"))?;
         let place = |error: Error| tree.place(error.in_object(&branch.path).in_object(&tree.name));
         let interpretation = tree.interpretation(id)?;
@@ -83,14 +83,14 @@ impl<'t> Scan<'t> {
             return Err(place(Error::malformed("a branch lacks baskets").wanted(entries.end, covered)));
         }
         let counts = match (interpretation.form, branch.leaves.first().and_then(|leaf| leaf.count)) {
-            (Form::CountedBy { counter, .. }, _) => Some(read_counts(tree, counter, entries).map_err(place)?),
+            (Form::CountedBy { counter, .. }, _) => Some(read_counts(tree, counter, entries, read).map_err(place)?),
             // Where a basket has no offsets, the counts of all its entries give them.
             (Form::Jagged { .. }, Some((counter, _))) if counter != id && branch.io_bits & 1 != 0 => {
                 let whole = match (baskets.get(touched.start), baskets[..touched.end].last()) {
                     (Some(first), Some(last)) if !touched.is_empty() => first.entries.start..last.entries.end,
                     _ => entries.clone(),
                 };
-                Some(read_counts(tree, counter, &whole).map_err(place)?)
+                Some(read_counts(tree, counter, &whole, read).map_err(place)?)
             }
             _ => None,
         };
@@ -139,10 +139,12 @@ impl<'t> Scan<'t> {
     }
 }
 
+/// Reads entries of one branch: a scan needs those of the branch that counts for its own.
+pub(super) type ReadBranch = fn(&Tree, BranchId, Range<u64>) -> Result<Column>;
+
 /// Reads the counts that a branch holds.
-fn read_counts(tree: &Tree, counter: BranchId, entries: &Range<u64>) -> Result<Counts> {
-    let column =
-        super::columns(tree, &[counter], entries.clone())?.pop().ok_or_else(|| Error::not_found("no counter"))?;
+fn read_counts(tree: &Tree, counter: BranchId, entries: &Range<u64>, read: ReadBranch) -> Result<Counts> {
+    let column = read(tree, counter, entries.clone())?;
     let (ends, kind) = match &column.kind {
         Kind::List { offsets, item, .. } => {
             let bytes = column.buffer(*offsets);

@@ -15,7 +15,7 @@ use super::in_flight::{Claim, InFlight, in_flight};
 use super::options::CacheOptions;
 use super::segment::blocks;
 use super::state::State;
-use crate::url::cache_name;
+use crate::secrets::cache_name;
 
 /// What [`BlockCache::fetch`] found and did, in blocks of 1 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::folder::Folder;
 use super::head_tail::look;
 use super::options::CacheOptions;
 use super::state::State;
-use crate::url::cache_name;
+use crate::secrets::cache_name;
 
 /// Fetches the whole file of another store before the first read, as ROOT does with `CACHEREAD`, and reads it on this
 /// machine. The next reader of the same state of the file, in whatever process, takes one round trip to find out that

@@ -7,7 +7,7 @@ mod connector;
 mod url;
 
 use std::collections::HashMap;
-use std::error;
+
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::http::{HttpStore, Signer};
 use crate::net::{Link, RequestError, link};
 use crate::{NetOptions, Provider, cache};
 use connector::{Connector, Taken};
-use url::CloudUrl;
+use url::{CloudUrl, words};
 
 /// Buckets whose logins are kept.
 const BUCKETS: usize = 64;
@@ -207,15 +207,6 @@ fn range(header: &str) -> Result<GetRange> {
         })
     };
     parse().ok_or_else(|| Error::unsupported("clouds are asked for one range at a time"))
-}
-
-/// The innermost cause, which has neither addresses nor what was sent in it.
-fn words(error: &object_store::Error) -> String {
-    let mut cause: &dyn error::Error = error;
-    while let Some(beneath) = cause.source() {
-        cause = beneath;
-    }
-    cause.to_string()
 }
 
 #[cfg(test)]

@@ -12,9 +12,8 @@ use reqwest::Url;
 use sapwood::{Error, Result};
 
 use super::connector::Connector;
-use super::words;
 use crate::provider::{Provider, says_where};
-use crate::url::redact;
+use crate::secrets::redact;
 
 /// Retries of requests for credentials.
 const PROOF_RETRIES: usize = 2;
@@ -112,6 +111,15 @@ fn is_no_endpoint(name: &str, value: &str) -> bool {
 /// What is behind the last `@`.
 fn last(bucket: &str) -> &str {
     bucket.rsplit_once('@').map_or(bucket, |(_, last)| last)
+}
+
+/// The innermost cause, which has neither addresses nor what was sent in it.
+pub(super) fn words(error: &object_store::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(beneath) = cause.source() {
+        cause = beneath;
+    }
+    cause.to_string()
 }
 
 #[cfg(test)]

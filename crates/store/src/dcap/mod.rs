@@ -19,7 +19,7 @@ use crate::net::{
     Assembly, LinkStats, REQUEST_BYTES, RequestError, Retry, SingleFlight, block_on, ends_of, link, requests,
     unless_stopped,
 };
-use crate::url::{Secrets, redact};
+use crate::secrets::{Secrets, redact};
 use control::{ControlConnection, Stat};
 use data::{DataConnection, Halt, RANGES};
 use url::DcapUrl;

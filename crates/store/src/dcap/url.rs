@@ -2,7 +2,7 @@
 
 use sapwood::{Error, Result};
 
-use crate::url::redact;
+use crate::secrets::redact;
 
 /// The port of doors that name none.
 const PORT: u16 = 22125;

@@ -10,7 +10,7 @@ use sapwood::{Error, Result};
 
 use crate::NetOptions;
 use crate::net::{Link, RequestError};
-use crate::url::{Secrets, redact};
+use crate::secrets::{Secrets, redact};
 
 /// Makes the requests for files that cannot be asked for by their URL alone.
 pub(crate) trait Signer: fmt::Debug + Send + Sync {

@@ -2,6 +2,8 @@
 
 mod auth;
 mod connection;
+mod further;
+mod handshake;
 mod keytab;
 mod open;
 mod pool;
@@ -9,28 +11,29 @@ mod read;
 mod refusal;
 mod session;
 mod sss;
+mod store;
 mod streams;
 mod url;
 mod wire;
 
 use std::cell::{Cell, RefCell};
-use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use sapwood::io::{ByteRange, Ends, Identity, Profile, Receive, Store, check_ranges};
-use sapwood::{Error, ErrorKind, Result};
+use sapwood::{Error, Result};
 
 use crate::NetOptions;
 use crate::net::{
     Assembly, Link, LinkStats, REQUEST_BYTES, RequestError, Retry, SingleFlight, block_on, ends_of, link,
     unless_stopped,
 };
-use crate::url::Secrets;
+use crate::secrets::Secrets;
 pub use auth::unknown_proofs;
 use open::{Opened, Opener};
 use read::Reading;
 use refusal::elsewhere;
+pub use store::XrootdStore;
 use url::{Tried, XrootdUrl};
 use wire::Stat;
 
@@ -42,52 +45,6 @@ const RANGES: usize = 1024;
 /// Requests of one file that pay: a connection carries one answer behind the other, and the next must be on its way
 /// meanwhile.
 const PARALLEL: usize = 4;
-
-/// A file on an XRootD server, read by ranges.
-///
-/// Many ranges are one request, and several requests are on their way at a time, on one connection for all files of a
-/// server. A server may send us to another, ask to wait, or answer later; a link that breaks is made anew, and only
-/// bytes that have not come are asked for again. A file that has another length or time of change than when it was
-/// opened first is an error of the kind [`Changed`](sapwood::ErrorKind::Changed); that is looked at when it is opened
-/// again, and once a second while it is read.
-///
-/// `root://` is spoken in the clear unless the server wants TLS, or lets us in only with a token; `roots://` is TLS and
-/// nothing else. Users are authenticated by their name (`unix`), as the URL has it (`root://me@host//path`), by a token
-/// (`ztn`), which is shown over TLS alone, or by a key that the server has, too (`sss`).
-///
-/// # Example
-///
-/// ```
-/// use sapwood::io::{Store, load};
-/// use sapwood_store::{NetOptions, XrootdStore};
-/// use sapwood_testkit::xrootd_server::{ServerConfig, XrootdServer};
-/// let server = XrootdServer::start("hello world", ServerConfig::default());
-/// let store = XrootdStore::new(&server.url(), &NetOptions::default())?;
-/// assert_eq!(&store.ends(5, 0)?.head[..], b"hello");
-/// assert_eq!(load(&store, &[6..11])?, ["world"]);
-/// # Ok::<(), sapwood::Error>(())
-/// ```
-pub struct XrootdStore {
-    name: Arc<str>,
-    place: XrootdUrl,
-    options: NetOptions,
-    /// What errors must not say.
-    secrets: Secrets,
-    link_stats: LinkStats,
-    /// What the first open told.
-    known: OnceLock<Stat>,
-    opened: Mutex<Option<Arc<Opened>>>,
-    opening: SingleFlight<()>,
-    /// Servers that failed since bytes came last.
-    avoid: Mutex<Vec<Tried>>,
-}
-
-impl fmt::Debug for XrootdStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Without what is sent along with the path, which may hold a secret.
-        f.debug_struct("XrootdStore").field("name", &self.name).field("options", &self.options).finish_non_exhaustive()
-    }
-}
 
 impl XrootdStore {
     /// A store for `url`. Nothing is asked of the server before the first read.
@@ -168,19 +125,6 @@ impl XrootdStore {
                 Err(failure)
             }
         }
-    }
-
-    /// Notes what the first open told, and compares later ones with it.
-    fn check(&self, now: &Stat) -> Result<()> {
-        let known = self.known.get_or_init(|| now.clone());
-        let changed = |what| Error::new(ErrorKind::Changed, format!("the file changed while it was open: {what}"));
-        if known.len != now.len {
-            return Err(changed("another length").wanted(known.len, now.len));
-        }
-        if known.modified != now.modified {
-            return Err(changed("another time of change"));
-        }
-        Ok(())
     }
 
     /// It has to be opened again.

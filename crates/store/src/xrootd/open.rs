@@ -7,9 +7,10 @@ use bytes::Bytes;
 use sapwood::{Error, ErrorKind, Result};
 
 use super::connection::{Pending, WAITS};
+use super::handshake::wait;
 use super::pool::{Lease, Opening, Pool, may_insist};
 use super::refusal::{elsewhere, nonsense, refused};
-use super::session::{Session, wait};
+use super::session::Session;
 use super::streams::widen;
 use super::url::{Tried, XrootdUrl, may_see_token};
 use super::wire::{Forward, Handle, OpenFile, Refusal, Request, Stat, Status};

@@ -9,7 +9,8 @@ use rustls::ClientConfig;
 use sapwood::ErrorKind;
 
 use super::connection::Pending;
-use super::session::{Session, Start, Started, careful, fast};
+use super::handshake::Start;
+use super::session::{Session, Started, careful, fast};
 use super::url::{Server, XrootdUrl};
 use super::wire::Request;
 use crate::NetOptions;

@@ -7,13 +7,13 @@ use futures_util::future::Either;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use sapwood::{Error, ErrorKind};
 
-use super::XrootdStore;
 use super::connection::{BUSY_TIMES, Event, WAITS};
+use super::handshake::wait;
 use super::open::Opened;
 use super::refusal::{
     ARGUMENT_TOO_LONG, FILE_NOT_OPEN, INVALID_ARGUMENT, INVALID_REQUEST, UNSUPPORTED, nonsense, refused,
 };
-use super::session::wait;
+use super::store::XrootdStore;
 use super::wire::{Broken, Handle, Pages, Refusal, Request, Stat, Status, Vector, Wrong};
 use crate::net::{Ask, Assembly, PARALLEL, Pace, RequestError, RetryWhen, requests};
 

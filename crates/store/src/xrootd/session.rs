@@ -1,28 +1,23 @@
 //! From a connection to a session: protocol, TLS, login, authentication.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
 use sapwood::{Error, ErrorKind};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, lookup_host};
-use tokio::runtime::Handle;
 use tokio::sync::{OnceCell, Semaphore};
-use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
 
 use super::auth::{Means, NOBODY, unproved};
 use super::connection::{Connection, Pending};
-use super::refusal::{nonsense, refused};
-use super::streams::Further;
+use super::further::Further;
+use super::handshake::{Start, broke, greet, secured, unwelcome, wait, within};
+use super::refusal::nonsense;
 use super::url::Server;
-use super::wire::{Broken, HEAD_BYTES, HELLO, Head, Protocol, Refusal, Request, Status, Welcome, limits, wait_seconds};
+use super::wire::{Broken, HELLO, Protocol, Request, Status, Welcome, limits};
 use crate::net::{RequestError, RetryWhen};
 
 /// What a server takes that does not tell: what servers of this kind have had for long.
@@ -48,21 +43,6 @@ pub(super) struct Session {
     no_vectors: AtomicBool,
     /// It can be read by pages with sums, and has not refused it.
     pages: AtomicBool,
-}
-
-/// What is needed to make one.
-#[derive(Clone, Copy)]
-pub(super) struct Start<'a> {
-    pub(super) runtime: &'a Handle,
-    pub(super) server: &'a Server,
-    pub(super) timeout: Duration,
-    pub(super) token: Option<&'a str>,
-    pub(super) keytab: Option<&'a Path>,
-    pub(super) ticket: &'a str,
-    /// Connections of a session.
-    pub(super) streams: u8,
-    /// Of the file that is to be opened.
-    pub(super) path: &'a str,
 }
 
 /// How it went.
@@ -282,28 +262,6 @@ async fn prove(
     }))
 }
 
-/// An answer to a login or a proof that is none of those that let us in.
-fn unwelcome(name: &str, status: Status, body: &[u8]) -> RequestError {
-    match status {
-        Status::Error => match Refusal::read(body) {
-            Ok(refusal) => refused(name, &refusal),
-            Err(broken) => nonsense(name, broken),
-        },
-        Status::Wait => wait(name, body),
-        _ => nonsense(name, Broken("an answer that belongs to something else")),
-    }
-}
-
-/// The server says when to come again.
-pub(super) fn wait(name: &str, body: &[u8]) -> RequestError {
-    let seconds = match wait_seconds(body) {
-        Ok(seconds) => Duration::from_secs(seconds.into()),
-        Err(broken) => return nonsense(name, broken),
-    };
-    let error = Error::new(ErrorKind::TimedOut, format!("{name} asks to wait for {} s", seconds.as_secs()));
-    RequestError { error, again: RetryWhen::After(seconds), code: None }
-}
-
 fn user(server: &Server) -> &str {
     if server.user.is_empty() { NOBODY } else { &server.user }
 }
@@ -335,82 +293,10 @@ async fn connect(start: Start<'_>) -> Result<TcpStream, RequestError> {
     Err(failure.unwrap_or_else(|| RequestError::later(Error::new(ErrorKind::Io, format!("{name} has no address")))))
 }
 
-/// The same stream, with TLS.
-pub(super) async fn secured(
-    server: &Server,
-    timeout: Duration,
-    tls: Arc<ClientConfig>,
-    stream: TcpStream,
-) -> Result<TlsStream<TcpStream>, RequestError> {
-    let domain = ServerName::try_from(server.host.clone());
-    let domain = domain.map_err(|error| RequestError::never(Error::mismatch("no name of a host").because(error)))?;
-    match tokio::time::timeout(timeout, TlsConnector::from(tls).connect(domain, stream)).await {
-        Ok(Ok(stream)) => Ok(stream),
-        Ok(Err(error)) => Err(untrusted(&server.name(), error)),
-        Err(_) => Err(RequestError::late(&server.name(), timeout)),
-    }
-}
-
-/// Hello and protocol, the first messages on a connection.
-pub(super) async fn greet(
-    stream: &mut TcpStream,
-    name: &str,
-    protocol: &Request<'_>,
-) -> Result<Protocol, RequestError> {
-    let mut bytes = HELLO.to_vec();
-    protocol.put(1, &mut bytes);
-    stream.write_all(&bytes).await.map_err(|error| broke(name, error))?;
-    // Only what belongs to these answers is read: what follows may be TLS.
-    answered(stream, name, 0).await?;
-    let body = answered(stream, name, 1).await?;
-    Protocol::read(&body).map_err(|broken| nonsense(name, broken))
-}
-
-/// The good answer of this number, before there are others.
-pub(super) async fn answered(
-    from: &mut (impl AsyncRead + Unpin),
-    name: &str,
-    wanted: u16,
-) -> Result<Vec<u8>, RequestError> {
-    let mut head = [0; HEAD_BYTES];
-    from.read_exact(&mut head).await.map_err(|error| broke(name, error))?;
-    let head = Head::read(head).map_err(|broken| nonsense(name, broken))?;
-    if head.bytes > 4096 || head.stream != wanted {
-        return Err(nonsense(name, Broken("it does not speak this protocol")));
-    }
-    let mut body = vec![0; head.bytes as usize];
-    from.read_exact(&mut body).await.map_err(|error| broke(name, error))?;
-    if head.status != Status::Ok {
-        return Err(unwelcome(name, head.status, &body));
-    }
-    Ok(body)
-}
-
 /// An answer that has to be good.
 async fn short(name: &str, pending: &mut Pending, timeout: Duration) -> Result<Bytes, RequestError> {
     match pending.whole(timeout).await? {
         (Status::Ok, body) => Ok(body),
         (status, body) => Err(unwelcome(name, status, &body)),
     }
-}
-
-pub(super) async fn within<T>(
-    name: &str,
-    timeout: Duration,
-    work: impl Future<Output = Result<T, RequestError>>,
-) -> Result<T, RequestError> {
-    tokio::time::timeout(timeout, work).await.unwrap_or_else(|_| Err(RequestError::late(name, timeout)))
-}
-
-/// The connection broke.
-pub(super) fn broke(name: &str, error: std::io::Error) -> RequestError {
-    RequestError::later(Error::new(ErrorKind::Io, format!("the connection to {name} broke")).because(error))
-}
-
-/// No TLS with this one. A certificate is no better the second time; a link may be.
-fn untrusted(name: &str, error: std::io::Error) -> RequestError {
-    let of_tls = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
-    let made = Error::new(if of_tls { ErrorKind::Denied } else { ErrorKind::Io }, format!("no TLS with {name}"));
-    let made = made.because(error);
-    if of_tls { RequestError::never(made) } else { RequestError::later(made) }
 }

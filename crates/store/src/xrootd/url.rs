@@ -3,7 +3,7 @@
 use sapwood::{Error, Result};
 
 use super::wire::Forward;
-use crate::url::redact;
+use crate::secrets::redact;
 
 /// The port of servers that name none.
 const PORT: u16 = 1094;

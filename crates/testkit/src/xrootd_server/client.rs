@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::{
+use super::config::{
     BIND, CLOSE, Elsewhere, Fault, LOGIN, OPEN, READ, READ_PAGES, READ_VECTOR, STAT, Seen, ServerConfig, Shared,
 };
 
