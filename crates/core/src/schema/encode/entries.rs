@@ -1,6 +1,5 @@
 //! Entries of branches: rows of columns, by the program that reads them.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::super::draft::{Datum, Draft, Mark, Origin};
@@ -8,21 +7,12 @@ use super::super::program::Program;
 use super::super::program::Target;
 use super::super::registry::Registry;
 use super::super::trace::Replay;
+use super::encoder::{Encoder, ROOT, Style};
 use super::fill::Link;
-use super::steps::Source;
-use super::{Encoder, ROOT};
+use super::source::Source;
 use crate::column::Part;
 use crate::error::Result;
 use crate::wire::Writer;
-
-/// How classes stream that no file has described yet.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Style {
-    /// Collections of objects are written member by member.
-    pub(crate) member_wise: bool,
-    /// Classes without a version of their own: their checksum stands in its place.
-    pub(crate) foreign: HashSet<Arc<str>>,
-}
 
 /// What the entries of a branch are.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +89,7 @@ impl Draft {
 
     /// The same, under a mark by which what it holds can point back at it.
     pub(crate) fn marked(mut self, mark: Mark) -> Result<Self> {
-        let target = super::target(&self.class)?;
+        let target = super::steps::target(&self.class)?;
         self.origin = Some(Origin { registry: Arc::clone(&ROOT), target, trace: None, mark });
         Ok(self)
     }

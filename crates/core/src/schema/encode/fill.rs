@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::super::draft::{Datum, Draft, Mark};
 use super::super::redraft::THIS;
-use super::is_record;
 use crate::column::{BufferId, Field, Kind, Number, Part};
 use crate::error::{Error, Result};
 
@@ -217,4 +216,9 @@ fn whole(value: &Datum) -> Result<i64> {
         Datum::Float(value) if value.fract() == 0.0 && value.abs() < 9e15 => Ok(*value as i64),
         _ => Err(Error::mismatch("a whole number has another value")),
     }
+}
+
+/// Whether a class's value has members.
+fn is_record(kind: &Kind) -> bool {
+    matches!(kind, Kind::Record { .. })
 }

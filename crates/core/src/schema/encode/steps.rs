@@ -1,135 +1,102 @@
 //! The steps of a program, writing.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::super::draft::Draft;
 use super::super::execute::Order;
 use super::super::info;
-use super::super::program::{Counter, Program, Role, Span, Step, TextForm, Versions};
+use super::super::program::{Program, Role, Span, Step, Target, TextForm, Versions};
 use super::super::registry::Registry;
-use super::super::streamers::write;
-use super::super::trace::{Replay, Stamp};
-use super::super::versions::convert;
-use super::fill::Link;
-use super::streamers::Writing;
-use super::{Encoder, classes};
-use crate::column::{BufferId, Kind, Number, Part, Prim, encode_numbers};
+use super::super::streamers::{Encode, write};
+use super::super::trace::{Replay, Stamp, WHOLE};
+use super::classes;
+use super::encoder::{Encoder, RECORD, ROOT};
+use super::fill::{Fill, Link};
+use super::source::Source;
+use crate::column::{BufferId, Number, Part, Prim};
 use crate::error::{Error, Result};
-
-/// Rows that are being written: each buffer is consumed in order, as it was filled.
-pub(super) struct Source<'a> {
-    part: &'a Part,
-    pub(super) links: &'a [Link],
-    pub(super) replay: Replay<'a>,
-    /// How far each buffer is consumed.
-    at: Vec<usize>,
-    /// Where the numbers of a buffer are that an older version of a class decodes into: the buffer of the newer version, and its
-    /// type.
-    instead: HashMap<BufferId, (BufferId, Number, Number)>,
-}
+use crate::wire::Writer;
 
 /// Version of the frames of collections in ROOT 6.40: that of `TStreamerInfo`.
 const COLLECTION: i16 = 10;
 /// The same of a string: that of the class `string`, which has none.
 const COLUMN: i16 = 10;
 
-impl<'a> Source<'a> {
-    pub(super) fn new(part: &'a Part, links: &'a [Link], replay: Replay<'a>, buffers: usize) -> Self {
-        Self { part, links, replay, at: vec![0; buffers], instead: HashMap::new() }
-    }
-
-    fn advance(&mut self, buffer: BufferId, items: usize) -> usize {
-        match self.at.get_mut(buffer as usize) {
-            Some(at) => {
-                *at += items;
-                *at - items
-            }
-            None => 0,
-        }
-    }
-
-    /// The next numbers of a buffer. What an object does not have is zero.
-    pub(super) fn numbers(&mut self, buffer: BufferId, number: Number, items: usize) -> Cow<'a, [u8]> {
-        if let Some(&(other, theirs, ours)) = self.instead.get(&buffer) {
-            let mut converted = Vec::new();
-            convert(&self.numbers(other, theirs, items), theirs, ours, &mut converted);
-            return Cow::Owned(converted);
-        }
-        let wide = number.bytes();
-        let from = self.advance(buffer, items);
-        match self.part.bytes(buffer).get(from * wide..(from + items) * wide) {
-            Some(bytes) => Cow::Borrowed(bytes),
-            None => Cow::Owned(vec![0; items * wide]),
-        }
-    }
-
-    pub(super) fn number(&mut self, buffer: BufferId, number: Number) -> i64 {
-        number.whole(&self.numbers(buffer, number, 1))
-    }
-
-    /// Items of the next list.
-    pub(super) fn list(&mut self, ends: BufferId) -> usize {
-        let row = self.advance(ends, 1);
-        let words = self.part.words(ends);
-        let start = row.checked_sub(1).and_then(|before| words.get(before)).copied().unwrap_or(0);
-        words.get(row).map_or(0, |&end| end.saturating_sub(start) as usize)
-    }
-
-    pub(super) fn text(&mut self, ends: BufferId, bytes: BufferId) -> &'a [u8] {
-        let length = self.list(ends);
-        let from = self.advance(bytes, length);
-        self.part.bytes(bytes).get(from..from + length).unwrap_or(&[])
-    }
-
-    pub(super) fn link(&mut self, buffer: BufferId) -> Option<&'a Link> {
-        let row = self.advance(buffer, 1);
-        let id = self.part.words(buffer).get(row).copied().unwrap_or(0) as usize;
-        self.links.get(id.checked_sub(1)?)
-    }
-
-    /// The counter of item `index` of `n`, which was consumed before.
-    fn counter(&self, counter: &Counter, n: usize, index: usize) -> Option<usize> {
-        let Counter::Member(buffer, number) = *counter else { return None };
-        let (buffer, number) = match self.instead.get(&buffer) {
-            Some(&(other, theirs, _)) => (other, theirs),
-            None => (buffer, number),
-        };
-        let at = self.at.get(buffer as usize)?.checked_sub(n - index)? * number.bytes();
-        let bytes = self.part.bytes(buffer).get(at..at + number.bytes())?;
-        Some(usize::try_from(number.whole(bytes)).unwrap_or(0))
-    }
-
-    /// The last number that was consumed.
-    pub(super) fn last(&self, buffer: BufferId, number: Number) -> i64 {
-        let at = self.at.get(buffer as usize).and_then(|at| at.checked_sub(1)).unwrap_or(0) * number.bytes();
-        self.part.bytes(buffer).get(at..).map_or(0, |bytes| number.whole(bytes))
-    }
-
-    /// Passes over a member that this version of a class does not have.
-    fn skip(&mut self, kind: &Kind, n: usize) {
-        match kind {
-            Kind::Number { buffer, .. } | Kind::Pointer { buffer, .. } => drop(self.advance(*buffer, n)),
-            Kind::Text { offsets, bytes } | Kind::Opaque { offsets, bytes, .. } => {
-                for _ in 0..n {
-                    self.text(*offsets, *bytes);
-                }
-            }
-            Kind::List { offsets, item, .. } => {
-                for _ in 0..n {
-                    let items = self.list(*offsets);
-                    self.skip(item, items);
-                }
-            }
-            Kind::Fixed { len, item } => self.skip(item, n.saturating_mul(*len)),
-            Kind::Record { fields, .. } => fields.iter().for_each(|field| self.skip(&field.kind, n)),
-            // A program has no such members.
-            Kind::OneOf { .. } => {}
-        }
-    }
-}
-
 impl Encoder {
+    /// An object with its frame.
+    pub(super) fn object(&mut self, draft: &Draft) -> Result<()> {
+        self.enter()?;
+        self.object_in(draft).map_err(|error| error.in_object(draft.class()))?;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    pub(super) fn object_in(&mut self, draft: &Draft) -> Result<()> {
+        let (registry, target, trace) = match &draft.origin {
+            Some(origin) => (&origin.registry, origin.target.clone(), origin.trace.as_deref()),
+            None => (&*ROOT, target(&draft.class)?, None),
+        };
+        let program = registry.program(&target)?;
+        let info = self.classes.note(registry, &draft.class, &target);
+        let mut replay = Replay::new(trace);
+        let frame = match (&target, info) {
+            (Target::Members { class, .. }, Some(info)) if !super::super::streamers::forwards(class) => {
+                let usual = self.stamp(&info);
+                Some(self.open(replay.next(WHOLE).unwrap_or(&usual)))
+            }
+            _ => None,
+        };
+        self.rows(&program, registry, &[draft], replay, false)?;
+        self.close(frame.flatten());
+        Ok(())
+    }
+
+    /// Objects of one class and version: one after the other, or member by member.
+    pub(super) fn rows(
+        &mut self,
+        program: &Arc<Program>,
+        registry: &Arc<Registry>,
+        drafts: &[&Draft],
+        replay: Replay<'_>,
+        in_columns: bool,
+    ) -> Result<()> {
+        let address = Arc::as_ptr(program) as usize;
+        let known = self.parts.get_mut(&address).and_then(|(_, parts)| parts.pop());
+        let mut part = known.unwrap_or_else(|| Part::new(&program.buffers));
+        part.clear();
+        let mut fill = Fill::new(&mut part);
+        for draft in drafts {
+            fill.row(&program.kind, draft)?;
+        }
+        let links = fill.links();
+        let outcome = {
+            let mut source = Source::new(&part, &links, replay, program.buffers.len());
+            self.run_all(program, registry, &mut source, drafts.len(), in_columns)
+        };
+        self.parts.entry(address).or_insert_with(|| (Arc::clone(program), Vec::new())).1.push(part);
+        outcome
+    }
+
+    /// The place of a pointer.
+    pub(super) fn slot(&mut self, link: &Link) -> Result<()> {
+        if let Some((position, _)) = self.written.get(&link.address()) {
+            match position {
+                Some(position) => self.writer.reference(*position),
+                None => self.writer.u32(RECORD),
+            }
+            return Ok(());
+        }
+        let Link::Object(draft) = link else {
+            return Err(Error::mismatch("a pointer names an object that is not written before it"));
+        };
+        let (position, slot) = self.writer.open_object(draft.class());
+        self.written.insert(link.address(), (Some(position), link.clone()));
+        self.object(draft)?;
+        self.writer.close(slot);
+        Ok(())
+    }
+
     pub(super) fn run_all(
         &mut self,
         program: &Arc<Program>,
@@ -415,11 +382,6 @@ fn has_tags(raw: &[u8]) -> bool {
 }
 
 impl Encoder {
-    pub(super) fn numbers(&mut self, prim: Prim, values: &[u8]) {
-        let items = values.len() / prim.number().bytes();
-        encode_numbers(prim, values, self.writer.room(items * prim.bytes()));
-    }
-
     pub(super) fn link(&mut self, link: Option<&Link>) -> Result<()> {
         match link {
             Some(link) => self.slot(link),
@@ -429,14 +391,105 @@ impl Encoder {
             }
         }
     }
+}
 
-    /// `TObject`'s bytes.
-    pub(super) fn tobject(&mut self, id: u32, bits: u32, pid: u16) {
-        self.writer.i16(1);
-        self.writer.u32(id);
-        self.writer.u32(bits);
-        if bits & info::IS_REFERENCED != 0 {
-            self.writer.u16(pid);
+/// What the members of a class made here are compiled for.
+pub(super) fn target(class: &Arc<str>) -> Result<Target> {
+    if super::super::streamers::is_custom(class) || matches!(&**class, "TString" | "TObject" | "string") {
+        return Ok(Target::Value { name: Arc::clone(class) });
+    }
+    if ROOT.versions(class).is_empty() {
+        return Err(Error::unsupported(format!("class {class} is not known")));
+    }
+    Ok(Target::Members { class: Arc::clone(class), version: None, checksum: None })
+}
+
+/// A run at a step that a streamer writes.
+pub(super) struct Writing<'w, 'r, 's> {
+    pub(super) run: &'w mut Run<'r>,
+    pub(super) source: &'w mut Source<'s>,
+    pub(super) step: u32,
+}
+
+impl Encode for Writing<'_, '_, '_> {
+    fn writer(&mut self) -> &mut Writer {
+        &mut self.run.encoder.writer
+    }
+
+    fn stamp(&mut self) -> Option<Stamp> {
+        self.source.replay.next(self.step).cloned()
+    }
+
+    fn open(&mut self, stamp: &Stamp) -> Option<usize> {
+        self.run.encoder.open(stamp)
+    }
+
+    fn close(&mut self, frame: Option<usize>) {
+        self.run.encoder.close(frame);
+    }
+
+    fn tobject(&mut self, id: u32, bits: u32, pid: u16) {
+        self.run.encoder.tobject(id, bits, pid);
+    }
+
+    fn list(&mut self, ends: BufferId) -> usize {
+        self.source.list(ends)
+    }
+
+    fn text(&mut self, ends: BufferId, bytes: BufferId) -> Cow<'_, [u8]> {
+        self.source.text(ends, bytes).into()
+    }
+
+    fn number(&mut self, buffer: BufferId, number: Number) -> i64 {
+        self.source.number(buffer, number)
+    }
+
+    fn last(&self, buffer: BufferId, number: Number) -> i64 {
+        self.source.last(buffer, number)
+    }
+
+    fn put(&mut self, buffer: BufferId, number: Number, items: usize) {
+        let values = self.source.numbers(buffer, number, items);
+        self.run.encoder.numbers(Prim::Plain(number), &values);
+    }
+
+    fn link(&mut self, buffer: BufferId) -> Result<()> {
+        let link = self.source.link(buffer);
+        self.run.encoder.link(link)
+    }
+
+    fn objects(
+        &mut self,
+        buffer: BufferId,
+        n: usize,
+        class: &Arc<str>,
+        target: &Target,
+        in_columns: bool,
+    ) -> Result<()> {
+        let links: Vec<Option<&Link>> = (0..n).map(|_| self.source.link(buffer)).collect();
+        let drafts = links.iter().map(|link| match link {
+            Some(Link::Object(draft)) => Ok(Some(&**draft)),
+            Some(Link::Same(_)) => Err(Error::mismatch(format!("an object of class {class} is another's, too"))),
+            None => Ok(None),
+        });
+        let drafts = drafts.collect::<Result<Vec<Option<&Draft>>>>()?;
+        let (encoder, registry) = (&mut *self.run.encoder, self.run.registry);
+        encoder.classes.note(registry, class, target);
+        if !in_columns {
+            for draft in drafts {
+                encoder.writer.u8(u8::from(draft.is_some()));
+                if let Some(draft) = draft {
+                    encoder.object(draft)?;
+                }
+            }
+            return Ok(());
         }
+        let drafts: Vec<&Draft> = drafts.into_iter().flatten().collect();
+        if drafts.is_empty() {
+            return Ok(());
+        }
+        let program = registry.program(target)?;
+        let trace = drafts.first().and_then(|draft| draft.origin.as_ref()).and_then(|origin| origin.trace.clone());
+        encoder.rows(&program, registry, &drafts, Replay::new(trace.as_deref()), true)
     }
 }
