@@ -286,8 +286,8 @@ class Source:
             if apart and self.random.random() < 0.3:
                 bases.append(self.random.choice(apart))
         self.above[name] = set(bases).union(*(self.above.get(base, set()) for base in bases))
-        least = 0 if set(bases) - {"TObject"} else 1
-        members = [f"f{number}_{index}" for index in range(self.random.randint(least, 6))]
+        # A class without members has no bytes.
+        members = [f"f{number}_{index}" for index in range(self.random.choice([0, 1, 2, 3, 4, 6]))]
         declared = [self.member(member) for member in members]
         has_version = bool(bases) or self.random.random() < 0.6
         version = f"   ClassDef({name}, {self.random.randint(1, 5)})\n" if has_version else ""

@@ -351,6 +351,20 @@ impl Program {
         })
     }
 
+    /// Whether a row of these steps, one of a column, has any bytes: those of a class without members have none.
+    pub(crate) fn has_bytes(&self, span: Span) -> bool {
+        let steps = self.steps.get(span.start as usize..span.end as usize).unwrap_or(&[]);
+        steps.iter().any(|step| match step {
+            Step::Run { bytes, .. } => *bytes > 0,
+            Step::Class { versions, role: Role::Base } => {
+                versions.bodies.first().is_some_and(|body| self.has_bytes(body.span))
+            }
+            Step::Repeat { body, .. } | Step::Each { body } => self.has_bytes(*body),
+            Step::Missing { .. } | Step::Convert { .. } | Step::Custom { which: Custom::Nothing, .. } => false,
+            _ => true,
+        })
+    }
+
     /// A program of steps that are known to be right: what leaves mean.
     pub(crate) fn of(steps: Vec<Step>, kind: Kind, buffers: Vec<BufferKind>) -> Self {
         let root = Span { start: 0, end: steps.len() as u32 };

@@ -243,9 +243,14 @@ mod tests {
 
     #[test]
     fn tags_that_point_nowhere_are_errors() {
-        for word in [0x8000_0001_u32, 0x8fff_ffff, 0x0fff_ffff, 0x7fff_ffff] {
+        for word in [0x8000_0001_u32, 0x8fff_ffff, 0x7fff_ffff] {
             let bytes = word.to_be_bytes();
             assert!(Reader::with_origin(&bytes, 60).slot(0).is_err(), "{word:#x}");
+        }
+        // Of an object, that is for whoever follows the pointer.
+        for tag in [0x0fff_ffff, 61, 66] {
+            let bytes = u32::to_be_bytes(tag);
+            assert_eq!(Reader::with_origin(&bytes, 60).slot(0).unwrap(), Slot::Nowhere(tag));
         }
     }
 }

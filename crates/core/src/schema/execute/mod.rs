@@ -29,6 +29,9 @@ pub struct Machine<'a> {
     pub depth: u32,
 }
 
+/// Items that a collection may have where no bytes bound their number.
+const MOST_WITHOUT_BYTES: u32 = 1 << 24;
+
 const NO_ROWS: &str = "a column of collections whose items the file does not describe has no rows";
 
 /// Which layout `n` items have.
@@ -393,7 +396,22 @@ impl Machine<'_> {
         ends: BufferId,
         part: &mut Part,
     ) -> Result<()> {
-        let items = reader.count()?;
+        let items = match columns {
+            // Objects of a class without members have no bytes, whatever their number.
+            Some(body) if !program.has_bytes(body) => {
+                let (at, items) = (reader.position() as u64, reader.u32()?);
+                if items > MOST_WITHOUT_BYTES {
+                    return Err(Error::limit(
+                        "a collection has too many items without bytes",
+                        MOST_WITHOUT_BYTES.into(),
+                        items.into(),
+                    )
+                    .at(at));
+                }
+                items as usize
+            }
+            _ => reader.count()?,
+        };
         match columns {
             // Before version 7 the columns were written for an empty collection too.
             Some(body) if items > 0 || frame.class_version() < 7 => {
@@ -524,63 +542,4 @@ fn same_frames(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::column::{BufferKind, Kind, Number, Prim};
-    use crate::error::ErrorKind;
-
-    #[test]
-    fn what_failed_leaves_no_depth_behind() {
-        let kind = Kind::Number { buffer: 0, number: Number::I32 };
-        let steps = vec![
-            Step::numbers(Prim::Plain(Number::I32), 1, 0).unwrap(),
-            Step::Each { body: Span { start: 0, end: 1 } },
-        ];
-        let program = Program {
-            root: Span { start: 1, end: 2 },
-            ..Program::of(steps, kind, vec![BufferKind::Numbers(Number::I32)])
-        };
-        let (registry, limits, mut objects) = (Registry::default(), Limits::default(), Objects::default());
-        let mut machine = Machine {
-            registry: &registry,
-            objects: &mut objects,
-            limits: &limits,
-            displacement: 0,
-            outside: &[],
-            depth: 0,
-        };
-        let mut part = Part::new(&program.buffers);
-        for _ in 0..2 * limits.depth {
-            let failed = machine.decode(&program, &mut Reader::new(&[0, 1]), 1, Order::Rows, &mut part);
-            assert_eq!((failed.unwrap_err().kind(), machine.depth), (ErrorKind::Malformed, 0));
-        }
-    }
-
-    #[test]
-    fn a_counter_that_is_not_there_is_no_count_of_zero() {
-        let counter = Counter::Member(0, Number::I32);
-        let step = Step::Counted {
-            prim: Prim::Plain(Number::U8),
-            flagged: true,
-            lists: 1,
-            len: 1,
-            counter,
-            ends: 1,
-            values: 2,
-        };
-        let buffers = [BufferKind::Numbers(Number::I32), BufferKind::Ends, BufferKind::Numbers(Number::U8)];
-        let kind = Kind::Number { buffer: 0, number: Number::I32 };
-        let program = Program::of(vec![step], kind, buffers.to_vec());
-        let (registry, limits, mut objects) = (Registry::default(), Limits::default(), Objects::default());
-        let mut machine = Machine {
-            registry: &registry,
-            objects: &mut objects,
-            limits: &limits,
-            displacement: 0,
-            outside: &[],
-            depth: 0,
-        };
-        let failed = machine.decode(&program, &mut Reader::new(&[1]), 1, Order::Rows, &mut Part::new(&buffers));
-        assert_eq!(failed.unwrap_err().kind(), ErrorKind::Internal);
-    }
-}
+mod tests;
