@@ -314,6 +314,7 @@ def test_what_kept_baskets_cannot_do_is_refused(tmp_path: Path) -> None:
 def test_objects_that_refer_to_each_other_keep_their_baskets(tmp_path: Path) -> None:
     """Entries that nobody can move: their baskets are moved, and branches beside them dropped."""
     path, kept, dropped = tmp_path / "old.root", tmp_path / "kept.root", tmp_path / "dropped.root"
+    packed = tmp_path / "packed.root"
     lines = """
 file = ROOT.TFile(sys.argv[1], "RECREATE")
 tree = ROOT.TTree("tree", "")
@@ -338,6 +339,12 @@ file.Close()
     with pytest.warns(UserWarning, match="keeps its baskets"):
         _, after = sapwood.rewrite(path, dropped, drop="n", auto_flush=50)["tree"]
     assert sapwood.open(dropped)["tree"].keys() == ["line"] and after.entries == 300
+    # Compression needs no entry to be moved.
+    with pytest.warns(UserWarning, match="keeps its baskets"):
+        before, after = sapwood.rewrite(path, packed, compression="lzma:7")["tree"]
+    assert (after.baskets, after.tot_bytes) == (before.baskets, before.tot_bytes) and after.zip_bytes < before.zip_bytes
+    assert [branch.compression.name for branch in sapwood.open(packed)["tree"].branches] == ["LZMA", "LZMA"]
+    assert not sapwood.verify(packed).damaged
     look = """
 found = []
 for path in sys.argv[1:]:
@@ -350,7 +357,7 @@ for path in sys.argv[1:]:
     found.append(names)
 answer(found)
 """
-    assert root(look, kept, dropped) == 2 * [[[f"a{i}", "b", f"a{i}"] for i in range(300)]]
+    assert root(look, kept, dropped, packed) == 3 * [[[f"a{i}", "b", f"a{i}"] for i in range(300)]]
     assert [name for name, _ in in_file(kept)] == sorted((name for name, _ in in_file(kept)), reverse=True)
     assert not sapwood.verify(kept) and not sapwood.verify(dropped)
 

@@ -62,7 +62,7 @@ def rewrite(
     clusters, basket sizes and compression stay, and entries cannot be chosen; ``verify=True`` inflates them
     all the same, so that a damaged one is an error.
 
-    A tree whose entries cannot be moved keeps its baskets, with a warning.
+    A tree whose entries cannot be moved keeps its baskets, compressed as was asked for, with a warning.
 
     >>> import os, sapwood, tempfile
     >>> folder = tempfile.mkdtemp()

@@ -106,7 +106,7 @@ impl FileWriter {
         let before: Vec<usize> = branches.iter().map(stored).collect();
         // Those in the tree's record get records of their own.
         let mut embedded =
-            relocate::sealed(&tree, &branches, Order::Branch, Some(self.output.now()), None).map_err(within)?;
+            relocate::sealed(&tree, &branches, Order::Branch, Some(self.output.now()), &|_| None).map_err(within)?;
         embedded.retain(|basket| before.get(basket.branch).is_some_and(|&before| basket.number >= before));
         let placed = self.output.relocate(&file, &mut embedded, directory, 0)?;
         for (basket, placed) in embedded.iter().zip(placed) {
@@ -165,7 +165,7 @@ impl FileWriter {
         let branches: Vec<&Branch> = fit.0.iter().filter_map(|&(id, _)| tree.branches().get(id)).collect();
         check(&branches, tree.entries).map_err(within)?;
         let mut baskets =
-            relocate::sealed(tree, &branches, Order::Offset, Some(self.output.now()), again).map_err(within)?;
+            relocate::sealed(tree, &branches, Order::Offset, Some(self.output.now()), &|_| again).map_err(within)?;
         for basket in &mut baskets {
             let widening = fit.0.get(basket.branch).and_then(|(_, widening)| *widening);
             if let (Some(widening), Some(branch)) = (widening, joined.written.branches.get(basket.branch)) {

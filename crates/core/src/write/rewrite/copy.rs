@@ -257,7 +257,7 @@ impl FileWriter {
         draft: &mut Draft,
     ) -> Result<Vec<PlacedBasket>> {
         let branches: Vec<_> = tree.branches().iter().collect();
-        let mut baskets = sealed(tree, &branches, Order::Offset, None, None).map_err(|error| file.name(error))?;
+        let mut baskets = sealed(tree, &branches, Order::Offset, None, &|_| None).map_err(|error| file.name(error))?;
         let mut seeks: Vec<Vec<(usize, u64)>> = vec![Vec::new(); branches.len()];
         let placed = self.output.relocate(file, &mut baskets, directory, process_ids)?;
         for (basket, placed) in baskets.iter().zip(&placed) {

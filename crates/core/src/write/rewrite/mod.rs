@@ -101,6 +101,19 @@ impl FileWriter {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn rewrite(&mut self, from: &File, path: &str, to: &str, how: &Rewrite) -> Result<()> {
+        self.rewrite_with(from, path, to, how, &|_| None)
+    }
+
+    /// [`rewrite`](Self::rewrite), where baskets that are kept are compressed again as `again` says: their entries stay where they are in
+    /// them.
+    fn rewrite_with(
+        &mut self,
+        from: &File,
+        path: &str,
+        to: &str,
+        how: &Rewrite,
+        again: &dyn Fn(&Branch) -> Option<Compression>,
+    ) -> Result<()> {
         let key = from.key(path)?;
         let tree = from.tree_at(&key)?;
         let within = |error: Error| from.name(error).in_object(path);
@@ -132,7 +145,7 @@ impl FileWriter {
             Baskets::Keep if how.entries.is_some() => {
                 Err(Error::mismatch("baskets are kept whole: entries are chosen where they are made anew"))
             }
-            Baskets::Keep => self.relocate(&job, draft),
+            Baskets::Keep => self.relocate(&job, draft, again),
         };
         outcome.map_err(within)
     }
@@ -182,9 +195,14 @@ impl FileWriter {
     }
 
     /// Baskets as they are.
-    fn relocate(&mut self, job: &Job<'_>, mut draft: Draft) -> Result<()> {
+    fn relocate(
+        &mut self,
+        job: &Job<'_>,
+        mut draft: Draft,
+        again: &dyn Fn(&Branch) -> Option<Compression>,
+    ) -> Result<()> {
         let Job { from, key, tree, branches, folder, name, order } = *job;
-        let mut baskets = relocate::sealed(tree, branches, order, Some(self.output.now()), None)?;
+        let mut baskets = relocate::sealed(tree, branches, order, Some(self.output.now()), again)?;
         let infos = from.infos()?.into_iter().map(Arc::new);
         let mut state = self.output.open_state()?;
         let (directory, process_ids) = (state.folder_seek(folder), self.output.process_ids(&mut state, from)?);

@@ -110,10 +110,16 @@ pub(crate) fn settle(draft: &mut Draft, branches: &[&Branch], baskets: &[Sealed]
         let (bytes, seeks) = (list(|place| u64::from(place.nbytes)), list(|place| place.seek));
         set_index(record, bytes, list(|place| place.first_entry), seeks, Some(branch.entry_range().end));
         forget_open_baskets(record);
+        if let Some(again) =
+            baskets.iter().find_map(|(basket, _)| basket.again).filter(|_| record.member("fCompress").is_some())
+        {
+            record.set("fCompress", i64::from(again.to_root()));
+        }
         // ROOT counts the bytes of a basket when it gets a record.
         let made = baskets.iter().filter_map(|(basket, place)| match &basket.source {
             Source::Made { unsealed_bytes, .. } => Some((*unsealed_bytes as i64, i64::from(place.nbytes))),
-            Source::Stored { .. } => None,
+            // Compressed again: what it held before compression is the same.
+            Source::Stored { nbytes, .. } => basket.again.map(|_| (0, i64::from(place.nbytes) - i64::from(*nbytes))),
         });
         let (more, more_zip) = made.fold((0, 0), |sum, made| (sum.0 + made.0, sum.1 + made.1));
         for (name, more) in [("fTotBytes", more), ("fZipBytes", more_zip)] {

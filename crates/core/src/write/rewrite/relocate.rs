@@ -74,12 +74,12 @@ pub(crate) fn sealed(
     branches: &[&Branch],
     order: Order,
     datime: Option<u32>,
-    again: Option<Compression>,
+    again: &dyn Fn(&Branch) -> Option<Compression>,
 ) -> Result<Vec<Sealed>> {
     let mut all = Vec::new();
     for (index, branch) in branches.iter().enumerate() {
         let path: Arc<str> = format!("{}/{}", tree.name, branch.path).into();
-        let again = again.filter(|again| again.to_root() != branch.compress);
+        let again = again(branch).filter(|again| again.to_root() != branch.compress);
         let place = |error: Error| error.in_object(&branch.path);
         if !branch.file_name.is_empty() {
             return Err(place(Error::unsupported("its baskets are in another file")));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::codec::Compression;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
-use crate::tree::{BranchId, Tree};
+use crate::tree::{Branch, BranchId, Tree};
 use crate::write::options::{Baskets, Order};
 use crate::write::rewrite::Rewrite;
 use crate::write::writer::FileWriter;
@@ -166,14 +166,20 @@ impl FileWriter {
         Ok(remade)
     }
 
-    /// Nothing is lost: a tree whose entries cannot be moved keeps its baskets. Gives the reason.
+    /// Nothing is lost: a tree whose entries cannot be moved keeps its baskets, compressed as was asked for. Gives
+    /// the reason.
     fn rewrite_or_keep(&mut self, from: &File, path: &str, how: Rewrite) -> Result<Option<String>> {
         let reason = match self.rewrite(from, path, path, &how) {
             Err(error) if error.kind() == ErrorKind::Unsupported && how.entries.is_none() => error,
             outcome => return outcome.map(|()| None),
         };
-        let outcome = match how.baskets {
-            Baskets::New(_) => self.rewrite(from, path, path, &Rewrite { baskets: Baskets::Keep, ..how.clone() }),
+        let outcome = match &how.baskets {
+            // Compression needs no entry to be moved: it is what was asked for all the same.
+            Baskets::New(wish) => {
+                let again = |branch: &Branch| how.compression.get(&branch.id).copied().or(wish.compression);
+                let kept = Rewrite { baskets: Baskets::Keep, ..how.clone() };
+                self.rewrite_with(from, path, path, &kept, &again)
+            }
             Baskets::Keep => Err(reason.clone()),
         };
         match outcome {
