@@ -1,8 +1,8 @@
 //! Symptoms of a bad layout, each with the threshold from which it is one.
 
 use super::complaint::{Complaint, Trouble, bytes, complaint};
+use super::io_cost::Reader;
 use super::layout::Layout;
-use super::plan::Reader;
 use super::reading::{Reading, ReadingKind};
 use crate::codec::{Algorithm, Compression};
 use crate::file::File;

@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::view::{Row, View};
+use super::record_view::{Row, View};
 use crate::column::Number;
 use crate::error::{Error, Result};
 use crate::object::Object;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::draft::{Datum, Draft, Mark};
-use super::super::redraft::THIS;
+use super::super::draft_read::THIS;
 use crate::column::{BufferId, Field, Kind, Number, Part};
 use crate::error::{Error, Result};
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::super::draft::Draft;
 use super::super::execute::Order;
+use super::super::framing_trace::{Replay, Stamp, WHOLE};
 use super::super::info;
 use super::super::program::{Program, Role, Span, Step, Target, TextForm, Versions};
 use super::super::registry::Registry;
 use super::super::streamers::{Encode, write};
-use super::super::trace::{Replay, Stamp, WHOLE};
 use super::classes;
 use super::encoder::{Encoder, RECORD, ROOT};
 use super::fill::{Fill, Link};

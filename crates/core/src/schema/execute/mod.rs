@@ -4,11 +4,11 @@ mod columns;
 mod pointers;
 mod streamers;
 
+use super::framing_trace::Stamp;
 use super::info;
 use super::objects::Objects;
 use super::program::{Counter, Program, Role, Span, Step, TextForm, Versions};
 use super::registry::Registry;
-use super::trace::Stamp;
 use crate::column::{BufferId, Part};
 use crate::error::{Error, Result};
 use crate::wire::{Frame, Limits, Reader};
