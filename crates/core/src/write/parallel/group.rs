@@ -135,7 +135,7 @@ impl Group {
         let output = self.output();
         let mut state = output.lock_state()?;
         while state.holds > 0 {
-            state = output.landed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = output.commit_done.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let _held = Held::new(&self.held);
         let entries = self.line(&mut state)?.reserved.1.checked_add(cluster.rows);
@@ -143,12 +143,12 @@ impl Group {
             let error = Error::limit("the tree has too many entries", i64::MAX as u64, cluster.rows);
             return Err(output.in_file(error.in_object(&self.committer.name)));
         }
-        output.mark_left()?;
-        let room = state.space.append(cluster.bytes);
+        output.mark_deferred_gaps()?;
+        let room = state.free_list.allocate_at_end(cluster.bytes);
         let room = room..room + cluster.bytes;
         // Nobody walks over room that is neither a record nor a gap.
         if let Err(error) = output.mark_gap(&room) {
-            output.vacate(&mut state, room);
+            output.release_as_gap(&mut state, room);
             return Err(error);
         }
         let directory = state.folder_seek(state.trees[self.committer.tree].folder);
@@ -200,7 +200,7 @@ impl Group {
         let mut state = output.lock_state()?;
         let held = Held::new(&self.held);
         state.writing -= 1;
-        output.landed.notify_all();
+        output.commit_done.notify_all();
         let line = self.line(&mut state)?;
         match written {
             _ if lost.is_err() => line.void(reservation.slot),
@@ -213,7 +213,7 @@ impl Group {
         state.trees[self.committer.tree].advance();
         if let Err(error) = lost {
             // It can be written nowhere: its room stays a gap.
-            state.space.give_up(reservation.room);
+            state.free_list.release(reservation.room);
             return Err(output.in_file(error.in_object(&self.committer.name)));
         }
         let is_due = may_save && self.is_save_due(&mut state)?;
@@ -279,7 +279,7 @@ impl Group {
         tree.queue = None;
         tree.changed = true;
         tree.is_open = false;
-        lost.into_iter().for_each(|room| output.vacate(&mut state, room));
+        lost.into_iter().for_each(|room| output.release_as_gap(&mut state, room));
         let open = self.writers.load(Ordering::Relaxed);
         if open > 0 {
             let words = format!("the tree was closed before {open} of its contexts: rows that they hold are lost");

@@ -40,7 +40,7 @@ impl Drop for Seat {
     fn drop(&mut self) {
         let output = &self.0.output;
         output.state.lock().unwrap_or_else(PoisonError::into_inner).in_flight = false;
-        output.landed.notify_all();
+        output.commit_done.notify_all();
     }
 }
 

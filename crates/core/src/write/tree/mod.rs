@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::write::basket::buffer::Pending;
+use crate::write::basket::buffer::RowBuffer;
 use crate::write::clustering::{Clustering, Next, Waiting};
 use crate::write::file::state::Output;
 use crate::write::model::branch::{BranchKind, BranchSpec, Values, most_items};
@@ -42,12 +42,12 @@ pub struct TreeWriter {
     specs: Arc<[BranchSpec]>,
     clustering: Clustering,
     /// Rows of the cluster that is filled.
-    pub(crate) pending: Vec<Pending>,
+    pub(crate) pending: Vec<RowBuffer>,
     pub(crate) rows: usize,
     /// Rows that were taken since it began.
     taken: u64,
     /// Memory for those of the next.
-    next: Vec<Pending>,
+    next: Vec<RowBuffer>,
     /// The cluster before.
     flight: InFlight,
     /// Entries that are still to come, where branches are added to a tree.
@@ -87,7 +87,7 @@ impl TreeWriter {
     }
 
     /// One of many who fill a tree.
-    pub(crate) fn of_many(
+    pub(crate) fn for_many_threads(
         committer: Arc<Committer>,
         commit_path: Box<dyn CommitPath>,
         specs: Arc<[BranchSpec]>,
@@ -104,7 +104,7 @@ impl TreeWriter {
         left: Option<u64>,
         commit_path: Option<Box<dyn CommitPath>>,
     ) -> Self {
-        let pending = specs.iter().map(Pending::of).collect();
+        let pending = specs.iter().map(RowBuffer::of).collect();
         let (rows, taken, next, flight) = (0, 0, Vec::new(), InFlight::None);
         Self { committer, specs, clustering, pending, rows, taken, next, flight, left, commit_path }
     }
@@ -271,7 +271,7 @@ impl TreeWriter {
                 Some(rest) => *left = rest,
                 None => {
                     let error = self.too_many(0);
-                    self.pending = self.specs.iter().map(Pending::of).collect();
+                    self.pending = self.specs.iter().map(RowBuffer::of).collect();
                     self.rows = 0;
                     return Err(error);
                 }
@@ -279,7 +279,7 @@ impl TreeWriter {
         }
         let mut next = std::mem::take(&mut self.next);
         if next.is_empty() {
-            next = self.specs.iter().map(Pending::of).collect();
+            next = self.specs.iter().map(RowBuffer::of).collect();
         }
         for ((spec, pending), next) in self.specs.iter().zip(&mut self.pending).zip(&mut next) {
             pending.move_rest(spec, rows, next);
@@ -299,7 +299,7 @@ impl TreeWriter {
         self.committer.output.check_process()?;
         if let Some(cluster) = self.flight.land(&self.committer, self.commit_path.as_deref())? {
             self.next = cluster.pending;
-            self.next.iter_mut().for_each(Pending::clear);
+            self.next.iter_mut().for_each(RowBuffer::clear);
         }
         Ok(())
     }
@@ -383,10 +383,10 @@ impl Drop for TreeWriter {
         let mut lost = written.err().filter(|_| !was_told);
         if let Some(commit_path) = &mut self.commit_path {
             lost = lost.or(commit_path.end().err());
-            return self.committer.output.lose(lost);
+            return self.committer.output.defer_error(lost);
         }
         let Committer { output, tree: index, .. } = &*self.committer;
-        output.lose(lost);
+        output.defer_error(lost);
         if let Ok(mut state) = output.open_state() {
             state.trees[*index].is_open = false;
             if !state.trees[*index].is_whole() {
@@ -405,7 +405,7 @@ impl TreeWriter {
         let words = format!("unit {unit} was dropped before it was closed: it is not in the tree");
         let told = was_told || self.taken == 0 || std::thread::panicking();
         let lost = if told { None } else { Some(Error::mismatch(words).in_object(&self.committer.name)) };
-        self.committer.output.lose(lost.or(ended.err()));
+        self.committer.output.defer_error(lost.or(ended.err()));
     }
 }
 
