@@ -292,7 +292,7 @@ impl Merge {
             Ok(()) => running.finish(&mut merged)?,
             Err(error) => {
                 // The error that came first is the one to tell.
-                let _ = running.give_up();
+                let _ = running.abandon();
                 return Err(error);
             }
         }

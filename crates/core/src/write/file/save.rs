@@ -61,7 +61,7 @@ impl Output {
 
     fn save_trees(&self, state: &mut State) -> Result<()> {
         for index in 0..state.trees.len() {
-            state.trees[index].tell_branches();
+            state.trees[index].update_branches();
             let tree = &state.trees[index];
             if !tree.changed {
                 continue;

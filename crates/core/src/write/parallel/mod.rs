@@ -144,7 +144,7 @@ impl ParallelWriter {
     ///
     /// Open as many as there are threads before any of them begins: who waits for a number that no open context can bring is told so.
     pub fn numbered(&self) -> NumberedContext {
-        self.group.units.enter();
+        self.group.units.add_context();
         NumberedContext { member: Arc::new(Member { group: Arc::clone(&self.group) }) }
     }
 
@@ -176,7 +176,7 @@ impl ParallelWriter {
     ///
     /// What the sink reports.
     pub fn save(&self) -> Result<u64> {
-        self.group.again()?;
+        self.group.retry_failed()?;
         let mut state = self.group.output().open_state()?;
         self.group.output().save(&mut state)?;
         Ok(state.trees[self.group.committer.tree].entries)
@@ -302,7 +302,7 @@ impl NumberedContext {
     pub fn adopt_only(&mut self, number: u64, tree: &Tree) -> Result<u64> {
         let context = self.begin(number)?;
         let adopted = self.group().adopt(tree, Some(number));
-        let ended = context.give_back(adopted.is_err());
+        let ended = context.end_after(adopted.is_err());
         adopted.and_then(|entries| ended.map(|()| entries))
     }
 }

@@ -202,9 +202,9 @@ impl TreeState {
     }
 
     /// Tells the branches which baskets they have by now.
-    pub(crate) fn tell_branches(&mut self) {
-        let Some(line) = &mut self.queue else { return };
-        let mut ready = std::mem::take(&mut line.ready);
+    pub(crate) fn update_branches(&mut self) {
+        let Some(queue) = &mut self.queue else { return };
+        let mut ready = std::mem::take(&mut queue.ready);
         let mut entries = self.entries - ready.iter().map(|cluster| cluster.rows).sum::<u64>();
         for cluster in ready.drain(..) {
             for (branch, most) in self.branches.iter_mut().zip(&cluster.most) {

@@ -273,7 +273,7 @@ impl FileWriter {
     }
 
     /// Ends without a save: what was written since the last one is given up, and is a gap of the file that stays as it was.
-    pub(crate) fn give_up(self) -> Result<()> {
+    pub(crate) fn abandon(self) -> Result<()> {
         let mut state = self.output.open_state()?;
         state.closed = true;
         let (saved, end) = (state.header.end, state.free_list.end());

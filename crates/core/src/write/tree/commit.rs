@@ -72,7 +72,7 @@ pub(crate) trait CommitPath: std::fmt::Debug + Send + Sync {
     fn end(&mut self) -> Result<()>;
 
     /// Gives up the clusters of the unit that are not committed.
-    fn forget(&self);
+    fn discard(&self);
 
     /// The number of its unit.
     fn unit(&self) -> Option<u64>;
@@ -142,7 +142,7 @@ impl Committer {
         let outcome = self.commit_rows(&pending, cluster);
         cluster.pending = pending;
         if !matches!(outcome, Outcome::Committed(_)) {
-            self.give_up(cluster);
+            self.release_baskets(cluster);
         }
         outcome
     }
@@ -152,7 +152,7 @@ impl Committer {
         cluster.placed.resize_with(self.parts.len(), Vec::new);
         let mut left = &jobs[..];
         while !left.is_empty() {
-            let (wave, rest) = left.split_at(self.wave(left));
+            let (wave, rest) = left.split_at(self.wave_len(left));
             left = rest;
             let sealed = match self.seal(wave) {
                 Ok(sealed) => sealed,
@@ -197,7 +197,7 @@ impl Committer {
 
     /// How many baskets are sealed before they are written. What one thread seals, and what is not compressed at all, is written
     /// while it is in the caches; several threads that compress would wait for each other.
-    fn wave(&self, jobs: &[Job<'_>]) -> usize {
+    fn wave_len(&self, jobs: &[Job<'_>]) -> usize {
         const WAVE_BYTES: usize = 2 << 20;
         if self.is_compressed() && self.threads().is_some() {
             return jobs.len();
@@ -270,7 +270,7 @@ impl Committer {
     }
 
     /// Gives up what stands on storage of a cluster.
-    fn give_up(&self, cluster: &mut Cluster) {
+    fn release_baskets(&self, cluster: &mut Cluster) {
         // A poisoned lock: whoever comes next is told so.
         let Ok(mut state) = self.output.lock_state() else { return };
         for (basket, _) in cluster.placed.drain(..).flatten() {

@@ -127,7 +127,7 @@ impl TreeWriter {
     /// [`Mismatch`](crate::ErrorKind::Mismatch) where branches are missing, unknown or of another kind, or where lengths
     /// differ: then no row was added. What the sink reports, of this cluster or of the one before: then all rows were added, and wait.
     pub fn extend(&mut self, values: &[(&str, Values<'_>)]) -> Result<()> {
-        let (order, rows) = self.order(values).map_err(|error| error.in_object(&self.committer.name))?;
+        let (order, rows) = self.sources(values).map_err(|error| error.in_object(&self.committer.name))?;
         if self.left.is_some_and(|left| (self.rows + rows) as u64 > left) {
             return Err(self.too_many(rows));
         }
@@ -181,13 +181,13 @@ impl TreeWriter {
                     let (before, after) = self.committer.sample(&self.pending, rows)?;
                     self.clustering.sampled(before, after);
                 }
-                Next::Cluster(rows) => self.cluster(rows)?,
+                Next::Cluster(rows) => self.commit_rows(rows)?,
             }
         }
     }
 
     /// Where the values of each branch come from, and how many rows they are; checked before anything is kept.
-    fn order<'v>(&self, values: &[(&str, Values<'v>)]) -> Result<(Vec<Source<'v>>, usize)> {
+    fn sources<'v>(&self, values: &[(&str, Values<'v>)]) -> Result<(Vec<Source<'v>>, usize)> {
         let specs: HashMap<&str, &BranchSpec> = self.specs.iter().map(|spec| (&*spec.name, spec)).collect();
         let mut given: HashMap<&str, Values<'v>> = HashMap::with_capacity(values.len());
         let mut rows: Option<(usize, &str)> = None;
@@ -254,18 +254,18 @@ impl TreeWriter {
     ///
     /// What the sink reports: the rows are still kept then. Rows that cannot be written at all are dropped.
     pub fn flush(&mut self) -> Result<()> {
-        let before = self.land();
+        let before = self.wait_for_commit();
         // What became of the cluster before says nothing of these rows, unless storage takes no more.
-        if self.rows > 0 && !self.flight.is_back() {
-            before.and(self.cluster(self.rows).and_then(|()| self.land()))
+        if self.rows > 0 && !self.flight.has_failed() {
+            before.and(self.commit_rows(self.rows).and_then(|()| self.wait_for_commit()))
         } else {
             before
         }
     }
 
     /// Sends the first rows that are kept to storage. Where there are threads for it, they are sealed while more are filled.
-    fn cluster(&mut self, rows: usize) -> Result<()> {
-        self.land()?;
+    fn commit_rows(&mut self, rows: usize) -> Result<()> {
+        self.wait_for_commit()?;
         if let Some(left) = &mut self.left {
             match left.checked_sub(rows as u64) {
                 Some(rest) => *left = rest,
@@ -286,18 +286,18 @@ impl TreeWriter {
         }
         let pending = std::mem::replace(&mut self.pending, next);
         self.rows -= rows;
-        self.depart(Cluster::new(pending, rows))
+        self.start_commit(Cluster::new(pending, rows))
     }
 
-    fn depart(&mut self, cluster: Cluster) -> Result<()> {
-        self.flight = InFlight::depart(&self.committer, self.commit_path.as_deref(), cluster);
-        if self.committer.pool().is_some() { Ok(()) } else { self.land() }
+    fn start_commit(&mut self, cluster: Cluster) -> Result<()> {
+        self.flight = InFlight::start(&self.committer, self.commit_path.as_deref(), cluster);
+        if self.committer.pool().is_some() { Ok(()) } else { self.wait_for_commit() }
     }
 
     /// Waits for the cluster before.
-    fn land(&mut self) -> Result<()> {
+    fn wait_for_commit(&mut self) -> Result<()> {
         self.committer.output.check_process()?;
-        if let Some(cluster) = self.flight.land(&self.committer, self.commit_path.as_deref())? {
+        if let Some(cluster) = self.flight.wait(&self.committer, self.commit_path.as_deref())? {
             self.next = cluster.pending;
             self.next.iter_mut().for_each(RowBuffer::clear);
         }
@@ -315,7 +315,7 @@ impl TreeWriter {
         let flushed = self.flush();
         if let Some(commit_path) = &mut self.commit_path {
             // What went wrong may be another's: this one is whole where nothing waits.
-            if flushed.is_err() && (self.rows > 0 || self.flight.is_back()) {
+            if flushed.is_err() && (self.rows > 0 || self.flight.has_failed()) {
                 return flushed;
             }
             let ended = commit_path.end();
@@ -350,10 +350,10 @@ impl TreeWriter {
     pub fn discard(mut self) -> Result<()> {
         self.rows = 0;
         // What became of the cluster that is on its way is nobody's concern, but it has to come to rest.
-        let _ = self.land();
+        let _ = self.wait_for_commit();
         self.flight = InFlight::None;
         if let Some(commit_path) = &mut self.commit_path {
-            commit_path.forget();
+            commit_path.discard();
             return commit_path.end();
         }
         let Committer { output, tree: index, .. } = &*self.committer;
@@ -375,11 +375,11 @@ impl Drop for TreeWriter {
         if self.committer.output.check_process().is_err() {
             return;
         }
-        let was_told = self.flight.is_back();
+        let was_told = self.flight.has_failed();
         if let Some(unit) = self.commit_path.as_ref().and_then(|commit_path| commit_path.unit()) {
             return self.abandon(unit, was_told);
         }
-        let written = if std::thread::panicking() { self.land() } else { self.flush() };
+        let written = if std::thread::panicking() { self.wait_for_commit() } else { self.flush() };
         let mut lost = written.err().filter(|_| !was_told);
         if let Some(commit_path) = &mut self.commit_path {
             lost = lost.or(commit_path.end().err());
@@ -400,7 +400,7 @@ impl TreeWriter {
     /// A numbered unit that was not closed is not whole: nobody sees what waits of it.
     fn abandon(&mut self, unit: u64, was_told: bool) {
         let Some(commit_path) = &mut self.commit_path else { return };
-        commit_path.forget();
+        commit_path.discard();
         let ended = commit_path.end();
         let words = format!("unit {unit} was dropped before it was closed: it is not in the tree");
         let told = was_told || self.taken == 0 || std::thread::panicking();
