@@ -77,7 +77,9 @@ impl AtomicFile {
             }
             std::fs::rename(&self.unfinished, &self.target)
         };
-        publish().map_err(|error| Error::from(error).in_file(self.target.to_string_lossy()))
+        publish().map_err(|error| {
+            Error::system("cannot publish the finished file", error).in_file(self.target.to_string_lossy())
+        })
     }
 }
 
@@ -115,11 +117,16 @@ fn begin(target: &Path) -> Result<PathBuf> {
         let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&name);
         match made {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(not_made(target, Error::from(error).in_file(target.to_string_lossy()))),
+            Err(error) => {
+                return Err(not_made(
+                    target,
+                    Error::system("cannot create a file beside it", error).in_file(target.to_string_lossy()),
+                ));
+            }
             Ok(_) => return Ok(name.into()),
         }
     }
-    Err(Error::new(ErrorKind::Exists, "too many unfinished files stand beside it").in_file(target.to_string_lossy()))
+    Err(Error::new(ErrorKind::Exists, "too many unfinished files beside it").in_file(target.to_string_lossy()))
 }
 
 impl Drop for AtomicFile {

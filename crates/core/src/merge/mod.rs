@@ -139,7 +139,8 @@ pub struct Progress {
 pub fn adler32(path: impl AsRef<Path>) -> Result<u32> {
     use std::io::Read;
     const STEP_BYTES: usize = 1 << 20;
-    let named = |error: std::io::Error| Error::from(error).in_file(path.as_ref().to_string_lossy());
+    let named =
+        |error: std::io::Error| Error::system("cannot read the file", error).in_file(path.as_ref().to_string_lossy());
     let mut file = std::fs::File::open(&path).map_err(named)?;
     let (mut sum, mut step) = (libdeflater::Adler32::new(), vec![0; STEP_BYTES]);
     loop {

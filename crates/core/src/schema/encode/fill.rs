@@ -87,7 +87,7 @@ impl<'p> Fill<'p> {
             (Kind::Opaque { offsets, bytes, class }, value) => match value {
                 Some(Datum::Bytes(raw)) => self.part.push_text(*offsets, *bytes, raw)?,
                 None => self.part.push_text(*offsets, *bytes, EMPTY_FRAME)?,
-                Some(_) => return Err(Error::unsupported(format!("nobody knows how class {class} is written"))),
+                Some(_) => return Err(Error::unsupported(format!("no known layout to write class {class}"))),
             },
             (Kind::List { offsets, item, .. }, value) => {
                 let count = match value {

@@ -90,7 +90,7 @@ impl How {
         unsealed.starts(&mut starts)?;
         let mut raw = RawEntries { starts: vec![0], ..RawEntries::default() };
         if !self.varies {
-            let words = "a basket has offsets that its branch denies";
+            let words = "a basket has entry offsets, and its branch declares none";
             raw.width = Some(unsealed.fixed_bytes().ok_or_else(|| Error::malformed(words))?);
         }
         let too_few = || Error::malformed("a basket has fewer entries than its branch says");
@@ -116,7 +116,7 @@ fn check_tags(unsealed: &Unsealed<'_>, first: usize, bounds: &[u32]) -> Result<(
         let entry = unsealed.data.get(start as usize..end as usize).unwrap_or_default();
         let origin = i64::from(start) + i64::from(unsealed.keylen) - unsealed.displacement(first + index, start);
         if may_refer(entry, origin) {
-            let words = "objects of an entry refer to each other by where they stand, so that they cannot be moved";
+            let words = "objects of an entry refer to each other by position, so that they cannot be moved";
             return Err(Error::unsupported(words));
         }
     }

@@ -183,7 +183,8 @@ impl<C> OrderedUnits<C> {
                 .iter()
                 .any(|(&unit, &bytes)| unit == state.next || state.queued_bytes + bytes <= state.most_bytes);
             if state.blocked.len() + 1 >= state.contexts && !goes_on {
-                let words = format!("unit {number} waits for unit {}, which no open context can bring", state.next);
+                let words =
+                    format!("unit {number} is blocked on unit {}, which no open context can produce", state.next);
                 // The others have to look again: this one may go away.
                 self.changed.notify_all();
                 return Submitted::Refused(cluster, Error::mismatch(words));

@@ -48,7 +48,7 @@ impl Output {
             let folder = &mut state.folders[folder];
             let at = folder.record.seek_dir + u64::from(folder.record.nbytes_name);
             let record = folder.record.to_bytes_within(folder.room).ok_or_else(|| {
-                let words = "an old directory has no room for what it would have to say";
+                let words = "the new record of an old directory does not fit its space";
                 self.in_file(Error::unsupported(words).in_object(&folder.path))
             })?;
             self.put(at, &[&record])?;

@@ -177,7 +177,7 @@ fn add_baskets(tree: &Tree, index: u32, branch: &Branch, baskets: &mut Vec<Store
 /// Says how baskets of one branch differ from those of another, where they do.
 fn check_same(ours: &BranchState, theirs: &Branch) -> Result<(), String> {
     if ours.name != theirs.name {
-        return Err(format!("the branch in its place in the finished tree is {}", theirs.name));
+        return Err(format!("the finished tree has branch {} at this position", theirs.name));
     }
     if theirs.io_bits != 0 && theirs.leaves.iter().any(|leaf| leaf.count.is_some()) {
         return Err("its offsets are left out in the finished tree (fIOBits)".to_owned());

@@ -303,7 +303,7 @@ impl Group {
             waited = waiting;
             let Some(missing) = self.units.skip_missing() else { return outcome };
             if !missing.is_empty() {
-                let words = format!("unit {} never came; those behind it are in the tree", missing.start);
+                let words = format!("unit {} was never begun; the units after it are in the tree", missing.start);
                 outcome = outcome.and(Err(Error::mismatch(words).in_object(&self.committer.name)));
             }
         }

@@ -125,7 +125,7 @@ impl TreeState {
                 && !counters.contains(counter)
             {
                 let message =
-                    format!("branch {:?} is counted by {counter:?}, and no counter stands before it", spec.name);
+                    format!("branch {:?} is counted by {counter:?}, and no counter comes before it", spec.name);
                 return Err(Error::mismatch(message));
             }
         }

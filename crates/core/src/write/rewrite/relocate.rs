@@ -90,7 +90,7 @@ pub(crate) fn sealed(
             let source = match basket.bytes {
                 BasketBytes::Stored { seek, nbytes: 0 } => match tree.file().record_at(seek).map_err(place)? {
                     Record::Key(key) => Source::Stored { seek, nbytes: key.nbytes },
-                    Record::Gap(_) => return Err(place(Error::malformed("a basket stands in a gap").at(seek))),
+                    Record::Gap(_) => return Err(place(Error::malformed("a basket lies in a gap").at(seek))),
                 },
                 BasketBytes::Stored { seek, nbytes } => Source::Stored { seek, nbytes },
                 BasketBytes::Embedded(id) => match datime {
