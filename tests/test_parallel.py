@@ -219,7 +219,7 @@ def test_the_error_that_came_first_is_told(tmp_path: Path) -> None:
             with worker.unit(1) as unit:
                 unit.extend({"x": [1, 2]})
             raise KeyError("a mistake of the user")
-        assert any("unit 0 never came" in note for note in told.value.__notes__)
+        assert any("unit 0 was never begun" in note for note in told.value.__notes__)
         assert sapwood.open(path)["tree/x"].array().tolist() == [1, 2]
     with pytest.raises(sapwood.errors.MismatchError, match="the tree is closed"):
         kept[0].context()
@@ -262,14 +262,14 @@ def test_who_waits_for_what_nobody_brings_is_told() -> None:
     worker = tree.numbered()
     unit = worker.unit(7)
     many = np.arange(5_000_000.0)
-    with pytest.raises(sapwood.errors.MismatchError, match="waits for unit 0, which no open context can bring"):
+    with pytest.raises(sapwood.errors.MismatchError, match="is blocked on unit 0, which no open context can produce"):
         for _ in range(10):
             unit.extend({"x": many})
     unit.discard()
     worker.close()
     with tree.numbered() as other, other.unit(0) as first:
         first.extend({"x": [1.0]})
-    with pytest.raises(sapwood.errors.MismatchError, match="unit 1 never came"):
+    with pytest.raises(sapwood.errors.MismatchError, match="unit 1 was never begun"):
         file.close()
     assert sapwood.open(memory)["tree/x"].array().tolist() == [1.0]
 

@@ -5,7 +5,7 @@ use sapwood::inspect::doctor::{Diagnosis, Reading, TreeDiagnosis};
 use sapwood::inspect::layout::{BranchLayout, ClusterLayout, Extent, Layout};
 use sapwood::inspect::optimize::{BranchSizes, Optimization, Sizing};
 use sapwood::inspect::perf::{Compared, PerfStats, Read, compare};
-use sapwood::inspect::plan::{Cost, Reader};
+use sapwood::inspect::io_cost::{Cost, Reader};
 use sapwood::inspect::verify::{Finding, Report};
 use sapwood_store::redact;
 use serde_json::{Value, json};
@@ -112,7 +112,7 @@ pub fn compared_words(before: &PerfStats, after: &PerfStats) -> String {
 ///
 /// ```
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
-/// use sapwood::inspect::{doctor::diagnose, plan::Reader};
+/// use sapwood::inspect::{doctor::diagnose, io_cost::Reader};
 /// let reader = Reader::default();
 /// let diagnosis = diagnose(&sapwood::File::open(path)?, None, &reader)?;
 /// println!("{}", sapwood_cli::documents::doctor(path, &diagnosis, &reader)["rewrite"]);
@@ -157,7 +157,7 @@ pub(crate) fn cost(cost: &Cost, reader: &Reader) -> Value {
 ///
 /// ```
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
-/// use sapwood::inspect::{doctor::diagnose, plan::Reader};
+/// use sapwood::inspect::{doctor::diagnose, io_cost::Reader};
 /// let reader = Reader::default();
 /// let diagnosis = diagnose(&sapwood::File::open(path)?, None, &reader)?;
 /// print!("{}", sapwood_cli::documents::doctor_words(path, &diagnosis, &reader));

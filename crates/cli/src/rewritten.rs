@@ -4,7 +4,7 @@ use std::io::Write;
 
 use sapwood::File;
 use sapwood::inspect::doctor::{ReadingKind, diagnose_tree};
-use sapwood::inspect::plan::{Cost, Reader, plan};
+use sapwood::inspect::io_cost::{Cost, Reader, plan};
 use sapwood::write::{Figures, Remade};
 use serde_json::{Value, json};
 

@@ -120,6 +120,18 @@ impl Error {
         Self::new(ErrorKind::Internal, format!("{what}: please report this as a bug in Sapwood"))
     }
 
+    /// The system's error for an operation that failed, which `message` names: "cannot open the file".
+    pub(crate) fn system(message: &'static str, source: std::io::Error) -> Self {
+        let kind = match source.kind() {
+            std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+            std::io::ErrorKind::AlreadyExists => ErrorKind::Exists,
+            std::io::ErrorKind::PermissionDenied => ErrorKind::Denied,
+            std::io::ErrorKind::TimedOut => ErrorKind::TimedOut,
+            _ => ErrorKind::Io,
+        };
+        Self::new(kind, message).because(source)
+    }
+
     /// Sets the byte offset, unless a deeper layer did.
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {
@@ -255,14 +267,7 @@ impl std::error::Error for Error {
 
 impl From<std::io::Error> for Error {
     fn from(source: std::io::Error) -> Self {
-        let kind = match source.kind() {
-            std::io::ErrorKind::NotFound => ErrorKind::NotFound,
-            std::io::ErrorKind::AlreadyExists => ErrorKind::Exists,
-            std::io::ErrorKind::PermissionDenied => ErrorKind::Denied,
-            std::io::ErrorKind::TimedOut => ErrorKind::TimedOut,
-            _ => ErrorKind::Io,
-        };
-        Self::new(kind, "the operating system refused").because(source)
+        Self::system("a system call failed", source)
     }
 }
 

@@ -301,7 +301,7 @@ fn nothing_of_who_gave_up_is_there() {
     drop((first, second));
     let error = tree.close().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Mismatch);
-    assert!(error.to_string().contains("unit 4 never came"), "{error}");
+    assert!(error.to_string().contains("unit 4 was never begun"), "{error}");
     let error = file.close().unwrap_err();
     assert!(error.to_string().contains("unit 3 was dropped"), "{error}");
     let file = open(gate.memory.to_bytes());

@@ -13,7 +13,7 @@ use sapwood::inspect::doctor::diagnose;
 use sapwood::inspect::layout::Layout;
 use sapwood::inspect::optimize::optimize_baskets;
 use sapwood::inspect::perf::{PerfPicture, PerfStats};
-use sapwood::inspect::plan::Reader;
+use sapwood::inspect::io_cost::Reader;
 use sapwood::inspect::verify;
 use sapwood::io::MemoryStore;
 use sapwood_cli::documents;

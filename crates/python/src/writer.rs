@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 use sapwood::io::MemorySink;
-use sapwood::io::Staged;
+use sapwood::io::AtomicFile;
 use sapwood::write::{Baskets, Every, Figures, Remake, TreeOptions, WriteOptions};
 
 use crate::draft::Draft;
@@ -86,7 +86,7 @@ pub(crate) fn rewrite(
         WriteOptions { compression, session: sessions::shared(threads), verify, ..WriteOptions::default() },
     );
     let remade = run(py, || {
-        let staged = Staged::new(&path, true)?;
+        let staged = AtomicFile::new(&path, true)?;
         let writer = sapwood::write::FileWriter::recreate(staged.path(), options)?;
         let remade = writer.remake(&file, || sapwood::File::open(staged.path()), &how)?;
         staged.publish().map(|()| remade)

@@ -10,7 +10,7 @@ use sapwood::container::{Header, Key, read_key_list};
 use sapwood::inspect::doctor::diagnose;
 use sapwood::inspect::optimize::{MAX_MEMORY, MIN_COMPRESSION, optimize_baskets};
 use sapwood::inspect::picture::Picture;
-use sapwood::inspect::plan;
+use sapwood::inspect::io_cost;
 use sapwood::inspect::verify::{Severity, verify_file};
 use sapwood::io::MemoryStore;
 use sapwood::schema::{Draft, Encoder, Registry, Target as Compiled, TypeName, read_infos};
@@ -173,7 +173,7 @@ pub fn file(data: &[u8]) {
 fn inspect(file: &File) {
     let report = verify_file(file);
     assert!(report.is_damaged() || report.count(Severity::Damage) == 0);
-    let Ok(diagnosis) = diagnose(file, None, &plan::Reader::default()) else { return };
+    let Ok(diagnosis) = diagnose(file, None, &io_cost::Reader::default()) else { return };
     for tree in diagnosis.trees {
         assert!(Picture::of(&tree.layout).marks() <= tree.layout.baskets.len());
         if let Ok(tree) = file.tree(&tree.path) {

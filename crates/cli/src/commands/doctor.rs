@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use sapwood::inspect::doctor::{Diagnosis, TreeDiagnosis, diagnose};
-use sapwood::inspect::plan::{Cost, Reader};
+use sapwood::inspect::io_cost::{Cost, Reader};
 use sapwood::inspect::{Complaint, Trouble};
 
 use crate::documents;

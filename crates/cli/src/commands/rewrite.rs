@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sapwood::codec::Compression;
-use sapwood::inspect::plan::Reader;
-use sapwood::io::Staged;
+use sapwood::inspect::io_cost::Reader;
+use sapwood::io::AtomicFile;
 use sapwood::tree::Tree;
 use sapwood::write::{Baskets, FileWriter, Order, Remake, TreeOptions, WriteOptions};
 use sapwood::{Error, ErrorKind, File, Session};
@@ -194,7 +194,7 @@ pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut 
     }
     let trees = (!arguments.tree.is_empty()).then(|| arguments.tree.clone());
     let how = Remake { baskets, order, trees, branches, entries, ..Remake::default() };
-    let staged = Staged::new(&arguments.output, arguments.force).map_err(|error| match error.kind() {
+    let staged = AtomicFile::new(&arguments.output, arguments.force).map_err(|error| match error.kind() {
         ErrorKind::Exists => {
             let words = "there is a file of that name: --force replaces it";
             Error::new(ErrorKind::Exists, words).in_file(arguments.output.to_string_lossy())

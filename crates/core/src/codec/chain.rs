@@ -81,9 +81,8 @@ pub(super) fn check_range(want: &Range<usize>, unsealed_bytes: usize, into: &[u8
             .wanted(unsealed_bytes as u64, want.end as u64));
     }
     if into.len() != want.len() {
-        return Err(
-            Error::mismatch("the range has another length than its place").wanted(want.len() as u64, into.len() as u64)
-        );
+        return Err(Error::mismatch("a range and its destination differ in length")
+            .wanted(want.len() as u64, into.len() as u64));
     }
     Ok(())
 }

@@ -278,7 +278,7 @@ impl Key {
             return put(BIG_SEEK_PDIR_AT + 2, &seek_pdir.to_be_bytes()[2..]);
         }
         if seek_key > BIG_FILE || seek_pdir > BIG_FILE {
-            return Err(Error::unsupported("a key with 32-bit offsets cannot stand behind 2 GB").at(seek_key));
+            return Err(Error::unsupported("a key with 32-bit offsets cannot be placed after 2 GB").at(seek_key));
         }
         put(SEEK_KEY_AT, &(seek_key as u32).to_be_bytes())?;
         put(SMALL_SEEK_PDIR_AT, &(seek_pdir as u32).to_be_bytes())

@@ -1,12 +1,12 @@
 //! ENTRIES: values of Rust types as entries of trees, both ways.
 //!
 //! Writing pushes a value straight into the columns that wait for their cluster. Reading turns what a file has into the columns
-//! that the type would be written as (`adapt`), member by member: that is where classes that changed meet. Both ways a type
+//! that the type would be written as (`evolve`), member by member: that is where classes that changed meet. Both ways a type
 //! sees [`Column`]s of its own [`Type`] only.
 
-mod adapt;
 mod containers;
 mod convert;
+mod evolve;
 mod layout;
 mod members;
 mod numbers;

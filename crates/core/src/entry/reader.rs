@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Entry;
-use super::adapt::Adapter;
+use super::evolve::Adapter;
 use super::layout::Layout;
 use super::source::Source;
 use crate::error::{Error, Result};

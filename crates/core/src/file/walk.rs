@@ -154,7 +154,7 @@ impl Inner {
     pub(super) fn key_at(&self, at: u64) -> Result<Key> {
         match self.record_at(at)? {
             Record::Key(key) => Ok(key),
-            Record::Gap(_) => Err(Error::malformed("a gap stands where a record should").at(at)),
+            Record::Gap(_) => Err(Error::malformed("a gap where a record was expected").at(at)),
         }
     }
 

@@ -84,7 +84,7 @@ fn far(layout: &Layout, pairs: &[(usize, usize)], far_bytes: u64, found: &mut Ve
         found.push(Complaint {
             trouble: Trouble::FarCounters,
             words: format!(
-                "{count} lists stand far from their counters ({:?} is {} from {:?}): no window holds both",
+                "{count} lists are stored far from their counters ({:?} is {} from {:?}): no window holds both",
                 layout.branches[list].path,
                 bytes(distance),
                 layout.branches[counter].path

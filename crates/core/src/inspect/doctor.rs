@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::complaint::{Complaint, Trouble};
+use super::io_cost::{Reader, plan};
 use super::layout::Layout;
-use super::plan::{Reader, plan};
 pub use super::reading::{Reading, ReadingKind};
 use super::rules;
 use super::simulate::{self, BASKET_BYTES};
@@ -54,7 +54,7 @@ pub struct TreeDiagnosis {
 ///
 /// ```
 /// use sapwood::inspect::doctor::diagnose;
-/// use sapwood::inspect::plan::Reader;
+/// use sapwood::inspect::io_cost::Reader;
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
 /// let diagnosis = diagnose(&sapwood::File::open(path)?, None, &Reader::default())?;
 /// assert!(diagnosis.is_healthy()); // it is small: whatever its layout, one request reads it

@@ -6,11 +6,11 @@
 mod complaint;
 mod counters;
 pub mod doctor;
+pub mod io_cost;
 pub mod layout;
 pub mod optimize;
 pub mod perf;
 pub mod picture;
-pub mod plan;
 mod png;
 mod reading;
 mod rules;

@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
+use super::io_cost::{Cost, Reader, plan};
 use super::layout::{Extent, Layout};
-use super::plan::{Cost, Reader, plan};
 use super::simulate::{self, BASKET_BYTES, Spread};
 use crate::tree::{BranchId, Tree};
 

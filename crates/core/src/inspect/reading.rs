@@ -1,6 +1,6 @@
 //! Ways to read a tree, and what each costs.
 
-use super::plan::Cost;
+use super::io_cost::Cost;
 
 /// A way to read the tree, and what it costs.
 #[derive(Clone, Debug, PartialEq, Eq)]

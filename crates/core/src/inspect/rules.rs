@@ -1,8 +1,8 @@
 //! Symptoms of a bad layout, each with the threshold from which it is one.
 
 use super::complaint::{Complaint, Trouble, bytes, complaint};
+use super::io_cost::Reader;
 use super::layout::Layout;
-use super::plan::Reader;
 use super::reading::{Reading, ReadingKind};
 use crate::codec::{Algorithm, Compression};
 use crate::file::File;
@@ -176,7 +176,7 @@ fn baskets(layout: &Layout, found: &mut Vec<Complaint>) {
         found.push(complaint(
             Trouble::HugeBasket,
             format!(
-                "a basket of {:?} has {}: whoever wants one of its entries inflates all of it, on one thread",
+                "a basket of {:?} has {}: reading one of its entries inflates all of it, on one thread",
                 branch.path,
                 bytes(branch.max_bytes)
             ),
@@ -210,7 +210,7 @@ fn compression(tree: &Tree, layout: &Layout, found: &mut Vec<Complaint>) {
         found.push(complaint(
             Trouble::UselessCompression,
             format!(
-                "compression saves less than 5 % of {} ({}{more}): it costs time and brings nothing; Zstandard leaves such data as they are",
+                "compression saves less than 5 % of {} ({}{more}): it costs time and saves nothing; Zstandard leaves such data as they are",
                 bytes(wasted),
                 names.join(", ")
             ),

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::io_cost::Reader;
 use super::layout::{Extent, Layout};
-use super::plan::Reader;
 
 /// Bytes before compression of a basket, where each cluster's own rows decide: large enough that nothing is gained by more,
 /// small enough that a few entries do not cost much.

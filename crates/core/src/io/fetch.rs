@@ -155,7 +155,7 @@ impl Fetcher {
             Ok(thread) => threads.push(thread),
             // With one thread all goes on, if slower; without any, nobody would ever answer.
             Err(error) if threads.is_empty() => {
-                let error = Error::from(error);
+                let error = Error::system("cannot start a thread that reads", error);
                 let forgotten = std::mem::take(&mut self.shared.queue().waiting);
                 forgotten.into_values().for_each(|job| job.fail(&error)); // no longer under the lock
             }

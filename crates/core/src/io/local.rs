@@ -117,7 +117,7 @@ impl LocalFile {
                 let words = "a URL is no file of this machine: what it names can be read, and not written";
                 Err(Error::unsupported(words).in_file(name))
             }
-            Err(error) => Err(Error::from(error).in_file(name)),
+            Err(error) => Err(Error::system("cannot open the file", error).in_file(name)),
         }
     }
 
@@ -127,7 +127,7 @@ impl LocalFile {
     ///
     /// What the system reports.
     pub fn set_len(&self, bytes: u64) -> Result<()> {
-        self.named(self.file.set_len(bytes).map_err(Error::from))
+        self.named(self.file.set_len(bytes).map_err(|error| Error::system("cannot set the length of the file", error)))
     }
 
     fn named<T>(&self, result: Result<T>) -> Result<T> {
@@ -136,7 +136,8 @@ impl LocalFile {
 
     /// The length now: a file that is being written grows, one that was cut is not what it was.
     fn now_bytes(&self) -> Result<u64> {
-        let now = self.file.metadata()?.len();
+        let now =
+            self.file.metadata().map_err(|error| Error::system("cannot read the status of the file", error))?.len();
         if now < self.opened_bytes {
             return Err(changed(self.opened_bytes, now));
         }
@@ -176,7 +177,7 @@ impl LocalFile {
                 Err(error) => error,
                 Ok(now) => changed(range.end, now),
             },
-            _ => Error::from(error).at(range.start),
+            _ => Error::system("cannot read", error).at(range.start),
         })?;
         Ok(buffer.freeze())
     }
@@ -254,7 +255,8 @@ impl Drop for LocalFile {
 impl Store for LocalFile {
     fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
         let read = || {
-            let now = self.file.metadata()?;
+            let now =
+                self.file.metadata().map_err(|error| Error::system("cannot read the status of the file", error))?;
             let len = self.now_bytes()?;
             // Written again, or replaced within the clock's resolution: any of these gives another validator.
             let validator = format!("{}.{:09}-{}-{}", now.mtime(), now.mtime_nsec(), now.ino(), len);
@@ -288,14 +290,16 @@ impl Sink for LocalFile {
         if offset.checked_add(bytes).is_none_or(|end| i64::try_from(end).is_err()) {
             return self.named(Err(Error::limit("an offset has 63 bits", i64::MAX as u64, offset).at(offset)));
         }
-        self.named(self.write(offset, parts).map_err(|error| Error::from(error).at(offset)))
+        self.named(self.write(offset, parts).map_err(|error| Error::system("cannot write", error).at(offset)))
     }
 
     fn copy_at(&self, offset: u64, from: &dyn Store, range: ByteRange) -> Result<()> {
         check_ranges(std::slice::from_ref(&range), u64::MAX)?;
         #[cfg(target_os = "linux")]
         let done = match from.as_file() {
-            Some(file) => self.named(self.copy_in_kernel(offset, file, &range).map_err(Error::from))?,
+            Some(file) => self.named(
+                self.copy_in_kernel(offset, file, &range).map_err(|error| Error::system("cannot copy", error)),
+            )?,
             None => 0,
         };
         #[cfg(not(target_os = "linux"))]
@@ -316,7 +320,7 @@ impl Sink for LocalFile {
 
     fn sync(&self) -> Result<()> {
         // The data and what is needed to find it again (its length), but not the times.
-        self.named(self.file.sync_data().map_err(Error::from))
+        self.named(self.file.sync_data().map_err(|error| Error::system("cannot sync the file to storage", error)))
     }
 }
 

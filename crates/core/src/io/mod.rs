@@ -3,12 +3,12 @@
 //! A [`Store`] is read by vectors of ranges and in no other way, so that no caller can forget to ask for many at once.
 //! [`coalesce`] merges wanted pieces into requests, a [`Fetcher`] reads those ahead in threads of its own.
 
+mod atomic_file;
 mod coalesce;
 mod fetch;
 mod local;
 mod memory;
-mod observe;
-mod staged;
+mod recording;
 
 use std::fs::File;
 use std::io::IoSlice;
@@ -19,12 +19,12 @@ use bytes::{Bytes, BytesMut};
 
 use crate::{Error, ErrorKind, Result};
 
+pub use atomic_file::AtomicFile;
 pub use coalesce::{Piece, PieceId, Request, Want, coalesce};
 pub use fetch::{Arrival, Fetcher, Ticket};
 pub use local::LocalFile;
 pub use memory::{MemorySink, MemoryStore};
-pub use observe::{Call, Recorded};
-pub use staged::Staged;
+pub use recording::{Call, Recorded};
 
 /// Bytes of a store, from the first to before the last.
 pub type ByteRange = Range<u64>;

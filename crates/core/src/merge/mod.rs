@@ -23,7 +23,7 @@ pub use sum::{Sum, can_add};
 use crate::codec::Compression;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
-use crate::io::{Flow, LocalFile, Staged};
+use crate::io::{AtomicFile, Flow, LocalFile};
 use crate::session::Session;
 use crate::write::{Baskets, FileWriter, Remake, TreeOptions, WriteOptions};
 use output::Running;
@@ -139,7 +139,8 @@ pub struct Progress {
 pub fn adler32(path: impl AsRef<Path>) -> Result<u32> {
     use std::io::Read;
     const STEP_BYTES: usize = 1 << 20;
-    let named = |error: std::io::Error| Error::from(error).in_file(path.as_ref().to_string_lossy());
+    let named =
+        |error: std::io::Error| Error::system("cannot read the file", error).in_file(path.as_ref().to_string_lossy());
     let mut file = std::fs::File::open(&path).map_err(named)?;
     let (mut sum, mut step) = (libdeflater::Adler32::new(), vec![0; STEP_BYTES]);
     loop {
@@ -193,7 +194,7 @@ impl Merge {
             let writer = FileWriter::update(output, self.options(None))?;
             self.join(inputs, open, &target, watch, |_| Ok(writer))?
         } else {
-            let staged = Staged::new(output, self.replaces)?;
+            let staged = AtomicFile::new(output, self.replaces)?;
             let file_name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let create = |path: &Path, compression| {
                 FileWriter::to_sink(LocalFile::create(path)?, file_name.clone(), self.options(compression))
@@ -292,7 +293,7 @@ impl Merge {
             Ok(()) => running.finish(&mut merged)?,
             Err(error) => {
                 // The error that came first is the one to tell.
-                let _ = running.give_up();
+                let _ = running.abandon();
                 return Err(error);
             }
         }
@@ -307,7 +308,7 @@ impl Merge {
         open: &Open<'_>,
         target: &Target,
         watch: &mut dyn FnMut(Progress) -> Flow,
-        staged: &Staged,
+        staged: &AtomicFile,
         wish: &TreeOptions,
         create: &dyn Fn(&Path, Option<Compression>) -> Result<FileWriter>,
     ) -> Result<Merged> {
@@ -317,7 +318,7 @@ impl Merge {
             Some(folder) => folder.join(Path::new(&between).file_name().unwrap_or_default()),
             None => PathBuf::from(between),
         };
-        let between = Staged::new(&between, false)?;
+        let between = AtomicFile::new(&between, false)?;
         // Baskets are compressed once, where they are made.
         let quick = Self { packing: Packing::Keep, ..self.clone() };
         let mut compression = None;

@@ -266,7 +266,7 @@ impl Running {
     }
 
     /// Ends without a trace of what was begun in a file that was there before.
-    pub(super) fn give_up(self) -> Result<()> {
-        self.writer.give_up()
+    pub(super) fn abandon(self) -> Result<()> {
+        self.writer.abandon()
     }
 }

@@ -7,11 +7,11 @@
 pub mod arrow;
 mod batch;
 mod column;
-mod course;
 mod decode;
 mod embedded;
 mod follow;
 mod reader;
+mod row_prefetch;
 pub(crate) use embedded::{embedded, is_displaced};
 mod scan;
 mod window;

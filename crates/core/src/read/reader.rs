@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::course::{Ask, Course, Layout};
+use super::row_prefetch::{Layout, Request, RowPrefetcher};
 use super::{Column, Native, columns};
 use crate::error::{Error, Result};
 use crate::tree::{BasketBytes, BasketPlace, Branch, BranchId, Form, Needed, Tree};
@@ -34,7 +34,7 @@ use crate::tree::{BasketBytes, BasketPlace, Branch, BranchId, Form, Needed, Tree
 /// ```
 pub struct Reader {
     tree: Arc<Tree>,
-    course: Course,
+    prefetcher: RowPrefetcher,
     entry: u64,
     names: HashMap<String, BranchId>,
     /// The decoded basket of each branch, and its entries.
@@ -46,7 +46,7 @@ pub struct Reader {
 impl Tree {
     /// Reads single entries, in any order.
     pub fn reader(self: &Arc<Self>) -> Reader {
-        Reader::new(Arc::clone(self), Course::onward())
+        Reader::new(Arc::clone(self), RowPrefetcher::sequential())
     }
 
     /// Reads single entries in this order, which need not be that of the tree: events sorted by run and luminosity section, for
@@ -71,7 +71,7 @@ impl Tree {
     /// ```
     pub fn reader_along(self: &Arc<Self>, entries: Vec<u64>) -> Result<Reader> {
         entries.iter().try_for_each(|&entry| self.check_entry(entry))?;
-        Ok(Reader::new(Arc::clone(self), Course::along(entries)))
+        Ok(Reader::new(Arc::clone(self), RowPrefetcher::from_list(entries)))
     }
 
     fn check_entry(&self, entry: u64) -> Result<()> {
@@ -84,8 +84,8 @@ impl Tree {
 }
 
 impl Reader {
-    fn new(tree: Arc<Tree>, course: Course) -> Self {
-        Self { tree, course, entry: 0, names: HashMap::new(), columns: HashMap::new(), baskets: HashMap::new() }
+    fn new(tree: Arc<Tree>, prefetcher: RowPrefetcher) -> Self {
+        Self { tree, prefetcher, entry: 0, names: HashMap::new(), columns: HashMap::new(), baskets: HashMap::new() }
     }
 
     /// The entry that is read.
@@ -187,13 +187,13 @@ impl Reader {
         let mut asked = Vec::new();
         let mut common = 0..u64::MAX;
         self.keep_what_is_used();
-        self.course.join(branches, self.entry);
+        self.prefetcher.join(branches, self.entry);
         let looked = branches.iter().try_for_each(|&id| {
             let basket = self.look(id, &mut asked)?;
             common = common.start.max(basket.start)..common.end.min(basket.end);
             Ok(())
         });
-        // Also where one of them cannot be looked at: the course takes the others for fetched.
+        // Also where one of them cannot be looked at: the prefetcher takes the others for fetched.
         if !asked.is_empty() {
             self.turn(&asked);
         }
@@ -202,13 +202,13 @@ impl Reader {
 
     /// Before a new window: who looked at a basket that reaches into the last one did not have to look again to be in it.
     fn keep_what_is_used(&mut self) {
-        if !self.course.is_here(self.entry) {
-            self.baskets.iter().for_each(|(&id, basket)| self.course.keep(id, basket));
+        if !self.prefetcher.is_here(self.entry) {
+            self.baskets.iter().for_each(|(&id, basket)| self.prefetcher.keep(id, basket));
         }
     }
 
     /// Looks at a branch, and says what has to be fetched for that.
-    fn look(&mut self, id: BranchId, asked: &mut Vec<Ask>) -> Result<Range<u64>> {
+    fn look(&mut self, id: BranchId, asked: &mut Vec<Request>) -> Result<Range<u64>> {
         let tree = Arc::clone(&self.tree);
         let branch = tree.branches().get(id).ok_or_else(|| Error::not_found("no such branch"))?;
         // Where offsets were left out, the counts of entries give them.
@@ -231,17 +231,17 @@ impl Reader {
             tree.file().perf().note_hits(0, 1);
         }
         for id in counter.filter(|&counter| counter != id).into_iter().chain([id]) {
-            asked.extend(self.course.touch(id, self.entry, &Map { tree: &tree, held: &self.baskets }));
+            asked.extend(self.prefetcher.touch(id, self.entry, &Map { tree: &tree, held: &self.baskets }));
         }
         self.baskets.insert(id, place.entries.clone());
         Ok(place.entries.clone())
     }
 
     /// Asks the store.
-    fn turn(&self, asked: &[Ask]) {
-        let of = |ask: &Ask| needed(&self.tree, ask.branch, &ask.entries);
+    fn turn(&self, asked: &[Request]) {
+        let of = |ask: &Request| needed(&self.tree, ask.branch, &ask.entries);
         let (needed, windows): (Vec<Needed>, Vec<_>) =
-            (asked.iter().flat_map(of).collect(), self.course.windows().cloned().collect());
+            (asked.iter().flat_map(of).collect(), self.prefetcher.windows().cloned().collect());
         let file = self.tree.file();
         self.tree.cache().turn_to(&windows, &needed, file.store(), file.options().session.fetcher());
     }
@@ -270,7 +270,7 @@ fn touched<'b>(branch: &'b Branch, entries: &Range<u64>) -> &'b [BasketPlace] {
     baskets.get(first..last).unwrap_or_default()
 }
 
-/// What the course has to know of a tree.
+/// What the prefetcher has to know of a tree.
 struct Map<'r> {
     tree: &'r Tree,
     /// The baskets that were looked at last.
@@ -302,6 +302,9 @@ impl Layout for Map<'_> {
 
 impl std::fmt::Debug for Reader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reader").field("entry", &self.entry).field("course", &self.course).finish_non_exhaustive()
+        f.debug_struct("Reader")
+            .field("entry", &self.entry)
+            .field("prefetcher", &self.prefetcher)
+            .finish_non_exhaustive()
     }
 }

@@ -73,7 +73,7 @@ impl<'t> Scan<'t> {
         for (index, want) in &segments {
             let start = baskets[*index].entries.start;
             if start + want.start as u64 != covered {
-                let message = "a branch's baskets do not follow one another: one is missing, or stands twice";
+                let message = "a branch's baskets do not follow one another: one is missing, or is listed twice";
                 let error = Error::malformed(message).in_basket(*index as u32);
                 return Err(place(error.wanted(covered, start + want.start as u64)));
             }

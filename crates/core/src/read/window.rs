@@ -304,7 +304,7 @@ fn prepare(
             let basket = Basket::read(record, &scan.tree.file().options().limits)?;
             // ROOT looks at this word, too: what stands there may be something else.
             if basket.key.seek_key != seek {
-                return Err(Error::malformed("a basket's key says that it stands elsewhere")
+                return Err(Error::malformed("a basket's key names another offset")
                     .at(seek)
                     .wanted(seek, basket.key.seek_key));
             }

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::framing_trace::Trace;
 use super::program::Target;
 use super::registry::Registry;
-use super::trace::Trace;
 use crate::column::Number;
 
 /// An object to be written. A member that it does not have is written as zero, empty or null.

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, LazyLock};
 
 use super::info::StreamerInfo;
-use super::shorthand::describe;
+use super::layout_dsl::describe;
 
 type Layout = (&'static str, RangeInclusive<i32>, &'static str);
 

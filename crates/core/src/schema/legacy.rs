@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::info::StreamerInfo;
-use super::shorthand::describe;
+use super::layout_dsl::describe;
 
 /// Adds what a file of ROOT `file_version` does not describe itself.
 pub(super) fn complete(mut infos: Vec<StreamerInfo>, file_version: i32) -> Vec<StreamerInfo> {

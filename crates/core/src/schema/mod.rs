@@ -3,19 +3,19 @@
 mod builtin;
 mod compile;
 mod draft;
+mod draft_read;
 mod encode;
 mod execute;
+mod framing_trace;
 mod handwritten;
 mod info;
+mod layout_dsl;
 mod legacy;
 mod numbers;
 mod objects;
 mod program;
-mod redraft;
 mod registry;
-mod shorthand;
 mod streamers;
-mod trace;
 mod typename;
 mod versions;
 

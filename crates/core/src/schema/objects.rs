@@ -3,12 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use super::framing_trace::{Stamp, Trace};
 use super::numbers::NumberMap;
 use super::program::Program;
 use super::program::Target;
 use super::registry::Registry;
 use super::streamers;
-use super::trace::{Stamp, Trace};
 use crate::column::{Kind, Part};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::Reader;

@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::view::{Row, View};
+use super::record_view::{Row, View};
 use crate::column::Number;
 use crate::error::{Error, Result};
 use crate::object::Object;
@@ -195,15 +195,15 @@ impl Branch {
         }
     }
 
-    /// For those who number baskets by their place in the list: none may be missing.
+    /// Refuses a list with missing baskets, for callers that number baskets by their position in it.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed), with the number of the first that is.
+    /// [`Malformed`](crate::ErrorKind::Malformed), with the number of the first that is missing.
     pub(crate) fn refuse_holes(&self) -> Result<()> {
         match self.baskets().iter().enumerate().find(|(number, basket)| *number != basket.slot) {
             Some((number, _)) => {
-                Err(Error::malformed("the branch's list has no place for a basket before others")
+                Err(Error::malformed("a basket is missing in the branch's list, before others")
                     .in_basket(number as u32))
             }
             None => Ok(()),

@@ -117,7 +117,7 @@ fn leaf_branch(tree: &Tree, branch: &Branch) -> Result<Interpretation> {
             let program = Program::of(steps, kind, vec![BufferKind::Ends, BufferKind::Bytes]);
             Ok(Interpretation { form: Form::RowsOrNothing, ..rows(program, "char*".into()) })
         }
-        [leaf] if &*leaf.class == "TLeafElement" => Err(Error::unsupported("a TLeafElement stands in a plain branch")),
+        [leaf] if &*leaf.class == "TLeafElement" => Err(Error::unsupported("a TLeafElement in a plain branch")),
         [leaf] => {
             let prim = leaf_prim(leaf)
                 .ok_or_else(|| Error::unsupported(format!("leaves of class {} are unknown", leaf.class)))?;

@@ -5,7 +5,7 @@ mod basket_header;
 mod branch;
 mod cache;
 mod interpret;
-mod view;
+mod record_view;
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::file::File;
 use crate::object::Object;
 use crate::schema::{NumberMap, Objects, Registry};
-use view::View;
+use record_view::View;
 
 /// `TTree`: its branches and clusters. Metadata only; values are read by [`read`](crate::read).
 pub struct Tree {

@@ -21,7 +21,7 @@ pub(super) fn check_classes(file: &File, report: &mut Report) {
         sums.entry(&info.name).or_default().push(info.checksum);
         let other = known.insert((&info.name, info.version, info.checksum), info);
         if other.is_some_and(|other| other.elements != info.elements) {
-            let finding = Finding::unusual("a class stands twice in one version, with other members");
+            let finding = Finding::unusual("a class is described twice in one version, with other members");
             report.add(finding.within(&*info.name).at(at));
         }
     }

@@ -55,7 +55,7 @@ impl Folders<'_> {
         let key = match self.file.key_at(directory.seek_keys) {
             Ok(key) => key,
             Err(error) => {
-                let finding = Finding::damage("no list of keys stands where its directory says").because(&error);
+                let finding = Finding::damage("no list of keys at the offset that its directory names").because(&error);
                 return self.report.add(place(finding).at(directory.seek_keys));
             }
         };
@@ -65,7 +65,7 @@ impl Folders<'_> {
             self.report.add(place(finding).at(directory.seek_keys).wanted(expected, found));
         }
         if directory.seek_dir != at {
-            let finding = Finding::unusual("a directory names another place as its own");
+            let finding = Finding::unusual("a directory names another offset as its own");
             self.report.add(place(finding).at(at).wanted(at, directory.seek_dir));
         }
         if own.seek_key != 0 && key.seek_pdir != at {
@@ -133,7 +133,7 @@ impl Folders<'_> {
                     self.report.add(place(finding).wanted(before.into(), cycle.into()));
                 }
                 Some(before) if before < cycle => {
-                    let finding = Finding::unusual("a newer cycle stands behind an older one: ROOT takes the older");
+                    let finding = Finding::unusual("a newer cycle is listed after an older one: ROOT takes the older");
                     self.report.add(place(finding).wanted(before.into(), cycle.into()));
                 }
                 _ => {}
@@ -151,12 +151,12 @@ impl Folders<'_> {
         let key = match self.file.key_at(at) {
             Ok(key) => key,
             Err(error) => {
-                self.report.add(place(Finding::damage("no record stands where its key says").because(&error)));
+                self.report.add(place(Finding::damage("no record at the offset that its key names").because(&error)));
                 return false;
             }
         };
         if let Some(gap) = self.seen.gap_within(at, at.saturating_add(key.nbytes.into())) {
-            self.report.add(place(Finding::damage("a record stands in a gap")).wanted(gap.0, gap.1));
+            self.report.add(place(Finding::damage("a record lies in a gap")).wanted(gap.0, gap.1));
         }
         let mut sound = true;
         // ROOT reads by the image in the list: where these differ it reads something else.

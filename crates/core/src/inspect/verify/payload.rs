@@ -77,7 +77,7 @@ pub(super) fn check(file: &File, at: u64, key: &Key, bench: &mut Bench) -> Check
     let mut findings = Vec::new();
     match inflate(file, start, key, bench) {
         Ok(slack) if slack > 0 => findings.push(
-            Finding::unusual("bytes stand behind the last block of a record")
+            Finding::unusual("bytes after the last block of a record")
                 .within(name())
                 .at(start)
                 .wanted(stored - slack, stored),

@@ -39,9 +39,7 @@ pub(super) fn check_header(file: &File, report: &mut Report) {
     if header.end > len {
         report.add(Finding::damage("the file is shorter than its header says").at(12).wanted(header.end, len));
     } else if header.end < len {
-        report.add(
-            Finding::note("bytes stand behind the end that the header names").at(header.end).wanted(header.end, len),
-        );
+        report.add(Finding::note("bytes after the end that the header names").at(header.end).wanted(header.end, len));
     }
     if u64::from(header.begin) > header.end {
         report.add(
@@ -76,7 +74,7 @@ pub(super) fn check_header(file: &File, report: &mut Report) {
         }
         if seek >= header.end {
             if !file.is_recovered() {
-                report.add(Finding::unusual(format!("the record of {what} stands behind the end")).at(seek));
+                report.add(Finding::unusual(format!("the record of {what} is after the end")).at(seek));
             }
             continue;
         }
@@ -87,7 +85,7 @@ pub(super) fn check_header(file: &File, report: &mut Report) {
             }
             Ok(_) => {}
             Err(error) => {
-                let finding = Finding::damage(format!("no record of {what} stands where the header says"));
+                let finding = Finding::damage(format!("no record of {what} at the offset that the header names"));
                 report.add(Finding { offset: Some(seek), ..finding }.because(&error));
             }
         }
@@ -113,7 +111,7 @@ pub(super) fn check_records(file: &File, report: &mut Report) -> Seen {
         report.records += 1;
         seen.records.push((placed.at, end));
         if key.seek_key != placed.at {
-            let finding = Finding::unusual("a record's key names another place").within(&*key.name);
+            let finding = Finding::unusual("a record's key names another offset").within(&*key.name);
             report.add(finding.at(placed.at).wanted(placed.at, key.seek_key));
         }
         if &*key.class == "TBasket" {
@@ -136,14 +134,14 @@ pub(super) fn check_records(file: &File, report: &mut Report) -> Seen {
             return seen;
         }
         // Where a file was never closed, what was reserved last is zeros, and nothing says where it ends.
-        Some(Stop::Zeros) if file.is_recovered() => Finding::note("zeros stand where the next record should begin"),
-        Some(Stop::Zeros) => Finding::unusual("the records cannot be followed: zeros stand where one should begin"),
+        Some(Stop::Zeros) if file.is_recovered() => Finding::note("zeros where the next record should begin"),
+        Some(Stop::Zeros) => Finding::unusual("the records cannot be followed: zeros where one should begin"),
         Some(Stop::Short) => Finding::unusual("the records end short of the end"),
         Some(Stop::Beyond(placed)) => {
             Finding::unusual("the records cannot be followed: one reaches beyond the end").wanted(end, placed.end())
         }
         Some(Stop::Unreadable(error)) => {
-            Finding::unusual("the records cannot be followed: no key stands where one should begin").because(error)
+            Finding::unusual("the records cannot be followed: no key where one should begin").because(error)
         }
     };
     report.add(finding.at(at));

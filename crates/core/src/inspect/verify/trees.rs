@@ -100,7 +100,7 @@ fn check_branch(tree: &Tree, branch: &Branch, path: &str, report: &mut Report) {
         }
         for (index, pair) in baskets.windows(2).enumerate() {
             if pair[0].entries.end != pair[1].entries.start {
-                let finding = Finding::damage("baskets do not follow one another: one is missing, or stands twice");
+                let finding = Finding::damage("baskets do not follow one another: one is missing, or is listed twice");
                 let (expected, found) = (pair[0].entries.end, pair[1].entries.start);
                 report.add(finding.within(path).in_basket(index + 1).wanted(expected, found));
             }
@@ -208,13 +208,13 @@ fn check_baskets(tree: &Arc<Tree>, path: &str, seen: &Seen, report: &mut Report,
     for pair in claims.windows(2) {
         let end = pair[0].seek.saturating_add(pair[0].nbytes.into());
         if end > pair[1].seek {
-            let finding = Finding::damage("two baskets stand in the same place");
+            let finding = Finding::damage("two baskets overlap");
             report.add(named(finding, &pair[1]).wanted(end, pair[1].seek));
         }
     }
     for claim in &claims {
         if let Some(gap) = seen.gap_within(claim.seek, claim.seek.saturating_add(claim.nbytes.into())) {
-            report.add(named(Finding::damage("a basket stands in a gap"), claim).wanted(gap.0, gap.1));
+            report.add(named(Finding::damage("a basket lies in a gap"), claim).wanted(gap.0, gap.1));
         }
     }
     for batch in batches(&claims, |claim| u64::from(claim.nbytes)) {
@@ -243,7 +243,7 @@ fn check_basket(tree: &Tree, claim: &Claim, bench: &mut Bench) -> Checked {
     };
     let key = &basket.key;
     for (words, expected, found) in [
-        ("a basket's key names another place than its branch", claim.seek, key.seek_key),
+        ("a basket's key names another offset than its branch", claim.seek, key.seek_key),
         ("a basket is not as long as its branch says", claim.nbytes.into(), key.nbytes.into()),
         ("a basket has another number of entries than its branch says", claim.entries, basket.entries.into()),
     ] {
@@ -265,7 +265,7 @@ fn check_basket(tree: &Tree, claim: &Claim, bench: &mut Bench) -> Checked {
         match behind {
             Ok(0) => {}
             Ok(bytes) => {
-                let finding = Finding::unusual("bytes stand behind the last block of a basket");
+                let finding = Finding::unusual("bytes after the last block of a basket");
                 findings.push(finding.wanted(stored - bytes, stored));
             }
             Err(error) => {

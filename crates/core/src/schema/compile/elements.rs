@@ -196,7 +196,7 @@ impl Compiler<'_> {
 
     pub(super) fn old_seeks(&mut self, element: &Element, scope: &Scope) -> Result<Compiled> {
         let Counter::Member(counter, _) = self.counter(element, scope)? else {
-            return Err(Error::unsupported("basket positions stand only in branches"));
+            return Err(Error::unsupported("basket positions occur only in branches"));
         };
         let (ends, values) = (self.buffer(BufferKind::Ends), self.buffer(BufferKind::Numbers(Number::I64)));
         let step = Step::Custom { which: Custom::OldSeeks, buffers: Box::new([ends, values, counter]) };

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::super::framing_trace::Stamp;
 use super::super::info::{Detail, StreamerInfo};
 use super::super::program::Target;
 use super::super::registry::Registry;
-use super::super::trace::Stamp;
 use super::super::typename::TypeName;
 
 /// Classes that were met, each with those that its bytes contain.

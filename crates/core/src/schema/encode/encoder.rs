@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
+use super::super::framing_trace::Stamp;
 use super::super::info::{self, StreamerInfo};
 use super::super::program::Program;
 use super::super::registry::Registry;
-use super::super::trace::Stamp;
 use super::classes;
 use super::fill::Link;
 use crate::column::{Part, Prim, encode_numbers};

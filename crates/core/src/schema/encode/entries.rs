@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::super::draft::{Datum, Draft, Mark, Origin};
+use super::super::framing_trace::Replay;
 use super::super::program::Program;
 use super::super::program::Target;
 use super::super::registry::Registry;
-use super::super::trace::Replay;
 use super::encoder::{Encoder, ROOT, Style};
 use super::fill::Link;
 use super::source::Source;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::draft::{Datum, Draft, Mark};
-use super::super::redraft::THIS;
+use super::super::draft_read::THIS;
 use crate::column::{BufferId, Field, Kind, Number, Part};
 use crate::error::{Error, Result};
 
@@ -87,7 +87,7 @@ impl<'p> Fill<'p> {
             (Kind::Opaque { offsets, bytes, class }, value) => match value {
                 Some(Datum::Bytes(raw)) => self.part.push_text(*offsets, *bytes, raw)?,
                 None => self.part.push_text(*offsets, *bytes, EMPTY_FRAME)?,
-                Some(_) => return Err(Error::unsupported(format!("nobody knows how class {class} is written"))),
+                Some(_) => return Err(Error::unsupported(format!("no known layout to write class {class}"))),
             },
             (Kind::List { offsets, item, .. }, value) => {
                 let count = match value {

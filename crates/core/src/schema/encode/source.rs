@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::super::framing_trace::Replay;
 use super::super::program::Counter;
-use super::super::trace::Replay;
 use super::super::versions::convert;
 use super::fill::Link;
 use crate::column::{BufferId, Kind, Number, Part};

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::super::draft::Draft;
 use super::super::execute::Order;
+use super::super::framing_trace::{Replay, Stamp, WHOLE};
 use super::super::info;
 use super::super::program::{Program, Role, Span, Step, Target, TextForm, Versions};
 use super::super::registry::Registry;
 use super::super::streamers::{Encode, write};
-use super::super::trace::{Replay, Stamp, WHOLE};
 use super::classes;
 use super::encoder::{Encoder, RECORD, ROOT};
 use super::fill::{Fill, Link};
@@ -271,7 +271,7 @@ impl Run<'_> {
                     let raw = source.text(*ends, *bytes);
                     let stood = source.replay.next(at).map(|stamp| stamp.id as usize);
                     if stood != Some(self.encoder.writer.position()) && has_tags(raw) {
-                        return Err(Error::unsupported("bytes that nobody can decode name places that are others now"));
+                        return Err(Error::unsupported("bytes of unknown layout hold positions that have changed"));
                     }
                     self.encoder.writer.bytes(raw);
                 }
@@ -308,7 +308,7 @@ impl Run<'_> {
             };
             body = found.map(|body| body.span);
             if body.is_none() {
-                return Err(Error::unsupported("a collection is streamed member by member as nobody describes it"));
+                return Err(Error::unsupported("no description of a collection that is streamed member by member"));
             }
             if let Some((version, checksum)) = stamp.items {
                 self.encoder.writer.i16(version);
@@ -355,7 +355,7 @@ impl Run<'_> {
             None => versions.bodies.first().copied(),
         };
         let body =
-            body.ok_or_else(|| Error::unsupported(format!("nobody describes this version of {}", versions.class)))?;
+            body.ok_or_else(|| Error::unsupported(format!("no description of this version of {}", versions.class)))?;
         let usual;
         let stamp = match known {
             Some(stamp) => stamp,

@@ -4,11 +4,11 @@ mod columns;
 mod pointers;
 mod streamers;
 
+use super::framing_trace::Stamp;
 use super::info;
 use super::objects::Objects;
 use super::program::{Counter, Program, Role, Span, Step, TextForm, Versions};
 use super::registry::Registry;
-use super::trace::Stamp;
 use crate::column::{BufferId, Part};
 use crate::error::{Error, Result};
 use crate::wire::{Frame, Limits, Reader};
@@ -223,7 +223,7 @@ impl Machine<'_> {
                 }
                 let left = frame.end.unwrap_or(reader.at()).saturating_sub(reader.at());
                 if total > 0 && (left == 0 || left % total != 0) {
-                    return Err(Error::unsupported("objects that nobody can decode have no common size")
+                    return Err(Error::unsupported("objects of unknown layout have no common size")
                         .at(reader.position() as u64)
                         .wanted(total as u64, left as u64));
                 }
@@ -301,8 +301,9 @@ impl Machine<'_> {
                     let start = reader.at();
                     let frame = reader.frame()?;
                     let Some(end) = frame.end else {
-                        return Err(Error::unsupported("bytes that nobody can decode have no length")
-                            .at(reader.position() as u64));
+                        return Err(
+                            Error::unsupported("bytes of unknown layout have no length").at(reader.position() as u64)
+                        );
                     };
                     reader.seek(start)?;
                     let place = reader.position() as u32;

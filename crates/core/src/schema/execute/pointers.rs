@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::super::framing_trace::{Stamp, WHOLE};
 use super::super::objects::Resolved;
 use super::super::registry::Registry;
-use super::super::trace::{Stamp, WHOLE};
 use super::{Machine, Order};
 use crate::column::Part;
 use crate::error::{Error, Result};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::super::framing_trace::Stamp;
 use super::super::program::Target;
 use super::super::streamers::Decode;
-use super::super::trace::Stamp;
 use super::{Machine, Order};
 use crate::error::Result;
 use crate::wire::Reader;
@@ -60,9 +60,9 @@ impl Decode for Reading<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::layout_dsl::describe;
     use super::super::super::objects::Objects;
     use super::super::super::registry::Registry;
-    use super::super::super::shorthand::describe;
     use super::*;
     use crate::column::Kind;
     use crate::wire::Limits;

@@ -48,7 +48,7 @@ fn a_counter_that_is_not_there_is_no_count_of_zero() {
 
 #[test]
 fn objects_without_members_are_counted_though_they_have_no_bytes() {
-    let empty = crate::schema::shorthand::describe("E", 1, "");
+    let empty = crate::schema::layout_dsl::describe("E", 1, "");
     let registry = Registry::new(vec![empty], 63200);
     let program = registry.program(&crate::schema::Target::Value { name: "vector<E>".into() }).unwrap();
     let decode = |count: [u8; 4]| {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::super::framing_trace::Stamp;
 use super::super::info;
 use super::super::program::Target;
-use super::super::trace::Stamp;
 use super::{Decode, Encode, collection, columns_of, push};
 use crate::column::{BufferId, Number, Part};
 use crate::error::{Error, Result};

@@ -1,7 +1,7 @@
 //! `TList`, `TObjArray`, `TMap` and their kin.
 
+use super::super::framing_trace::Stamp;
 use super::super::info;
-use super::super::trace::Stamp;
 use super::{Columns, Decode, Encode, columns_of, field, push, usual};
 use crate::column::{BufferId, Field, Kind, Number, Part};
 use crate::error::Result;

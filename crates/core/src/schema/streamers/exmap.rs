@@ -1,7 +1,7 @@
 //! `TExMap`: a hash table of three numbers an entry.
 
+use super::super::framing_trace::Stamp;
 use super::super::info;
-use super::super::trace::Stamp;
 use super::{Columns, Decode, Encode, columns_of, field, push, usual};
 use crate::column::{BufferId, Field, Kind, Number, Part};
 use crate::error::{Error, Result};
@@ -53,7 +53,7 @@ pub(super) fn write(to: &mut impl Encode, buffers: &[BufferId]) -> Result<()> {
     to.writer().u32(items as u32);
     let slots = stamp.raw.as_deref().unwrap_or(&[]);
     if items > 0 && slots.len() != 4 * items {
-        return Err(Error::unsupported("where the entries of a TExMap stand is not known"));
+        return Err(Error::unsupported("the position of the entries of a TExMap is not known"));
     }
     for slot in slots.chunks_exact(4) {
         to.writer().bytes(slot);

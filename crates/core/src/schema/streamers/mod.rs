@@ -13,8 +13,8 @@ mod reference;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::framing_trace::Stamp;
 use super::program::{Custom, Target};
-use super::trace::Stamp;
 use crate::column::{BufferId, BufferKind, Field, Kind, ListOf, Number, Part};
 use crate::error::{Error, Result};
 use crate::wire::{Reader, Writer};

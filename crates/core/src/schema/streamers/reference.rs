@@ -1,6 +1,6 @@
 //! `TRef` and `TRefArray`: numbers of objects that are elsewhere.
 
-use super::super::trace::Stamp;
+use super::super::framing_trace::Stamp;
 use super::{Columns, Decode, Encode, array, collection, columns_of, field, push, usual};
 use crate::column::{BufferId, Field, Number, Part};
 use crate::error::Result;

@@ -1,13 +1,13 @@
 //! Rows that wait for their cluster to be whole.
 
-use crate::write::basket::raw_entries::Raw;
+use crate::write::basket::raw_entries::RawEntries;
 use crate::write::model::branch::{BranchKind, BranchSpec, Values};
 use crate::write::model::columns::{Column, move_ends, move_rest};
 use std::ops::Range;
 
 /// Rows of one branch that wait for their cluster to be whole.
 #[derive(Debug, Default)]
-pub(crate) struct Pending {
+pub(crate) struct RowBuffer {
     /// Native-endian numbers, or bytes of strings.
     bytes: Vec<u8>,
     /// For each level of lists, where each of them ends, in what they hold.
@@ -15,16 +15,16 @@ pub(crate) struct Pending {
     /// Objects.
     objects: Option<Column>,
     /// Entries that nobody looks into.
-    raw: Raw,
+    raw: RawEntries,
 }
 
-impl From<Raw> for Pending {
-    fn from(raw: Raw) -> Self {
+impl From<RawEntries> for RowBuffer {
+    fn from(raw: RawEntries) -> Self {
         Self { raw, ..Self::default() }
     }
 }
 
-impl Pending {
+impl RowBuffer {
     /// No rows of a branch.
     pub(crate) fn of(spec: &BranchSpec) -> Self {
         let objects = match &spec.kind {
@@ -45,7 +45,7 @@ impl Pending {
     }
 
     /// Entries that nobody looks into.
-    pub(crate) fn raw(&self) -> &Raw {
+    pub(crate) fn raw(&self) -> &RawEntries {
         &self.raw
     }
 

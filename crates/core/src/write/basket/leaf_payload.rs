@@ -6,12 +6,12 @@ use std::ops::Range;
 
 use crate::column::{Prim, encode_numbers};
 use crate::wire::Writer;
-use crate::write::basket::buffer::Pending;
+use crate::write::basket::buffer::RowBuffer;
 use crate::write::basket::offsets::{Shape, offsets, swapped};
 use crate::write::model::branch::{BranchKind, BranchSpec};
 
 /// Largest count, or bytes of the longest string.
-pub(crate) fn most(spec: &BranchSpec, pending: &Pending, rows: &Range<usize>) -> u64 {
+pub(crate) fn most(spec: &BranchSpec, pending: &RowBuffer, rows: &Range<usize>) -> u64 {
     match &spec.kind {
         BranchKind::Counter(number) => {
             let counts = pending.values().chunks_exact(number.bytes()).skip(rows.start).take(rows.len());
@@ -25,7 +25,7 @@ pub(crate) fn most(spec: &BranchSpec, pending: &Pending, rows: &Range<usize>) ->
 /// Appends entries as they stand in a basket; none where they are too many for 32 bits.
 pub(crate) fn payload(
     spec: &BranchSpec,
-    pending: &Pending,
+    pending: &RowBuffer,
     rows: &Range<usize>,
     keylen: usize,
     into: &mut Vec<u8>,
@@ -46,7 +46,7 @@ pub(crate) fn payload(
     Some(Shape { data_bytes: from.len(), width })
 }
 
-fn texts(pending: &Pending, rows: &Range<usize>, keylen: usize, into: &mut Vec<u8>) -> Option<Shape> {
+fn texts(pending: &RowBuffer, rows: &Range<usize>, keylen: usize, into: &mut Vec<u8>) -> Option<Shape> {
     let mut writer = Writer::behind(std::mem::take(into));
     let before = writer.position();
     let mut starts = vec![0];
@@ -68,7 +68,7 @@ fn with_offsets(writer: Writer, before: usize, keylen: usize, starts: Vec<usize>
 /// Vectors: each entry in a frame of its own, the vectors in it without.
 fn vectors(
     spec: &BranchSpec,
-    pending: &Pending,
+    pending: &RowBuffer,
     rows: &Range<usize>,
     keylen: usize,
     into: &mut Vec<u8>,
@@ -86,7 +86,7 @@ fn vectors(
 }
 
 /// List `index` of a level: how many it holds, and what.
-fn vector(spec: &BranchSpec, pending: &Pending, level: usize, index: usize, writer: &mut Writer) {
+fn vector(spec: &BranchSpec, pending: &RowBuffer, level: usize, index: usize, writer: &mut Writer) {
     let below = pending.lists(level, &(index..index + 1));
     writer.u32(below.len() as u32);
     match spec.number_type() {

@@ -8,7 +8,7 @@ use crate::write::basket::offsets::{Shape, offsets};
 
 /// Consecutive entries of one branch, as they stand in baskets.
 #[derive(Debug, Default)]
-pub(crate) struct Raw {
+pub(crate) struct RawEntries {
     /// Bytes of all entries.
     pub(crate) data: Vec<u8>,
     /// Where each begins, and where the last ends.
@@ -17,7 +17,7 @@ pub(crate) struct Raw {
     pub(crate) width: Option<usize>,
 }
 
-impl Raw {
+impl RawEntries {
     /// Adds the entries that follow.
     pub(crate) fn append(&mut self, more: Self) -> Result<()> {
         if self.starts.is_empty() {
@@ -85,12 +85,12 @@ impl How {
     ///
     /// [`Malformed`](crate::ErrorKind::Malformed) where there are fewer rows; [`Unsupported`](crate::ErrorKind::Unsupported) where entries
     /// cannot be moved.
-    pub(crate) fn take(self, unsealed: &Unsealed<'_>, rows: &[Range<usize>]) -> Result<Raw> {
+    pub(crate) fn take(self, unsealed: &Unsealed<'_>, rows: &[Range<usize>]) -> Result<RawEntries> {
         let mut starts = Vec::new();
         unsealed.starts(&mut starts)?;
-        let mut raw = Raw { starts: vec![0], ..Raw::default() };
+        let mut raw = RawEntries { starts: vec![0], ..RawEntries::default() };
         if !self.varies {
-            let words = "a basket has offsets that its branch denies";
+            let words = "a basket has entry offsets, and its branch declares none";
             raw.width = Some(unsealed.fixed_bytes().ok_or_else(|| Error::malformed(words))?);
         }
         let too_few = || Error::malformed("a basket has fewer entries than its branch says");
@@ -116,7 +116,7 @@ fn check_tags(unsealed: &Unsealed<'_>, first: usize, bounds: &[u32]) -> Result<(
         let entry = unsealed.data.get(start as usize..end as usize).unwrap_or_default();
         let origin = i64::from(start) + i64::from(unsealed.keylen) - unsealed.displacement(first + index, start);
         if may_refer(entry, origin) {
-            let words = "objects of an entry refer to each other by where they stand, so that they cannot be moved";
+            let words = "objects of an entry refer to each other by position, so that they cannot be moved";
             return Err(Error::unsupported(words));
         }
     }

@@ -10,11 +10,11 @@ use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::tree::BasketHeader;
 use crate::wire::Writer;
-use crate::write::basket::buffer::Pending;
+use crate::write::basket::buffer::RowBuffer;
 use crate::write::basket::offsets::Shape;
 use crate::write::basket::recycle::Workspace;
 use crate::write::basket::{SealedBasket, leaf_payload, object_payload};
-use crate::write::model::layout::What;
+use crate::write::model::layout::BranchLayout;
 
 /// How baskets are sealed.
 #[derive(Clone, Debug)]
@@ -37,14 +37,14 @@ pub(crate) struct Cuts<R> {
 
 /// Baskets that hold `basket_bytes` each, of as many rows each.
 pub(crate) fn cuts(
-    what: &What,
-    pending: &Pending,
+    layout: &BranchLayout,
+    pending: &RowBuffer,
     rows: &Range<usize>,
     basket_bytes: usize,
 ) -> Cuts<impl ExactSizeIterator<Item = Range<usize>>> {
-    let (bytes, most) = match (what, what.split(), pending.objects()) {
-        (What::Plain(spec), ..) => (pending.bytes_of(spec, rows), leaf_payload::most(spec, pending, rows)),
-        (What::Found(..), ..) => (pending.raw().bytes_of(rows), 0),
+    let (bytes, most) = match (layout, layout.split(), pending.objects()) {
+        (BranchLayout::Plain(spec), ..) => (pending.bytes_of(spec, rows), leaf_payload::most(spec, pending, rows)),
+        (BranchLayout::Found(..), ..) => (pending.raw().bytes_of(rows), 0),
         (_, Some(split), Some(column)) => {
             (object_payload::bytes_of(split, column, rows), object_payload::most(split, column, rows))
         }
@@ -59,17 +59,17 @@ pub(crate) fn cuts(
 
 /// Seals a basket into memory that is given. Pure: the same rows give the same bytes.
 pub(crate) fn seal(
-    what: &What,
-    pending: &Pending,
+    layout: &BranchLayout,
+    pending: &RowBuffer,
     rows: &Range<usize>,
     compression: Compression,
     how: &Sealing<'_>,
     memory: Vec<u8>,
     work: &mut Workspace,
 ) -> Result<SealedBasket> {
-    let name: &Arc<str> = match (what, what.split()) {
-        (What::Plain(spec), _) => &spec.name,
-        (What::Found(name, _), _) => name,
+    let name: &Arc<str> = match (layout, layout.split()) {
+        (BranchLayout::Plain(spec), _) => &spec.name,
+        (BranchLayout::Found(name, _), _) => name,
         (_, Some(split)) => &split.name,
         _ => return Err(Error::mismatch("a branch without a description")),
     };
@@ -94,10 +94,10 @@ pub(crate) fn seal(
     let is_packed = compression.level > 0;
     let (entries, before) = if is_packed { (&mut work.payload, 0) } else { (&mut record, head) };
     entries.truncate(before);
-    let shape = match (what, what.split(), pending.objects()) {
-        (What::Plain(spec), ..) => leaf_payload::payload(spec, pending, rows, keylen, entries),
-        (What::Found(..), ..) => pending.raw().payload(rows, keylen, entries),
-        (What::Split(plan, ..), Some(split), Some(column)) => {
+    let shape = match (layout, layout.split(), pending.objects()) {
+        (BranchLayout::Plain(spec), ..) => leaf_payload::payload(spec, pending, rows, keylen, entries),
+        (BranchLayout::Found(..), ..) => pending.raw().payload(rows, keylen, entries),
+        (BranchLayout::Split(plan, ..), Some(split), Some(column)) => {
             object_payload::payload(plan, split, column, rows, keylen, entries)
                 .map_err(|error| error.in_object(name))?
         }

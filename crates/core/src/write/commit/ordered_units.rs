@@ -119,12 +119,12 @@ impl<C> OrderedUnits<C> {
     }
 
     /// Somebody may bring units from now on.
-    pub(crate) fn enter(&self) {
+    pub(crate) fn add_context(&self) {
         self.lock().contexts += 1;
     }
 
     /// He brings none any more.
-    pub(crate) fn leave(&self) {
+    pub(crate) fn remove_context(&self) {
         self.lock().contexts -= 1;
         self.changed.notify_all();
     }
@@ -183,7 +183,8 @@ impl<C> OrderedUnits<C> {
                 .iter()
                 .any(|(&unit, &bytes)| unit == state.next || state.queued_bytes + bytes <= state.most_bytes);
             if state.blocked.len() + 1 >= state.contexts && !goes_on {
-                let words = format!("unit {number} waits for unit {}, which no open context can bring", state.next);
+                let words =
+                    format!("unit {number} is blocked on unit {}, which no open context can produce", state.next);
                 // The others have to look again: this one may go away.
                 self.changed.notify_all();
                 return Submitted::Refused(cluster, Error::mismatch(words));
@@ -209,7 +210,7 @@ impl<C> OrderedUnits<C> {
     }
 
     /// Forgets what waits of a unit, which goes on empty.
-    pub(crate) fn forget(&self, number: u64) {
+    pub(crate) fn discard(&self, number: u64) {
         let mut state = self.lock();
         let Some(unit) = state.units.get_mut(&number) else { return };
         let bytes: u64 = unit.clusters.drain(..).map(|(_, bytes)| bytes).sum();
@@ -228,7 +229,7 @@ impl<C> OrderedUnits<C> {
 
     /// At the end, when nobody brings more: units that wait for one that never came are next. Gives the numbers that are passed over; none
     /// where nothing waits.
-    pub(crate) fn pass_over(&self) -> Option<Range<u64>> {
+    pub(crate) fn skip_missing(&self) -> Option<Range<u64>> {
         let mut state = self.lock();
         let (&first, _) = state.units.first_key_value()?;
         state.units.values_mut().for_each(|unit| unit.has_ended = true);
@@ -287,7 +288,7 @@ mod tests {
     #[test]
     fn units_get_their_places_in_turn() {
         let (units, mut place) = (OrderedUnits::new(100), counter());
-        units.enter();
+        units.add_context();
         for unit in 0..3 {
             units.begin(unit).unwrap();
         }
@@ -299,7 +300,7 @@ mod tests {
         assert!(all(&units, taken(units.submit(2, 8, 10, &mut place)), &mut place).is_empty());
         assert_eq!(all(&units, units.end(0, &mut place), &mut place), [501, 702, 803]);
         assert_eq!(all(&units, taken(units.submit(2, 9, 10, &mut place)), &mut place), [904]);
-        units.forget(2);
+        units.discard(2);
         assert!(all(&units, units.end(2, &mut place), &mut place).is_empty());
         assert_eq!(units.begin(1).unwrap_err().kind(), ErrorKind::Exists);
     }
@@ -307,20 +308,20 @@ mod tests {
     #[test]
     fn who_waits_for_what_nobody_brings_is_told() {
         let (units, mut place) = (OrderedUnits::new(15), counter());
-        units.enter();
+        units.add_context();
         units.begin(3).unwrap();
         assert!(all(&units, taken(units.submit(3, 1, 10, &mut place)), &mut place).is_empty());
         let refused = units.submit(3, 2, 10, &mut place);
         assert!(matches!(refused, Submitted::Refused(2, error) if error.kind() == ErrorKind::Mismatch));
-        assert_eq!(units.pass_over(), Some(0..3));
+        assert_eq!(units.skip_missing(), Some(0..3));
         assert_eq!(all(&units, units.drain(&mut place), &mut place), [100]);
-        assert_eq!(units.pass_over(), None);
+        assert_eq!(units.skip_missing(), None);
     }
 
     #[test]
     fn what_failed_when_it_was_its_turn_is_tried_again_by_who_waits_for_it() {
         let (units, mut place) = (OrderedUnits::new(15), counter());
-        units.enter();
+        units.add_context();
         (0..3).for_each(|unit| units.begin(unit).unwrap());
         assert!(all(&units, taken(units.submit(1, 1, 10, &mut place)), &mut place).is_empty());
         assert!(units.end(0, |_| Err::<Granted<u32>, _>(Error::mismatch("full"))).next.is_err());
@@ -329,7 +330,7 @@ mod tests {
         };
         assert_eq!(all(&units, drained, &mut place), [100]);
         assert!(all(&units, taken(units.submit(2, 2, 10, &mut place)), &mut place).is_empty());
-        units.pass_over();
+        units.skip_missing();
         assert!(matches!(units.submit(2, 3, 10, &mut place), Submitted::Refused(3, _)), "the tree is closed");
         assert_eq!(units.begin(u64::MAX).unwrap_err().kind(), ErrorKind::Limit);
     }
@@ -352,7 +353,7 @@ mod tests {
             let units = OrderedUnits::new(most_bytes);
             let (placed, next) = (Mutex::new(Vec::new()), Mutex::new(0..50_u64));
             for _ in 0..4 {
-                units.enter();
+                units.add_context();
             }
             std::thread::scope(|scope| {
                 for _ in 0..4 {
@@ -384,7 +385,7 @@ mod tests {
                             }
                             go_on(units.end(unit, place));
                         }
-                        units.leave();
+                        units.remove_context();
                     });
                 }
             });

@@ -66,7 +66,7 @@ enum Slot {
     Reserved,
     Written(Written),
     /// Storage did not take it.
-    Left(Box<(Reservation, SealedCluster)>),
+    Failed(Box<(Reservation, SealedCluster)>),
     /// It was given up: it has no entries.
     Void,
 }
@@ -160,7 +160,7 @@ impl Numbers {
 
 impl Reservation {
     /// Writes the words that the place decides into the keys.
-    pub(crate) fn address(&self, cluster: &mut SealedCluster) -> Result<()> {
+    pub(crate) fn patch_locations(&self, cluster: &mut SealedCluster) -> Result<()> {
         let mut numbers = self.numbers.sum().to_vec();
         let mut at = self.room.start;
         for (basket, &(branch, _)) in cluster.baskets.iter_mut().zip(&*cluster.of) {
@@ -211,39 +211,39 @@ impl ClusterQueue {
     }
 
     /// A cluster stands where it should.
-    pub(crate) fn written(&mut self, reservation: &Reservation, written: Written) {
-        self.land(reservation.slot, Slot::Written(written));
+    pub(crate) fn mark_written(&mut self, reservation: &Reservation, written: Written) {
+        self.set_slot(reservation.slot, Slot::Written(written));
     }
 
     /// Storage did not take a cluster: it waits for another try.
-    pub(crate) fn leave(&mut self, reservation: Reservation, cluster: SealedCluster) {
-        self.land(reservation.slot, Slot::Left(Box::new((reservation, cluster))));
+    pub(crate) fn mark_failed(&mut self, reservation: Reservation, cluster: SealedCluster) {
+        self.set_slot(reservation.slot, Slot::Failed(Box::new((reservation, cluster))));
     }
 
-    fn land(&mut self, slot: u64, outcome: Slot) {
+    fn set_slot(&mut self, slot: u64, outcome: Slot) {
         if let Some(slot) = slot.checked_sub(self.first).and_then(|index| self.slots.get_mut(index as usize)) {
             *slot = outcome;
         }
     }
 
     /// A cluster that storage did not take before, to be written again.
-    pub(crate) fn again(&mut self) -> Option<(Reservation, SealedCluster)> {
-        let slot = self.slots.iter_mut().find(|slot| matches!(slot, Slot::Left(_)))?;
-        let Slot::Left(left) = std::mem::replace(slot, Slot::Reserved) else { return None };
-        Some(*left)
+    pub(crate) fn take_failed(&mut self) -> Option<(Reservation, SealedCluster)> {
+        let slot = self.slots.iter_mut().find(|slot| matches!(slot, Slot::Failed(_)))?;
+        let Slot::Failed(failed) = std::mem::replace(slot, Slot::Reserved) else { return None };
+        Some(*failed)
     }
 
     /// A cluster can never be written: it has no entries.
-    pub(crate) fn void(&mut self, slot: u64) {
-        self.land(slot, Slot::Void);
+    pub(crate) fn mark_void(&mut self, slot: u64) {
+        self.set_slot(slot, Slot::Void);
     }
 
     /// Gives up what storage did not take; gives its rooms.
-    pub(crate) fn give_up(&mut self) -> Vec<Range<u64>> {
+    pub(crate) fn abandon_failed(&mut self) -> Vec<Range<u64>> {
         let mut rooms = Vec::new();
         for slot in &mut self.slots {
-            if let Slot::Left(left) = slot {
-                rooms.push(left.0.room.clone());
+            if let Slot::Failed(failed) = slot {
+                rooms.push(failed.0.room.clone());
                 *slot = Slot::Void;
             }
         }
@@ -273,25 +273,25 @@ mod tests {
         let own: [&[u32]; 4] = [&[0, 0, 1], &[1], &[0, 1, 2], &[2]];
         let wanted = [[0, 0, 0], [2, 1, 0], [2, 2, 0], [3, 3, 1]];
         let made = || {
-            let mut line = vec![Arc::new(Numbers::start(3))];
+            let mut chain = vec![Arc::new(Numbers::start(3))];
             for own in own {
-                line.push(Arc::new(Numbers::behind(
-                    Arc::clone(&line[line.len() - 1]),
+                chain.push(Arc::new(Numbers::behind(
+                    Arc::clone(&chain[chain.len() - 1]),
                     own.iter().map(|&branch| (branch, 0)).collect(),
                 )));
             }
-            line.split_off(1)
+            chain.split_off(1)
         };
         for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]] {
-            let line = made();
+            let chain = made();
             for index in order {
-                assert_eq!(line[index].sum(), wanted[index]);
-                assert!(line[index].before().is_none(), "what is known holds nothing");
+                assert_eq!(chain[index].sum(), wanted[index]);
+                assert!(chain[index].before().is_none(), "what is known holds nothing");
             }
         }
-        let line = made();
+        let chain = made();
         std::thread::scope(|scope| {
-            for (numbers, wanted) in line.iter().zip(wanted).rev() {
+            for (numbers, wanted) in chain.iter().zip(wanted).rev() {
                 scope.spawn(move || assert_eq!(numbers.sum(), wanted));
             }
         });

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 
 /// A directory; the first of a file is its root.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub(crate) struct DirectoryState {
     /// Names from the root on, joined by `/`; empty for the root.
     pub(crate) path: String,
     pub(crate) name: Arc<str>,
@@ -43,7 +43,7 @@ pub(crate) enum Moved {
     Out,
 }
 
-impl Folder {
+impl DirectoryState {
     /// The directory of a key: `keys` are those that it lists on storage.
     pub(crate) fn new(path: String, key: &Key, record: Directory, room: usize, keys: Vec<Key>) -> Self {
         let mut folder = Self {

@@ -10,17 +10,17 @@ const MARK_BYTES: u64 = 4;
 
 /// Free and used bytes of a file.
 #[derive(Clone, Debug)]
-pub(crate) struct Space {
+pub(crate) struct FreeList {
     end: u64,
     /// Gaps that may be used, in order and apart from each other.
     gaps: Vec<Range<u64>>,
     /// Room that was given up since the last save: the header on storage still names what is in it.
-    given_up: Vec<Range<u64>>,
+    released: Vec<Range<u64>>,
 }
 
-impl Space {
+impl FreeList {
     pub(crate) fn new(end: u64, gaps: Vec<Range<u64>>) -> Self {
-        Self { end, gaps, given_up: Vec::new() }
+        Self { end, gaps, released: Vec::new() }
     }
 
     /// Where the last record ends.
@@ -29,19 +29,19 @@ impl Space {
     }
 
     /// Room at the end: for what is large, and read in the order in which it was written.
-    pub(crate) fn append(&mut self, bytes: u64) -> u64 {
+    pub(crate) fn allocate_at_end(&mut self, bytes: u64) -> u64 {
         let at = self.end;
         self.end += bytes;
         at
     }
 
     /// Room in the first gap that fits, else at the end; and what is left of the gap, which has to be marked.
-    pub(crate) fn take(&mut self, bytes: u64) -> (u64, Option<Range<u64>>) {
+    pub(crate) fn allocate(&mut self, bytes: u64) -> (u64, Option<Range<u64>>) {
         let fits = |gap: &Range<u64>| {
             let length = gap.end - gap.start;
             length == bytes || length >= bytes + MARK_BYTES
         };
-        let Some(index) = self.gaps.iter().position(fits) else { return (self.append(bytes), None) };
+        let Some(index) = self.gaps.iter().position(fits) else { return (self.allocate_at_end(bytes), None) };
         let gap = &mut self.gaps[index];
         let at = gap.start;
         gap.start += bytes;
@@ -52,8 +52,8 @@ impl Space {
         (at, Some(gap.clone()))
     }
 
-    /// Undoes a [`take`](Self::take) of which nothing was written: the room belongs to its gap again.
-    pub(crate) fn put_back(&mut self, room: Range<u64>) {
+    /// Undoes a [`allocate`](Self::allocate) of which nothing was written: the room belongs to its gap again.
+    pub(crate) fn undo_allocate(&mut self, room: Range<u64>) {
         match self.gaps.iter_mut().find(|gap| gap.start == room.end) {
             Some(gap) => gap.start = room.start,
             None => {
@@ -64,15 +64,15 @@ impl Space {
     }
 
     /// Gives up a record's room. It is used again after the next save.
-    pub(crate) fn give_up(&mut self, room: Range<u64>) {
+    pub(crate) fn release(&mut self, room: Range<u64>) {
         if !room.is_empty() {
-            self.given_up.push(room);
+            self.released.push(room);
         }
     }
 
     /// The gaps as they are once what was given up is free.
     fn merged(&self) -> Vec<Range<u64>> {
-        let mut all: Vec<_> = self.gaps.iter().chain(&self.given_up).cloned().collect();
+        let mut all: Vec<_> = self.gaps.iter().chain(&self.released).cloned().collect();
         all.sort_by_key(|gap| gap.start);
         let mut merged: Vec<Range<u64>> = Vec::new();
         for gap in all {
@@ -85,10 +85,10 @@ impl Space {
     }
 
     /// Makes what was given up free; gives the gaps that have to be marked.
-    pub(crate) fn settle(&mut self) -> Vec<Range<u64>> {
+    pub(crate) fn apply_releases(&mut self) -> Vec<Range<u64>> {
         let merged = self.merged();
         let before = std::mem::replace(&mut self.gaps, merged);
-        self.given_up.clear();
+        self.released.clear();
         let known: HashSet<Range<u64>> = before.into_iter().collect();
         self.gaps.iter().filter(|gap| !known.contains(gap)).cloned().collect()
     }
@@ -109,33 +109,33 @@ mod tests {
 
     #[test]
     fn room_is_used_again_after_the_next_save_only() {
-        let mut space = Space::new(1000, Vec::new());
-        space.give_up(200..300);
-        assert_eq!(space.take(100), (1000, None));
-        assert_eq!(space.list()[0], Free { first: 200, last: 299 });
-        space.settle();
-        assert_eq!(space.take(98), (1100, None), "two bytes cannot be marked as a gap");
-        assert_eq!(space.take(60), (200, Some(260..300)));
-        assert_eq!(space.take(40), (260, None));
-        assert_eq!(space.end(), 1198);
+        let mut free_list = FreeList::new(1000, Vec::new());
+        free_list.release(200..300);
+        assert_eq!(free_list.allocate(100), (1000, None));
+        assert_eq!(free_list.list()[0], Free { first: 200, last: 299 });
+        free_list.apply_releases();
+        assert_eq!(free_list.allocate(98), (1100, None), "two bytes cannot be marked as a gap");
+        assert_eq!(free_list.allocate(60), (200, Some(260..300)));
+        assert_eq!(free_list.allocate(40), (260, None));
+        assert_eq!(free_list.end(), 1198);
     }
 
     #[test]
     fn room_that_is_put_back_is_taken_again() {
-        let mut space = Space::new(1000, vec![100..200, 300..400]);
-        assert_eq!(space.take(60), (100, Some(160..200)));
-        space.put_back(100..160);
-        assert_eq!(space.take(100), (100, None));
-        space.put_back(100..200);
-        assert_eq!(space.gaps, [100..200, 300..400]);
+        let mut free_list = FreeList::new(1000, vec![100..200, 300..400]);
+        assert_eq!(free_list.allocate(60), (100, Some(160..200)));
+        free_list.undo_allocate(100..160);
+        assert_eq!(free_list.allocate(100), (100, None));
+        free_list.undo_allocate(100..200);
+        assert_eq!(free_list.gaps, [100..200, 300..400]);
     }
 
     #[test]
     fn neighbours_become_one_gap() {
-        let mut space = Space::new(1000, vec![100..200]);
-        space.give_up(300..400);
-        space.give_up(200..300);
-        assert_eq!(space.settle(), [100..400]);
-        assert_eq!(space.list(), [Free { first: 100, last: 399 }, Free { first: 1000, last: BIG_FILE }]);
+        let mut free_list = FreeList::new(1000, vec![100..200]);
+        free_list.release(300..400);
+        free_list.release(200..300);
+        assert_eq!(free_list.apply_releases(), [100..400]);
+        assert_eq!(free_list.list(), [Free { first: 100, last: 399 }, Free { first: 1000, last: BIG_FILE }]);
     }
 }

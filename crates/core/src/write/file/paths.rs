@@ -8,7 +8,7 @@ use crate::container::{Directory, Key};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::split_cycle;
 use crate::wire::Reader;
-use crate::write::file::directory::Folder;
+use crate::write::file::directory::DirectoryState;
 use crate::write::file::state::{Output, State};
 
 impl Output {
@@ -88,7 +88,7 @@ impl Output {
         let record =
             Directory::read(&mut Reader::new(&payload)).map_err(|error| self.in_file(error.in_object(&path)))?;
         let keys = file.keys_of(key)?;
-        Ok(state.know(Folder::new(path, key, record, payload.len(), keys)))
+        Ok(state.know(DirectoryState::new(path, key, record, payload.len(), keys)))
     }
 
     fn make_folder(&self, state: &mut State, parent: usize, name: &str, path: String) -> Result<usize> {
@@ -104,8 +104,8 @@ impl Output {
         let bytes = record.to_bytes().len();
         let key = self.reserve(state, parent, key, bytes, bytes)?;
         let record = Directory { seek_dir: key.seek_key, nbytes_name: u32::from(key.keylen), ..record };
-        self.write_or_give_up(state, key.seek_key, &[&key.to_bytes(), &record.to_bytes()])?;
-        let mut folder = Folder::new(path, &key, record, bytes, Vec::new());
+        self.write_or_release(state, key.seek_key, &[&key.to_bytes(), &record.to_bytes()])?;
+        let mut folder = DirectoryState::new(path, &key, record, bytes, Vec::new());
         folder.changed = true;
         state.folders[parent].add(key);
         Ok(state.know(folder))

@@ -38,14 +38,14 @@ impl Output {
     }
 
     /// Marks room that nobody uses as a gap, now or before anything else is written.
-    pub(crate) fn leave_gap(&self, room: Range<u64>) {
+    pub(crate) fn mark_or_defer_gap(&self, room: Range<u64>) {
         if self.mark_gap(&room).is_err() {
             self.unmarked.lock().unwrap_or_else(PoisonError::into_inner).push(room);
         }
     }
 
     /// Marks what could not be marked before.
-    pub(crate) fn mark_left(&self) -> Result<()> {
+    pub(crate) fn mark_deferred_gaps(&self) -> Result<()> {
         let mut unmarked = self.unmarked.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(room) = unmarked.last() {
             self.mark_gap(room)?;
@@ -63,7 +63,9 @@ impl Output {
     pub(crate) fn write_records(&self, at: u64, parts: &[&[u8]]) -> Result<()> {
         let bytes: usize = parts.iter().map(|part| part.len()).sum();
         let room = at..at + bytes as u64;
-        self.mark_left().and_then(|()| self.mark_gap(&room)).inspect_err(|_| self.leave_gap(room.clone()))?;
+        self.mark_deferred_gaps()
+            .and_then(|()| self.mark_gap(&room))
+            .inspect_err(|_| self.mark_or_defer_gap(room.clone()))?;
         self.fill_gap(at, parts)
     }
 
@@ -92,7 +94,7 @@ impl Output {
         mut number: impl FnMut(&State, usize) -> usize,
     ) -> Result<Vec<u64>> {
         let bytes: u64 = baskets.iter().map(|basket| basket.record.len() as u64).sum();
-        let start = state.space.append(bytes);
+        let start = state.free_list.allocate_at_end(bytes);
         let (mut at, mut places) = (start, Vec::with_capacity(baskets.len()));
         let mut outcome = Ok(());
         for (index, basket) in baskets.iter_mut().enumerate() {
@@ -108,12 +110,12 @@ impl Output {
         let outcome = match outcome {
             Ok(()) => self.write_records(start, &records),
             Err(error) => {
-                self.leave_gap(start..at);
+                self.mark_or_defer_gap(start..at);
                 Err(self.in_file(error))
             }
         };
         if let Err(error) = outcome {
-            self.lock_state()?.space.give_up(start..at);
+            self.lock_state()?.free_list.release(start..at);
             return Err(error);
         }
         Ok(places)
@@ -121,21 +123,21 @@ impl Output {
 
     /// Gives up baskets that no header names and that nobody will see: each becomes a gap at once, so that nobody who looks for
     /// clusters of a writer that died takes it for one.
-    pub(crate) fn give_back(&self, state: &mut State, baskets: &[PlacedBasket]) {
-        baskets.iter().for_each(|basket| self.vacate(state, basket.room()));
+    pub(crate) fn release_baskets(&self, state: &mut State, baskets: &[PlacedBasket]) {
+        baskets.iter().for_each(|basket| self.release_as_gap(state, basket.room()));
     }
 
     /// Gives up room that no header names: it is a gap at once.
-    pub(crate) fn vacate(&self, state: &mut State, room: Range<u64>) {
-        self.leave_gap(room.clone());
-        state.space.give_up(room);
+    pub(crate) fn release_as_gap(&self, state: &mut State, room: Range<u64>) {
+        self.mark_or_defer_gap(room.clone());
+        state.free_list.release(room);
     }
 
     /// [`write_records`](Self::write_records), and the room given up where that fails.
-    pub(crate) fn write_or_give_up(&self, state: &mut State, at: u64, parts: &[&[u8]]) -> Result<()> {
+    pub(crate) fn write_or_release(&self, state: &mut State, at: u64, parts: &[&[u8]]) -> Result<()> {
         self.write_records(at, parts).inspect_err(|_| {
             let bytes: usize = parts.iter().map(|part| part.len()).sum();
-            state.space.give_up(at..at + bytes as u64);
+            state.free_list.release(at..at + bytes as u64);
         })
     }
 
@@ -146,7 +148,7 @@ impl Output {
         /// `TKey` cuts titles at so many bytes: the length of a key is a 16-bit number.
         const LONGEST_TITLE: usize = 30_000;
         Key {
-            version: if state.space.end() > BIG_FILE - MARGIN { 1004 } else { 4 },
+            version: if state.free_list.end() > BIG_FILE - MARGIN { 1004 } else { 4 },
             class: class.into(),
             name: Arc::clone(name),
             title: cut(title, LONGEST_TITLE),
@@ -166,12 +168,12 @@ impl Output {
     ) -> Result<Key> {
         let key = Key { objlen: objlen as u32, seek_pdir: state.folder_seek(folder), ..key };
         let key = key.sized(stored as u32);
-        let (at, rest) = state.space.take(u64::from(key.nbytes));
+        let (at, rest) = state.free_list.allocate(u64::from(key.nbytes));
         // Until the rest has a mark of its own, that of the whole gap stands before it: nothing may be written to either.
         if let Some(rest) = rest
             && let Err(error) = self.mark_gap(&rest)
         {
-            state.space.put_back(at..at + u64::from(key.nbytes));
+            state.free_list.undo_allocate(at..at + u64::from(key.nbytes));
             return Err(error);
         }
         Ok(Key { seek_key: at, ..key })
@@ -196,7 +198,7 @@ impl Output {
         stored: &[u8],
     ) -> Result<Key> {
         let key = self.reserve(state, folder, key, objlen, stored.len())?;
-        self.write_or_give_up(state, key.seek_key, &[&key.to_bytes(), stored])?;
+        self.write_or_release(state, key.seek_key, &[&key.to_bytes(), stored])?;
         Ok(key)
     }
 
@@ -224,7 +226,7 @@ impl Output {
         match old {
             Some(old) => {
                 state.folders[folder].replace(old, key.clone());
-                state.space.give_up(old.room());
+                state.free_list.release(old.room());
             }
             None => state.folders[folder].add(key.clone()),
         }

@@ -38,8 +38,8 @@ impl Output {
             self.sink.sync().map_err(|error| self.in_file(error))?;
         }
         // The header on storage names none of it any more. Marks that fail are written before the next record is.
-        state.space.settle().into_iter().for_each(|gap| self.leave_gap(gap));
-        self.mark_left()
+        state.free_list.apply_releases().into_iter().for_each(|gap| self.mark_or_defer_gap(gap));
+        self.mark_deferred_gaps()
     }
 
     /// Replaces the records of directories where they stand.
@@ -48,7 +48,7 @@ impl Output {
             let folder = &mut state.folders[folder];
             let at = folder.record.seek_dir + u64::from(folder.record.nbytes_name);
             let record = folder.record.to_bytes_within(folder.room).ok_or_else(|| {
-                let words = "an old directory has no room for what it would have to say";
+                let words = "the new record of an old directory does not fit its space";
                 self.in_file(Error::unsupported(words).in_object(&folder.path))
             })?;
             self.put(at, &[&record])?;
@@ -61,7 +61,7 @@ impl Output {
 
     fn save_trees(&self, state: &mut State) -> Result<()> {
         for index in 0..state.trees.len() {
-            state.trees[index].tell_branches();
+            state.trees[index].update_branches();
             let tree = &state.trees[index];
             if !tree.changed {
                 continue;
@@ -90,7 +90,7 @@ impl Output {
         let payload = write_infos(state.infos.iter().map(|info| &**info), &state.rules, keylen);
         let key = self.put_record(state, 0, key, &payload)?;
         let old = state.header.seek_info..state.header.seek_info + u64::from(state.header.nbytes_info);
-        state.space.give_up(old);
+        state.free_list.release(old);
         state.header.seek_info = key.seek_key;
         state.header.nbytes_info = key.nbytes;
         state.infos_changed = false;
@@ -110,7 +110,7 @@ impl Output {
             let key = self.key(state, &folder.class, &folder.name, &folder.title);
             let old = folder.record.seek_keys..folder.record.seek_keys + u64::from(folder.record.nbytes_keys);
             let key = self.put_stored(state, index, key, payload.len(), &payload)?;
-            state.space.give_up(old);
+            state.free_list.release(old);
             let now = self.now();
             let record = &mut state.folders[index].record;
             record.seek_keys = key.seek_key;
@@ -124,17 +124,17 @@ impl Output {
     /// The list of free segments, as they are once the header names it.
     fn save_free(&self, state: &mut State) -> Result<()> {
         let old = state.header.seek_free..state.header.seek_free + u64::from(state.header.nbytes_free);
-        state.space.give_up(old);
+        state.free_list.release(old);
         let root = &state.folders[0];
         let key = self.key(state, &root.class, &root.name, &root.title);
         // At the end: taking a gap would change the list that is being written.
-        let bytes = Free::write_list(&state.space.list()).len();
+        let bytes = Free::write_list(&state.free_list.list()).len();
         let key = Key { objlen: bytes as u32, seek_pdir: state.folder_seek(0), ..key }.sized(bytes as u32);
-        let key = Key { seek_key: state.space.append(u64::from(key.nbytes)), ..key };
+        let key = Key { seek_key: state.free_list.allocate_at_end(u64::from(key.nbytes)), ..key };
         // The header that is written next names it, or one that comes later gives it up.
         state.header.seek_free = key.seek_key;
         state.header.nbytes_free = key.nbytes;
-        let list = state.space.list();
+        let list = state.free_list.list();
         let mut payload = Free::write_list(&list);
         if payload.len() > bytes {
             let words = "the list of free segments grew";
@@ -146,7 +146,7 @@ impl Output {
     }
 
     fn save_header(&self, state: &mut State) -> Result<()> {
-        let end = state.space.end();
+        let end = state.free_list.end();
         let header = &mut state.header;
         header.end = end;
         header.units = if end > BIG_FILE { 8 } else { 4 };

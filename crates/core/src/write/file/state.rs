@@ -11,8 +11,8 @@ use crate::file::File;
 use crate::io::Sink;
 use crate::schema::StreamerInfo;
 use crate::write::commit::sync::{Condvar, Mutex, MutexGuard, yield_now};
-use crate::write::file::directory::Folder;
-use crate::write::file::free_list::Space;
+use crate::write::file::directory::DirectoryState;
+use crate::write::file::free_list::FreeList;
 use crate::write::options::WriteOptions;
 use crate::write::record::state::TreeState;
 
@@ -26,7 +26,7 @@ pub(crate) struct Output {
     pub(crate) before: Option<File>,
     pub(crate) state: Mutex<State>,
     /// Told when a cluster has landed.
-    pub(crate) landed: Condvar,
+    pub(crate) commit_done: Condvar,
     /// Rooms that could not be marked as gaps: until they are, whoever walks the records stops there.
     pub(crate) unmarked: Mutex<Vec<Range<u64>>>,
     /// The process that opened the file. A child that was forked has none of its threads, and its rows are not ours.
@@ -35,9 +35,9 @@ pub(crate) struct Output {
 
 /// What changes under the lock.
 pub(crate) struct State {
-    pub(crate) space: Space,
+    pub(crate) free_list: FreeList,
     pub(crate) header: Header,
-    pub(crate) folders: Vec<Folder>,
+    pub(crate) folders: Vec<DirectoryState>,
     /// Places of directories by their path.
     pub(crate) places: HashMap<String, usize>,
     pub(crate) infos: Vec<Arc<StreamerInfo>>,
@@ -64,9 +64,9 @@ impl std::fmt::Debug for Output {
 
 impl State {
     /// The state of a file with this root directory.
-    pub(crate) fn new(space: Space, header: Header, root: Folder) -> Self {
+    pub(crate) fn new(free_list: FreeList, header: Header, root: DirectoryState) -> Self {
         Self {
-            space,
+            free_list,
             header,
             folders: vec![root],
             places: HashMap::from([(String::new(), 0)]),
@@ -88,7 +88,7 @@ impl State {
     }
 
     /// Adds a directory to those that are known.
-    pub(crate) fn know(&mut self, folder: Folder) -> usize {
+    pub(crate) fn know(&mut self, folder: DirectoryState) -> usize {
         self.places.insert(folder.path.clone(), self.folders.len());
         self.folders.push(folder);
         self.folders.len() - 1
@@ -107,10 +107,10 @@ impl State {
         // One that was there before keeps its record.
         if let Some(key) = tree.key.take().filter(|_| tree.base.is_none()) {
             self.folders[tree.folder].remove(std::slice::from_ref(&key));
-            self.space.give_up(key.room());
+            self.free_list.release(key.room());
         }
         for basket in tree.branches.iter_mut().flat_map(|branch| branch.baskets.drain(..)) {
-            self.space.give_up(basket.room());
+            self.free_list.release(basket.room());
         }
     }
 
@@ -167,8 +167,8 @@ impl Output {
         before: Option<File>,
         state: State,
     ) -> Self {
-        let (state, landed, unmarked) = (Mutex::new(state), Condvar::new(), Mutex::new(Vec::new()));
-        Self { sink, options, compression, name, before, state, landed, unmarked, process: std::process::id() }
+        let (state, commit_done, unmarked) = (Mutex::new(state), Condvar::new(), Mutex::new(Vec::new()));
+        Self { sink, options, compression, name, before, state, commit_done, unmarked, process: std::process::id() }
     }
 
     /// What a file is changed through: its root directory with these keys and this record, and what lies in its space.
@@ -177,14 +177,14 @@ impl Output {
         sink: Box<dyn Sink>,
         options: WriteOptions,
         record: Directory,
-        space: Space,
+        free_list: FreeList,
     ) -> Result<Self> {
         let (header, root) = (file.header().clone(), file.root_key());
         let at = u64::from(header.begin) + u64::from(header.nbytes_name);
         let room = root.room().end.saturating_sub(at) as usize;
         let keys = file.keys(false)?.into_iter().map(|found| found.key).collect();
         let compression = options.compression.or_else(|| Compression::from_root(header.compress)).unwrap_or_default();
-        let mut state = State::new(space, header, Folder::new(String::new(), root, record, room, keys));
+        let mut state = State::new(free_list, header, DirectoryState::new(String::new(), root, record, room, keys));
         let (infos, rules) = file.infos_and_rules()?;
         state.infos = infos.into_iter().map(Arc::new).collect();
         state.rules = rules;
@@ -211,18 +211,18 @@ impl Output {
             state = if rayon::current_thread_index().is_some() {
                 // A thread of the pool may be the one that the cluster waits for, and may take up work that wants room.
                 state.holds -= 1;
-                self.landed.notify_all();
+                self.commit_done.notify_all();
                 drop(state);
                 yield_now();
                 let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
                 state.holds += 1;
                 state
             } else {
-                self.landed.wait(state).unwrap_or_else(PoisonError::into_inner)
+                self.commit_done.wait(state).unwrap_or_else(PoisonError::into_inner)
             };
         }
         state.holds -= 1;
-        self.landed.notify_all();
+        self.commit_done.notify_all();
         state
     }
 
@@ -233,7 +233,7 @@ impl Output {
     }
 
     /// Notes what was lost while nobody waited: whoever closes the file is told the first.
-    pub(crate) fn lose(&self, lost: Option<Error>) {
+    pub(crate) fn defer_error(&self, lost: Option<Error>) {
         if let (Some(lost), Ok(mut state)) = (lost, self.lock_state()) {
             state.lost.get_or_insert(lost);
         }

@@ -7,7 +7,7 @@ use super::split::{Plan, Split};
 
 /// What a branch is.
 #[derive(Clone, Debug)]
-pub(crate) enum What {
+pub(crate) enum BranchLayout {
     /// A branch of its own.
     Plain(BranchSpec),
     /// An object or a part of it: how it streams, which of the object's branches this is, and where these begin in the tree.
@@ -16,7 +16,7 @@ pub(crate) enum What {
     Found(Arc<str>, bool),
 }
 
-impl What {
+impl BranchLayout {
     /// The branch that it is below.
     pub(crate) fn parent(&self) -> Option<usize> {
         match self {

@@ -14,7 +14,7 @@ use crate::tree::{Basket, BasketBytes, Branch, Tree};
 use crate::write::basket::{LARGE_BYTES, SealedBasket};
 use crate::write::commit::queue::{Origin, SealedCluster};
 use crate::write::file::process_id::is_process_id;
-use crate::write::model::layout::What;
+use crate::write::model::layout::BranchLayout;
 use crate::write::record::edit;
 use crate::write::record::state::{BranchState, TreeState};
 
@@ -62,7 +62,7 @@ impl<'t> Finished<'t> {
             };
             check_same(branch, found).map_err(|words| wrong(&branch.name, words))?;
             most.push(edit::most(found));
-            if branch.what.has_data() {
+            if branch.layout.has_data() {
                 add_baskets(tree, index as u32, found, &mut baskets)
                     .map_err(|error| tree.file().name(error.in_object(&found.path)))?;
             }
@@ -177,7 +177,7 @@ fn add_baskets(tree: &Tree, index: u32, branch: &Branch, baskets: &mut Vec<Store
 /// Says how baskets of one branch differ from those of another, where they do.
 fn check_same(ours: &BranchState, theirs: &Branch) -> Result<(), String> {
     if ours.name != theirs.name {
-        return Err(format!("the branch in its place in the finished tree is {}", theirs.name));
+        return Err(format!("the finished tree has branch {} at this position", theirs.name));
     }
     if theirs.io_bits != 0 && theirs.leaves.iter().any(|leaf| leaf.count.is_some()) {
         return Err("its offsets are left out in the finished tree (fIOBits)".to_owned());
@@ -185,8 +185,8 @@ fn check_same(ours: &BranchState, theirs: &Branch) -> Result<(), String> {
     if is_same(ours, theirs) {
         return Ok(());
     }
-    let wanted = match (&ours.what, ours.what.split()) {
-        (What::Plain(spec), _) => spec.class().unwrap_or_else(|| spec.title()),
+    let wanted = match (&ours.layout, ours.layout.split()) {
+        (BranchLayout::Plain(spec), _) => spec.class().unwrap_or_else(|| spec.title()),
         (_, Some(split)) => split.class.to_string(),
         _ => "another file's".to_owned(),
     };
@@ -205,8 +205,8 @@ fn is_same(ours: &BranchState, theirs: &Branch) -> bool {
                 && checksum.is_none_or(|checksum| checksum == element.checksum)
         })
     };
-    match (&ours.what, ours.what.split()) {
-        (What::Plain(spec), _) => match spec.class() {
+    match (&ours.layout, ours.layout.split()) {
+        (BranchLayout::Plain(spec), _) => match spec.class() {
             Some(class) => element(&class, &spec.title(), 0, -1, None),
             None => theirs.element.is_none() && *theirs.title == *spec.title(),
         },

@@ -40,7 +40,7 @@ pub(crate) struct Group {
 }
 
 /// The file's lock is held by a commit until this is dropped.
-struct Held<'g>(&'g AtomicU64, Instant);
+struct LockTimer<'g>(&'g AtomicU64, Instant);
 
 /// One who may bring numbered units.
 #[derive(Debug)]
@@ -60,18 +60,18 @@ impl Drop for Member {
     fn drop(&mut self) {
         // A child that was forked has none of its parent's threads, which may hold any lock.
         if self.group.output().check_process().is_ok() {
-            self.group.units.leave();
+            self.group.units.remove_context();
         }
     }
 }
 
-impl<'g> Held<'g> {
+impl<'g> LockTimer<'g> {
     fn new(sum: &'g AtomicU64) -> Self {
         Self(sum, Instant::now())
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for LockTimer<'_> {
     fn drop(&mut self) {
         self.0.fetch_add(self.1.elapsed().as_nanos() as u64, Ordering::Relaxed);
     }
@@ -97,7 +97,7 @@ impl Group {
         };
         let mut outcome = Ok(());
         while let Some(cluster) = finished.next()? {
-            self.again()?;
+            self.retry_failed()?;
             match self.commit(unit, cluster) {
                 // What storage did not take has its place, and is written later: the others follow.
                 Outcome::Committed(written) => outcome = outcome.and(written),
@@ -135,36 +135,37 @@ impl Group {
         let output = self.output();
         let mut state = output.lock_state()?;
         while state.holds > 0 {
-            state = output.landed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = output.commit_done.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let _held = Held::new(&self.held);
-        let entries = self.line(&mut state)?.reserved.1.checked_add(cluster.rows);
+        let _held = LockTimer::new(&self.held);
+        let entries = self.queue(&mut state)?.reserved.1.checked_add(cluster.rows);
         if entries.is_none_or(|entries| entries > i64::MAX as u64) {
             let error = Error::limit("the tree has too many entries", i64::MAX as u64, cluster.rows);
             return Err(output.in_file(error.in_object(&self.committer.name)));
         }
-        output.mark_left()?;
-        let room = state.space.append(cluster.bytes);
+        output.mark_deferred_gaps()?;
+        let room = state.free_list.allocate_at_end(cluster.bytes);
         let room = room..room + cluster.bytes;
         // Nobody walks over room that is neither a record nor a gap.
         if let Err(error) = output.mark_gap(&room) {
-            output.vacate(&mut state, room);
+            output.release_as_gap(&mut state, room);
             return Err(error);
         }
         let directory = state.folder_seek(state.trees[self.committer.tree].folder);
-        let reservation = self.line(&mut state)?.reserve(cluster, room, directory);
+        let reservation = self.queue(&mut state)?.reserve(cluster, room, directory);
         state.writing += 1;
         Ok(reservation)
     }
 
-    fn line<'s>(&self, state: &'s mut State) -> Result<&'s mut ClusterQueue> {
-        let line = state.trees[self.committer.tree].queue.as_mut();
-        line.ok_or_else(|| self.output().in_file(Error::mismatch("the tree is closed").in_object(&self.committer.name)))
+    fn queue<'s>(&self, state: &'s mut State) -> Result<&'s mut ClusterQueue> {
+        let queue = state.trees[self.committer.tree].queue.as_mut();
+        queue
+            .ok_or_else(|| self.output().in_file(Error::mismatch("the tree is closed").in_object(&self.committer.name)))
     }
 
     /// Whether so much was placed since the last save that it is time for one.
     fn is_save_due(&self, state: &mut State) -> Result<bool> {
-        let (bytes, entries) = self.line(state)?.reserved;
+        let (bytes, entries) = self.queue(state)?.reserved;
         let tree = &state.trees[self.committer.tree];
         Ok(tree.auto_save.is_due(bytes.saturating_sub(tree.saved.0), entries.saturating_sub(tree.saved.1)))
     }
@@ -176,10 +177,10 @@ impl Group {
     }
 
     /// Writes a cluster that has its place, and makes it part of the tree; then saves, where it is time to and `may_save`. What storage
-    /// does not take waits to be written [again](Self::again).
+    /// does not take waits to be written [again](Self::retry_failed).
     fn write(&self, reservation: Reservation, mut cluster: SealedCluster, may_save: bool) -> Result<()> {
         let output = self.output();
-        let addressed = reservation.address(&mut cluster);
+        let addressed = reservation.patch_locations(&mut cluster);
         let fill = || {
             let (start, records) = (reservation.room.start, cluster.baskets.iter().map(|b| b.record.as_slice()));
             match &cluster.origin {
@@ -198,22 +199,22 @@ impl Group {
         };
         let written = filled.map(|()| reservation.written(&mut cluster));
         let mut state = output.lock_state()?;
-        let held = Held::new(&self.held);
+        let held = LockTimer::new(&self.held);
         state.writing -= 1;
-        output.landed.notify_all();
-        let line = self.line(&mut state)?;
+        output.commit_done.notify_all();
+        let queue = self.queue(&mut state)?;
         match written {
-            _ if lost.is_err() => line.void(reservation.slot),
-            Ok(written) => line.written(&reservation, written),
+            _ if lost.is_err() => queue.mark_void(reservation.slot),
+            Ok(written) => queue.mark_written(&reservation, written),
             Err(error) => {
-                line.leave(reservation, cluster);
+                queue.mark_failed(reservation, cluster);
                 return Err(error);
             }
         }
         state.trees[self.committer.tree].advance();
         if let Err(error) = lost {
             // It can be written nowhere: its room stays a gap.
-            state.space.give_up(reservation.room);
+            state.free_list.release(reservation.room);
             return Err(output.in_file(error.in_object(&self.committer.name)));
         }
         let is_due = may_save && self.is_save_due(&mut state)?;
@@ -225,10 +226,10 @@ impl Group {
     }
 
     /// Writes what storage did not take before.
-    pub(crate) fn again(&self) -> Result<()> {
+    pub(crate) fn retry_failed(&self) -> Result<()> {
         loop {
             let mut state = self.output().lock_state()?;
-            let Some((reservation, cluster)) = self.line(&mut state)?.again() else { return Ok(()) };
+            let Some((reservation, cluster)) = self.queue(&mut state)?.take_failed() else { return Ok(()) };
             state.writing += 1;
             drop(state);
             self.write(reservation, cluster, false)?;
@@ -247,7 +248,7 @@ impl Group {
                 Next::More => self.units.drain(|cluster| self.reserve_in_order(cluster)),
                 Next::AfterSave => {
                     outcome?;
-                    self.again()?;
+                    self.retry_failed()?;
                     self.save_if_due()?;
                     outcome = Ok(());
                     // Whatever the save did, it does not stand before the same cluster twice.
@@ -269,17 +270,17 @@ impl Group {
         if output.lock_state()?.trees[index].queue.is_none() {
             return Ok(());
         }
-        let mut outcome = self.commit_rest().and(self.again());
+        let mut outcome = self.commit_rest().and(self.retry_failed());
         let mut state = output.open_state()?;
         let tree = &mut state.trees[index];
-        let Some(line) = &mut tree.queue else { return outcome };
-        let lost = line.give_up();
+        let Some(queue) = &mut tree.queue else { return outcome };
+        let lost = queue.abandon_failed();
         tree.advance();
-        tree.tell_branches();
+        tree.update_branches();
         tree.queue = None;
         tree.changed = true;
         tree.is_open = false;
-        lost.into_iter().for_each(|room| output.vacate(&mut state, room));
+        lost.into_iter().for_each(|room| output.release_as_gap(&mut state, room));
         let open = self.writers.load(Ordering::Relaxed);
         if open > 0 {
             let words = format!("the tree was closed before {open} of its contexts: rows that they hold are lost");
@@ -300,9 +301,9 @@ impl Group {
                 return outcome;
             }
             waited = waiting;
-            let Some(missing) = self.units.pass_over() else { return outcome };
+            let Some(missing) = self.units.skip_missing() else { return outcome };
             if !missing.is_empty() {
-                let words = format!("unit {} never came; those behind it are in the tree", missing.start);
+                let words = format!("unit {} was never begun; the units after it are in the tree", missing.start);
                 outcome = outcome.and(Err(Error::mismatch(words).in_object(&self.committer.name)));
             }
         }
@@ -316,9 +317,9 @@ impl ContextPath {
     }
 
     /// Ends the unit, without what waits of it where that failed.
-    pub(crate) fn give_back(mut self, failed: bool) -> Result<()> {
+    pub(crate) fn end_after(mut self, failed: bool) -> Result<()> {
         if failed {
-            self.forget();
+            self.discard();
         }
         self.end()
     }
@@ -328,7 +329,7 @@ impl CommitPath for ContextPath {
     fn commit(&self, cluster: &mut Cluster) -> Outcome {
         let group = &*self.group;
         // What storage did not take of others comes first, so that little waits for it.
-        if let Err(error) = group.again() {
+        if let Err(error) = group.retry_failed() {
             return Outcome::Kept(error);
         }
         let sealed = match group.sealers.pass(|| group.committer.seal_cluster(cluster)) {
@@ -348,9 +349,9 @@ impl CommitPath for ContextPath {
         group.write_all(group.units.end(unit, |cluster| group.reserve_in_order(cluster)))
     }
 
-    fn forget(&self) {
+    fn discard(&self) {
         if let Some((unit, _)) = &self.unit {
-            self.group.units.forget(*unit);
+            self.group.units.discard(*unit);
         }
     }
 

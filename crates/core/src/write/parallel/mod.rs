@@ -112,7 +112,7 @@ impl FileWriter {
         let mut state = self.output.open_state()?;
         let tree = &mut state.trees[index];
         tree.queue = Some(ClusterQueue::new(tree.branches.len()));
-        let committer = Committer::new(Arc::clone(&self.output), index, tree, options.basket_bytes).of_many();
+        let committer = Committer::new(Arc::clone(&self.output), index, tree, options.basket_bytes).for_many_threads();
         let group = Group {
             committer: Arc::new(committer),
             specs: branches.into(),
@@ -132,7 +132,7 @@ impl ParallelWriter {
     /// is closed or dropped; [`TreeWriter::discard`] gives them up.
     pub fn context(&self) -> TreeWriter {
         let Group { committer, specs, options, .. } = &*self.group;
-        TreeWriter::of_many(
+        TreeWriter::for_many_threads(
             Arc::clone(committer),
             Box::new(ContextPath::new(&self.group, None)),
             Arc::clone(specs),
@@ -144,7 +144,7 @@ impl ParallelWriter {
     ///
     /// Open as many as there are threads before any of them begins: who waits for a number that no open context can bring is told so.
     pub fn numbered(&self) -> NumberedContext {
-        self.group.units.enter();
+        self.group.units.add_context();
         NumberedContext { member: Arc::new(Member { group: Arc::clone(&self.group) }) }
     }
 
@@ -176,7 +176,7 @@ impl ParallelWriter {
     ///
     /// What the sink reports.
     pub fn save(&self) -> Result<u64> {
-        self.group.again()?;
+        self.group.retry_failed()?;
         let mut state = self.group.output().open_state()?;
         self.group.output().save(&mut state)?;
         Ok(state.trees[self.group.committer.tree].entries)
@@ -197,7 +197,7 @@ impl ParallelWriter {
 impl Drop for ParallelWriter {
     fn drop(&mut self) {
         let closed = self.group.close();
-        self.group.output().lose(closed.err());
+        self.group.output().defer_error(closed.err());
     }
 }
 
@@ -212,7 +212,7 @@ impl NumberedContext {
     pub fn unit(&mut self, number: u64) -> Result<TreeWriter> {
         let context = self.begin(number)?;
         let Group { committer, specs, options, .. } = self.group();
-        Ok(TreeWriter::of_many(Arc::clone(committer), Box::new(context), Arc::clone(specs), options))
+        Ok(TreeWriter::for_many_threads(Arc::clone(committer), Box::new(context), Arc::clone(specs), options))
     }
 
     pub(crate) fn group(&self) -> &Group {
@@ -302,7 +302,7 @@ impl NumberedContext {
     pub fn adopt_only(&mut self, number: u64, tree: &Tree) -> Result<u64> {
         let context = self.begin(number)?;
         let adopted = self.group().adopt(tree, Some(number));
-        let ended = context.give_back(adopted.is_err());
+        let ended = context.end_after(adopted.is_err());
         adopted.and_then(|entries| ended.map(|()| entries))
     }
 }

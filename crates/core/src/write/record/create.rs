@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::schema::{Datum, Draft, Mark};
 use crate::write::model::branch::{BranchKind, BranchSpec};
-use crate::write::model::layout::What;
+use crate::write::model::layout::BranchLayout;
 use crate::write::model::split::{Split, kinds};
 use crate::write::record::state::{BranchState, TreeState};
 
@@ -73,17 +73,17 @@ fn leaves(tree: &TreeState) -> Vec<Option<Arc<Draft>>> {
     let mut leaves: Vec<Option<Arc<Draft>>> = Vec::with_capacity(tree.branches.len());
     let mut counters: HashMap<&str, Arc<Draft>> = HashMap::new();
     for branch in &tree.branches {
-        let leaf = match &branch.what {
-            What::Plain(spec) => {
+        let leaf = match &branch.layout {
+            BranchLayout::Plain(spec) => {
                 let leaf = Arc::new(leaf(spec, branch.most, &counters));
                 counters.insert(&spec.name, Arc::clone(&leaf));
                 Some(leaf)
             }
-            What::Split(_, _, first) => branch.what.split().and_then(|split| {
+            BranchLayout::Split(_, _, first) => branch.layout.split().and_then(|split| {
                 let counter = split.counter.and_then(|counter| leaves.get(first + counter)).cloned().flatten();
                 split_leaf(split, counter).map(Arc::new)
             }),
-            What::Found(..) => None,
+            BranchLayout::Found(..) => None,
         };
         leaves.push(leaf);
     }
@@ -153,17 +153,19 @@ fn branch(
     let mut firsts: Vec<i64> = branch.baskets.iter().map(|basket| basket.first_entry as i64).collect();
     bytes.resize(slots, 0);
     seeks.resize(slots, 0);
-    if branch.what.has_data() {
+    if branch.layout.has_data() {
         firsts.push(tree.entries as i64);
     }
     firsts.resize(slots, 0);
-    let (title, varies) = match (&branch.what, branch.what.split()) {
-        (What::Plain(spec), _) => (spec.title(), !matches!(spec.kind, BranchKind::Numbers(_) | BranchKind::Counter(_))),
+    let (title, varies) = match (&branch.layout, branch.layout.split()) {
+        (BranchLayout::Plain(spec), _) => {
+            (spec.title(), !matches!(spec.kind, BranchKind::Numbers(_) | BranchKind::Counter(_)))
+        }
         (_, Some(split)) => (split.title.clone(), split.single().is_none()),
         _ => (String::new(), false),
     };
-    let class = match &branch.what {
-        What::Plain(spec) if spec.class().is_none() => "TBranch",
+    let class = match &branch.layout {
+        BranchLayout::Plain(spec) if spec.class().is_none() => "TBranch",
         _ => "TBranchElement",
     };
     let leaf = leaves.get(index).cloned().flatten().map(Datum::Object);
@@ -187,8 +189,8 @@ fn branch(
         .with("fBasketBytes", bytes)
         .with("fBasketEntry", firsts)
         .with("fBasketSeek", seeks);
-    match &branch.what {
-        What::Plain(spec) => Ok(match spec.class() {
+    match &branch.layout {
+        BranchLayout::Plain(spec) => Ok(match spec.class() {
             // A whole object: neither split nor a member.
             Some(class) => draft
                 .with("fSplitLevel", 99)
@@ -199,8 +201,8 @@ fn branch(
                 .with("fStreamerType", -1),
             None => draft,
         }),
-        What::Split(_, _, first) => {
-            let Some(split) = branch.what.split() else { return Ok(draft) };
+        BranchLayout::Split(_, _, first) => {
+            let Some(split) = branch.layout.split() else { return Ok(draft) };
             let draft = draft
                 .with("fSplitLevel", i64::from(split.split_level))
                 .with("fClassName", Arc::clone(&split.class))
@@ -221,7 +223,7 @@ fn branch(
                 _ => Ok(draft),
             }
         }
-        What::Found(..) => Ok(draft),
+        BranchLayout::Found(..) => Ok(draft),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::write::basket::PlacedBasket;
 use crate::write::clustering::Every;
 use crate::write::commit::queue::ClusterQueue;
 use crate::write::model::branch::{BranchKind, BranchSpec};
-use crate::write::model::layout::What;
+use crate::write::model::layout::BranchLayout;
 use crate::write::model::split::Plan;
 use crate::write::options::TreeOptions;
 
@@ -59,7 +59,7 @@ pub(crate) struct Base {
 #[derive(Debug)]
 pub(crate) struct BranchState {
     pub(crate) name: Arc<str>,
-    pub(crate) what: What,
+    pub(crate) layout: BranchLayout,
     /// Which of the tree's values it has, or has a part of.
     pub(crate) value: usize,
     pub(crate) compression: Compression,
@@ -74,10 +74,10 @@ pub(crate) struct BranchState {
 
 impl BranchState {
     /// A branch without baskets.
-    pub(crate) fn new(name: Arc<str>, what: What, value: usize, compression: Compression) -> Self {
+    pub(crate) fn new(name: Arc<str>, layout: BranchLayout, value: usize, compression: Compression) -> Self {
         Self {
             name,
-            what,
+            layout,
             value,
             compression,
             baskets: Vec::new(),
@@ -99,7 +99,7 @@ impl BranchState {
 
     /// A branch that is there, of whatever kind, without baskets.
     pub(crate) fn found(name: Arc<str>, has_data: bool, compression: Compression) -> Self {
-        Self::new(Arc::clone(&name), What::Found(name, has_data), 0, compression)
+        Self::new(Arc::clone(&name), BranchLayout::Found(name, has_data), 0, compression)
     }
 }
 
@@ -125,23 +125,28 @@ impl TreeState {
                 && !counters.contains(counter)
             {
                 let message =
-                    format!("branch {:?} is counted by {counter:?}, and no counter stands before it", spec.name);
+                    format!("branch {:?} is counted by {counter:?}, and no counter comes before it", spec.name);
                 return Err(Error::mismatch(message));
             }
         }
         let (mut all, mut plans): (Vec<BranchState>, Vec<Arc<Plan>>) = (Vec::new(), Vec::new());
-        let state = |name: &Arc<str>, what: What, value: usize, own: Option<Compression>| {
-            BranchState::new(Arc::clone(name), what, value, own.unwrap_or(compression))
+        let state = |name: &Arc<str>, layout: BranchLayout, value: usize, own: Option<Compression>| {
+            BranchState::new(Arc::clone(name), layout, value, own.unwrap_or(compression))
         };
         for (value, spec) in branches.iter().enumerate() {
             let BranchKind::Object(kind, split_level) = &spec.kind else {
-                all.push(state(&spec.name, What::Plain(spec.clone()), value, spec.compression));
+                all.push(state(&spec.name, BranchLayout::Plain(spec.clone()), value, spec.compression));
                 continue;
             };
             let plan = Arc::new(Plan::new(&spec.name, kind, *split_level, options.member_wise)?);
             let first = all.len();
             for (index, split) in plan.branches.iter().enumerate() {
-                all.push(state(&split.name, What::Split(Arc::clone(&plan), index, first), value, spec.compression));
+                all.push(state(
+                    &split.name,
+                    BranchLayout::Split(Arc::clone(&plan), index, first),
+                    value,
+                    spec.compression,
+                ));
             }
             plans.push(plan);
         }
@@ -178,7 +183,7 @@ impl TreeState {
 
     /// The branches that the tree's list names: those that are below no other.
     pub(crate) fn parents(&self) -> impl Iterator<Item = (usize, Option<usize>)> {
-        self.branches.iter().enumerate().map(|(index, branch)| (index, branch.what.parent()))
+        self.branches.iter().enumerate().map(|(index, branch)| (index, branch.layout.parent()))
     }
 
     /// Bytes of its baskets, compressed.
@@ -197,9 +202,9 @@ impl TreeState {
     }
 
     /// Tells the branches which baskets they have by now.
-    pub(crate) fn tell_branches(&mut self) {
-        let Some(line) = &mut self.queue else { return };
-        let mut ready = std::mem::take(&mut line.ready);
+    pub(crate) fn update_branches(&mut self) {
+        let Some(queue) = &mut self.queue else { return };
+        let mut ready = std::mem::take(&mut queue.ready);
         let mut entries = self.entries - ready.iter().map(|cluster| cluster.rows).sum::<u64>();
         for cluster in ready.drain(..) {
             for (branch, most) in self.branches.iter_mut().zip(&cluster.most) {

@@ -110,10 +110,10 @@ fn add_baskets(tree: &TreeState, state: &BranchState, before: usize, branch: &mu
         firsts.push(basket.first_entry as i64);
         seeks.push(basket.seek as i64);
     }
-    let end = state.what.has_data().then_some(tree.entries);
+    let end = state.layout.has_data().then_some(tree.entries);
     set_index(branch, bytes, firsts, seeks, end);
     branch.set("fEntries", tree.entries as i64);
-    if state.what.has_data() {
+    if state.layout.has_data() {
         branch.set("fEntryNumber", tree.entries as i64);
         if let Some(open) = branch.member_mut("fBaskets").and_then(Datum::as_draft_mut) {
             open.set("items", Vec::<Datum>::new());

@@ -23,13 +23,13 @@ use crate::read::{self, Column};
 use crate::schema::{Datum, Draft};
 use crate::tree::BasketBytes;
 use crate::write::basket::PlacedBasket;
-use crate::write::file::free_list::Space;
+use crate::write::file::free_list::FreeList;
 use crate::write::file::state::{Output, State};
 use crate::write::options::{TreeOptions, WriteOptions};
 use crate::write::record::edit::each_branch;
 use crate::write::record::state::{Base, BranchState, TreeState};
 use crate::write::recover::believe::{Judge, Object};
-use crate::write::recover::orphan_baskets::Stray;
+use crate::write::recover::orphan_baskets::OrphanBaskets;
 use crate::write::writer::update;
 
 /// What was brought back.
@@ -100,10 +100,10 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
     found.cut_bytes = there - end.min(there);
     let seek_dir = file.root().seek_dir.max(u64::from(file.header().begin));
     let record = Directory { seek_dir, ..file.root().clone() };
-    let mut space = Space::new(end, Vec::new());
+    let mut free_list = FreeList::new(end, Vec::new());
     // The last list of free segments does not know what the writer did after it: the marks do.
-    gaps.into_iter().for_each(|gap| space.give_up(gap));
-    let output = Output::over(file.clone(), Box::new(Arc::clone(&sink)), options, record, space)?;
+    gaps.into_iter().for_each(|gap| free_list.release(gap));
+    let output = Output::over(file.clone(), Box::new(Arc::clone(&sink)), options, record, free_list)?;
     let mut state = output.open_state()?;
     state.folders[0].changed = true;
     state.infos_changed = file.is_recovered();
@@ -316,7 +316,7 @@ fn longer(
     let file = judge.file();
     let tree = file.tree_at(key)?;
     let branches: Vec<_> = tree.branches().iter().collect();
-    let stray = Stray::of(&branches, &behind);
+    let stray = OrphanBaskets::of(&branches, &behind);
     let (mut states, mut before, mut common) = (Vec::new(), Vec::new(), u64::MAX);
     let mut met: HashMap<&str, usize> = HashMap::new();
     let mut zeros: Vec<(u64, u64)> = Vec::new();
@@ -405,7 +405,7 @@ fn largest(column: &Column) -> u64 {
 /// Entries of clusters: they begin where baskets of all branches begin.
 fn clusters(branches: &[BranchState], before: u64, end: u64) -> Vec<u64> {
     let mut common: Option<HashSet<u64>> = None;
-    for branch in branches.iter().filter(|branch| branch.what.has_data()) {
+    for branch in branches.iter().filter(|branch| branch.layout.has_data()) {
         let firsts: HashSet<u64> = branch.baskets.iter().map(|basket| basket.first_entry).collect();
         common = Some(match common {
             Some(common) => &common & &firsts,

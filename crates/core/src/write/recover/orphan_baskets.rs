@@ -10,7 +10,7 @@ use crate::tree::{BasketPlace, Branch};
 const TURN: usize = 1 << 16;
 
 /// Baskets that a tree's record does not know.
-pub(crate) struct Stray<'k> {
+pub(crate) struct OrphanBaskets<'k> {
     /// By the name of their branch and the cycle of their key, in the order in which they were written.
     of: HashMap<(&'k str, u16), Vec<&'k Key>>,
     named: HashMap<&'k str, Named>,
@@ -23,7 +23,7 @@ struct Named {
     lowest: u16,
 }
 
-impl<'k> Stray<'k> {
+impl<'k> OrphanBaskets<'k> {
     /// Those of these keys that none of these branches has in its list.
     pub(crate) fn of(branches: &[&'k Branch], keys: &'k [Key]) -> Self {
         let mut known: HashSet<u64> = HashSet::new();
@@ -88,7 +88,7 @@ mod tests {
         branch
     }
 
-    fn seeks(stray: &Stray<'_>, branch: &Branch, place: usize, number: usize) -> Result<Vec<u64>> {
+    fn seeks(stray: &OrphanBaskets<'_>, branch: &Branch, place: usize, number: usize) -> Result<Vec<u64>> {
         let mut seeks = Vec::new();
         while let Some(key) = stray.get(branch, place, number, seeks.len())? {
             seeks.push(key.seek_key);
@@ -100,7 +100,7 @@ mod tests {
     fn numbers_that_begin_again_are_told_apart_by_their_order() -> Result<()> {
         let (x, count) = (branch("x"), 2 * TURN + 5);
         let keys: Vec<Key> = (3..count).map(|number| key("x", number, number as u64)).collect();
-        let found = seeks(&Stray::of(&[&x], &keys), &x, 0, 3)?;
+        let found = seeks(&OrphanBaskets::of(&[&x], &keys), &x, 0, 3)?;
         assert!(found.iter().copied().eq(3..count as u64), "{} baskets", found.len());
         Ok(())
     }
@@ -110,7 +110,7 @@ mod tests {
         let (first, second) = (branch("x"), branch("x"));
         let mut keys: Vec<Key> = (0..8).map(|at| key("x", at / 2, at as u64)).collect();
         keys.push(key("x", 4, 8)); // begun, and never ended
-        let stray = Stray::of(&[&first, &second], &keys);
+        let stray = OrphanBaskets::of(&[&first, &second], &keys);
         assert_eq!(seeks(&stray, &first, 0, 0)?, [0, 2, 4, 6]);
         assert_eq!(seeks(&stray, &second, 1, 0)?, [1, 3, 5, 7]);
         Ok(())
@@ -120,10 +120,10 @@ mod tests {
     fn what_no_order_tells_apart_is_refused() {
         let (first, second) = (branch("x"), branch("x"));
         let torn = [key("x", 0, 0), key("x", 1, 1), key("x", 1, 2)];
-        assert!(seeks(&Stray::of(&[&first, &second], &torn), &first, 0, 0).is_err());
+        assert!(seeks(&OrphanBaskets::of(&[&first, &second], &torn), &first, 0, 0).is_err());
         let twice = [key("x", 0, 0), key("x", 0, 1)];
-        assert!(seeks(&Stray::of(&[&first], &twice), &first, 0, 0).is_err());
-        let stray = Stray::of(&[&first], &twice[..1]);
+        assert!(seeks(&OrphanBaskets::of(&[&first], &twice), &first, 0, 0).is_err());
+        let stray = OrphanBaskets::of(&[&first], &twice[..1]);
         assert!(stray.is_below("x", 1) && !stray.is_below("x", 0) && !stray.is_below("y", 1));
     }
 }

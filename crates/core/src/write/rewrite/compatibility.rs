@@ -146,7 +146,7 @@ impl Known {
         }
         for ((ours, count), theirs) in self.leaves.iter().zip(&other.leaves) {
             if is_list && ours.name != theirs.name {
-                return differ("a leaf in its place is", &theirs.name, &ours.name);
+                return differ("the leaf at its position is", &theirs.name, &ours.name);
             }
             if spelled(ours, count.as_ref()) != spelled(theirs, counter(tree, theirs).as_ref()) {
                 let is_like = ours.dimensions() == theirs.dimensions() && *count == counter(tree, theirs);

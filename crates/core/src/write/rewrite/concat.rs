@@ -225,7 +225,7 @@ impl FileWriter {
             written.branches.iter_mut().zip(mark.branches)
         {
             let gone: Vec<PlacedBasket> = branch.baskets.drain(baskets..).collect();
-            self.output.give_back(&mut state, &gone);
+            self.output.release_baskets(&mut state, &gone);
             (branch.tot_bytes, branch.zip_bytes) = (tot_bytes, zip_bytes);
             (branch.largest_bytes, branch.most) = (largest_bytes, most);
         }
@@ -273,10 +273,10 @@ impl FileWriter {
     }
 
     /// Ends without a save: what was written since the last one is given up, and is a gap of the file that stays as it was.
-    pub(crate) fn give_up(self) -> Result<()> {
+    pub(crate) fn abandon(self) -> Result<()> {
         let mut state = self.output.open_state()?;
         state.closed = true;
-        let (saved, end) = (state.header.end, state.space.end());
+        let (saved, end) = (state.header.end, state.free_list.end());
         let Some(before) = &self.output.before else { return Ok(()) };
         for free in before.free_segments()?.into_iter().filter(|free| free.first < saved) {
             self.output.mark_gap(&(free.first..free.last.saturating_add(1).min(saved)))?;

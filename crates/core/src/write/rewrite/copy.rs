@@ -11,7 +11,7 @@ use crate::schema::{Datum, Draft};
 use crate::tree::Tree;
 use crate::write::basket::PlacedBasket;
 use crate::write::file::compatible::same_rules;
-use crate::write::file::directory::{Folder, Moved};
+use crate::write::file::directory::{DirectoryState, Moved};
 use crate::write::file::process_id::is_process_id;
 use crate::write::file::state::State;
 use crate::write::options::Order;
@@ -97,7 +97,7 @@ impl FileWriter {
     fn keep_moves_apart(&self, from: &str, to: &str) -> Result<()> {
         let mut state = self.output.open_state()?;
         let (source, target) = (parent(from), parent(to));
-        let is_in_the_way = |folder: &Folder| match folder.moved {
+        let is_in_the_way = |folder: &DirectoryState| match folder.moved {
             Moved::Nothing => false,
             Moved::In => folder.path == source,
             Moved::Out => folder.path != source && is_at_or_above(&folder.path, target),
@@ -194,7 +194,7 @@ impl FileWriter {
         let key = output.copied_key(&state, key, name, process_ids)?;
         let outcome = output.write_object(&mut state, folder, key, &Arc::new(draft), None);
         if outcome.is_err() {
-            output.give_back(&mut state, &placed);
+            output.release_baskets(&mut state, &placed);
         }
         outcome.map(drop)
     }
@@ -241,7 +241,7 @@ impl FileWriter {
         let mut state = self.output.open_state()?;
         for Copied { folder, key } in copied.into_iter().rev() {
             state.folders[folder].remove(std::slice::from_ref(&key));
-            self.output.vacate(&mut state, key.room());
+            self.output.release_as_gap(&mut state, key.room());
         }
         Ok(())
     }
@@ -284,7 +284,7 @@ impl FileWriter {
         state.folders[folder].remove(&keys);
         state.forget(folder, &keys);
         for key in keys {
-            state.space.give_up(key.room());
+            state.free_list.release(key.room());
         }
         Ok(())
     }

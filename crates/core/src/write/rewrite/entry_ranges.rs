@@ -93,7 +93,7 @@ pub(crate) fn pieces(baskets: &[BasketPlace], part: &[Range<u64>]) -> Result<Vec
             // A range may begin within a basket, but goes on with the first entry of the next one.
             let follows = if next == want.start { basket.entries.start <= next } else { basket.entries.start == next };
             if !follows {
-                let words = "a branch's baskets do not follow one another: one is missing, or stands twice";
+                let words = "a branch's baskets do not follow one another: one is missing, or is listed twice";
                 return Err(Error::malformed(words).in_basket(index as u32).wanted(next, basket.entries.start));
             }
             let rows = wanted(&basket.entries, &(next..want.end));

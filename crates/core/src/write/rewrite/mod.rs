@@ -214,7 +214,7 @@ impl FileWriter {
         let key = self.output.copied_key(&state, key, name, process_ids)?;
         let outcome = self.output.write_object(&mut state, folder, key, &Arc::new(draft), None);
         if outcome.is_err() {
-            self.output.give_back(&mut state, &placed);
+            self.output.release_baskets(&mut state, &placed);
         }
         outcome.map(drop)
     }

@@ -14,8 +14,8 @@ use crate::error::{Error, Result};
 use crate::file::File;
 use crate::read::embedded;
 use crate::tree::{Basket, BasketBytes, Branch, Tree};
-use crate::write::basket::buffer::Pending;
-use crate::write::basket::raw_entries::{How, Raw};
+use crate::write::basket::buffer::RowBuffer;
+use crate::write::basket::raw_entries::{How, RawEntries};
 use crate::write::basket::recycle::Recycler;
 use crate::write::basket::seal::{Sealing, cuts, seal};
 use crate::write::basket::{PlacedBasket, SealedBasket};
@@ -76,7 +76,7 @@ impl Reseal<'_> {
             steps(&bytes, self.clusters(), self.order).iter().try_for_each(|step| self.step(step, into, &recycler));
         if outcome.is_err() {
             let mut state = self.output.open_state()?;
-            into.branches.iter().for_each(|branch| self.output.give_back(&mut state, &branch.baskets));
+            into.branches.iter().for_each(|branch| self.output.release_baskets(&mut state, &branch.baskets));
             return outcome;
         }
         let (entries, size) = (self.selection.entries(), self.cluster_entries);
@@ -104,12 +104,12 @@ impl Reseal<'_> {
             else {
                 return;
             };
-            if !state.what.has_data() {
+            if !state.layout.has_data() {
                 return;
             }
             let cluster = self.entries_of(&(cluster..cluster + 1));
             let rows = (cluster.start - entries.start) as usize..(cluster.end - entries.start) as usize;
-            let cuts = cuts(&state.what, pending, &rows, self.sealing.basket_bytes);
+            let cuts = cuts(&state.layout, pending, &rows, self.sealing.basket_bytes);
             jobs.extend(cuts.rows.map(|rows| Job { branch, first_entry: entries.start + rows.start as u64, rows }));
         };
         match self.order {
@@ -126,9 +126,9 @@ impl Reseal<'_> {
             |(), job| {
                 let missing = || Error::mismatch("a branch without rows");
                 let pending = pending.get(job.branch - step.branches.start).ok_or_else(missing)?;
-                let BranchState { what, compression, .. } = into.branches.get(job.branch).ok_or_else(missing)?;
+                let BranchState { layout, compression, .. } = into.branches.get(job.branch).ok_or_else(missing)?;
                 recycler
-                    .with(|work| seal(what, pending, &job.rows, *compression, &self.sealing, recycler.record(), work))
+                    .with(|work| seal(layout, pending, &job.rows, *compression, &self.sealing, recycler.record(), work))
             },
         )?;
         self.write_baskets(&jobs, sealed, into, recycler)
@@ -159,7 +159,7 @@ impl Reseal<'_> {
     }
 
     /// Entries of some branches, read at once; each basket is read and inflated once.
-    fn gather(&self, branches: &Range<usize>, part: &[Range<u64>]) -> Result<Vec<Pending>> {
+    fn gather(&self, branches: &Range<usize>, part: &[Range<u64>]) -> Result<Vec<RowBuffer>> {
         let branches = self.branches.get(branches.clone()).unwrap_or_default();
         let mut jobs = Vec::new();
         let mut ranges: Vec<Range<u64>> = Vec::new();
@@ -180,16 +180,22 @@ impl Reseal<'_> {
         let raws = self.each(&jobs, Bench::default, |bench, (_, branch, piece)| {
             self.inflate(branch, piece, &records, bench).map_err(|error| error.in_object(&branch.path))
         })?;
-        let mut gathered: Vec<Raw> = branches.iter().map(|_| Raw::default()).collect();
+        let mut gathered: Vec<RawEntries> = branches.iter().map(|_| RawEntries::default()).collect();
         for ((index, branch, _), raw) in jobs.iter().zip(raws) {
             if let Some(before) = gathered.get_mut(*index) {
                 before.append(raw).map_err(|error| error.in_object(&branch.path))?;
             }
         }
-        Ok(gathered.into_iter().map(Pending::from).collect())
+        Ok(gathered.into_iter().map(RowBuffer::from).collect())
     }
 
-    fn inflate(&self, branch: &Branch, piece: &Piece, records: &HashMap<u64, Bytes>, bench: &mut Bench) -> Result<Raw> {
+    fn inflate(
+        &self,
+        branch: &Branch,
+        piece: &Piece,
+        records: &HashMap<u64, Bytes>,
+        bench: &mut Bench,
+    ) -> Result<RawEntries> {
         let how = How::of(self.tree, branch);
         let missing = || Error::malformed("a basket was not read");
         let Some(basket) = branch.baskets().get(piece.basket) else { return Err(missing()) };

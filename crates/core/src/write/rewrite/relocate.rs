@@ -14,13 +14,13 @@ use crate::error::{Error, Result};
 use crate::file::File;
 use crate::read::{embedded, is_displaced};
 use crate::tree::{Basket, BasketBytes, Branch, Tree};
-use crate::write::basket::buffer::Pending;
+use crate::write::basket::buffer::RowBuffer;
 use crate::write::basket::raw_entries::How;
 use crate::write::basket::recycle::Workspace;
 use crate::write::basket::seal::{Sealing, seal};
 use crate::write::basket::{LARGE_BYTES, PlacedBasket, SealedBasket};
 use crate::write::file::state::{Output, State};
-use crate::write::model::layout::What;
+use crate::write::model::layout::BranchLayout;
 use crate::write::options::Order;
 use crate::write::rewrite::widen::{Grown, Widening};
 
@@ -90,7 +90,7 @@ pub(crate) fn sealed(
             let source = match basket.bytes {
                 BasketBytes::Stored { seek, nbytes: 0 } => match tree.file().record_at(seek).map_err(place)? {
                     Record::Key(key) => Source::Stored { seek, nbytes: key.nbytes },
-                    Record::Gap(_) => return Err(place(Error::malformed("a basket stands in a gap").at(seek))),
+                    Record::Gap(_) => return Err(place(Error::malformed("a basket lies in a gap").at(seek))),
                 },
                 BasketBytes::Stored { seek, nbytes } => Source::Stored { seek, nbytes },
                 BasketBytes::Embedded(id) => match datime {
@@ -128,11 +128,11 @@ fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32, again: Option<Compre
         ));
     }
     let (how, whole) = (How::of(tree, branch), 0..unsealed.entries);
-    let pending = Pending::from(how.in_place().take(&unsealed, std::slice::from_ref(&whole))?);
+    let pending = RowBuffer::from(how.in_place().take(&unsealed, std::slice::from_ref(&whole))?);
     let sealing = Sealing { tree: &tree.name, datime, basket_bytes: branch.basket_bytes as usize };
-    let what = What::Found(branch.name.clone(), true);
+    let layout = BranchLayout::Found(branch.name.clone(), true);
     let compression = again.or_else(|| Compression::from_root(branch.compress)).unwrap_or_default();
-    let basket = seal(&what, &pending, &whole, compression, &sealing, Vec::new(), &mut Workspace::default())?;
+    let basket = seal(&layout, &pending, &whole, compression, &sealing, Vec::new(), &mut Workspace::default())?;
     // Objects refer to each other by places that count from the key's first byte: they stay true where the key stays as long.
     let mut starts = Vec::new();
     unsealed.starts(&mut starts)?;
@@ -180,7 +180,7 @@ impl Output {
                 Ok(step) => placed.extend(step),
                 Err(error) => {
                     let mut state = self.open_state()?;
-                    self.give_back(&mut state, &placed);
+                    self.release_baskets(&mut state, &placed);
                     return Err(error);
                 }
             }
@@ -257,7 +257,7 @@ impl Output {
             return self.relocate_step(from, step, directory, process_ids);
         }
         let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-        let start = self.open_state()?.space.append(bytes);
+        let start = self.open_state()?.free_list.allocate_at_end(bytes);
         let (mut at, mut placed, mut keys) = (start, Vec::with_capacity(step.len()), Vec::with_capacity(step.len()));
         let carry = || {
             for ((basket, range), head) in step.iter().zip(&ranges).zip(heads) {
@@ -269,7 +269,7 @@ impl Output {
                 placed.push(basket.at(at, (range.end - range.start) as u32));
                 at += range.end - range.start;
             }
-            self.mark_left()?;
+            self.mark_deferred_gaps()?;
             self.mark_gap(&(start..start + bytes))?;
             self.carry_to(start, from, &ranges, keys.iter().map(Vec::as_slice))
         };
@@ -278,9 +278,9 @@ impl Output {
             Ok(()) => Ok(placed),
             Err(error) => {
                 let room = start..start + bytes;
-                self.leave_gap(room.clone());
+                self.mark_or_defer_gap(room.clone());
                 if let Ok(mut state) = self.lock_state() {
-                    state.space.give_up(room);
+                    state.free_list.release(room);
                 }
                 Err(error)
             }

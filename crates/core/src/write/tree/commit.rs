@@ -9,13 +9,13 @@ use rayon::prelude::*;
 
 use crate::codec::Compression;
 use crate::error::{Error, Result};
-use crate::write::basket::buffer::Pending;
+use crate::write::basket::buffer::RowBuffer;
 use crate::write::basket::recycle::{Recycler, Workspace};
 use crate::write::basket::seal::{Sealing, cuts, seal};
 use crate::write::basket::{PlacedBasket, SealedBasket};
 use crate::write::commit::queue::{Origin, SealedCluster};
 use crate::write::file::state::{Output, State};
-use crate::write::model::layout::What;
+use crate::write::model::layout::BranchLayout;
 use crate::write::record::state::{BranchState, TreeState};
 
 /// Seals and commits the clusters of one tree.
@@ -27,14 +27,14 @@ pub(crate) struct Committer {
     parts: Vec<Part>,
     basket_bytes: usize,
     /// Whether many threads fill the tree: each seals its own clusters.
-    is_of_many: bool,
+    is_for_many_threads: bool,
     recycler: Recycler,
 }
 
 /// A branch: what it is, the value that it has or has a part of, and how it is compressed.
 #[derive(Debug)]
 struct Part {
-    what: What,
+    layout: BranchLayout,
     value: usize,
     compression: Compression,
 }
@@ -42,7 +42,7 @@ struct Part {
 /// The rows of a cluster, and what of them is on storage.
 #[derive(Debug, Default)]
 pub(crate) struct Cluster {
-    pub(crate) pending: Vec<Pending>,
+    pub(crate) pending: Vec<RowBuffer>,
     pub(crate) rows: usize,
     /// Baskets of each branch that are on storage and not yet part of the tree, and their bytes before compression.
     placed: Vec<Vec<(PlacedBasket, u64)>>,
@@ -72,7 +72,7 @@ pub(crate) trait CommitPath: std::fmt::Debug + Send + Sync {
     fn end(&mut self) -> Result<()>;
 
     /// Gives up the clusters of the unit that are not committed.
-    fn forget(&self);
+    fn discard(&self);
 
     /// The number of its unit.
     fn unit(&self) -> Option<u64>;
@@ -85,14 +85,14 @@ pub(crate) trait CommitPath: std::fmt::Debug + Send + Sync {
 struct Job<'c> {
     branch: usize,
     part: &'c Part,
-    pending: &'c Pending,
+    pending: &'c RowBuffer,
     rows: Range<usize>,
     /// Bytes that it has, about.
     bytes: usize,
 }
 
 impl Cluster {
-    pub(crate) fn new(pending: Vec<Pending>, rows: usize) -> Self {
+    pub(crate) fn new(pending: Vec<RowBuffer>, rows: usize) -> Self {
         Self { pending, rows, ..Self::default() }
     }
 }
@@ -100,17 +100,17 @@ impl Cluster {
 impl Committer {
     pub(crate) fn new(output: Arc<Output>, tree: usize, state: &TreeState, basket_bytes: usize) -> Self {
         let part = |(index, branch): (usize, &BranchState)| {
-            let value = if matches!(branch.what, What::Found(..)) { index } else { branch.value };
-            Part { what: branch.what.clone(), value, compression: branch.compression }
+            let value = if matches!(branch.layout, BranchLayout::Found(..)) { index } else { branch.value };
+            Part { layout: branch.layout.clone(), value, compression: branch.compression }
         };
         let parts = state.branches.iter().enumerate().map(part).collect();
         let (name, recycler) = (Arc::clone(&state.name), Recycler::default());
-        Self { output, tree, name, parts, basket_bytes, is_of_many: false, recycler }
+        Self { output, tree, name, parts, basket_bytes, is_for_many_threads: false, recycler }
     }
 
     /// The same for many threads, each of which seals its own clusters.
-    pub(crate) fn of_many(self) -> Self {
-        Self { is_of_many: true, ..self }
+    pub(crate) fn for_many_threads(self) -> Self {
+        Self { is_for_many_threads: true, ..self }
     }
 
     /// The threads that seal; none where the caller does. Whoever is one of a pool would wait for itself.
@@ -119,7 +119,7 @@ impl Committer {
     }
 
     fn threads(&self) -> Option<&rayon::ThreadPool> {
-        self.output.options.session.pool().filter(|_| !self.is_of_many)
+        self.output.options.session.pool().filter(|_| !self.is_for_many_threads)
     }
 
     /// Whether baskets shrink.
@@ -128,7 +128,7 @@ impl Committer {
     }
 
     /// Bytes of some rows, before and after compression.
-    pub(crate) fn sample(&self, pending: &[Pending], rows: Range<usize>) -> Result<(u64, u64)> {
+    pub(crate) fn sample(&self, pending: &[RowBuffer], rows: Range<usize>) -> Result<(u64, u64)> {
         let sealed = self.seal(&self.jobs(pending, rows).0)?;
         let before = sealed.iter().map(|basket| basket.unsealed_bytes).sum();
         let after = sealed.iter().map(|basket| basket.record.len() as u64).sum();
@@ -142,17 +142,17 @@ impl Committer {
         let outcome = self.commit_rows(&pending, cluster);
         cluster.pending = pending;
         if !matches!(outcome, Outcome::Committed(_)) {
-            self.give_up(cluster);
+            self.release_baskets(cluster);
         }
         outcome
     }
 
-    fn commit_rows(&self, pending: &[Pending], cluster: &mut Cluster) -> Outcome {
+    fn commit_rows(&self, pending: &[RowBuffer], cluster: &mut Cluster) -> Outcome {
         let (jobs, most) = self.jobs(pending, 0..cluster.rows);
         cluster.placed.resize_with(self.parts.len(), Vec::new);
         let mut left = &jobs[..];
         while !left.is_empty() {
-            let (wave, rest) = left.split_at(self.wave(left));
+            let (wave, rest) = left.split_at(self.wave_len(left));
             left = rest;
             let sealed = match self.seal(wave) {
                 Ok(sealed) => sealed,
@@ -169,11 +169,11 @@ impl Committer {
     }
 
     /// The baskets of a cluster, branch by branch, and the largest count or longest string of each branch.
-    fn jobs<'c>(&'c self, pending: &'c [Pending], rows: Range<usize>) -> (Vec<Job<'c>>, Vec<u64>) {
+    fn jobs<'c>(&'c self, pending: &'c [RowBuffer], rows: Range<usize>) -> (Vec<Job<'c>>, Vec<u64>) {
         let (mut jobs, mut most) = (Vec::new(), vec![0; self.parts.len()]);
         for (branch, part) in self.parts.iter().enumerate() {
-            let Some(pending) = pending.get(part.value).filter(|_| part.what.has_data()) else { continue };
-            let cuts = cuts(&part.what, pending, &rows, self.basket_bytes);
+            let Some(pending) = pending.get(part.value).filter(|_| part.layout.has_data()) else { continue };
+            let cuts = cuts(&part.layout, pending, &rows, self.basket_bytes);
             most[branch] = cuts.most;
             let bytes = cuts.bytes / cuts.rows.len().max(1);
             jobs.extend(cuts.rows.map(|rows| Job { branch, part, pending, rows, bytes }));
@@ -197,7 +197,7 @@ impl Committer {
 
     /// How many baskets are sealed before they are written. What one thread seals, and what is not compressed at all, is written
     /// while it is in the caches; several threads that compress would wait for each other.
-    fn wave(&self, jobs: &[Job<'_>]) -> usize {
+    fn wave_len(&self, jobs: &[Job<'_>]) -> usize {
         const WAVE_BYTES: usize = 2 << 20;
         if self.is_compressed() && self.threads().is_some() {
             return jobs.len();
@@ -213,8 +213,8 @@ impl Committer {
     fn seal(&self, jobs: &[Job<'_>]) -> Result<Vec<SealedBasket>> {
         let how = Sealing { tree: &self.name, datime: self.output.now(), basket_bytes: self.basket_bytes };
         let one = |job: &Job<'_>, record, work: &mut Workspace| {
-            let Part { what, compression, .. } = job.part;
-            seal(what, job.pending, &job.rows, *compression, &how, record, work)
+            let Part { layout, compression, .. } = job.part;
+            seal(layout, job.pending, &job.rows, *compression, &how, record, work)
         };
         let sealed: Result<Vec<_>> = match self.threads().filter(|_| jobs.len() > 1) {
             Some(pool) => pool.install(|| {
@@ -270,11 +270,11 @@ impl Committer {
     }
 
     /// Gives up what stands on storage of a cluster.
-    fn give_up(&self, cluster: &mut Cluster) {
+    fn release_baskets(&self, cluster: &mut Cluster) {
         // A poisoned lock: whoever comes next is told so.
         let Ok(mut state) = self.output.lock_state() else { return };
         for (basket, _) in cluster.placed.drain(..).flatten() {
-            self.output.vacate(&mut state, basket.room());
+            self.output.release_as_gap(&mut state, basket.room());
         }
     }
 }

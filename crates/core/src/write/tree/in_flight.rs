@@ -18,62 +18,62 @@ pub(crate) enum InFlight {
     #[default]
     None,
     /// With the threads of the pool.
-    Away(Receiver<(Cluster, Outcome)>),
+    Running(Receiver<(Cluster, Outcome)>),
     /// It has landed, and nobody has looked.
-    Landed(Box<(Cluster, Outcome)>),
+    Done(Box<(Cluster, Outcome)>),
     /// Here again: storage did not take it.
-    Back(Cluster),
+    Failed(Cluster),
 }
 
 /// Says that a cluster has landed, whatever happened on the way.
-struct Seat(Arc<Committer>);
+struct InFlightGuard(Arc<Committer>);
 
-impl Seat {
+impl InFlightGuard {
     /// Waits until no cluster of the file is on its way.
-    fn take(committer: &Arc<Committer>) -> Result<Self> {
+    fn acquire(committer: &Arc<Committer>) -> Result<Self> {
         committer.output.open_state()?.in_flight = true;
         Ok(Self(Arc::clone(committer)))
     }
 }
 
-impl Drop for Seat {
+impl Drop for InFlightGuard {
     fn drop(&mut self) {
         let output = &self.0.output;
         output.state.lock().unwrap_or_else(PoisonError::into_inner).in_flight = false;
-        output.landed.notify_all();
+        output.commit_done.notify_all();
     }
 }
 
 impl InFlight {
     /// Sends a cluster to storage: on its own where there are threads for it, else at once. Those of many threads that fill one tree
     /// go along its commit_path.
-    pub(crate) fn depart(
+    pub(crate) fn start(
         committer: &Arc<Committer>,
         commit_path: Option<&dyn CommitPath>,
         mut cluster: Cluster,
     ) -> Self {
         if let Some(commit_path) = commit_path {
             let outcome = commit_path.commit(&mut cluster);
-            return Self::Landed(Box::new((cluster, outcome)));
+            return Self::Done(Box::new((cluster, outcome)));
         }
-        let seat = match Seat::take(committer) {
-            Ok(seat) => seat,
-            Err(error) => return Self::Landed(Box::new((cluster, Outcome::Kept(error)))),
+        let guard = match InFlightGuard::acquire(committer) {
+            Ok(guard) => guard,
+            Err(error) => return Self::Done(Box::new((cluster, Outcome::Kept(error)))),
         };
-        let fly = move || {
+        let run = move || {
             let died = |_| Outcome::Dropped(Error::new(ErrorKind::Io, "a thread that sealed baskets died"));
-            let outcome = catch_unwind(AssertUnwindSafe(|| seat.0.commit(&mut cluster))).unwrap_or_else(died);
-            drop(seat);
+            let outcome = catch_unwind(AssertUnwindSafe(|| guard.0.commit(&mut cluster))).unwrap_or_else(died);
+            drop(guard);
             (cluster, outcome)
         };
         match committer.pool() {
             Some(pool) => {
                 let (sender, receiver) = sync_channel(1);
                 // Nobody waits where the writer is gone.
-                pool.spawn(move || drop(sender.send(fly())));
-                Self::Away(receiver)
+                pool.spawn(move || drop(sender.send(run())));
+                Self::Running(receiver)
             }
-            None => Self::Landed(Box::new(fly())),
+            None => Self::Done(Box::new(run())),
         }
     }
 
@@ -82,26 +82,26 @@ impl InFlight {
     /// # Errors
     ///
     /// What the sink reports: the cluster is here then. What can never be written is dropped.
-    pub(crate) fn land(
+    pub(crate) fn wait(
         &mut self,
         committer: &Arc<Committer>,
         commit_path: Option<&dyn CommitPath>,
     ) -> Result<Option<Cluster>> {
         let flight = match std::mem::take(self) {
-            Self::Back(cluster) => Self::depart(committer, commit_path, cluster),
+            Self::Failed(cluster) => Self::start(committer, commit_path, cluster),
             flight => flight,
         };
         let (cluster, outcome) = match flight {
-            Self::None | Self::Back(_) => return Ok(None),
-            Self::Landed(landed) => *landed,
-            Self::Away(receiver) => wait(&receiver).ok_or_else(|| {
+            Self::None | Self::Failed(_) => return Ok(None),
+            Self::Done(done) => *done,
+            Self::Running(receiver) => receive(&receiver).ok_or_else(|| {
                 Error::new(ErrorKind::Io, "a thread that sealed baskets died").in_object(&committer.name)
             })?,
         };
         match outcome {
             Outcome::Committed(saved) => saved.map(|()| Some(cluster)),
             Outcome::Kept(error) => {
-                *self = Self::Back(cluster);
+                *self = Self::Failed(cluster);
                 Err(error)
             }
             Outcome::Dropped(error) => Err(error),
@@ -109,13 +109,13 @@ impl InFlight {
     }
 
     /// Whether storage did not take the cluster.
-    pub(crate) fn is_back(&self) -> bool {
-        matches!(self, Self::Back(_))
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(self, Self::Failed(_))
     }
 }
 
 /// What a thread of the pool sends.
-fn wait<T>(receiver: &Receiver<T>) -> Option<T> {
+fn receive<T>(receiver: &Receiver<T>) -> Option<T> {
     while rayon::current_thread_index().is_some() {
         // The cluster may wait for this very thread.
         match receiver.try_recv() {

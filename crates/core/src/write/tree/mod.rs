@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::write::basket::buffer::Pending;
+use crate::write::basket::buffer::RowBuffer;
 use crate::write::clustering::{Clustering, Next, Waiting};
 use crate::write::file::state::Output;
 use crate::write::model::branch::{BranchKind, BranchSpec, Values, most_items};
@@ -42,12 +42,12 @@ pub struct TreeWriter {
     specs: Arc<[BranchSpec]>,
     clustering: Clustering,
     /// Rows of the cluster that is filled.
-    pub(crate) pending: Vec<Pending>,
+    pub(crate) pending: Vec<RowBuffer>,
     pub(crate) rows: usize,
     /// Rows that were taken since it began.
     taken: u64,
     /// Memory for those of the next.
-    next: Vec<Pending>,
+    next: Vec<RowBuffer>,
     /// The cluster before.
     flight: InFlight,
     /// Entries that are still to come, where branches are added to a tree.
@@ -87,7 +87,7 @@ impl TreeWriter {
     }
 
     /// One of many who fill a tree.
-    pub(crate) fn of_many(
+    pub(crate) fn for_many_threads(
         committer: Arc<Committer>,
         commit_path: Box<dyn CommitPath>,
         specs: Arc<[BranchSpec]>,
@@ -104,7 +104,7 @@ impl TreeWriter {
         left: Option<u64>,
         commit_path: Option<Box<dyn CommitPath>>,
     ) -> Self {
-        let pending = specs.iter().map(Pending::of).collect();
+        let pending = specs.iter().map(RowBuffer::of).collect();
         let (rows, taken, next, flight) = (0, 0, Vec::new(), InFlight::None);
         Self { committer, specs, clustering, pending, rows, taken, next, flight, left, commit_path }
     }
@@ -127,7 +127,7 @@ impl TreeWriter {
     /// [`Mismatch`](crate::ErrorKind::Mismatch) where branches are missing, unknown or of another kind, or where lengths
     /// differ: then no row was added. What the sink reports, of this cluster or of the one before: then all rows were added, and wait.
     pub fn extend(&mut self, values: &[(&str, Values<'_>)]) -> Result<()> {
-        let (order, rows) = self.order(values).map_err(|error| error.in_object(&self.committer.name))?;
+        let (order, rows) = self.sources(values).map_err(|error| error.in_object(&self.committer.name))?;
         if self.left.is_some_and(|left| (self.rows + rows) as u64 > left) {
             return Err(self.too_many(rows));
         }
@@ -181,13 +181,13 @@ impl TreeWriter {
                     let (before, after) = self.committer.sample(&self.pending, rows)?;
                     self.clustering.sampled(before, after);
                 }
-                Next::Cluster(rows) => self.cluster(rows)?,
+                Next::Cluster(rows) => self.commit_rows(rows)?,
             }
         }
     }
 
     /// Where the values of each branch come from, and how many rows they are; checked before anything is kept.
-    fn order<'v>(&self, values: &[(&str, Values<'v>)]) -> Result<(Vec<Source<'v>>, usize)> {
+    fn sources<'v>(&self, values: &[(&str, Values<'v>)]) -> Result<(Vec<Source<'v>>, usize)> {
         let specs: HashMap<&str, &BranchSpec> = self.specs.iter().map(|spec| (&*spec.name, spec)).collect();
         let mut given: HashMap<&str, Values<'v>> = HashMap::with_capacity(values.len());
         let mut rows: Option<(usize, &str)> = None;
@@ -254,24 +254,24 @@ impl TreeWriter {
     ///
     /// What the sink reports: the rows are still kept then. Rows that cannot be written at all are dropped.
     pub fn flush(&mut self) -> Result<()> {
-        let before = self.land();
+        let before = self.wait_for_commit();
         // What became of the cluster before says nothing of these rows, unless storage takes no more.
-        if self.rows > 0 && !self.flight.is_back() {
-            before.and(self.cluster(self.rows).and_then(|()| self.land()))
+        if self.rows > 0 && !self.flight.has_failed() {
+            before.and(self.commit_rows(self.rows).and_then(|()| self.wait_for_commit()))
         } else {
             before
         }
     }
 
     /// Sends the first rows that are kept to storage. Where there are threads for it, they are sealed while more are filled.
-    fn cluster(&mut self, rows: usize) -> Result<()> {
-        self.land()?;
+    fn commit_rows(&mut self, rows: usize) -> Result<()> {
+        self.wait_for_commit()?;
         if let Some(left) = &mut self.left {
             match left.checked_sub(rows as u64) {
                 Some(rest) => *left = rest,
                 None => {
                     let error = self.too_many(0);
-                    self.pending = self.specs.iter().map(Pending::of).collect();
+                    self.pending = self.specs.iter().map(RowBuffer::of).collect();
                     self.rows = 0;
                     return Err(error);
                 }
@@ -279,27 +279,27 @@ impl TreeWriter {
         }
         let mut next = std::mem::take(&mut self.next);
         if next.is_empty() {
-            next = self.specs.iter().map(Pending::of).collect();
+            next = self.specs.iter().map(RowBuffer::of).collect();
         }
         for ((spec, pending), next) in self.specs.iter().zip(&mut self.pending).zip(&mut next) {
             pending.move_rest(spec, rows, next);
         }
         let pending = std::mem::replace(&mut self.pending, next);
         self.rows -= rows;
-        self.depart(Cluster::new(pending, rows))
+        self.start_commit(Cluster::new(pending, rows))
     }
 
-    fn depart(&mut self, cluster: Cluster) -> Result<()> {
-        self.flight = InFlight::depart(&self.committer, self.commit_path.as_deref(), cluster);
-        if self.committer.pool().is_some() { Ok(()) } else { self.land() }
+    fn start_commit(&mut self, cluster: Cluster) -> Result<()> {
+        self.flight = InFlight::start(&self.committer, self.commit_path.as_deref(), cluster);
+        if self.committer.pool().is_some() { Ok(()) } else { self.wait_for_commit() }
     }
 
     /// Waits for the cluster before.
-    fn land(&mut self) -> Result<()> {
+    fn wait_for_commit(&mut self) -> Result<()> {
         self.committer.output.check_process()?;
-        if let Some(cluster) = self.flight.land(&self.committer, self.commit_path.as_deref())? {
+        if let Some(cluster) = self.flight.wait(&self.committer, self.commit_path.as_deref())? {
             self.next = cluster.pending;
-            self.next.iter_mut().for_each(Pending::clear);
+            self.next.iter_mut().for_each(RowBuffer::clear);
         }
         Ok(())
     }
@@ -315,7 +315,7 @@ impl TreeWriter {
         let flushed = self.flush();
         if let Some(commit_path) = &mut self.commit_path {
             // What went wrong may be another's: this one is whole where nothing waits.
-            if flushed.is_err() && (self.rows > 0 || self.flight.is_back()) {
+            if flushed.is_err() && (self.rows > 0 || self.flight.has_failed()) {
                 return flushed;
             }
             let ended = commit_path.end();
@@ -350,10 +350,10 @@ impl TreeWriter {
     pub fn discard(mut self) -> Result<()> {
         self.rows = 0;
         // What became of the cluster that is on its way is nobody's concern, but it has to come to rest.
-        let _ = self.land();
+        let _ = self.wait_for_commit();
         self.flight = InFlight::None;
         if let Some(commit_path) = &mut self.commit_path {
-            commit_path.forget();
+            commit_path.discard();
             return commit_path.end();
         }
         let Committer { output, tree: index, .. } = &*self.committer;
@@ -375,18 +375,18 @@ impl Drop for TreeWriter {
         if self.committer.output.check_process().is_err() {
             return;
         }
-        let was_told = self.flight.is_back();
+        let was_told = self.flight.has_failed();
         if let Some(unit) = self.commit_path.as_ref().and_then(|commit_path| commit_path.unit()) {
             return self.abandon(unit, was_told);
         }
-        let written = if std::thread::panicking() { self.land() } else { self.flush() };
+        let written = if std::thread::panicking() { self.wait_for_commit() } else { self.flush() };
         let mut lost = written.err().filter(|_| !was_told);
         if let Some(commit_path) = &mut self.commit_path {
             lost = lost.or(commit_path.end().err());
-            return self.committer.output.lose(lost);
+            return self.committer.output.defer_error(lost);
         }
         let Committer { output, tree: index, .. } = &*self.committer;
-        output.lose(lost);
+        output.defer_error(lost);
         if let Ok(mut state) = output.open_state() {
             state.trees[*index].is_open = false;
             if !state.trees[*index].is_whole() {
@@ -400,12 +400,12 @@ impl TreeWriter {
     /// A numbered unit that was not closed is not whole: nobody sees what waits of it.
     fn abandon(&mut self, unit: u64, was_told: bool) {
         let Some(commit_path) = &mut self.commit_path else { return };
-        commit_path.forget();
+        commit_path.discard();
         let ended = commit_path.end();
         let words = format!("unit {unit} was dropped before it was closed: it is not in the tree");
         let told = was_told || self.taken == 0 || std::thread::panicking();
         let lost = if told { None } else { Some(Error::mismatch(words).in_object(&self.committer.name)) };
-        self.committer.output.lose(lost.or(ended.err()));
+        self.committer.output.defer_error(lost.or(ended.err()));
     }
 }
 

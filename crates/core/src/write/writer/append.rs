@@ -240,7 +240,7 @@ fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
         if ours.name != branch.name {
             return wrong(format!("a branch like this cannot be written: it would be {:?}", ours.name));
         }
-        if let (Some(split), Some(element)) = (ours.what.split(), &branch.element)
+        if let (Some(split), Some(element)) = (ours.layout.split(), &branch.element)
             && (split.kind != element.kind || split.id != element.id)
         {
             return wrong("a branch that is split like this cannot be written".to_owned());

@@ -13,8 +13,8 @@ use crate::container::{Directory, Header, Key};
 use crate::error::{Error, Result};
 use crate::io::{LocalFile, Sink, Store};
 use crate::schema::{Datum, Draft};
-use crate::write::file::directory::Folder;
-use crate::write::file::free_list::Space;
+use crate::write::file::directory::DirectoryState;
+use crate::write::file::free_list::FreeList;
 use crate::write::file::state::{Output, State};
 use crate::write::model::branch::BranchSpec;
 use crate::write::options::{TreeOptions, WriteOptions};
@@ -109,8 +109,8 @@ impl FileWriter {
         let name: Arc<str> = name.into();
         let compression = options.compression.unwrap_or_default();
         let header = Header { compress: compression.to_root(), ..Header::default() };
-        let root = Folder::new(String::new(), &Key::default(), Directory::default(), 0, Vec::new());
-        let state = State::new(Space::new(BEGIN, Vec::new()), header, root);
+        let root = DirectoryState::new(String::new(), &Key::default(), Directory::default(), 0, Vec::new());
+        let state = State::new(FreeList::new(BEGIN, Vec::new()), header, root);
         let output = Output::new(Box::new(sink), options, compression, name, None, state);
         output.begin()?;
         Ok(Self { output: Arc::new(output) })
@@ -249,8 +249,8 @@ impl Output {
         let mut state = self.open_state()?;
         state.header.uuid = uuid;
         state.header.nbytes_name = record.nbytes_name;
-        state.space = Space::new(BEGIN + u64::from(key.nbytes), Vec::new());
-        state.folders = vec![Folder::new(String::new(), &key, record, room, Vec::new())];
+        state.free_list = FreeList::new(BEGIN + u64::from(key.nbytes), Vec::new());
+        state.folders = vec![DirectoryState::new(String::new(), &key, record, room, Vec::new())];
         state.folders[0].changed = true;
         state.infos_changed = true;
         self.put(BEGIN, &[&key.to_bytes(), payload.as_bytes()])?;

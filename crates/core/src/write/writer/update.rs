@@ -12,7 +12,7 @@ use crate::file::{File, OpenOptions};
 use crate::io::{Sink, Store};
 use crate::tree::BasketBytes;
 use crate::write::basket::PlacedBasket;
-use crate::write::file::free_list::Space;
+use crate::write::file::free_list::FreeList;
 use crate::write::file::state::{Output, State};
 use crate::write::options::WriteOptions;
 use crate::write::writer::FileWriter;
@@ -24,8 +24,8 @@ impl Output {
         let header = file.header().clone();
         check_version(&file)?;
         check_closed(&file)?;
-        let (record, space) = (file.root().clone(), Space::new(header.end, gaps(&file)?));
-        Self::over(file, sink, options, record, space)
+        let (record, free_list) = (file.root().clone(), FreeList::new(header.end, gaps(&file)?));
+        Self::over(file, sink, options, record, free_list)
     }
 
     /// Whether a tree that is being written stands there.
@@ -103,7 +103,7 @@ impl FileWriter {
         output.rooms_of(state, folder, &keys, &mut rooms)?;
         state.folders[folder].remove(&keys);
         state.forget(folder, &keys);
-        rooms.into_iter().for_each(|room| state.space.give_up(room));
+        rooms.into_iter().for_each(|room| state.free_list.release(room));
         Ok(())
     }
 }

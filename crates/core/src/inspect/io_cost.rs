@@ -13,7 +13,7 @@ use crate::io::{Profile, Want, coalesce};
 /// # Example
 ///
 /// ```
-/// use sapwood::inspect::plan::Reader;
+/// use sapwood::inspect::io_cost::Reader;
 /// let patient = Reader { window_bytes: 300_000_000, ..Reader::default() };
 /// assert_eq!(patient.profile, Reader::default().profile);
 /// ```
@@ -61,7 +61,7 @@ impl Cost {
     /// # Example
     ///
     /// ```
-    /// use sapwood::inspect::plan::{Cost, Reader};
+    /// use sapwood::inspect::io_cost::{Cost, Reader};
     /// let cost = Cost { requests: 100, bytes: 50_000_000, ..Cost::default() };
     /// assert_eq!(cost.seconds(&Reader::default()), 0.6);
     /// ```
@@ -80,7 +80,7 @@ impl Cost {
 ///
 /// ```
 /// use sapwood::inspect::layout::Extent;
-/// use sapwood::inspect::plan::{Reader, plan};
+/// use sapwood::inspect::io_cost::{Reader, plan};
 /// let basket = |number: u64, at| Extent { branch: 0, entries: 10 * number..10 * number + 10, at, bytes: 1_000 };
 /// let near = [basket(0, 100), basket(1, 1_100)];
 /// let far = [basket(0, 9_000_100), basket(1, 100)];

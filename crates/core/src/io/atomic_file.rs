@@ -14,25 +14,25 @@ use crate::error::{Error, ErrorKind, Result};
 ///
 /// ```
 /// use std::io::IoSlice;
-/// use sapwood::io::{LocalFile, Sink, Staged};
+/// use sapwood::io::{LocalFile, Sink, AtomicFile};
 /// # let target = std::env::temp_dir().join("sapwood-staged.txt");
-/// let staged = Staged::new(&target, true)?;
+/// let staged = AtomicFile::new(&target, true)?;
 /// LocalFile::create(staged.path())?.write_at(0, &[IoSlice::new(b"whole")])?;
 /// staged.publish()?;
 /// assert_eq!(std::fs::read(&target)?, b"whole");
-/// assert!(Staged::new(&target, false).is_err()); // nothing is replaced unless that is wanted
+/// assert!(AtomicFile::new(&target, false).is_err()); // nothing is replaced unless that is wanted
 /// # std::fs::remove_file(target).ok();
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Staged {
+pub struct AtomicFile {
     target: PathBuf,
     unfinished: PathBuf,
     /// The file that is replaced: nobody may begin to write it meanwhile.
     replaced: Option<LocalFile>,
 }
 
-impl Staged {
+impl AtomicFile {
     /// Prepares to write a file to `target`, in place of one that is there if `replaces` says so.
     ///
     /// # Errors
@@ -77,7 +77,9 @@ impl Staged {
             }
             std::fs::rename(&self.unfinished, &self.target)
         };
-        publish().map_err(|error| Error::from(error).in_file(self.target.to_string_lossy()))
+        publish().map_err(|error| {
+            Error::system("cannot publish the finished file", error).in_file(self.target.to_string_lossy())
+        })
     }
 }
 
@@ -115,14 +117,19 @@ fn begin(target: &Path) -> Result<PathBuf> {
         let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&name);
         match made {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(not_made(target, Error::from(error).in_file(target.to_string_lossy()))),
+            Err(error) => {
+                return Err(not_made(
+                    target,
+                    Error::system("cannot create a file beside it", error).in_file(target.to_string_lossy()),
+                ));
+            }
             Ok(_) => return Ok(name.into()),
         }
     }
-    Err(Error::new(ErrorKind::Exists, "too many unfinished files stand beside it").in_file(target.to_string_lossy()))
+    Err(Error::new(ErrorKind::Exists, "too many unfinished files beside it").in_file(target.to_string_lossy()))
 }
 
-impl Drop for Staged {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         // Gone already where it was published.
         let _ = std::fs::remove_file(&self.unfinished);
@@ -151,7 +158,7 @@ mod tests {
             made("a.root.124.0.unfinished", 3_600)?,
         ];
         let writer = LocalFile::update(&kept[3])?;
-        drop(Staged::new(folder.join("a.root"), true)?);
+        drop(AtomicFile::new(folder.join("a.root"), true)?);
         assert!(!old.exists());
         assert!(kept.iter().all(|path| path.exists()), "young ones, other files, and those of writers that are alive");
         drop(writer);
@@ -163,19 +170,19 @@ mod tests {
     fn what_is_being_written_is_not_replaced() -> Result<()> {
         let target = std::env::temp_dir().join(format!("sapwood-staged-{}", std::process::id()));
         let writer = LocalFile::create(&target)?;
-        assert_eq!(Staged::new(&target, true).unwrap_err().kind(), ErrorKind::Denied);
+        assert_eq!(AtomicFile::new(&target, true).unwrap_err().kind(), ErrorKind::Denied);
         drop(writer);
-        let staged = Staged::new(&target, true)?;
+        let staged = AtomicFile::new(&target, true)?;
         std::fs::write(staged.path(), "begun")?;
         assert_eq!(LocalFile::update(&target).unwrap_err().kind(), ErrorKind::Denied, "nor begun to be written");
         let begun = staged.path().to_owned();
         drop(staged);
         assert!(!begun.exists() && std::fs::read(&target)?.is_empty());
-        assert_eq!(Staged::new(&target, false).unwrap_err().kind(), ErrorKind::Exists);
+        assert_eq!(AtomicFile::new(&target, false).unwrap_err().kind(), ErrorKind::Exists);
         std::fs::remove_file(&target)?;
-        assert!(Staged::new("/dev/null", true).is_err());
+        assert!(AtomicFile::new("/dev/null", true).is_err());
         // Two for one name do not disturb each other: the last one stays.
-        let (one, two) = (Staged::new(&target, false)?, Staged::new(&target, false)?);
+        let (one, two) = (AtomicFile::new(&target, false)?, AtomicFile::new(&target, false)?);
         std::fs::write(one.path(), "one")?;
         std::fs::write(two.path(), "two")?;
         two.publish()?;

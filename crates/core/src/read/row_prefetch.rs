@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use crate::tree::BranchId;
 
-/// What the course has to know of a tree.
+/// What the prefetcher has to know of a tree.
 pub(super) trait Layout {
     /// Where clusters end, in order.
     fn cluster_ends(&self) -> &[u64];
@@ -24,7 +24,7 @@ pub(super) trait Layout {
 
 /// Baskets that will be needed: all of a branch that hold any of these entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ask {
+pub(super) struct Request {
     pub(super) branch: BranchId,
     pub(super) entries: Range<u64>,
 }
@@ -34,7 +34,7 @@ type Window = Vec<Range<u64>>;
 
 /// Where a reader is and where it goes.
 #[derive(Debug)]
-pub(super) struct Course {
+pub(super) struct RowPrefetcher {
     /// Entries in the order in which they are read, where that was said.
     list: Option<List>,
     known: BTreeSet<BranchId>,
@@ -62,9 +62,9 @@ const WINDOWS: u64 = 2;
 /// The most clusters of a window; the budget bounds it, too.
 const MOST_CLUSTERS: usize = 1 << 10;
 
-impl Course {
+impl RowPrefetcher {
     /// From entry to entry, as it comes.
-    pub(super) fn onward() -> Self {
+    pub(super) fn sequential() -> Self {
         Self {
             list: None,
             known: BTreeSet::new(),
@@ -78,8 +78,8 @@ impl Course {
     }
 
     /// Entries in this order.
-    pub(super) fn along(entries: Vec<u64>) -> Self {
-        Self { list: Some(List { entries, asked: 0 }), ..Self::onward() }
+    pub(super) fn from_list(entries: Vec<u64>) -> Self {
+        Self { list: Some(List { entries, asked: 0 }), ..Self::sequential() }
     }
 
     /// The windows that are worth keeping.
@@ -96,7 +96,7 @@ impl Course {
     }
 
     /// Somebody looks at a branch: says what will be needed and was not asked for, where it begins something new.
-    pub(super) fn touch(&mut self, branch: BranchId, entry: u64, layout: &impl Layout) -> Vec<Ask> {
+    pub(super) fn touch(&mut self, branch: BranchId, entry: u64, layout: &impl Layout) -> Vec<Request> {
         if layout.budget() == 0 {
             return Vec::new();
         }
@@ -110,13 +110,13 @@ impl Course {
             if self.bytes > layout.budget().saturating_mul(WINDOWS) && self.clusters > 0 {
                 // Windows were made for fewer branches: smaller ones begin here.
                 if self.list.is_none() {
-                    return self.stay(entry, layout);
+                    return self.read_single(entry, layout);
                 }
-                self.begin_again(entry);
-                return self.turn(entry, layout);
+                self.rewind_list(entry);
+                return self.start_windows(entry, layout);
             }
             let ranges = self.windows().filter(|range| range.end > entry).map(rest);
-            return ranges.map(|entries| Ask { branch, entries }).collect();
+            return ranges.map(|entries| Request { branch, entries }).collect();
         }
         let goes_on = holds(&self.next, entry);
         let follows = layout.held(branch).is_some_and(|basket| basket.end == entry);
@@ -141,13 +141,13 @@ impl Course {
         }
         let goes_far = self.is_listed(entry) || is_near || is_first && self.begins_cluster(entry, layout);
         if !goes_far {
-            return self.stay(entry, layout);
+            return self.read_single(entry, layout);
         }
-        self.turn(entry, layout)
+        self.start_windows(entry, layout)
     }
 
     /// A window of this entry alone: who goes on from here gets larger ones.
-    fn stay(&mut self, entry: u64, layout: &impl Layout) -> Vec<Ask> {
+    fn read_single(&mut self, entry: u64, layout: &impl Layout) -> Vec<Request> {
         self.clusters = 0;
         self.now = vec![entry..entry + 1];
         self.next = Vec::new();
@@ -172,22 +172,22 @@ impl Course {
     }
 
     /// Two windows from here on.
-    fn turn(&mut self, entry: u64, layout: &impl Layout) -> Vec<Ask> {
+    fn start_windows(&mut self, entry: u64, layout: &impl Layout) -> Vec<Request> {
         self.now = self.window(entry, layout);
         self.look_ahead(entry, layout)
     }
 
     /// The window behind this one.
-    fn look_ahead(&mut self, entry: u64, layout: &impl Layout) -> Vec<Ask> {
+    fn look_ahead(&mut self, entry: u64, layout: &impl Layout) -> Vec<Request> {
         self.next = self.window(self.now.last().map_or(entry, |last| last.end), layout);
         self.bytes = self.windows().map(|range| self.bytes(range, layout)).sum();
         self.asks(entry)
     }
 
     /// What the known branches hold of both windows.
-    fn asks(&self, entry: u64) -> Vec<Ask> {
+    fn asks(&self, entry: u64) -> Vec<Request> {
         let windows = self.windows().filter(|range| range.end > entry || self.list.is_some());
-        windows.flat_map(|range| self.known.iter().map(|&branch| Ask { branch, entries: range.clone() })).collect()
+        windows.flat_map(|range| self.known.iter().map(|&branch| Request { branch, entries: range.clone() })).collect()
     }
 
     /// Whether an entry is one of those to come; windows go on from there.
@@ -200,7 +200,7 @@ impl Course {
     }
 
     /// Goes back to an entry of the list that belongs to a window already.
-    fn begin_again(&mut self, entry: u64) {
+    fn rewind_list(&mut self, entry: u64) {
         if let Some(list) = &mut self.list {
             let before = list.entries.get(..list.asked).unwrap_or_default();
             list.asked = before.iter().rposition(|&listed| listed == entry).unwrap_or(list.asked);
@@ -327,97 +327,97 @@ mod tests {
         }
     }
 
-    fn ask(branch: BranchId, entries: Range<u64>) -> Ask {
-        Ask { branch, entries }
+    fn ask(branch: BranchId, entries: Range<u64>) -> Request {
+        Request { branch, entries }
     }
 
     #[test]
     fn windows_grow_while_the_reader_goes_on() {
-        let (mut course, layout) = (Course::onward(), Even::new(1_000_000));
-        assert_eq!(course.touch(7, 0, &layout), [ask(7, 0..100), ask(7, 100..200)]);
-        assert_eq!(course.touch(7, 99, &layout), []);
-        assert_eq!(course.touch(7, 100, &layout), [ask(7, 100..200), ask(7, 200..400)]);
-        assert_eq!(course.touch(7, 200, &layout), [ask(7, 200..400), ask(7, 400..800)]);
-        assert_eq!(course.touch(7, 799, &layout), [ask(7, 400..800), ask(7, 800..1000)]);
-        assert_eq!(course.touch(7, 800, &layout), [ask(7, 800..1000)]);
+        let (mut prefetcher, layout) = (RowPrefetcher::sequential(), Even::new(1_000_000));
+        assert_eq!(prefetcher.touch(7, 0, &layout), [ask(7, 0..100), ask(7, 100..200)]);
+        assert_eq!(prefetcher.touch(7, 99, &layout), []);
+        assert_eq!(prefetcher.touch(7, 100, &layout), [ask(7, 100..200), ask(7, 200..400)]);
+        assert_eq!(prefetcher.touch(7, 200, &layout), [ask(7, 200..400), ask(7, 400..800)]);
+        assert_eq!(prefetcher.touch(7, 799, &layout), [ask(7, 400..800), ask(7, 800..1000)]);
+        assert_eq!(prefetcher.touch(7, 800, &layout), [ask(7, 800..1000)]);
     }
 
     #[test]
     fn a_branch_that_shows_up_later_joins_with_one_request() {
-        let (mut course, layout) = (Course::onward(), Even::new(1_000_000));
-        course.touch(1, 0, &layout);
-        assert_eq!(course.touch(2, 30, &layout), [ask(2, 30..100), ask(2, 100..200)]);
-        assert_eq!(course.touch(2, 31, &layout), []);
-        let asked = course.touch(1, 100, &layout);
+        let (mut prefetcher, layout) = (RowPrefetcher::sequential(), Even::new(1_000_000));
+        prefetcher.touch(1, 0, &layout);
+        assert_eq!(prefetcher.touch(2, 30, &layout), [ask(2, 30..100), ask(2, 100..200)]);
+        assert_eq!(prefetcher.touch(2, 31, &layout), []);
+        let asked = prefetcher.touch(1, 100, &layout);
         assert_eq!(asked, [ask(1, 100..200), ask(2, 100..200), ask(1, 200..400), ask(2, 200..400)]);
         // Nobody looks at the second one in this window.
-        let asked = course.touch(1, 200, &layout);
+        let asked = prefetcher.touch(1, 200, &layout);
         assert_eq!(asked, [ask(1, 200..400), ask(1, 400..800)]);
     }
 
     #[test]
     fn after_a_jump_all_known_branches_are_asked_for_one_entry() {
-        let (mut course, layout) = (Course::onward(), Even::new(1_000_000));
-        course.touch(1, 0, &layout);
-        course.touch(2, 0, &layout);
-        assert_eq!(course.touch(1, 810, &layout), [ask(1, 810..811), ask(2, 810..811)]);
-        assert_eq!(course.touch(2, 810, &layout), []);
+        let (mut prefetcher, layout) = (RowPrefetcher::sequential(), Even::new(1_000_000));
+        prefetcher.touch(1, 0, &layout);
+        prefetcher.touch(2, 0, &layout);
+        assert_eq!(prefetcher.touch(1, 810, &layout), [ask(1, 810..811), ask(2, 810..811)]);
+        assert_eq!(prefetcher.touch(2, 810, &layout), []);
         // The next look is at the next basket: who comes there goes on, and windows grow again.
-        let asked = course.touch(1, 850, &layout);
+        let asked = prefetcher.touch(1, 850, &layout);
         assert_eq!(asked, [ask(1, 850..900), ask(2, 850..900), ask(1, 900..1000), ask(2, 900..1000)]);
-        assert_eq!(course.touch(1, 700, &layout), [ask(1, 700..701)], "and back");
-        assert_eq!(course.touch(1, 600, &layout), [ask(1, 600..601)]);
+        assert_eq!(prefetcher.touch(1, 700, &layout), [ask(1, 700..701)], "and back");
+        assert_eq!(prefetcher.touch(1, 600, &layout), [ask(1, 600..601)]);
     }
 
     #[test]
     fn branches_that_join_keep_to_the_budget() {
-        let (mut course, layout) = (Course::onward(), Even::new(10_000)); // five clusters of two branches
+        let (mut prefetcher, layout) = (RowPrefetcher::sequential(), Even::new(10_000)); // five clusters of two branches
         for entry in (0..300).step_by(50) {
-            course.touch(1, entry, &layout);
+            prefetcher.touch(1, entry, &layout);
         }
         for branch in 2..12 {
-            course.touch(branch, 300, &layout);
-            let bytes: u64 = course.windows().map(|window| course.bytes(window, &layout)).sum();
+            prefetcher.touch(branch, 300, &layout);
+            let bytes: u64 = prefetcher.windows().map(|window| prefetcher.bytes(window, &layout)).sum();
             assert!(bytes <= WINDOWS * layout.budget(), "{bytes} bytes with branch {branch}");
         }
     }
 
     #[test]
     fn a_branch_whose_basket_goes_on_is_kept() {
-        let (mut course, layout) = (Course::onward(), Even::new(1_000_000));
-        course.touch(1, 0, &layout);
-        course.touch(2, 0, &layout);
-        course.touch(1, 100, &layout);
-        course.keep(2, &(50..200));
-        course.keep(3, &(50..200));
-        assert_eq!(course.touch(1, 200, &layout).iter().map(|ask| ask.branch).collect::<Vec<_>>(), [1, 2, 1, 2]);
+        let (mut prefetcher, layout) = (RowPrefetcher::sequential(), Even::new(1_000_000));
+        prefetcher.touch(1, 0, &layout);
+        prefetcher.touch(2, 0, &layout);
+        prefetcher.touch(1, 100, &layout);
+        prefetcher.keep(2, &(50..200));
+        prefetcher.keep(3, &(50..200));
+        assert_eq!(prefetcher.touch(1, 200, &layout).iter().map(|ask| ask.branch).collect::<Vec<_>>(), [1, 2, 1, 2]);
     }
 
     #[test]
     fn windows_keep_to_the_budget() {
-        let mut course = Course::onward();
+        let mut prefetcher = RowPrefetcher::sequential();
         let layout = Even::new(2_000); // two clusters of one branch
-        course.touch(1, 0, &layout);
-        course.touch(1, 100, &layout);
-        assert_eq!(course.touch(1, 200, &layout), [ask(1, 200..400), ask(1, 400..600)]);
-        let (mut course, layout) = (Course::onward(), Even::new(500)); // half a cluster
-        assert_eq!(course.touch(1, 0, &layout), [ask(1, 0..50), ask(1, 50..100)]);
-        assert_eq!(Course::onward().touch(1, 0, &Even::new(0)), [], "switched off");
-        let (mut course, layout) = (Course::onward(), Even::new(u64::MAX));
-        course.touch(1, 0, &layout);
-        assert_eq!(course.touch(2, 0, &layout).len(), course.windows().count(), "without a bound");
+        prefetcher.touch(1, 0, &layout);
+        prefetcher.touch(1, 100, &layout);
+        assert_eq!(prefetcher.touch(1, 200, &layout), [ask(1, 200..400), ask(1, 400..600)]);
+        let (mut prefetcher, layout) = (RowPrefetcher::sequential(), Even::new(500)); // half a cluster
+        assert_eq!(prefetcher.touch(1, 0, &layout), [ask(1, 0..50), ask(1, 50..100)]);
+        assert_eq!(RowPrefetcher::sequential().touch(1, 0, &Even::new(0)), [], "switched off");
+        let (mut prefetcher, layout) = (RowPrefetcher::sequential(), Even::new(u64::MAX));
+        prefetcher.touch(1, 0, &layout);
+        assert_eq!(prefetcher.touch(2, 0, &layout).len(), prefetcher.windows().count(), "without a bound");
     }
 
     #[test]
     fn a_list_is_followed_in_its_order() {
         let layout = Even::new(2_000); // windows of four baskets
-        let mut course = Course::along(vec![900, 10, 11, 500, 950, 300, 301]);
-        let asked = course.touch(1, 900, &layout);
+        let mut prefetcher = RowPrefetcher::from_list(vec![900, 10, 11, 500, 950, 300, 301]);
+        let asked = prefetcher.touch(1, 900, &layout);
         let entries: Vec<_> = asked.into_iter().map(|ask| ask.entries).collect();
         assert_eq!(entries, [10..12, 500..501, 900..901, 950..951, 300..302]);
         for entry in [10, 11, 500, 950] {
-            assert_eq!(course.touch(1, entry, &layout), []);
+            assert_eq!(prefetcher.touch(1, entry, &layout), []);
         }
-        assert_eq!(course.touch(1, 300, &layout), [ask(1, 300..302)]);
+        assert_eq!(prefetcher.touch(1, 300, &layout), [ask(1, 300..302)]);
     }
 }
