@@ -1,4 +1,4 @@
-"""The README tells the truth: its Python and shell blocks run, and links of all pages lead somewhere."""
+"""The README's Python and shell blocks run, links of all pages lead somewhere, and files that pages name are there."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def test_commands_run(place: Path) -> None:
             assert f"\n{arguments[0]}:" in (REPOSITORY / "Makefile").read_text()
             continue
         assert program == "sapwood"
-        done = subprocess.run([sys.executable, "-m", "sapwood", *arguments], capture_output=True, text=True, timeout=120)
+        command = [sys.executable, "-m", "sapwood", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, f"{line}\n{done.stderr}"
         assert done.stdout, line
     assert sapwood.open(place / "all.root")["Events"].num_entries == 2 * 10
@@ -75,3 +76,17 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert there.exists(), f"{target}: no such file"
         if anchor:
             assert anchor in anchors(there), f"{target}: no such heading"
+
+
+NAMING = [page for page in PAGES if page.name == "architecture.md" or page.parent.name == "format"]
+
+
+@pytest.mark.parametrize("page", NAMING, ids=lambda page: page.name)
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    crates = REPOSITORY / "crates"
+    roots = [REPOSITORY, REPOSITORY / "docs", crates / "store/src/xrootd", crates / "python/sapwood"]
+    roots += crates.glob("*/src")
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for name in re.findall(r"`([a-z_.]+(?:/[a-z_.-]+)+)/?`", text):
+        candidates = [root / f"{name}{suffix}" for root in roots for suffix in ("", ".rs", ".py")]
+        assert any(path.exists() for path in candidates), f"{name}: no such file"
