@@ -36,6 +36,7 @@ check: $(VENV)/.tests
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	$(BIN)/python tools/layers.py
+	$(BIN)/python tools/line_lengths.py
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --exclude sapwood-python
 	$(BIN)/python -m ruff check crates/python tests examples tools
 	$(BIN)/python -m mypy

@@ -79,6 +79,74 @@ def bars(title: str, unit: str, values: list[tuple[str, str, float]]) -> str:
     return "\n".join([*out, "</svg>"]) + "\n"
 
 
+#: The files that the README shows.
+OVERVIEW = ["flat_zstd5", "flat_zlib1", "jagged_zstd5", "vectors_zstd5", "event_whole_zlib1"]
+
+
+def fastest(rows: Rows, name: str, reader: str) -> tuple[str, float | None]:
+    """The way of a reader that takes least time for all columns as arrays or values, and that time."""
+    times = [
+        (seconds(rows.get((name, "all", a, b)), "cpu"), w)
+        for a, b, w in WAYS
+        if a == reader and b != "iterate"
+    ]
+    return min(
+        ((w, time) for time, w in times if time is not None),
+        key=lambda found: found[1],
+        default=(reader, None),
+    )
+
+
+def overview(rows: Rows, names: list[str]) -> str:
+    """A picture of groups of bars: how many times the limit's CPU time each reader takes for all columns."""
+    width, left, row, gap, top = 760, 200, 16, 14, 66
+    readers = ("sapwood", "uproot", "root")
+    groups = []
+    for name in names:
+        limit = seconds(rows.get((name, "all", "limit", "fresh")), "cpu")
+        found = [fastest(rows, name, reader) for reader in readers]
+        if limit:
+            groups.append((name, [(way, time / limit if time is not None else None) for way, time in found]))
+    most = max(times for _, group in groups for _, times in group if times is not None)
+    scale = (width - left - 70) / most
+    height = top + len(groups) * (row * len(readers) + gap) + 8
+    title = "CPU time to read all columns, in multiples of the limit"
+    text = 'fill="#666" font-size="11"'
+    out = [
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}" font-family="system-ui, sans-serif" font-size="13" '
+            f'role="img" aria-label="{escape(title)}">'
+        ),
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+        f'<text x="12" y="22" font-size="15" font-weight="600" fill="#222">{escape(title)}</text>',
+        (
+            '<text x="12" y="42" fill="#666">Shorter is better. The limit only inflates and swaps bytes; '
+            "one thread, files in the page cache.</text>"
+        ),
+    ]
+    for k, (name, group) in enumerate(groups):
+        y = top + k * (row * len(readers) + gap)
+        middle = y + row * len(readers) / 2 + 4
+        out.append(
+            f'<text x="12" y="{middle:.0f}" fill="#222" font-weight="600">{escape(label(name))}</text>'
+        )
+        for i, (reader, (way, times)) in enumerate(zip(readers, group, strict=True)):
+            at, length = y + i * row, scale * (times or 0)
+            words = f"{way} {times:.2f}" if times is not None else f"{way} cannot read it"
+            if length:
+                size = f'width="{length:.1f}" height="{row - 3}"'
+                out.append(f'<rect x="{left}" y="{at + 1}" {size} rx="2" fill="{COLOURS[reader]}"/>')
+            look = text if length < 300 else 'fill="#fff" font-size="11" text-anchor="end"'
+            x = left + length + (6 if length < 300 else -6)
+            out.append(f'<text x="{x:.1f}" y="{at + 12}" {look}>{escape(words)}</text>')
+    line = left + scale
+    dashes = f'stroke="{COLOURS["limit"]}" stroke-dasharray="4 3" fill="none"'
+    out.append(f'<path d="M{line:.1f} {top - 6}V{height - 8}" {dashes}/>')
+    out.append(f'<text x="{line:.1f}" y="{top - 9}" text-anchor="middle" {text}>limit</text>')
+    return "\n".join([*out, "</svg>"]) + "\n"
+
+
 def all_columns(rows: Rows, workload: str, names: list[str]) -> str:
     body = []
     for name in names:
@@ -197,6 +265,11 @@ def draw(results: dict[str, Any], docs: Path) -> None:
                 bars(f"{label(name)}: all columns, one thread", "CPU s", values)
             )
             drawn.append(name)
+    shown_first = [name for name in OVERVIEW if name in drawn]
+    if shown_first:
+        images = docs / "images"
+        images.mkdir(parents=True, exist_ok=True)
+        (images / "reading.svg").write_text(overview(rows, shown_first))
     m = results["machine"]
     versions = ", ".join(f"{k} {v}" for k, v in m["versions"].items())
     others = max((r.get("others", 0) for r in results["rows"]), default=0)

@@ -29,3 +29,8 @@ pub use object::{Items, Members, Object, Value};
 #[cfg(feature = "derive")]
 pub use sapwood_derive::Entry;
 pub use session::Session;
+
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

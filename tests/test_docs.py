@@ -1,0 +1,92 @@
+"""The README's Python and shell blocks run, links of all pages lead somewhere, and files that pages name are there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sapwood = pytest.importorskip("sapwood")
+pytest.importorskip("awkward")
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+README = (REPOSITORY / "README.md").read_text()
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "tests/*.md", "examples/**/*.md")
+    for path in REPOSITORY.glob(pattern)
+)
+
+
+def blocks(language: str) -> list[str]:
+    found = re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    assert found, f"the README has a block of {language}"
+    return found
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder from which the README's paths lead to the examples."""
+    (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_python_blocks_run(place: Path) -> None:
+    for code in blocks("python"):
+        exec(compile(code, "README.md", "exec"), {})
+    with sapwood.open(place / "jets.root") as file:
+        assert file["jets"].num_entries > 0
+        assert file["h"].values().sum() > 0
+
+
+def test_commands_run(place: Path) -> None:
+    for line in "".join(blocks("sh")).splitlines():
+        program, *arguments = shlex.split(line, comments=True)
+        if program == "make":
+            assert f"\n{arguments[0]}:" in (REPOSITORY / "Makefile").read_text()
+            continue
+        assert program == "sapwood"
+        command = [sys.executable, "-m", "sapwood", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        assert done.stdout, line
+    assert sapwood.open(place / "all.root")["Events"].num_entries == 2 * 10
+
+
+def anchors(page: Path) -> set[str]:
+    """The names that GitHub gives to headings."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = page.parent / path if path else page
+        assert there.exists(), f"{target}: no such file"
+        if anchor:
+            assert anchor in anchors(there), f"{target}: no such heading"
+
+
+NAMING = [page for page in PAGES if page.name == "architecture.md" or page.parent.name == "format"]
+
+
+@pytest.mark.parametrize("page", NAMING, ids=lambda page: page.name)
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    crates = REPOSITORY / "crates"
+    roots = [REPOSITORY, REPOSITORY / "docs", crates / "store/src/xrootd", crates / "python/sapwood"]
+    roots += crates.glob("*/src")
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for name in re.findall(r"`([a-z_.]+(?:/[a-z_.-]+)+)/?`", text):
+        candidates = [root / f"{name}{suffix}" for root in roots for suffix in ("", ".rs", ".py")]
+        assert any(path.exists() for path in candidates), f"{name}: no such file"

@@ -1,0 +1,169 @@
+"""Checks the lengths of lines: 120 columns in Rust and Markdown, 110 in Python. With ``--fix`` breaks what it can.
+
+In Markdown, tables, headings and code blocks may be longer, and so may a line without a blank to break at, such as a link. In Rust and
+Python a line that is one long string may be longer. ``--fix`` breaks paragraphs of Markdown and of comments; code is for people.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LIMITS = {".rs": 120, ".md": 120, ".py": 110}
+#: Pages that a program of `bench/` writes.
+WRITTEN = ("docs/benchmarks.md", "docs/benchmarks/")
+#: Files and folders that still have long lines. An entry without any fails, so that this list only gets shorter.
+EXCEPTIONS: tuple[str, ...] = (
+    "bench/",
+    "crates/",
+    "docs/status.md",
+    "examples/",
+    "tests/",
+    "tools/layers.py",
+)
+
+COMMENT = re.compile(r"^(\s*(?:///|//!|//|#:|#))( |$)(.*)$")
+#: What begins an item of a list.
+MARKER = re.compile(r"^(\s*)([-*] |\d+\. )")
+#: Lines that are no part of a paragraph.
+OTHER = re.compile(r"^\s*($|\||#|>|<!--|```)")
+
+
+def is_breakable(line: str, limit: int) -> bool:
+    """Whether there is a blank to break at, outside of code and the target of a link."""
+    text = joined(line)
+    start = len(line) - len(line.lstrip()) + 4
+    return " " in text[start : limit + 1]
+
+
+def joined(text: str) -> str:
+    """The text with the blanks of code and links replaced, so that it is not broken there."""
+    return re.sub(r"`[^`]*`|\]\([^)]*\)", lambda found: found.group().replace(" ", "\0"), text)
+
+
+def is_one_string(line: str) -> bool:
+    """Whether a line of code is a string alone."""
+    return re.fullmatch(r"""\s*[rbf]*(["']).*\1[,;)]*""", line) is not None
+
+
+def long_lines(path: Path) -> list[int]:
+    """Numbers of the lines that could be broken and are not."""
+    limit = LIMITS[path.suffix]
+    found = []
+    in_code = False
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if path.suffix == ".md":
+            in_code ^= line.lstrip().startswith("```")
+            if in_code or OTHER.match(line):
+                continue
+        elif is_one_string(line):
+            continue
+        if len(line) > limit and is_breakable(line, limit):
+            found.append(number)
+    return found
+
+
+def wrap(text: str, first: str, rest: str, width: int) -> list[str]:
+    """Lines of a paragraph that begin with `first` and `rest`."""
+    lines, line = [], first
+    for word in joined(text).split(" "):
+        begins_list = re.match(r"([-*+>#]|1[.)])$", word)
+        if (
+            line.strip()
+            and len(line) + len(word) + 1 > width
+            and line not in (first, rest)
+            and not begins_list
+        ):
+            lines.append(line)
+            line = rest
+        line += word if line in (first, rest) else f" {word}"
+    return [line.replace("\0", " ") for line in [*lines, line]]
+
+
+def break_paragraphs(lines: list[str], width: int) -> list[str]:
+    """Breaks paragraphs from their first line that is too long on."""
+    done: list[str] = []
+    at, in_code = 0, False
+    while at < len(lines):
+        line = lines[at]
+        in_code ^= line.lstrip().startswith("```")
+        at += 1
+        if in_code or OTHER.match(line) or len(line) <= width or not is_breakable(line, width):
+            done.append(line)
+            continue
+        paragraph = [line]
+        while at < len(lines) and not OTHER.match(lines[at]) and not MARKER.match(lines[at]):
+            paragraph.append(lines[at])
+            at += 1
+        marker = MARKER.match(line)
+        first = marker.group() if marker else line[: len(line) - len(line.lstrip())]
+        indent = paragraph[1] if len(paragraph) > 1 else " " * len(first)
+        rest = indent[: len(indent) - len(indent.lstrip())] if len(paragraph) > 1 else indent
+        text = " ".join([line[len(first) :], *(part.strip() for part in paragraph[1:])])
+        done += wrap(text, first, rest, width)
+    return done
+
+
+def break_comments(lines: list[str], limit: int) -> list[str]:
+    """Breaks paragraphs of comments that stand on lines of their own."""
+    done: list[str] = []
+    at = 0
+    while at < len(lines):
+        found = COMMENT.match(lines[at])
+        if not found:
+            done.append(lines[at])
+            at += 1
+            continue
+        prefix, texts = found[1], []
+        while at < len(lines) and (found := COMMENT.match(lines[at])) and found[1] == prefix:
+            texts.append(found[3])
+            at += 1
+        done += [f"{prefix} {text}".rstrip() for text in break_paragraphs(texts, limit - len(prefix) - 1)]
+    return done
+
+
+def fix(path: Path) -> None:
+    """Breaks what is too long and can be broken without knowing the language."""
+    lines = path.read_text().splitlines()
+    limit = LIMITS[path.suffix]
+    broken = break_paragraphs(lines, limit) if path.suffix == ".md" else break_comments(lines, limit)
+    if broken != lines:
+        path.write_text("\n".join(broken) + "\n")
+
+
+def main() -> int:
+    """Prints lines that are too long; gives 1 if there are any in files that are no exceptions."""
+    names = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    names = [name for name in names if Path(name).suffix in LIMITS and not name.startswith(WRITTEN)]
+    wrong, used = [], set()
+    chosen = [arg for arg in sys.argv[1:] if not arg.startswith("-")]
+    for name in names:
+        path = ROOT / name
+        if not path.exists() or chosen and not name.startswith(tuple(chosen)):
+            continue
+        found = long_lines(path)
+        if found and "--fix" in sys.argv:
+            fix(path)
+            found = long_lines(path)
+        listed = next((entry for entry in EXCEPTIONS if name.startswith(entry)), None)
+        if listed is None:
+            wrong += [f"{name}:{number}: more than {LIMITS[path.suffix]} columns" for number in found]
+        elif found:
+            used.add(listed)
+    if not chosen:
+        wrong += [
+            f"{entry} has no long lines: drop it from the exceptions"
+            for entry in EXCEPTIONS
+            if entry not in used
+        ]
+    print("\n".join(wrong) if wrong else f"{len(names)} files keep to the lengths of lines")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
