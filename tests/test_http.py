@@ -221,7 +221,7 @@ def test_the_command_waits_as_long_as_it_is_told() -> None:
 def test_a_url_is_not_written(tmp_path: Path) -> None:
     url = "https://example.org/a.root"
     for work in (lambda: sapwood.recreate(url), lambda: sapwood.update(url)):
-        with pytest.raises(sapwood.errors.UnsupportedError, match="can be read, and not written"):
+        with pytest.raises(sapwood.errors.UnsupportedError, match="are read, and cannot be written"):
             work()
 
 

@@ -449,12 +449,16 @@ fn what_was_committed_is_brought_back() {
             std::fs::write(&path, &image).expect("a disk");
             let before = open(image).expect("a file").tree("some/tree").map_or(0, |tree| tree.entries);
             let found = recover(&path, false, options()).unwrap_or_else(|error| panic!("{what}: {error}"));
-            assert_eq!(found.left, Vec::<String>::new(), "{what}");
+            // All is of one second here: notes that were deleted are told, and stay away.
+            let is_gone =
+                |words: &String| words.starts_with("of some/tree/note: ") && words.contains(": deleted before");
+            assert!(found.left.iter().all(is_gone), "{what}: {:?}", found.left);
             let least = committed.iter().rev().find(|(at, _)| *at <= writes).map_or(0, |&(_, entries)| entries);
             let file = File::open(&path).expect("a file");
             check(&file, "some/tree", least.max(saved_at(&journal, writes).unwrap_or(0)), &what);
             longer += usize::from(file.tree("some/tree").is_ok_and(|tree| tree.entries > before));
-            assert_eq!(file.header().end, file.identity().len, "{what}");
+            let nothing_behind = file.header().end == file.identity().len;
+            assert!(nothing_behind || found.was_closed, "{what}: a mark of a gap is all that is there");
             file.records().unwrap_or_else(|error| panic!("{what}: {error}"));
             assert!(recover(&path, false, options()).expect("a file").was_closed, "{what}");
             // The next job goes on.
@@ -566,6 +570,101 @@ fn objects_in_room_that_was_used_again_are_brought_back() {
     assert_eq!(said("stays;2").as_deref(), Some(&*"now".repeat(40)));
     assert_eq!(said("stays;1").as_deref(), Some(&*"stays".repeat(40)));
     assert!(file.key("gone0").is_err());
+}
+
+#[test]
+fn what_was_deleted_is_not_brought_back() {
+    let journal = Arc::new(Journal::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&journal), "gone.root", options()).expect("a file");
+    for name in ["gone", "stays", "folder/gone", "folder/stays"] {
+        file.write(name, Draft::new("TObjString").with("fString", name)).expect("an object");
+    }
+    file.save().expect("a save");
+    let first = journal.count();
+    file.remove("gone").expect("it is there");
+    file.remove("folder/gone").expect("it is there");
+    file.close().expect("a file");
+    let path = std::env::temp_dir().join(format!("sapwood-gone-{}.root", std::process::id()));
+    let mut unmarked = 0;
+    // Writers that do not mark what they free leave files like those between the header and the marks.
+    for writes in first..=journal.count() {
+        let image = journal.image(&[], writes, 0);
+        let had: Vec<_> =
+            ["gone", "folder/gone"].map(|name| open(image.clone()).expect("a file").key(name).is_ok()).into();
+        std::fs::write(&path, &image).expect("a disk");
+        let found = recover(&path, false, options()).expect("a file");
+        let now = File::open(&path).expect("a file");
+        let has: Vec<_> = ["gone", "folder/gone"].map(|name| now.key(name).is_ok()).into();
+        assert_eq!(has, had, "{writes} writes: {found:?}");
+        if found.was_closed {
+            assert_eq!(std::fs::read(&path).expect("a disk"), image, "{writes} writes");
+            unmarked += usize::from(!found.left.is_empty());
+        }
+    }
+    std::fs::remove_file(&path).expect("a disk");
+    assert!(unmarked > 0, "no file had deleted objects that were not marked");
+}
+
+/// A file with two objects, closed, and where its lists stand.
+fn closed() -> (Vec<u8>, File) {
+    let journal = Arc::new(Journal::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&journal), "closed.root", options()).expect("a file");
+    for name in ["one", "two"] {
+        file.write(name, Draft::new("TObjString").with("fString", name)).expect("an object");
+    }
+    file.close().expect("a file");
+    let image = journal.image(&[], journal.count(), 0);
+    (image.clone(), open(image).expect("a file"))
+}
+
+#[test]
+fn closed_files_stay_as_they_are() {
+    let (image, file) = closed();
+    // Lists of a file whose class is derived from `TFile` stand under its name.
+    let mut derived = image.clone();
+    for at in [file.root().seek_keys, file.header().seek_free] {
+        let record = &mut derived[at as usize..];
+        let class = record.windows(6).position(|bytes| bytes == b"\x05TFile").expect("a class");
+        record[class + 1..class + 6].copy_from_slice(b"MyOwn");
+    }
+    // ROOT leaves the mark of a gap behind the end, and none of the gap.
+    let behind = [&image[..], &(-100_i32).to_be_bytes()].concat();
+    let path = std::env::temp_dir().join(format!("sapwood-closed-{}.root", std::process::id()));
+    for image in [image, derived, behind] {
+        std::fs::write(&path, &image).expect("a disk");
+        let found = recover(&path, false, options()).expect("a file");
+        assert!(found.was_closed && found.objects.is_empty() && found.left.is_empty(), "{found:?}");
+        assert_eq!(std::fs::read(&path).expect("a disk"), image);
+    }
+    std::fs::remove_file(&path).expect("a disk");
+}
+
+#[test]
+fn bytes_that_look_like_the_mark_of_a_gap_free_no_record() {
+    let journal = Arc::new(Journal::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&journal), "free.root", options()).expect("a file");
+    for name in ["gone", "stays", "later"] {
+        let text = if name == "stays" { "stays".repeat(40) } else { name.repeat(10) };
+        file.write(name, Draft::new("TObjString").with("fString", text.as_str())).expect("an object");
+    }
+    file.save().expect("a save");
+    let place = open(journal.image(&[], journal.count(), 0)).expect("a file").key("gone").expect("a key");
+    file.remove("gone").expect("it is there");
+    file.close().expect("a file");
+    // A writer that marks nothing left the end of an object there: the first word is a number below zero.
+    let mut image = journal.image(&[], journal.count(), 0);
+    let at = place.seek_key as usize;
+    let longer = place.nbytes as i32 + 30;
+    image[at..at + 4].copy_from_slice(&(-longer).to_be_bytes());
+    let path = std::env::temp_dir().join(format!("sapwood-free-{}.root", std::process::id()));
+    std::fs::write(&path, &image).expect("a disk");
+    let mut file = FileWriter::update(&path, options()).expect("a file");
+    file.write("new", Draft::new("TObjString").with("fString", "n")).expect("an object");
+    file.close().expect("a file");
+    let file = File::open(&path).expect("a file");
+    let said = file.object("stays").expect("an object").member("fString").expect("text").as_text();
+    assert_eq!(said.as_deref(), Some(&*"stays".repeat(40)));
+    std::fs::remove_file(&path).expect("a disk");
 }
 
 #[test]

@@ -98,9 +98,11 @@ fn remove_abandoned(target: &Path) {
             continue;
         }
         let age = entry.metadata().and_then(|metadata| metadata.modified()).ok().and_then(|at| at.elapsed().ok());
-        // The lock of a writer that is alive, in whatever process, is in the way.
+        // The lock of a writer that is alive, in whatever process, is in the way. Without locks there is no telling.
         if age.is_some_and(|age| age > YOUNG)
-            && let Ok(_locked) = LocalFile::update(entry.path())
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+            && let Ok(file) = std::fs::OpenOptions::new().write(true).open(entry.path())
+            && file.try_lock().is_ok()
         {
             let _ = std::fs::remove_file(entry.path());
         }
@@ -156,7 +158,9 @@ mod tests {
             made("a.root.backup.unfinished", 3_600)?,
             made("b.root.123.0.unfinished", 3_600)?,
             made("a.root.124.0.unfinished", 3_600)?,
+            folder.join("a.root.125.0.unfinished"),
         ];
+        std::os::unix::fs::symlink(&kept[2], &kept[4])?;
         let writer = LocalFile::update(&kept[3])?;
         drop(AtomicFile::new(folder.join("a.root"), true)?);
         assert!(!old.exists());

@@ -16,6 +16,7 @@ use crate::write::commit::queue::{Origin, SealedCluster};
 use crate::write::file::process_id::is_process_id;
 use crate::write::model::layout::BranchLayout;
 use crate::write::record::edit;
+use crate::write::writer::update::check_closed;
 use crate::write::record::state::{BranchState, TreeState};
 
 /// The clusters of a finished tree, in order.
@@ -224,6 +225,7 @@ pub(crate) fn check_alone(tree: &Tree) -> Result<()> {
     /// As many names are told.
     const NAMES: usize = 5;
     let file = tree.file();
+    check_closed(file)?;
     let is_tree = |key: &Key| key.is_tree() && *key.name == *tree.name;
     let is_own = |key: &Key| key.is_directory() || is_process_id(key);
     let keys = file.all_keys()?;

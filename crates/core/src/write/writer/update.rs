@@ -162,8 +162,11 @@ fn gaps(file: &File) -> Result<Vec<Range<u64>>> {
     Ok(gaps)
 }
 
-/// The gaps that a walk over the records meets before the end that the header knows, as far as they can be followed.
+/// The gaps that a walk over the records meets before the end that the header knows. None where it does not get there: some writers do
+/// not mark what they free, and bytes of what stood there can look like a mark that reaches into records.
 pub(crate) fn marked_gaps(file: &File) -> Vec<Range<u64>> {
     let is_gap = |placed: &Placed| matches!(placed.record, Record::Gap(_));
-    Walk::new(file).filter(is_gap).map(|gap| gap.at..gap.end()).collect()
+    let mut walk = Walk::new(file);
+    let gaps = walk.by_ref().filter(is_gap).map(|gap| gap.at..gap.end()).collect();
+    if matches!(walk.stop(), Some(Stop::End)) { gaps } else { Vec::new() }
 }
