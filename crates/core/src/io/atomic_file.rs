@@ -1,4 +1,4 @@
-//! A file that gets its name once it is whole.
+//! A file that is published under its name once it is complete.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,8 +7,8 @@ use super::LocalFile;
 use super::local::not_made;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A file that is written beside the place where it belongs, and takes that place in one step when it is whole. Whatever happens
-/// before, what stood there stays; what was begun is removed.
+/// A file that is written next to its target, and replaces it atomically when it is complete. Until then the target is
+/// unchanged; an unpublished file is removed.
 ///
 /// # Example
 ///
@@ -28,19 +28,19 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct AtomicFile {
     target: PathBuf,
     unfinished: PathBuf,
-    /// The file that is replaced: nobody may begin to write it meanwhile.
+    /// The locked target, so that no other writer opens it meanwhile.
     replaced: Option<LocalFile>,
 }
 
 impl AtomicFile {
-    /// Prepares to write a file to `target`, in place of one that is there if `replaces` says so.
+    /// Prepares to write a file to `target`, replacing an existing one if `replaces` is set.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Exists`] where one is there and is to stay; [`ErrorKind::Denied`] where a writer has it open, or it may not be
-    /// written, or is no plain file.
+    /// [`ErrorKind::Exists`] if it exists and must not be replaced; [`ErrorKind::Denied`] if a writer has it open, it
+    /// may not be written, or is not a regular file.
     pub fn new(target: impl AsRef<Path>, replaces: bool) -> Result<Self> {
-        // Where it is a link, what it leads to is replaced.
+        // Replace the target of a symbolic link, not the link.
         let target = target.as_ref().canonicalize().unwrap_or_else(|_| target.as_ref().to_owned());
         let refused = |kind, words: &'static str| Err(Error::new(kind, words).in_file(target.to_string_lossy()));
         let replaced = match target.metadata() {
@@ -53,26 +53,26 @@ impl AtomicFile {
         let unfinished = begin(&target)?;
         let staged = Self { target, unfinished, replaced };
         if staged.replaced.is_some() {
-            // Whoever may not read the one shall not read the other.
+            // Keep the permissions, so that the new file is readable by the same users.
             std::fs::set_permissions(&staged.unfinished, staged.target.metadata()?.permissions())?;
         }
         Ok(staged)
     }
 
-    /// Where it is written.
+    /// The path to write to.
     pub fn path(&self) -> &Path {
         &self.unfinished
     }
 
-    /// Puts it in its place.
+    /// Replaces the target by the finished file.
     ///
     /// # Errors
     ///
-    /// What the system reports; then what stood there is there still.
+    /// What the system reports; the target is unchanged then.
     pub fn publish(self) -> Result<()> {
         let publish = || {
             if self.replaced.is_some() {
-                // A name must not lead to less than it did, whatever happens to the machine.
+                // After a power loss the name must not lead to an incomplete file.
                 std::fs::File::open(&self.unfinished)?.sync_data()?;
             }
             std::fs::rename(&self.unfinished, &self.target)
@@ -83,9 +83,9 @@ impl AtomicFile {
     }
 }
 
-/// Removes what writers of this target left unfinished that were killed. It is best effort: what cannot be removed stays.
+/// Removes unfinished files that killed writers of this target left. Best effort: what cannot be removed stays.
 fn remove_abandoned(target: &Path) {
-    /// A writer locks its file soon after it was made, and publishes it soon after it was unlocked.
+    /// A writer locks its file soon after creating it, and publishes it soon after unlocking it.
     const YOUNG: Duration = Duration::from_secs(60);
     let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else { return };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -98,7 +98,7 @@ fn remove_abandoned(target: &Path) {
             continue;
         }
         let age = entry.metadata().and_then(|metadata| metadata.modified()).ok().and_then(|at| at.elapsed().ok());
-        // The lock of a writer that is alive, in whatever process, is in the way. Without locks there is no telling.
+        // A live writer in any process holds the lock.
         if age.is_some_and(|age| age > YOUNG)
             && entry.file_type().is_ok_and(|kind| kind.is_file())
             && let Ok(file) = std::fs::OpenOptions::new().write(true).open(entry.path())
@@ -109,9 +109,9 @@ fn remove_abandoned(target: &Path) {
     }
 }
 
-/// Makes an empty file beside the target that no other process has.
+/// Creates an empty file next to the target that no other process uses.
 fn begin(target: &Path) -> Result<PathBuf> {
-    /// So many that died are left behind before somebody has to look.
+    /// The most abandoned files to skip before reporting an error.
     const MOST: u32 = 10_000;
     for number in 0..MOST {
         let mut name = target.as_os_str().to_owned();
@@ -133,7 +133,7 @@ fn begin(target: &Path) -> Result<PathBuf> {
 
 impl Drop for AtomicFile {
     fn drop(&mut self) {
-        // Gone already where it was published.
+        // Already renamed if it was published.
         let _ = std::fs::remove_file(&self.unfinished);
     }
 }
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(AtomicFile::new(&target, false).unwrap_err().kind(), ErrorKind::Exists);
         std::fs::remove_file(&target)?;
         assert!(AtomicFile::new("/dev/null", true).is_err());
-        // Two for one name do not disturb each other: the last one stays.
+        // Two writers for one name do not interfere: the last one wins.
         let (one, two) = (AtomicFile::new(&target, false)?, AtomicFile::new(&target, false)?);
         std::fs::write(one.path(), "one")?;
         std::fs::write(two.path(), "two")?;

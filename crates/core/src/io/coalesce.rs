@@ -1,17 +1,16 @@
-//! Many small ranges become a few requests: pure, and the place where the cost of a gap is decided.
+//! Merges many small ranges into a few requests; decides when reading a gap is worth it. Pure: no I/O.
 
 use std::ops::Range;
 
 use super::{ByteRange, Profile};
 
-/// Whatever link was measured, no gap larger than this is read for nothing: a wrong measurement must not read a file
-/// twice over.
+/// No gap larger than this is read, whatever link was measured: a wrong measurement must not double the bytes read.
 const MOST_GAP_BYTES: u64 = 1 << 20;
 
 /// The caller's number for something wanted.
 pub type PieceId = u64;
 
-/// Bytes that somebody wants.
+/// Wanted bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Want {
     /// The caller's number; need not be unique.
@@ -33,12 +32,12 @@ pub struct Piece {
     pub place: Range<usize>,
 }
 
-/// What goes to a store at once.
+/// A request to a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What to read: in order, apart from one another.
+    /// What to read: sorted, disjoint ranges.
     pub ranges: Vec<ByteRange>,
-    /// Whose bytes these are, in the order of their ranges.
+    /// The wants whose bytes these are, in the order of their ranges.
     pub pieces: Vec<Piece>,
     /// The lowest first entry of all pieces.
     pub first_entry: u64,
@@ -53,10 +52,10 @@ impl Request {
 
 /// Merges wanted bytes into requests, in the order in which they are needed.
 ///
-/// Two ranges become one when reading the gap costs less than another range does: a range costs a round trip, or its
-/// share of one where a request carries several. A request is closed at `request_bytes` and at `ranges`. Nothing that
-/// is wanted is ever cut, so that one alone may be larger. Every want is in exactly one request; equal and
-/// overlapping ones share their bytes.
+/// Two ranges are merged if reading the gap costs less than another range: a range costs a round trip, or its share of
+/// one where a request carries several. A request is closed at `request_bytes` and at `ranges`. Nothing that is wanted
+/// is ever cut, so that one alone may be larger. Every want is in exactly one request; equal and overlapping ones share
+/// their bytes.
 ///
 /// # Example
 ///
@@ -81,14 +80,14 @@ pub fn coalesce(wants: &[Want], profile: &Profile) -> Vec<Request> {
     let mut requests: Vec<Request> = Vec::new();
     let mut request_bytes = 0_u64;
     for want in order {
-        // An end before the start is for the store to refuse; here it is as good as empty.
+        // The store refuses ranges that end before their start; here they count as empty.
         let Range { start, end } = want.range;
         let grown = requests.last_mut().and_then(|request| request.ranges.last_mut()).and_then(|last| {
             let more = end.max(last.end) - last.end;
             let near = start.saturating_sub(last.end) <= gap_bytes && start <= end;
             let full = more > 0 && request_bytes.saturating_add(more) > profile.request_bytes;
-            // What lies within is there already, however full the request is. What only overlaps is read again by the
-            // next one: cutting it would put one want into two requests.
+            // Contained ranges are free, however full the request is. Overlapping ones are read again by the next
+            // request: cutting it would put one want into two requests.
             (near && !full).then(|| {
                 last.end += more;
                 request_bytes += more;

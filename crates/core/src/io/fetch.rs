@@ -1,5 +1,5 @@
-//! Reading ahead: requests wait in the order in which they are needed, threads of our own read them, and a budget in
-//! bytes holds them back.
+//! Reads ahead: requests are queued in the order in which they are needed, dedicated threads read them, within a budget
+//! of bytes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use super::{Flow, Piece, PieceId, Receive, Request, Store, left_out, stopped};
 use crate::memory::Memory;
 use crate::{Error, Result};
 
-/// The bytes of one piece of a request, or why they are not there.
+/// The bytes of one piece of a request, or the error.
 #[derive(Debug)]
 pub struct Arrival {
     /// The caller's number for it.
@@ -25,14 +25,14 @@ pub struct Arrival {
 
 /// Reads requests ahead of their use.
 ///
-/// **Order.** Waiting requests are read by their first entry, then as they came; none overtakes another.
+/// **Order.** Queued requests are read by their first entry, then in order of submission; none overtakes another.
 ///
 /// **Budget.** Bytes count from the moment their request is admitted until the last slice of them is dropped. A request
-/// is admitted if it fits the budget of the [`Memory`], or if nothing is being read: one that alone is larger than the
-/// budget passes, and somebody who holds on to what has arrived slows the reading down but never stops it.
+/// is admitted if it fits the budget of the [`Memory`], or if nothing is being read: a single request larger than the
+/// budget passes, and a caller that keeps arrived bytes slows reading down but never stops it.
 ///
-/// Threads start when there is work, and end when the fetcher is dropped: what waits then is cancelled, what is being
-/// read is told to stop and waited for.
+/// Threads start when there is work, and end when the fetcher is dropped: queued requests are cancelled then, running
+/// reads are asked to stop and waited for.
 ///
 /// # Example
 ///
@@ -64,7 +64,7 @@ pub struct Fetcher {
 struct Shared {
     memory: Memory,
     queue: Mutex<Queue>,
-    /// A request came, bytes were dropped, a read ended, or all is over.
+    /// Notified of new requests, dropped bytes, finished reads, and the end.
     changed: Condvar,
 }
 
@@ -96,10 +96,10 @@ impl Fetcher {
     }
 
     /// Queues a request. Each of its pieces arrives once at `to`, from another thread, as soon as its range is there;
-    /// where a read fails, each piece that is missing arrives as that error. `to` should be quick: it holds up its
-    /// thread, and when it says [`Flow::Stop`] the rest is not read.
+    /// if a read fails, each missing piece arrives as that error. `to` should be quick, since it blocks the reading
+    /// thread; if it returns [`Flow::Stop`], the rest is not read.
     ///
-    /// Dropping the ticket cancels: a waiting request is forgotten, one that is being read is told to stop.
+    /// Dropping the ticket cancels: a queued request is removed, a running one is asked to stop.
     pub fn submit(
         &self,
         store: &Arc<dyn Store>,
@@ -121,8 +121,8 @@ impl Fetcher {
         Ticket { shared: self.shared.clone(), key, cancelled }
     }
 
-    /// Reads a request at once in the caller's thread: for what is near and small, or needed now. Its bytes count like
-    /// others, but it waits for no budget, since whoever calls may hold the very bytes that would have to be dropped.
+    /// Reads a request immediately in the caller's thread: for local, small or urgent reads. Its bytes count as usual,
+    /// but it does not wait for the budget, since the caller may hold the very bytes that would have to be dropped.
     ///
     /// # Errors
     ///
@@ -139,7 +139,7 @@ impl Fetcher {
         Ok(arrivals)
     }
 
-    /// Bytes that were admitted and are still held by somebody.
+    /// Bytes that were admitted and are not dropped yet.
     pub fn live_bytes(&self) -> u64 {
         self.shared.queue().live_bytes
     }
@@ -153,7 +153,7 @@ impl Fetcher {
         let named = thread::Builder::new().name(format!("sapwood-io-{}", threads.len()));
         match named.spawn(move || shared.work()) {
             Ok(thread) => threads.push(thread),
-            // With one thread all goes on, if slower; without any, nobody would ever answer.
+            // One thread is enough to continue; without any, no request would ever be answered.
             Err(error) if threads.is_empty() => {
                 let error = Error::system("cannot start a thread that reads", error);
                 let forgotten = std::mem::take(&mut self.shared.queue().waiting);
@@ -198,7 +198,7 @@ impl fmt::Debug for Fetcher {
     }
 }
 
-/// A request on its way. Dropping it cancels what has not arrived; bytes that have arrived stay good.
+/// A request in flight. Dropping it cancels what has not arrived; bytes that have arrived stay valid.
 #[must_use = "dropping a ticket cancels its request"]
 pub struct Ticket {
     shared: Arc<Shared>,
@@ -228,11 +228,11 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a thread does until the fetcher is dropped.
+    /// The loop of a thread until the fetcher is dropped.
     fn work(self: &Arc<Self>) {
         while let Some((number, job, lease)) = self.next() {
             let Job { store, request, cancelled, mut to } = job;
-            // A receiver that panics loses its arrivals, and nobody else loses this thread.
+            // A panicking receiver loses its arrivals, but others keep this thread.
             let _ = catch_unwind(AssertUnwindSafe(|| {
                 let Outcome { done, delivered, refused } = read(&*store, &request, lease, &cancelled, &mut to);
                 let forgotten = cancelled.load(Ordering::Relaxed) && !self.queue().closed;
@@ -250,7 +250,7 @@ impl Shared {
         }
     }
 
-    /// The next request that may be read, once there is one. None when all is over.
+    /// Waits for the next request that may be read. None at the end.
     fn next(self: &Arc<Self>) -> Option<(u64, Job, Lease)> {
         let mut queue = self.queue();
         loop {
@@ -267,7 +267,7 @@ impl Shared {
                     queue.reading.insert(number, job.cancelled.clone());
                     queue.live_bytes = queue.live_bytes.saturating_add(bytes);
                     drop(queue);
-                    // The next one may fit as well, and whatever woke this thread woke no other.
+                    // The next request may fit as well, and no other thread was woken.
                     self.changed.notify_one();
                     return Some((number, job, Lease { shared: self.clone(), bytes }));
                 }
@@ -300,7 +300,7 @@ struct Outcome {
     done: Result<()>,
     /// Which ranges were handed out.
     delivered: Vec<bool>,
-    /// The receiver wanted no more.
+    /// The receiver stopped.
     refused: bool,
 }
 
@@ -375,8 +375,8 @@ impl Pieces<'_> {
     fn counted(&mut self, bytes: Bytes) -> Bytes {
         let lease = self.lease.split(bytes.len() as u64);
         let memory = lease.shared.memory.clone();
-        // What the store made from our buffer is ours alone. A store that keeps a share, or has its own memory, does not
-        // lose it; then only the accounting is tied.
+        // Recycle the buffer only if the store keeps no reference to it. For a store that does, or has its own memory,
+        // only the accounting is tied.
         let bytes = match bytes.try_into_mut() {
             Ok(full) => memory.lend(full),
             Err(shared) => shared,
@@ -396,7 +396,7 @@ impl AsRef<[u8]> for Counted {
     }
 }
 
-/// A share of the budget, given back on drop.
+/// A share of the budget, returned on drop.
 struct Lease {
     shared: Arc<Shared>,
     bytes: u64,

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use super::{ByteRange, Ends, Flow, Identity, Profile, Receive, Sink, Store, check_ranges, copy_by_reading, stopped};
 use crate::{Error, ErrorKind, Result};
 
-/// So many ranges of a request are announced to the kernel before the first is read: about what a disk works on at once.
+/// The number of ranges of a request announced to the kernel before the first is read: about the queue depth of a disk.
 const AHEAD_RANGES: usize = 16;
 
-/// Linux takes so many parts in one call.
+/// The most parts that Linux takes in one call.
 const PARTS_A_CALL: usize = 1024;
 
 /// A file of the local system, to read, to write, or both.
@@ -36,7 +36,7 @@ const PARTS_A_CALL: usize = 1024;
 pub struct LocalFile {
     file: File,
     name: Arc<str>,
-    /// Length when it was opened: a range within it that is gone later was cut off.
+    /// Length when it was opened: if a range within it is missing later, the file was truncated.
     opened_bytes: u64,
 }
 
@@ -51,14 +51,14 @@ impl LocalFile {
         Self::with(path.as_ref(), OpenOptions::new().read(true))
     }
 
-    /// Creates a file to write (and read back); one that is there is cut to nothing. Whoever writes has the file alone: it is
-    /// locked until this value is dropped.
+    /// Creates a file to write (and read back); an existing one is truncated. The writer has exclusive access: the file
+    /// is locked until this value is dropped.
     ///
     /// # Errors
     ///
-    /// Those of [`open`](Self::open); [`ErrorKind::Denied`] where another writer has it.
+    /// Those of [`open`](Self::open); [`ErrorKind::Denied`] if another writer has it open.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
-        // Not cut before it is known that nobody else writes it.
+        // Truncate only after the lock shows that no other writer has it open.
         let mut file =
             Self::with(path.as_ref(), OpenOptions::new().read(true).write(true).create(true).truncate(false))
                 .map_err(|error| not_made(path.as_ref(), error))?;
@@ -96,7 +96,7 @@ impl LocalFile {
             Err(TryLockError::WouldBlock) => {
                 self.named(Err(Error::new(ErrorKind::Denied, "another writer has the file open")))
             }
-            // File systems without locks are no reason not to write.
+            // Write without a lock on file systems that have none.
             Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
         }
     }
@@ -134,7 +134,7 @@ impl LocalFile {
         result.map_err(|error| error.in_file(self.name.clone()))
     }
 
-    /// The length now: a file that is being written grows, one that was cut is not what it was.
+    /// The current length: a file being written may grow, but a truncated one has changed.
     fn now_bytes(&self) -> Result<u64> {
         let now =
             self.file.metadata().map_err(|error| Error::system("cannot read the status of the file", error))?.len();
@@ -146,7 +146,7 @@ impl LocalFile {
 
     fn read(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
         check_ranges(ranges, self.now_bytes()?)?;
-        // A single range is read at once; announcing it would only cost a call.
+        // A single range is read immediately; announcing it would only cost a call.
         let ahead = if ranges.len() > 1 { AHEAD_RANGES } else { 0 };
         for range in ranges.iter().take(ahead) {
             self.announce(range);
@@ -166,7 +166,7 @@ impl LocalFile {
         Ok(())
     }
 
-    /// Reads a range that was found to be inside.
+    /// Reads a range that was checked to be within the file.
     fn read_one(&self, range: &ByteRange, buffer: impl FnOnce(usize) -> bytes::BytesMut) -> Result<bytes::Bytes> {
         let length = usize::try_from(range.end - range.start)
             .map_err(|_| Error::limit("a range is longer than memory", usize::MAX as u64, range.end - range.start))?;
@@ -197,10 +197,10 @@ impl LocalFile {
         for parts in parts.chunks(PARTS_A_CALL) {
             let mut written = match parts {
                 [_] => 0,
-                // A signal may come before the first byte: writing goes on, as `write_all_at` does.
+                // A signal may arrive before the first byte: retry, as `write_all_at` does.
                 _ => rustix::io::retry_on_intr(|| rustix::io::pwritev(&self.file, parts, offset))?,
             };
-            // The rest of what a short write left over, part by part.
+            // Write the rest after a short write, part by part.
             for part in parts {
                 let done = written.min(part.len());
                 self.file.write_all_at(part.get(done..).unwrap_or_default(), offset + done as u64)?;
@@ -220,7 +220,7 @@ impl LocalFile {
             match rustix::fs::copy_file_range(from, Some(&mut from_at), &self.file, Some(&mut to_at), bytes) {
                 Ok(0) => break,
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                // Across file systems, within overlapping ranges, on old kernels: reading and writing may still do.
+                // Across file systems, for overlapping ranges, on old kernels: fall back to reading and writing.
                 Err(rustix::io::Errno::NOSPC) => return Err(rustix::io::Errno::NOSPC.into()),
                 Err(_) => break,
             }
@@ -229,7 +229,7 @@ impl LocalFile {
     }
 }
 
-/// What kept a file from being made: the folder, where there is none.
+/// Explains why a file could not be created: a missing folder, if that is the cause.
 pub(super) fn not_made(path: &Path, error: Error) -> Error {
     match path.parent() {
         Some(folder) if error.kind() == ErrorKind::NotFound && !folder.as_os_str().is_empty() && !folder.exists() => {
@@ -240,14 +240,14 @@ pub(super) fn not_made(path: &Path, error: Error) -> Error {
     }
 }
 
-/// A file that is shorter than it was.
+/// The error for a file that was truncated.
 fn changed(expected: u64, found: u64) -> Error {
     Error::new(ErrorKind::Changed, "the file was cut short while it was open").wanted(expected, found)
 }
 
 impl Drop for LocalFile {
     fn drop(&mut self) {
-        // A process that was forked meanwhile would keep the lock.
+        // Unlock explicitly: a process forked meanwhile would keep the lock.
         self.release();
     }
 }

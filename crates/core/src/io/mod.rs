@@ -1,4 +1,4 @@
-//! BYTES: where they are read from and written to. Knows nothing of ROOT.
+//! BYTES: stores to read from and sinks to write to. Independent of ROOT's format.
 //!
 //! A [`Store`] is read by vectors of ranges and in no other way, so that no caller can forget to ask for many at once.
 //! [`coalesce`] merges wanted pieces into requests, a [`Fetcher`] reads those ahead in threads of its own.
@@ -36,7 +36,7 @@ pub struct Identity {
     pub name: Arc<str>,
     /// Length in bytes.
     pub len: u64,
-    /// What changes when the bytes do: ETag, modification time, version. None if the store knows of nothing.
+    /// A validator that changes when the bytes do: ETag, modification time, version. None if the store has none.
     pub validator: Option<Arc<str>>,
 }
 
@@ -51,24 +51,25 @@ pub struct Ends {
     pub tail: Bytes,
 }
 
-/// How a store likes to be read. It measures while it works, so that the next look may differ.
+/// The performance profile of a store. Stores measure while they work, so it may change over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// From sending a request to its first byte.
     pub latency_ns: u64,
-    /// Bytes a second, once they flow.
+    /// Bandwidth in bytes per second.
     pub bandwidth_bytes: u64,
     /// The most bytes that a request should ask for.
     pub request_bytes: u64,
     /// The most ranges that a request may have.
     pub ranges: usize,
-    /// How many requests at a time pay.
+    /// How many concurrent requests are worthwhile.
     pub parallel: usize,
 }
 
 impl Profile {
-    /// How files of this machine like to be read: as from a solid-state disk that is cold. It answers within 0.1 ms and works on several
-    /// requests at once; from the page cache all is faster, and no pattern is a bad one. A cluster that stands together is one call.
+    /// The profile of local files: that of a solid-state disk with cold caches. It answers within 0.1 ms and works on
+    /// several requests at once; from the page cache everything is faster, with any pattern. A contiguous cluster is
+    /// one call.
     ///
     /// # Example
     ///
@@ -83,16 +84,16 @@ impl Profile {
         Self { latency_ns: 100_000, bandwidth_bytes: 2 << 30, request_bytes: 32 << 20, ranges: 16, parallel: 4 };
 }
 
-/// Whether to go on.
+/// Whether to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Go on.
+    /// Continue.
     Go,
     /// Stop soon; the caller wants no more.
     Stop,
 }
 
-/// Where a store puts what it reads.
+/// Receives what a store reads.
 pub trait Receive {
     /// A buffer of exactly `bytes`, initialised, with arbitrary content. A store that has its bytes in memory already
     /// needs none and delivers slices.
@@ -101,13 +102,14 @@ pub trait Receive {
     /// Takes the range number `index`: each once, whole, in any order, as soon as it is there.
     fn deliver(&mut self, index: usize, bytes: Bytes) -> Flow;
 
-    /// Polled by the store while it waits: true when a cancel or a deadline makes the answer worthless.
+    /// Polled by the store while it waits: true once a cancellation or a deadline makes the result useless.
     fn stopped(&self) -> bool;
 }
 
 /// Bytes to read. Every implementation passes the contract suite of the testkit.
 pub trait Store: Send + Sync + 'static {
-    /// Identity, the first `head_bytes` and the last `tail_bytes`, in one round trip. A shorter store gives what it has.
+    /// Identity, the first `head_bytes` and the last `tail_bytes`, in one round trip. A shorter store returns what it
+    /// has.
     ///
     /// # Errors
     ///
@@ -119,13 +121,12 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Malformed`], before anything is allocated or delivered, if a range
-    /// reaches outside of the store; [`ErrorKind::Changed`] if the store has changed since
-    /// it was opened; [`ErrorKind::Cancelled`] if the receiver stopped; else what the
-    /// medium reports. Ranges that were delivered before stay good.
+    /// [`ErrorKind::Malformed`], before anything is allocated or delivered, if a range reaches outside of the store;
+    /// [`ErrorKind::Changed`] if the store has changed since it was opened; [`ErrorKind::Cancelled`] if the receiver
+    /// stopped; else what the medium reports. Ranges that were delivered before stay valid.
     fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()>;
 
-    /// How this store likes to be read.
+    /// The performance profile of this store.
     fn profile(&self) -> Profile;
 
     /// The file behind it, for copies inside the kernel. None if there is none.
@@ -136,12 +137,12 @@ pub trait Store: Send + Sync + 'static {
 
 /// Bytes to write.
 pub trait Sink: Send + Sync + 'static {
-    /// Writes `parts` one after another from `offset` on. Calls from several threads do not disturb one another unless
-    /// their bytes overlap.
+    /// Writes `parts` one after another from `offset` on. Calls from several threads do not interfere unless their
+    /// bytes overlap.
     ///
     /// # Errors
     ///
-    /// What the medium reports. How much was written is then not known.
+    /// What the medium reports. How much was written is unknown then.
     fn write_at(&self, offset: u64, parts: &[IoSlice<'_>]) -> Result<()>;
 
     /// Copies a range of a store to `offset`, inside the kernel where that is possible.
@@ -153,7 +154,7 @@ pub trait Sink: Send + Sync + 'static {
         copy_by_reading(self, offset, from, range)
     }
 
-    /// Ends at `bytes`, where the medium can: what was written behind is of no use.
+    /// Truncates to `bytes`, if the medium can: what was written after that is not needed.
     ///
     /// # Errors
     ///
@@ -162,7 +163,7 @@ pub trait Sink: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Nothing more is written, even if somebody holds on to the sink: others may write.
+    /// Releases the lock for other writers: nothing more is written, even if the sink is still alive.
     fn release(&self) {}
 
     /// Returns when all that was written is on storage.

@@ -1,4 +1,4 @@
-//! A store that remembers how it was read. The I/O pattern is part of what the tests check.
+//! A store that records how it is read: the tests check the I/O pattern.
 
 use std::fs::File;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,22 +10,22 @@ use crate::Result;
 /// One call of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// What was asked for: the ranges, or for [`Store::ends`] the head and the tail.
+    /// The requested ranges; for [`Store::ends`] the head and the tail.
     pub ranges: Vec<ByteRange>,
-    /// When it began, counted from the first look at the store.
+    /// When it began, counted from the creation of the recorder.
     pub at: Duration,
     /// How long it took.
     pub took: Duration,
 }
 
 impl Call {
-    /// Bytes that were asked for.
+    /// Requested bytes.
     pub fn bytes(&self) -> u64 {
         self.ranges.iter().fold(0, |sum, range| sum.saturating_add(range.end.saturating_sub(range.start)))
     }
 }
 
-/// Passes all calls on and keeps a record of them.
+/// Forwards all calls and records them.
 ///
 /// # Example
 ///
@@ -47,8 +47,8 @@ pub struct Recorded<S> {
 }
 
 impl<S: Store> Recorded<S> {
-    /// Records the calls of `inner`, in the order in which they begin: whoever has received something finds the call that brought it,
-    /// though how long it took may not be known yet.
+    /// Records the calls of `inner`, in the order in which they begin: a call is recorded before its bytes are
+    /// delivered, though its duration may not be known yet.
     pub fn new(inner: S) -> Self {
         Self { inner, since: Instant::now(), calls: Mutex::default() }
     }
@@ -88,7 +88,7 @@ impl<S: Store> Store for Recorded<S> {
         let from = Instant::now();
         self.note(ranges.to_vec(), from);
         let outcome = self.inner.read_ranges(ranges, into);
-        // Two that begin at once are not told apart, and it makes no difference where they ask for the same.
+        // Equal calls that begin at the same instant are interchangeable.
         let same = |(began, call): &&mut (Instant, Call)| *began == from && call.ranges == ranges;
         if let Some((_, call)) = self.locked().iter_mut().rev().find(same) {
             call.took = from.elapsed();

@@ -1,4 +1,4 @@
-//! An input, as far as it can be looked at before anything of it is written.
+//! An input, and the checks before any of it is written.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,10 +14,10 @@ use crate::schema::{Draft, Registry};
 use crate::tree::Tree;
 use crate::write::check_closed;
 
-/// An input that is open, and what is in it.
+/// An open input and its content.
 pub(super) struct Input {
     pub(super) file: File,
-    /// Directories, before what is in them.
+    /// Directories, before their content.
     pub(super) folders: Vec<String>,
     /// The newest cycle of each tree, with its directory.
     pub(super) trees: Vec<(Place, Arc<Tree>)>,
@@ -27,18 +27,18 @@ pub(super) struct Input {
     pub(super) objects: Vec<Place>,
     /// The description of its classes as it is stored: most inputs have the same.
     pub(super) classes: Bytes,
-    /// Which of the list of objects it has.
+    /// Which entries of the object list it has.
     pub(super) listed: HashSet<usize>,
 }
 
-/// Registries of classes that several inputs describe in the same bytes: they are decoded and compiled once.
+/// Class registries shared by inputs with identical class descriptions: they are decoded and compiled once.
 #[derive(Default)]
 pub(super) struct Registries(Mutex<VecDeque<(Bytes, i32, Arc<Registry>)>>);
 
 impl Registries {
-    /// Gives a file the registry of another one, or keeps its own for others.
+    /// Sets the registry of another file with the same classes, or keeps the own one for others.
     fn share(&self, file: &File, classes: &Bytes) -> Result<()> {
-        /// Kinds of inputs that come in turns.
+        /// The number of kinds of inputs that alternate.
         const MOST: usize = 8;
         let version = file.header().version;
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -71,7 +71,7 @@ impl Place {
 }
 
 impl Input {
-    /// Looks at a file that was opened.
+    /// Checks an open file.
     ///
     /// # Errors
     ///
@@ -130,12 +130,12 @@ impl Input {
                 Some(Listed::Skip(_)) => found.is_empty(),
                 None => true,
             };
-            // What is left out for another reason is not found.
+            // Keys skipped for another reason do not count as found.
             if trees || !key.is_tree() {
                 self.listed.extend(found);
             }
             if key.is_directory() {
-                // Listed directories go with all that is in them.
+                // Listed directories include all their content.
                 if let (Some(listed @ Listed::Skip(_)), false) = (listed, is_whole) {
                     self.listed.extend(listed.below(&path));
                     continue;
@@ -149,7 +149,7 @@ impl Input {
             } else if !is_whole || key.is_tree() && (!trees || newest(&key.name) != Some(key.cycle)) {
             } else if key.is_tree() {
                 let tree = self.file.tree_at(key)?;
-                // The lists of baskets are read here, beside the merge.
+                // Read the lists of baskets here, concurrently with the merge.
                 tree.branches().iter().for_each(|branch| _ = branch.baskets());
                 self.trees.push((place, tree));
             } else if key.is_ntuple() {

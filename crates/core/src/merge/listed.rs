@@ -1,10 +1,10 @@
-//! Which objects of the inputs are merged.
+//! Selects the objects of the inputs that are merged.
 
 use std::collections::HashSet;
 
 use crate::error::{Error, Result};
 
-/// Objects and directories that matter, by their names, wherever they are, or by their paths.
+/// Selected objects and directories, by name in any directory, or by path.
 ///
 /// # Example
 ///
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listed {
-    /// Only these are merged, directories with all that is in them.
+    /// Only these are merged, directories with all their content.
     Only(Vec<String>),
     /// All but these.
     Skip(Vec<String>),
@@ -27,13 +27,13 @@ impl Listed {
         names
     }
 
-    /// Which of the list an object is, by its name or its path.
+    /// The index of an object in the list, by its name or its path.
     pub(super) fn find(&self, name: &str, path: &str) -> impl Iterator<Item = usize> {
         let is = move |listed: &String| listed == name || listed.trim_matches('/') == path;
         self.names().iter().enumerate().filter(move |(_, listed)| is(listed)).map(|(index, _)| index)
     }
 
-    /// Which of the list are paths within a directory.
+    /// The indices of the list's paths within a directory.
     pub(super) fn below(&self, folder: &str) -> impl Iterator<Item = usize> {
         let is = move |listed: &String| {
             listed.trim_matches('/').strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
@@ -41,11 +41,11 @@ impl Listed {
         self.names().iter().enumerate().filter(move |(_, listed)| is(listed)).map(|(index, _)| index)
     }
 
-    /// Says what of the list no input has.
+    /// Reports entries of the list that no input has.
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](ErrorKind::Mismatch) where nothing is left to merge.
+    /// [`Mismatch`](ErrorKind::Mismatch) if nothing is left to merge.
     pub(super) fn check(&self, found: &HashSet<usize>, notices: &mut Vec<String>) -> Result<()> {
         let missing = self.names().iter().enumerate().filter(|(index, _)| !found.contains(index));
         let missing: Vec<&str> = missing.map(|(_, name)| name.as_str()).collect();

@@ -1,7 +1,7 @@
-//! MERGING: many files become one. Trees are joined basket by basket, without anybody looking at what is in them.
+//! MERGING: many files become one. Trees are concatenated basket by basket, without decoding the baskets.
 //!
-//! Inputs are opened ahead, each is looked at before anything of it is written, and what one of them turns out to lack takes nothing
-//! away from the others. Source: `TFileMerger`, `hadd`.
+//! Inputs are opened ahead, each is checked before any of it is written, and a failing input does not affect the
+//! others. Source: `TFileMerger`, `hadd`.
 
 mod input;
 mod list;
@@ -50,21 +50,22 @@ use output::Running;
 pub struct Merge {
     /// How baskets are compressed.
     pub packing: Packing,
-    /// How objects that are written anew are compressed, records of trees among them; none for as the baskets, or as the first input.
+    /// How newly written objects are compressed, records of trees among them; none for the setting of the baskets, or
+    /// of the first input.
     pub objects: Option<Compression>,
-    /// Whether the inputs are added to what the output has already.
+    /// Whether the inputs are added to the existing output.
     pub append: bool,
-    /// Whether an output that is there may be replaced.
+    /// Whether an existing output may be replaced.
     pub replaces: bool,
-    /// Whether inputs that cannot be merged are left out, and the others go on.
+    /// Whether inputs that cannot be merged are skipped.
     pub skips: bool,
-    /// Whether trees are merged; otherwise they are left out.
+    /// Whether trees are merged; otherwise they are skipped.
     pub trees: bool,
     /// Only some objects, or all but some.
     pub listed: Option<Listed>,
-    /// New clusters and baskets, across the borders of inputs; none to keep those that are there.
+    /// New clusters and baskets, across the boundaries of inputs; none to keep the existing ones.
     pub recluster: Option<TreeOptions>,
-    /// Where the file is kept that `recluster` takes in between; none for beside the output.
+    /// The directory of the intermediate file of `recluster`; none for that of the output.
     pub scratch: Option<PathBuf>,
     /// Inputs that are open at a time.
     pub open_files: usize,
@@ -72,13 +73,13 @@ pub struct Merge {
     pub session: Session,
     /// The same inputs give the same bytes: no date, and a UUID of zeros.
     pub reproducible: bool,
-    /// Baskets that are copied as they are, are inflated first: a damaged one is an error. Otherwise they are not looked into.
+    /// Inflates baskets that are copied unchanged, so that a damaged one is an error. Otherwise they are not checked.
     pub verify: bool,
 }
 
 impl Default for Merge {
     fn default() -> Self {
-        /// One is merged while the next ones are opened.
+        /// One input is merged while the next ones are opened.
         const OPEN_FILES: usize = 5;
         Self {
             packing: Packing::Keep,
@@ -110,18 +111,18 @@ pub enum Packing {
     As(Compression),
 }
 
-/// How far a merge is.
+/// The progress of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Inputs that are done.
+    /// Finished inputs.
     pub done: usize,
     /// All inputs.
     pub inputs: usize,
-    /// Bytes of those that are done.
+    /// Bytes of the finished inputs.
     pub bytes: u64,
 }
 
-/// The checksum of a file as storage systems know it: Adler-32.
+/// The Adler-32 checksum of a file, as storage systems use it.
 ///
 /// # Errors
 ///
@@ -157,20 +158,22 @@ pub fn adler32(path: impl AsRef<Path>) -> Result<u32> {
 pub type Open<'a> = dyn Fn(&str) -> Result<File> + Sync + 'a;
 
 impl Merge {
-    /// Merges inputs, in their order, into one file. `open` opens them, in other threads and ahead of their turn; `watch` hears of each
-    /// that is done, and may stop the merge.
+    /// Merges inputs, in their order, into one file. `open` opens them, in other threads and ahead of time; `watch` is
+    /// called for each finished one, and may stop the merge.
     ///
-    /// The first tree of a path decides which branches there are and what they hold. Branches that only others have are left out, and plain
-    /// branches whose numbers are narrower in others are widened, with a notice; an input without a branch, or with one of another type, cannot be merged.
+    /// The first tree of a path decides the branches and their types. Branches that only later trees have are skipped,
+    /// and plain branches whose numbers are narrower in others are widened, with a notice; an input without a branch,
+    /// or with one of another type, cannot be merged.
     ///
-    /// The output has its name only once it is whole, and one that is appended to is as it was until then.
+    /// The output gets its name only once it is complete; an output that is appended to is unchanged until then.
     ///
     /// # Errors
     ///
-    /// What opening, reading and writing report, with the name of the input; [`Mismatch`](ErrorKind::Mismatch) for trees that do not fit
-    /// those of the first input, for an input that is the output, and where nothing is to be merged;
-    /// [`Malformed`](ErrorKind::Malformed) for inputs that were not closed or were cut; [`Exists`](ErrorKind::Exists) for an output that is not to
-    /// be replaced; [`Cancelled`](ErrorKind::Cancelled) where `watch` stopped it.
+    /// What opening, reading and writing report, with the name of the input; [`Mismatch`](ErrorKind::Mismatch) for
+    /// trees that do not fit those of the first input, for an input that is the output, and if there is nothing to
+    /// merge; [`Malformed`](ErrorKind::Malformed) for inputs that were not closed or were cut;
+    /// [`Exists`](ErrorKind::Exists) for an output that must not be replaced; [`Cancelled`](ErrorKind::Cancelled) if
+    /// `watch` stopped it.
     pub fn run(
         &self,
         output: impl AsRef<Path>,
@@ -223,7 +226,7 @@ impl Merge {
         }
     }
 
-    /// Merges into what `create` makes once the first input, and with it the compression, is known.
+    /// Merges into the file that `create` returns once the first input, and with it the compression, is known.
     fn join(
         &self,
         inputs: &[String],
@@ -268,7 +271,7 @@ impl Merge {
             };
             match outcome {
                 Ok(()) => {}
-                // What the output reports is no fault of the input.
+                // An error of the output is not the input's.
                 Err(error) if self.skips && error.place().file.as_deref() == Some(name) => {
                     merged.skipped.push((name.to_owned(), error));
                 }
@@ -292,7 +295,7 @@ impl Merge {
         match outcome {
             Ok(()) => running.finish(&mut merged)?,
             Err(error) => {
-                // The error that came first is the one to tell.
+                // Report the first error.
                 let _ = running.abandon();
                 return Err(error);
             }
@@ -300,7 +303,7 @@ impl Merge {
         Ok(merged)
     }
 
-    /// Merges into a file in between, and its trees into good clusters.
+    /// Merges into an intermediate file, then rewrites its trees into new clusters.
     #[expect(clippy::too_many_arguments, reason = "what run has found out")]
     fn reclustered(
         &self,
@@ -319,7 +322,7 @@ impl Merge {
             None => PathBuf::from(between),
         };
         let between = AtomicFile::new(&between, false)?;
-        // Baskets are compressed once, where they are made.
+        // Baskets are compressed once, when they are created.
         let quick = Self { packing: Packing::Keep, ..self.clone() };
         let mut compression = None;
         let mut merged = quick.join(inputs, open, target, watch, |first| {
@@ -347,7 +350,7 @@ impl Merge {
     }
 }
 
-/// Which file the output is, by whatever name it is called.
+/// The identity of the output file, whatever its name.
 struct Target {
     #[cfg(unix)]
     known: Option<(u64, u64)>,

@@ -1,4 +1,4 @@
-//! Objects that are no trees: added up by name where their class can be, kept side by side elsewhere.
+//! Objects other than trees: added up by name if their class supports it, else kept side by side.
 
 use std::collections::HashMap;
 
@@ -17,11 +17,11 @@ pub(super) struct Sums {
     places: HashMap<String, usize>,
 }
 
-/// A sum, and where it goes.
+/// A sum, and its directory.
 struct Growing {
     place: Place,
     sum: Sum,
-    /// The object that it takes the place of, in a file that is appended to.
+    /// The object that it replaces, in a file that is appended to.
     old: Option<Key>,
 }
 
@@ -51,7 +51,7 @@ impl Sums {
         Ok(())
     }
 
-    /// Sums as they are before these objects are added, for [`restore`](Self::restore).
+    /// The sums before these objects are added, for [`restore`](Self::restore).
     pub(super) fn before(&self, objects: &[(Place, Draft)]) -> Vec<(String, Option<Sum>)> {
         let now =
             |path: &str| self.places.get(path).and_then(|&known| self.all.get(known)).map(|known| known.sum.clone());
@@ -63,7 +63,7 @@ impl Sums {
         objects.iter().map(before).collect()
     }
 
-    /// Takes back what was added since.
+    /// Undoes what was added since.
     pub(super) fn restore(&mut self, before: Vec<(String, Option<Sum>)>) {
         let mut first_new = self.all.len();
         for (path, sum) in before {
@@ -76,11 +76,11 @@ impl Sums {
                 }
             }
         }
-        // New ones stand behind all others.
+        // New ones are at the end.
         self.all.truncate(first_new);
     }
 
-    /// Writes all sums, and says how many.
+    /// Writes all sums, and returns their number.
     pub(super) fn finish(self, writer: &mut FileWriter) -> Result<u64> {
         let count = self.all.len() as u64;
         for Growing { place, sum, old } in self.all {
@@ -90,8 +90,8 @@ impl Sums {
     }
 }
 
-/// Brings along the objects of an input that nobody adds up, in all cycles, as `hadd` keeps them; says how many, and none of them where
-/// one cannot be copied.
+/// Copies the objects of an input that are not added up, in all cycles, as `hadd` does; returns their number. Copies
+/// none if one fails.
 pub(super) fn copy(writer: &mut FileWriter, input: &Input) -> Result<u64> {
     let mut copied = Vec::with_capacity(input.objects.len());
     for place in &input.objects {

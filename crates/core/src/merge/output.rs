@@ -1,4 +1,4 @@
-//! A merge that is going on: the output, and its trees as far as they have grown.
+//! A running merge: the output, and its trees so far.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::object::Value;
 use crate::write::{FileWriter, Fit, Joined, Mark, Notes, TreeIndex, Widening};
 
-/// The output, and what is known of it.
+/// The output and its state.
 pub(super) struct Running {
     writer: FileWriter,
-    /// How baskets are compressed again; none where they are kept.
+    /// How baskets are recompressed; none if they are kept.
     again: Option<Compression>,
     trees: Vec<Growing>,
     places: HashMap<String, usize>,
-    /// Descriptions of classes that were taken over.
+    /// Class descriptions that were copied.
     classes: HashSet<Bytes>,
     sums: Sums,
     meanings: HashMap<String, Meaning>,
@@ -34,7 +34,7 @@ pub(super) struct Running {
     widened: HashSet<String>,
 }
 
-/// What a path of the output means: one thing, whichever input has it.
+/// The meaning of a path of the output: the same for all inputs.
 #[derive(Clone)]
 enum Meaning {
     Tree,
@@ -55,7 +55,7 @@ impl Meaning {
         }
     }
 
-    /// Whether both may have one name. Whether objects can be added shows when they are.
+    /// Whether both may have the same name. Whether objects can be added is found out when adding them.
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
@@ -96,11 +96,11 @@ impl Running {
         &self.listed
     }
 
-    /// Adds an input. Where that fails and others are to follow, what was there is as it was.
+    /// Adds an input. If that fails and others follow, the output is unchanged.
     pub(super) fn add(&mut self, mut input: Input, skips: bool, merged: &mut Merged) -> Result<()> {
         let file = input.file.clone();
         let known = self.trees.len();
-        // All trees are compared before a byte of one is written.
+        // Compare all trees before writing any of them.
         let mut notes: Vec<(String, Notes)> = Vec::new();
         let mut fits: Vec<(usize, Fit)> = Vec::new();
         let mut indices: Vec<Option<TreeIndex>> = Vec::new();
@@ -184,7 +184,7 @@ impl Running {
         Ok(())
     }
 
-    /// The tree that one of an input belongs to, begun where there is none.
+    /// The output tree of an input's tree; begins one if there is none.
     fn tree(&mut self, input: &Input, place: &Place, path: &str) -> Result<usize> {
         if let Some(&known) = self.places.get(path) {
             return Ok(known);
@@ -203,11 +203,11 @@ impl Running {
         Ok(self.trees.len() - 1)
     }
 
-    /// What the paths of an input mean that nothing is known of yet, and whether the output has nothing there.
+    /// The meanings of an input's new paths, and whether the output has nothing there.
     ///
     /// # Errors
     ///
-    /// [`Exists`](ErrorKind::Exists) for one that means something else.
+    /// [`Exists`](ErrorKind::Exists) for a path with another meaning.
     fn meanings_of(&self, input: &Input) -> Result<HashMap<String, (Meaning, bool)>> {
         let places = input.trees.iter().map(|(place, _)| place).chain(input.sums.iter().map(|(place, _)| place));
         let places = places.chain(&input.objects).map(|place| {
@@ -235,7 +235,7 @@ impl Running {
         Ok(found)
     }
 
-    /// Copies what is in an input, trees first; gives the number of other objects.
+    /// Copies the content of an input, trees first; returns the number of other objects.
     fn copy(&mut self, input: &Input, fits: &[(usize, Fit)]) -> Result<u64> {
         let file = &input.file;
         for folder in &input.folders {
@@ -253,7 +253,7 @@ impl Running {
         objects::copy(&mut self.writer, input)
     }
 
-    /// Writes the records of trees, and all that refers to them.
+    /// Writes the records of trees, and everything that refers to them.
     pub(super) fn finish(mut self, merged: &mut Merged) -> Result<()> {
         for Growing { joined, mut report } in self.trees {
             report.note(joined.moved);
@@ -265,7 +265,7 @@ impl Running {
         self.writer.close()
     }
 
-    /// Ends without a trace of what was begun in a file that was there before.
+    /// Undoes everything that was begun in an existing file.
     pub(super) fn abandon(self) -> Result<()> {
         self.writer.abandon()
     }

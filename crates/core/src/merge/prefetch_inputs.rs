@@ -1,4 +1,4 @@
-//! Inputs that are opened while others are merged: a bounded number, in their order.
+//! Opens inputs while others are merged: a bounded number, in order.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -6,11 +6,11 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 
-/// Prepares `count` things in threads, so many ahead of the one that is taken, and hands each on in its order.
+/// Prepares `count` items in threads, a bounded number ahead of the one being taken, and passes each on in order.
 ///
 /// # Errors
 ///
-/// What `take` reports: then no more are prepared.
+/// What `take` reports; no more items are prepared then.
 pub(super) fn each<T: Send>(
     count: usize,
     ahead: usize,
@@ -28,7 +28,7 @@ pub(super) fn each<T: Send>(
         for _ in 0..ahead.min(count).min(MOST_THREADS) {
             scope.spawn(|| {
                 while let Some((index, answer)) = next(&waiting) {
-                    // Nobody waits for it where the merge has ended.
+                    // The receiver is gone if the merge has ended.
                     let _ = answer.send(prepare(index));
                 }
             });
@@ -40,7 +40,7 @@ pub(super) fn each<T: Send>(
             while begun < count && begun <= index + ahead {
                 let (answer, answered) = channel();
                 coming.push_back(answered);
-                // The threads live for as long as this end does.
+                // The threads run as long as this end exists.
                 let _ = jobs.send((begun, answer));
                 begun += 1;
             }
@@ -54,7 +54,7 @@ pub(super) fn each<T: Send>(
             }
         }
         drop(jobs);
-        // What was begun is not wanted any more.
+        // Drop what was prepared but not taken.
         if outcome.is_err() {
             drop(coming);
             while next(&waiting).is_some() {}

@@ -1,18 +1,18 @@
-//! What a merge did.
+//! The report of a merge.
 
 use std::time::Duration;
 
 use crate::error::Error;
 use crate::write::{Figures, Moved};
 
-/// How the baskets of a tree came into the output: the slowest way that one of them took.
+/// How the baskets of a tree were moved to the output: the slowest way used for any of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// As they are: nothing was inflated.
+    /// Unchanged: nothing was inflated.
     Copy,
-    /// Inflated and compressed again; nobody looked at what is in them.
+    /// Inflated and recompressed, without decoding the entries.
     Recompress,
-    /// Entries went into new baskets, or their numbers became wider.
+    /// Entries were put into new baskets, or their numbers were widened.
     Reencode,
 }
 
@@ -38,23 +38,23 @@ impl Level {
 pub struct MergedTree {
     /// Its path.
     pub path: String,
-    /// How its baskets came there.
+    /// How its baskets were moved.
     pub level: Level,
     /// Inputs that have it.
     pub inputs: usize,
     /// Baskets that were never inflated, and their bytes.
     pub copied: (u64, u64),
-    /// Baskets that were compressed again, and their bytes as they stand now.
+    /// Baskets that were recompressed, and their bytes now.
     pub recompressed: (u64, u64),
-    /// Baskets whose numbers were widened to the type of the first input, and their bytes as they stand now.
+    /// Baskets whose numbers were widened to the type of the first input, and their bytes now.
     pub reencoded: (u64, u64),
-    /// Baskets that stood in the record of a tree and have their own now, and their bytes.
+    /// Baskets that were in the record of a tree and now have their own, and their bytes.
     pub embedded: (u64, u64),
     /// What the tree has now.
     pub figures: Figures,
 }
 
-/// What a merge did.
+/// The report of a merge.
 #[derive(Debug, Default)]
 pub struct Merged {
     /// Trees, in the order of the output.
@@ -63,15 +63,15 @@ pub struct Merged {
     pub objects: u64,
     /// Inputs that were merged.
     pub inputs: usize,
-    /// Inputs that were left out, and why.
+    /// Inputs that were skipped, and why.
     pub skipped: Vec<(String, Error)>,
-    /// What is worth a word: an index that was dropped, branches that were left out.
+    /// Notices: a dropped index, skipped branches.
     pub notices: Vec<String>,
     /// Bytes of the inputs that were merged.
     pub input_bytes: u64,
     /// Bytes of the output.
     pub output_bytes: u64,
-    /// Reads that the inputs were asked for; baskets that the system copies are not among them.
+    /// Reads of the inputs, without baskets that the system copies.
     pub requests: u64,
     /// Time that it took.
     pub took: Duration,

@@ -1,9 +1,9 @@
 //! Columns as Arrow arrays: the same memory under another type.
 //!
 //! Numbers, offsets and text are shared; only booleans are copied, since Arrow packs eight into a byte. Lists and
-//! strings have 64-bit offsets (`LargeList`, `LargeUtf8`). Pointers are followed: what they lead to is nullable, and a
-//! dense union where it is of several classes; nothing else is nullable. What Arrow has no word for stands in the
-//! metadata of the field around it: `ROOT.class` of a record, `ROOT.container` (`set` or `map`) of a list's items.
+//! strings have 64-bit offsets (`LargeList`, `LargeUtf8`). Pointers are followed: their targets are nullable, and a
+//! dense union if they are of several classes; nothing else is nullable. What Arrow cannot express is in the metadata
+//! of the enclosing field: `ROOT.class` of a record, `ROOT.container` (`set` or `map`) of a list's items.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub const CONTAINER: &str = "ROOT.container";
 impl Kind {
     /// The field that a column of this type has in an Arrow schema.
     ///
-    /// Text counts as UTF-8 here; a column whose text is not is of type `LargeBinary`.
+    /// Text is assumed to be UTF-8; a column of other text has type `LargeBinary`.
     ///
     /// # Errors
     ///
@@ -97,11 +97,11 @@ impl Number {
 }
 
 impl Column {
-    /// The column as an Arrow array. Its memory is shared, but for booleans and for what pointers lead to.
+    /// The column as an Arrow array. Its memory is shared, except for booleans and the targets of pointers.
     ///
     /// # Errors
     ///
-    /// Those of [`followed`](Self::followed), where it has pointers.
+    /// Those of [`followed`](Self::followed), if it has pointers.
     pub fn to_arrow(&self) -> Result<ArrayRef> {
         if self.kind.has_pointers() {
             let followed = self.followed()?;
@@ -118,7 +118,7 @@ impl Column {
                 let bytes = Buffer::from(self.buffer(*bytes));
                 match LargeStringArray::try_new(offsets.clone(), bytes.clone(), None) {
                     Ok(array) => Ok(Arc::new(array)),
-                    // ROOT gives no encoding: what is no UTF-8 stays bytes.
+                    // ROOT records no encoding: text that is not UTF-8 stays bytes.
                     Err(_) => Ok(Arc::new(LargeBinaryArray::try_new(offsets, bytes, None).map_err(broken)?)),
                 }
             }
@@ -197,7 +197,7 @@ impl Column {
     fn arrow_offsets(&self, id: BufferId, rows: usize) -> Result<OffsetBuffer<i64>> {
         let count = rows.checked_add(1).ok_or_else(short)?;
         let offsets: ScalarBuffer<i64> = scalars(self.buffer(id), count)?;
-        // Arrow's own constructor panics where these do not rise.
+        // Arrow's own constructor panics if these are not ascending.
         if offsets.first().is_none_or(|first| *first < 0) || offsets.windows(2).any(|pair| pair[0] > pair[1]) {
             return Err(Error::malformed("offsets of a column do not rise"));
         }
@@ -205,7 +205,7 @@ impl Column {
     }
 }
 
-/// Numbers of a buffer, shared; copied only where their address does not suit Arrow.
+/// Numbers of a buffer, shared; copied only if their alignment does not suit Arrow.
 fn scalars<T: ArrowNativeType>(bytes: Bytes, count: usize) -> Result<ScalarBuffer<T>> {
     let wanted = count.checked_mul(size_of::<T>()).filter(|&wanted| wanted <= bytes.len()).ok_or_else(short)?;
     let bytes = bytes.slice(..wanted);
@@ -214,7 +214,7 @@ fn scalars<T: ArrowNativeType>(bytes: Bytes, count: usize) -> Result<ScalarBuffe
     Ok(ScalarBuffer::from(buffer))
 }
 
-/// Values with null in between, where the tag is not 0.
+/// Values with nulls, where the tag is not 0.
 fn nullable(values: &ArrayRef, tags: &[i8]) -> Result<ArrayRef> {
     if values.len() == tags.len() {
         return Ok(Arc::clone(values));
@@ -233,8 +233,8 @@ fn nullable(values: &ArrayRef, tags: &[i8]) -> Result<ArrayRef> {
     Ok(make_array(out.freeze()))
 }
 
-/// Values of several types: the number of each row's type, and where its value is. A union has no nulls of its own:
-/// they are rows of a further type, the last.
+/// Values of several types: for each row the index of its type and of its value. A union has no nulls of its own: they
+/// are rows of a further type, the last.
 fn union_array(kinds: &[Kind], mut items: Vec<ArrayRef>, tags: &[i8]) -> Result<ArrayRef> {
     let types = items.iter().zip(kinds).map(|(array, kind)| union_field(kind, array.data_type().clone()));
     let data_type = union_type(types.collect())?;

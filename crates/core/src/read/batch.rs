@@ -11,7 +11,7 @@ use super::{Column, Native, columns, is_ahead};
 use crate::error::{Error, Result};
 use crate::tree::{BranchId, Needed, Tree};
 
-/// Bytes that a step's branches take once inflated, unless told otherwise.
+/// Default inflated bytes of a step.
 const STEP_BYTES: u64 = 100_000_000;
 
 /// Columns of consecutive entries.
@@ -23,7 +23,7 @@ pub struct Batch {
     columns: Vec<Column>,
 }
 
-/// Reads branches step by step, each of bounded memory: an iterator of [`Batch`]es. Made by [`Tree::scan`].
+/// Reads branches step by step, each of bounded memory: an iterator of [`Batch`]es. Created by [`Tree::scan`].
 #[derive(Clone, Debug)]
 pub struct Batches {
     tree: Arc<Tree>,
@@ -34,7 +34,7 @@ pub struct Batches {
     borders: Vec<u64>,
 }
 
-/// The rows of [`Batches`], one after the other.
+/// An iterator over the rows of [`Batches`].
 #[derive(Clone, Debug)]
 pub struct Rows {
     batches: Batches,
@@ -54,8 +54,8 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) for names that are no branch, and what
-    /// [`interpretation`](Self::interpretation) says of branches that nobody can decode.
+    /// [`NotFound`](crate::ErrorKind::NotFound) for unknown branch names, and what
+    /// [`interpretation`](Self::interpretation) reports for branches that cannot be decoded.
     ///
     /// # Example
     ///
@@ -95,25 +95,25 @@ impl Batches {
         self
     }
 
-    /// Steps whose branches take about so many bytes once inflated; they end with clusters where one fits, so that no
-    /// basket is read twice. At least one entry.
+    /// Sets the approximate inflated bytes of a step. Steps end at a cluster boundary if one fits, so that no basket is
+    /// read twice, and have at least one entry.
     #[must_use]
     pub fn step_bytes(mut self, bytes: u64) -> Self {
         self.step_bytes = bytes.max(1);
         self
     }
 
-    /// One row after the other.
+    /// Iterates row by row.
     pub fn rows(self) -> Rows {
         Rows { batches: self, batch: None, next: 0 }
     }
 
-    /// Has the beginning of the next step fetched while this one is used, as much as half of the cache's budget holds.
+    /// Prefetches the beginning of the next step while this one is used, up to half of the cache's budget.
     fn ask(&self) {
         let (file, cache) = (self.tree.file(), self.tree.cache());
         let next = self.entries.start..self.step_end();
         if next.is_empty() {
-            // Nobody comes for what is kept.
+            // Release what no later step uses.
             return cache.turn_to(&[], &[], file.store(), file.options().session.fetcher());
         }
         if !is_ahead(&self.tree) {
@@ -132,7 +132,7 @@ impl Batches {
         cache.turn_to(&[next], &coming, file.store(), file.options().session.fetcher());
     }
 
-    /// Where the step that begins with the next entry ends.
+    /// The end of the step that begins with the next entry.
     fn step_end(&self) -> u64 {
         let entry_bytes: u64 = self
             .ids
@@ -169,7 +169,7 @@ impl Iterator for Batches {
 }
 
 impl Batch {
-    /// A column by the name that was asked for.
+    /// A column by its requested name.
     ///
     /// # Errors
     ///
@@ -180,7 +180,7 @@ impl Batch {
             .ok_or_else(|| Error::not_found(format!("no column {name:?} was asked for")))
     }
 
-    /// All columns, in the order in which they were asked for.
+    /// All columns, in the requested order.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
@@ -231,7 +231,7 @@ impl Row {
         self.batch.entries.start + self.index as u64
     }
 
-    /// The one number of a branch.
+    /// The number of a branch with one per entry.
     ///
     /// # Errors
     ///

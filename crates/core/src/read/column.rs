@@ -1,4 +1,4 @@
-//! Whole columns: what a user gets.
+//! Whole columns: the result of reading.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::column::{BufferId, Kind, Number};
 use crate::error::{Error, Result};
 use crate::schema::{Objects, Registry};
 
-/// A column of values: a type and the buffers that it names. Cheap to clone.
+/// A column of values: a type and the buffers that it refers to. Cheap to clone.
 ///
 /// Buffers hold native-endian numbers; offsets of lists and strings are `i64` and begin with 0, one more than rows.
 #[derive(Clone, Debug)]
@@ -21,17 +21,17 @@ pub struct Column {
     buffers: Vec<Bytes>,
     /// Objects behind the pointers of the column.
     pub objects: Option<Arc<Objects>>,
-    /// The classes of its file, where it has pointers.
+    /// The classes of its file, if it has pointers.
     pub(super) registry: Option<Arc<Registry>>,
 }
 
 impl Column {
-    /// A column of buffers that are whole.
+    /// A column of complete buffers.
     pub(crate) fn new(kind: Kind, len: usize, buffers: Vec<Bytes>, objects: Option<Arc<Objects>>) -> Self {
         Self { kind, len, buffers, objects, registry: None }
     }
 
-    /// Says what the classes are that its pointers are declared with.
+    /// Adds the classes that its pointers are declared with.
     pub(super) fn described(self, registry: Option<&Arc<Registry>>) -> Self {
         Self { registry: registry.cloned(), ..self }
     }

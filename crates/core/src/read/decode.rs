@@ -1,4 +1,4 @@
-//! From an inflated basket to rows of a part.
+//! Decodes an inflated basket into rows of a part.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::schema::{Machine, Objects, Order, Registry};
 use crate::tree::{Form, Interpretation, Unsealed};
 use crate::wire::{BYTE_COUNT, Limits, Reader};
 
-/// What decoding needs besides the basket.
+/// What decoding needs in addition to the basket.
 pub(super) struct Decoding<'a> {
     pub(super) interpretation: &'a Interpretation,
     pub(super) registry: &'a Registry,
@@ -33,7 +33,7 @@ impl Counts {
     ///
     /// # Errors
     ///
-    /// [`Internal`](crate::ErrorKind::Internal) where they were not read: taken for none, values would be lost.
+    /// [`Internal`](crate::ErrorKind::Internal) if they were not read: treating them as zero would lose values.
     fn entry(&self, entry: u64) -> Result<&[i64]> {
         let found =
             entry.checked_sub(self.first_entry).map(|index| index as usize).and_then(|index| match &self.ends {
@@ -93,7 +93,7 @@ pub(super) fn decode(
             let words = part.words_mut(ends);
             let base = words.last().copied().unwrap_or(0);
             words.reserve(want.len());
-            // One division for all: an uneven entry shows in the remainders' sum of bits.
+            // One division for all: an uneven entry shows in the OR of the remainders.
             let mut uneven = 0;
             words.extend(starts[1..].iter().map(|end| {
                 let bytes = end - starts[0];
@@ -145,9 +145,8 @@ pub(super) fn decode(
     Ok(())
 }
 
-/// Entries that are each one framed `std::vector` of numbers: a loop of its own, for it is the most common branch that
-/// is no plain array. Gives back whether it did the work: a branch that is something else, or an entry that is framed
-/// otherwise, leaves the part as it was.
+/// A fast path for entries that are each one framed `std::vector` of numbers, the most common branch besides plain
+/// arrays. Returns whether it applied: other branches, and entries framed in another way, leave the part unchanged.
 fn vectors(how: &Decoding<'_>, basket: &Unsealed<'_>, starts: &[u32], part: &mut Part) -> Result<bool> {
     const HEAD: usize = 10;
     let Some((prim, values, ends)) = how.interpretation.program.vector_of_numbers() else { return Ok(false) };
@@ -240,7 +239,7 @@ fn empty_row(machine: &mut Machine<'_>, how: &Decoding<'_>, part: &mut Part) -> 
     Ok(())
 }
 
-/// Entry offsets that a writer left out, from the counts: `kGenerateOffsetMap`.
+/// Computes entry offsets that a writer left out from the counts: `kGenerateOffsetMap`.
 fn left_out(how: &Decoding<'_>, basket: &Unsealed<'_>, first_entry: u64, starts: &mut Vec<u32>) -> Result<()> {
     let Some(counts) = how.counts else {
         return Err(Error::unsupported("entry offsets were left out, and no counter is known"));
@@ -259,14 +258,14 @@ fn left_out(how: &Decoding<'_>, basket: &Unsealed<'_>, first_entry: u64, starts:
         let [count] = *counts.entry(first_entry + entry)? else {
             return Err(Error::malformed("a branch that counts has no single number an entry"));
         };
-        // ROOT takes a negative count as none.
+        // ROOT treats a negative count as zero.
         at = at.saturating_add((count.max(0) as usize).saturating_mul(wide));
         if at > basket.data.len() {
             return Err(differ(at));
         }
         starts.push(at as u32);
     }
-    // Counts that are too low would leave the last values out.
+    // Counts that are too low would drop the last values.
     if at != basket.data.len() {
         return Err(differ(at));
     }

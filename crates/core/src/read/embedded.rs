@@ -1,11 +1,11 @@
-//! Baskets that stand in the tree's own record.
+//! Baskets that are embedded in the tree's own record.
 
 use crate::column::Kind;
 use crate::error::{Error, Result};
 use crate::object::{find, list_bounds};
 use crate::tree::{Tree, Unsealed};
 
-/// Whether entries of basket object `id` stood elsewhere when they were written: a circular tree moved them.
+/// Whether entries of basket object `id` had other offsets when they were written: a circular tree moved them.
 pub(crate) fn is_displaced(tree: &Tree, id: u32) -> bool {
     let Some(row) = tree.object.table().get(id) else { return false };
     match find(row.kind, "fDisplacement") {
@@ -21,7 +21,7 @@ pub(crate) fn embedded(tree: &Tree, id: u32) -> Result<Unsealed<'_>> {
     let number = |name: &str| {
         let Some(Kind::Number { buffer, .. }) = find(row.kind, name) else { return Err(absent(name)) };
         let bytes = row.part.bytes(*buffer).get(4 * row.row..).and_then(|bytes| bytes.first_chunk());
-        // A negative number is none, as ROOT has it.
+        // A negative number means none, as in ROOT.
         Ok(i32::from_ne_bytes(*bytes.ok_or_else(|| absent(name))?).max(0) as u32)
     };
     let ints = |name: &str| match find(row.kind, name) {

@@ -1,4 +1,4 @@
-//! Objects in place of the pointers that lead to them.
+//! Replaces pointers by the objects that they point to.
 //!
 //! Why so: `docs/decisions/columns-with-pointers.md`. Objects behind pointers are rows of tables already; here the rows
 //! that a column points at are gathered, in the order of the pointers, into further buffers of the column.
@@ -13,24 +13,24 @@ use crate::column::{BufferId, Field, Kind, ListOf, Part};
 use crate::error::{Error, Result};
 use crate::schema::{Detail, Objects, Registry, Target};
 
-/// Objects that lead to further objects, one inside the other.
+/// The most objects nested through pointers.
 const DEEPEST: usize = 64;
 /// Types within a column.
 const MOST_TYPES: usize = 1 << 16;
 /// Classes that one pointer may lead to: a tag is an `i8`.
 const MOST_CLASSES: usize = 127;
-/// Bytes that the objects of one column may take: one that many pointers share comes as often.
+/// The most bytes of the objects of one column: an object that many pointers share is copied for each.
 const MOST_BYTES: u64 = 8 << 30;
 
 impl Column {
-    /// The same rows with objects in place of pointers: [`Kind::OneOf`] where the column had [`Kind::Pointer`], and a
-    /// list of its items where it had a collection of ROOT. An object that several pointers share comes once for each;
-    /// a pointer back to an object that it is in becomes the text `<Class>`.
+    /// The same rows with pointers replaced by objects: [`Kind::OneOf`] instead of [`Kind::Pointer`], and a list of its
+    /// items instead of a ROOT collection. An object that several pointers share is copied for each; a pointer back to
+    /// an enclosing object becomes the text `<Class>`.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) where objects that lead to others of their class do so too often
-    /// for a column; [`Limit`](crate::ErrorKind::Limit) where they take too much memory; why an object could not be
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if objects that point to others of their class nest too deeply
+    /// for a column; [`Limit`](crate::ErrorKind::Limit) if they take too much memory; why an object could not be
     /// decoded.
     ///
     /// # Example
@@ -57,7 +57,7 @@ impl Column {
             types: 0,
         };
         let kind = match &self.kind {
-            // An object that a branch holds by value, and whose class is not known before: it is never null.
+            // An object held by value whose class is known only at run time: it is never null.
             Kind::Pointer { buffer, class } => match follow.pointers(&ids(&self.buffer(*buffer)), class)? {
                 Kind::OneOf { tags, mut of } if of.len() == 1 && !follow.has_null(tags) => of.swap_remove(0),
                 kind => kind,
@@ -71,36 +71,36 @@ impl Column {
 /// Consecutive rows of a table.
 #[derive(Clone, Copy)]
 struct Run {
-    /// Which source.
+    /// The index of its source.
     source: usize,
     start: usize,
     len: usize,
 }
 
-/// A table, or a node of it: its type and where its values are.
+/// A table, or a node of it: its type and its values.
 #[derive(Clone, Copy)]
 struct Source<'a> {
     kind: &'a Kind,
     part: &'a Part,
 }
 
-/// Objects of one class that a column's pointers lead to, from one table or several of the same type.
+/// Objects of one class that a column points to, from one table or several of the same type.
 struct Group<'a> {
     class: &'a Arc<str>,
     sources: Vec<Source<'a>>,
     runs: Vec<Run>,
-    /// Numbers of the objects, and which of the pointers leads to each.
+    /// Numbers of the objects, and the pointer that points to each.
     ids: Vec<u32>,
     positions: Vec<usize>,
 }
 
-/// How values lie in those around them.
+/// How values are nested in the enclosing ones.
 enum Level {
-    /// They are items of lists that end there.
+    /// They are items of lists with these ends.
     List(Vec<i64>),
     /// They are items of arrays.
     Fixed(usize),
-    /// They are objects with these numbers, and the pointers that lead to them are at these positions.
+    /// They are objects with these numbers, pointed to from these positions.
     Objects { ids: Vec<u32>, positions: Vec<usize> },
 }
 
@@ -109,11 +109,11 @@ struct Follow<'a> {
     registry: Option<&'a Registry>,
     buffers: Vec<Bytes>,
     left_bytes: u64,
-    /// Classes of the objects around, outermost first.
+    /// Classes of the enclosing objects, outermost first.
     within: Vec<Arc<str>>,
-    /// What is around, outermost first, from the first objects on.
+    /// The enclosing values, outermost first, from the first objects on.
     around: Vec<Level>,
-    /// Rows of classes that are in objects of the same class.
+    /// Rows of classes nested in objects of the same class.
     repeated: usize,
     types: usize,
 }
@@ -124,13 +124,13 @@ impl<'a> Follow<'a> {
         (self.buffers.len() - 1) as BufferId
     }
 
-    /// A buffer of offsets: 0 in front of all ends.
+    /// A buffer of offsets: 0, then all ends.
     fn offsets(&mut self, ends: &[i64]) -> BufferId {
         let all = std::iter::once(0).chain(ends.iter().copied());
         self.buffer(all.flat_map(i64::to_ne_bytes).collect())
     }
 
-    /// Sets memory aside.
+    /// Reserves memory.
     fn take(&mut self, bytes: usize) -> Result<()> {
         self.left_bytes = self.left_bytes.checked_sub(bytes as u64).ok_or_else(|| {
             Error::limit("objects behind pointers take more memory than any column", MOST_BYTES, MOST_BYTES + 1)
@@ -161,7 +161,7 @@ impl<'a> Follow<'a> {
         })
     }
 
-    /// A base stays a record, though it be a collection: its members are those of the class.
+    /// A base stays a record, even if it is a collection: its members belong to the class.
     fn member(&mut self, column: &Column, field: &Field) -> Result<Kind> {
         match &field.kind {
             Kind::Record { class, fields } if field.base => {
@@ -172,7 +172,7 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// What pointers, as numbers of objects, lead to.
+    /// The targets of pointers, given as numbers of objects.
     fn pointers(&mut self, ids: &[u32], declared: &Arc<str>) -> Result<Kind> {
         self.take(ids.len())?;
         let objects = self.objects;
@@ -186,7 +186,7 @@ impl<'a> Follow<'a> {
                 if let Some(failure) = objects.failure(id) {
                     return Err(failure.clone());
                 }
-                // Null, or a reference to what is not there, which ROOT reads as null.
+                // Null, or a dangling reference, which ROOT reads as null.
                 tags.push(NULL as u8);
                 continue;
             };
@@ -220,7 +220,7 @@ impl<'a> Follow<'a> {
             push(&mut groups[group].runs, Run { source, start: row as usize, len: 1 });
         }
         let has_back = !back.is_empty();
-        // One that all point back to has no rows of its own.
+        // A class with only back pointers to it has no rows.
         if has_back && groups.len() == 1 && groups[0].ids.is_empty() {
             groups.clear();
         }
@@ -269,7 +269,7 @@ impl<'a> Follow<'a> {
         false
     }
 
-    /// The type of the class that pointers are declared with, where they are all null and can lead to nothing else.
+    /// The type of the class that pointers are declared with, if all are null and can point to nothing else.
     fn none_of(&mut self, declared: &Arc<str>) -> Result<Option<Kind>> {
         let Some(registry) = self.registry.filter(|_| !self.within.contains(declared)) else { return Ok(None) };
         if !is_final(declared, registry) {
@@ -295,7 +295,8 @@ impl<'a> Follow<'a> {
         if self.within.contains(class) {
             self.repeated += rows;
         }
-        // Lists and trees of objects come once each; in a net there are ever more ways to the same object.
+        // Lists and trees contain each object once; in a graph, the number of paths to an object can grow without
+        // bound.
         if self.within.len() >= DEEPEST || self.repeated > 4 * self.objects.len() + 64 {
             return Err(Error::unsupported(format!(
                 "objects of class {class} lead to one another in too many ways, or through more than {DEEPEST} others: \
@@ -310,7 +311,7 @@ impl<'a> Follow<'a> {
         kind
     }
 
-    /// The values of rows, one after the other, in new buffers.
+    /// Copies the values of rows, in sequence, into new buffers.
     fn gather(&mut self, from: &[Source<'_>], runs: &[Run], rows: usize) -> Result<Kind> {
         self.types += 1;
         if self.types > MOST_TYPES {
@@ -442,7 +443,7 @@ fn ids(bytes: &Bytes) -> Vec<u32> {
     bytes.as_chunks().0.iter().map(|chunk| u32::from_ne_bytes(*chunk)).collect()
 }
 
-/// Adds rows; those that follow the last ones in the same table lengthen its run.
+/// Adds rows; those that follow the last ones in the same table extend its run.
 fn push(runs: &mut Vec<Run>, more: Run) {
     match runs.last_mut() {
         Some(last) if last.source == more.source && last.start + last.len == more.start => last.len += more.len,
@@ -474,7 +475,7 @@ fn lists(
     Ok(first as usize..last as usize)
 }
 
-/// The list of items that stands for a collection of ROOT; none where it is something else.
+/// The list of items of a ROOT collection; none for other types.
 fn items(kind: &Kind) -> Option<Kind> {
     let Kind::Record { class, fields } = kind else { return None };
     if !crate::schema::is_custom(class) {
@@ -487,7 +488,7 @@ fn items(kind: &Kind) -> Option<Kind> {
     Some(Kind::List { offsets: *offsets, of, item: item.clone() })
 }
 
-/// Whether two types differ in nothing but their buffers.
+/// Whether two types are equal except for their buffers.
 fn is_same(a: &Kind, b: &Kind) -> bool {
     match (a, b) {
         (Kind::Number { number: a, .. }, Kind::Number { number: b, .. }) => a == b,
@@ -504,24 +505,24 @@ fn is_same(a: &Kind, b: &Kind) -> bool {
     }
 }
 
-/// Whether pointers that are declared with a class can lead to no other one: the file describes it, and none that
-/// derives from it.
+/// Whether pointers declared with a class can point to no other class: the file describes it, and no class derived from
+/// it.
 fn is_final(class: &str, registry: &Registry) -> bool {
     let derives = |info: &crate::schema::StreamerInfo| {
         let mut bases = info.elements.iter().filter(|element| matches!(element.detail, Detail::Base { .. }));
         bases.any(|base| &*base.name == class)
     };
-    // What all else derives from does so in classes that no file describes.
+    // Classes derived from these base classes may be missing in the file.
     class != "TObject" && !registry.versions(class).is_empty() && !registry.infos().iter().any(|info| derives(info))
 }
 
-/// The type that columns of a branch have once they are [followed](Column::followed), as far as the file's classes
-/// alone tell: the numbers of its buffers mean nothing.
+/// The type of the columns of a branch once they are [followed](Column::followed), as far as the file's classes
+/// determine it: the numbers of its buffers are meaningless.
 ///
 /// # Errors
 ///
-/// [`Unsupported`](crate::ErrorKind::Unsupported) where it depends on the values: pointers that may lead to objects of
-/// several classes, or of one that contains itself.
+/// [`Unsupported`](crate::ErrorKind::Unsupported) if it depends on the values: pointers to objects of several classes,
+/// or of one that contains itself.
 ///
 /// # Example
 ///

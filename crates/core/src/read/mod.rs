@@ -1,8 +1,8 @@
 //! READING: which baskets, in which order, and from their bytes to columns.
 //!
 //! A scan is cut into windows of baskets that belong to the same entries. While one window is decoded, the bytes of the
-//! next are on their way. In a window, sizes come first (from entries, from headers, or from decoding), then each piece
-//! of the answer is filled in its final place by whichever thread is free.
+//! next are in flight. In a window, sizes are determined first (from entries, from headers, or by decoding); then any
+//! free thread fills each piece of the result in its final position.
 
 pub mod arrow;
 mod batch;
@@ -27,11 +27,12 @@ pub use reader::Reader;
 use scan::{Answer, Scan};
 use window::{Ahead, Segment, Workbench};
 
-/// The most bytes of stored baskets that a window holds where one thread reads and decodes in turn: what was read is still in the
-/// cache of the processor when it is decoded. Elsewhere the tree cache's budget: one window is decoded while the next is on its way.
+/// The most stored bytes of a window if one thread reads and decodes alternately: the bytes are still in the
+/// processor's cache when they are decoded. Otherwise the tree cache's budget applies: one window is decoded while the
+/// next is in flight.
 const INLINE_WINDOW_BYTES: u64 = 1 << 20;
-/// A store that takes longer to answer is far: whoever decodes alone would wait more than work, so that bytes are fetched ahead for him,
-/// too.
+/// A store with a higher latency is remote: a single thread would wait more than decode, so bytes are prefetched for
+/// it, too.
 const FAR_NS: u64 = 1_000_000;
 
 /// Reads columns of a tree: branches `ids`, entries `entries`.
@@ -40,7 +41,7 @@ const FAR_NS: u64 = 1_000_000;
 ///
 /// # Errors
 ///
-/// [`Mismatch`](crate::ErrorKind::Mismatch) where a branch has not all of the entries; what decoding finds otherwise.
+/// [`Mismatch`](crate::ErrorKind::Mismatch) if a branch lacks some of the entries; what decoding reports otherwise.
 ///
 /// # Example
 ///
@@ -65,7 +66,7 @@ pub fn columns(tree: &Tree, ids: &[BranchId], entries: Range<u64>) -> Result<Vec
         let of_scan = scan.segments.iter().enumerate();
         segments.extend(of_scan.map(|(position, &(basket, _))| Segment { scan: index, position, basket }));
     }
-    // In the order of entries, so that a window holds what belongs together.
+    // In entry order, so that a window holds baskets of the same entries.
     segments.sort_by_key(|segment| (scans[segment.scan].place(segment.basket).entries.start, segment.scan));
     let budget = tree.cache().budget();
     let is_ahead = is_ahead(tree);
@@ -108,12 +109,13 @@ fn is_ahead(tree: &Tree) -> bool {
     budget > 0 && (file.options().session.threads() > 1 || file.store().profile().latency_ns > FAR_NS)
 }
 
-/// Baskets that begin with one entry are read together as long as they have no more bytes than this, whatever the budget says: over a long
-/// way a request of its own for each costs more (`TTreeCache` reads whole clusters then, however large).
+/// Baskets that begin with the same entry are read together up to this many bytes, even beyond the budget: on a remote
+/// store, a request for each costs more (`TTreeCache` reads whole clusters then, of any size).
 const TOGETHER_BYTES: u64 = 256 << 10;
 
-/// Cuts segments, in the order of entries, into windows of at most `most` stored bytes, or one basket, or few that begin with one entry. Where
-/// a cluster begins within a window that would be too large, it ends there: what stands together is read together.
+/// Cuts segments, in entry order, into windows of at most `most` stored bytes, or a single basket, or a few that begin
+/// with the same entry. If a cluster begins within a window that would get too large, the window ends there, so that
+/// clusters are read whole.
 fn cut<'s>(
     segments: &'s [Segment],
     most: u64,
@@ -123,7 +125,7 @@ fn cut<'s>(
 ) -> Vec<&'s [Segment]> {
     let mut windows = Vec::new();
     let (mut start, mut sum, mut last_entry) = (0, 0_u64, None);
-    // Where the last cluster of this window begins, and the bytes behind.
+    // The start of the last cluster of this window, and the bytes after it.
     let (mut border, mut behind) = (0, 0_u64);
     for (index, segment) in segments.iter().enumerate() {
         let (more, entry) = (bytes(segment), first_entry(segment));
@@ -171,7 +173,7 @@ mod tests {
         assert_eq!(cut(0), [1; 16], "switched off");
         let large = super::cut(&segments, 300, |_| 200_000, |segment| 10 * segment.basket as u64, &borders);
         assert_eq!(large.len(), 16, "as long as there are few bytes of it");
-        // What is behind the last border may be too much by itself.
+        // What follows the last boundary may be too much by itself.
         let segments: Vec<Segment> = (0..4).map(|basket| Segment { scan: 0, position: basket, basket }).collect();
         let bytes = |segment: &Segment| [100, 450, 450, 900][segment.basket];
         let windows = super::cut(&segments, 1_000, bytes, |segment| 10 * segment.basket as u64, &[10]);

@@ -1,4 +1,4 @@
-//! From entry to entry: what a reader looks at is fetched ahead, and decoded basket by basket.
+//! Row-wise reading: branches that are used are fetched ahead, and decoded basket by basket.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,11 +9,11 @@ use super::{Column, Native, columns};
 use crate::error::{Error, Result};
 use crate::tree::{BasketBytes, BasketPlace, Branch, BranchId, Form, Needed, Tree};
 
-/// Reads single entries, in any order. Made by [`Tree::reader`].
+/// Reads single entries, in any order. Created by [`Tree::reader`].
 ///
-/// Branches need not be named in advance: what is looked at is fetched for all entries of the window, window after window, through
-/// the tree's [`cache`](Tree::cache), and the next window is on its way while one is used. Entries in the order of the tree cost as many
-/// requests as there are windows; after a jump, everything that was looked at before is asked for with one request.
+/// Branches need not be named in advance: those that are used are fetched window by window through the tree's
+/// [`cache`](Tree::cache), and the next window is in flight while one is used. Sequential entries cost one request per
+/// window; after a jump, all branches used before are fetched with one request.
 ///
 /// # Example
 ///
@@ -39,7 +39,7 @@ pub struct Reader {
     names: HashMap<String, BranchId>,
     /// The decoded basket of each branch, and its entries.
     columns: HashMap<BranchId, (Range<u64>, Column)>,
-    /// Entries of the basket of each branch that was looked at last.
+    /// Entries of the last used basket of each branch.
     baskets: HashMap<BranchId, Range<u64>>,
 }
 
@@ -88,12 +88,12 @@ impl Reader {
         Self { tree, prefetcher, entry: 0, names: HashMap::new(), columns: HashMap::new(), baskets: HashMap::new() }
     }
 
-    /// The entry that is read.
+    /// The current entry.
     pub fn entry(&self) -> u64 {
         self.entry
     }
 
-    /// Goes to an entry. Nothing is read before a branch is looked at.
+    /// Goes to an entry. Nothing is read before a branch is used.
     ///
     /// # Errors
     ///
@@ -108,8 +108,8 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) for names that are no branch, [`Mismatch`](crate::ErrorKind::Mismatch) where it holds
-    /// another type, or not one number; what reading finds otherwise.
+    /// [`NotFound`](crate::ErrorKind::NotFound) for unknown branch names, [`Mismatch`](crate::ErrorKind::Mismatch)
+    /// where it holds another type, or not one number; what reading finds otherwise.
     pub fn number<T: Native>(&mut self, name: &str) -> Result<T> {
         match self.numbers(name)?[..] {
             [number] => Ok(number),
@@ -165,8 +165,9 @@ impl Reader {
         Ok((column, (entry - range.start) as usize))
     }
 
-    /// Has what will be needed fetched, for those who decode themselves, or who know what they are going to look at: all these branches are
-    /// looked at, and what is new comes with one request. Gives the entries around this one that are in one basket of each.
+    /// Prefetches branches, for callers that decode themselves or know which branches they will use: marks all of them
+    /// as used, and fetches what is missing with one request. Returns the entries around the current one that are in
+    /// one basket of each.
     ///
     /// # Errors
     ///
@@ -193,25 +194,25 @@ impl Reader {
             common = common.start.max(basket.start)..common.end.min(basket.end);
             Ok(())
         });
-        // Also where one of them cannot be looked at: the prefetcher takes the others for fetched.
+        // Fetch even if one of them fails: the prefetcher counts the others as fetched.
         if !asked.is_empty() {
             self.turn(&asked);
         }
         looked.map(|()| common)
     }
 
-    /// Before a new window: who looked at a basket that reaches into the last one did not have to look again to be in it.
+    /// Before a new window: branches whose decoded basket reaches into the last window count as used in it.
     fn keep_what_is_used(&mut self) {
         if !self.prefetcher.is_here(self.entry) {
             self.baskets.iter().for_each(|(&id, basket)| self.prefetcher.keep(id, basket));
         }
     }
 
-    /// Looks at a branch, and says what has to be fetched for that.
+    /// Marks a branch as used; returns what has to be fetched for it.
     fn look(&mut self, id: BranchId, asked: &mut Vec<Request>) -> Result<Range<u64>> {
         let tree = Arc::clone(&self.tree);
         let branch = tree.branches().get(id).ok_or_else(|| Error::not_found("no such branch"))?;
-        // Where offsets were left out, the counts of entries give them.
+        // If offsets were left out, they are computed from the counts.
         let counter = match tree.interpretation(id)?.form {
             Form::CountedBy { counter, .. } => Some(counter),
             _ => {
@@ -237,7 +238,7 @@ impl Reader {
         Ok(place.entries.clone())
     }
 
-    /// Asks the store.
+    /// Requests the baskets from the store.
     fn turn(&self, asked: &[Request]) {
         let of = |ask: &Request| needed(&self.tree, ask.branch, &ask.entries);
         let (needed, windows): (Vec<Needed>, Vec<_>) =
@@ -247,7 +248,7 @@ impl Reader {
     }
 }
 
-/// The baskets of a branch with any of these entries, as the cache wants them.
+/// The baskets of a branch with any of these entries, as requests to the cache.
 pub(super) fn needed<'t>(
     tree: &'t Tree,
     branch: BranchId,
@@ -270,10 +271,10 @@ fn touched<'b>(branch: &'b Branch, entries: &Range<u64>) -> &'b [BasketPlace] {
     baskets.get(first..last).unwrap_or_default()
 }
 
-/// What the prefetcher has to know of a tree.
+/// What the prefetcher needs to know about a tree.
 struct Map<'r> {
     tree: &'r Tree,
-    /// The baskets that were looked at last.
+    /// The baskets that were used last.
     held: &'r HashMap<BranchId, Range<u64>>,
 }
 

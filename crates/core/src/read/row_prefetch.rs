@@ -1,7 +1,8 @@
-//! Where somebody who goes from entry to entry is going, and what will be needed there: pure.
+//! Row-wise readers decode one basket at a time; this learns which branches they use and says what to fetch ahead.
+//! Pure: no I/O.
 //!
-//! Nobody says in advance which branches such a reader looks at. A branch is known from its first use on: what it holds in the
-//! rest of the window comes at once, and it is part of all windows to come, until one has passed in which nobody looked at it.
+//! The branches are not known in advance. From its first use on a branch is known: its baskets in the rest of the
+//! window are requested at once, and it is part of all later windows, until a whole window passes without a use.
 //!
 //! Source: `TTreeCache::FillBuffer` and its learning phase.
 
@@ -10,60 +11,60 @@ use std::ops::Range;
 
 use crate::tree::BranchId;
 
-/// What the prefetcher has to know of a tree.
+/// What the prefetcher needs to know about a tree.
 pub(super) trait Layout {
-    /// Where clusters end, in order.
+    /// The ends of clusters, in order.
     fn cluster_ends(&self) -> &[u64];
     /// Entries and stored bytes of the baskets of a branch that hold any of these entries.
     fn baskets(&self, branch: BranchId, entries: Range<u64>) -> impl Iterator<Item = (Range<u64>, u64)>;
-    /// The most bytes of all windows.
+    /// The byte budget of a window.
     fn budget(&self) -> u64;
-    /// Entries of the basket of a branch that was looked at last: who goes on needs it no more.
+    /// Entries of the last used basket of a branch, which is decoded and need not be fetched again.
     fn held(&self, branch: BranchId) -> Option<Range<u64>>;
 }
 
-/// Baskets that will be needed: all of a branch that hold any of these entries.
+/// A request for all baskets of a branch that hold any of these entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) branch: BranchId,
     pub(super) entries: Range<u64>,
 }
 
-/// Entries that are read together. In order and apart; most are one range.
+/// Entries that are fetched together: sorted, disjoint ranges; usually a single one.
 type Window = Vec<Range<u64>>;
 
-/// Where a reader is and where it goes.
+/// Follows the position of a reader and plans its windows.
 #[derive(Debug)]
 pub(super) struct RowPrefetcher {
-    /// Entries in the order in which they are read, where that was said.
+    /// Entries in reading order, if known.
     list: Option<List>,
     known: BTreeSet<BranchId>,
-    /// Those that were looked at in this window.
+    /// Branches used in this window.
     touched: BTreeSet<BranchId>,
     now: Window,
     next: Window,
-    /// What both hold of the known branches.
+    /// Bytes of the known branches in both windows.
     bytes: u64,
-    /// Clusters of a window: it grows while the reader goes on, and is one entry after a jump.
+    /// Clusters per window: grows while reading is sequential; 0 after a jump, for a window of one entry.
     clusters: usize,
-    /// After a jump: where the last basket ends that was asked for. Who comes so far and no farther goes on.
+    /// After a jump: the end of the last requested basket. Reading up to there counts as sequential.
     reach: u64,
 }
 
 #[derive(Debug)]
 struct List {
     entries: Vec<u64>,
-    /// How many of them belong to windows that were asked for.
+    /// How many of them belong to requested windows.
     asked: usize,
 }
 
-/// One that is read, and one on its way.
+/// The current window, and the next one in flight.
 const WINDOWS: u64 = 2;
-/// The most clusters of a window; the budget bounds it, too.
+/// The most clusters of a window, which the budget bounds, too.
 const MOST_CLUSTERS: usize = 1 << 10;
 
 impl RowPrefetcher {
-    /// From entry to entry, as it comes.
+    /// For entries in an unknown order, usually sequential.
     pub(super) fn sequential() -> Self {
         Self {
             list: None,
@@ -77,17 +78,17 @@ impl RowPrefetcher {
         }
     }
 
-    /// Entries in this order.
+    /// For entries in this order.
     pub(super) fn from_list(entries: Vec<u64>) -> Self {
         Self { list: Some(List { entries, asked: 0 }), ..Self::sequential() }
     }
 
-    /// The windows that are worth keeping.
+    /// The windows whose baskets should stay cached.
     pub(super) fn windows(&self) -> impl Iterator<Item = &Range<u64>> {
         self.now.iter().chain(&self.next)
     }
 
-    /// Branches that will be looked at together: windows that begin with this entry are made for all of them.
+    /// Adds branches that will be used together: windows that begin at this entry include all of them.
     pub(super) fn join(&mut self, branches: &[BranchId], entry: u64) {
         if !self.is_here(entry) {
             self.known.extend(branches);
@@ -95,7 +96,7 @@ impl RowPrefetcher {
         }
     }
 
-    /// Somebody looks at a branch: says what will be needed and was not asked for, where it begins something new.
+    /// Notes the use of a branch at an entry; returns new requests.
     pub(super) fn touch(&mut self, branch: BranchId, entry: u64, layout: &impl Layout) -> Vec<Request> {
         if layout.budget() == 0 {
             return Vec::new();
@@ -108,7 +109,7 @@ impl RowPrefetcher {
             let rest = |range: &Range<u64>| range.start.max(entry)..range.end.max(entry);
             self.bytes += self.windows().map(|range| bytes(branch, range, layout)).sum::<u64>();
             if self.bytes > layout.budget().saturating_mul(WINDOWS) && self.clusters > 0 {
-                // Windows were made for fewer branches: smaller ones begin here.
+                // The windows were sized for fewer branches: start smaller ones here.
                 if self.list.is_none() {
                     return self.read_single(entry, layout);
                 }
@@ -125,7 +126,7 @@ impl RowPrefetcher {
                 let far = if self.clusters == 0 { self.reach } else { last.end + (last.end - last.start) };
                 (last.end..=far).contains(&entry)
             });
-        // What nobody looked at for a whole window is not looked at any more.
+        // Drop branches that were not used in the whole window.
         if !self.touched.is_empty() {
             self.known = std::mem::take(&mut self.touched);
         }
@@ -146,7 +147,7 @@ impl RowPrefetcher {
         self.start_windows(entry, layout)
     }
 
-    /// A window of this entry alone: who goes on from here gets larger ones.
+    /// A window of this entry alone: it grows if reading continues from here.
     fn read_single(&mut self, entry: u64, layout: &impl Layout) -> Vec<Request> {
         self.clusters = 0;
         self.now = vec![entry..entry + 1];
@@ -157,12 +158,12 @@ impl RowPrefetcher {
         self.asks(entry)
     }
 
-    /// Whether the entry is in the window.
+    /// Whether the entry is in the current window.
     pub(super) fn is_here(&self, entry: u64) -> bool {
         holds(&self.now, entry)
     }
 
-    /// A branch whose basket was looked at earlier: where that reaches into the window nobody had to look again.
+    /// Counts a branch as used if its decoded basket reaches into the window: it need not be touched again for that.
     pub(super) fn keep(&mut self, branch: BranchId, basket: &Range<u64>) {
         if self.now.iter().any(|range| basket.start < range.end && range.start < basket.end)
             && self.known.contains(&branch)
@@ -171,26 +172,26 @@ impl RowPrefetcher {
         }
     }
 
-    /// Two windows from here on.
+    /// Starts two windows at this entry.
     fn start_windows(&mut self, entry: u64, layout: &impl Layout) -> Vec<Request> {
         self.now = self.window(entry, layout);
         self.look_ahead(entry, layout)
     }
 
-    /// The window behind this one.
+    /// Plans the window after the current one.
     fn look_ahead(&mut self, entry: u64, layout: &impl Layout) -> Vec<Request> {
         self.next = self.window(self.now.last().map_or(entry, |last| last.end), layout);
         self.bytes = self.windows().map(|range| self.bytes(range, layout)).sum();
         self.asks(entry)
     }
 
-    /// What the known branches hold of both windows.
+    /// The requests of the known branches for both windows.
     fn asks(&self, entry: u64) -> Vec<Request> {
         let windows = self.windows().filter(|range| range.end > entry || self.list.is_some());
         windows.flat_map(|range| self.known.iter().map(|&branch| Request { branch, entries: range.clone() })).collect()
     }
 
-    /// Whether an entry is one of those to come; windows go on from there.
+    /// Whether an entry comes later in the list; windows continue from there.
     fn is_listed(&mut self, entry: u64) -> bool {
         let Some(list) = &mut self.list else { return false };
         let ahead = list.entries.get(list.asked..).unwrap_or_default();
@@ -199,7 +200,7 @@ impl RowPrefetcher {
         place.is_some()
     }
 
-    /// Goes back to an entry of the list that belongs to a window already.
+    /// Goes back to an entry of the list that is already in a window.
     fn rewind_list(&mut self, entry: u64) {
         if let Some(list) = &mut self.list {
             let before = list.entries.get(..list.asked).unwrap_or_default();
@@ -211,7 +212,7 @@ impl RowPrefetcher {
         entry == 0 || layout.cluster_ends().binary_search(&entry).is_ok()
     }
 
-    /// A window from here on: clusters, or entries of the list, as many as the budget holds.
+    /// A window that starts here: as many clusters, or entries of the list, as the budget allows.
     fn window(&mut self, start: u64, layout: &impl Layout) -> Window {
         let budget = layout.budget();
         if let Some(list) = &mut self.list {
@@ -227,7 +228,7 @@ impl RowPrefetcher {
                 break;
             }
             if more > budget {
-                // A cluster that is larger than the window: as much of it as fits, and one entry at least.
+                // A cluster larger than the budget: take as much of it as fits, and at least one entry.
                 let (mut fits, mut beyond) = (start + 1, end);
                 while fits + 1 < beyond {
                     let middle = fits + (beyond - fits) / 2;
@@ -248,18 +249,18 @@ impl RowPrefetcher {
     }
 }
 
-/// What a branch holds of a window and was not looked at yet.
+/// Bytes of a branch in a window, without the basket that is already decoded.
 fn bytes(branch: BranchId, entries: &Range<u64>, layout: &impl Layout) -> u64 {
     let held = layout.held(branch);
     let is_wanted = |basket: &Range<u64>| held.as_ref() != Some(basket);
     layout.baskets(branch, entries.clone()).filter(|(basket, _)| is_wanted(basket)).map(|(_, bytes)| bytes).sum()
 }
 
-/// The most entries of a window that follows a list.
+/// The most entries of a window of a list.
 const MOST_LISTED: usize = 10_000;
 
 impl List {
-    /// The next entries, as many as the budget holds the baskets of; at least one.
+    /// The next entries, as many as have baskets within the budget; at least one.
     fn window(&mut self, known: &BTreeSet<BranchId>, budget: u64, layout: &impl Layout) -> Window {
         let mut counted: HashSet<(BranchId, u64)> = HashSet::new();
         let (mut bytes, mut found) = (0, Vec::new());
@@ -350,7 +351,7 @@ mod tests {
         assert_eq!(prefetcher.touch(2, 31, &layout), []);
         let asked = prefetcher.touch(1, 100, &layout);
         assert_eq!(asked, [ask(1, 100..200), ask(2, 100..200), ask(1, 200..400), ask(2, 200..400)]);
-        // Nobody looks at the second one in this window.
+        // The second branch is not used in this window.
         let asked = prefetcher.touch(1, 200, &layout);
         assert_eq!(asked, [ask(1, 200..400), ask(1, 400..800)]);
     }
@@ -362,7 +363,7 @@ mod tests {
         prefetcher.touch(2, 0, &layout);
         assert_eq!(prefetcher.touch(1, 810, &layout), [ask(1, 810..811), ask(2, 810..811)]);
         assert_eq!(prefetcher.touch(2, 810, &layout), []);
-        // The next look is at the next basket: who comes there goes on, and windows grow again.
+        // The next use is in the next basket: that counts as sequential, and windows grow again.
         let asked = prefetcher.touch(1, 850, &layout);
         assert_eq!(asked, [ask(1, 850..900), ask(2, 850..900), ask(1, 900..1000), ask(2, 900..1000)]);
         assert_eq!(prefetcher.touch(1, 700, &layout), [ask(1, 700..701)], "and back");

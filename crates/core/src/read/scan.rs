@@ -1,4 +1,4 @@
-//! One branch of a scan: which baskets, which of their entries, and where the values go.
+//! One branch of a scan: its baskets, their entries, and the buffers for the values.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ pub(super) struct Scan<'t> {
     pub(super) tree: &'t Tree,
     pub(super) branch: &'t Branch,
     pub(super) interpretation: Arc<Interpretation>,
-    /// Basket, and which of its entries.
+    /// A basket, and which of its entries.
     pub(super) segments: Vec<(usize, Range<usize>)>,
     pub(super) shape: Shape,
     counts: Option<Counts>,
 }
 
-/// What a basket's header alone tells of the sizes of its values.
+/// What a basket's header alone determines about the sizes of its values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Shape {
     /// Entries of one length: sizes are known from the entries.
@@ -84,7 +84,7 @@ impl<'t> Scan<'t> {
         }
         let counts = match (interpretation.form, branch.leaves.first().and_then(|leaf| leaf.count)) {
             (Form::CountedBy { counter, .. }, _) => Some(read_counts(tree, counter, entries, read).map_err(place)?),
-            // Where a basket has no offsets, the counts of all its entries give them.
+            // If a basket has no offsets, they are computed from the counts of all its entries.
             (Form::Jagged { .. }, Some((counter, _))) if counter != id && branch.io_bits & 1 != 0 => {
                 let whole = match (baskets.get(touched.start), baskets[..touched.end].last()) {
                     (Some(first), Some(last)) if !touched.is_empty() => first.entries.start..last.entries.end,
@@ -139,7 +139,7 @@ impl<'t> Scan<'t> {
     }
 }
 
-/// Reads entries of one branch: a scan needs those of the branch that counts for its own.
+/// Reads entries of a branch: a scan needs those of its counter.
 pub(super) type ReadBranch = fn(&Tree, BranchId, Range<u64>) -> Result<Column>;
 
 /// Reads the counts that a branch holds.
@@ -174,7 +174,7 @@ fn shape(interpretation: &Interpretation) -> Shape {
     }
 }
 
-/// A piece of each buffer of an answer, with the items in front of it.
+/// A piece of each buffer of a result, with the number of items before it.
 pub(super) type Places = Vec<(BytesMut, i64)>;
 
 /// The column of one branch while it is filled.
@@ -182,11 +182,11 @@ pub(super) struct Answer {
     buffers: Vec<Growing>,
     /// Rows of the whole column.
     wanted: usize,
-    /// Bytes that it may still take.
+    /// Bytes that it may still use.
     left_bytes: u64,
     pub(super) rows: usize,
     pub(super) objects: Objects,
-    /// Parts to be used again, with room for their places.
+    /// Parts to reuse, with capacity for their pieces.
     pub(super) spare: Vec<(Part, Places)>,
 }
 
@@ -194,7 +194,7 @@ pub(super) struct Answer {
 struct Growing {
     arena: Arena,
     kind: BufferKind,
-    /// The most that is reserved at once: exact where entries have one length, else from the branch's uncompressed bytes.
+    /// The most that is reserved at once: exact if entries have one length, else from the branch's uncompressed bytes.
     most_bytes: usize,
     is_exact: bool,
     /// Rows whose pieces were handed out.
@@ -204,8 +204,8 @@ struct Growing {
 }
 
 impl Growing {
-    /// The next piece, for `rows` of `wanted` rows. What is reserved for those to come follows from it, for baskets of a
-    /// branch are much alike.
+    /// The next piece, for `rows` of `wanted` rows. It determines what is reserved for later ones, since baskets of a
+    /// branch are similar.
     fn slot(&mut self, bytes: usize, rows: usize, wanted: usize) -> Result<BytesMut> {
         let (most, exact) = (self.most_bytes, self.is_exact);
         let left = wanted.saturating_sub(self.handed) as u128;
@@ -238,8 +238,8 @@ impl Answer {
         let limits = &scan.tree.file().options().limits;
         let has = scan.branch.entry_range();
         let all = (has.end - has.start).max(1);
-        // In proportion to the entries, with a margin for baskets that are not all alike; and no more than the baskets
-        // can hold, whatever the tree's record says.
+        // Proportional to the entries, with a margin for baskets of different sizes; and no more than the baskets can
+        // hold, whatever the tree's record says.
         let share = u128::from(scan.branch.tot_bytes) * u128::from(rows) / u128::from(all);
         let held = scan.segments.iter().map(|&(basket, _)| scan.most_bytes(basket));
         let held = held.fold(0_u64, u64::saturating_add);
@@ -256,7 +256,7 @@ impl Answer {
                     (bound.saturating_mul(prim.number().bytes() as u64) / prim.bytes() as u64, false)
                 }
                 (BufferKind::Ends, _) => (rows.saturating_add(1).saturating_mul(8).saturating_add(bound), false),
-                // Double32_t may take twice the room.
+                // Double32_t may take twice the bytes.
                 _ => (bound.saturating_mul(2), false),
             };
             total = total.max(if is_exact { most } else { 0 });
@@ -274,7 +274,7 @@ impl Answer {
     /// The next piece of a buffer, as wide as `bytes`, for `rows` rows.
     /// # Errors
     ///
-    /// [`Limit`](crate::ErrorKind::Limit) where the answer becomes too large.
+    /// [`Limit`](crate::ErrorKind::Limit) if the result becomes too large.
     pub(super) fn slot(&mut self, buffer: BufferId, bytes: usize, rows: usize) -> Result<BytesMut> {
         self.left_bytes = self
             .left_bytes
@@ -283,12 +283,12 @@ impl Answer {
         self.buffers[buffer as usize].slot(bytes, rows, self.wanted)
     }
 
-    /// Takes a piece back, filled.
+    /// Takes back a filled piece.
     pub(super) fn fill(&mut self, buffer: BufferId, slot: BytesMut) {
         self.buffers[buffer as usize].arena.fill(slot);
     }
 
-    /// Items in front of the next piece of a buffer of ends, of which `items` more are handed out.
+    /// Items before the next piece of a buffer of ends; adds `items` for the piece handed out.
     pub(super) fn base(&mut self, buffer: BufferId, items: i64) -> i64 {
         let base = &mut self.buffers[buffer as usize].items;
         let before = *base;
@@ -301,7 +301,7 @@ impl Answer {
         self.spare.pop().unwrap_or_else(|| (Part::new(kinds), Vec::new()))
     }
 
-    /// Pieces for all buffers of a part, with the items in front of each.
+    /// Pieces for all buffers of a part, with the items before each.
     pub(super) fn places(&mut self, kinds: &[BufferKind], part: &Part, slots: &mut Places) -> Result<()> {
         for (id, kind) in kinds.iter().enumerate() {
             let (id, rows) = (id as BufferId, part.rows);
@@ -335,7 +335,7 @@ impl Answer {
     }
 }
 
-/// Copies a part to its place, once, while it is in the cache.
+/// Copies a part to its final position, once, while it is in the cache.
 pub(super) fn place(kinds: &[BufferKind], part: &Part, slots: &mut Places) {
     for ((id, kind), (slot, base)) in kinds.iter().enumerate().zip(slots) {
         let id = id as BufferId;

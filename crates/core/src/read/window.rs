@@ -1,4 +1,4 @@
-//! A window of baskets: fetched ahead, decoded by many, placed in order.
+//! A window of baskets: prefetched, decoded in parallel, placed in order.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,32 +21,32 @@ use crate::tree::{Basket, BasketBytes, Coming, Tree};
 /// One basket of a scan's branch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
-    /// Which branch of the scan.
+    /// The index of the branch in the scan.
     pub(super) scan: usize,
-    /// Which of its segments.
+    /// The index of the segment.
     pub(super) position: usize,
-    /// Which basket of the branch.
+    /// The number of the basket in the branch.
     pub(super) basket: usize,
 }
 
-/// The bytes of windows, asked for before they are needed.
+/// The bytes of windows, requested before they are needed.
 pub(super) struct Ahead<'s, 't> {
     tree: &'t Tree,
     scans: &'s [Scan<'t>],
-    /// Whether other threads read.
+    /// Whether other threads do the reading.
     is_ahead: bool,
     asked: Option<Asked>,
 }
 
-/// A window on its way.
+/// A window in flight.
 struct Asked {
     arrivals: Receiver<Arrival>,
     /// Dropping one cancels its request.
     _tickets: Vec<Ticket>,
-    /// What was read at once.
+    /// What was read immediately.
     here: Vec<Arrival>,
     missing: usize,
-    /// What the tree's cache holds, or is waiting for, by place in the window.
+    /// What the tree's cache holds, or waits for, by position in the window.
     kept: Vec<(usize, Coming)>,
 }
 
@@ -55,7 +55,8 @@ impl<'s, 't> Ahead<'s, 't> {
         Self { tree, scans, is_ahead, asked: None }
     }
 
-    /// Asks for the records of a window. A near store is read by whoever needs the bytes; a far one in advance.
+    /// Requests the records of a window. A local store is read by the thread that needs the bytes; a remote one in
+    /// advance.
     pub(super) fn ask(&mut self, window: &[Segment]) -> Result<()> {
         let (store, len) = (self.tree.file().store(), self.tree.file().identity().len);
         let (mut wants, mut kept) = (Vec::with_capacity(window.len()), Vec::new());
@@ -94,7 +95,7 @@ impl<'s, 't> Ahead<'s, 't> {
         Ok(())
     }
 
-    /// Waits for the window that was asked for last. Embedded baskets have no bytes of their own.
+    /// Waits for the window that was requested last. Embedded baskets have no bytes of their own.
     pub(super) fn take(&mut self, window: &[Segment]) -> Result<Vec<Bytes>> {
         let perf = self.tree.file().perf();
         let from = perf.now();
@@ -128,40 +129,40 @@ impl<'s, 't> Ahead<'s, 't> {
     }
 }
 
-/// What a thread keeps from basket to basket.
+/// The workspace that a thread keeps from basket to basket.
 #[derive(Default)]
-struct Bench {
+struct Workspace {
     scratch: Scratch,
     memory: Vec<u8>,
     starts: Vec<u32>,
 }
 
-/// Benches of all threads, and the memory of the list of tasks.
+/// The workspaces of all threads, and the memory of the list of tasks.
 pub(super) struct Workbench<'s> {
     session: &'s Session,
-    benches: Vec<Mutex<Bench>>,
+    workspaces: Vec<Mutex<Workspace>>,
     tasks: Vec<Task>,
 }
 
 impl<'s> Workbench<'s> {
     pub(super) fn new(session: &'s Session) -> Self {
-        let benches = (0..session.threads().max(1)).map(|_| Mutex::default()).collect();
-        Self { session, benches, tasks: Vec::new() }
+        let workspaces = (0..session.threads().max(1)).map(|_| Mutex::default()).collect();
+        Self { session, workspaces, tasks: Vec::new() }
     }
 
-    /// The bench of thread `own`.
-    fn bench(&self, own: usize) -> MutexGuard<'_, Bench> {
-        // A bench holds nothing that a panic could leave half done.
-        self.benches[own % self.benches.len()].lock().unwrap_or_else(PoisonError::into_inner)
+    /// The workspace of thread `own`.
+    fn workspace(&self, own: usize) -> MutexGuard<'_, Workspace> {
+        // A workspace holds nothing that a panic could leave inconsistent.
+        self.workspaces[own % self.workspaces.len()].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The first thread's bench, for what is decoded in order.
-    fn first(&self) -> MutexGuard<'_, Bench> {
-        self.bench(0)
+    /// The first thread's workspace, for what is decoded in order.
+    fn first(&self) -> MutexGuard<'_, Workspace> {
+        self.workspace(0)
     }
 
-    /// Baskets that are in work together: what is decoded to its final place needs no end of a batch, and parts wait for
-    /// theirs while they are in the cache.
+    /// The number of baskets in work together: baskets decoded to their final position need no batches; parts are
+    /// copied there at the end of a batch, while they are in the cache.
     fn batch(&self, scans: &[Scan<'_>], window: &[Segment]) -> usize {
         let grows = |segment: &Segment| matches!(scans[segment.scan].shape, Shape::Grown | Shape::Pointing);
         match self.session.threads() {
@@ -172,9 +173,9 @@ impl<'s> Workbench<'s> {
     }
 
     /// Works on all tasks: here, or on the pool.
-    fn each<T: Send>(&self, tasks: &mut [T], work: impl Fn(&mut T, &mut Bench) + Sync) {
+    fn each<T: Send>(&self, tasks: &mut [T], work: impl Fn(&mut T, &mut Workspace) + Sync) {
         let with_bench = |task: &mut T| {
-            work(task, &mut self.bench(rayon::current_thread_index().unwrap_or(0)));
+            work(task, &mut self.workspace(rayon::current_thread_index().unwrap_or(0)));
         };
         match self.session.pool() {
             Some(pool) if tasks.len() > 1 => pool.install(|| tasks.par_iter_mut().with_max_len(1).for_each(with_bench)),
@@ -186,58 +187,58 @@ impl<'s> Workbench<'s> {
 /// One basket to decode.
 struct Task {
     segment: Segment,
-    /// Key and header, where the basket is a record.
+    /// Key and header, if the basket is a record.
     basket: Option<Basket>,
     work: Work,
     outcome: Result<()>,
 }
 
 enum Work {
-    /// Numbers to their final place.
+    /// Numbers to their final position.
     Fixed(BytesMut),
-    /// Numbers and ends to their final place; so many items are in front.
+    /// Numbers and ends to their final position; with the number of items before them.
     List { values: BytesMut, ends: BytesMut, base: i64 },
-    /// Rows to a part, which has no places yet.
+    /// Rows to a part, which has no position yet.
     Part(Part, Places),
-    /// A part to its final place.
+    /// A part to its final position.
     Place(Part, Places),
 }
 
-/// Decodes a window into the answers.
+/// Decodes a window into the results.
 pub(super) fn decode(
     scans: &[Scan<'_>],
     answers: &mut [Answer],
     window: &[Segment],
     records: Vec<Bytes>,
-    bench: &mut Workbench<'_>,
+    workspace: &mut Workbench<'_>,
 ) -> Result<()> {
     let mut records = records.into_iter();
-    // Few at a time: what was decoded is copied to its place while it is still in the cache, and its memory serves again.
-    for batch in window.chunks(bench.batch(scans, window)) {
-        let mut tasks = std::mem::take(&mut bench.tasks);
+    // A few at a time: decoded parts are copied while they are still in the cache, and their memory is reused.
+    for batch in window.chunks(workspace.batch(scans, window)) {
+        let mut tasks = std::mem::take(&mut workspace.tasks);
         for (&segment, record) in batch.iter().zip(records.by_ref()) {
             let scan = &scans[segment.scan];
-            let prepared = prepare(scan, &mut answers[segment.scan], segment, record, bench);
+            let prepared = prepare(scan, &mut answers[segment.scan], segment, record, workspace);
             let (basket, work) = prepared.map_err(|error| scan.error(segment.basket, error))?;
             tasks.push(Task { segment, basket, work, outcome: Ok(()) });
         }
-        bench.each(&mut tasks, |task, bench| {
+        workspace.each(&mut tasks, |task, workspace| {
             let scan = &scans[task.segment.scan];
             let from = scan.tree.file().perf().now();
-            let outcome = run(scan, task, bench);
-            // What has its place by now was decoded in order, and is noted.
+            let outcome = run(scan, task, workspace);
+            // Baskets that were decoded in order are already recorded.
             if !matches!(task.work, Work::Place(..)) {
                 note(scan, task.basket.as_ref(), from);
             }
             task.outcome = outcome.map_err(|error| scan.error(task.segment.basket, error));
         });
-        settle(scans, answers, &mut tasks, bench)?;
-        bench.tasks = tasks;
+        settle(scans, answers, &mut tasks, workspace)?;
+        workspace.tasks = tasks;
     }
     Ok(())
 }
 
-/// Notes that a basket was decoded, where somebody records it.
+/// Records that a basket was decoded, if recording is on.
 fn note(scan: &Scan<'_>, basket: Option<&Basket>, from: Option<Instant>) {
     if let (Some(from), Some(Basket { key, .. })) = (from, basket) {
         let unpacked = u64::from(key.keylen) + u64::from(key.objlen);
@@ -245,8 +246,8 @@ fn note(scan: &Scan<'_>, basket: Option<&Basket>, from: Option<Instant>) {
     }
 }
 
-/// Hands out places in the order of entries, now that all sizes are known, fills them, and joins what is filled.
-fn settle(scans: &[Scan<'_>], answers: &mut [Answer], tasks: &mut Vec<Task>, bench: &Workbench<'_>) -> Result<()> {
+/// Assigns positions in entry order, now that all sizes are known, fills them, and joins the pieces.
+fn settle(scans: &[Scan<'_>], answers: &mut [Answer], tasks: &mut Vec<Task>, workspace: &Workbench<'_>) -> Result<()> {
     let mut grown = false;
     for task in tasks.iter_mut() {
         std::mem::replace(&mut task.outcome, Ok(()))?;
@@ -261,7 +262,7 @@ fn settle(scans: &[Scan<'_>], answers: &mut [Answer], tasks: &mut Vec<Task>, ben
         grown |= matches!(task.work, Work::Place(..));
     }
     if grown {
-        bench.each(tasks, |task, _| {
+        workspace.each(tasks, |task, _| {
             if let Work::Place(part, slots) = &mut task.work {
                 place(&scans[task.segment.scan].interpretation.buffers, part, slots);
             }
@@ -290,19 +291,19 @@ fn settle(scans: &[Scan<'_>], answers: &mut [Answer], tasks: &mut Vec<Task>, ben
     Ok(())
 }
 
-/// Reads a basket's header and hands out what can be handed out before it is inflated.
+/// Reads a basket's header and assigns the positions that are known before it is inflated.
 fn prepare(
     scan: &Scan<'_>,
     answer: &mut Answer,
     segment: Segment,
     record: Bytes,
-    bench: &Workbench<'_>,
+    workspace: &Workbench<'_>,
 ) -> Result<(Option<Basket>, Work)> {
     let (_, want) = &scan.segments[segment.position];
     let basket = match scan.place(segment.basket).bytes {
         BasketBytes::Stored { seek, .. } => {
             let basket = Basket::read(record, &scan.tree.file().options().limits)?;
-            // ROOT looks at this word, too: what stands there may be something else.
+            // ROOT checks this word, too: the record may be something else.
             if basket.key.seek_key != seek {
                 return Err(Error::malformed("a basket's key names another offset")
                     .at(seek)
@@ -331,7 +332,7 @@ fn prepare(
                     let (entries, found) =
                         basket.as_ref().map_or((0, 0), |basket| (basket.entries, basket.data_bytes()));
                     if found == 0 && entries > 0 {
-                        // Of split `std::array` and arrays of enums, ROOT 6.40 writes nothing.
+                        // ROOT 6.40 writes nothing for split `std::array` and arrays of enums.
                         return Err(Error::unsupported("ROOT wrote entries without a byte: their values are lost"));
                     }
                     return Err(Error::malformed("a basket's length and its entries do not agree")
@@ -350,11 +351,11 @@ fn prepare(
             Work::List { values, ends: answer.slot(1, 8 * want.len(), want.len())?, base }
         }
         (Shape::List { .. }, _) => {
-            // The header does not tell: decoded here, in order, so that the pieces behind it find their place.
-            return in_order(scan, answer, segment, basket, bench);
+            // The header does not determine the size: decode here, in order, so that later pieces get their position.
+            return in_order(scan, answer, segment, basket, workspace);
         }
         // Objects get their numbers in the order of entries.
-        (Shape::Pointing, _) => return in_order(scan, answer, segment, basket, bench),
+        (Shape::Pointing, _) => return in_order(scan, answer, segment, basket, workspace),
         (Shape::Grown, _) => {
             let (part, places) = answer.part(&scan.interpretation.buffers);
             Work::Part(part, places)
@@ -363,25 +364,25 @@ fn prepare(
     Ok((basket, work))
 }
 
-/// Decodes a basket at once, before those behind it are given their places.
+/// Decodes a basket immediately, before later ones get their positions.
 fn in_order(
     scan: &Scan<'_>,
     answer: &mut Answer,
     segment: Segment,
     basket: Option<Basket>,
-    bench: &Workbench<'_>,
+    workspace: &Workbench<'_>,
 ) -> Result<(Option<Basket>, Work)> {
     let kinds = &scan.interpretation.buffers;
     let (mut part, mut places) = answer.part(kinds);
     let from = scan.tree.file().perf().now();
-    grow(scan, segment, basket.as_ref(), &mut bench.first(), &mut part, &mut answer.objects)?;
+    grow(scan, segment, basket.as_ref(), &mut workspace.first(), &mut part, &mut answer.objects)?;
     note(scan, basket.as_ref(), from);
     answer.places(kinds, &part, &mut places)?;
     Ok((basket, Work::Place(part, places)))
 }
 
-/// Decodes one basket to where its task says.
-fn run(scan: &Scan<'_>, task: &mut Task, bench: &mut Bench) -> Result<()> {
+/// Decodes one basket to the target of its task.
+fn run(scan: &Scan<'_>, task: &mut Task, workspace: &mut Workspace) -> Result<()> {
     let (_, want) = &scan.segments[task.segment.position];
     match (&mut task.work, scan.shape) {
         (Work::Fixed(slot), Shape::Fixed { prim, count }) => {
@@ -394,7 +395,7 @@ fn run(scan: &Scan<'_>, task: &mut Task, bench: &mut Bench) -> Result<()> {
                 return Ok(());
             }
             let unsealed = match &task.basket {
-                Some(basket) => basket.unseal(&mut bench.memory, &mut bench.scratch)?,
+                Some(basket) => basket.unseal(&mut workspace.memory, &mut workspace.scratch)?,
                 None => stored_in_tree(scan, task.segment)?,
             };
             let from = unsealed.data.get(want.start * bytes..want.end * bytes).ok_or_else(|| {
@@ -406,18 +407,18 @@ fn run(scan: &Scan<'_>, task: &mut Task, bench: &mut Bench) -> Result<()> {
         }
         (Work::List { values, ends, base }, Shape::List { prim, per_item }) => {
             let basket = task.basket.as_ref().ok_or_else(|| Error::internal("lists have no basket"))?;
-            let unsealed = basket.unseal(&mut bench.memory, &mut bench.scratch)?;
+            let unsealed = basket.unseal(&mut workspace.memory, &mut workspace.scratch)?;
             let wide = (prim.bytes() * per_item) as u32;
             unsealed.list_ends(wide, *base, ends)?;
             decode_numbers(prim, unsealed.data, values);
             Ok(())
         }
         (Work::Part(part, _), _) => {
-            grow(scan, task.segment, task.basket.as_ref(), bench, part, &mut Objects::default())
+            grow(scan, task.segment, task.basket.as_ref(), workspace, part, &mut Objects::default())
         }
-        // Decoded in order, before.
+        // Was decoded earlier, in order.
         (Work::Place(..), _) => Ok(()),
-        // Its place in the answer holds whatever was there before.
+        // Not Ok: the piece would keep old bytes of reused memory, and they would be returned as values.
         (Work::Fixed(_) | Work::List { .. }, _) => Err(Error::internal("a basket is of another shape than its branch")),
     }
 }
@@ -434,12 +435,12 @@ fn grow(
     scan: &Scan<'_>,
     segment: Segment,
     basket: Option<&Basket>,
-    bench: &mut Bench,
+    workspace: &mut Workspace,
     part: &mut Part,
     objects: &mut Objects,
 ) -> Result<()> {
     let (_, want) = &scan.segments[segment.position];
-    let Bench { scratch, memory, starts } = bench;
+    let Workspace { scratch, memory, starts } = workspace;
     let unsealed = match basket {
         Some(basket) => basket.unseal(memory, scratch)?,
         None => stored_in_tree(scan, segment)?,

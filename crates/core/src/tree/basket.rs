@@ -12,20 +12,20 @@ use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::wire::{Limits, Reader};
 
-/// A basket as it stands on storage: key, header and sealed payload.
+/// A basket as stored: key, header and sealed payload.
 #[derive(Clone, Debug)]
 pub struct Basket {
     /// Its key; the names are left out.
     pub key: Key,
     /// `fNevBuf`.
     pub entries: u32,
-    /// `fNevBufSize`: bytes an entry where there are no offsets.
+    /// `fNevBufSize`: bytes per entry if there are no offsets.
     pub entry_bytes: u32,
     /// `fIOBits`.
     pub io_bits: u8,
-    /// `fLast`: where the entries end, counted from the key's first byte.
+    /// `fLast`: the end of the entries, counted from the key's first byte.
     pub last: u32,
-    /// Whether offsets were left out, to be made again from the counts.
+    /// Whether offsets were left out, to be computed from the counts.
     pub offsets_left_out: bool,
     payload: Bytes,
 }
@@ -35,7 +35,7 @@ impl Basket {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where header and record contradict each other,
+    /// [`Malformed`](crate::ErrorKind::Malformed) if header and record contradict each other,
     /// [`Limit`](crate::ErrorKind::Limit) for payloads that would be too large,
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for features of later versions.
     pub fn read(record: Bytes, limits: &Limits) -> Result<Self> {
@@ -44,7 +44,7 @@ impl Basket {
         Ok(basket)
     }
 
-    /// The same of a record of so many bytes of which only the first are here: the payload is empty.
+    /// The same for a record of which only the first bytes are given: the payload is empty.
     pub(crate) fn read_head(head: &[u8], bytes: u64, limits: &Limits) -> Result<Self> {
         let mut reader = Reader::new(head);
         let key = Key::parse_nameless(&mut reader)?;
@@ -54,7 +54,7 @@ impl Basket {
         if u64::from(key.nbytes) > bytes {
             return wrong("a basket is longer than its branch says", bytes, u64::from(key.nbytes));
         }
-        // Only a basket inside of a tree's record has a key without length.
+        // Only a basket embedded in a tree's record has a key without length.
         if key.nbytes < u32::from(key.keylen) {
             return wrong("a basket is shorter than its key", u64::from(key.keylen), u64::from(key.nbytes));
         }
@@ -94,7 +94,7 @@ impl Basket {
         self.last as usize - usize::from(self.key.keylen)
     }
 
-    /// Whether an array of entry offsets stands behind the data.
+    /// Whether an array of entry offsets follows the data.
     pub fn has_offsets(&self) -> bool {
         self.key.objlen as usize > self.data_bytes() && self.entries > 0
     }
@@ -110,7 +110,7 @@ impl Basket {
         self.open(self.inflate(memory, scratch)?).map_err(|error| error.at(at))
     }
 
-    /// The payload as it was before compression, whatever is in it.
+    /// The inflated payload, not interpreted.
     pub(crate) fn inflate<'m>(&self, memory: &'m mut Vec<u8>, scratch: &mut Scratch) -> Result<&'m [u8]> {
         let at = self.key.seek_key.saturating_add(u64::from(self.key.keylen));
         let bytes = self.key.objlen as usize;
@@ -166,7 +166,7 @@ fn counted<'a>(reader: &mut Reader<'a>) -> Result<&'a [[u8; 4]]> {
     Ok(reader.take(count.saturating_mul(4))?.as_chunks().0)
 }
 
-/// Where the entries of a basket begin.
+/// The starts of the entries of a basket.
 #[derive(Clone, Copy, Debug)]
 enum Offsets<'m> {
     /// All entries have this many bytes.
@@ -177,7 +177,7 @@ enum Offsets<'m> {
     Differences(&'m [[u8; 4]]),
     /// Native-endian, of an embedded basket.
     Native(&'m [u8]),
-    /// To be made again from the counts.
+    /// To be computed from the counts.
     LeftOut,
 }
 
@@ -195,7 +195,7 @@ pub struct Unsealed<'m> {
 }
 
 impl<'m> Unsealed<'m> {
-    /// An embedded basket: `buffer` begins with the room of a key, `offsets` are native-endian.
+    /// An embedded basket: `buffer` begins with space for a key, `offsets` are native-endian.
     pub fn embedded(
         buffer: &'m [u8],
         keylen: u32,
@@ -217,7 +217,7 @@ impl<'m> Unsealed<'m> {
         Self { data, keylen: 0, entries, offsets: Offsets::LeftOut, displacements: &[] }
     }
 
-    /// Bytes of an entry, where all have the same and no table says so.
+    /// Bytes of an entry, if all have the same and there is no offset table.
     pub fn fixed_bytes(&self) -> Option<usize> {
         match self.offsets {
             Offsets::Fixed(bytes) => Some(bytes),
@@ -225,12 +225,13 @@ impl<'m> Unsealed<'m> {
         }
     }
 
-    /// Whether offsets must be made again from counts.
+    /// Whether offsets must be computed from the counts.
     pub fn lacks_offsets(&self) -> bool {
         matches!(self.offsets, Offsets::LeftOut)
     }
 
-    /// Starts of all entries and the end of the last, as positions in `data`, checked to rise and to stay inside.
+    /// Starts of all entries and the end of the last, as positions in `data`, checked to be ascending and within the
+    /// data.
     pub fn starts(&self, into: &mut Vec<u32>) -> Result<()> {
         into.clear();
         let keylen = self.keylen;
@@ -268,12 +269,13 @@ impl<'m> Unsealed<'m> {
         Ok(())
     }
 
-    /// Ends of lists whose items take `wide` bytes each, as `i64` behind `base` items: one an entry, into `into`.
+    /// Writes the ends of lists whose items have `wide` bytes each into `into`, as `i64` counted from `base`: one per
+    /// entry.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where offsets do not rise within the data, or an entry holds no whole
-    /// number of items.
+    /// [`Malformed`](crate::ErrorKind::Malformed) if offsets are not ascending within the data, or an entry holds no
+    /// whole number of items.
     pub(crate) fn list_ends(&self, wide: u32, base: i64, into: &mut [u8]) -> Result<()> {
         let wrong = || Error::malformed("a basket's entry offsets do not fit its data");
         let Offsets::Table(table) = self.offsets else {
@@ -290,7 +292,7 @@ impl<'m> Unsealed<'m> {
         if table.first().is_none_or(|first| u32::from_be_bytes(*first) != self.keylen) {
             return Err(wrong());
         }
-        // Checked all at once: bits of remainders and of steps backwards are gathered and looked at in the end.
+        // Checked once at the end: the bits of remainders and of backward steps are collected in the loop.
         let (mut uneven, mut before, mut backwards) = (0, 0, false);
         let end = self.data.len() as u32;
         let next = table[1..].iter().map(|word| u32::from_be_bytes(*word).wrapping_sub(self.keylen)).chain([end]);

@@ -5,36 +5,36 @@
 use crate::error::{Error, Result};
 use crate::wire::{Reader, Writer};
 
-/// The fields of a basket behind its key.
+/// The fields of a basket after its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BasketHeader {
     /// `fBufferSize`: bytes that a basket of the branch holds before compression.
     pub(crate) buffer_bytes: i32,
-    /// `fNevBufSize`: bytes of an entry, or, where there are offsets, how many.
+    /// `fNevBufSize`: bytes of an entry, or, if there are offsets, their number.
     pub(crate) entry_bytes: i32,
-    /// `fIOBits`: 0 unless offsets are left out or stand as differences.
+    /// `fIOBits`: 0 unless offsets are left out or stored as differences.
     pub(crate) io_bits: u8,
     /// `fNevBuf`.
     pub(crate) entries: i32,
-    /// `fLast`: where the entries end, counted from the key's first byte.
+    /// `fLast`: the end of the entries, counted from the key's first byte.
     pub(crate) last: i32,
     /// What follows: from 80 on, offsets that were left out.
     pub(crate) flag: u8,
 }
 
-/// The only feature of `fIOBits` that exists: offsets stand as differences, or not at all (`kGenerateOffsetMap`).
+/// The only feature of `fIOBits` that exists: offsets are stored as differences, or not at all (`kGenerateOffsetMap`).
 pub(crate) const GENERATE_OFFSETS: u8 = 1;
 /// The version of `TBasket`.
 const VERSION: i16 = 3;
 
 impl BasketHeader {
-    /// Its bytes where there are no I/O features.
+    /// Its bytes if there are no I/O features.
     pub(crate) const BYTES: usize = 19;
-    /// Where `fNevBufSize` and `fLast` stand in it then.
+    /// The offsets of `fNevBufSize` and `fLast` in it then.
     const ENTRY_BYTES_AT: usize = 6;
     const LAST_AT: usize = 14;
 
-    /// Reads the fields behind a key.
+    /// Reads the fields after a key.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl BasketHeader {
         let buffer_bytes = reader.i32()?;
         let mut entry_bytes = reader.i32()?;
         let mut io_bits = 0;
-        // The minus sign says that features follow.
+        // A negative length means that features follow.
         if entry_bytes < 0 {
             entry_bytes = entry_bytes.checked_neg().ok_or_else(|| {
                 Error::malformed("a basket's entries have an impossible length").wanted(0, u64::from(i32::MIN as u32))

@@ -40,9 +40,9 @@ pub struct Branch {
     pub entry_number: u64,
     /// `fCompress`.
     pub compress: i32,
-    /// `fBasketSize`, bytes of a basket before compression as the writer wished it.
+    /// `fBasketSize`, the writer's target bytes of a basket before compression.
     pub basket_bytes: u32,
-    /// `fEntryOffsetLen`: 0 where all entries have one length.
+    /// `fEntryOffsetLen`: 0 if all entries have one length.
     pub entry_offset_len: i32,
     /// `fIOFeatures`: what new baskets may leave out.
     pub io_bits: u8,
@@ -52,7 +52,7 @@ pub struct Branch {
     pub tot_bytes: u64,
     /// `fZipBytes`, after it.
     pub zip_bytes: u64,
-    /// `fFileName`: the file that holds the baskets, where it is another one.
+    /// `fFileName`: the file that holds the baskets, if it is another one.
     pub file_name: Arc<str>,
     /// What `TBranchElement` adds.
     pub element: Option<ElementBranch>,
@@ -133,7 +133,7 @@ pub struct Leaf {
     pub is_range: bool,
     /// `fMaximum`, for leaves that count.
     pub maximum: i64,
-    /// `fVirtual` of a `TLeafObject`: the class name stands before each object.
+    /// `fVirtual` of a `TLeafObject`: the class name precedes each object.
     pub is_virtual: bool,
     /// `fType` of a `TLeafElement`.
     pub type_code: i32,
@@ -141,10 +141,10 @@ pub struct Leaf {
     pub count: Option<(BranchId, usize)>,
 }
 
-/// Where a basket is, and which entries it holds.
+/// The location of a basket, and the entries that it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasketPlace {
-    /// Its place in the branch's lists (`fBasketSeek` and so on): its number, where none before it is missing.
+    /// Its index in the branch's lists (`fBasketSeek` and so on): its number, if none before it is missing.
     pub slot: usize,
     /// The tree's entries.
     pub entries: Range<u64>,
@@ -153,7 +153,7 @@ pub struct BasketPlace {
 }
 
 impl BasketPlace {
-    /// Offset of its record, where it has one.
+    /// Offset of its record, if it has one.
     pub(crate) fn stored_at(&self) -> Option<u64> {
         match self.bytes {
             BasketBytes::Stored { seek, .. } => Some(seek),
@@ -169,7 +169,7 @@ pub enum BasketBytes {
     Stored {
         /// `fBasketSeek`.
         seek: u64,
-        /// `fBasketBytes`; 0 where the writer did not say.
+        /// `fBasketBytes`; 0 if the writer left it out.
         nbytes: u32,
     },
     /// In the tree's own record, as this object.
@@ -309,7 +309,7 @@ impl Branch {
 }
 
 impl Leaf {
-    /// The type of its items; none for strings, for numbers that are packed, and for classes that nobody knows.
+    /// The type of its items; none for strings, for packed numbers, and for unknown classes.
     pub fn number(&self) -> Option<Number> {
         let signed = |signed, unsigned| Some(if self.is_unsigned { unsigned } else { signed });
         match &*self.class {

@@ -1,6 +1,7 @@
-//! Bytes of baskets that are fetched before they are needed, and kept while they are.
+//! The cache of a tree: basket bytes that are prefetched, and kept while they are needed.
 //!
-//! Source: `TTreeCache`, `TFileCacheRead`: one cache a tree, so that trees of a file, and friends, never evict one another.
+//! Source: `TTreeCache`, `TFileCacheRead`: one cache per tree, so that trees of a file, and friends, never evict each
+//! other.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -13,13 +14,14 @@ use bytes::Bytes;
 use crate::error::Result;
 use crate::io::{Arrival, Fetcher, Flow, Store, Ticket, Want, coalesce};
 
-/// What a tree's cache holds unless told otherwise, in bytes: as `TTreeCache` in ROOT's defaults.
+/// The default budget of a tree's cache in bytes: ROOT's default for `TTreeCache`.
 pub const CACHE_BYTES: u64 = 30_000_000;
 
 /// The cache of a tree: bytes of baskets, as on storage.
 ///
-/// Its budget is that of a window, which has whole clusters where they fit, as `TTreeCache` has it; while one is read, the next is on its
-/// way, so that twice as much may be in memory. With a budget of 0 it is off: each basket is then read when it is needed.
+/// Its budget is that of one window, which holds whole clusters if they fit, as in `TTreeCache`; while one is used, the
+/// next is in flight, so up to twice the budget may be in memory. With a budget of 0 it is off: each basket is then
+/// read when it is needed.
 ///
 /// # Example
 ///
@@ -37,35 +39,35 @@ pub struct TreeCache {
     wasted_bytes: AtomicU64,
 }
 
-/// What a cache did so far.
+/// Statistics of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheFigures {
-    /// Baskets that were there, or on their way, when they were needed.
+    /// Hits: baskets that were cached, or in flight, when they were needed.
     pub hits: u64,
-    /// Baskets that had to be asked for when they were needed, by somebody who goes from entry to entry.
+    /// Misses: baskets that a row-wise reader had to request when they were needed.
     pub misses: u64,
-    /// Bytes that were asked for ahead.
+    /// Bytes that were prefetched.
     pub fetched_bytes: u64,
-    /// Bytes of these that were dropped and never used.
+    /// Prefetched bytes that were dropped without being used.
     pub wasted_bytes: u64,
 }
 
-/// What is kept.
+/// The cached baskets.
 #[derive(Default)]
 struct Shelf {
     baskets: HashMap<u64, Kept>,
-    /// Entries whose baskets are kept, in order and apart.
+    /// Entries whose baskets are kept: sorted, disjoint ranges.
     windows: Vec<Range<u64>>,
 }
 
 impl Shelf {
-    /// Whether a basket is there or on its way. One that failed is asked for again by whoever needs it next.
+    /// Whether a basket is cached or in flight. A failed one is requested again on its next use.
     fn has(&self, seek: u64) -> bool {
         self.baskets.get(&seek).is_some_and(|kept| !kept.coming.has_failed())
     }
 }
 
-/// A basket that was asked for.
+/// A requested basket.
 struct Kept {
     coming: Coming,
     entries: Range<u64>,
@@ -73,7 +75,7 @@ struct Kept {
     used: bool,
 }
 
-/// A basket that is there, or on its way.
+/// A basket that is cached, or in flight.
 #[derive(Clone)]
 pub(crate) struct Coming {
     slot: Arc<Slot>,
@@ -87,7 +89,7 @@ struct Slot {
     there: Condvar,
 }
 
-/// A basket that is going to be needed.
+/// A basket that will be needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Needed {
     pub(crate) seek: u64,
@@ -107,12 +109,12 @@ impl TreeCache {
         }
     }
 
-    /// The most bytes of a window: one is read while another one is on its way.
+    /// The most bytes of a window: one is used while another is in flight.
     pub fn budget(&self) -> u64 {
         self.budget_bytes.load(Ordering::Relaxed)
     }
 
-    /// Changes the budget, in bytes; 0 switches the cache off. What is kept and no longer fits is dropped at once.
+    /// Changes the budget, in bytes; 0 switches the cache off. Cached baskets that no longer fit are dropped at once.
     pub fn set_budget(&self, bytes: u64) {
         self.budget_bytes.store(bytes, Ordering::Relaxed);
         let mut kept = self.kept();
@@ -122,7 +124,7 @@ impl TreeCache {
         }
     }
 
-    /// What it did so far.
+    /// Its statistics so far.
     pub fn figures(&self) -> CacheFigures {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         CacheFigures {
@@ -133,7 +135,7 @@ impl TreeCache {
         }
     }
 
-    /// The bytes of a basket, if they are there or on their way.
+    /// The bytes of a basket, if they are cached or in flight.
     pub(crate) fn get(&self, seek: u64) -> Option<Coming> {
         let mut kept = self.kept();
         let found = kept.baskets.get_mut(&seek).filter(|found| !found.coming.has_failed())?;
@@ -142,17 +144,17 @@ impl TreeCache {
         Some(found.coming.clone())
     }
 
-    /// Whether the bytes of a basket are there or on their way.
+    /// Whether the bytes of a basket are cached or in flight.
     pub(crate) fn holds(&self, seek: u64) -> bool {
         self.kept().has(seek)
     }
 
-    /// Counts a basket that somebody needed and nobody had asked for.
+    /// Counts a needed basket that was not requested before: a miss.
     pub(crate) fn count_miss(&self) {
         self.misses.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Keeps nothing but baskets with any of these entries, and asks for those that are needed and were not asked for.
+    /// Drops baskets without any of these entries, and requests needed ones that were not requested yet.
     pub(crate) fn turn_to(&self, windows: &[Range<u64>], needed: &[Needed], store: &Arc<dyn Store>, fetcher: &Fetcher) {
         let mut kept = self.kept();
         let windows = merged(windows);
@@ -193,7 +195,7 @@ impl TreeCache {
             }
         }
         drop(kept);
-        // Cancelled outside of the lock: a fetcher may be told while it delivers.
+        // Cancel outside of the lock: the fetcher may be delivering at the same time.
         drop(gone);
     }
 
@@ -203,12 +205,12 @@ impl TreeCache {
     }
 
     fn kept(&self) -> MutexGuard<'_, Shelf> {
-        // Nothing that can panic leaves it half changed.
+        // No panic can leave it inconsistent.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The same entries as ranges in order and apart.
+/// The same entries as sorted, disjoint ranges.
 fn merged(windows: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut sorted = windows.to_vec();
     sorted.sort_by_key(|window| window.start);
@@ -222,14 +224,14 @@ fn merged(windows: &[Range<u64>]) -> Vec<Range<u64>> {
     merged
 }
 
-/// Whether any of these ranges, in order and apart, has any of these entries.
+/// Whether any of these sorted, disjoint ranges has any of these entries.
 fn overlaps(windows: &[Range<u64>], entries: &Range<u64>) -> bool {
     let first = windows.partition_point(|window| window.end <= entries.start);
     windows.get(first).is_some_and(|window| window.start < entries.end)
 }
 
 impl Coming {
-    /// Whether the bytes did not come.
+    /// Whether the request failed.
     fn has_failed(&self) -> bool {
         matches!(&*self.slot.bytes.lock().unwrap_or_else(PoisonError::into_inner), Some(Err(_)))
     }
@@ -274,7 +276,7 @@ mod tests {
     use crate::io::{ByteRange, Ends, MemoryStore, Profile, Receive, Recorded};
     use crate::memory::Memory;
 
-    /// Answers when it is let.
+    /// Answers once it is allowed to.
     struct Patient(MemoryStore, Mutex<()>);
 
     impl Store for Patient {

@@ -1,4 +1,4 @@
-//! What the bytes of a branch mean: branch to program.
+//! Interprets a branch: which program decodes its bytes.
 //!
 //! Format page: `docs/format/tree.md`. Source: `TBranchElement::SetReadLeavesPtr`, `TLeaf*::ReadBasket`.
 
@@ -13,11 +13,11 @@ use crate::schema::{Counter, Detail, Element, Program, Step, Target, TextForm, T
 /// How the entries of a basket are to be read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Form {
-    /// One row of the program an entry.
+    /// One row of the program per entry.
     Rows,
-    /// One row an entry, and none where the entry has no bytes: strings and whole objects that were never filled.
+    /// One row per entry, and none if the entry has no bytes: strings and whole objects that were never filled.
     RowsOrNothing,
-    /// Numbers without anything between, as many as the entry's bytes hold: counted leaves, members of split collections.
+    /// Contiguous numbers, as many as the entry's bytes hold: counted leaves, members of split collections.
     Jagged {
         /// Ends of the lists.
         ends: BufferId,
@@ -31,7 +31,7 @@ pub enum Form {
         /// Ends of the lists.
         ends: BufferId,
     },
-    /// One row whose counted array fills the rest of the entry behind a flag byte: counted members of split objects.
+    /// One row whose counted array fills the rest of the entry after a flag byte: counted members of split objects.
     Counted {
         /// Bytes of a number.
         item_bytes: usize,
@@ -43,7 +43,7 @@ pub enum Form {
         /// Ends of the items of a split collection; none for a member of a split object.
         ends: Option<BufferId>,
     },
-    /// One object an entry, behind its class name: `TBranchObject` of classes that may vary.
+    /// One object per entry, after its class name: `TBranchObject` of varying classes.
     Virtual,
 }
 
@@ -62,7 +62,7 @@ pub struct Interpretation {
     pub type_name: String,
 }
 
-/// Finds out what a branch means.
+/// Interprets a branch.
 pub(super) fn interpret(tree: &Tree, branch: &Branch) -> Result<Interpretation> {
     if !branch.has_data() {
         return Err(Error::unsupported("the branch only groups its sub-branches"));
@@ -79,7 +79,7 @@ fn rows(program: Program, type_name: String) -> Interpretation {
     Interpretation { program: Arc::new(program), form: Form::Rows, kind, buffers, type_name }
 }
 
-/// Wraps a type in dimensions.
+/// Wraps a type in array dimensions.
 fn dimensioned(kind: Kind, dimensions: &[usize]) -> Kind {
     dimensions.iter().rev().fold(kind, |item, &len| Kind::Fixed { len, item: Box::new(item) })
 }
@@ -154,7 +154,7 @@ fn run_program(prim: Prim, count: usize, buffers: Vec<BufferKind>) -> Result<Pro
     Ok(Program::of(vec![step], kind, buffers))
 }
 
-/// A list of numbers an entry, as many as its bytes hold.
+/// A list of numbers per entry, as many as its bytes hold.
 fn jagged(program: Program, item: Kind, prim: Prim, per_item: usize, type_name: String) -> Interpretation {
     let mut buffers = program.buffers.clone();
     let ends = buffers.len() as BufferId;
@@ -163,7 +163,7 @@ fn jagged(program: Program, item: Kind, prim: Prim, per_item: usize, type_name: 
     Interpretation { program: Arc::new(program), form: Form::Jagged { ends, prim, per_item }, kind, buffers, type_name }
 }
 
-/// Several leaves: one record an entry. A leaf may count another one of the same branch.
+/// Several leaves: one record per entry. A leaf may count another one of the same branch.
 fn leaf_list(tree: &Tree, branch: &Branch, leaves: &[Leaf]) -> Result<Interpretation> {
     let _ = tree;
     let (mut steps, mut fields, mut buffers) = (Vec::new(), Vec::new(), Vec::new());

@@ -151,7 +151,7 @@ impl Tree {
         &self.top
     }
 
-    /// The branch of each leaf of `fLeaves`, in its order: one with several leaves stands there as often.
+    /// The branch of each leaf of `fLeaves`, in its order: a branch with several leaves is repeated.
     pub(crate) fn leaf_branches(&self) -> &[BranchId] {
         &self.leaf_branches
     }
@@ -160,7 +160,7 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound), naming branches that look alike.
+    /// [`NotFound`](crate::ErrorKind::NotFound), naming branches with similar names.
     pub fn branch(&self, path: &str) -> Result<&Branch> {
         let path = path.trim_matches('/');
         let found = self.branches.iter().find(|branch| &*branch.path == path);
@@ -179,7 +179,7 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) naming why nobody can decode it.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) with the reason why it cannot be decoded.
     pub fn interpretation(&self, id: BranchId) -> Result<Arc<Interpretation>> {
         let slot = self.interpretations.get(id).ok_or_else(|| Error::not_found("no such branch"))?;
         let found = slot.get_or_init(|| interpret::interpret(self, &self.branches[id]).map(Arc::new));
@@ -194,7 +194,7 @@ impl Tree {
     /// Source: `TTree::TClusterIterator`. Trees before 2009 have none: one cluster for the branch with the fewest
     /// baskets' borders would be a guess, so the whole tree counts as one.
     pub fn clusters(&self) -> Vec<Range<u64>> {
-        /// More than that are no clusters that anybody wrote: the rest counts as one.
+        /// No writer produces more clusters than this: the rest counts as one.
         const MOST: usize = 10_000_000;
         let mut clusters = Vec::new();
         let mut start = 0_u64;
@@ -214,7 +214,7 @@ impl Tree {
         clusters
     }
 
-    /// Where clusters end, in order.
+    /// The ends of clusters, in order.
     pub(crate) fn cluster_borders(&self) -> &[u64] {
         self.cluster_borders.get_or_init(|| self.clusters().iter().map(|cluster| cluster.end).collect())
     }
@@ -229,7 +229,7 @@ impl Tree {
     }
 }
 
-/// Makes the list of branches from the objects of the record.
+/// Builds the list of branches from the objects of the record.
 struct Builder<'v, 'a> {
     view: &'v View<'a>,
     table: &'v Arc<Objects>,
@@ -277,7 +277,7 @@ impl Builder<'_, '_> {
         }
         self.branches.push(branch);
         if row.class == "TBranchClones" {
-            // ROOT hides the branch that counts for the others; here it stands before them.
+            // ROOT hides the branch that counts for the others; here it precedes them.
             if let Some(count) = self.branch(row.pointer("fBranchCount"), Some(id), depth + 1)? {
                 self.branches[id].children.push(count);
             }

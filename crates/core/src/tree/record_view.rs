@@ -1,4 +1,4 @@
-//! Looks into decoded objects by member name, for records that the engine itself needs.
+//! Accesses members of decoded objects by name, for records that the engine itself needs.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -8,13 +8,13 @@ use crate::object::{find, list_bounds};
 use crate::schema::{NumberMap, Objects};
 use crate::wire::text;
 
-/// Class, place and length of a name.
+/// Class, address and length of a name.
 type Place = (usize, usize, usize);
 
 /// Objects of a record. Names of members are looked up once for each class.
 pub(super) struct View<'a> {
     objects: &'a Objects,
-    /// By class and by the place of the name in this program: names are literals here.
+    /// By class and by the address of the name in this program: names are literals here.
     members: RefCell<NumberMap<Place, Option<&'a Kind>>>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> View<'a> {
 
 impl<'v, 'a> Row<'v, 'a> {
     fn kind(&self, name: &'static str) -> Option<&'a Kind> {
-        // Literals stay where they are.
+        // Literals keep their address.
         let key = (std::ptr::from_ref(self.kind) as usize, name.as_ptr() as usize, name.len());
         if let Some(found) = self.view.members.borrow().get(&key) {
             return *found;
@@ -69,7 +69,7 @@ impl<'v, 'a> Row<'v, 'a> {
         self.kind(name).is_some()
     }
 
-    /// A whole number; 0 where there is no such member.
+    /// An integer; 0 if there is no such member.
     pub(super) fn int(&self, name: &'static str) -> i64 {
         match self.kind(name) {
             Some(Kind::Number { buffer, number }) => self.numbers(*buffer, *number, self.row..self.row + 1).next(),
@@ -97,7 +97,7 @@ impl<'v, 'a> Row<'v, 'a> {
         })
     }
 
-    /// A list of whole numbers.
+    /// A list of integers.
     pub(super) fn ints(&self, name: &'static str) -> Vec<i64> {
         match self.kind(name) {
             Some(Kind::List { offsets, item, .. }) => match &**item {

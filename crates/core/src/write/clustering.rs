@@ -42,7 +42,7 @@ impl Every {
         }
     }
 
-    /// Whether it is time, so many bytes and entries after the last.
+    /// Whether the next one is due, so many bytes and entries after the last.
     pub(super) fn is_due(self, bytes: u64, entries: u64) -> bool {
         match self {
             Self::Bytes(every) => bytes >= every,
@@ -52,7 +52,7 @@ impl Every {
     }
 }
 
-/// Rows that wait, as far as clusters care.
+/// The buffered rows, as far as clustering depends on them.
 pub(super) trait Waiting {
     /// How many.
     fn rows(&self) -> usize;
@@ -107,14 +107,14 @@ impl Clustering {
         self.sampled.1 += after;
     }
 
-    /// Takes over the entries of a cluster from others, who are told what was found here.
+    /// Agrees with other writers on the entries of a cluster: takes theirs, or offers what was found here.
     pub(super) fn agree(&mut self, told: impl FnOnce(Option<usize>) -> Option<usize>) {
         if matches!(self.flush, Every::Bytes(_)) {
             self.entries = told(self.entries).or(self.entries);
         }
     }
 
-    /// What to do with the rows that wait. To be asked again after anything but [`Next::Wait`].
+    /// What to do with the buffered rows. Call it again after anything but [`Next::Wait`].
     pub(super) fn next(&mut self, waiting: &impl Waiting) -> Next {
         let rows = waiting.rows();
         // One entry may be larger than all bounds.
@@ -151,7 +151,7 @@ impl Clustering {
     }
 }
 
-/// The fewest rows that have so many bytes; none where all that wait have less.
+/// The fewest rows that have at least so many bytes; none if all buffered rows have fewer.
 fn rows_of(waiting: &impl Waiting, bytes: usize) -> Option<usize> {
     let (mut low, mut high) = (0, waiting.rows());
     if waiting.bytes(high) < bytes {

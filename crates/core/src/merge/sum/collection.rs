@@ -11,7 +11,7 @@ use crate::schema::{Datum, Draft};
 /// Adds an object to another of its class.
 pub(super) type AddFn = fn(&mut Draft, &Draft) -> Result<()>;
 
-/// Adds the items of a list to those of another at the same place. Items of classes that cannot be added come behind the others.
+/// Adds the items of a list to those of another at the same index. Items of classes that cannot be added are appended.
 pub(super) fn add_list(sum: &mut Draft, next: &Draft, adder: impl Fn(&str) -> Option<AddFn>) -> Result<()> {
     let class = Arc::<str>::from(sum.class());
     let items = |list: &Draft| list.member("items").and_then(Datum::as_list).map(<[Datum]>::len);
@@ -52,7 +52,7 @@ pub(super) fn add_stack(sum: &mut Draft, next: &Draft, adder: impl Fn(&str) -> O
     }
 }
 
-/// Puts an item behind those of a list, without an option.
+/// Appends an item to a list, without an option.
 pub(super) fn push(list: &mut Draft, item: Datum) {
     if let Some(items) = list.member_mut("items").and_then(Datum::as_list_mut) {
         items.push(item);

@@ -1,4 +1,4 @@
-//! How two histograms become one.
+//! Merges two histograms.
 //!
 //! Source: `TH1Merger`.
 
@@ -20,7 +20,7 @@ enum Common {
     Joined([Option<Axis>; 3]),
 }
 
-/// Adds a histogram to a sum, which stays as it was where that fails.
+/// Adds a histogram to a sum, which is unchanged if that fails.
 ///
 /// # Errors
 ///
@@ -144,7 +144,8 @@ fn same_bin(_: &mut Histogram, _: &Histogram, at: [usize; 3]) -> Result<[usize; 
     Ok(at)
 }
 
-/// The bin into which the middle of another one falls. What stands beyond the other's limits must be beyond those of the sum.
+/// The bin into which the middle of another one falls. Contents outside of the other's limits must be outside of those
+/// of the sum.
 fn central_bin(sum: &mut Histogram, other: &Histogram, mut at: [usize; 3]) -> Result<[usize; 3]> {
     for (place, bin) in at.iter_mut().enumerate().take(sum.dimension) {
         let center = other.axes[place].center(*bin);
@@ -185,7 +186,7 @@ fn labelled_bin(sum: &mut Histogram, other: &Histogram, mut at: [usize; 3]) -> R
     Ok(at)
 }
 
-/// Fills a histogram with what waits in the buffer of another.
+/// Fills a histogram with the buffered entries of another.
 fn refill(sum: &mut Histogram, next: &Histogram) -> Result<()> {
     let waiting = next.buffer.first().copied().unwrap_or(0.0).max(0.0) as usize;
     let all = next.buffer.get(1..).unwrap_or_default();

@@ -10,7 +10,7 @@ use super::limits;
 use crate::error::{Error, Result};
 
 impl Histogram {
-    /// Fills the bins with what waits in the buffer; and lets go of it, where `release` says so and something was in it.
+    /// Fills the bins with the buffered entries; removes the buffer if `release` is set and it was not empty.
     pub(super) fn empty_buffer(&mut self, release: bool) -> Result<()> {
         let waiting = self.buffer.first().copied().unwrap_or(0.0);
         if waiting > 0.0 || (waiting < 0.0 && release) {
@@ -168,7 +168,7 @@ impl Histogram {
         min != max && !(value >= min && value <= max)
     }
 
-    /// An axis grows until it holds a value. What stands beyond its old limits is lost.
+    /// An axis grows until it includes a value. Underflow and overflow are lost.
     fn extend(&mut self, place: usize, x: f64) -> Result<()> {
         let axis = &self.axes[place];
         if !x.is_finite() || !axis.has_limits() || axis.bins == 0 {
@@ -178,7 +178,7 @@ impl Histogram {
         self.redistribute(place, |axis| axis.set_limits(min, max), true)
     }
 
-    /// An axis of labels gets twice as many bins. What stands beyond them is lost.
+    /// An axis of labels doubles its bins. Underflow and overflow are lost.
     pub(super) fn inflate(&mut self, place: usize) -> Result<()> {
         let axis = &self.axes[place];
         let (bins, min, max) = (axis.bins * 2, axis.min, axis.max);
@@ -192,7 +192,7 @@ impl Histogram {
         self.redistribute(place, grown, false)
     }
 
-    /// Puts bins where they belong once one axis is another: by their middles or by their numbers.
+    /// Moves bins to a changed axis: by their centers or by their numbers.
     fn redistribute(
         &mut self,
         place: usize,

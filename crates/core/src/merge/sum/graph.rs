@@ -1,4 +1,4 @@
-//! Graphs: the points of one behind those of the other.
+//! Graphs: appends the points of one to those of the other.
 //!
 //! Source: `TGraph::Merge`, and `DoMerge` of the classes that are derived from it.
 

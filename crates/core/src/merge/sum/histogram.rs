@@ -101,7 +101,7 @@ impl Histogram {
         Ok(read)
     }
 
-    /// Arrays are as long as the axes ask for, and no buffer holds more than it can.
+    /// Checks that arrays fit the axes, and that no buffer holds more than it can.
     fn check(&self) -> Result<()> {
         let cells = self.count()?;
         let fit = |name: &str, len: usize, optional: bool| {
@@ -181,7 +181,7 @@ impl Histogram {
         self.axes[..self.dimension].iter().all(Axis::has_limits)
     }
 
-    /// Entries, those included that wait in the buffer.
+    /// Entries, including buffered ones.
     pub(super) fn entries(&self) -> f64 {
         match self.buffer.first() {
             Some(waiting) if *waiting > 0.0 => *waiting,
@@ -316,5 +316,5 @@ impl Histogram {
     }
 }
 
-/// Where the sums of a profile's value stand, by its dimensions.
+/// The index of the sums of a profile's value, by its dimensions.
 pub(super) const VALUE_SUMS: [(usize, usize); 3] = [(4, 5), (7, 8), (11, 12)];

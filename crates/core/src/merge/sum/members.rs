@@ -1,4 +1,4 @@
-//! Members of drafts as numbers. A member that is missing is zero or empty, as it is for who writes a draft.
+//! Members of drafts as numbers. A missing member is zero or empty, as when a draft is written.
 
 use crate::column::Number;
 use crate::error::{Error, Result};
@@ -44,7 +44,7 @@ pub(super) fn floats_of(datum: &Datum) -> Option<Vec<f64>> {
     }
 }
 
-/// Gives a member that is there another value. What a class of another version does not have is nothing that it could keep.
+/// Sets an existing member. A member that this class version lacks is ignored.
 pub(super) fn put(draft: &mut Draft, name: &str, value: impl Into<Datum>) {
     if let Some(member) = draft.member_mut(name) {
         *member = value.into();

@@ -20,7 +20,7 @@ use self::histogram::Histogram;
 use crate::error::{Error, Result};
 use crate::schema::Draft;
 
-/// What adds objects of a class; nothing where they cannot be added.
+/// The function that adds objects of a class; none if they cannot be added.
 fn adder(class: &str) -> Option<AddFn> {
     Some(match class {
         class if histogram::kind(class).is_some() => add_histogram,
@@ -57,11 +57,12 @@ pub fn can_add(class: &str) -> bool {
 
 /// The sum of objects of one name, as far as it was added up. It holds one object, however many are added.
 ///
-/// What ROOT's `Merge` does with one object after the other is done here: bins, squared weights, statistics and entries of histograms
-/// are added, on axes that hold both where limits differ and bins fit, by label where axes have labels and can grow, and from
-/// the buffers of those that have no limits yet; points of graphs follow each other; parameters are added, multiplied or compared
-/// as they say themselves; lists are added item by item. All else that the first object has stays: titles, labels,
-/// options, colours, functions. Where a histogram gets other bins, its functions and contours go, as they do with ROOT.
+/// What ROOT's `Merge` does with one object after the other is done here: bins, squared weights, statistics and entries
+/// of histograms are added, on axes that hold both where limits differ and bins fit, by label where axes have labels
+/// and can grow, and from the buffers of those that have no limits yet; points of graphs follow each other; parameters
+/// are added, multiplied or compared as their own bits say; lists are added item by item. All else that the first
+/// object has stays: titles, labels, options, colours, functions. Where a histogram gets other bins, its functions and
+/// contours go, as they do with ROOT.
 ///
 /// # Example
 ///
@@ -103,7 +104,7 @@ impl Sum {
         Ok(Self { state })
     }
 
-    /// Adds an object, read from whatever file. Where that fails, the sum is what it was.
+    /// Adds an object, read from any file. If that fails, the sum is unchanged.
     ///
     /// # Errors
     ///

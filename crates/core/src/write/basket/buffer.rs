@@ -1,20 +1,20 @@
-//! Rows that wait for their cluster to be whole.
+//! Rows that are buffered until their cluster is full.
 
 use crate::write::basket::raw_entries::RawEntries;
 use crate::write::model::branch::{BranchKind, BranchSpec, Values};
 use crate::write::model::columns::{Column, move_ends, move_rest};
 use std::ops::Range;
 
-/// Rows of one branch that wait for their cluster to be whole.
+/// Rows of one branch that are buffered until their cluster is full.
 #[derive(Debug, Default)]
 pub(crate) struct RowBuffer {
     /// Native-endian numbers, or bytes of strings.
     bytes: Vec<u8>,
-    /// For each level of lists, where each of them ends, in what they hold.
+    /// For each level of lists, the end of each list, in items of the level below.
     levels: Vec<Vec<u64>>,
     /// Objects.
     objects: Option<Column>,
-    /// Entries that nobody looks into.
+    /// Entries as opaque bytes.
     raw: RawEntries,
 }
 
@@ -44,22 +44,22 @@ impl RowBuffer {
         self.levels.len()
     }
 
-    /// Entries that nobody looks into.
+    /// Entries as opaque bytes.
     pub(crate) fn raw(&self) -> &RawEntries {
         &self.raw
     }
 
-    /// Objects, where it has any.
+    /// Objects, if it has any.
     pub(crate) fn objects(&self) -> Option<&Column> {
         self.objects.as_ref()
     }
 
-    /// The same, for more.
+    /// Objects, to append to.
     pub(crate) fn objects_mut(&mut self) -> Option<&mut Column> {
         self.objects.as_mut()
     }
 
-    /// Adds some rows of values that were checked.
+    /// Appends rows of checked values.
     pub(crate) fn append(&mut self, spec: &BranchSpec, values: &Values<'_>, rows: &Range<usize>) {
         match values {
             Values::Numbers(bytes) => self.append_levels(spec, &[], bytes, rows),
@@ -86,7 +86,7 @@ impl RowBuffer {
         self.bytes.extend_from_slice(&bytes[span.start * width..span.end * width]);
     }
 
-    /// Adds the lengths of some lists, as whole numbers of so many bytes.
+    /// Appends the lengths of lists, as integers of `width` bytes.
     pub(crate) fn append_lengths(&mut self, ends: &[i64], rows: &Range<usize>, width: usize) {
         let mut before = rows.start.checked_sub(1).and_then(|list| ends.get(list)).copied().unwrap_or(0);
         for &end in &ends[rows.clone()] {
@@ -101,7 +101,7 @@ impl RowBuffer {
         }
     }
 
-    /// Bytes of memory that consecutive rows take.
+    /// Bytes of memory of consecutive rows.
     pub(crate) fn bytes_of(&self, spec: &BranchSpec, rows: &Range<usize>) -> usize {
         if let Some(objects) = &self.objects {
             return objects.bytes_of(rows);
@@ -114,7 +114,7 @@ impl RowBuffer {
         bytes + span.len() * spec.width()
     }
 
-    /// Moves what is behind the first rows to another that has none.
+    /// Moves everything after the first rows to an empty buffer.
     pub(crate) fn move_rest(&mut self, spec: &BranchSpec, rows: usize, into: &mut Self) {
         if let (Some(objects), Some(into)) = (&mut self.objects, &mut into.objects) {
             return objects.move_rest(rows, into);
@@ -129,19 +129,19 @@ impl RowBuffer {
         move_rest(&mut self.bytes, front * spec.width(), &mut into.bytes);
     }
 
-    /// Forgets all rows, and keeps their memory.
+    /// Removes all rows, and keeps their memory.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.levels.iter_mut().for_each(Vec::clear);
         self.objects.iter_mut().for_each(Column::clear);
     }
 
-    /// What rows hold, in items or bytes.
+    /// The range of items or bytes of rows.
     pub(crate) fn span(&self, rows: &Range<usize>) -> Range<usize> {
         self.lists(0, rows)
     }
 
-    /// What consecutive lists of a level hold.
+    /// The range of items of consecutive lists of a level.
     pub(crate) fn lists(&self, level: usize, lists: &Range<usize>) -> Range<usize> {
         let ends = self.levels.get(level).map_or(&[][..], |ends| ends);
         let end = |list: usize| list.checked_sub(1).and_then(|list| ends.get(list)).copied().unwrap_or(0) as usize;

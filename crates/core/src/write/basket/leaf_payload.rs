@@ -1,4 +1,4 @@
-//! Entries of plain branches as they stand in baskets.
+//! Entries of plain branches in the format of baskets.
 //!
 //! Format page: `docs/format/basket.md`. Source: `TLeaf*::FillBasket`, `TBasket::WriteBuffer`.
 
@@ -22,7 +22,7 @@ pub(crate) fn most(spec: &BranchSpec, pending: &RowBuffer, rows: &Range<usize>) 
     }
 }
 
-/// Appends entries as they stand in a basket; none where they are too many for 32 bits.
+/// Appends entries in the format of a basket; none if they exceed 32-bit offsets.
 pub(crate) fn payload(
     spec: &BranchSpec,
     pending: &RowBuffer,
@@ -57,7 +57,7 @@ fn texts(pending: &RowBuffer, rows: &Range<usize>, keylen: usize, into: &mut Vec
     with_offsets(writer, before, keylen, starts, into)
 }
 
-/// Puts back what was appended, with the offsets of its entries.
+/// Returns the appended bytes to `into`, with the offsets of the entries.
 fn with_offsets(writer: Writer, before: usize, keylen: usize, starts: Vec<usize>, into: &mut Vec<u8>) -> Option<Shape> {
     *into = writer.into_bytes();
     let data_bytes = into.len() - before;
@@ -65,7 +65,7 @@ fn with_offsets(writer: Writer, before: usize, keylen: usize, starts: Vec<usize>
     Some(Shape { data_bytes, width: 0 })
 }
 
-/// Vectors: each entry in a frame of its own, the vectors in it without.
+/// Vectors: each entry has a frame of its own, nested vectors have none.
 fn vectors(
     spec: &BranchSpec,
     pending: &RowBuffer,
@@ -73,7 +73,7 @@ fn vectors(
     keylen: usize,
     into: &mut Vec<u8>,
 ) -> Option<Shape> {
-    /// What ROOT 6.40 writes in front of a collection.
+    /// The version that ROOT 6.40 writes before a collection.
     const VERSION: i16 = 10;
     let mut writer = Writer::behind(std::mem::take(into));
     let before = writer.position();
@@ -85,7 +85,7 @@ fn vectors(
     with_offsets(writer, before, keylen, starts, into)
 }
 
-/// List `index` of a level: how many it holds, and what.
+/// List `index` of a level: its length and its items.
 fn vector(spec: &BranchSpec, pending: &RowBuffer, level: usize, index: usize, writer: &mut Writer) {
     let below = pending.lists(level, &(index..index + 1));
     writer.u32(below.len() as u32);

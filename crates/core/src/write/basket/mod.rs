@@ -1,4 +1,4 @@
-//! Baskets: finished records in memory, and where they are in the file.
+//! Baskets: finished records in memory, and their offsets in the file.
 //!
 //! Format page: `docs/format/basket.md`. Source: `TBasket`.
 
@@ -15,27 +15,27 @@ use std::ops::Range;
 use crate::container::Key;
 use crate::error::Result;
 
-/// Baskets that are as large are copied by the system; many small ones are written with fewer calls from memory.
+/// Baskets of at least this size are copied by the system; many small ones need fewer calls when written from memory.
 pub(crate) const LARGE_BYTES: u32 = 16 << 10;
 
-/// A basket as on storage, but for the place in its key.
+/// A finished basket record; only the location in its key is patched later.
 #[derive(Debug)]
 pub(crate) struct SealedBasket {
-    /// All of it; or its key, where the rest still stands in another file.
+    /// The whole record; or only its key, if the rest is still in another file.
     pub(crate) record: Vec<u8>,
-    /// Bytes of that rest.
+    /// Bytes of the rest in the other file.
     pub(crate) elsewhere: u32,
     /// Bytes of key and payload before compression.
     pub(crate) unsealed_bytes: u64,
 }
 
 impl SealedBasket {
-    /// Bytes of its record, wherever they are.
+    /// Bytes of its whole record.
     pub(crate) fn nbytes(&self) -> u32 {
         self.record.len() as u32 + self.elsewhere
     }
 
-    /// Writes the words of its key that its place decides; see [`Key::patch_location`].
+    /// Patches the location in its key; see [`Key::patch_location`].
     pub(crate) fn patch_location(&mut self, at: u64, directory: u64, number: usize) -> Result<()> {
         Key::patch_location(&mut self.record, at, directory, cycle_of(number))
     }
@@ -46,7 +46,7 @@ fn cycle_of(number: usize) -> u16 {
     number as u16
 }
 
-/// Where a basket is, and its first entry.
+/// The location of a basket, and its first entry.
 #[derive(Debug)]
 pub(crate) struct PlacedBasket {
     pub(crate) seek: u64,
@@ -55,7 +55,7 @@ pub(crate) struct PlacedBasket {
 }
 
 impl PlacedBasket {
-    /// Where it stands.
+    /// Its range in the file.
     pub(crate) fn room(&self) -> Range<u64> {
         self.seek..self.seek + u64::from(self.nbytes)
     }

@@ -1,4 +1,4 @@
-//! Entries of branches of objects as they stand in baskets.
+//! Entries of object branches in the format of baskets.
 //!
 //! Source: `TBranchElement::FillLeavesMember`, `FillLeavesCollection`, `FillLeavesCollectionMember`.
 
@@ -21,7 +21,7 @@ fn inside<'c>(column: &'c Column, path: &[usize]) -> Option<&'c Column> {
     })
 }
 
-/// Where lists end, and what they hold.
+/// The ends of lists, and their items.
 fn lists<'c>(column: &'c Column, path: &[usize]) -> Option<(&'c [u64], &'c Column)> {
     match inside(column, path)? {
         Column::Lists(ends, items) => Some((ends, items)),
@@ -29,7 +29,7 @@ fn lists<'c>(column: &'c Column, path: &[usize]) -> Option<(&'c [u64], &'c Colum
     }
 }
 
-/// Bytes of memory that rows of a branch take.
+/// Bytes of memory of rows of a branch.
 pub(crate) fn bytes_of(split: &Split, column: &Column, rows: &Range<usize>) -> usize {
     match &split.data {
         Data::None => 0,
@@ -48,7 +48,7 @@ pub(crate) fn most(split: &Split, column: &Column, rows: &Range<usize>) -> u64 {
     rows.clone().map(|row| Column::span(ends, &(row..row + 1)).len() as u64).max().unwrap_or(0)
 }
 
-/// Appends entries as they stand in a basket; none where they are too many for 32 bits.
+/// Appends entries in the format of a basket; none if they exceed 32-bit offsets.
 pub(crate) fn payload(
     plan: &Plan,
     split: &Split,

@@ -1,23 +1,23 @@
-//! Entries in a basket: their bytes in big-endian order, and the array of their offsets behind them.
+//! Entries in a basket: their bytes in big-endian order, followed by the array of their offsets.
 //!
 //! Format page: `docs/format/basket.md`. Source: `TBasket::WriteBuffer`.
 
 use crate::column::{Number, Prim, encode_numbers};
 
-/// How entries of a branch stand in a basket.
+/// The layout of entries in a basket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     /// Bytes of the entries, without their offsets.
     pub(crate) data_bytes: usize,
-    /// Bytes of one entry, where there are no offsets.
+    /// Bytes of one entry, if there are no offsets.
     pub(crate) width: usize,
 }
 
-/// Appends numbers as they stand in a file.
+/// Appends numbers in file byte order.
 pub(crate) fn swapped(number: Number, from: &[u8], into: &mut Vec<u8>) {
-    /// Bytes that stay in the nearest cache between being made and being swapped.
+    /// Bytes that stay in the L1 cache between copying and swapping.
     const STEP: usize = 8 << 10;
-    // Exactly: memory is kept from cluster to cluster.
+    // Reserve exactly: the memory is reused for the next cluster.
     into.reserve_exact(from.len());
     for from in from.chunks(STEP) {
         let old = into.len();
@@ -35,7 +35,7 @@ pub(crate) fn offsets(
     let count = u32::try_from(starts.len()).ok()?;
     payload.reserve_exact(4 * starts.len() + 4);
     payload.extend_from_slice(&count.to_be_bytes());
-    // Starts only grow, so that it is enough to look at the last.
+    // Starts only grow, so checking the last one is enough.
     let mut last = 0;
     payload.extend(starts.flat_map(|start| {
         last = keylen + start;

@@ -1,4 +1,4 @@
-//! Entries as bytes: cut into other baskets without anybody understanding them.
+//! Entries as opaque bytes: they can be cut into other baskets without being decoded.
 
 use std::ops::Range;
 
@@ -6,14 +6,14 @@ use crate::error::{Error, Result};
 use crate::tree::{Branch, Tree, Unsealed};
 use crate::write::basket::offsets::{Shape, offsets};
 
-/// Consecutive entries of one branch, as they stand in baskets.
+/// Consecutive entries of one branch, in the format of baskets.
 #[derive(Debug, Default)]
 pub(crate) struct RawEntries {
     /// Bytes of all entries.
     pub(crate) data: Vec<u8>,
-    /// Where each begins, and where the last ends.
+    /// The start of each entry, and the end of the last.
     pub(crate) starts: Vec<usize>,
-    /// Bytes of each, where the branch has no offsets.
+    /// Bytes of each entry, if the branch has no offsets.
     pub(crate) width: Option<usize>,
 }
 
@@ -33,7 +33,7 @@ impl RawEntries {
         Ok(())
     }
 
-    /// Bytes that rows take.
+    /// Bytes of rows.
     pub(crate) fn bytes_of(&self, rows: &Range<usize>) -> usize {
         self.span(rows).len()
     }
@@ -43,7 +43,7 @@ impl RawEntries {
         at(rows.start)..at(rows.end)
     }
 
-    /// Appends entries as they stand in a basket; none where they are too many for 32 bits.
+    /// Appends entries in the format of a basket; none if they exceed 32-bit offsets.
     pub(crate) fn payload(&self, rows: &Range<usize>, keylen: usize, into: &mut Vec<u8>) -> Option<Shape> {
         let span = self.span(rows);
         let data_bytes = span.len();
@@ -57,7 +57,7 @@ impl RawEntries {
     }
 }
 
-/// What has to be known to take entries out of a branch's baskets.
+/// The facts needed to extract entries from a branch's baskets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct How {
     /// Whether entries differ in length.
@@ -74,17 +74,17 @@ impl How {
         Self { varies, has_tags: varies && may_have_tags() }
     }
 
-    /// The same for entries that stay where they are in their basket: what refers to places goes on doing so.
+    /// The same for entries that keep their offsets in the basket: references by position stay valid.
     pub(crate) fn in_place(self) -> Self {
         Self { has_tags: false, ..self }
     }
 
-    /// Takes ranges of rows out of a basket.
+    /// Extracts ranges of rows from a basket.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where there are fewer rows; [`Unsupported`](crate::ErrorKind::Unsupported) where entries
-    /// cannot be moved.
+    /// [`Malformed`](crate::ErrorKind::Malformed) if there are fewer rows;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if entries cannot be moved.
     pub(crate) fn take(self, unsealed: &Unsealed<'_>, rows: &[Range<usize>]) -> Result<RawEntries> {
         let mut starts = Vec::new();
         unsealed.starts(&mut starts)?;
@@ -98,7 +98,7 @@ impl How {
             let bounds = starts.get(rows.start..rows.end.saturating_add(1)).ok_or_else(too_few)?;
             let (Some(&first), Some(&last)) = (bounds.first(), bounds.last()) else { return Err(too_few()) };
             let base = raw.data.len();
-            // Behind the last entry of fixed size there may be room that nobody uses.
+            // There may be unused bytes after the last entry of fixed size.
             raw.data.extend_from_slice(unsealed.data.get(first as usize..last as usize).ok_or_else(too_few)?);
             raw.starts.extend(bounds.iter().skip(1).map(|&start| base + (start - first) as usize));
             if self.has_tags {
@@ -109,7 +109,7 @@ impl How {
     }
 }
 
-/// Refuses entries whose objects may refer to each other by place: they begin and end at `bounds`.
+/// Refuses entries whose objects may refer to each other by position: they begin and end at `bounds`.
 fn check_tags(unsealed: &Unsealed<'_>, first: usize, bounds: &[u32]) -> Result<()> {
     for (index, bounds) in bounds.windows(2).enumerate() {
         let [start, end] = *bounds else { continue };
@@ -123,10 +123,10 @@ fn check_tags(unsealed: &Unsealed<'_>, first: usize, bounds: &[u32]) -> Result<(
     Ok(())
 }
 
-/// Whether a word of an entry may name the place of an object or a class in it, where the entry stood at `origin`. ROOT can shift such
-/// words (`fDisplacement`), but shifts null pointers with them.
+/// Whether a word of an entry may be the position of an object or a class in it, for an entry that was at `origin`.
+/// ROOT can shift such words (`fDisplacement`), but shifts null pointers with them.
 fn may_refer(entry: &[u8], origin: i64) -> bool {
-    /// Added to places, so that none is 0.
+    /// Added to positions, so that none is 0.
     const MAP_OFFSET: i64 = 2;
     const CLASS: u32 = 0x8000_0000;
     const FLAGS: u32 = 0xc000_0000;

@@ -1,10 +1,10 @@
-//! Memory that one cluster leaves to the next: fresh memory costs more than filling it.
+//! Memory that is reused from cluster to cluster: fresh memory costs more than filling it.
 
 use crate::codec::Scratch;
 use crate::write::basket::SealedBasket;
 use std::sync::{Mutex, PoisonError};
 
-/// Memory for records, and what threads that seal keep.
+/// Memory for records, and the workspaces of sealing threads.
 #[derive(Debug, Default)]
 pub(crate) struct Recycler {
     records: Mutex<Vec<Vec<u8>>>,
@@ -12,19 +12,19 @@ pub(crate) struct Recycler {
 }
 
 impl Recycler {
-    /// Memory for a record: empty.
+    /// Empty memory for a record.
     pub(crate) fn record(&self) -> Vec<u8> {
         taken(&self.records)
     }
 
-    /// Memory for so many records, as far as there is any: who asks once for all stands in nobody's way.
+    /// Memory for up to so many records: asking once avoids contention on the lock.
     pub(crate) fn records(&self, most: usize) -> Vec<Vec<u8>> {
         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
         let left = records.len().saturating_sub(most);
         records.split_off(left)
     }
 
-    /// Takes back the memory of what was written.
+    /// Takes back the memory of written baskets.
     pub(crate) fn give_back(&self, sealed: Vec<SealedBasket>) {
         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
         for mut record in sealed.into_iter().map(|basket| basket.record).rev() {
@@ -33,7 +33,7 @@ impl Recycler {
         }
     }
 
-    /// Works with what a thread needs, which is made only where all that there is is in use.
+    /// Runs `work` with a workspace; creates one only if all are in use.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Workspace) -> T) -> T {
         let mut workspace = taken(&self.workspaces);
         let done = work(&mut workspace);
@@ -46,7 +46,7 @@ fn taken<T: Default>(kept: &Mutex<Vec<T>>) -> T {
     kept.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
 }
 
-/// What a thread that seals keeps between baskets.
+/// The workspace that a sealing thread keeps between baskets.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
     pub(crate) codec: Scratch,

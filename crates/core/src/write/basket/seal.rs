@@ -1,4 +1,4 @@
-//! From rows to baskets as they stand on storage, but for the words that their place decides.
+//! Produces finished basket records; only fCycle, fSeekKey and fSeekPdir are patched once the offset is known.
 //!
 //! Format page: `docs/format/basket.md`. Source: `TBasket::WriteBuffer`, `TBasket::Streamer`.
 
@@ -21,7 +21,7 @@ use crate::write::model::layout::BranchLayout;
 pub(crate) struct Sealing<'a> {
     pub(crate) tree: &'a str,
     pub(crate) datime: u32,
-    /// Bytes that a basket holds before compression, unless one entry has more.
+    /// Target bytes of a basket before compression; a single larger entry exceeds it.
     pub(crate) basket_bytes: usize,
 }
 
@@ -29,13 +29,13 @@ pub(crate) struct Sealing<'a> {
 pub(crate) struct Cuts<R> {
     /// The rows of each.
     pub(crate) rows: R,
-    /// Bytes of all, about.
+    /// Approximate bytes of all.
     pub(crate) bytes: usize,
     /// Largest count, or bytes of the longest string.
     pub(crate) most: u64,
 }
 
-/// Baskets that hold `basket_bytes` each, of as many rows each.
+/// Cuts rows into baskets of about `basket_bytes` with the same number of rows each.
 pub(crate) fn cuts(
     layout: &BranchLayout,
     pending: &RowBuffer,
@@ -57,7 +57,7 @@ pub(crate) fn cuts(
     Cuts { rows, bytes, most }
 }
 
-/// Seals a basket into memory that is given. Pure: the same rows give the same bytes.
+/// Seals a basket into `memory`. Deterministic: the same rows give the same bytes.
 pub(crate) fn seal(
     layout: &BranchLayout,
     pending: &RowBuffer,
@@ -90,7 +90,7 @@ pub(crate) fn seal(
     BasketHeader { buffer_bytes, entry_bytes: 0, io_bits: 0, entries, last: 0, flag: 0 }.write(&mut writer);
     let mut record = writer.into_bytes();
     let head = record.len();
-    // What is not compressed goes straight to its place.
+    // Uncompressed entries go straight into the record.
     let is_packed = compression.level > 0;
     let (entries, before) = if is_packed { (&mut work.payload, 0) } else { (&mut record, head) };
     entries.truncate(before);

@@ -1,4 +1,4 @@
-//! Work in the order of numbers that it was given, whoever is done first.
+//! Puts units of work in the order of their numbers, no matter which finishes first.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -7,8 +7,8 @@ use std::sync::PoisonError;
 use crate::error::{Error, ErrorKind, Result};
 use crate::write::commit::sync::{Condvar, Mutex, MutexGuard};
 
-/// Clusters of numbered units of work: those of a unit get their places when all units before it have theirs. The others wait, as far as
-/// their bytes are bounded.
+/// Clusters of numbered units of work. A unit's clusters get their positions once all units before it have theirs;
+/// until then they are queued, up to a bound on their bytes.
 #[derive(Debug)]
 pub(crate) struct OrderedUnits<C> {
     state: Mutex<State<C>>,
@@ -17,16 +17,17 @@ pub(crate) struct OrderedUnits<C> {
 
 #[derive(Debug)]
 struct State<C> {
-    /// The unit whose turn it is.
+    /// The unit whose clusters get positions now.
     next: u64,
-    /// Units that were begun, and are not behind us.
+    /// Units that were begun and are not finished.
     units: BTreeMap<u64, Unit<C>>,
-    /// Bytes that wait.
+    /// Bytes of queued clusters.
     queued_bytes: u64,
     most_bytes: u64,
-    /// How many may bring units.
+    /// Open contexts: each may produce units.
     contexts: usize,
-    /// Units of those who wait for others, with the bytes that they bring. Some may have been woken, and not be at it yet.
+    /// Units whose threads are blocked, with the bytes that they want to submit. Some threads may have been woken and
+    /// not have run yet.
     blocked: BTreeMap<u64, u64>,
 }
 
@@ -36,42 +37,42 @@ struct Unit<C> {
     has_ended: bool,
 }
 
-/// What became of the wish for a place.
+/// The answer to a request for a position.
 #[derive(Debug)]
 pub(crate) enum Granted<R> {
     Place(R),
-    /// Places are given again after a save.
+    /// No position before a save.
     SaveFirst,
 }
 
-/// What became of a cluster that was added to a unit.
+/// The result of submitting a cluster.
 #[derive(Debug)]
 pub(crate) enum Submitted<C, R> {
-    /// It has its place, or waits for it.
+    /// It has its position, or is queued for it.
     Taken(Drained<C, R>),
-    /// It comes back, and is to be added again, once others that got their places are written.
+    /// Handed back: write the clusters that got positions, then submit it again.
     After(C, Drained<C, R>),
-    /// It comes back: nobody can bring what it would have to wait for, or the tree was closed.
+    /// Handed back: no open context can produce the unit that it depends on, or the tree was closed.
     Refused(C, Error),
 }
 
-/// A cluster that got its place, for whoever asked to write, and what comes behind it. One at a time: who has a place and has not written
-/// must not wait for those who wait until all is written.
+/// A cluster that got its position, for the calling thread to write, and what follows it. One at a time: a thread with
+/// an unwritten position must not wait for threads that wait until everything is written.
 #[derive(Debug)]
 pub(crate) struct Drained<C, R> {
     pub(crate) placed: Option<(C, R)>,
-    /// Or why the next got no place: it goes on waiting.
+    /// Or why the next cluster got no position: it stays queued.
     pub(crate) next: Result<Next>,
 }
 
-/// What comes behind a cluster that got its place.
+/// What follows a cluster that got its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Nothing whose turn it is.
+    /// No cluster may get a position now.
     Nothing,
-    /// Perhaps another: ask again.
+    /// There may be another: call again.
     More,
-    /// One that waits for a save.
+    /// A cluster that needs a save first.
     AfterSave,
 }
 
@@ -101,7 +102,7 @@ impl<C> State<C> {
 }
 
 impl<C> OrderedUnits<C> {
-    /// OrderedUnits from unit 0 on, where at most so many bytes wait.
+    /// Units from 0 on, with at most `most_bytes` queued.
     pub(crate) fn new(most_bytes: u64) -> Self {
         let state = State {
             next: 0,
@@ -118,12 +119,12 @@ impl<C> OrderedUnits<C> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Somebody may bring units from now on.
+    /// Registers a context that may produce units.
     pub(crate) fn add_context(&self) {
         self.lock().contexts += 1;
     }
 
-    /// He brings none any more.
+    /// Removes a context: it produces no more units.
     pub(crate) fn remove_context(&self) {
         self.lock().contexts -= 1;
         self.changed.notify_all();
@@ -146,7 +147,8 @@ impl<C> OrderedUnits<C> {
         Ok(())
     }
 
-    /// Adds a cluster to a unit that was begun; waits where too many bytes do, and others can bring what they wait for.
+    /// Submits a cluster to a unit that was begun. Blocks while too many bytes are queued and other contexts can
+    /// produce what they depend on.
     ///
     pub(crate) fn submit<R>(
         &self,
@@ -164,7 +166,7 @@ impl<C> OrderedUnits<C> {
             if state.next == number || fits {
                 break;
             }
-            // What got no place when it was its turn, since a save failed or storage did, is tried again.
+            // A cluster whose turn it was may have got no position because a save or storage failed: try it again.
             let before = state.next;
             let drained = state.drain(&mut place);
             if state.next != before {
@@ -185,7 +187,7 @@ impl<C> OrderedUnits<C> {
             if state.blocked.len() + 1 >= state.contexts && !goes_on {
                 let words =
                     format!("unit {number} is blocked on unit {}, which no open context can produce", state.next);
-                // The others have to look again: this one may go away.
+                // Wake the others: this context may be closed.
                 self.changed.notify_all();
                 return Submitted::Refused(cluster, Error::mismatch(words));
             }
@@ -200,7 +202,7 @@ impl<C> OrderedUnits<C> {
         Submitted::Taken(self.drain_locked(state, place))
     }
 
-    /// Ends a unit; what waits for it gets its places.
+    /// Ends a unit; clusters queued behind it get their positions.
     pub(crate) fn end<R>(&self, number: u64, place: impl FnMut(&C) -> Result<Granted<R>>) -> Drained<C, R> {
         let mut state = self.lock();
         if let Some(unit) = state.units.get_mut(&number) {
@@ -209,7 +211,7 @@ impl<C> OrderedUnits<C> {
         self.drain_locked(state, place)
     }
 
-    /// Forgets what waits of a unit, which goes on empty.
+    /// Drops the queued clusters of a unit, which stays open.
     pub(crate) fn discard(&self, number: u64) {
         let mut state = self.lock();
         let Some(unit) = state.units.get_mut(&number) else { return };
@@ -217,18 +219,18 @@ impl<C> OrderedUnits<C> {
         state.queued_bytes -= bytes;
     }
 
-    /// Gives places to what waits and may have one.
+    /// Gives positions to queued clusters that may have one.
     pub(crate) fn drain<R>(&self, place: impl FnMut(&C) -> Result<Granted<R>>) -> Drained<C, R> {
         self.drain_locked(self.lock(), place)
     }
 
-    /// Clusters that wait.
+    /// The number of queued clusters.
     pub(crate) fn waiting(&self) -> usize {
         self.lock().units.values().map(|unit| unit.clusters.len()).sum()
     }
 
-    /// At the end, when nobody brings more: units that wait for one that never came are next. Gives the numbers that are passed over; none
-    /// where nothing waits.
+    /// Skips units that were never begun, once no context can produce them. Returns the skipped numbers; none if
+    /// nothing is queued.
     pub(crate) fn skip_missing(&self) -> Option<Range<u64>> {
         let mut state = self.lock();
         let (&first, _) = state.units.first_key_value()?;
@@ -252,7 +254,7 @@ impl<C> OrderedUnits<C> {
 mod tests {
     use super::*;
 
-    /// All that get their places by now: cluster and place.
+    /// All clusters that get positions now, with their positions.
     fn all(
         units: &OrderedUnits<u32>,
         mut drained: Drained<u32, u32>,
@@ -276,7 +278,7 @@ mod tests {
         drained
     }
 
-    /// Hands out places 0, 1, 2...
+    /// Hands out positions 0, 1, 2...
     fn counter() -> impl FnMut(&u32) -> Result<Granted<u32>> {
         let mut next = 0;
         move |_| {
@@ -286,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn units_get_their_places_in_turn() {
+    fn units_get_their_positions_in_order() {
         let (units, mut place) = (OrderedUnits::new(100), counter());
         units.add_context();
         for unit in 0..3 {
@@ -306,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_what_nobody_brings_is_told() {
+    fn a_unit_blocked_on_one_that_no_context_produces_is_refused() {
         let (units, mut place) = (OrderedUnits::new(15), counter());
         units.add_context();
         units.begin(3).unwrap();
@@ -319,14 +321,14 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_when_it_was_its_turn_is_tried_again_by_who_waits_for_it() {
+    fn a_failed_position_is_retried_by_a_blocked_context() {
         let (units, mut place) = (OrderedUnits::new(15), counter());
         units.add_context();
         (0..3).for_each(|unit| units.begin(unit).unwrap());
         assert!(all(&units, taken(units.submit(1, 1, 10, &mut place)), &mut place).is_empty());
         assert!(units.end(0, |_| Err::<Granted<u32>, _>(Error::mismatch("full"))).next.is_err());
         let Submitted::After(2, drained) = units.submit(2, 2, 10, &mut place) else {
-            panic!("it waits for what stands")
+            panic!("the cluster is handed back")
         };
         assert_eq!(all(&units, drained, &mut place), [100]);
         assert!(all(&units, taken(units.submit(2, 2, 10, &mut place)), &mut place).is_empty());
@@ -336,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_given_again_after_a_save() {
+    fn positions_are_granted_after_a_save() {
         let units = OrderedUnits::new(100);
         units.begin(0).unwrap();
         let drained = taken(units.submit(0, 1, 10, |_| Ok(Granted::<u32>::SaveFirst)));
@@ -348,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_wait_go_on_when_it_is_their_turn() {
+    fn blocked_contexts_continue_when_their_unit_is_next() {
         for most_bytes in [1, 25, 1000] {
             let units = OrderedUnits::new(most_bytes);
             let (placed, next) = (Mutex::new(Vec::new()), Mutex::new(0..50_u64));

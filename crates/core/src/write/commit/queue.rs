@@ -1,8 +1,8 @@
 //! Clusters of a tree that many threads fill: in which order they are in it, and which of them are on storage.
 //!
-//! A cluster has room in the file, and a place among the entries, before its bytes are written. Of what is written only the clusters
-//! without a gap before them are part of the tree. What is done here is done under the file's lock, and takes the same time for any
-//! number of branches; what is in proportion to branches waits for a save.
+//! A cluster has space in the file and a position among the entries before its bytes are written. Only written clusters
+//! with no unwritten one before them are part of the tree. Everything here runs under the file's lock in time
+//! independent of the number of branches; work per branch is left to the save.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::file::File;
 use crate::write::basket::{PlacedBasket, SealedBasket};
 
-/// A cluster as on storage, but for the words in its keys that its place decides.
+/// The finished records of a cluster; only the fields of its keys that depend on the offset are patched later.
 #[derive(Debug)]
 pub(crate) struct SealedCluster {
     /// Branch by branch.
@@ -27,47 +27,47 @@ pub(crate) struct SealedCluster {
     pub(crate) origin: Origin,
 }
 
-/// Who sealed a cluster.
+/// Where a cluster was sealed.
 #[derive(Debug)]
 pub(crate) enum Origin {
-    /// A context of its tree, which uses the memory of its records again.
+    /// By a context of its tree, which reuses the memory of its records.
     Own,
-    /// Somebody else.
+    /// Elsewhere, and all of it is in memory.
     Other,
-    /// Somebody else: its baskets stand here in their file, and only their keys are in memory.
+    /// Elsewhere: its baskets are at these ranges of their file, and only their keys are in memory.
     Stored(File, Vec<Range<u64>>),
 }
 
-/// How many baskets of each branch stand before a cluster. The sum is made when somebody asks, by whoever does, without a lock that
-/// others wait for.
+/// The number of baskets of each branch before a cluster. Computed on first use, by the thread that needs it, outside
+/// of locks that others wait for.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
-    /// The cluster before, until the sum is known.
+    /// The preceding cluster, until the sum is known.
     before: Mutex<Option<Arc<Numbers>>>,
     /// Its own baskets, as [`SealedCluster::of`] has them.
     own: Arc<[(u32, u64)]>,
     sum: OnceLock<Box<[u64]>>,
 }
 
-/// Room for a cluster, and its place among the others.
+/// Reserved space for a cluster, and its position among the others.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     pub(crate) slot: u64,
     pub(crate) room: Range<u64>,
-    /// Place of the record of the directory that holds the tree.
+    /// Offset of the record of the directory that holds the tree.
     pub(crate) directory: u64,
     numbers: Arc<Numbers>,
 }
 
-/// A cluster that has room.
+/// A cluster with reserved space.
 #[derive(Debug)]
 enum Slot {
-    /// Somebody writes it.
+    /// A thread is writing it.
     Reserved,
     Written(Written),
-    /// Storage did not take it.
+    /// Writing it failed.
     Failed(Box<(Reservation, SealedCluster)>),
-    /// It was given up: it has no entries.
+    /// It was abandoned: it has no entries.
     Void,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Written {
 #[derive(Debug)]
 pub(crate) struct WrittenBasket {
     pub(crate) branch: u32,
-    /// Where it is; its first entry counts from the start of its cluster.
+    /// Its offset; its first entry counts from the start of its cluster.
     pub(crate) placed: PlacedBasket,
     pub(crate) unsealed_bytes: u64,
 }
@@ -97,12 +97,12 @@ pub(crate) struct ClusterQueue {
     numbers: Arc<Numbers>,
     /// Clusters that are part of the tree, and not yet of its branches.
     pub(crate) ready: Vec<Written>,
-    /// Bytes and entries of all that have room.
+    /// Bytes and entries of all clusters with reserved space.
     pub(crate) reserved: (u64, u64),
 }
 
 impl Numbers {
-    /// What the first cluster of a tree with so many branches stands behind.
+    /// The counts before the first cluster of a tree with so many branches: zeros.
     fn start(branches: usize) -> Self {
         Self { sum: OnceLock::from(vec![0; branches].into_boxed_slice()), ..Self::default() }
     }
@@ -118,7 +118,7 @@ impl Numbers {
     /// Baskets of each branch before this cluster.
     fn sum(&self) -> &[u64] {
         if self.sum.get().is_none() {
-            // Back to a cluster whose sum is known; those between are fewer than there are threads.
+            // Go back to a cluster whose sum is known; there are fewer in between than threads.
             let mut chain: Vec<Arc<Self>> = Vec::new();
             let mut at = self.before();
             while let Some(numbers) = at {
@@ -126,7 +126,7 @@ impl Numbers {
                 chain.push(numbers);
             }
             let mut chain = chain.into_iter().rev();
-            // Nothing stands before only where the sum has become known meanwhile.
+            // There is no predecessor only if the sum has become known meanwhile.
             if let Some(known) = chain.next()
                 && let Some(sum) = known.sum.get()
             {
@@ -159,7 +159,7 @@ impl Numbers {
 }
 
 impl Reservation {
-    /// Writes the words that the place decides into the keys.
+    /// Patches the fields of the keys that depend on the offset.
     pub(crate) fn patch_locations(&self, cluster: &mut SealedCluster) -> Result<()> {
         let mut numbers = self.numbers.sum().to_vec();
         let mut at = self.room.start;
@@ -173,7 +173,7 @@ impl Reservation {
         Ok(())
     }
 
-    /// What the tree has to know of a cluster that stands in its room.
+    /// What the tree records about a cluster that was written to its space.
     pub(crate) fn written(&self, cluster: &mut SealedCluster) -> Written {
         let mut seek = self.room.start;
         let baskets = cluster.baskets.iter().zip(&*cluster.of).map(|(basket, &(branch, first_entry))| {
@@ -200,7 +200,7 @@ impl ClusterQueue {
         }
     }
 
-    /// A place for a cluster behind all others.
+    /// Reserves a position after all other clusters.
     pub(crate) fn reserve(&mut self, cluster: &SealedCluster, room: Range<u64>, directory: u64) -> Reservation {
         self.numbers = Arc::new(Numbers::behind(Arc::clone(&self.numbers), Arc::clone(&cluster.of)));
         self.slots.push_back(Slot::Reserved);
@@ -210,12 +210,12 @@ impl ClusterQueue {
         Reservation { slot, room, directory, numbers: Arc::clone(&self.numbers) }
     }
 
-    /// A cluster stands where it should.
+    /// Notes that a cluster was written.
     pub(crate) fn mark_written(&mut self, reservation: &Reservation, written: Written) {
         self.set_slot(reservation.slot, Slot::Written(written));
     }
 
-    /// Storage did not take a cluster: it waits for another try.
+    /// Notes that writing a cluster failed: it is kept for another try.
     pub(crate) fn mark_failed(&mut self, reservation: Reservation, cluster: SealedCluster) {
         self.set_slot(reservation.slot, Slot::Failed(Box::new((reservation, cluster))));
     }
@@ -226,19 +226,19 @@ impl ClusterQueue {
         }
     }
 
-    /// A cluster that storage did not take before, to be written again.
+    /// Takes a cluster whose write failed, to write it again.
     pub(crate) fn take_failed(&mut self) -> Option<(Reservation, SealedCluster)> {
         let slot = self.slots.iter_mut().find(|slot| matches!(slot, Slot::Failed(_)))?;
         let Slot::Failed(failed) = std::mem::replace(slot, Slot::Reserved) else { return None };
         Some(*failed)
     }
 
-    /// A cluster can never be written: it has no entries.
+    /// Notes that a cluster can never be written: it has no entries.
     pub(crate) fn mark_void(&mut self, slot: u64) {
         self.set_slot(slot, Slot::Void);
     }
 
-    /// Gives up what storage did not take; gives its rooms.
+    /// Abandons the clusters whose writes failed; returns their space.
     pub(crate) fn abandon_failed(&mut self) -> Vec<Range<u64>> {
         let mut rooms = Vec::new();
         for slot in &mut self.slots {
@@ -250,7 +250,7 @@ impl ClusterQueue {
         rooms
     }
 
-    /// Clusters that nothing stands before any more become part of the tree: gives the rows of each.
+    /// Makes the written clusters with no unwritten one before them part of the tree; returns the rows of each.
     pub(crate) fn advance(&mut self) -> Vec<u64> {
         let mut rows = Vec::new();
         while matches!(self.slots.front(), Some(Slot::Written(_) | Slot::Void)) {
@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_the_same_whoever_asks_first() {
+    fn numbers_do_not_depend_on_which_thread_asks_first() {
         let own: [&[u32]; 4] = [&[0, 0, 1], &[1], &[0, 1, 2], &[2]];
         let wanted = [[0, 0, 0], [2, 1, 0], [2, 2, 0], [3, 3, 1]];
         let made = || {

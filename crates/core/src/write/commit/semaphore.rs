@@ -1,16 +1,16 @@
-//! No more threads at work than there are cores.
+//! Limits the threads that work at the same time to the number of cores.
 
-// Nobody waits for anything else while he is inside, so that models of the protocol need not know of it.
+// Not loom's types: a thread that holds a permit waits for nothing else, so models of the protocol can leave it out.
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Lets as many in as there are cores. Others wait, instead of pushing what they work on out of each other's caches.
+/// A counting semaphore with one permit per core. More threads would only evict each other's data from the caches.
 #[derive(Debug)]
 pub(crate) struct Semaphore {
     free: Mutex<usize>,
     freed: Condvar,
 }
 
-/// Somebody is inside.
+/// A permit; returned on drop.
 struct Inside<'g>(&'g Semaphore);
 
 impl Semaphore {
@@ -19,7 +19,7 @@ impl Semaphore {
         Self { free: Mutex::new(cores), freed: Condvar::new() }
     }
 
-    /// Works inside.
+    /// Runs `work` while holding a permit.
     pub(crate) fn pass<T>(&self, work: impl FnOnce() -> T) -> T {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let mut free = self.freed.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
@@ -30,7 +30,7 @@ impl Semaphore {
     }
 }
 
-/// Also where the work panicked.
+/// Returns the permit even if the work panicked.
 impl Drop for Inside<'_> {
     fn drop(&mut self) {
         *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;

@@ -1,13 +1,13 @@
-//! What a file may take over from another one as it is.
+//! Checks what one file can take over from another unchanged.
 
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::tree::Branch;
 use crate::write::file::state::State;
 
-/// Refuses what the file that is written would have read by other rules.
+/// Refuses files that are read by other rules than the file being written.
 pub(crate) fn same_rules(from: &File, into: &State) -> Result<()> {
-    /// Up to this version of ROOT, objects that others count stand otherwise, and only the file's version says so.
+    /// Up to this version of ROOT, counted objects have another layout, and only the file's version says so.
     const OLD_LOOPS: i32 = 51_508;
     if (from.header().version <= OLD_LOOPS) == (into.header.version <= OLD_LOOPS) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! A directory of the file that is written.
+//! A directory of the file being written.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -16,12 +16,12 @@ pub(crate) struct DirectoryState {
     pub(crate) title: Arc<str>,
     pub(crate) class: Arc<str>,
     pub(crate) record: Directory,
-    /// Bytes that the record may take where it stands.
+    /// Bytes available to the record at its offset.
     pub(crate) room: usize,
     keys: Vec<Key>,
     /// Highest cycle of each name.
     cycles: HashMap<Arc<str>, u16>,
-    /// Whether the list on storage is another.
+    /// Whether the list on storage is out of date.
     pub(crate) changed: bool,
     /// Whether it was written since the file was opened.
     pub(crate) was_saved: bool,
@@ -29,10 +29,10 @@ pub(crate) struct DirectoryState {
     pub(crate) moved: Moved,
 }
 
-/// What moves of objects between directories have made of one of them since the last save.
+/// How moves of objects between directories have affected one of them since the last save.
 ///
-/// An object must be listed in its new directory before the old one drops it, and records of directories are written one by one. So no
-/// directory is on both sides at a save.
+/// An object must be listed in its new directory before the old one drops it, and directory records are written one by
+/// one. So at a save no directory is both a source and a target of moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Moved {
     #[default]
@@ -44,7 +44,7 @@ pub(crate) enum Moved {
 }
 
 impl DirectoryState {
-    /// The directory of a key: `keys` are those that it lists on storage.
+    /// The directory of a key; `keys` are those it lists on storage.
     pub(crate) fn new(path: String, key: &Key, record: Directory, room: usize, keys: Vec<Key>) -> Self {
         let mut folder = Self {
             path,
@@ -64,17 +64,17 @@ impl DirectoryState {
         folder
     }
 
-    /// The path of what has a name in it.
+    /// The path of an object in it.
     pub(crate) fn path_of(&self, name: &str) -> String {
         if self.path.is_empty() { name.to_owned() } else { format!("{}/{name}", self.path) }
     }
 
-    /// Its keys, in the order in which they came.
+    /// Its keys, in order of arrival.
     pub(crate) fn keys(&self) -> &[Key] {
         &self.keys
     }
 
-    /// Keys of a name, or the one of a cycle.
+    /// The keys with a name, or the one with that cycle.
     pub(crate) fn named(&self, name: &str, cycle: Option<u16>) -> impl Iterator<Item = &Key> {
         self.keys.iter().filter(move |key| &*key.name == name && cycle.is_none_or(|cycle| key.cycle == cycle))
     }
@@ -88,7 +88,7 @@ impl DirectoryState {
     ///
     /// # Errors
     ///
-    /// [`Limit`](crate::ErrorKind::Limit) where there is none.
+    /// [`Limit`](crate::ErrorKind::Limit) if none is left.
     pub(crate) fn next_cycle(&self, name: &str) -> Result<u16> {
         /// A cycle is a signed 16-bit number.
         const LAST: u16 = i16::MAX as u16;
@@ -106,7 +106,7 @@ impl DirectoryState {
         self.changed = true;
     }
 
-    /// Puts a key in place of one that has the same name and cycle.
+    /// Replaces a key by one with the same name and cycle.
     pub(crate) fn replace(&mut self, old: &Key, key: Key) {
         match self.keys.iter_mut().find(|key| key.seek_key == old.seek_key) {
             Some(place) => {
@@ -117,7 +117,7 @@ impl DirectoryState {
         }
     }
 
-    /// Takes keys out.
+    /// Removes keys.
     pub(crate) fn remove(&mut self, keys: &[Key]) {
         self.keys.retain(|key| !keys.iter().any(|gone| gone.seek_key == key.seek_key));
         for gone in keys {
@@ -129,8 +129,8 @@ impl DirectoryState {
         self.changed = true;
     }
 
-    /// The keys as they are listed: names in the order in which they came, the newest of each first, as in ROOT, so that the
-    /// first of a name is the one with the highest cycle.
+    /// The keys in the order of the key list: names in order of arrival, the newest cycle of each first, as in ROOT, so
+    /// that the first key of a name has the highest cycle.
     pub(crate) fn listed(&self) -> Vec<Key> {
         let mut places: HashMap<&str, usize> = HashMap::new();
         for (place, key) in self.keys.iter().enumerate() {

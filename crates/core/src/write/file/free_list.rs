@@ -1,20 +1,20 @@
-//! The space of a file: where records go, and what becomes of the room of those that were replaced.
+//! The free list of a file: where new records go, and when the space of replaced records is reused.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::container::{BIG_FILE, Free};
 
-/// Bytes of a gap's mark: less cannot be left over.
+/// Bytes of a gap marker: a remainder cannot be smaller.
 const MARK_BYTES: u64 = 4;
 
 /// Free and used bytes of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct FreeList {
     end: u64,
-    /// Gaps that may be used, in order and apart from each other.
+    /// Gaps that may be used, sorted and not adjacent.
     gaps: Vec<Range<u64>>,
-    /// Room that was given up since the last save: the header on storage still names what is in it.
+    /// Space released since the last save: the header on storage still refers to what is in it.
     released: Vec<Range<u64>>,
 }
 
@@ -23,19 +23,20 @@ impl FreeList {
         Self { end, gaps, released: Vec::new() }
     }
 
-    /// Where the last record ends.
+    /// The end of the last record.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
 
-    /// Room at the end: for what is large, and read in the order in which it was written.
+    /// Allocates at the end of the file: for large records that are read in the order in which they are written.
     pub(crate) fn allocate_at_end(&mut self, bytes: u64) -> u64 {
         let at = self.end;
         self.end += bytes;
         at
     }
 
-    /// Room in the first gap that fits, else at the end; and what is left of the gap, which has to be marked.
+    /// Allocates in the first gap that fits, else at the end. Also returns the rest of the gap, which the caller must
+    /// mark.
     pub(crate) fn allocate(&mut self, bytes: u64) -> (u64, Option<Range<u64>>) {
         let fits = |gap: &Range<u64>| {
             let length = gap.end - gap.start;
@@ -52,7 +53,7 @@ impl FreeList {
         (at, Some(gap.clone()))
     }
 
-    /// Undoes a [`allocate`](Self::allocate) of which nothing was written: the room belongs to its gap again.
+    /// Undoes an [`allocate`](Self::allocate) of which nothing was written: returns the space to its gap.
     pub(crate) fn undo_allocate(&mut self, room: Range<u64>) {
         match self.gaps.iter_mut().find(|gap| gap.start == room.end) {
             Some(gap) => gap.start = room.start,
@@ -63,14 +64,14 @@ impl FreeList {
         }
     }
 
-    /// Gives up a record's room. It is used again after the next save.
+    /// Releases the space of a record. It is reused after the next save.
     pub(crate) fn release(&mut self, room: Range<u64>) {
         if !room.is_empty() {
             self.released.push(room);
         }
     }
 
-    /// The gaps as they are once what was given up is free.
+    /// The gaps including the released space.
     fn merged(&self) -> Vec<Range<u64>> {
         let mut all: Vec<_> = self.gaps.iter().chain(&self.released).cloned().collect();
         all.sort_by_key(|gap| gap.start);
@@ -84,7 +85,7 @@ impl FreeList {
         merged
     }
 
-    /// Makes what was given up free; gives the gaps that have to be marked.
+    /// Makes the released space available; returns the gaps that the caller must mark.
     pub(crate) fn apply_releases(&mut self) -> Vec<Range<u64>> {
         let merged = self.merged();
         let before = std::mem::replace(&mut self.gaps, merged);
@@ -93,9 +94,9 @@ impl FreeList {
         self.gaps.iter().filter(|gap| !known.contains(gap)).cloned().collect()
     }
 
-    /// The list of free segments for the header that comes next: gaps, and what lies behind the end.
+    /// The list of free segments for the next header: the gaps, and everything after the end.
     pub(crate) fn list(&self) -> Vec<Free> {
-        /// By so many bytes ROOT extends the last segment of a large file.
+        /// ROOT extends the last segment of a large file in steps of this many bytes.
         const STEP: u64 = 1_000_000_000;
         let gaps = self.merged().into_iter().map(|gap| Free { first: gap.start, last: gap.end - 1 });
         let last = if self.end < BIG_FILE { BIG_FILE } else { (self.end / STEP + 1) * STEP };
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn room_is_used_again_after_the_next_save_only() {
+    fn released_space_is_reused_only_after_the_next_save() {
         let mut free_list = FreeList::new(1000, Vec::new());
         free_list.release(200..300);
         assert_eq!(free_list.allocate(100), (1000, None));
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn room_that_is_put_back_is_taken_again() {
+    fn undone_allocations_are_allocated_again() {
         let mut free_list = FreeList::new(1000, vec![100..200, 300..400]);
         assert_eq!(free_list.allocate(60), (100, Some(160..200)));
         free_list.undo_allocate(100..160);

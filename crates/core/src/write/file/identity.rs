@@ -1,4 +1,4 @@
-//! What tells one file from another, and one day from the next: dates and UUIDs.
+//! Dates and UUIDs of the file.
 
 use crate::container::datime;
 use crate::write::file::state::Output;
@@ -18,7 +18,7 @@ fn seconds() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// A UUID that no other file has: the random kind of RFC 9562.
+/// A random UUID (RFC 9562, version 4).
 fn new_uuid() -> [u8; 16] {
     use std::hash::{BuildHasher, Hasher, RandomState};
     let mut uuid = [0; 16];

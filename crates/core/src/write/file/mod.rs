@@ -1,4 +1,4 @@
-//! The file that is written: its directories, free segments, records, and what a save writes.
+//! The file being written: directories, free segments, records, and saves.
 
 pub(crate) mod compatible;
 pub(crate) mod directory;

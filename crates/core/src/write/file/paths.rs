@@ -28,12 +28,12 @@ impl Output {
         Ok((self.folder(state, folder)?, name))
     }
 
-    /// The directory of a path, made where it is missing.
+    /// The directory of a path, created if missing.
     pub(crate) fn folder(&self, state: &mut State, path: &str) -> Result<usize> {
         self.find_folder(state, path, true)?.ok_or_else(|| self.in_file(Error::not_found(format!("no key {path:?}"))))
     }
 
-    /// The directory of a path; none where there is none and none is to be made.
+    /// The directory of a path; none if it does not exist and `make` is false.
     pub(crate) fn find_folder(&self, state: &mut State, path: &str, make: bool) -> Result<Option<usize>> {
         let mut at = 0;
         let mut done = String::new();
@@ -59,8 +59,8 @@ impl Output {
         Ok(Some(at))
     }
 
-    /// What `path` names, `;cycle` included: the directory that holds it, and its keys, the newest first. A name may end like a
-    /// cycle.
+    /// Finds what `path` names, with an optional `;cycle`: the directory that holds it, and its keys, the newest first.
+    /// A name itself may end like a cycle.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl Output {
         if keys.is_empty() { Err(missing()) } else { Ok((folder, keys)) }
     }
 
-    /// A directory that the file had before.
+    /// Loads a directory that the file had before.
     pub(crate) fn load_folder(&self, state: &mut State, key: &Key, path: String) -> Result<usize> {
         let Some(file) = &self.before else {
             return Err(self.in_file(Error::not_found(format!("no key {path:?}"))));

@@ -1,8 +1,8 @@
-//! ProcessIDs: whose objects the references in a file name.
+//! ProcessIDs: the processes whose objects the references in a file name.
 //!
-//! A reference (`TRef`) is the number of an object in a process, and the place of that process in the file's list: the objects
-//! `ProcessID0`, `ProcessID1` and so on. What is copied from another file counts in a list of that file, so that its list comes along,
-//! and keys say from where on it stands in ours.
+//! A reference (`TRef`) is the number of an object in a process, and the index of that process in the file's list: the
+//! objects `ProcessID0`, `ProcessID1` and so on. References copied from another file index the list of that file, so
+//! its list is copied too, and keys hold the offset at which it begins in ours.
 //!
 //! Source: `TProcessID`, `TTreeCloner::CopyProcessIds`, `TKey::fPidOffset`.
 
@@ -13,29 +13,29 @@ use crate::error::{Error, Result};
 use crate::file::File;
 use crate::write::file::state::{Output, State};
 
-/// The list of a file, as far as it has no holes.
+/// The list of a file, up to the first missing number.
 fn listed<'k>(newest: impl Fn(&str) -> Option<&'k Key>) -> Vec<Key> {
     let of = |number: usize| newest(&format!("ProcessID{number}")).filter(|key| is_process_id(key)).cloned();
     (0..).map_while(of).collect()
 }
 
-/// Whether a key holds one.
+/// Whether a key holds a ProcessID.
 pub(crate) fn is_process_id(key: &Key) -> bool {
     &*key.class == "TProcessID"
 }
 
-/// From where on a list stands in another, or would if it were added behind: titles are what processes are known by.
+/// The index at which a list begins in another, or would if it were appended: processes are identified by their titles.
 fn place_in(theirs: &[Key], ours: &[Key]) -> usize {
     let fits = |start: &usize| ours.iter().skip(*start).zip(theirs).all(|(ours, theirs)| ours.title == theirs.title);
     (0..ours.len()).find(fits).unwrap_or(ours.len())
 }
 
 impl Output {
-    /// Brings along the processes of another file, and gives the number of its first.
+    /// Copies the processes of another file that are missing here, and returns the index of its first.
     ///
     /// # Errors
     ///
-    /// [`Limit`](crate::ErrorKind::Limit) above 65,535 processes, and those of a written object.
+    /// [`Limit`](crate::ErrorKind::Limit) above 65,535 processes, and those of writing an object.
     pub(crate) fn process_ids(&self, state: &mut State, from: &File) -> Result<u16> {
         let theirs = listed(|name| from.newest(name));
         if theirs.is_empty() {
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_stands_where_it_is_already_or_behind() {
+    fn a_list_is_found_where_it_is_or_appended() {
         let of = |titles: &str| -> Vec<Key> {
             titles.split_whitespace().map(|title| key("ProcessID", "TProcessID", title)).collect()
         };

@@ -1,4 +1,5 @@
-//! How records come into the file: room is reserved and marked as a gap, filled, and turned into records by its first word.
+//! Writes records: reserves space and marks it as a gap, fills it, and writes its first word last, which turns it into
+//! records.
 //!
 //! Source: `TKey::Create`, `TKey::WriteFile`, `TFile::MakeFree`.
 
@@ -22,14 +23,14 @@ impl Output {
         self.sink.write_at(at, &parts).map_err(|error| self.in_file(error.at(at)))
     }
 
-    /// Marks a range as a gap, so that whoever walks the records steps over it.
+    /// Marks a range as a gap, so that a record walk skips it.
     pub(crate) fn mark_gap(&self, gap: &Range<u64>) -> Result<()> {
-        /// A mark is a 32-bit number.
+        /// A marker is a 32-bit number.
         const LONGEST: u64 = 2_000_000_000;
         let mut start = gap.start;
         while start < gap.end {
             let left = gap.end - start;
-            // What is left over must hold a mark itself.
+            // The remainder must hold a marker itself.
             let bytes = if left <= LONGEST { left } else { LONGEST.min(left - 4) };
             self.put(start, &[&(-(bytes as i64) as i32).to_be_bytes()])?;
             start += bytes;
@@ -37,14 +38,14 @@ impl Output {
         Ok(())
     }
 
-    /// Marks room that nobody uses as a gap, now or before anything else is written.
+    /// Marks unused space as a gap, now or before the next record is written.
     pub(crate) fn mark_or_defer_gap(&self, room: Range<u64>) {
         if self.mark_gap(&room).is_err() {
             self.unmarked.lock().unwrap_or_else(PoisonError::into_inner).push(room);
         }
     }
 
-    /// Marks what could not be marked before.
+    /// Marks the gaps whose markers failed before.
     pub(crate) fn mark_deferred_gaps(&self) -> Result<()> {
         let mut unmarked = self.unmarked.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(room) = unmarked.last() {
@@ -54,12 +55,12 @@ impl Output {
         Ok(())
     }
 
-    /// Writes what stands at `at`: a gap until all of it but its first word is written, then records. Whoever finds the file
-    /// after the death of this process finds either.
+    /// Writes records at `at`: a gap until everything but the first word is written, then records. If this process
+    /// dies, the file holds one or the other.
     ///
     /// # Errors
     ///
-    /// What the sink reports. The room is a gap then; whoever called gives it up.
+    /// What the sink reports. The space is a gap then, and the caller releases it.
     pub(crate) fn write_records(&self, at: u64, parts: &[&[u8]]) -> Result<()> {
         let bytes: usize = parts.iter().map(|part| part.len()).sum();
         let room = at..at + bytes as u64;
@@ -69,7 +70,7 @@ impl Output {
         self.fill_gap(at, parts)
     }
 
-    /// Fills room that is a gap with records: the first word, which makes them of it, comes last.
+    /// Fills a gap with records. The first word, which turns the gap into records, is written last.
     pub(crate) fn fill_gap(&self, at: u64, parts: &[&[u8]]) -> Result<()> {
         /// The length of the first record.
         const WORD: usize = 4;
@@ -83,9 +84,9 @@ impl Output {
         self.put(at, &[word])
     }
 
-    /// Writes baskets one behind another at the end of the file: `directory` is the place of the record of the directory that holds
-    /// their tree, `number` says which of its branch each of them is. Gives their places. Only room and numbers are taken under the
-    /// lock; where it fails, the room is a gap.
+    /// Writes baskets one after another at the end of the file; returns their offsets. `directory` is the offset of the
+    /// record of the directory that holds their tree, `number` the number of each basket in its branch. Only space and
+    /// numbers are taken under the lock; on failure the space is a gap.
     pub(crate) fn append(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -121,19 +122,19 @@ impl Output {
         Ok(places)
     }
 
-    /// Gives up baskets that no header names and that nobody will see: each becomes a gap at once, so that nobody who looks for
-    /// clusters of a writer that died takes it for one.
+    /// Releases baskets that no header names and no reader will see. Each becomes a gap at once, so that recovery does
+    /// not take them for clusters of a writer that died.
     pub(crate) fn release_baskets(&self, state: &mut State, baskets: &[PlacedBasket]) {
         baskets.iter().for_each(|basket| self.release_as_gap(state, basket.room()));
     }
 
-    /// Gives up room that no header names: it is a gap at once.
+    /// Releases space that no header names, and marks it as a gap at once.
     pub(crate) fn release_as_gap(&self, state: &mut State, room: Range<u64>) {
         self.mark_or_defer_gap(room.clone());
         state.free_list.release(room);
     }
 
-    /// [`write_records`](Self::write_records), and the room given up where that fails.
+    /// [`write_records`](Self::write_records) that releases the space on failure.
     pub(crate) fn write_or_release(&self, state: &mut State, at: u64, parts: &[&[u8]]) -> Result<()> {
         self.write_records(at, parts).inspect_err(|_| {
             let bytes: usize = parts.iter().map(|part| part.len()).sum();
@@ -141,8 +142,8 @@ impl Output {
         })
     }
 
-    /// A key without place and lengths. Whether its offsets are wide is decided here, since its length moves positions in the
-    /// payload: no record is longer than the margin.
+    /// A key without offset and lengths. Whether it uses 64-bit offsets is decided here, since its length shifts
+    /// positions in the payload; no record is longer than the margin.
     pub(crate) fn key(&self, state: &State, class: &str, name: &Arc<str>, title: &Arc<str>) -> Key {
         const MARGIN: u64 = 1 << 30;
         /// `TKey` cuts titles at so many bytes: the length of a key is a 16-bit number.
@@ -157,7 +158,7 @@ impl Output {
         }
     }
 
-    /// Room for a record: the key with place and lengths.
+    /// Reserves space for a record: returns the key with offset and lengths.
     pub(crate) fn reserve(
         &self,
         state: &mut State,
@@ -169,7 +170,7 @@ impl Output {
         let key = Key { objlen: objlen as u32, seek_pdir: state.folder_seek(folder), ..key };
         let key = key.sized(stored as u32);
         let (at, rest) = state.free_list.allocate(u64::from(key.nbytes));
-        // Until the rest has a mark of its own, that of the whole gap stands before it: nothing may be written to either.
+        // Until the rest has its own marker, the marker of the whole gap covers it: write to neither part.
         if let Some(rest) = rest
             && let Err(error) = self.mark_gap(&rest)
         {
@@ -179,7 +180,7 @@ impl Output {
         Ok(Key { seek_key: at, ..key })
     }
 
-    /// Writes a record: compressed where that makes it smaller and it is large enough.
+    /// Writes a record, compressed if it is large enough and gets smaller.
     pub(crate) fn put_record(&self, state: &mut State, folder: usize, key: Key, payload: &[u8]) -> Result<Key> {
         let mut packed = Vec::new();
         let is_packed = payload.len() > LEAST_COMPRESSED_BYTES
@@ -188,7 +189,7 @@ impl Output {
         self.put_stored(state, folder, key, payload.len(), stored)
     }
 
-    /// Writes a record whose payload is as it is to stand on storage.
+    /// Writes a record whose payload is already in its stored form.
     pub(crate) fn put_stored(
         &self,
         state: &mut State,
@@ -202,7 +203,7 @@ impl Output {
         Ok(key)
     }
 
-    /// Writes an object under the name in `key`, with the next cycle, or in place of `old`.
+    /// Writes an object under the name in `key`, with the next cycle, or replacing `old`.
     pub(crate) fn write_object(
         &self,
         state: &mut State,
@@ -234,7 +235,7 @@ impl Output {
     }
 }
 
-/// The text, or as much of it as so many bytes hold.
+/// The text, cut to at most so many bytes.
 fn cut(text: &Arc<str>, bytes: usize) -> Arc<str> {
     if text.len() <= bytes {
         return Arc::clone(text);

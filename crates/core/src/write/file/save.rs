@@ -1,4 +1,4 @@
-//! A save: what refers is written after what it refers to, and the header last.
+//! A save: a record is written after the records it refers to, and the header last.
 //!
 //! Format page: `docs/format/container.md`. Source: `TDirectoryFile::WriteKeys`, `TFile::WriteFree`, `TFile::WriteHeader`.
 
@@ -14,9 +14,9 @@ use crate::write::record::state::TreeState;
 use crate::write::record::update::update;
 
 impl Output {
-    /// Writes what refers to all that is there. Everything stands beside what the header on storage knows, until the records
-    /// of directories and the header are replaced where they stand. The list of free segments is always at the end, so that a
-    /// file is longer than its header says for as long as the two do not fit each other.
+    /// Writes the records that refer to everything written so far. New records never overwrite what the header on
+    /// storage refers to; only the directory records and the header are replaced in place. The list of free segments is
+    /// always at the end, so that a file is longer than its header says for as long as the two disagree.
     pub(crate) fn save(&self, state: &mut State) -> Result<()> {
         self.save_trees(state)?;
         self.save_infos(state)?;
@@ -25,7 +25,7 @@ impl Output {
         if self.options.sync {
             self.sink.sync().map_err(|error| self.in_file(error))?;
         }
-        // What was moved is listed in its new directory before the old one drops it, also where the power fails.
+        // Moved objects are listed in their new directory before the old one drops them, even if the power fails.
         let (lose, keep): (Vec<usize>, Vec<usize>) =
             folders.into_iter().partition(|&folder| state.folders[folder].moved == Moved::Out);
         self.save_directories(state, &keep)?;
@@ -37,12 +37,12 @@ impl Output {
         if self.options.sync {
             self.sink.sync().map_err(|error| self.in_file(error))?;
         }
-        // The header on storage names none of it any more. Marks that fail are written before the next record is.
+        // The header on storage refers to none of it any more. Markers that fail are written before the next record.
         state.free_list.apply_releases().into_iter().for_each(|gap| self.mark_or_defer_gap(gap));
         self.mark_deferred_gaps()
     }
 
-    /// Replaces the records of directories where they stand.
+    /// Replaces directory records in place.
     fn save_directories(&self, state: &mut State, folders: &[usize]) -> Result<()> {
         for &folder in folders {
             let folder = &mut state.folders[folder];
@@ -97,10 +97,10 @@ impl Output {
         Ok(())
     }
 
-    /// Writes the lists of keys; gives the directories whose records are to name them.
+    /// Writes the lists of keys; returns the directories whose records must be updated.
     fn save_keys(&self, state: &mut State) -> Result<Vec<usize>> {
         let mut saved = Vec::new();
-        // Directories below first: what refers comes after what it refers to.
+        // Subdirectories first: a record comes after those it refers to.
         for index in (0..state.folders.len()).rev() {
             let folder = &state.folders[index];
             if !folder.changed {
@@ -121,17 +121,17 @@ impl Output {
         Ok(saved)
     }
 
-    /// The list of free segments, as they are once the header names it.
+    /// Writes the list of free segments as it will be once the header refers to it.
     fn save_free(&self, state: &mut State) -> Result<()> {
         let old = state.header.seek_free..state.header.seek_free + u64::from(state.header.nbytes_free);
         state.free_list.release(old);
         let root = &state.folders[0];
         let key = self.key(state, &root.class, &root.name, &root.title);
-        // At the end: taking a gap would change the list that is being written.
+        // At the end: using a gap would change the list being written.
         let bytes = Free::write_list(&state.free_list.list()).len();
         let key = Key { objlen: bytes as u32, seek_pdir: state.folder_seek(0), ..key }.sized(bytes as u32);
         let key = Key { seek_key: state.free_list.allocate_at_end(u64::from(key.nbytes)), ..key };
-        // The header that is written next names it, or one that comes later gives it up.
+        // The next header refers to it, or a later save releases it.
         state.header.seek_free = key.seek_key;
         state.header.nbytes_free = key.nbytes;
         let list = state.free_list.list();
@@ -161,7 +161,7 @@ impl Output {
     }
 }
 
-/// The object that stands for a tree as far as it was published.
+/// The record of a tree as far as it was published.
 fn draft(tree: &TreeState) -> Result<Draft> {
     match &tree.base {
         Some(base) => update(tree, base),

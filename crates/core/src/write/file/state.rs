@@ -1,4 +1,4 @@
-//! What a file and its trees share: the sink, the space, the directories, and how a record is put in its place.
+//! The state that a file and its trees share: the sink, the free list, the directories.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::write::file::free_list::FreeList;
 use crate::write::options::WriteOptions;
 use crate::write::record::state::TreeState;
 
-/// What a file and its trees share.
+/// The state that a file and its trees share.
 pub(crate) struct Output {
     pub(crate) sink: Box<dyn Sink>,
     pub(crate) options: WriteOptions,
@@ -25,11 +25,11 @@ pub(crate) struct Output {
     /// The file as it was before, where one is updated.
     pub(crate) before: Option<File>,
     pub(crate) state: Mutex<State>,
-    /// Told when a cluster has landed.
+    /// Notified when a cluster was committed.
     pub(crate) commit_done: Condvar,
-    /// Rooms that could not be marked as gaps: until they are, whoever walks the records stops there.
+    /// Ranges whose gap marker failed to write; a record walk stops there until it is retried.
     pub(crate) unmarked: Mutex<Vec<Range<u64>>>,
-    /// The process that opened the file. A child that was forked has none of its threads, and its rows are not ours.
+    /// The process that opened the file. A forked child has none of its threads, and must not write its rows.
     process: u32,
 }
 
@@ -38,20 +38,20 @@ pub(crate) struct State {
     pub(crate) free_list: FreeList,
     pub(crate) header: Header,
     pub(crate) folders: Vec<DirectoryState>,
-    /// Places of directories by their path.
+    /// Indices of directories by path.
     pub(crate) places: HashMap<String, usize>,
     pub(crate) infos: Vec<Arc<StreamerInfo>>,
-    /// Rules of schema evolution that the file had.
+    /// Schema evolution rules of the file.
     pub(crate) rules: Vec<String>,
     pub(crate) infos_changed: bool,
     pub(crate) trees: Vec<TreeState>,
-    /// Whether a cluster is on its way.
+    /// Whether a cluster is being written.
     pub(crate) in_flight: bool,
-    /// Clusters of trees that many threads fill, which have room and are not written yet.
+    /// Clusters of shared trees with reserved space that are not written yet.
     pub(crate) writing: usize,
-    /// Who waits for them; nobody gets room meanwhile.
+    /// Threads that wait for them; no space is reserved meanwhile.
     pub(crate) holds: usize,
-    /// What became of clusters that nobody waited for.
+    /// The first error of clusters that no caller waited for.
     pub(crate) lost: Option<Error>,
     pub(crate) closed: bool,
 }
@@ -87,7 +87,7 @@ impl State {
         self.folders[folder].record.seek_dir
     }
 
-    /// Adds a directory to those that are known.
+    /// Adds a directory; returns its index.
     pub(crate) fn know(&mut self, folder: DirectoryState) -> usize {
         self.places.insert(folder.path.clone(), self.folders.len());
         self.folders.push(folder);
@@ -99,12 +99,12 @@ impl State {
         self.trees.iter().find(|tree| tree.key.as_ref().is_some_and(|known| known.seek_key == key.seek_key))
     }
 
-    /// Gives up a tree, or what was added to it: nobody will see it, and its room is free.
+    /// Abandons a tree, or what was added to it: no reader will see it, and its space is released.
     pub(crate) fn abandon(&mut self, index: usize) {
         let Some(tree) = self.trees.get_mut(index) else { return };
         tree.changed = false;
         tree.is_open = false;
-        // One that was there before keeps its record.
+        // A tree that existed before keeps its record.
         if let Some(key) = tree.key.take().filter(|_| tree.base.is_none()) {
             self.folders[tree.folder].remove(std::slice::from_ref(&key));
             self.free_list.release(key.room());
@@ -114,7 +114,7 @@ impl State {
         }
     }
 
-    /// Forgets what keys of a directory held: they were deleted.
+    /// Forgets the trees and directories of deleted keys.
     pub(crate) fn forget(&mut self, folder: usize, keys: &[Key]) {
         let of = |key: &Key| self.trees.iter().position(|tree| tree.key.as_ref() == Some(key));
         for index in keys.iter().filter_map(of).collect::<Vec<_>>() {
@@ -133,7 +133,7 @@ impl State {
         }
     }
 
-    /// Notes classes that an object takes to be read.
+    /// Adds the classes needed to read an object.
     pub(crate) fn describe(&mut self, classes: impl IntoIterator<Item = Arc<StreamerInfo>>) {
         for class in classes {
             let same = |known: &StreamerInfo| {
@@ -146,7 +146,7 @@ impl State {
         }
     }
 
-    /// Notes the classes of another file, and the rules of their evolution.
+    /// Adds the classes of another file, and their schema evolution rules.
     pub(crate) fn learn(&mut self, infos: Vec<StreamerInfo>, rules: Vec<String>) {
         self.describe(infos.into_iter().map(Arc::new));
         for rule in rules {
@@ -171,7 +171,7 @@ impl Output {
         Self { sink, options, compression, name, before, state, commit_done, unmarked, process: std::process::id() }
     }
 
-    /// What a file is changed through: its root directory with these keys and this record, and what lies in its space.
+    /// Opens an existing file for changes, with this record of its root directory and this free list.
     pub(crate) fn over(
         file: File,
         sink: Box<dyn Sink>,
@@ -196,20 +196,20 @@ impl Output {
         error.in_file(Arc::clone(&self.name))
     }
 
-    /// The state, for as long as the file is open, once no cluster is on its way. None sets off while it is held.
+    /// Locks the state of an open file once no cluster is being written. None starts while the lock is held.
     pub(crate) fn open_state(&self) -> Result<MutexGuard<'_, State>> {
         self.check_process()?;
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.unless_closed(self.at_rest(state, false))
     }
 
-    /// The state, once all that has room is written: a save covers no room that is still to be filled, so that recovery need not look
-    /// before the end that the header knows. `in_flight` where the caller is the cluster that is on its way.
+    /// Waits until everything with reserved space is written: a save covers no unfilled space, so that recovery need
+    /// not look before the end that the header records. `in_flight` is set if the caller is the cluster being written.
     pub(crate) fn at_rest<'s>(&'s self, mut state: MutexGuard<'s, State>, in_flight: bool) -> MutexGuard<'s, State> {
         state.holds += 1;
         while state.writing > 0 || state.in_flight && !in_flight {
             state = if rayon::current_thread_index().is_some() {
-                // A thread of the pool may be the one that the cluster waits for, and may take up work that wants room.
+                // A pool thread may be the one that the cluster waits for, and may pick up work that reserves space.
                 state.holds -= 1;
                 self.commit_done.notify_all();
                 drop(state);
@@ -226,20 +226,20 @@ impl Output {
         state
     }
 
-    /// The same for a cluster that is on its way.
+    /// Locks the state for a cluster that is being written.
     pub(crate) fn lock_state(&self) -> Result<MutexGuard<'_, State>> {
         self.check_process()?;
         self.unless_closed(self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Notes what was lost while nobody waited: whoever closes the file is told the first.
+    /// Keeps the first error that no caller waited for: closing the file returns it.
     pub(crate) fn defer_error(&self, lost: Option<Error>) {
         if let (Some(lost), Ok(mut state)) = (lost, self.lock_state()) {
             state.lost.get_or_insert(lost);
         }
     }
 
-    /// Refuses child processes that were forked while the file was open.
+    /// Refuses child processes forked while the file was open.
     ///
     /// # Errors
     ///

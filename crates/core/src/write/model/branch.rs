@@ -1,4 +1,4 @@
-//! What a branch holds, and the values that are given to it.
+//! Branch specifications, and the values to fill them with.
 
 use std::sync::Arc;
 
@@ -33,18 +33,18 @@ pub struct BranchSpec {
 /// What a branch holds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BranchKind {
-    /// Numbers: one an entry, or an array of fixed extents.
+    /// Numbers: one per entry, or an array of fixed extents.
     Numbers(Number),
-    /// A list of numbers an entry, whose length another branch holds.
+    /// A list of numbers per entry, whose length another branch holds.
     Jagged(Number, Arc<str>),
     /// Lengths of lists, as whole numbers. The branch is filled from the first list that it counts.
     Counter(Number),
-    /// A string an entry.
+    /// A string per entry.
     Text,
-    /// A `std::vector` an entry, of vectors to this depth (1: of items).
+    /// A `std::vector` per entry, of vectors to this depth (1: of items).
     Vector(Item, u32),
-    /// An object an entry, in as many branches as its members have down to this split level: 0 keeps it whole, 99 splits all
-    /// that can be.
+    /// An object per entry, split into branches down to this level: 0 keeps it whole, 99 splits everything that can be
+    /// split.
     Object(Type, u32),
 }
 
@@ -62,14 +62,14 @@ pub enum Item {
 pub enum Values<'a> {
     /// Native-endian numbers.
     Numbers(&'a [u8]),
-    /// Lists: where each ends, counted in items from 0, and the native-endian numbers of all.
+    /// Lists: the end of each, counted in items from 0, and the native-endian numbers of all.
     Lists(&'a [i64], &'a [u8]),
-    /// Strings: where each ends, counted in bytes from 0, and the bytes of all.
+    /// Strings: the end of each, counted in bytes from 0, and the bytes of all.
     Texts(&'a [i64], &'a [u8]),
     /// Vectors: for each level, from the outermost on, where its lists end, counted in what they hold from 0; strings count as
     /// one level more. Then the native-endian numbers, or the bytes of strings.
     Vectors(&'a [&'a [i64]], &'a [u8]),
-    /// Objects: a column a member.
+    /// Objects: one column per member.
     Objects(&'a Column),
 }
 
@@ -79,12 +79,12 @@ impl BranchSpec {
         Self { name: name.into(), kind, dimensions: Vec::new(), compression: None }
     }
 
-    /// One number an entry.
+    /// One number per entry.
     pub fn number(name: impl Into<Arc<str>>, number: Number) -> Self {
         Self::new(name, BranchKind::Numbers(number))
     }
 
-    /// A list of numbers an entry, counted by branch `counter`.
+    /// A list of numbers per entry, counted by branch `counter`.
     pub fn jagged(name: impl Into<Arc<str>>, number: Number, counter: impl Into<Arc<str>>) -> Self {
         Self::new(name, BranchKind::Jagged(number, counter.into()))
     }
@@ -107,17 +107,17 @@ impl BranchSpec {
         Self::new(name, BranchKind::Counter(number))
     }
 
-    /// A string an entry.
+    /// A string per entry.
     pub fn text(name: impl Into<Arc<str>>) -> Self {
         Self::new(name, BranchKind::Text)
     }
 
-    /// A `std::vector` an entry: of items where `depth` is 1, of vectors of items where it is 2, and so on.
+    /// A `std::vector` per entry: of items if `depth` is 1, of vectors of items if it is 2, and so on.
     pub fn vector(name: impl Into<Arc<str>>, item: Item, depth: u32) -> Self {
         Self::new(name, BranchKind::Vector(item, depth))
     }
 
-    /// An object an entry, split down to a level: 99 for all that can be, as ROOT does, 0 for none.
+    /// An object per entry, split down to a level: 99 to split everything, as ROOT does, 0 for nothing.
     pub fn object(name: impl Into<Arc<str>>, class: Arc<Class>, split_level: u32) -> Self {
         Self::new(name, BranchKind::Object(Type::Object(class), split_level))
     }
@@ -129,7 +129,7 @@ impl BranchSpec {
         self
     }
 
-    /// The same, compressed in its own way.
+    /// The same with its own compression.
     ///
     /// # Example
     ///
@@ -155,7 +155,7 @@ impl BranchSpec {
         }
     }
 
-    /// Numbers an entry, or an item of a list.
+    /// Numbers per entry, or per item of a list.
     pub(crate) fn each(&self) -> usize {
         self.dimensions.iter().map(|&extent| extent as usize).product()
     }
@@ -302,7 +302,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// The most items that a counter of a type can count; none for what cannot count.
+/// The most items that a counter of a type can count; none for types that cannot count.
 pub(crate) fn most_items(number: Number) -> Option<u64> {
     Some(match number {
         Number::Bool | Number::F32 | Number::F64 => return None,
@@ -310,7 +310,7 @@ pub(crate) fn most_items(number: Number) -> Option<u64> {
         Number::U8 => u8::MAX.into(),
         Number::I16 => i16::MAX as u64,
         Number::U16 => u16::MAX.into(),
-        // Entries have no more in any branch.
+        // No branch allows more per entry.
         Number::I32 | Number::U32 | Number::I64 | Number::U64 => i32::MAX as u64,
     })
 }

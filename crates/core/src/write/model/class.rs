@@ -51,13 +51,13 @@ pub enum Type {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class {
-    /// Its name in C++.
+    /// Its C++ name.
     pub name: Arc<str>,
-    /// The number of its `ClassDef`; none for a class without: it is then known by its checksum.
+    /// The version of its `ClassDef`; none for a class without one: it is then identified by its checksum.
     pub version: Option<i16>,
-    /// Bases first, then members, in the order in which they stand on storage.
+    /// Bases first, then members, in storage order.
     pub members: Vec<Member>,
-    /// What a file says that its checksum is: typedefs count in it, and they are not known here.
+    /// The checksum recorded in a file: it covers typedefs, which are not known here.
     pub(crate) known_checksum: Option<u32>,
 }
 
@@ -70,11 +70,11 @@ pub struct Member {
     pub kind: Type,
     /// Whether it is a base.
     pub is_base: bool,
-    /// Names that it had before: under them it is found in files that are older.
+    /// Former names, under which it is found in older files.
     pub was: Vec<Arc<str>>,
 }
 
-/// Names that it had before are no part of what it is.
+/// Former names are not part of its identity.
 impl PartialEq for Member {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.kind == other.kind && self.is_base == other.is_base
@@ -120,7 +120,7 @@ impl Type {
         Self::Mapping(kind, Arc::new(key), Arc::new(value))
     }
 
-    /// Its name in C++, as ROOT spells it.
+    /// Its C++ name, as ROOT spells it.
     pub fn name(&self) -> String {
         let closed = |inner: String| if inner.ends_with('>') { inner + " >" } else { inner + ">" };
         match self {
@@ -134,7 +134,7 @@ impl Type {
         }
     }
 
-    /// What it is as an item of a container: there C++ has no arrays but those that are objects.
+    /// Its type as an item of a container, where C++ has no built-in arrays.
     fn item(&self) -> Cow<'_, Self> {
         match self {
             Self::Array(number, extents) => Cow::Owned(Self::Object(Arc::new(array(*number, extents)))),
@@ -142,7 +142,7 @@ impl Type {
         }
     }
 
-    /// The class whose members are the columns of a collection's items; none where they are no objects.
+    /// The class whose members are the columns of a collection's items; none if they are not objects.
     pub(crate) fn item_class(&self) -> Option<Arc<Class>> {
         match self {
             Self::Sequence(_, item) => match &**item {
@@ -154,7 +154,7 @@ impl Type {
         }
     }
 
-    /// Classes in it, those that others are made of first.
+    /// The classes in it, dependencies first.
     pub(crate) fn classes(&self, found: &mut Vec<Arc<Class>>) {
         match self {
             Self::Object(class) | Self::Pointer(class) => {
@@ -204,7 +204,7 @@ impl Type {
                     Sequence::Set | Sequence::MultiSet | Sequence::UnorderedSet | Sequence::UnorderedMultiSet
                 );
                 match &**item {
-                    // ROOT itself keeps the first row of these only.
+                    // ROOT keeps only the first row of these.
                     Self::Array(_, extents) if extents.len() > 1 => Err(Error::unsupported(format!(
                         "{}: arrays of arrays in containers cannot be written",
                         self.name()
@@ -249,7 +249,7 @@ impl Class {
         self
     }
 
-    /// The same, its last base or member known under another name before.
+    /// The same, with a former name of its last base or member.
     #[must_use]
     pub fn was(mut self, name: &str) -> Self {
         if let Some(member) = self.members.last_mut() {
@@ -265,7 +265,7 @@ impl Class {
         self
     }
 
-    /// Names that are none, and classes that hold themselves.
+    /// Refuses invalid names, and classes that contain themselves.
     fn check_in(&self, within: &mut Vec<Arc<str>>) -> Result<()> {
         if within.contains(&self.name) {
             return Err(Error::unsupported(format!("class {} holds itself", self.name)));
@@ -320,7 +320,7 @@ impl Class {
         self.version.map_or(1, i32::from)
     }
 
-    /// Its description, as it stands in a file.
+    /// Its description in the format of a file.
     pub fn info(&self) -> StreamerInfo {
         StreamerInfo {
             name: Arc::clone(&self.name),
@@ -401,7 +401,7 @@ fn element(member: &Member) -> Element {
     }
 }
 
-/// Name of a number in C++, as ROOT spells it.
+/// C++ name of a number, as ROOT spells it.
 pub(crate) fn cpp_name(number: Number) -> &'static str {
     match number {
         Number::Bool => "bool",

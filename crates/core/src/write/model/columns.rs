@@ -1,4 +1,4 @@
-//! Values of objects while they wait for their cluster: a column a member.
+//! Buffered values of objects: one column per member.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::column::Number;
 use crate::error::{Error, Result};
 use crate::write::model::class::{Type, pair};
 
-/// Values of one type, one after another.
+/// Values of one type in sequence.
 ///
 /// # Example
 ///
@@ -23,10 +23,10 @@ use crate::write::model::class::{Type, pair};
 pub enum Column {
     /// Values of so many bytes each: native-endian numbers, or arrays of them.
     Numbers(usize, Vec<u8>),
-    /// Strings, vectors, maps, pointers: where each ends, counted from 0 in what they hold, and what they hold. A pointer holds
-    /// one object or none, a map pairs, a string bytes.
+    /// Strings, vectors, maps, pointers: the end of each, counted in items from 0, and the items. A pointer holds one
+    /// object or none, a map pairs, a string bytes.
     Lists(Vec<u64>, Box<Column>),
-    /// Objects, pairs: a column a member, bases included, and how many there are.
+    /// Objects, pairs: their number, and one column per member, bases included.
     Record(usize, Vec<Column>),
 }
 
@@ -62,7 +62,7 @@ impl Column {
         self.len() == 0
     }
 
-    /// Refuses values that are none of a type, or of different number.
+    /// Refuses values that are not of a type, or differ in number.
     ///
     /// # Errors
     ///
@@ -142,13 +142,13 @@ impl Column {
         }
     }
 
-    /// What consecutive lists hold.
+    /// The range of items of consecutive lists.
     pub(crate) fn span(ends: &[u64], rows: &Range<usize>) -> Range<usize> {
         let end = |row: usize| row.checked_sub(1).and_then(|row| ends.get(row)).copied().unwrap_or(0) as usize;
         end(rows.start)..end(rows.end)
     }
 
-    /// Bytes of memory that consecutive values take.
+    /// Bytes of memory of consecutive values.
     pub(crate) fn bytes_of(&self, rows: &Range<usize>) -> usize {
         match self {
             Self::Numbers(width, _) => width * rows.len(),
@@ -157,7 +157,7 @@ impl Column {
         }
     }
 
-    /// Moves what is behind the first values to another column of the same type, which has none.
+    /// Moves everything after the first values to an empty column of the same type.
     pub(crate) fn move_rest(&mut self, values: usize, into: &mut Self) {
         match (self, into) {
             (Self::Numbers(width, bytes), Self::Numbers(_, into)) => move_rest(bytes, values * *width, into),
@@ -175,7 +175,7 @@ impl Column {
         }
     }
 
-    /// Forgets all values, and keeps their memory.
+    /// Removes all values, and keeps their memory.
     pub(crate) fn clear(&mut self) {
         match self {
             Self::Numbers(_, bytes) => bytes.clear(),
@@ -191,13 +191,13 @@ impl Column {
     }
 }
 
-/// Moves what is behind the first bytes.
+/// Moves everything after the first bytes.
 pub(crate) fn move_rest(bytes: &mut Vec<u8>, front: usize, into: &mut Vec<u8>) {
     into.extend_from_slice(&bytes[front..]);
     bytes.truncate(front);
 }
 
-/// Moves where lists end that are behind the first: counted from 0 again. Those that they are moved to have none.
+/// Moves the ends of the lists after the first ones into an empty vector, counted from 0 again.
 pub(crate) fn move_ends(ends: &mut Vec<u64>, front: usize, into: &mut Vec<u64>) {
     let below = front.checked_sub(1).and_then(|last| ends.get(last)).copied().unwrap_or(0);
     into.extend(ends[front..].iter().map(|end| end - below));

@@ -1,23 +1,24 @@
-//! What a branch that is written holds: values of its own, a part of an object, or what was there before.
+//! What a written branch holds: values of its own, a part of an object, or existing baskets.
 
 use std::sync::Arc;
 
 use super::branch::BranchSpec;
 use super::split::{Plan, Split};
 
-/// What a branch is.
+/// What a branch holds.
 #[derive(Clone, Debug)]
 pub(crate) enum BranchLayout {
     /// A branch of its own.
     Plain(BranchSpec),
-    /// An object or a part of it: how it streams, which of the object's branches this is, and where these begin in the tree.
+    /// An object or a part of it: its plan, the index of this branch in the plan, and the index of the plan's first
+    /// branch in the tree.
     Split(Arc<Plan>, usize, usize),
-    /// A branch that is there, of whatever kind: its name, and whether it has baskets.
+    /// An existing branch of any kind: its name, and whether it has baskets.
     Found(Arc<str>, bool),
 }
 
 impl BranchLayout {
-    /// The branch that it is below.
+    /// Its parent branch.
     pub(crate) fn parent(&self) -> Option<usize> {
         match self {
             Self::Plain(_) | Self::Found(..) => None,

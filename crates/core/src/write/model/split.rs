@@ -1,4 +1,4 @@
-//! Objects as branches: which sub-branches a class gets at a split level, and what stands in each.
+//! Objects as branches: which sub-branches a class gets at a split level, and what each holds.
 //!
 //! Format page: `docs/format/tree.md`. Source: `TTree::BronchExec`, `TBranchElement::Init`, `TBranchElement::Unroll`. Names, numbers and
 //! split levels are those that ROOT 6.40 gives.
@@ -36,7 +36,7 @@ pub(crate) struct Split {
     pub(crate) split_level: i32,
     /// `fLen` and `fLenType` of its leaf.
     pub(crate) leaf: (i64, i64),
-    /// The branch that it is below, and the one that counts its items.
+    /// Its parent branch, and the one that counts its items.
     pub(crate) parent: Option<usize>,
     pub(crate) counter: Option<usize>,
     pub(crate) data: Data,
@@ -51,7 +51,7 @@ pub(crate) mod kinds {
     pub(crate) const ITEMS: i32 = 41;
 }
 
-/// What stands in a branch, and where it is in the column of the whole object.
+/// What a branch holds, and where it is in the column of the whole object.
 #[derive(Clone, Debug)]
 pub(crate) enum Data {
     /// Nothing: the sub-branches have it.
@@ -73,7 +73,7 @@ pub(crate) struct Plan {
     pub(crate) infos: Vec<Arc<StreamerInfo>>,
 }
 
-/// Where a member is below: what its branches have in common.
+/// What the branches of a member have in common.
 #[derive(Clone)]
 struct Below {
     /// Begins the names of branches.
@@ -183,7 +183,7 @@ impl Planner {
 
     fn member(&mut self, class: &Arc<Class>, index: usize, member: &Member, below: &Below) -> Result<()> {
         let name = format!("{}{}", below.prefix, member.name);
-        // Members of the object itself split while there is a level left, those of others one level earlier.
+        // Members of the object itself split while a level is left, nested ones one level earlier.
         let left = if below.is_top { below.level } else { below.level - 1 };
         let mut path = below.path.clone();
         let mut items = below.items.clone();
@@ -197,7 +197,7 @@ impl Planner {
             Type::Object(base) if member.is_base && below.items.is_some() => self.members(base, &inner),
             Type::Object(base) if member.is_base && below.level > 0 => {
                 let node = self.node(class, index, name.clone(), kinds::BASE, 0, below);
-                // A name with a dot takes that of the base in, and its members belong to the base.
+                // A name with a dot includes the base, and the members belong to the base.
                 let is_dotted = below.is_top && below.prefix.ends_with('.');
                 let prefix = if is_dotted { format!("{name}.") } else { below.prefix.clone() };
                 let in_object = below.prefix.ends_with('.');

@@ -1,4 +1,4 @@
-//! Clusters that somebody else sealed, in another process perhaps: they join a tree that is filled, as they are.
+//! Clusters that were sealed elsewhere, perhaps in another process: they are added to a tree unchanged.
 //!
 //! Source: `ROOT::TBufferMerger`, whose threads hand files in memory to one that merges them.
 
@@ -27,9 +27,9 @@ pub(crate) struct Finished<'t> {
     baskets: Vec<Stored>,
     next: usize,
     most: Vec<u64>,
-    /// Whether the system may copy them: they are in a file of its own, and nobody waits in between.
+    /// Whether the system may copy them: they are in a local file, and are written without waiting for other units.
     may_stay: bool,
-    /// From which ProcessID on its references count.
+    /// The ProcessID at which its references begin.
     pub(crate) process_ids: u16,
 }
 
@@ -49,7 +49,7 @@ impl<'t> Finished<'t> {
     pub(crate) fn new(tree: &'t Tree, ours: &TreeState, may_stay: bool) -> Result<Self> {
         let wrong = |name: &str, words: String| tree.file().name(Error::mismatch(words).in_object(name));
         if tree.name != ours.name {
-            // Baskets say which tree they are of: recovery would not find them.
+            // Baskets name their tree: recovery would not find them.
             return Err(wrong(&tree.name, format!("a finished tree of another name cannot join {}", ours.name)));
         }
         let theirs = tree.branches();
@@ -73,7 +73,7 @@ impl<'t> Finished<'t> {
         Ok(Self { tree, baskets, next: 0, most, may_stay, process_ids: 0 })
     }
 
-    /// The next cluster: the fewest baskets behind which all branches go on with the same entry.
+    /// The next cluster: the fewest baskets after which all branches continue with the same entry.
     pub(crate) fn next(&mut self) -> Result<Option<SealedCluster>> {
         let rest = self.baskets.get(self.next..).unwrap_or_default();
         let Some(first) = rest.first().map(|basket| basket.entries.start) else { return Ok(None) };
@@ -115,7 +115,7 @@ impl<'t> Finished<'t> {
     }
 }
 
-/// The longest cluster that the system copies: its room is one gap meanwhile.
+/// The longest cluster that the system copies: its space is a single gap meanwhile.
 const MOST_BYTES: u64 = 1 << 30;
 /// Room for the key of a basket, unless its names are very long.
 const KEY_BYTES: u64 = 256;
@@ -142,7 +142,7 @@ impl Finished<'_> {
 }
 
 impl SealedCluster {
-    /// Takes into memory what is only in the file that it comes from, whose owner may write it anew.
+    /// Loads what is only in its source file, whose owner may overwrite it.
     pub(crate) fn fetch(&mut self) -> Result<()> {
         let Origin::Stored(file, rooms) = &self.origin else { return Ok(()) };
         for (basket, record) in self.baskets.iter_mut().zip(file.read_raw(rooms)?) {
@@ -175,7 +175,7 @@ fn add_baskets(tree: &Tree, index: u32, branch: &Branch, baskets: &mut Vec<Store
     Ok(())
 }
 
-/// Says how baskets of one branch differ from those of another, where they do.
+/// Describes how baskets of one branch differ from those of another, if they do.
 fn check_same(ours: &BranchState, theirs: &Branch) -> Result<(), String> {
     if ours.name != theirs.name {
         return Err(format!("the finished tree has branch {} at this position", theirs.name));
@@ -216,13 +216,13 @@ fn is_same(ours: &BranchState, theirs: &Branch) -> bool {
     }
 }
 
-/// Refuses a tree whose file holds anything else: it would be lost.
+/// Refuses a tree whose file holds anything else, which would be lost.
 ///
 /// # Errors
 ///
 /// [`Mismatch`](crate::ErrorKind::Mismatch) naming what else is there; what reading its directories reports.
 pub(crate) fn check_alone(tree: &Tree) -> Result<()> {
-    /// As many names are told.
+    /// The number of names in the error.
     const NAMES: usize = 5;
     let file = tree.file();
     check_closed(file)?;

@@ -1,5 +1,5 @@
-//! What the threads share that fill one tree: clusters get their room and their place under the file's lock, and are written outside
-//! of it.
+//! The state shared by threads that fill one tree: clusters get their space and position under the file's lock, and are
+//! written outside of it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -19,36 +19,36 @@ use crate::write::parallel::adopt::Finished;
 use crate::write::tree::commit::{Cluster, CommitPath, Committer, Outcome};
 use crate::write::writer::update::check_closed;
 
-/// Bytes of sealed clusters that wait for units before theirs.
+/// Bytes of sealed clusters that may be queued for earlier units.
 pub(crate) const QUEUE_BYTES: u64 = 256 << 20;
 
-/// What those share who fill a tree.
+/// The state shared by the writers of a tree.
 #[derive(Debug)]
 pub(crate) struct Group {
     pub(crate) committer: Arc<Committer>,
     pub(crate) specs: Arc<[BranchSpec]>,
     pub(crate) options: TreeOptions,
     pub(crate) units: OrderedUnits<SealedCluster>,
-    /// Who seals a cluster.
+    /// Limits the threads that seal at the same time.
     pub(crate) sealers: Semaphore,
     /// Writers that are open.
     pub(crate) writers: AtomicUsize,
-    /// Entries of a cluster, once somebody has found out.
+    /// Entries of a cluster, once a writer has determined them.
     pub(crate) cluster_rows: OnceLock<usize>,
     /// Nanoseconds in which commits held the file's lock.
     pub(crate) held: AtomicU64,
 }
 
-/// The file's lock is held by a commit until this is dropped.
+/// Adds the time until it is dropped, for which a commit holds the file's lock.
 struct LockTimer<'g>(&'g AtomicU64, Instant);
 
-/// One who may bring numbered units.
+/// A context that may produce numbered units.
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) group: Arc<Group>,
 }
 
-/// Where the clusters of a writer go.
+/// Commits the clusters of one writer.
 #[derive(Debug)]
 pub(crate) struct ContextPath {
     group: Arc<Group>,
@@ -58,7 +58,7 @@ pub(crate) struct ContextPath {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        // A child that was forked has none of its parent's threads, which may hold any lock.
+        // A forked child has none of its parent's threads, which may hold any lock.
         if self.group.output().check_process().is_ok() {
             self.group.units.remove_context();
         }
@@ -99,7 +99,7 @@ impl Group {
         while let Some(cluster) = finished.next()? {
             self.retry_failed()?;
             match self.commit(unit, cluster) {
-                // What storage did not take has its place, and is written later: the others follow.
+                // A cluster whose write failed keeps its position and is retried later: continue with the others.
                 Outcome::Committed(written) => outcome = outcome.and(written),
                 Outcome::Kept(error) | Outcome::Dropped(error) => return Err(error),
             }
@@ -107,7 +107,7 @@ impl Group {
         outcome.map(|()| tree.entries)
     }
 
-    /// Gives a sealed cluster its place, and writes it.
+    /// Reserves a position for a sealed cluster, and writes it.
     fn commit(&self, unit: Option<u64>, mut sealed: SealedCluster) -> Outcome {
         let Some(unit) = unit else {
             return match self.reserve(&sealed) {
@@ -130,7 +130,7 @@ impl Group {
         }
     }
 
-    /// Room and a place for a cluster.
+    /// Reserves space and a position for a cluster.
     fn reserve(&self, cluster: &SealedCluster) -> Result<Reservation> {
         let output = self.output();
         let mut state = output.lock_state()?;
@@ -146,7 +146,7 @@ impl Group {
         output.mark_deferred_gaps()?;
         let room = state.free_list.allocate_at_end(cluster.bytes);
         let room = room..room + cluster.bytes;
-        // Nobody walks over room that is neither a record nor a gap.
+        // A record walk stops at space that is neither a record nor a gap.
         if let Err(error) = output.mark_gap(&room) {
             output.release_as_gap(&mut state, room);
             return Err(error);
@@ -163,21 +163,22 @@ impl Group {
             .ok_or_else(|| self.output().in_file(Error::mismatch("the tree is closed").in_object(&self.committer.name)))
     }
 
-    /// Whether so much was placed since the last save that it is time for one.
+    /// Whether enough was reserved since the last save that another is due.
     fn is_save_due(&self, state: &mut State) -> Result<bool> {
         let (bytes, entries) = self.queue(state)?.reserved;
         let tree = &state.trees[self.committer.tree];
         Ok(tree.auto_save.is_due(bytes.saturating_sub(tree.saved.0), entries.saturating_sub(tree.saved.1)))
     }
 
-    /// The same for a numbered unit, where records are written between clusters only, so that they always stand at the same place.
+    /// [`reserve`](Self::reserve) for a numbered unit: saves happen only between clusters, so that records always get
+    /// the same offsets.
     fn reserve_in_order(&self, cluster: &SealedCluster) -> Result<Granted<Reservation>> {
         let is_due = self.is_save_due(&mut *self.output().lock_state()?)?;
         if is_due { Ok(Granted::SaveFirst) } else { self.reserve(cluster).map(Granted::Place) }
     }
 
-    /// Writes a cluster that has its place, and makes it part of the tree; then saves, where it is time to and `may_save`. What storage
-    /// does not take waits to be written [again](Self::retry_failed).
+    /// Writes a cluster that has its position, and makes it part of the tree; then saves, if a save is due and
+    /// `may_save`. A failed write is kept for [`retry_failed`](Self::retry_failed).
     fn write(&self, reservation: Reservation, mut cluster: SealedCluster, may_save: bool) -> Result<()> {
         let output = self.output();
         let addressed = reservation.patch_locations(&mut cluster);
@@ -188,10 +189,10 @@ impl Group {
                 Origin::Own | Origin::Other => output.fill_gap(start, &records.collect::<Vec<_>>()),
             }
         };
-        // A sink that panics must not let others wait for ever.
+        // A panic in the sink must not block other threads forever.
         let died = |_| Err(output.in_file(Error::new(ErrorKind::Io, "a thread that wrote baskets died")));
         let filled = if addressed.is_ok() { catch_unwind(AssertUnwindSafe(fill)).unwrap_or_else(died) } else { Ok(()) };
-        // What waits for another try must not need the file that it was in.
+        // A cluster kept for a retry must not depend on its source file.
         let fetch = || cluster.fetch();
         let lost = match filled {
             Ok(()) => addressed,
@@ -213,7 +214,7 @@ impl Group {
         }
         state.trees[self.committer.tree].advance();
         if let Err(error) = lost {
-            // It can be written nowhere: its room stays a gap.
+            // It can never be written: its space stays a gap.
             state.free_list.release(reservation.room);
             return Err(output.in_file(error.in_object(&self.committer.name)));
         }
@@ -225,7 +226,7 @@ impl Group {
         if is_due { self.save_if_due() } else { Ok(()) }
     }
 
-    /// Writes what storage did not take before.
+    /// Retries the clusters whose writes failed.
     pub(crate) fn retry_failed(&self) -> Result<()> {
         loop {
             let mut state = self.output().lock_state()?;
@@ -236,7 +237,7 @@ impl Group {
         }
     }
 
-    /// Writes the cluster that got its place in turn, and those that get theirs after it.
+    /// Writes the cluster that got its position, and those that get theirs after it.
     fn write_all(&self, mut drained: Drained<SealedCluster, Reservation>) -> Result<()> {
         let mut outcome = Ok(());
         loop {
@@ -251,14 +252,14 @@ impl Group {
                     self.retry_failed()?;
                     self.save_if_due()?;
                     outcome = Ok(());
-                    // Whatever the save did, it does not stand before the same cluster twice.
+                    // Do not ask for a second save before the same cluster, whatever the first one did.
                     self.units.drain(|cluster| self.reserve(cluster).map(Granted::Place))
                 }
             };
         }
     }
 
-    /// Saves once all that has room is written, unless somebody else has done so.
+    /// Saves once everything with reserved space is written, unless another thread has saved meanwhile.
     fn save_if_due(&self) -> Result<()> {
         let mut state = self.output().open_state()?;
         if self.is_save_due(&mut state)? { self.output().save(&mut state) } else { Ok(()) }
@@ -289,7 +290,7 @@ impl Group {
         outcome
     }
 
-    /// Writes the units that wait for some that never came.
+    /// Writes the units that are queued behind units that were never begun.
     fn commit_rest(&self) -> Result<()> {
         let mut outcome = Ok(());
         let mut waited = usize::MAX;
@@ -316,7 +317,7 @@ impl ContextPath {
         Self { group: Arc::clone(group), unit, has_ended: false }
     }
 
-    /// Ends the unit, without what waits of it where that failed.
+    /// Ends the unit; drops its queued clusters if `failed`.
     pub(crate) fn end_after(mut self, failed: bool) -> Result<()> {
         if failed {
             self.discard();
@@ -328,7 +329,7 @@ impl ContextPath {
 impl CommitPath for ContextPath {
     fn commit(&self, cluster: &mut Cluster) -> Outcome {
         let group = &*self.group;
-        // What storage did not take of others comes first, so that little waits for it.
+        // Retry the failed clusters of others first, so that little is queued behind them.
         if let Err(error) = group.retry_failed() {
             return Outcome::Kept(error);
         }

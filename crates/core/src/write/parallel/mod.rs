@@ -1,8 +1,8 @@
 //! One tree, filled by many threads.
 //!
-//! Each thread fills clusters of its own and compresses them. What the threads share is short: under the file's lock a cluster gets
-//! room and its place among the others, which takes the same time for any number of branches. It is addressed and written outside
-//! of the lock.
+//! Each thread fills clusters of its own and compresses them. The shared part is short: under the file's lock a cluster
+//! gets its space and its position among the others, in time independent of the number of branches. Its keys are
+//! patched and it is written outside of the lock.
 //!
 //! Source: `ROOT::TBufferMerger`, which merges files in memory under one lock; the contexts of `RNTupleParallelWriter`.
 
@@ -28,9 +28,9 @@ use crate::write::writer::FileWriter;
 
 /// A tree that many threads fill.
 ///
-/// Each thread asks for a [`context`](Self::context) of its own. Clusters stand in the tree in the order in which they were committed;
-/// with [`numbered`](Self::numbered) contexts in the order of the numbers that their units of work were given, so that the bytes of the file
-/// do not depend on the threads.
+/// Each thread asks for a [`context`](Self::context) of its own. Clusters are in the tree in the order in which they
+/// were committed; with [`numbered`](Self::numbered) contexts in the order of the numbers of their units of work, so
+/// that the bytes of the file do not depend on the threads.
 ///
 /// # Example
 ///
@@ -63,7 +63,7 @@ pub struct ParallelWriter {
     pub(crate) group: Arc<Group>,
 }
 
-/// Brings numbered units of work. Made by [`ParallelWriter::numbered`].
+/// Produces numbered units of work. Created by [`ParallelWriter::numbered`].
 ///
 /// # Example
 ///
@@ -93,7 +93,7 @@ pub struct NumberedContext {
 }
 
 impl FileWriter {
-    /// Begins a tree that many threads fill, as [`tree`](Self::tree) does one for a single thread.
+    /// Begins a tree that many threads fill, as [`tree`](Self::tree) does for a single thread.
     ///
     /// # Errors
     ///
@@ -128,8 +128,8 @@ impl FileWriter {
 }
 
 impl ParallelWriter {
-    /// A writer for one thread: its clusters are part of the tree as soon as they are committed. Rows that it holds are written when it
-    /// is closed or dropped; [`TreeWriter::discard`] gives them up.
+    /// A writer for one thread: its clusters are part of the tree as soon as they are committed. Rows that it buffers
+    /// are written when it is closed or dropped; [`TreeWriter::discard`] drops them.
     pub fn context(&self) -> TreeWriter {
         let Group { committer, specs, options, .. } = &*self.group;
         TreeWriter::for_many_threads(
@@ -140,9 +140,10 @@ impl ParallelWriter {
         )
     }
 
-    /// One who brings numbered units of work, which have their places in the tree in the order of their numbers, from 0 on.
+    /// A context that produces numbered units of work, which are in the tree in the order of their numbers, from 0 on.
     ///
-    /// Open as many as there are threads before any of them begins: who waits for a number that no open context can bring is told so.
+    /// Open one per thread before any of them begins: a context that is blocked on a number which no open context can
+    /// produce gets an error.
     pub fn numbered(&self) -> NumberedContext {
         self.group.units.add_context();
         NumberedContext { member: Arc::new(Member { group: Arc::clone(&self.group) }) }
@@ -163,14 +164,14 @@ impl ParallelWriter {
         Ok(state.trees[self.group.committer.tree].entries)
     }
 
-    /// How long all commits together have held the file's lock by now, in which they get their room and become part of the tree. Others
-    /// wait as long at most; saves, which take time for each branch, are not counted.
+    /// How long all commits together have held the file's lock so far, to get their space and become part of the tree.
+    /// Other threads wait at most that long; saves, whose time grows with the number of branches, are not counted.
     pub fn time_under_lock(&self) -> Duration {
         Duration::from_nanos(self.group.held.load(Ordering::Relaxed))
     }
 
-    /// Makes the clusters that are committed, without one before them that is not, visible to every reader; from any thread, while others
-    /// fill. Gives the entries that the tree has then.
+    /// Makes the committed clusters with no uncommitted one before them visible to every reader; from any thread, while
+    /// others write. Returns the entries that the tree has then.
     ///
     /// # Errors
     ///
@@ -186,14 +187,15 @@ impl ParallelWriter {
     ///
     /// # Errors
     ///
-    /// What the sink reports, of clusters too that it did not take before. [`Mismatch`](crate::ErrorKind::Mismatch) where contexts are still open: what they
-    /// hold is lost then; and where numbered units never came: those behind them are in the tree nevertheless.
+    /// What the sink reports, also for clusters whose writes failed before. [`Mismatch`](crate::ErrorKind::Mismatch) if
+    /// contexts are still open: their buffered rows are lost then; and if numbered units were never begun: the units
+    /// after them are in the tree nevertheless.
     pub fn close(self) -> Result<()> {
         self.group.close()
     }
 }
 
-/// Ends the tree, as [`ParallelWriter::close`] does. An error is told when the file is closed.
+/// Ends the tree, as [`ParallelWriter::close`] does. Closing the file returns the error, if any.
 impl Drop for ParallelWriter {
     fn drop(&mut self) {
         let closed = self.group.close();
@@ -202,13 +204,13 @@ impl Drop for ParallelWriter {
 }
 
 impl NumberedContext {
-    /// Begins a unit of work. It is whole once its writer is closed; where the writer is dropped or [discarded](TreeWriter::discard), the unit
-    /// has no entries, but for clusters that were committed before.
+    /// Begins a unit of work. It is complete once its writer is closed; if the writer is dropped or
+    /// [discarded](TreeWriter::discard), the unit has no entries, except for clusters that were committed before.
     ///
     /// # Errors
     ///
-    /// [`Exists`](crate::ErrorKind::Exists) where the number was given before; [`Mismatch`](crate::ErrorKind::Mismatch) while the last
-    /// unit of this context is open.
+    /// [`Exists`](crate::ErrorKind::Exists) if the number was used before; [`Mismatch`](crate::ErrorKind::Mismatch)
+    /// while the last unit of this context is open.
     pub fn unit(&mut self, number: u64) -> Result<TreeWriter> {
         let context = self.begin(number)?;
         let Group { committer, specs, options, .. } = self.group();
@@ -231,17 +233,17 @@ impl NumberedContext {
 }
 
 impl ParallelWriter {
-    /// Takes all entries of a finished tree, of a file in memory or wherever: its clusters follow those that were committed before. They are
-    /// not inflated. Gives the number of entries.
+    /// Adds all entries of a finished tree, from a file in memory or anywhere else: its clusters follow those that were
+    /// committed before. They are not inflated. Returns the number of entries.
     ///
-    /// Nothing else of its file is taken: [`adopt_only`](Self::adopt_only) says that this is meant.
+    /// Nothing else of its file is copied; use [`adopt_only`](Self::adopt_only) if the file holds other objects.
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the file holds other objects or trees, naming them: they would be lost.
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) naming a branch that is not the same in both trees;
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for baskets that have no record of their own, as real ROOT leaves the last ones. What the
-    /// store and the sink report: clusters before the error are in the tree then.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) if the file holds other objects or trees, naming them: they would be
+    /// lost. [`Mismatch`](crate::ErrorKind::Mismatch) naming a branch that is not the same in both trees;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for baskets without a record of their own, as ROOT leaves the
+    /// last ones. What the store and the sink report: clusters before the error are in the tree then.
     ///
     /// # Example
     ///
@@ -284,7 +286,7 @@ impl ParallelWriter {
 }
 
 impl NumberedContext {
-    /// The same as a unit of work of this number.
+    /// [`ParallelWriter::adopt`] as the unit of work with this number.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ use crate::write::record::state::{BranchState, TreeState};
 pub(crate) fn branches(tree: &TreeState) -> Result<(Vec<Datum>, Vec<Datum>)> {
     let leaves = leaves(tree);
     let marks: Vec<Mark> = tree.branches.iter().map(|_| Mark::new()).collect();
-    // Those below others stand behind them: the last is whole first.
+    // Sub-branches come after their parents: build from the last.
     let mut below: Vec<Vec<Datum>> = tree.branches.iter().map(|_| Vec::new()).collect();
     let mut top = Vec::new();
     for (index, parent) in tree.parents().collect::<Vec<_>>().into_iter().rev() {
@@ -113,8 +113,8 @@ fn list(items: Vec<Datum>) -> Draft {
     Draft::new("TObjArray").with("items", items)
 }
 
-/// Ranges of clusters of one size: the last entry of each and its size, and the size of those behind the last range; `unknown`
-/// where there is none yet.
+/// Ranges of clusters of one size: the last entry of each and its size, and the size of the clusters after the last
+/// range; `unknown` if there is none yet.
 ///
 /// Source: `TTree::MarkEventCluster`, `TTree::TClusterIterator`.
 pub(crate) fn clusters(sizes: &[u64], unknown: i64) -> (Vec<i64>, Vec<i64>, i64) {
@@ -123,7 +123,7 @@ pub(crate) fn clusters(sizes: &[u64], unknown: i64) -> (Vec<i64>, Vec<i64>, i64)
     let mut entries = 0;
     for (index, &size) in before.iter().enumerate() {
         entries += size;
-        // The last cluster may be shorter than those before it and still be of their range.
+        // The last cluster may be shorter and still belong to the range before it.
         let next = sizes.get(index + 1).copied().unwrap_or(size);
         let goes_on = next == size || index + 2 == sizes.len() && next < size;
         if !goes_on {
@@ -142,7 +142,7 @@ fn branch(
     marks: &[Mark],
     children: Vec<Datum>,
 ) -> Result<Draft> {
-    /// What ROOT has for a new branch.
+    /// ROOT's values for a new branch.
     const LEAST_BASKETS: usize = 10;
     const LEAST_BYTES: u64 = 32_000;
     let branch = &tree.branches[index];
@@ -246,7 +246,7 @@ fn leaf(spec: &BranchSpec, most: u64, leaves: &HashMap<&str, Arc<Draft>>) -> Dra
     let number = spec.number_type();
     let (len, len_type) = match number {
         Some(number) => (spec.each() as i64, number.bytes() as i64),
-        // Characters of the longest string, and the zero behind them.
+        // Characters of the longest string, and the terminating zero.
         None => (most as i64 + 1, 1),
     };
     let draft = Draft::new(spec.leaf_class())

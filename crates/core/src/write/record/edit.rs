@@ -6,7 +6,7 @@ use crate::column::Number;
 use crate::schema::{Datum, Draft};
 use crate::tree::Branch;
 
-/// Gives a branch its index of baskets, and the entry behind them where it has values of its own.
+/// Sets the basket index of a branch, and its end entry if it has values of its own.
 pub(crate) fn set_index(
     branch: &mut Draft,
     mut bytes: Vec<i64>,
@@ -16,7 +16,7 @@ pub(crate) fn set_index(
 ) {
     let written = bytes.len();
     firsts.extend(end.map(|end| end as i64));
-    // One place more than there are baskets: that of the basket which would be filled next.
+    // One slot more than there are baskets: for the basket that would be filled next.
     let slots = wholes(branch, "fBasketSeek").len().max(written + 1);
     [&mut bytes, &mut firsts, &mut seeks].into_iter().for_each(|list| list.resize(slots, 0));
     branch.set("fMaxBaskets", slots as i64);
@@ -26,7 +26,7 @@ pub(crate) fn set_index(
     branch.set("fWriteBasket", written as i64);
 }
 
-/// Each branch, those below it behind it; in front of those of a `TBranchClones` the one that counts for them, which no list names.
+/// Visits each branch, then its sub-branches; for a `TBranchClones` the counter first, which is in no list.
 pub(crate) fn each_branch(draft: &mut Draft, each: &mut impl FnMut(&mut Draft)) {
     let branches = draft.member_mut("fBranches").and_then(Datum::as_draft_mut);
     let items = branches.and_then(|branches| branches.member_mut("items")).and_then(Datum::as_list_mut);
@@ -41,7 +41,7 @@ pub(crate) fn each_branch(draft: &mut Draft, each: &mut impl FnMut(&mut Draft)) 
     }
 }
 
-/// A member as a whole number; 0 where it is not there.
+/// A member as an integer; 0 if it is missing.
 pub(crate) fn whole(draft: &Draft, name: &str) -> i64 {
     match draft.member(name) {
         Some(Datum::Int(value)) => *value,
@@ -50,7 +50,7 @@ pub(crate) fn whole(draft: &Draft, name: &str) -> i64 {
     }
 }
 
-/// A member as whole numbers; none where it is not there.
+/// A member as integers; none if it is missing.
 pub(crate) fn wholes(draft: &Draft, name: &str) -> Vec<i64> {
     match draft.member(name) {
         Some(Datum::Numbers(number, bytes)) => number.wholes(bytes).collect(),
@@ -58,7 +58,7 @@ pub(crate) fn wholes(draft: &Draft, name: &str) -> Vec<i64> {
     }
 }
 
-/// Gives an array other numbers, of the type that it has: older versions have other types.
+/// Replaces the numbers of an array and keeps its type: older versions have other types.
 pub(crate) fn set_wholes(draft: &mut Draft, name: &'static str, values: &[i64]) {
     let number = match draft.member(name) {
         Some(Datum::Numbers(number, _)) => *number,
@@ -74,7 +74,7 @@ pub(crate) fn set_wholes(draft: &mut Draft, name: &'static str, values: &[i64]) 
 /// The largest count that a branch knows, or the bytes of its longest string.
 pub(crate) fn most(branch: &Branch) -> u64 {
     let of_leaf = |leaf: &crate::tree::Leaf| match &*leaf.class {
-        // With the zero behind it.
+        // Includes the terminating zero.
         "TLeafC" => leaf.maximum.max(i64::from(leaf.len)) - 1,
         _ if leaf.is_range => leaf.maximum,
         _ => 0,

@@ -21,37 +21,37 @@ pub(crate) struct TreeState {
     pub(crate) folder: usize,
     pub(crate) name: Arc<str>,
     pub(crate) title: Arc<str>,
-    /// What the branches were asked for as, in the order of the values that they are filled with.
+    /// The specifications of the branches, in the order of their values.
     pub(crate) specs: Arc<[BranchSpec]>,
-    /// All branches; those below others behind them.
+    /// All branches; sub-branches after their parents.
     pub(crate) branches: Vec<BranchState>,
     /// How the objects of its branches stream.
     pub(crate) plans: Vec<Arc<Plan>>,
     pub(crate) entries: u64,
     /// Entries of each cluster that was added.
     pub(crate) clusters: Vec<u64>,
-    /// The tree as it was, where it was there before.
+    /// The tree as it was, if it existed before.
     pub(crate) base: Option<Base>,
     pub(crate) auto_flush: Every,
     pub(crate) auto_save: Every,
     /// Key of its last record.
     pub(crate) key: Option<Key>,
     pub(crate) changed: bool,
-    /// Whether somebody may still add rows.
+    /// Whether a writer may still add rows.
     pub(crate) is_open: bool,
     /// Compressed bytes and entries of the last save.
     pub(crate) saved: (u64, u64),
-    /// Clusters on their way, where many threads fill it.
+    /// Clusters that are not published yet, if many threads fill the tree.
     pub(crate) queue: Option<ClusterQueue>,
 }
 
-/// A tree that was there before.
+/// A tree that existed before.
 #[derive(Debug)]
 pub(crate) struct Base {
     /// Its record.
     pub(crate) draft: Draft,
     pub(crate) entries: u64,
-    /// Baskets of each branch, where entries are added; none where branches are.
+    /// Baskets of each branch if entries are added; none if branches are added.
     pub(crate) baskets: Option<Vec<usize>>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Base {
 pub(crate) struct BranchState {
     pub(crate) name: Arc<str>,
     pub(crate) layout: BranchLayout,
-    /// Which of the tree's values it has, or has a part of.
+    /// The index of the tree's value that it holds, or holds a part of.
     pub(crate) value: usize,
     pub(crate) compression: Compression,
     pub(crate) baskets: Vec<PlacedBasket>,
@@ -88,8 +88,8 @@ impl BranchState {
         }
     }
 
-    /// Adds a basket, and its bytes to the totals of the branch. `unsealed_bytes` are those of its key and its payload before
-    /// compression (`fTotBytes` counts both); 0 where the caller adds them up itself.
+    /// Adds a basket, and its bytes to the totals of the branch. `unsealed_bytes` are those of its key and its payload
+    /// before compression (`fTotBytes` counts both); 0 if the caller adds them up itself.
     pub(crate) fn add(&mut self, basket: PlacedBasket, unsealed_bytes: u64) {
         self.tot_bytes = self.tot_bytes.saturating_add(unsealed_bytes);
         self.zip_bytes += u64::from(basket.nbytes);
@@ -97,7 +97,7 @@ impl BranchState {
         self.baskets.push(basket);
     }
 
-    /// A branch that is there, of whatever kind, without baskets.
+    /// An existing branch of any kind, without baskets.
     pub(crate) fn found(name: Arc<str>, has_data: bool, compression: Compression) -> Self {
         Self::new(Arc::clone(&name), BranchLayout::Found(name, has_data), 0, compression)
     }
@@ -176,12 +176,12 @@ impl TreeState {
         before + self.branches.get(index).map_or(0, |branch| branch.baskets.len())
     }
 
-    /// Whether its record can be written: branches that are added have a value for each entry.
+    /// Whether its record can be written: added branches have a value for each entry.
     pub(crate) fn is_whole(&self) -> bool {
         self.base.as_ref().is_none_or(|base| base.baskets.is_some() || base.entries == self.entries)
     }
 
-    /// The branches that the tree's list names: those that are below no other.
+    /// All branches, with the parent of each; those without one are in the tree's list.
     pub(crate) fn parents(&self) -> impl Iterator<Item = (usize, Option<usize>)> {
         self.branches.iter().enumerate().map(|(index, branch)| (index, branch.layout.parent()))
     }
@@ -193,7 +193,7 @@ impl TreeState {
 }
 
 impl TreeState {
-    /// Takes in the clusters that are written and have none unwritten before them.
+    /// Adds the written clusters with no unwritten one before them.
     pub(crate) fn advance(&mut self) {
         let rows = self.queue.as_mut().map(ClusterQueue::advance).unwrap_or_default();
         self.changed |= !rows.is_empty();
@@ -201,7 +201,7 @@ impl TreeState {
         self.clusters.extend(rows);
     }
 
-    /// Tells the branches which baskets they have by now.
+    /// Adds the baskets of the new clusters to their branches.
     pub(crate) fn update_branches(&mut self) {
         let Some(queue) = &mut self.queue else { return };
         let mut ready = std::mem::take(&mut queue.ready);

@@ -1,4 +1,5 @@
-//! The record of a tree that was there before, with what was added to it. Whoever wrote it, all else stays as it was.
+//! Updates the record of an existing tree with what was added to it. Everything else stays as it was, no matter which
+//! program wrote it.
 //!
 //! Source: `TTree::Fill`, `TTree::MarkEventCluster`, `TBranch::WriteBasketImpl`.
 
@@ -38,7 +39,7 @@ pub(crate) fn update(tree: &TreeState, base: &Base) -> Result<Draft> {
 fn append(tree: &TreeState, base: &Base, baskets: &[usize], draft: &mut Draft) -> Result<()> {
     let mut index = 0;
     let mut outcome = Ok(());
-    // Leaves by what they are: names of leaves need not be those of branches, nor be unique.
+    // Find leaves by position: their names need not match the branches, nor be unique.
     let mut most: HashMap<usize, i64> = HashMap::new();
     each_branch(draft, &mut |branch| {
         if let (Some(state), Some(&before), Ok(())) = (tree.branches.get(index), baskets.get(index), &outcome) {
@@ -60,7 +61,7 @@ fn append(tree: &TreeState, base: &Base, baskets: &[usize], draft: &mut Draft) -
     }
     draft.visit_mut(&mut |leaf| {
         let Some(&most) = leaf.mark().and_then(|mark| most.get(&mark.address())) else { return };
-        // A string has a zero behind it.
+        // A string has a terminating zero.
         let most = if leaf.class() == "TLeafC" { most + 1 } else { most };
         if leaf.class() == "TLeafC" && whole(leaf, "fLen") < most {
             leaf.set("fLen", most);
@@ -75,7 +76,7 @@ fn append(tree: &TreeState, base: &Base, baskets: &[usize], draft: &mut Draft) -
     Ok(())
 }
 
-/// Closes the clusters that were there, and lists those that came.
+/// Ends the existing cluster range, and adds the new clusters.
 fn clusters(tree: &TreeState, base: &Base, draft: &mut Draft) {
     if tree.clusters.is_empty() || draft.member("fClusterRangeEnd").is_none() {
         return;

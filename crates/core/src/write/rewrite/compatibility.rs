@@ -9,17 +9,17 @@ use crate::schema::Program;
 use crate::tree::{Branch, BranchId, ElementBranch, Leaf, Tree};
 use crate::write::rewrite::widen::Widening;
 
-/// What a tree's branches are: enough to know others of their like.
+/// The branches of a tree, with what is needed to compare them with those of others.
 #[derive(Debug)]
 pub(crate) struct Alike {
     branches: Vec<Known>,
     top: Vec<BranchId>,
 }
 
-/// What is worth a word, and no error: paths of branches that are left out.
+/// What is reported without being an error: paths of branches that are left out or widened.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    /// Paths of branches that the tree has and the first one has not.
+    /// Paths of branches that the first tree lacks.
     pub(crate) left_out: Vec<Arc<str>>,
     /// Paths of branches whose numbers have a narrower type than in the first tree.
     pub(crate) widened: Vec<(Arc<str>, Widening)>,
@@ -36,7 +36,7 @@ struct Known {
     children: Vec<BranchId>,
     leaves: Vec<(Leaf, Option<Arc<str>>)>,
     element: Option<ElementBranch>,
-    /// How its entries are read, for objects whose class may change.
+    /// How its entries are decoded, for objects whose class may change.
     program: Option<Arc<Program>>,
 }
 
@@ -57,7 +57,8 @@ impl Alike {
         Self { branches: tree.branches().iter().map(known).collect(), top: tree.top().to_vec() }
     }
 
-    /// For each branch that is known, which of another tree it is, and whether its numbers have to be widened for that.
+    /// For each known branch, the index of its counterpart in another tree, and whether that one's numbers have to be
+    /// widened.
     ///
     /// # Errors
     ///
@@ -80,7 +81,7 @@ impl Alike {
         let mut next = 0;
         for &id in ours {
             let Some(known) = self.branches.get(id) else { continue };
-            // Mostly they stand in the same order.
+            // They are mostly in the same order.
             let places = (next..theirs.len()).chain(0..next);
             let named = |place: &usize| {
                 !is_used[*place] && branch(tree, theirs, *place).is_some_and(|branch| branch.name == known.name)
@@ -123,7 +124,7 @@ fn program(tree: &Tree, branch: &Branch) -> Option<Arc<Program>> {
 }
 
 impl Known {
-    /// Says in which way a branch differs, or whether its numbers have to be widened.
+    /// Returns how a branch differs, or whether its numbers have to be widened.
     fn compare(&self, tree: &Tree, other: &Branch) -> Result<Option<Widening>, String> {
         let differ = |what: &str, theirs: &str, ours: &str| Err(format!("{what} {theirs} here and {ours} there"));
         match (&self.element, &other.element) {
@@ -188,7 +189,7 @@ impl Known {
         if is_same_class && ours.id == theirs.id {
             return Ok(());
         }
-        // Other versions of the class are no matter where the same program reads both.
+        // Other versions of the class do not matter if the same program decodes both.
         let is_same = match (&self.program, program(tree, other)) {
             (Some(ours), Some(theirs)) => ours.steps == theirs.steps && ours.kind == theirs.kind,
             (ours, theirs) => ours.is_none() && theirs.is_none() && !other.has_data(),
@@ -204,7 +205,7 @@ impl Known {
 /// The type of a leaf, with all that its bytes depend on.
 fn spelled(leaf: &Leaf, counter: Option<&Arc<str>>) -> String {
     let unsigned = if leaf.is_unsigned { "unsigned " } else { "" };
-    // What platforms called by another name stands there in the same bytes.
+    // Type names that differ between platforms, with the same bytes.
     let class = if &*leaf.class == "TLeafG" { "TLeafL" } else { &*leaf.class };
     let mut words = format!("{unsigned}{class}");
     if let Some(counter) = counter {

@@ -1,4 +1,5 @@
-//! Trees that grow by trees of other files: their baskets move as they are, or compressed again, and one record names them all.
+//! Trees that grow by trees of other files: their baskets are moved unchanged, or recompressed, and one record names
+//! them all.
 //!
 //! Source: `TTree::Merge`, `TTreeCloner`.
 
@@ -24,14 +25,14 @@ use crate::write::rewrite::whole_file::Figures;
 use crate::write::rewrite::widen::Widening;
 use crate::write::writer::FileWriter;
 
-/// A tree of the file that is written, which grows by trees of other files.
+/// A tree of the file being written, which grows by trees of other files.
 #[derive(Debug)]
 pub(crate) struct Joined {
     written: TreeState,
     alike: Alike,
     /// Clusters that it had before.
     clusters_before: usize,
-    /// Grows with the tree, as long as all inputs have one.
+    /// The index, as long as all inputs have one.
     index: Option<TreeIndex>,
     /// What was moved so far.
     pub(crate) moved: Moved,
@@ -42,15 +43,15 @@ pub(crate) struct Joined {
 pub(crate) struct Moved {
     /// Baskets that were never inflated, and their bytes.
     pub(crate) copied: (u64, u64),
-    /// Baskets that were compressed again, and their bytes as they stand now.
+    /// Baskets that were recompressed, and their bytes now.
     pub(crate) recompressed: (u64, u64),
-    /// Baskets whose numbers were widened, and their bytes as they stand now.
+    /// Baskets whose numbers were widened, and their bytes now.
     pub(crate) reencoded: (u64, u64),
-    /// Baskets that stood in a tree's record and have their own now, and their bytes.
+    /// Baskets that were in a tree's record and now have their own, and their bytes.
     pub(crate) embedded: (u64, u64),
 }
 
-/// How far a tree was at a time.
+/// A snapshot of how far a tree has grown.
 #[derive(Debug)]
 pub(crate) struct Mark {
     entries: u64,
@@ -84,7 +85,7 @@ impl FileWriter {
         Ok(joined)
     }
 
-    /// Takes a tree of the file that is updated, to add trees of others to it.
+    /// Opens a tree of the updated file, to add trees of others to it.
     pub(crate) fn join_more(&mut self, path: &str) -> Result<Joined> {
         let (file, key, tree) = self.tree_before(path)?;
         let within = |error: Error| file.name(error).in_object(path);
@@ -95,7 +96,7 @@ impl FileWriter {
         let (folder, _) = self.output.find(&mut state, path)?;
         let directory = state.folder_seek(folder);
         drop(state);
-        // References in what is there and in what comes count in one list; where branches hold them is not kept up.
+        // Old and new references use one ProcessID list; the table of which branches hold them is not maintained.
         prune::forget_references(&mut draft);
         let mut joined = self.joined(&tree, folder, &key, None)?;
         joined.index = TreeIndex::of(&draft);
@@ -127,7 +128,7 @@ impl FileWriter {
         Ok(self.output.find_folder(&mut state, path, false)?.is_some())
     }
 
-    /// The newest key of a name in a directory, as far as there is one.
+    /// The newest key of a name in a directory, if there is one.
     pub(crate) fn newest(&self, folder: &str, name: &str) -> Result<Option<Key>> {
         let mut state = self.output.open_state()?;
         let folder = self.output.find_folder(&mut state, folder, false)?;
@@ -147,12 +148,13 @@ impl FileWriter {
         Ok(Joined { written, alike: Alike::new(tree), clusters_before: 0, index: None, moved: Moved::default() })
     }
 
-    /// Adds all entries of a tree that fits, and says what became of its baskets.
+    /// Adds all entries of a tree that fits, and counts how its baskets were moved.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for branches with other entries than their tree, for baskets in other files, and for
-    /// those in the tree's record that cannot get a record of their own; what reading and writing report. The tree that grows is as it was.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for branches with other entries than their tree, for baskets in
+    /// other files, and for those in the tree's record that cannot get a record of their own; what reading and writing
+    /// report. The growing tree is unchanged then.
     pub(crate) fn grow(
         &mut self,
         joined: &mut Joined,
@@ -177,7 +179,7 @@ impl FileWriter {
         let (directory, process_ids) =
             (state.folder_seek(joined.written.folder), self.output.process_ids(&mut state, from)?);
         drop(state);
-        // Baskets without entries are left behind; the others go on counting.
+        // Baskets without entries are skipped; the others are numbered consecutively.
         let numbers: Vec<Vec<Option<usize>>> =
             (0..).zip(&branches).map(|(index, b)| numbers(b, joined.written.baskets_of(index))).collect();
         baskets.retain_mut(|basket| {
@@ -215,7 +217,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Takes back what was added since: the room of its baskets is a gap.
+    /// Removes what was added since: the space of its baskets becomes a gap.
     pub(crate) fn shrink(&mut self, joined: &mut Joined, mark: Mark) -> Result<()> {
         let mut state = self.output.open_state()?;
         let written = &mut joined.written;
@@ -232,7 +234,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Hands a tree that has grown to the file: the next save writes its record.
+    /// Passes a grown tree to the file: the next save writes its record.
     pub(crate) fn settle(&mut self, mut joined: Joined) -> Result<()> {
         joined.written.changed = true;
         if let (Some(index), Some(base)) = (joined.index, &mut joined.written.base)
@@ -244,12 +246,12 @@ impl FileWriter {
         Ok(())
     }
 
-    /// An object of the file as it was before; none in a new one.
+    /// An object of the file as it was before; none in a new file.
     pub(crate) fn draft_before(&self, key: &Key) -> Result<Option<Draft>> {
         self.output.before.as_ref().map(|file| file.draft_at(key)).transpose()
     }
 
-    /// Writes an object into a directory, named as by a key, in place of an old one where there is one.
+    /// Writes an object into a directory under the name of a key, replacing `old` if there is one.
     pub(crate) fn put_object(&mut self, folder: &str, like: &Key, object: Draft, old: Option<&Key>) -> Result<()> {
         let mut state = self.output.open_state()?;
         let folder = self.output.folder(&mut state, folder)?;
@@ -257,13 +259,13 @@ impl FileWriter {
         self.output.write_object(&mut state, folder, key, &Arc::new(object), old).map(drop)
     }
 
-    /// Notes classes, and rules of their evolution, that something which was copied takes to be read.
+    /// Adds classes, and schema evolution rules, needed to read a copied object.
     pub(crate) fn describe(&mut self, infos: Vec<StreamerInfo>, rules: Vec<String>) -> Result<()> {
         self.output.open_state()?.learn(infos, rules);
         Ok(())
     }
 
-    /// Lets the file be read by the rules of old versions, as one is that is copied into it.
+    /// Makes the file follow the rules of the old version of a file that is copied into it.
     pub(crate) fn follow_rules(&mut self, from: &File) -> Result<()> {
         let mut state = self.output.open_state()?;
         if same_rules(from, &state).is_err() {
@@ -272,7 +274,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Ends without a save: what was written since the last one is given up, and is a gap of the file that stays as it was.
+    /// Ends without a save: what was written since the last one becomes a gap, and the file stays as it was.
     pub(crate) fn abandon(self) -> Result<()> {
         let mut state = self.output.open_state()?;
         state.closed = true;
@@ -284,14 +286,14 @@ impl FileWriter {
         if end <= saved {
             return Ok(());
         }
-        // Whoever is stopped in between leaves a gap.
+        // If the process stops in between, a gap remains.
         self.output.mark_gap(&(saved..end))?;
         self.output.sink.cut_at(saved).map_err(|error| self.output.in_file(error))
     }
 }
 
 impl Joined {
-    /// Whether the entries of a tree can go on in it as they are.
+    /// Whether the entries of a tree can be appended unchanged.
     ///
     /// # Errors
     ///
@@ -328,20 +330,20 @@ impl Joined {
         }
     }
 
-    /// Whether the index of a further tree is of use.
+    /// Whether the index of another tree is needed.
     pub(crate) fn wants_index(&self) -> bool {
         self.index.is_some() || self.written.entries == 0
     }
 
-    /// Adds the index of a tree that it has grown by. Says whether its own is lost: that one has none of the same values, or both are too
-    /// long. Trees without entries have none, and lose none.
+    /// Adds the index of an appended tree. Returns whether the own index is dropped: the other tree has none over the
+    /// same values, or both together are too long. Trees without entries need none.
     pub(crate) fn add_index(&mut self, added: Option<TreeIndex>, before: &Mark) -> bool {
         if self.written.entries == before.entries {
             return false;
         }
         let is_kept = match (self.index.as_mut(), added) {
             (Some(index), Some(added)) => index.append(&added, before.entries),
-            // One that nobody here understands is good for the entries that it knows.
+            // An index of an unknown kind stays valid for the entries that it covers.
             (None, added) if before.entries == 0 => {
                 self.index = added;
                 true
@@ -367,7 +369,7 @@ fn numbers(branch: &Branch, mut next: usize) -> Vec<Option<usize>> {
     branch.baskets().iter().map(|basket| &basket.entries).map(number).collect()
 }
 
-/// Notes a basket that was placed. Baskets that move as they are count in the totals of their branch already.
+/// Notes a written basket. Baskets that move unchanged are already in the totals of their branch.
 fn note(branch: &mut BranchState, source: &Source, placed: PlacedBasket) {
     let unsealed_bytes = if let Source::Made { unsealed_bytes, .. } = source { *unsealed_bytes } else { 0 };
     branch.add(placed, unsealed_bytes);

@@ -1,4 +1,4 @@
-//! Objects that are copied from file to file, or moved within one, whether or not anybody understands them.
+//! Copies objects from file to file, or moves them within one, without decoding their classes.
 //!
 //! Source: `TTreeCloner`, for baskets that are copied as they are.
 
@@ -28,14 +28,14 @@ pub(crate) struct Copied {
 }
 
 impl FileWriter {
-    /// Copies an object, a tree with its baskets, or a directory with all below it, from another file or from this one as it
-    /// was when it was opened. `to` is the new path; directories on the way are made. Payloads are copied as they are, so that
-    /// classes that nobody knows are copied, too; their descriptions come along.
+    /// Copies an object, a tree with its baskets, or a directory with all below it, from another file or from this one
+    /// as it was when it was opened. `to` is the new path; missing directories are created. Payloads are copied
+    /// unchanged, so that unknown classes are copied, too, with their descriptions.
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) where an object gets another name and
-    /// nobody knows its class; for an RNTuple, whose pages would stay behind.
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) if an object of an
+    /// unknown class would get another name; for an RNTuple, whose pages would not be copied.
     ///
     /// # Example
     ///
@@ -59,12 +59,12 @@ impl FileWriter {
         self.copy_key(file, &key, to.trim_matches('/'), true)
     }
 
-    /// Gives an object another name or directory. Baskets of a tree stay where they are.
+    /// Gives an object another name or directory. Baskets of a tree are not moved.
     ///
     /// # Errors
     ///
-    /// Those of [`copy`](Self::copy) and [`remove`](Self::remove); [`Exists`](crate::ErrorKind::Exists) where a directory would go
-    /// into itself.
+    /// Those of [`copy`](Self::copy) and [`remove`](Self::remove); [`Exists`](crate::ErrorKind::Exists) if a directory
+    /// would be moved into itself.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
         let Some(file) = self.output.before.clone() else {
             return Err(self.output.in_file(Error::mismatch("only what was in a file before can be moved")));
@@ -93,7 +93,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Saves first where a move before this one has made of a directory what this one would not: see [`Moved`].
+    /// Saves first if an earlier move makes a directory the opposite side of this one: see [`Moved`].
     fn keep_moves_apart(&self, from: &str, to: &str) -> Result<()> {
         let mut state = self.output.open_state()?;
         let (source, target) = (parent(from), parent(to));
@@ -105,7 +105,7 @@ impl FileWriter {
         if state.folders.iter().any(is_in_the_way) { self.output.save(&mut state) } else { Ok(()) }
     }
 
-    /// Refuses what is another thing by now than when the file was opened: what is moved is read as it was.
+    /// Refuses objects that changed since the file was opened: what is moved is read as it was then.
     fn check_unchanged(&self, file: &File, path: &str) -> Result<()> {
         let mut state = self.output.open_state()?;
         let changed = || {
@@ -183,12 +183,12 @@ impl FileWriter {
             same_rules(file, &state).map_err(|error| error.in_object(to))?;
             let tree = file.tree_at(key)?;
             let directory = state.folder_seek(folder);
-            // Reading and writing much, while nobody waits for the lock.
+            // Large reads and writes happen without the lock.
             drop(state);
             placed = self.copy_baskets(file, &tree, directory, process_ids, &mut draft)?;
             forget_references(&mut draft);
             state = output.open_state()?;
-            // What is in the branches is described by their file alone.
+            // Only the source file describes the classes of the branches.
             state.describe(file.infos()?.into_iter().map(Arc::new));
         }
         let key = output.copied_key(&state, key, name, process_ids)?;
@@ -209,7 +209,7 @@ impl FileWriter {
         // References in the payload count from the key's first byte.
         if key.clone().sized(0).keylen != from.keylen {
             let payload = match file.draft_at(from) {
-                // Nobody knows its class: as it is, with references that count as they did.
+                // Unknown class: copy it unchanged, with its reference offsets.
                 Err(_) if process_ids > 0 => return self.copy_record(state, file, from, folder, 0),
                 payload => payload?,
             };
@@ -221,8 +221,8 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Copies an object that is no tree into a directory, under its own name; says where, unless it is one that all files share. Its
-    /// class is described by whoever calls.
+    /// Copies an object that is not a tree into a directory, under its own name; returns its key, unless it is one that
+    /// all files share. The caller adds its class description.
     pub(crate) fn copy_object(&mut self, file: &File, key: &Key, folder: &str) -> Result<Option<Copied>> {
         let output = Arc::clone(&self.output);
         let mut state = output.open_state()?;
@@ -236,7 +236,7 @@ impl FileWriter {
         Ok(key.map(|key| Copied { folder, key }))
     }
 
-    /// Takes back what was copied, the last first.
+    /// Removes what was copied, the last first.
     pub(crate) fn remove_copied(&mut self, copied: Vec<Copied>) -> Result<()> {
         let mut state = self.output.open_state()?;
         for Copied { folder, key } in copied.into_iter().rev() {
@@ -246,8 +246,8 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Moves the baskets of a tree as they are, in the order in which they stand, and tells its record where they went. Those that stand
-    /// in the record stay there. Gives the rooms of the others.
+    /// Moves the baskets of a tree unchanged, in file order, and updates its record. Baskets in the record stay there.
+    /// Returns the ranges of the others.
     fn copy_baskets(
         &self,
         file: &File,
@@ -274,7 +274,7 @@ impl FileWriter {
         Ok(placed)
     }
 
-    /// Deletes keys, and leaves the baskets of trees: others name them now.
+    /// Deletes keys, but not the baskets of trees: other records refer to them now.
     fn remove_keeping_baskets(&mut self, path: &str) -> Result<()> {
         let mut state = self.output.open_state()?;
         let state = &mut *state;
@@ -290,7 +290,7 @@ impl FileWriter {
     }
 }
 
-/// Says where a basket is, in the type that the record has for it.
+/// Sets the offset of a basket, in the number type that the record uses.
 fn set_seek(branch: &mut Draft, number: usize, seek: u64) {
     let Some(Datum::Numbers(kind, bytes)) = branch.member_mut("fBasketSeek") else { return };
     let wide = kind.bytes();

@@ -1,11 +1,11 @@
-//! Which entries of a tree are kept, and in which baskets these are.
+//! The entries of a tree that are kept, and the baskets that hold them.
 
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::tree::{BasketPlace, wanted};
 
-/// Entries that are kept: ranges that rise and do not overlap.
+/// Entries that are kept: ascending ranges that do not overlap.
 #[derive(Debug)]
 pub(crate) struct Selection {
     ranges: Vec<Range<u64>>,
@@ -19,7 +19,7 @@ pub(crate) struct Selection {
 pub(crate) struct Piece {
     /// Which of the branch's baskets.
     pub(crate) basket: usize,
-    /// Ranges that rise, counted from the basket's first entry.
+    /// Ascending ranges, counted from the basket's first entry.
     pub(crate) rows: Vec<Range<usize>>,
 }
 
@@ -28,7 +28,7 @@ impl Selection {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for entries that are not there, and for ranges that do not rise.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for missing entries, and for ranges that are not ascending.
     pub(crate) fn new(wanted: Option<&[Range<u64>]>, entries: u64) -> Result<Self> {
         let all = [0..entries];
         let (mut ranges, mut before, mut sum, mut end) = (Vec::new(), Vec::new(), 0, 0);
@@ -69,12 +69,13 @@ impl Selection {
     }
 }
 
-/// The baskets that hold entries, each once, and their rows. `part` are ranges that rise; they and the baskets are gone through once.
+/// The baskets that hold entries, each once, and their rows. `part` are ascending ranges; one pass over them and the
+/// baskets.
 ///
 /// # Errors
 ///
-/// [`Malformed`](crate::ErrorKind::Malformed) where baskets do not follow one another;
-/// [`Unsupported`](crate::ErrorKind::Unsupported) where the branch ends before the entries do.
+/// [`Malformed`](crate::ErrorKind::Malformed) if baskets are not consecutive;
+/// [`Unsupported`](crate::ErrorKind::Unsupported) if the branch ends before the entries do.
 pub(crate) fn pieces(baskets: &[BasketPlace], part: &[Range<u64>]) -> Result<Vec<Piece>> {
     let Some(start) = part.first().map(|range| range.start) else { return Ok(Vec::new()) };
     let mut pieces: Vec<Piece> = Vec::new();

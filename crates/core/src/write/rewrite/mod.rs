@@ -49,11 +49,11 @@ pub struct Rewrite {
     pub baskets: Baskets,
     /// The order in which baskets stand in the file.
     pub order: Order,
-    /// Top-level branches that are kept, and those that count for them; none for all.
+    /// Top-level branches that are kept, with their counters; none for all.
     pub branches: Option<Vec<Arc<str>>>,
-    /// Entries that are kept, as ranges that rise and do not overlap; none for all.
+    /// Entries that are kept, as ascending ranges that do not overlap; none for all.
     pub entries: Option<Vec<Range<u64>>>,
-    /// Compression of the new baskets of some branches, by their numbers; it goes before that of the tree.
+    /// Compression of the new baskets of some branches, by their numbers; it overrides that of the tree.
     pub compression: HashMap<BranchId, Compression>,
 }
 
@@ -73,11 +73,12 @@ impl FileWriter {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) for a tree or a branch that is not there; [`Mismatch`](crate::ErrorKind::Mismatch) for entries
-    /// that are not there or do not rise, for entries chosen of baskets that are kept, and for the order of the file where they are new;
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for baskets in other files, and, where baskets are new, for those without offsets, for
-    /// branches with other entries than their tree, and for objects that refer to each other by where they stand; what reading a
-    /// basket or writing reports.
+    /// [`NotFound`](crate::ErrorKind::NotFound) for a tree or a branch that is not there;
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for entries that are not there or do not rise, for entries chosen of
+    /// baskets that are kept, and for the order of the file where they are new;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for baskets in other files, and, where baskets are new, for those
+    /// without offsets, for branches with other entries than their tree, and for objects that refer to each other by
+    /// position; what reading a basket or writing reports.
     ///
     /// # Example
     ///
@@ -179,7 +180,7 @@ impl FileWriter {
         written.base = Some(Base { draft, entries: 0, baskets: Some(vec![0; branches.len()]) });
         written.is_open = false;
         let sealing = Sealing { tree: job.name, datime: self.output.now(), basket_bytes: wish.basket_bytes };
-        // What is in the branches is described by their file alone.
+        // Only the source file describes the classes of the branches.
         let infos = from.infos()?.into_iter().map(Arc::new);
         let mut state = self.output.open_state()?;
         let (directory, process_ids) = (state.folder_seek(folder), self.output.process_ids(&mut state, from)?);
@@ -220,7 +221,7 @@ impl FileWriter {
     }
 }
 
-/// Entries of a cluster: those that were asked for, or as many as the bytes hold that were asked for.
+/// Entries per cluster: as requested, or as many as fit the requested bytes.
 fn cluster_entries(tree: &Tree, branches: &[&Branch], wish: &TreeOptions) -> u64 {
     let entries = tree.entries.max(1);
     let sum = |of: fn(&Branch) -> u64| branches.iter().fold(0, |sum: u64, branch| sum.saturating_add(of(branch)));

@@ -1,4 +1,4 @@
-//! Records of trees with fewer branches, without entries, or with their baskets elsewhere.
+//! Tree records with fewer branches, without entries, or with moved baskets.
 //!
 //! Source: `TTree::CloneTree`, `TTreeCloner::CopyMemoryBaskets`.
 
@@ -12,7 +12,7 @@ use crate::write::record::edit::{each_branch, set_index, whole};
 use crate::write::record::state::BranchState;
 use crate::write::rewrite::relocate::{Sealed, Source};
 
-/// Leaves out top-level branches, and their leaves.
+/// Removes top-level branches, and their leaves.
 pub(crate) fn keep_branches(draft: &mut Draft, kept: &HashSet<Arc<str>>) {
     let mut is_whole = true;
     if let Some(items) = items(draft, "fBranches") {
@@ -42,7 +42,7 @@ pub(crate) fn keep_branches(draft: &mut Draft, kept: &HashSet<Arc<str>>) {
     set_bytes(draft, total, zipped);
 }
 
-/// Forgets how entries were stored: they are stored anew, with their offsets.
+/// Clears how entries were stored: they are stored again, with their offsets.
 pub(crate) fn forget_features(draft: &mut Draft) {
     each_branch(draft, &mut |branch| {
         if let Some(features) = branch.member_mut("fIOFeatures").and_then(Datum::as_draft_mut) {
@@ -51,7 +51,7 @@ pub(crate) fn forget_features(draft: &mut Draft) {
     });
 }
 
-/// Forgets all entries.
+/// Clears all entries.
 pub(crate) fn forget_entries(draft: &mut Draft) {
     each_branch(draft, &mut |branch| {
         for name in ["fTotBytes", "fZipBytes", "fWriteBasket", "fEntries", "fEntryNumber"] {
@@ -69,21 +69,21 @@ pub(crate) fn forget_entries(draft: &mut Draft) {
     }
 }
 
-/// Forgets an index of entries: it knows them by their old numbers. Says whether there was one.
+/// Removes an index of entries, which holds their old numbers. Returns whether there was one.
 pub(crate) fn forget_index(draft: &mut Draft) -> bool {
     let index = draft.member_mut("fTreeIndex").map(|index| std::mem::replace(index, Datum::Null));
     index.is_some_and(|index| !matches!(index, Datum::Null))
 }
 
-/// Forgets which branches hold the objects that references name (`TBranchRef`): it has baskets of its own, which nobody reads here.
-/// References are found again by those who load the branches.
+/// Removes the table of branches that hold referenced objects (`TBranchRef`): it has baskets of its own, which are not
+/// read here. References still resolve once the branches are loaded.
 pub(crate) fn forget_references(draft: &mut Draft) {
     if draft.member("fBranchRef").is_some() {
         draft.set("fBranchRef", Datum::Null);
     }
 }
 
-/// Says how the baskets of each branch are compressed.
+/// Sets the compression of each branch.
 pub(crate) fn set_compression(draft: &mut Draft, branches: &[BranchState]) {
     let mut states = branches.iter();
     each_branch(draft, &mut |branch| {
@@ -93,7 +93,7 @@ pub(crate) fn set_compression(draft: &mut Draft, branches: &[BranchState]) {
     });
 }
 
-/// Tells all branches where their baskets went; all else stays as it was. Those that stood in the record are records now.
+/// Updates the offsets of moved baskets in all branches. Baskets that were in the record have their own records now.
 pub(crate) fn settle(draft: &mut Draft, branches: &[&Branch], baskets: &[Sealed], placed: &[PlacedBasket]) {
     let mut of: Vec<Vec<(&Sealed, &PlacedBasket)>> = branches.iter().map(|_| Vec::new()).collect();
     for (basket, place) in baskets.iter().zip(placed) {

@@ -1,4 +1,4 @@
-//! Entries cut into other clusters and baskets. They are moved as bytes, so that those of any branch can be.
+//! Cuts entries into new clusters and baskets. They are moved as opaque bytes, so any branch is supported.
 //!
 //! Source: `TTree::CloneTree` without `fast`, `TBasket::Streamer` (`fDisplacement`).
 
@@ -27,20 +27,20 @@ use crate::write::rewrite::entry_ranges::{Piece, Selection, pieces};
 /// Bytes before compression that are in memory at a time, unless one cluster has more.
 const STEP_BYTES: u64 = 32 << 20;
 
-/// What is sealed again, and how.
+/// The parameters of a reclustering.
 pub(crate) struct Reseal<'a> {
     pub(crate) output: &'a Output,
     pub(crate) from: &'a File,
     pub(crate) tree: &'a Tree,
-    /// Branches, as many as the tree that is written has.
+    /// The branches, in the order of the written tree.
     pub(crate) branches: &'a [&'a Branch],
     pub(crate) selection: &'a Selection,
     pub(crate) cluster_entries: u64,
     pub(crate) order: Order,
     pub(crate) sealing: Sealing<'a>,
-    /// Where the record of the directory is that holds the tree.
+    /// Offset of the record of the directory that holds the tree.
     pub(crate) directory: u64,
-    /// From where on the processes of its references stand in the file that is written.
+    /// The index at which its ProcessIDs begin in the written file.
     pub(crate) process_ids: u16,
 }
 
@@ -61,9 +61,9 @@ struct Job {
 }
 
 impl Reseal<'_> {
-    /// Writes all baskets, and tells the tree where they are; gives their room up where that fails.
+    /// Writes all baskets and adds them to the tree; releases their space on failure.
     pub(crate) fn write(&self, into: &mut TreeState) -> Result<()> {
-        /// More than that are no clusters that anybody wants, or the tree's record is not true.
+        /// With more clusters than this, the tree's record is wrong or the request unreasonable.
         const MOST: u64 = 10_000_000;
         if self.clusters() > MOST {
             return Err(Error::limit("the tree would have too many clusters", MOST, self.clusters()));
@@ -89,7 +89,7 @@ impl Reseal<'_> {
         self.selection.entries().div_ceil(self.cluster_entries)
     }
 
-    /// Entries of consecutive clusters, as the tree that is written numbers them.
+    /// Entries of consecutive clusters, numbered as in the written tree.
     fn entries_of(&self, clusters: &Range<u64>) -> Range<u64> {
         let end = clusters.end.saturating_mul(self.cluster_entries).min(self.selection.entries());
         clusters.start * self.cluster_entries..end
@@ -134,7 +134,7 @@ impl Reseal<'_> {
         self.write_baskets(&jobs, sealed, into, recycler)
     }
 
-    /// Writes baskets one behind the other, at the end of the file.
+    /// Writes baskets one after another at the end of the file.
     fn write_baskets(
         &self,
         jobs: &[Job],
@@ -211,7 +211,7 @@ impl Reseal<'_> {
         outcome.map_err(|error| error.in_basket(piece.basket as u32))
     }
 
-    /// Does something with each, on the pool where there is one; the answers in order.
+    /// Maps each item, on the pool if there is one; results are in order.
     fn each<T: Sync, B: Send, R: Send>(
         &self,
         jobs: &[T],
@@ -228,7 +228,7 @@ impl Reseal<'_> {
     }
 }
 
-/// References of baskets that were merged count from different places: one basket can hold those of one place alone.
+/// References of merged baskets have different offsets: one basket can hold only references with the same offset.
 fn refuse_other_processes(basket: Basket) -> Result<Basket> {
     match basket.key.pid_offset {
         0 => Ok(basket),
@@ -236,7 +236,7 @@ fn refuse_other_processes(basket: Basket) -> Result<Basket> {
     }
 }
 
-/// What is in memory together, in the order in which it is written: of branches of so many bytes, in so many clusters that are alike.
+/// What is in memory together, in write order, for branches of so many bytes in so many equal clusters.
 fn steps(bytes: &[u64], clusters: u64, order: Order) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut cut = |branches: Range<usize>, bytes: u64| {
@@ -248,7 +248,7 @@ fn steps(bytes: &[u64], clusters: u64, order: Order) -> Vec<Step> {
     };
     let (mut start, mut sum) = (0, 0_u64);
     for (index, &bytes) in bytes.iter().enumerate() {
-        // Branches that fit side by side are read side by side.
+        // Branches that fit in memory together are read together.
         if order == Order::Branch && index > start && sum.saturating_add(bytes) > STEP_BYTES {
             cut(start..index, sum);
             (start, sum) = (index, 0);
@@ -259,14 +259,14 @@ fn steps(bytes: &[u64], clusters: u64, order: Order) -> Vec<Step> {
     steps
 }
 
-/// What a thread that inflates keeps between baskets.
+/// The workspace that an inflating thread keeps between baskets.
 #[derive(Default)]
 struct Bench {
     scratch: Scratch,
     memory: Vec<u8>,
 }
 
-/// Bytes of a branch before compression, as its record says; at least those that are stored.
+/// Bytes of a branch before compression, as recorded; at least the stored bytes.
 pub(crate) fn bytes_of(branch: &Branch) -> u64 {
     branch.tot_bytes.max(stored_bytes(branch))
 }

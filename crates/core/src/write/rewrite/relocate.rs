@@ -1,4 +1,4 @@
-//! Sealed baskets that go to another file as they are: nothing is inflated, and nobody has to understand what is in them.
+//! Moves sealed baskets to another file unchanged: nothing is inflated or decoded.
 //!
 //! Source: `TTreeCloner`, `TBasket::CopyTo`.
 
@@ -24,7 +24,7 @@ use crate::write::model::layout::BranchLayout;
 use crate::write::options::Order;
 use crate::write::rewrite::widen::{Grown, Widening};
 
-/// A basket that is to be moved.
+/// A basket to move.
 #[derive(Debug)]
 pub(crate) struct Sealed {
     /// Which of the branches it is of.
@@ -33,25 +33,25 @@ pub(crate) struct Sealed {
     path: Arc<str>,
     /// Which basket of its branch it is in its file.
     slot: usize,
-    /// Which basket of its branch it becomes: the cycle of its key.
+    /// Its number in the target branch: the cycle of its key.
     pub(crate) number: usize,
-    /// Number of its first entry, where it goes.
+    /// Its first entry in the target.
     pub(crate) first_entry: u64,
     pub(crate) source: Source,
-    /// How it is compressed again; none where it moves as it is.
+    /// Its new compression; none if it is moved unchanged.
     pub(crate) again: Option<Compression>,
-    /// What its numbers become.
+    /// The type that its numbers are widened to.
     pub(crate) widening: Option<Widening>,
-    /// What it has got by that.
+    /// The result of widening.
     pub(crate) grown: Grown,
 }
 
-/// Where a sealed basket is.
+/// The location of a sealed basket.
 #[derive(Debug)]
 pub(crate) enum Source {
     /// A record of the other file.
     Stored { seek: u64, nbytes: u32 },
-    /// It stood in the tree's record, without compression: this is the record that it gets.
+    /// It was in the tree's record, uncompressed: this is its new record.
     Made {
         record: Bytes,
         /// Bytes of key and payload before compression.
@@ -59,11 +59,12 @@ pub(crate) enum Source {
     },
 }
 
-/// All baskets of these branches, in the order in which they are to stand.
+/// All baskets of these branches, in the order of the target.
 ///
-/// The order has ROOT's meanings: `SortBasketsByBranch`, `SortBasketsByEntry` (by their first entries, so that clusters follow one
-/// another), `SortBasketsByOffset` (those that stood in the tree's record come last). Those that stand in the tree's record get records
-/// of this date; without one they are left out. Those of branches that are compressed otherwise than `again` says are compressed again.
+/// The order has ROOT's meanings: `SortBasketsByBranch`, `SortBasketsByEntry` (by their first entries, so that clusters
+/// follow one another), `SortBasketsByOffset` (those in the tree's record come last). Baskets in the tree's record get
+/// records of this date; without a date they are skipped. Branches with a compression other than `again` are
+/// recompressed.
 ///
 /// # Errors
 ///
@@ -119,7 +120,7 @@ pub(crate) fn sealed(
     Ok(all)
 }
 
-/// A record for a basket that stands in its tree's record.
+/// Creates a record for a basket in its tree's record.
 fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32, again: Option<Compression>) -> Result<Source> {
     let unsealed = embedded(tree, id)?;
     if branch.io_bits != 0 && branch.entry_offset_len > 0 || is_displaced(tree, id) {
@@ -133,7 +134,8 @@ fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32, again: Option<Compre
     let layout = BranchLayout::Found(branch.name.clone(), true);
     let compression = again.or_else(|| Compression::from_root(branch.compress)).unwrap_or_default();
     let basket = seal(&layout, &pending, &whole, compression, &sealing, Vec::new(), &mut Workspace::default())?;
-    // Objects refer to each other by places that count from the key's first byte: they stay true where the key stays as long.
+    // Objects refer to each other by positions counted from the key's first byte: they stay valid if the key keeps its
+    // length.
     let mut starts = Vec::new();
     unsealed.starts(&mut starts)?;
     if u32::from(Key::read(&basket.record)?.keylen) != unsealed.keylen || starts.first() != Some(&0) {
@@ -143,11 +145,11 @@ fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32, again: Option<Compre
 }
 
 impl Output {
-    /// Moves baskets to the end of this file, in the order given, and says where each is now. `directory` is the place of the record of
-    /// the directory that holds their tree, `process_ids` what references in them have to be shifted by. Where it fails, their room is
-    /// given up.
+    /// Moves baskets to the end of this file, in the order given, and returns their new locations. `directory` is the
+    /// offset of the record of the directory that holds their tree, `process_ids` the shift of the references in them.
+    /// Releases their space on failure.
     ///
-    /// The tree's record is not touched: whoever calls tells it.
+    /// The caller updates the tree's record.
     pub(crate) fn relocate(
         &self,
         from: &File,
@@ -157,7 +159,7 @@ impl Output {
     ) -> Result<Vec<PlacedBasket>> {
         /// Bytes that are in memory at a time, unless one basket has more.
         const STEP_BYTES: u64 = 16 << 20;
-        // What the system copies is not in memory to be looked into.
+        // What the system copies is not in memory, and cannot be checked.
         let is_local = from.store().as_file().is_some() && !self.options.verify;
         let mut placed: Vec<PlacedBasket> = Vec::with_capacity(baskets.len());
         let mut rest = baskets;
@@ -241,14 +243,14 @@ impl Output {
         Ok(placed.map(|((basket, sealed), seek)| basket.at(seek, sealed.record.len() as u32)).collect())
     }
 
-    /// The same without the bytes passing through memory: the system copies them, and the words of keys that their place decides are
-    /// written over.
+    /// The same without the bytes passing through memory: the system copies them, and the locations in their keys are
+    /// overwritten.
     fn carry(&self, from: &File, step: &mut [Sealed], directory: u64, process_ids: u16) -> Result<Vec<PlacedBasket>> {
         let ranges: Vec<_> = step.iter().filter_map(Sealed::range).collect();
         let heads: Vec<_> =
             ranges.iter().map(|range| range.start..range.end.min(range.start + Key::PATCHED_BYTES as u64)).collect();
         let heads = from.read_raw(&heads)?;
-        // An index may promise more than a record has: those that do are cut where they are in memory.
+        // An index may promise more bytes than a record has: such records are cut in memory.
         let is_true = |(range, head): (&Range<u64>, &Bytes)| {
             let nbytes = head.first_chunk().map(|word| u64::from(u32::from_be_bytes(*word)));
             nbytes == Some(range.end - range.start)
@@ -287,8 +289,8 @@ impl Output {
         }
     }
 
-    /// Copies records of another file, one behind another, into room that is marked as a gap; each begins with its key as it is given.
-    /// All stays a gap until all of it but its first word is written.
+    /// Copies records of another file, one after another, into space that is marked as a gap; each begins with the
+    /// given key. It stays a gap until everything but the first word is written.
     pub(crate) fn carry_to<'k>(
         &self,
         start: u64,
@@ -350,20 +352,20 @@ fn side_by_side(from: &File, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
 /// The length of a record.
 const WORD: usize = 4;
 
-/// What a thread that compresses again keeps between baskets.
+/// The workspace that a recompressing thread keeps between baskets.
 #[derive(Default)]
 struct Packing {
     scratch: Scratch,
     memory: Vec<u8>,
 }
 
-/// Inflates a basket that moves as it is, and finds its entries.
+/// Inflates a basket that is moved unchanged, and finds its entries, to verify it.
 fn check(record: Bytes, from: &File, work: &mut Packing) -> Result<()> {
     let basket = Basket::read(record, &from.options().limits)?;
     basket.unseal(&mut work.memory, &mut work.scratch).map(drop)
 }
 
-/// A record whose payload is compressed otherwise. What is in it stays as it is, but for numbers that become wider.
+/// Recompresses the payload of a record. Its content stays the same, except for widened numbers.
 fn packed(
     record: Bytes,
     compression: Compression,
@@ -394,18 +396,18 @@ fn packed(
 }
 
 impl Sealed {
-    /// Lets its numbers become wider.
+    /// Widens its numbers.
     pub(crate) fn widen(&mut self, widening: Widening, compression: Compression) {
         self.widening = Some(widening);
         self.again.get_or_insert(compression);
     }
 
-    /// Says which basket it was.
+    /// Adds which basket it was to an error.
     fn within(&self, error: Error) -> Error {
         error.in_basket(self.slot as u32).in_object(&self.path)
     }
 
-    /// Where it stands in the other file, unless it gets its record only now.
+    /// Its range in the other file, unless it gets its record only now.
     fn range(&self) -> Option<Range<u64>> {
         match self.source {
             Source::Stored { seek, nbytes } => Some(seek..seek.saturating_add(u64::from(nbytes))),

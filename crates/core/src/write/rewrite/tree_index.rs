@@ -1,4 +1,4 @@
-//! Which entries of a tree have which values: an index that grows with its tree.
+//! An index of the entries of a tree by their values, which grows with the tree.
 //!
 //! Source: `TTreeIndex`, `TTreeIndex::Append`.
 
@@ -20,7 +20,7 @@ pub(crate) struct TreeIndex {
 }
 
 impl TreeIndex {
-    /// The index that a tree's record holds; none where it has none, or one that nobody here understands: of another class, of before ROOT
+    /// The index in a tree's record; none if it has none or an unsupported one: of another class, from before ROOT
     /// 3.05, or with lists of different lengths.
     pub(crate) fn of(tree: &Draft) -> Option<Self> {
         let Some(Datum::Object(index)) = tree.member("fTreeIndex") else { return None };
@@ -39,8 +39,8 @@ impl TreeIndex {
         Some(Self { like: Draft::clone(index), rows: rows.collect() })
     }
 
-    /// Adds the entries of another one, which begin behind `before` others. Says whether it can: it is one of the same values, and the
-    /// record of a tree has room for both.
+    /// Adds the entries of another index, shifted by `before`. Returns whether that is possible: it is over the same
+    /// values, and both fit into a tree's record.
     pub(crate) fn append(&mut self, other: &Self, before: u64) -> bool {
         let name = |index: &Self, which: &str| match index.like.member(which) {
             Some(Datum::Text(name)) => Some(Arc::clone(name)),

@@ -1,4 +1,4 @@
-//! A whole file written again: trees in other clusters, all else as it is.
+//! Rewrites a whole file: trees with new clusters, everything else unchanged.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,18 +12,18 @@ use crate::write::options::{Baskets, Order};
 use crate::write::rewrite::Rewrite;
 use crate::write::writer::FileWriter;
 
-/// What a file is rewritten to.
+/// How a file is rewritten.
 #[derive(Clone, Debug, Default)]
 pub struct Remake {
-    /// New baskets for the trees, or those that are there.
+    /// New baskets for the trees, or the existing ones.
     pub baskets: Baskets,
     /// The order of their baskets.
     pub order: Order,
     /// Paths of the trees that are rewritten; the others are copied as they are. None for all.
     pub trees: Option<Vec<String>>,
-    /// Top-level branches that are kept, for each tree by its path; all where it is not named.
+    /// Top-level branches that are kept, for each tree by its path; all if it is not listed.
     pub branches: HashMap<String, Vec<Arc<str>>>,
-    /// Entries that are kept, as ranges that rise, for each tree by its path; all where it is not named.
+    /// Entries that are kept, as ascending ranges, for each tree by its path; all if it is not listed.
     pub entries: HashMap<String, Vec<Range<u64>>>,
     /// Compression of the new baskets of some branches, by their numbers, for each tree by its path.
     pub compression: HashMap<String, HashMap<BranchId, Compression>>,
@@ -77,13 +77,13 @@ pub struct Remade {
     pub before: Figures,
     /// What it has now.
     pub after: Figures,
-    /// Why its baskets were kept, where new ones could not be made.
+    /// Why its baskets were kept, if new ones could not be made.
     pub kept: Option<String>,
 }
 
 impl FileWriter {
-    /// Writes a file again into this one: its trees rewritten, the newest cycle of each; all other objects copied as they are.
-    /// Ends with the file closed, and says what became of the trees.
+    /// Writes a file again into this one: its trees rewritten, the newest cycle of each; all other objects copied
+    /// unchanged. Closes the file, and reports the trees before and after.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl FileWriter {
         let of = |path: &str| path.trim_matches('/').to_owned();
         let branches: HashMap<String, _> = how.branches.iter().map(|(path, kept)| (of(path), kept)).collect();
         let entries: HashMap<String, _> = how.entries.iter().map(|(path, kept)| (of(path), kept)).collect();
-        // What old versions wrote is read by their rules: the file says that it is as old.
+        // What old versions wrote is read by their rules: give the file the same version.
         self.output.open_state()?.header.version = from.header().version;
         let mut remade = Vec::new();
         let mut keys: Vec<_> = keys.iter().collect();
@@ -166,8 +166,7 @@ impl FileWriter {
         Ok(remade)
     }
 
-    /// Nothing is lost: a tree whose entries cannot be moved keeps its baskets, compressed as was asked for. Gives
-    /// the reason.
+    /// Loses nothing: a tree whose entries cannot be moved keeps its baskets. Returns the reason.
     fn rewrite_or_keep(&mut self, from: &File, path: &str, how: Rewrite) -> Result<Option<String>> {
         let reason = match self.rewrite(from, path, path, &how) {
             Err(error) if error.kind() == ErrorKind::Unsupported && how.entries.is_none() => error,
@@ -183,7 +182,7 @@ impl FileWriter {
             Baskets::Keep => Err(reason.clone()),
         };
         match outcome {
-            // Baskets in the tree's record that cannot get records of their own stay in it.
+            // Baskets in the tree's record that cannot get their own records stay in it.
             Err(error) if error.kind() == ErrorKind::Unsupported && how.branches.is_none() => {
                 self.copy(from, path, path)?;
             }

@@ -1,4 +1,4 @@
-//! Numbers that are stored anew as a wider type: entries, their order and their borders stay, and no value changes.
+//! Stores numbers as a wider type: entries, their order, basket boundaries and values stay the same.
 
 use crate::column::Number;
 use crate::error::{Error, Result};
@@ -9,21 +9,21 @@ use crate::tree::Basket;
 pub(crate) struct Widening {
     pub(crate) from: Number,
     pub(crate) to: Number,
-    /// Whether the numbers say how long lists are: the largest is noted.
+    /// Whether the numbers are list lengths: the largest is noted.
     pub(crate) counts: bool,
 }
 
-/// What a basket has got by being widened.
+/// The result of widening a basket.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Grown {
     /// Bytes before compression.
     pub(crate) bytes: u64,
-    /// The largest of its numbers, where they count.
+    /// The largest of its numbers, if they are list lengths.
     pub(crate) most: u64,
 }
 
 impl Widening {
-    /// One that keeps every value; none where there is no such.
+    /// A widening that keeps every value; none if there is none.
     pub(crate) fn new(from: Number, to: Number) -> Option<Self> {
         use Number::{F32, F64, I64, U64};
         let is_float = |number| matches!(number, F32 | F64);
@@ -40,17 +40,17 @@ impl Widening {
         keeps.then_some(Self { from, to, counts: false })
     }
 
-    /// How many bytes there are for one.
+    /// Bytes of the wide type per byte of the narrow one.
     pub(crate) fn ratio(self) -> usize {
         self.to.bytes() / self.from.bytes()
     }
 
-    /// The payload of a basket anew, and in `head`, the key and the header before it, all that depends on its length.
+    /// Widens the payload of a basket, and updates the lengths in `head`, which holds the key and the basket header.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) for baskets that do not hold whole numbers, or whose offsets lie elsewhere than in their
-    /// entries; [`Limit`](crate::ErrorKind::Limit) for what would have more than `limit` bytes.
+    /// [`Malformed`](crate::ErrorKind::Malformed) for baskets that do not hold whole numbers, or whose offsets are
+    /// outside of their entries; [`Limit`](crate::ErrorKind::Limit) for results of more than `limit` bytes.
     pub(crate) fn widen(
         self,
         basket: &Basket,
@@ -122,8 +122,8 @@ impl Widening {
         whole
     }
 
-    /// What stands behind the entries: nothing, or a count and where each of them begins. Places count from the key's first byte, or
-    /// are differences.
+    /// What follows the entries: nothing, or a count and the start of each. Positions count from the key's first byte,
+    /// or are differences.
     fn offsets(self, basket: &Basket, rest: &[u8], wide: &mut Vec<u8>) -> Result<()> {
         let wrong = || Error::malformed("offsets of a basket lie outside of its entries");
         let Some((count, mut rest)) = rest.split_first_chunk::<4>() else { return Ok(()) };
@@ -132,7 +132,7 @@ impl Widening {
         for _ in 0..u32::from_be_bytes(*count) {
             let (offset, behind) = rest.split_first_chunk::<4>().ok_or_else(wrong)?;
             let offset = u32::from_be_bytes(*offset);
-            // The one behind the last may be nothing.
+            // The one after the last may be 0.
             let moved = match offset.checked_sub(keylen) {
                 Some(place) if place as usize <= basket.data_bytes() => place
                     .checked_mul(self.ratio() as u32)

@@ -1,4 +1,4 @@
-//! Clusters on their way to storage: rows are sealed, placed and published.
+//! Commits clusters: seals their rows, writes the baskets and publishes them in the tree.
 //!
 //! Format page: `docs/format/basket.md`. Source: `TTree::FlushBaskets`, `TBranch::WriteBasketImpl`.
 
@@ -26,12 +26,12 @@ pub(crate) struct Committer {
     pub(crate) name: Arc<str>,
     parts: Vec<Part>,
     basket_bytes: usize,
-    /// Whether many threads fill the tree: each seals its own clusters.
+    /// Whether many threads fill the tree: then each seals its own clusters.
     is_for_many_threads: bool,
     recycler: Recycler,
 }
 
-/// A branch: what it is, the value that it has or has a part of, and how it is compressed.
+/// A branch: its layout, the index of the value that it holds (a part of), and its compression.
 #[derive(Debug)]
 struct Part {
     layout: BranchLayout,
@@ -39,7 +39,7 @@ struct Part {
     compression: Compression,
 }
 
-/// The rows of a cluster, and what of them is on storage.
+/// The rows of a cluster, and which of its baskets are on storage.
 #[derive(Debug, Default)]
 pub(crate) struct Cluster {
     pub(crate) pending: Vec<RowBuffer>,
@@ -48,46 +48,46 @@ pub(crate) struct Cluster {
     placed: Vec<Vec<(PlacedBasket, u64)>>,
 }
 
-/// What became of a cluster.
+/// The outcome of committing a cluster.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// It is committed; and what became of the save, where it was time for one.
+    /// It is committed; with the result of the save, if one was due.
     Committed(Result<()>),
-    /// Storage did not take all of it, and nothing of it is left there. It may another time.
+    /// Writing failed, and nothing of it is left on storage. It can be retried.
     Kept(Error),
     /// It can never be written.
     Dropped(Error),
 }
 
-/// Where the clusters of a tree go that several threads fill: one for each of its writers.
+/// Commits the clusters of a tree that several threads fill: one for each of its writers.
 pub(crate) trait CommitPath: std::fmt::Debug + Send + Sync {
     /// Seals a cluster in this thread and commits it.
     fn commit(&self, cluster: &mut Cluster) -> Outcome;
 
-    /// The unit is whole, or all of it was committed.
+    /// Ends the unit, or the writer.
     ///
     /// # Errors
     ///
-    /// What writing the units reports that waited for this one.
+    /// What writing the units that were queued behind this one reports.
     fn end(&mut self) -> Result<()>;
 
-    /// Gives up the clusters of the unit that are not committed.
+    /// Drops the clusters of the unit that are not committed.
     fn discard(&self);
 
     /// The number of its unit.
     fn unit(&self) -> Option<u64>;
 
-    /// Entries of a cluster, as another writer of the tree found them out; or what this one found.
+    /// Entries per cluster: as another writer of the tree determined them, or `found`.
     fn cluster_rows(&self, found: Option<usize>) -> Option<usize>;
 }
 
-/// A basket that is to be sealed.
+/// A basket to seal.
 struct Job<'c> {
     branch: usize,
     part: &'c Part,
     pending: &'c RowBuffer,
     rows: Range<usize>,
-    /// Bytes that it has, about.
+    /// Its approximate size in bytes.
     bytes: usize,
 }
 
@@ -108,12 +108,12 @@ impl Committer {
         Self { output, tree, name, parts, basket_bytes, is_for_many_threads: false, recycler }
     }
 
-    /// The same for many threads, each of which seals its own clusters.
+    /// Makes it usable by many threads, each of which seals its own clusters.
     pub(crate) fn for_many_threads(self) -> Self {
         Self { is_for_many_threads: true, ..self }
     }
 
-    /// The threads that seal; none where the caller does. Whoever is one of a pool would wait for itself.
+    /// The pool that seals; none if the caller does. A pool thread must not wait for its own pool.
     pub(crate) fn pool(&self) -> Option<&rayon::ThreadPool> {
         self.threads().filter(|_| rayon::current_thread_index().is_none())
     }
@@ -136,7 +136,7 @@ impl Committer {
         Ok((before, after))
     }
 
-    /// Seals a cluster, writes it and publishes it; then saves, where it is time to.
+    /// Seals a cluster, writes it and publishes it; then saves, if a save is due.
     pub(crate) fn commit(&self, cluster: &mut Cluster) -> Outcome {
         let pending = std::mem::take(&mut cluster.pending);
         let outcome = self.commit_rows(&pending, cluster);
@@ -190,13 +190,14 @@ impl Committer {
         Ok(SealedCluster { baskets, of, most, rows: cluster.rows as u64, bytes, origin: Origin::Own })
     }
 
-    /// Takes back the memory of what was written.
+    /// Takes back the memory of written baskets.
     pub(crate) fn give_back(&self, baskets: Vec<SealedBasket>) {
         self.recycler.give_back(baskets);
     }
 
-    /// How many baskets are sealed before they are written. What one thread seals, and what is not compressed at all, is written
-    /// while it is in the caches; several threads that compress would wait for each other.
+    /// How many baskets are sealed before they are written. Baskets of a single thread, and uncompressed ones, are
+    /// written while they are in the caches; with several compressing threads, small waves would make them wait for
+    /// each other.
     fn wave_len(&self, jobs: &[Job<'_>]) -> usize {
         const WAVE_BYTES: usize = 2 << 20;
         if self.is_compressed() && self.threads().is_some() {
@@ -253,7 +254,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Makes baskets that stand on storage part of the tree. The inner result is that of the save, where it is time for one.
+    /// Makes written baskets part of the tree. The inner result is that of the save, if one was due.
     fn publish(&self, cluster: &mut Cluster, most: &[u64]) -> Result<Result<()>> {
         let mut state = self.output.lock_state()?;
         let tree = &mut state.trees[self.tree];
@@ -269,9 +270,9 @@ impl Committer {
         Ok(if is_due { self.output.save(&mut self.output.at_rest(state, true)) } else { Ok(()) })
     }
 
-    /// Gives up what stands on storage of a cluster.
+    /// Releases the written baskets of a cluster.
     fn release_baskets(&self, cluster: &mut Cluster) {
-        // A poisoned lock: whoever comes next is told so.
+        // If the lock is poisoned, the next caller gets that error.
         let Ok(mut state) = self.output.lock_state() else { return };
         for (basket, _) in cluster.placed.drain(..).flatten() {
             self.output.release_as_gap(&mut state, basket.room());

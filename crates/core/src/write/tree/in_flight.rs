@@ -1,7 +1,7 @@
 //! Clusters that are sealed while the next is filled.
 //!
-//! At most one of a file is on its way: whatever else is written waits for it, so that what stands where does not depend on the
-//! number of threads. Source: `TTree::FlushBaskets` with `ROOT::EnableImplicitMT`.
+//! At most one per file is in flight: everything else that is written waits for it, so that the layout of the file does
+//! not depend on the number of threads. Source: `TTree::FlushBaskets` with `ROOT::EnableImplicitMT`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
@@ -11,25 +11,25 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::write::commit::sync::yield_now;
 use crate::write::tree::commit::{Cluster, CommitPath, Committer, Outcome};
 
-/// Where the last cluster of a tree is.
+/// The state of the last cluster of a tree.
 #[derive(Debug, Default)]
 pub(crate) enum InFlight {
-    /// Nowhere: it is committed, or there was none.
+    /// It is committed, or there was none.
     #[default]
     None,
-    /// With the threads of the pool.
+    /// The thread pool is committing it.
     Running(Receiver<(Cluster, Outcome)>),
-    /// It has landed, and nobody has looked.
+    /// It is finished; its outcome was not taken yet.
     Done(Box<(Cluster, Outcome)>),
-    /// Here again: storage did not take it.
+    /// Writing it failed: it is kept for a retry.
     Failed(Cluster),
 }
 
-/// Says that a cluster has landed, whatever happened on the way.
+/// Marks a cluster of the file as in flight until it is dropped, even by a panic.
 struct InFlightGuard(Arc<Committer>);
 
 impl InFlightGuard {
-    /// Waits until no cluster of the file is on its way.
+    /// Waits until no cluster of the file is in flight.
     fn acquire(committer: &Arc<Committer>) -> Result<Self> {
         committer.output.open_state()?.in_flight = true;
         Ok(Self(Arc::clone(committer)))
@@ -45,8 +45,8 @@ impl Drop for InFlightGuard {
 }
 
 impl InFlight {
-    /// Sends a cluster to storage: on its own where there are threads for it, else at once. Those of many threads that fill one tree
-    /// go along its commit_path.
+    /// Starts committing a cluster: on the thread pool if there is one, else at once. Trees that many threads fill use
+    /// `commit_path`.
     pub(crate) fn start(
         committer: &Arc<Committer>,
         commit_path: Option<&dyn CommitPath>,
@@ -69,7 +69,7 @@ impl InFlight {
         match committer.pool() {
             Some(pool) => {
                 let (sender, receiver) = sync_channel(1);
-                // Nobody waits where the writer is gone.
+                // The receiver is gone if the writer was dropped.
                 pool.spawn(move || drop(sender.send(run())));
                 Self::Running(receiver)
             }
@@ -77,11 +77,11 @@ impl InFlight {
         }
     }
 
-    /// Waits until the cluster is committed; one that came back sets off again. Gives the memory of its rows.
+    /// Waits until the cluster is committed; a failed one is started again. Returns the memory of its rows.
     ///
     /// # Errors
     ///
-    /// What the sink reports: the cluster is here then. What can never be written is dropped.
+    /// What the sink reports: the cluster is kept for a retry then. What can never be written is dropped.
     pub(crate) fn wait(
         &mut self,
         committer: &Arc<Committer>,
@@ -108,13 +108,13 @@ impl InFlight {
         }
     }
 
-    /// Whether storage did not take the cluster.
+    /// Whether writing the cluster failed.
     pub(crate) fn has_failed(&self) -> bool {
         matches!(self, Self::Failed(_))
     }
 }
 
-/// What a thread of the pool sends.
+/// Receives what a pool thread sends.
 fn receive<T>(receiver: &Receiver<T>) -> Option<T> {
     while rayon::current_thread_index().is_some() {
         // The cluster may wait for this very thread.

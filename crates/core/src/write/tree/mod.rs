@@ -1,4 +1,4 @@
-//! The tree that is written: rows wait for their cluster, clusters are sealed, placed and published.
+//! The tree being written: rows are buffered until their cluster is full; clusters are sealed, written and published.
 
 pub(crate) mod commit;
 pub(crate) mod in_flight;
@@ -41,25 +41,25 @@ pub struct TreeWriter {
     committer: Arc<Committer>,
     specs: Arc<[BranchSpec]>,
     clustering: Clustering,
-    /// Rows of the cluster that is filled.
+    /// Buffered rows of the current cluster.
     pub(crate) pending: Vec<RowBuffer>,
     pub(crate) rows: usize,
-    /// Rows that were taken since it began.
+    /// Rows taken since the beginning.
     taken: u64,
-    /// Memory for those of the next.
+    /// Buffers to reuse for the next cluster.
     next: Vec<RowBuffer>,
-    /// The cluster before.
+    /// The previous cluster.
     flight: InFlight,
-    /// Entries that are still to come, where branches are added to a tree.
+    /// Entries still missing, if branches are added to a tree.
     left: Option<u64>,
-    /// Where its clusters go, where many threads fill the tree.
+    /// Commits its clusters, if many threads fill the tree.
     commit_path: Option<Box<dyn CommitPath>>,
 }
 
 /// Bytes of rows that are taken at a time.
 const STEP_BYTES: usize = 8 << 20;
 
-/// Rows of all branches that wait.
+/// The buffered rows of all branches.
 struct Rows<'a>(&'a TreeWriter);
 
 impl Waiting for Rows<'_> {
@@ -86,7 +86,7 @@ impl TreeWriter {
         Self::with(committer, specs.into(), clustering, left, None)
     }
 
-    /// One of many who fill a tree.
+    /// A writer for one of many threads that fill a tree.
     pub(crate) fn for_many_threads(
         committer: Arc<Committer>,
         commit_path: Box<dyn CommitPath>,
@@ -114,25 +114,27 @@ impl TreeWriter {
         &self.specs
     }
 
-    /// Rows that it took so far, those that wait included.
+    /// Rows taken so far, buffered ones included.
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// Adds rows: values for every branch by name, those that count left out. Rows are kept until their cluster is whole; with more
-    /// than one thread it is committed while the next is filled, so that what storage reports may come with a later call.
+    /// Adds rows: values for every branch by name, without the counters. Rows are buffered until their cluster is full;
+    /// with more than one thread it is committed while the next one is filled, so that a storage error may be returned
+    /// by a later call.
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) where branches are missing, unknown or of another kind, or where lengths
-    /// differ: then no row was added. What the sink reports, of this cluster or of the one before: then all rows were added, and wait.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where branches are missing, unknown or of another kind, or where
+    /// lengths differ: then no row was added. What the sink reports, of this cluster or the previous one: then all rows
+    /// were added, and are buffered.
     pub fn extend(&mut self, values: &[(&str, Values<'_>)]) -> Result<()> {
         let (order, rows) = self.sources(values).map_err(|error| error.in_object(&self.committer.name))?;
         if self.left.is_some_and(|left| (self.rows + rows) as u64 > left) {
             return Err(self.too_many(rows));
         }
         let bytes: usize = order.iter().map(|source| source.bytes()).sum();
-        // Of many rows no more wait at a time than a cluster needs.
+        // Buffer no more rows at a time than a cluster needs.
         let step = (rows as u128 * STEP_BYTES as u128 / bytes.max(1) as u128).clamp(1, rows.max(1) as u128) as usize;
         let mut outcome = Ok(());
         for start in (0..rows).step_by(step) {
@@ -145,7 +147,7 @@ impl TreeWriter {
             }
             self.rows += part.len();
             self.taken += part.len() as u64;
-            // All rows are kept, whatever storage says.
+            // All rows are buffered, even if storage fails.
             if outcome.is_ok() {
                 outcome = self.write_whole();
             }
@@ -153,18 +155,18 @@ impl TreeWriter {
         outcome
     }
 
-    /// Why these rows, and those that wait, are too many for the branches that are added.
+    /// The error for more rows than the added branches can take.
     fn too_many(&self, rows: usize) -> Error {
         let error = Error::mismatch("branches that are added are given more entries than the tree has");
         error.wanted(self.left.unwrap_or(0), (self.rows + rows) as u64).in_object(&self.committer.name)
     }
 
-    /// Bytes in memory of the first rows that wait.
+    /// Bytes in memory of the first buffered rows.
     pub(crate) fn waiting_bytes(&self, rows: usize) -> usize {
         self.specs.iter().zip(&self.pending).map(|(spec, pending)| pending.bytes_of(spec, &(0..rows))).sum()
     }
 
-    /// Writes the clusters that are whole.
+    /// Writes the full clusters.
     pub(crate) fn write_whole(&mut self) -> Result<()> {
         loop {
             if let Some(commit_path) = &self.commit_path {
@@ -175,7 +177,7 @@ impl TreeWriter {
             self.clustering = clustering;
             match next {
                 Next::Wait => return Ok(()),
-                // What is not compressed does not shrink.
+                // Without compression nothing shrinks.
                 Next::Sample(_) if !self.committer.is_compressed() => self.clustering.sampled(1, 1),
                 Next::Sample(rows) => {
                     let (before, after) = self.committer.sample(&self.pending, rows)?;
@@ -186,7 +188,7 @@ impl TreeWriter {
         }
     }
 
-    /// Where the values of each branch come from, and how many rows they are; checked before anything is kept.
+    /// The source of the values of each branch, and the number of rows; checked before anything is buffered.
     fn sources<'v>(&self, values: &[(&str, Values<'v>)]) -> Result<(Vec<Source<'v>>, usize)> {
         let specs: HashMap<&str, &BranchSpec> = self.specs.iter().map(|spec| (&*spec.name, spec)).collect();
         let mut given: HashMap<&str, Values<'v>> = HashMap::with_capacity(values.len());
@@ -219,7 +221,8 @@ impl TreeWriter {
         Ok((order.collect::<Result<_>>()?, rows.map_or(0, |(rows, _)| rows)))
     }
 
-    /// For each branch that counts the lists that it counts, and whose they are: all that share it have the same lengths.
+    /// For each counter the ends of the lists that it counts, and the first branch they belong to: branches that share
+    /// a counter have the same lengths.
     fn lengths<'s, 'v>(&'s self, given: &HashMap<&str, Values<'v>>) -> Result<HashMap<&'s str, (&'s str, &'v [i64])>> {
         let mut lengths: HashMap<&str, (&str, &[i64])> = HashMap::new();
         for spec in self.specs.iter() {
@@ -248,14 +251,14 @@ impl TreeWriter {
         Ok(lengths)
     }
 
-    /// Writes the rows that are kept as a cluster of their own, and waits until they are committed.
+    /// Writes the buffered rows as a cluster of their own, and waits until it is committed.
     ///
     /// # Errors
     ///
-    /// What the sink reports: the rows are still kept then. Rows that cannot be written at all are dropped.
+    /// What the sink reports: the rows stay buffered then. Rows that can never be written are dropped.
     pub fn flush(&mut self) -> Result<()> {
         let before = self.wait_for_commit();
-        // What became of the cluster before says nothing of these rows, unless storage takes no more.
+        // An error of the previous cluster says nothing about these rows, unless its write has to be retried.
         if self.rows > 0 && !self.flight.has_failed() {
             before.and(self.commit_rows(self.rows).and_then(|()| self.wait_for_commit()))
         } else {
@@ -263,7 +266,7 @@ impl TreeWriter {
         }
     }
 
-    /// Sends the first rows that are kept to storage. Where there are threads for it, they are sealed while more are filled.
+    /// Commits the first buffered rows. With a thread pool they are sealed while more rows are buffered.
     fn commit_rows(&mut self, rows: usize) -> Result<()> {
         self.wait_for_commit()?;
         if let Some(left) = &mut self.left {
@@ -294,7 +297,7 @@ impl TreeWriter {
         if self.committer.pool().is_some() { Ok(()) } else { self.wait_for_commit() }
     }
 
-    /// Waits for the cluster before.
+    /// Waits for the previous cluster.
     fn wait_for_commit(&mut self) -> Result<()> {
         self.committer.output.check_process()?;
         if let Some(cluster) = self.flight.wait(&self.committer, self.commit_path.as_deref())? {
@@ -304,17 +307,17 @@ impl TreeWriter {
         Ok(())
     }
 
-    /// Writes the rows that are kept; the tree is visible to every reader once its file is saved or closed.
+    /// Writes the buffered rows; the tree is visible to every reader once its file is saved or closed.
     ///
     /// # Errors
     ///
-    /// Those of [`flush`](Self::flush), and rows that storage did not take are gone: flush first to try again.
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) where branches were added to a tree and were given fewer entries than it has: they are
-    /// not in the tree then.
+    /// Those of [`flush`](Self::flush), and rows whose write failed are lost: flush first to be able to retry.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) if branches were added to a tree and got fewer entries than it has:
+    /// they are not in the tree then.
     pub fn close(mut self) -> Result<()> {
         let flushed = self.flush();
         if let Some(commit_path) = &mut self.commit_path {
-            // What went wrong may be another's: this one is whole where nothing waits.
+            // The error may belong to another writer: this one is complete if it has nothing left.
             if flushed.is_err() && (self.rows > 0 || self.flight.has_failed()) {
                 return flushed;
             }
@@ -336,20 +339,20 @@ impl TreeWriter {
             state.abandon(*index);
         }
         let tree = &mut state.trees[*index];
-        // One that has no rows was never published.
+        // A tree without rows was never published.
         tree.changed |= outcome.is_ok() && tree.key.is_none() && tree.base.is_none();
         outcome
     }
 
-    /// Gives up a tree that was begun, with all its rows: it is as if it had never been there. One that was there before keeps what was
-    /// written of it; rows that are still kept are dropped.
+    /// Discards a tree that was begun, with all its rows. A tree that existed before keeps what was committed; buffered
+    /// rows are dropped.
     ///
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) where the file is closed; what the sink reports.
     pub fn discard(mut self) -> Result<()> {
         self.rows = 0;
-        // What became of the cluster that is on its way is nobody's concern, but it has to come to rest.
+        // The outcome of the cluster being written does not matter, but it has to finish.
         let _ = self.wait_for_commit();
         self.flight = InFlight::None;
         if let Some(commit_path) = &mut self.commit_path {
@@ -364,12 +367,13 @@ impl TreeWriter {
         }
         let was_saved = tree.key.is_some();
         state.abandon(*index);
-        // The header on storage names it still.
+        // The header on storage still refers to it.
         if was_saved { output.save(&mut state) } else { Ok(()) }
     }
 }
 
-/// Writes the rows that are kept, as [`TreeWriter::close`] does, unless the thread panics. An error is told when the file is closed.
+/// Writes the buffered rows, as [`TreeWriter::close`] does, unless the thread panics. Closing the file returns the
+/// error, if any.
 impl Drop for TreeWriter {
     fn drop(&mut self) {
         if self.committer.output.check_process().is_err() {
@@ -397,7 +401,7 @@ impl Drop for TreeWriter {
 }
 
 impl TreeWriter {
-    /// A numbered unit that was not closed is not whole: nobody sees what waits of it.
+    /// Abandons a numbered unit that was not closed: its buffered rows and queued clusters are dropped.
     fn abandon(&mut self, unit: u64, was_told: bool) {
         let Some(commit_path) = &mut self.commit_path else { return };
         commit_path.discard();
@@ -409,7 +413,7 @@ impl TreeWriter {
     }
 }
 
-/// Where the values of a branch come from.
+/// The source of the values of a branch.
 enum Source<'v> {
     Given(Values<'v>),
     Lengths(&'v [i64]),

@@ -1,4 +1,4 @@
-//! Rows that are pushed straight into the columns that wait.
+//! Rows that are pushed straight into the buffered columns.
 
 use crate::error::{Error, Result};
 use crate::write::model::class::Type;
@@ -7,7 +7,7 @@ use crate::write::tree::TreeWriter;
 
 impl TreeWriter {
     /// Pushes one row into the objects of the first branch, which must be its only one. Nothing is checked until
-    /// [`write_whole_clusters`](Self::write_whole_clusters), which must follow sooner or later.
+    /// [`write_whole_clusters`](Self::write_whole_clusters), which must follow.
     #[inline]
     pub(crate) fn push(&mut self, row: impl FnOnce(&mut Column)) {
         if let Some(objects) = self.pending.first_mut().and_then(|pending| pending.objects_mut()) {
@@ -16,16 +16,16 @@ impl TreeWriter {
         }
     }
 
-    /// Rows that wait, and their bytes in memory.
+    /// Buffered rows, and their bytes in memory.
     pub(crate) fn waiting(&self) -> (usize, usize) {
         (self.rows, self.waiting_bytes(self.rows))
     }
 
-    /// Writes the clusters that are whole.
+    /// Writes the full clusters.
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) where rows that were pushed are none of the type: they are dropped with all that wait.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) if pushed rows are not of the type: all buffered rows are dropped.
     pub(crate) fn write_whole_clusters(&mut self, kind: &Type) -> Result<()> {
         let rows = self.rows;
         if let Some(objects) = self.pending.first_mut().and_then(|pending| pending.objects_mut())

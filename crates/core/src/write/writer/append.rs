@@ -1,4 +1,4 @@
-//! Entries and branches for a tree that is there already, made by whomever.
+//! Adds entries and branches to an existing tree, written by any program.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use crate::write::tree::TreeWriter;
 use crate::write::writer::FileWriter;
 
 impl FileWriter {
-    /// Opens a tree of a file that is [updated](Self::update), to add entries to it. Its branches, their compression and all else
-    /// stay as they are; new clusters follow those that are there.
+    /// Opens a tree of a file that is [updated](Self::update), to add entries to it. Everything else stays as it is;
+    /// new clusters follow the existing ones.
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) naming the branch whose like cannot be
-    /// written, and for trees whose branches have different numbers of entries.
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) naming a branch of a
+    /// kind that cannot be written, and for trees whose branches have different numbers of entries.
     ///
     /// # Example
     ///
@@ -56,18 +56,18 @@ impl FileWriter {
             }
         }
         let baskets = baskets(&tree).map_err(|error| file.name(error).in_object(path))?;
-        // Entries go on in clusters of the size that the last ones have.
+        // Continue with clusters of the last size.
         let auto_flush = if tree.auto_flush > 0 { Every::Entries(tree.auto_flush as u64) } else { options.auto_flush };
         let options = TreeOptions { auto_flush, ..options };
         self.reopen(path, &file, key, &tree, specs, Some(baskets), options)
     }
 
-    /// Opens a tree of a file that is [updated](Self::update), to add branches to it. They are part of the tree once they were given
-    /// as many entries as it has.
+    /// Opens a tree of a file that is [updated](Self::update), to add branches to it. They become part of the tree once
+    /// they have as many entries as it has.
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound); [`Exists`](crate::ErrorKind::Exists) where a branch has the name already.
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Exists`](crate::ErrorKind::Exists) if a branch has the name already.
     pub fn add_branches(&mut self, path: &str, branches: Vec<BranchSpec>, options: TreeOptions) -> Result<TreeWriter> {
         let (file, key, tree) = self.tree_before(path)?;
         if let Some(twice) = branches.iter().find(|spec| {
@@ -82,13 +82,14 @@ impl FileWriter {
         self.reopen(path, &file, key, &tree, branches, None, options)
     }
 
-    /// Goes on with a tree that this writer began and whose [`TreeWriter`] was closed. New clusters follow those that are there; the
-    /// branches named in `compression` have another setting from now on. Of the options the sizes of clusters and baskets count.
+    /// Continues a tree that this writer began and whose [`TreeWriter`] was closed. New clusters follow the existing
+    /// ones; the branches named in `compression` use another setting from now on. Of the options, only the sizes of
+    /// clusters and baskets are used.
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) for a tree or a branch that is not there; [`Mismatch`](crate::ErrorKind::Mismatch) for
-    /// a tree that is still open, or that this writer did not begin.
+    /// [`NotFound`](crate::ErrorKind::NotFound) for a missing tree or branch; [`Mismatch`](crate::ErrorKind::Mismatch)
+    /// for a tree that is still open, or that this writer did not begin.
     ///
     /// # Example
     ///
@@ -116,7 +117,7 @@ impl FileWriter {
     ) -> Result<TreeWriter> {
         let mut state = self.output.open_state()?;
         if state.trees.iter().any(|tree| tree.key.is_none() && tree.changed) {
-            // Only what was saved has a key to be found by.
+            // Only saved trees have a key to find them by.
             self.output.save(&mut state)?;
         }
         let (_, keys) = self.output.find(&mut state, path.trim_matches('/'))?;
@@ -229,7 +230,7 @@ fn baskets(tree: &Tree) -> Result<Vec<usize>> {
     tree.branches().iter().map(one).collect()
 }
 
-/// Whether what would be written has the branches that are there.
+/// Whether the branches that would be written match the existing ones.
 fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
     let there = tree.branches();
     for (index, branch) in there.iter().enumerate() {
@@ -253,7 +254,7 @@ fn same_branches(state: &TreeState, tree: &Tree) -> Result<()> {
     Err(Error::unsupported(words).wanted(state.branches.len() as u64, there.len() as u64))
 }
 
-/// What the top-level branches hold.
+/// The specifications of the top-level branches.
 fn specs(tree: &Tree) -> Result<Vec<BranchSpec>> {
     let top = tree.top().iter().filter_map(|&id| tree.branches().get(id));
     top.map(|branch| spec(tree, branch).map_err(|error| error.in_object(&branch.name))).collect()

@@ -1,4 +1,4 @@
-//! What is in a file that is written.
+//! The keys of a file being written.
 
 use std::collections::HashSet;
 
@@ -9,8 +9,8 @@ use crate::write::file::state::{Output, State};
 use crate::write::writer::FileWriter;
 
 impl FileWriter {
-    /// All keys with their paths, directories before what is in them: those of the last save, and what was written or deleted since. A
-    /// tree that is being written has the key of its last save.
+    /// All keys with their paths, directories before their content: those of the last save, with what was written or
+    /// deleted since. A tree being written has the key of its last save.
     ///
     /// # Example
     ///
@@ -44,12 +44,12 @@ impl FileWriter {
     /// [`NotFound`](crate::ErrorKind::NotFound).
     pub fn key(&self, path: &str) -> Result<Key> {
         let mut state = self.output.open_state()?;
-        // Those that are found are never none.
+        // `find` never returns an empty list.
         let (_, mut keys) = self.output.find(&mut state, path.trim_matches('/'))?;
         Ok(keys.swap_remove(0))
     }
 
-    /// Whether the last save shows all that was written, but for rows that trees still keep.
+    /// Whether the last save shows everything that was written, except for rows that trees still buffer.
     pub fn is_saved(&self) -> Result<bool> {
         let state = self.output.open_state()?;
         let is_changed = state.infos_changed
@@ -60,7 +60,7 @@ impl FileWriter {
 }
 
 impl Output {
-    /// `seen` are the places of directories that were gone through: one that holds itself would never end.
+    /// `seen` are the visited directories: one that contains itself would never end.
     fn list(&self, state: &mut State, folder: usize, seen: &mut HashSet<u64>, keys: &mut Vec<KeyPath>) -> Result<()> {
         for key in state.folders[folder].listed() {
             let path = state.folders[folder].path_of(&key.name);

@@ -21,7 +21,7 @@ use crate::write::options::{TreeOptions, WriteOptions};
 use crate::write::record::state::TreeState;
 use crate::write::tree::TreeWriter;
 
-/// A file that is being written. What was saved is seen by every reader, whatever happens to the process.
+/// A file being written. Every reader sees what was saved, whatever happens to the process.
 ///
 /// # Example
 ///
@@ -46,34 +46,34 @@ pub struct FileWriter {
 const BEGIN: u64 = 100;
 
 impl FileWriter {
-    /// A new file in place of what is there.
+    /// Creates a file, replacing an existing one.
     ///
     /// # Errors
     ///
-    /// [`Denied`](crate::ErrorKind::Denied) where the file cannot be written or another writer has it, and
+    /// [`Denied`](crate::ErrorKind::Denied) if the file cannot be written or another writer has it open, and
     /// [`Io`](crate::ErrorKind::Io).
     pub fn recreate(path: impl AsRef<Path>, options: WriteOptions) -> Result<Self> {
         let path = path.as_ref();
         Self::to_sink(LocalFile::create(path)?, file_name(path), options)
     }
 
-    /// A new file, where there is none.
+    /// Creates a file that must not exist.
     ///
     /// # Errors
     ///
-    /// [`Exists`](crate::ErrorKind::Exists) where there is one, and those of [`recreate`](Self::recreate).
+    /// [`Exists`](crate::ErrorKind::Exists) if there is one, and those of [`recreate`](Self::recreate).
     pub fn create(path: impl AsRef<Path>, options: WriteOptions) -> Result<Self> {
         let path = path.as_ref();
         Self::to_sink(LocalFile::create_new(path)?, file_name(path), options)
     }
 
-    /// A file that is there, made by whomever: objects and trees are added, replaced and deleted in place.
+    /// Opens an existing file, written by any program: objects and trees are added, replaced and deleted in place.
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound); [`Denied`](crate::ErrorKind::Denied) where the file cannot be written or another
-    /// writer has it; [`Malformed`](crate::ErrorKind::Malformed) where it was never closed, so that something may be brought back
-    /// first; [`Unsupported`](crate::ErrorKind::Unsupported) for files of ROOT 2.
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Denied`](crate::ErrorKind::Denied) if the file cannot be written or
+    /// another writer has it open; [`Malformed`](crate::ErrorKind::Malformed) if it was never closed, so that data may
+    /// have to be recovered first; [`Unsupported`](crate::ErrorKind::Unsupported) for files of ROOT 2.
     ///
     /// # Example
     ///
@@ -104,7 +104,7 @@ impl FileWriter {
         Output::open(store, Box::new(sink), options).map(|output| Self { output: Arc::new(output) })
     }
 
-    /// A new file in any sink.
+    /// Creates a file in any sink.
     pub fn to_sink(sink: impl Sink, name: impl Into<Arc<str>>, options: WriteOptions) -> Result<Self> {
         let name: Arc<str> = name.into();
         let compression = options.compression.unwrap_or_default();
@@ -116,8 +116,8 @@ impl FileWriter {
         Ok(Self { output: Arc::new(output) })
     }
 
-    /// Writes an object. The last part of `path` is its name, the parts before it are directories, made where they are
-    /// missing. An object that has the name already stays, with a lower cycle.
+    /// Writes an object. The last part of `path` is its name, the parts before it are directories, created if missing.
+    /// An existing object of that name stays, with a lower cycle.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl FileWriter {
         self.output.write_object(&mut state, folder, key, &object, None).map(drop)
     }
 
-    /// Makes a directory and those above it; nothing where it is there.
+    /// Creates a directory and its parents; does nothing if it exists.
     pub fn mkdir(&mut self, path: &str) -> Result<()> {
         let mut state = self.output.open_state()?;
         self.output.folder(&mut state, path.trim_matches('/')).map(drop)
@@ -145,7 +145,7 @@ impl FileWriter {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for branches that ROOT cannot hold, or that count and are not there;
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for branches that ROOT cannot hold, or missing counters;
     /// [`Exists`](crate::ErrorKind::Exists) for two of one name.
     pub fn tree(&mut self, path: &str, branches: Vec<BranchSpec>, options: TreeOptions) -> Result<TreeWriter> {
         let index = self.begin_tree(path, &branches, &options)?;
@@ -153,7 +153,7 @@ impl FileWriter {
         Ok(TreeWriter::new(Arc::clone(&self.output), index, &state.trees[index], branches, options))
     }
 
-    /// A tree without entries; gives its place among those of the file.
+    /// Adds a tree without entries; returns its index in the file.
     pub(crate) fn begin_tree(&self, path: &str, branches: &[BranchSpec], options: &TreeOptions) -> Result<usize> {
         let mut state = self.output.open_state()?;
         let (folder, name) = self.output.folder_of(&mut state, path)?;
@@ -170,19 +170,19 @@ impl FileWriter {
         Ok(index)
     }
 
-    /// Makes all that was written visible to every reader.
+    /// Makes everything that was written visible to every reader.
     pub fn save(&self) -> Result<()> {
         let mut state = self.output.open_state()?;
         self.output.save(&mut state)
     }
 
-    /// Saves and ends. Trees are closed, or dropped, before it.
+    /// Saves and closes the file. Close or drop its trees first.
     ///
     /// # Errors
     ///
-    /// What the sink reports, of clusters too whose writer was dropped before they were committed: the file is closed then, without them.
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) where a tree is still open: the file is closed then, without the rows that its
-    /// [`TreeWriter`] holds.
+    /// What the sink reports, also for clusters whose writer was dropped before they were committed: the file is closed
+    /// then, without them. [`Mismatch`](crate::ErrorKind::Mismatch) if a tree is still open: the file is closed then,
+    /// without the rows that its [`TreeWriter`] buffers.
     ///
     /// # Example
     ///
@@ -222,7 +222,7 @@ impl FileWriter {
 
 impl Drop for FileWriter {
     fn drop(&mut self) {
-        // Whoever wants to know whether it was written calls `close`.
+        // Call `close` to get the error.
         let _ = self.finish();
     }
 }

@@ -1,4 +1,4 @@
-//! A file that is there already: opened to be changed in place; what is deleted, and what is copied as it is.
+//! Opens an existing file to change it in place, and deletes from it.
 //!
 //! Source: `TFile::Init` (mode `UPDATE`), `TKey::Delete`, `TDirectoryFile::ReadKeys`.
 
@@ -18,7 +18,7 @@ use crate::write::options::WriteOptions;
 use crate::write::writer::FileWriter;
 
 impl Output {
-    /// The writer of a file that is there.
+    /// The writer of an existing file.
     pub(crate) fn open(store: Arc<dyn Store>, sink: Box<dyn Sink>, options: WriteOptions) -> Result<Self> {
         let file = File::from_store(store, OpenOptions { session: options.session.clone(), ..OpenOptions::default() })?;
         let header = file.header().clone();
@@ -28,13 +28,13 @@ impl Output {
         Self::over(file, sink, options, record, free_list)
     }
 
-    /// Whether a tree that is being written stands there.
+    /// Whether a tree that is being written has this key.
     fn is_being_written(state: &State, key: &Key) -> bool {
         state.tree_of(key).is_some_and(|tree| tree.is_open)
     }
 
-    /// The room of what keys of `folder` hold, and of all below them. Cycles of a tree are states of one, whose baskets are the
-    /// same: they go with the last.
+    /// The ranges of what keys of `folder` hold, and of everything below them. Cycles of a tree share their baskets,
+    /// which are released with the last cycle.
     fn rooms_of(&self, state: &mut State, folder: usize, keys: &[Key], rooms: &mut Vec<Range<u64>>) -> Result<()> {
         for key in keys {
             if Self::is_being_written(state, key) {
@@ -60,7 +60,7 @@ impl Output {
         Ok(())
     }
 
-    /// Room of the baskets of a tree: of those that are what the tree says.
+    /// Ranges of the baskets of a tree, as far as they match its record.
     fn baskets(&self, state: &State, key: &Key) -> Result<Vec<Range<u64>>> {
         let mut rooms = Vec::new();
         if let Some(tree) = state.tree_of(key) {
@@ -69,7 +69,7 @@ impl Output {
             return Ok(rooms);
         }
         let Some(file) = &self.before else { return Ok(rooms) };
-        // What cannot be read cannot be freed; it goes all the same.
+        // What cannot be read cannot be freed; delete its key anyway.
         let Ok(tree) = file.tree_at(key) else { return Ok(rooms) };
         for branch in tree.branches() {
             for basket in branch.baskets() {
@@ -88,8 +88,8 @@ impl Output {
 }
 
 impl FileWriter {
-    /// Deletes an object, or a directory and all below it; all cycles, where `path` does not end in `;cycle`. The room is used
-    /// again after the next save.
+    /// Deletes an object, or a directory and all below it; all cycles, if `path` does not end in `;cycle`. The space is
+    /// reused after the next save.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl FileWriter {
     }
 }
 
-/// Refuses files whose directories have no room for what is written today.
+/// Refuses files whose directory records are too small for the current format.
 pub(crate) fn check_version(file: &File) -> Result<()> {
     /// Older files have no UUID.
     const OLDEST: i32 = 30_000;
@@ -118,7 +118,7 @@ pub(crate) fn check_version(file: &File) -> Result<()> {
     }
 }
 
-/// Refuses files that were not closed, or were cut: nobody knows what they lack.
+/// Refuses files that were not closed, or were cut: their missing content is unknown.
 pub(crate) fn check_closed(file: &File) -> Result<()> {
     let (there, end) = (file.identity().len, file.header().end);
     if file.is_recovered() || there < end || !is_nothing_behind(file) {
@@ -128,8 +128,8 @@ pub(crate) fn check_closed(file: &File) -> Result<()> {
     Ok(())
 }
 
-/// Whether behind the end that the header knows there is nothing but gaps: ROOT leaves one there when it deletes what came last,
-/// and so does a writer that died before its first record was whole.
+/// Whether only gaps follow the end that the header records: ROOT leaves one there when it deletes the last record, and
+/// so does a writer that died before its first record was complete.
 fn is_nothing_behind(file: &File) -> bool {
     let mut walk = Walk::behind(file);
     let is_gap = |placed: &Placed| matches!(placed.record, Record::Gap(_));
@@ -142,7 +142,7 @@ fn is_nothing_behind(file: &File) -> bool {
         }
 }
 
-/// The gaps of a file, by its list of free segments; where that is not what its records say, by these.
+/// The gaps of a file: from its list of free segments, or from its records if the two disagree.
 fn gaps(file: &File) -> Result<Vec<Range<u64>>> {
     let end = file.header().end;
     let mut last = u64::from(file.header().begin);
@@ -162,8 +162,7 @@ fn gaps(file: &File) -> Result<Vec<Range<u64>>> {
     Ok(gaps)
 }
 
-/// The gaps that a walk over the records meets before the end that the header knows. None where it does not get there: some writers do
-/// not mark what they free, and bytes of what stood there can look like a mark that reaches into records.
+/// The gaps that a record walk finds before the end that the header records, as far as it gets.
 pub(crate) fn marked_gaps(file: &File) -> Vec<Range<u64>> {
     let is_gap = |placed: &Placed| matches!(placed.record, Record::Gap(_));
     let mut walk = Walk::new(file);
