@@ -1,7 +1,8 @@
-"""Checks the lengths of lines: 120 columns in Rust and Markdown, 110 in Python. With ``--fix`` breaks what it can.
+"""Checks the lengths of lines: 120 columns in Rust and Markdown, 110 in Python; ``--fix`` breaks what it can.
 
-In Markdown, tables, headings and code blocks may be longer, and so may a line without a blank to break at, such as a link. In Rust and
-Python a line that is one long string may be longer. ``--fix`` breaks paragraphs of Markdown and of comments; code is for people.
+In Markdown, tables, headings and code blocks may be longer, and so may a line without a blank to break at,
+such as a link. In Rust and Python a line that is one long string may be longer. ``--fix`` breaks
+paragraphs of Markdown and of comments; lines of code are left to their authors.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ ROOT = Path(__file__).resolve().parent.parent
 LIMITS = {".rs": 120, ".md": 120, ".py": 110}
 #: Pages that a program of `bench/` writes.
 WRITTEN = ("docs/benchmarks.md", "docs/benchmarks/")
-#: Files and folders that still have long lines. An entry without any fails, so that this list only gets shorter.
+#: Files and folders that still have long lines. An entry without any fails, so that this list gets shorter.
 EXCEPTIONS: tuple[str, ...] = (
     "bench/",
-    "crates/",
+    "crates/core/",
+    "crates/python/sapwood/",
     "docs/status.md",
     "examples/",
     "tests/",
-    "tools/layers.py",
 )
 
 COMMENT = re.compile(r"^(\s*(?:///|//!|//|#:|#))( |$)(.*)$")
@@ -44,9 +45,14 @@ def joined(text: str) -> str:
     return re.sub(r"`[^`]*`|\]\([^)]*\)", lambda found: found.group().replace(" ", "\0"), text)
 
 
-def is_one_string(line: str) -> bool:
-    """Whether a line of code is a string alone."""
-    return re.fullmatch(r"""\s*[rbf]*(["']).*\1[,;)]*""", line) is not None
+def is_string(line: str) -> bool:
+    """Whether a line of code is a string alone, or a part of a string of several lines."""
+    quotes = len(re.findall(r'(?<!\\)"', line))
+    return (
+        line.endswith("\\")
+        or quotes % 2 == 1
+        or re.fullmatch(r"""\s*(?:let \w+ = )?[rbf]*(["']).*\1[,;)]*""", line) is not None
+    )
 
 
 def long_lines(path: Path) -> list[int]:
@@ -59,7 +65,7 @@ def long_lines(path: Path) -> list[int]:
             in_code ^= line.lstrip().startswith("```")
             if in_code or OTHER.match(line):
                 continue
-        elif is_one_string(line):
+        elif is_string(line):
             continue
         if len(line) > limit and is_breakable(line, limit):
             found.append(number)

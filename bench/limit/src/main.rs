@@ -1,14 +1,15 @@
-//! The limit of reading a tree: inflate each basket with the fastest library, swap its bytes straight into an answer that
-//! is already there, convert its offsets; nothing is parsed, planned or checked. The work list is made beforehand
+//! The limit of reading a tree: inflate each basket with the fastest library, swap its bytes straight into an answer
+//! that is already there, convert its offsets; nothing is parsed, planned or checked. The work list is made beforehand
 //! (`bench/index.py`). No reader can be faster than this by more than the noise.
 //!
 //! ```text
 //! limit INDEX [--threads N] [--memory fresh|reused] [--repeat N] [--columns a,b,c] [--sums] [--record] [--plain]
 //! ```
 //!
-//! Prints one JSON line: CPU and wall seconds of each run, bytes of the answer, and with `--sums` the sum of each column.
-//! `fresh` allocates the answer anew in each run (its pages have to come from the kernel), `reused` only once.
-//! `limit --write` is the limit of writing: see `write.rs`. `--record` only inflates the tree's own record: the limit of opening it. `--plain` decodes whole objects value by value.
+//! Prints one JSON line: CPU and wall seconds of each run, bytes of the answer, and with `--sums` the sum of each
+//! column. `fresh` allocates the answer anew in each run (its pages have to come from the kernel), `reused` only once.
+//! `limit --write` is the limit of writing: see `write.rs`. `--record` only inflates the tree's own record: the limit
+//! of opening it. `--plain` decodes whole objects value by value.
 
 mod index;
 mod inflate;

@@ -1,5 +1,6 @@
-//! What the compiled programs of the engine are compared with: a decoder that looks up each value's type when it comes to
-//! it, as ROOT did before it compiled its streamer actions. It inflates as the limit does and fills the same columns.
+//! What the compiled programs of the engine are compared with: a decoder that looks up each value's type when it comes
+//! to it, as ROOT did before it compiled its streamer actions. It inflates as the limit does and fills the same
+//! columns.
 
 use crate::index::{Basket, Branch, Step};
 use crate::{Column, be32};

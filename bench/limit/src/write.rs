@@ -1,6 +1,7 @@
-//! The limit of writing a tree: swap the bytes of each basket, compress them with the library and level in use, and write them
-//! where they belong. The baskets are those of a file that is there, inflated and swapped beforehand into rows as a caller has
-//! them; nothing is cut, counted, described or recorded. No writer of these baskets can be faster by more than the noise.
+//! The limit of writing a tree: swap the bytes of each basket, compress them with the library and level in use, and
+//! write them where they belong. The baskets are those of a file that is there, inflated and swapped beforehand into
+//! rows as a caller has them; nothing is cut, counted, described or recorded. No writer of these baskets can be faster
+//! by more than the noise.
 //!
 //! ```text
 //! limit --write FILE OUT --codec none:0|zlib:1|lz4hc:4|zstd:10 [--threads N] [--repeat N]

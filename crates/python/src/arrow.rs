@@ -70,7 +70,8 @@ pub(crate) struct Batches {
     pub(crate) ids: Vec<usize>,
     pub(crate) schema: SchemaRef,
     pub(crate) steps: Steps,
-    /// Whether Python reads the file, in threads of the engine: then a batch must not be awaited while Python's lock is held.
+    /// Whether Python reads the file, in threads of the engine: then a batch must not be awaited while Python's lock is
+    /// held.
     pub(crate) by_python: bool,
 }
 

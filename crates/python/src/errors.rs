@@ -1,5 +1,5 @@
-//! One exception tree: every error is a `SapwoodError`, and also what Python calls its kind. What Python raises below the engine becomes
-//! an error of the engine on its way up, and is the cause of the exception.
+//! One exception tree: every error is a `SapwoodError`, and also what Python calls its kind. What Python raises below
+//! the engine becomes an error of the engine on its way up, and is the cause of the exception.
 
 use std::cell::Cell;
 use std::fmt;

@@ -126,8 +126,8 @@ impl File {
         run(py, || self.0.tree_at(&key.key)).map(Tree)
     }
 
-    /// Infos of the classes that the file describes, and with `all` of those that are known besides: (name, version, checksum,
-    /// [(name, type name, code, title, array length, base)]).
+    /// Infos of the classes that the file describes, and with `all` of those that are known besides: (name, version,
+    /// checksum, [(name, type name, code, title, array length, base)]).
     fn infos<'py>(&self, py: Python<'py>, all: bool) -> PyResult<Bound<'py, PyList>> {
         let (registry, own) = run(py, || Ok((self.0.registry()?, if all { Vec::new() } else { self.0.infos()? })))?;
         let infos: Vec<&StreamerInfo> =

@@ -5,7 +5,8 @@ use pyo3::prelude::*;
 
 use crate::errors::raise;
 
-/// Values of a function, exact to the last digits of a double: of `erf`, `erfc`, `lgamma` or `tgamma`. Replaces the arguments.
+/// Values of a function, exact to the last digits of a double: of `erf`, `erfc`, `lgamma` or `tgamma`. Replaces the
+/// arguments.
 #[pyfunction]
 pub(crate) fn special(py: Python<'_>, name: &str, values: PyBuffer<f64>) -> PyResult<()> {
     let function = match name {

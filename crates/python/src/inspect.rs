@@ -1,4 +1,5 @@
-//! Inspection: layouts, diagnoses, verification. What is found crosses to Python as JSON, which the package beside it takes apart.
+//! Inspection: layouts, diagnoses, verification. What is found crosses to Python as JSON, which the package beside it
+//! takes apart.
 
 use std::sync::Arc;
 

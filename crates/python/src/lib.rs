@@ -65,8 +65,8 @@ mod _core {
 
     use super::*;
 
-    /// Runs the `sapwood` command with these arguments, the command's name first; gives its exit code. `select` gives the ranges of
-    /// entries that pass an expression: of the path of a file, that of a tree, and the expression.
+    /// Runs the `sapwood` command with these arguments, the command's name first; gives its exit code. `select` gives
+    /// the ranges of entries that pass an expression: of the path of a file, that of a tree, and the expression.
     #[pyfunction]
     #[pyo3(signature = (arguments, select = None))]
     fn command(py: Python<'_>, arguments: Vec<std::ffi::OsString>, select: Option<Py<PyAny>>) -> i32 {

@@ -14,8 +14,8 @@ use crate::errors::{raise, run};
 use crate::network::Network;
 use crate::sessions;
 
-/// Merges files; gives what was done as JSON, and what caches had to say. `watch` is called with the inputs that are done, all inputs and
-/// the bytes so far.
+/// Merges files; gives what was done as JSON, and what caches had to say. `watch` is called with the inputs that are
+/// done, all inputs and the bytes so far.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
 pub(crate) fn merge(

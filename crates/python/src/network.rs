@@ -1,5 +1,5 @@
-//! Where files are read from and how the network is spoken to, as a dictionary says it: what the engine's own stores reach, and what
-//! fsspec does.
+//! Where files are read from and how the network is spoken to, as a dictionary says it: what the engine's own stores
+//! reach, and what fsspec does.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -110,7 +110,8 @@ impl Network {
         Ok(in_front_of(store, &name, options))
     }
 
-    /// What reads a file of `root://` whose server wants a proof that the engine cannot give; the error, if it is another one.
+    /// What reads a file of `root://` whose server wants a proof that the engine cannot give; the error, if it is
+    /// another one.
     fn proved_by_others(&self, url: &str, options: &NetOptions, error: Error) -> Result<Arc<dyn Store>> {
         let Some((server, proofs)) = unknown_proofs(&error) else { return Err(error) };
         let proofs = proofs.join(", ");

@@ -80,8 +80,8 @@ impl Object {
         self.place.as_ref().map(|origin| &*origin.file)
     }
 
-    /// Its value: a `Struct` for records, something plain for strings and arrays. Objects behind its pointers wait until
-    /// they are asked in turn: one that is damaged raises its own error then, and hides no other.
+    /// Its value: a `Struct` for records, something plain for strings and arrays. Objects behind its pointers wait
+    /// until they are asked in turn: one that is damaged raises its own error then, and hides no other.
     fn value(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         if let Some(failure) = self.object.failure() {
             return Err(raise(self.placed(failure)));

@@ -25,8 +25,8 @@ impl Reader {
         Ok(Self(Mutex::new(reader)))
     }
 
-    /// Branches are looked at: has what will be needed fetched, and gives the entries whose values of all of them are in one basket
-    /// each.
+    /// Branches are looked at: has what will be needed fetched, and gives the entries whose values of all of them are
+    /// in one basket each.
     fn touch(&self, py: Python<'_>, ids: Vec<usize>, entry: u64) -> PyResult<(u64, u64)> {
         run(py, || {
             let mut reader = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

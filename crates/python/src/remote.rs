@@ -36,7 +36,8 @@ pub(crate) struct RemoteStore {
 }
 
 impl RemoteStore {
-    /// A store for the file, and the name by which a cache should know it. Nothing is asked of the file system before the first read.
+    /// A store for the file, and the name by which a cache should know it. Nothing is asked of the file system before
+    /// the first read.
     pub(crate) fn new(remote: &Bound<'_, PyAny>) -> PyResult<(Self, String)> {
         let name: String = remote.getattr("name")?.extract()?;
         let store = Self {
@@ -106,7 +107,8 @@ impl RemoteStore {
         Ok(parts.into_iter().map(Bytes::from_owner).collect())
     }
 
-    /// A call took so long. The time of its first byte is not known: short calls show the latency, long ones the throughput.
+    /// A call took so long. The time of its first byte is not known: short calls show the latency, long ones the
+    /// throughput.
     fn measure(&self, ranges: &[ByteRange], took: Duration) {
         let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
         let trips = if self.vectors { 1 } else { u32::try_from(ranges.len()).unwrap_or(u32::MAX).max(1) };

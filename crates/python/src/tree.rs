@@ -119,8 +119,8 @@ impl Tree {
         Ok(row)
     }
 
-    /// Type of a branch: (type in C++ words, type as nested tuples). It has pointers where only the values tell what they lead to. Raises
-    /// why it cannot be decoded.
+    /// Type of a branch: (type in C++ words, type as nested tuples). It has pointers where only the values tell what
+    /// they lead to. Raises why it cannot be decoded.
     fn interpretation(&self, py: Python<'_>, id: usize) -> PyResult<(String, Py<PyAny>)> {
         let found = run(py, || self.0.interpretation(id))?;
         let declared = sapwood::read::declared(&found.kind, self.0.registry());
@@ -176,8 +176,8 @@ impl Tree {
         Ok(columns.into_iter().map(Column).collect())
     }
 
-    /// Reads entries `start..stop` of a branch as columns of a type, cluster by cluster; of the tree's own branches where there is no
-    /// path.
+    /// Reads entries `start..stop` of a branch as columns of a type, cluster by cluster; of the tree's own branches
+    /// where there is no path.
     fn iter_columns(&self, py: Python<'_>, path: &str, model: Model, start: u64, stop: u64) -> PyResult<Columns> {
         let columns = run(py, || self.0.iter_columns(path, model.0, start..stop))?;
         Ok(Columns(Mutex::new(columns)))

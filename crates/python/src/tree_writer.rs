@@ -26,12 +26,13 @@ pub(crate) struct TreeWriter {
 /// A tree that is filled.
 struct Filling {
     writer: sapwood::write::TreeWriter,
-    /// Values on their way: Python's memory may change as soon as others run. Kept, since fresh memory costs more than filling it.
+    /// Values on their way: Python's memory may change as soon as others run. Kept, since fresh memory costs more than
+    /// filling it.
     room: Vec<u8>,
 }
 
-/// Name, kind (`numbers`, `jagged`, `counter`, `text`, `vector`), type of the numbers or nothing for strings, counter, extents or the
-/// depth of a vector, type of objects, compression where it is not that of the tree.
+/// Name, kind (`numbers`, `jagged`, `counter`, `text`, `vector`), type of the numbers or nothing for strings, counter,
+/// extents or the depth of a vector, type of objects, compression where it is not that of the tree.
 pub(crate) type Spec =
     (PyBackedStr, PyBackedStr, PyBackedStr, PyBackedStr, Vec<u32>, Option<Model>, Option<PyBackedStr>);
 

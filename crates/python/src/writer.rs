@@ -40,8 +40,8 @@ pub(crate) fn recover(py: Python<'_>, path: PathBuf, dry_run: bool) -> PyResult<
     Ok((found.objects, found.trees, found.left, found.doubtful, found.cut_bytes, found.was_closed))
 }
 
-/// Writes a file again into another one: its trees in other clusters, all else as it is. Gives for each tree its path, and entries,
-/// baskets, clusters, bytes and bytes before compression, before and after.
+/// Writes a file again into another one: its trees in other clusters, all else as it is. Gives for each tree its path,
+/// and entries, baskets, clusters, bytes and bytes before compression, before and after.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
 pub(crate) fn rewrite(
@@ -102,8 +102,8 @@ fn file_of(file: &crate::file::File) -> sapwood::File {
 
 #[pymethods]
 impl FileWriter {
-    /// A file at a path (a new one in place of what is there, one where there is none, or the one that is there), or in memory
-    /// where there is no path. No compression is the file's own, or ROOT's default.
+    /// A file at a path (a new one in place of what is there, one where there is none, or the one that is there), or in
+    /// memory where there is no path. No compression is the file's own, or ROOT's default.
     #[staticmethod]
     #[pyo3(signature = (mode, path, compression = None, threads = 0, reproducible = false, sync = false))]
     fn open(
@@ -170,7 +170,10 @@ impl FileWriter {
     }
 
     /// Begins a tree (`new`), adds branches to one (`branches`), or opens one to add entries (`entries`).
-    #[pyo3(signature = (how, path, branches, title, compression = None, auto_flush = None, auto_save = None, cluster_bytes = None, basket_bytes = None, member_wise = true))]
+    #[pyo3(signature = (
+        how, path, branches, title, compression = None, auto_flush = None, auto_save = None, cluster_bytes = None,
+        basket_bytes = None, member_wise = true
+    ))]
     #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
     fn tree<'py>(
         &self,

@@ -33,7 +33,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
                 .map(|(tree, before, now)| json!({ "path": tree, "entries_before": before, "entries": now }))
                 .collect();
             let document = json!({
-                "file": path, "was_closed": found.was_closed, "objects": found.objects, "trees": trees, "left": found.left,
+                "file": path,
+                "was_closed": found.was_closed,
+                "objects": found.objects,
+                "trees": trees,
+                "left": found.left,
                 "doubtful": found.doubtful,
                 "cut_bytes": found.cut_bytes,
             });
