@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 sapwood = pytest.importorskip("sapwood")
@@ -61,6 +62,59 @@ def test_what_cannot_be_brought_stays_here(staging: Path) -> None:
     path = caught.value.__notes__[0].removeprefix("the whole file is on this machine: ")
     assert sapwood.open(path)["t/x"].array().tolist() == [1]
     assert file.closed
+
+
+def test_what_breaks_off_leaves_nothing(tmp_path: Path, staging: Path) -> None:
+    from fsspec.implementations.local import LocalFileSystem
+    from fsspec.implementations.memory import MemoryFileSystem
+    from fsspec.spec import AbstractBufferedFile
+
+    published: dict[str, bytes] = {}
+
+    class Parts(AbstractBufferedFile):  # type: ignore[misc]
+        """As files of buckets: what was taken is published when it is closed."""
+
+        def _initiate_upload(self) -> None:
+            self.taken: list[bytes] = []
+
+        def _upload_chunk(self, final: bool = False) -> None:
+            if len(self.taken) == 1 and not final:
+                raise OSError(5, "the connection broke off")
+            self.taken.append(self.buffer.getvalue())
+            if final:
+                published[self.path] = b"".join(self.taken)
+
+    class Bucket(MemoryFileSystem):  # type: ignore[misc]
+        protocol = "bucket"
+
+        def _open(self, path: str, mode: str = "rb", **more: Any) -> Any:
+            return Parts(self, path, mode, block_size=1 << 19, autocommit=True)
+
+    class Disk(LocalFileSystem):  # type: ignore[misc]
+        protocol = "disk"
+
+        def _open(self, path: str, mode: str = "rb", **more: Any) -> Any:
+            made, given = super()._open(path, mode, **more), []
+
+            def write(part: bytes) -> int:
+                given.append(part)
+                if len(given) == 2:
+                    raise OSError(5, "the connection broke off")
+                return int(made.f.write(part))
+
+            made.write = write
+            return made
+
+    noise = np.random.default_rng(1).random(500_000)
+    for protocol, kind in (("bucket", Bucket), ("disk", Disk)):
+        fsspec.register_implementation(protocol, kind, clobber=True)
+        file = sapwood.create(f"{protocol}://{tmp_path}/broken.root")
+        file["t"] = {"x": noise}
+        with pytest.raises(OSError, match="broke off") as caught:
+            file.close()
+        path = caught.value.__notes__[0].removeprefix("the whole file is on this machine: ")
+        assert (sapwood.open(path)["t/x"].array(library="np") == noise).all()
+        assert not published and not (tmp_path / "broken.root").exists(), protocol
 
 
 def test_urls_that_are_only_read_say_so(staging: Path) -> None:

@@ -46,6 +46,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         }
         if found.was_closed {
             writeln!(out, "{path}: was closed, nothing to do")?;
+            found.left.iter().try_for_each(|left| writeln!(out, "{path}: left {left}"))?;
             continue;
         }
         let verb = if arguments.dry_run { "would bring back" } else { "brought back" };

@@ -76,8 +76,14 @@ class Upload:
             self._fs.makedirs(self._fs._parent(self._path), exist_ok=True)
 
         def copy() -> None:
-            with open(self.path, "rb") as here, fsspec.open(self.url, "wb", **self._options) as there:
-                shutil.copyfileobj(here, there, 1 << 20)
+            with open(self.path, "rb") as here:
+                there = fsspec.open(self.url, "wb", **self._options).open()
+                try:
+                    shutil.copyfileobj(here, there, 1 << 20)
+                    there.close()
+                except BaseException:
+                    self._take_back(there)
+                    raise
 
         try:
             self._tried("write", copy)
@@ -85,6 +91,18 @@ class Upload:
             error.add_note(f"the whole file is on this machine: {self.path}")
             raise
         self.discard()
+
+    def _take_back(self, there: Any) -> None:
+        """Removes what was brought of a file that was not brought whole."""
+        with contextlib.suppress(Exception):
+            there.discard()
+        with contextlib.suppress(Exception):
+            # Closing it, as the last reference to it does too, would publish what it has.
+            there.closed = True
+        with contextlib.suppress(Exception):
+            there.close()
+        with contextlib.suppress(Exception):
+            self._fs.rm_file(self._path)
 
     def discard(self) -> None:
         """Removes what is on this machine."""
