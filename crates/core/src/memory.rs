@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_differ_a_little_meet_again() {
+    fn slightly_different_sizes_share_buffers() {
         let memory = Memory::new(64 * MIB);
         let first = memory.take(MIB);
         let place = first.as_ptr();
