@@ -35,7 +35,7 @@ impl<'a> View<'a> {
 
     /// Why an object could not be decoded.
     pub(super) fn failure(&self, id: u32) -> Option<crate::Error> {
-        self.objects.failure(id).map(crate::Error::clone)
+        self.objects.failure(id).cloned()
     }
 
     pub(super) fn get(&self, id: u32) -> Option<Row<'_, 'a>> {

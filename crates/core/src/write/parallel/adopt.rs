@@ -229,7 +229,7 @@ pub(crate) fn check_alone(tree: &Tree) -> Result<()> {
     let keys = file.all_keys()?;
     // Older cycles of the tree are the tree.
     let trees: HashSet<&str> = keys.iter().filter(|found| is_tree(&found.key)).map(|found| &*found.path).collect();
-    let others = keys.iter().filter(|found| !is_own(&found.key) && !(trees.len() == 1 && is_tree(&found.key)));
+    let others = keys.iter().filter(|found| !(is_own(&found.key) || trees.len() == 1 && is_tree(&found.key)));
     let others: Vec<&str> = others.map(|found| &*found.path).collect();
     if others.is_empty() {
         return Ok(());
