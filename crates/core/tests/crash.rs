@@ -518,7 +518,7 @@ fn data_that_never_reached_the_disk_is_not_recovered() {
             let what = format!("{compression}, power cut at write {cut}");
             // From nearly all pages to half of them.
             let share = 2 + next() % 20;
-            let image = journal.after_power_cut(&[], cut, || next() % share != 0);
+            let image = journal.after_power_cut(&[], cut, || !next().is_multiple_of(share));
             let least = saved.iter().rev().find(|(at, _)| *at <= cut).map_or(0, |&(_, entries)| entries);
             check(&open(image.clone()).unwrap_or_else(|error| panic!("{what}: {error}")), "tree", least, &what);
             std::fs::write(&path, &image).expect("a disk");

@@ -399,7 +399,7 @@ mod tests {
             let found = Key::read(&record).unwrap();
             assert_eq!((found.seek_key, found.seek_pdir, found.cycle), (1000, 100, 7));
             assert_eq!((found.nbytes, found.objlen, found.pid_offset), (90, 50, 0));
-            assert_eq!(Key::shift_pid_offset(&mut record, 0).is_ok(), true);
+            assert!(Key::shift_pid_offset(&mut record, 0).is_ok());
             if version == 4 {
                 assert!(Key::patch_location(&mut record, 1 << 33, 100, 7).is_err(), "32 bits hold no such offset");
                 assert!(Key::shift_pid_offset(&mut record, 3).is_err(), "there is no such word");
