@@ -2,10 +2,10 @@
 
 use sapwood::inspect::Complaint;
 use sapwood::inspect::doctor::{Diagnosis, Reading, TreeDiagnosis};
+use sapwood::inspect::io_cost::{Cost, Reader};
 use sapwood::inspect::layout::{BranchLayout, ClusterLayout, Extent, Layout};
 use sapwood::inspect::optimize::{BranchSizes, Optimization, Sizing};
 use sapwood::inspect::perf::{Compared, PerfStats, Read, compare};
-use sapwood::inspect::io_cost::{Cost, Reader};
 use sapwood::inspect::verify::{Finding, Report};
 use sapwood_store::redact;
 use serde_json::{Value, json};

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
-use sapwood::io::MemorySink;
 use sapwood::io::AtomicFile;
+use sapwood::io::MemorySink;
 use sapwood::write::{Baskets, Every, Figures, Remake, TreeOptions, WriteOptions};
 
 use crate::draft::Draft;
