@@ -1,7 +1,7 @@
-//! Memory that comes back: a budget in bytes, and buffers that are used again.
+//! Reusable memory: a budget in bytes, and recycled buffers.
 //!
-//! Fresh pages cost more than decoding what goes into them. So whoever needs a large buffer takes it here, and the last
-//! reader of its bytes gives it back by dropping them.
+//! Fresh pages cost more than decoding what goes into them. So large buffers are taken from here, and return when the
+//! last reader drops their bytes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -64,7 +64,7 @@ impl Memory {
         self.0.budget_bytes
     }
 
-    /// A buffer of exactly `bytes`, initialised, with arbitrary content: whoever takes it writes all of it.
+    /// A buffer of exactly `bytes`, initialised, with arbitrary content: the caller writes all of it.
     ///
     /// It is a used one if there is one of fitting size, else fresh. Fresh pages cost
     /// nothing until they are touched, so an upper bound may be taken and cut down later.
@@ -77,7 +77,7 @@ impl Memory {
         buffer
     }
 
-    /// The same, where nobody has compared `bytes` with what there is.
+    /// The same for a size that was not checked against the available memory.
     ///
     /// # Errors
     ///
@@ -178,7 +178,7 @@ fn fresh(bytes: usize) -> BytesMut {
     BytesMut::zeroed(bytes.checked_next_multiple_of(step.max(1)).unwrap_or(bytes))
 }
 
-/// What stands behind lent bytes: their memory, and where it goes.
+/// The owner of lent bytes: their memory, and the pool that it returns to.
 struct Lent {
     full: BytesMut,
     memory: Memory,
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_differ_a_little_meet_again() {
+    fn slightly_different_sizes_share_buffers() {
         let memory = Memory::new(64 * MIB);
         let first = memory.take(MIB);
         let place = first.as_ptr();

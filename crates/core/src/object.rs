@@ -29,7 +29,7 @@ pub enum Value<'a> {
     Float(f64),
     /// A string; ROOT gives no encoding.
     Text(&'a [u8]),
-    /// Bytes that nobody can decode, and their class.
+    /// Bytes of unknown layout, and their class.
     Opaque(&'a [u8], &'a Arc<str>),
     /// Consecutive numbers, native-endian.
     Numbers(Number, &'a [u8]),

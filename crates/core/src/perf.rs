@@ -1,4 +1,4 @@
-//! What reading costs, recorded while it happens: which bytes were asked for and when, and which of them were used.
+//! Records what reading costs: which bytes were requested and when, and which of them were used.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -49,7 +49,7 @@ struct Log {
     stopped: Option<(Duration, Duration)>,
 }
 
-/// What was made of a basket.
+/// What was decoded from a basket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decoded {
     /// Bytes on storage, key included.
@@ -150,7 +150,7 @@ impl Perf {
         *basket = Decoded { stored_bytes, unpacked_bytes, times: basket.times + 1, took: basket.took + took };
     }
 
-    /// Notes baskets that were looked for in a tree's cache.
+    /// Records look-ups of baskets in a tree's cache.
     pub(crate) fn note_hits(&self, hits: u64, misses: u64) {
         if self.is_on() {
             let mut log = self.log();

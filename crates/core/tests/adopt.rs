@@ -128,7 +128,7 @@ fn numbered_files_wait_in_memory() {
 }
 
 #[test]
-fn what_a_full_disk_does_not_take_needs_its_file_no_more() {
+fn clusters_kept_after_a_full_disk_do_not_need_their_source_file() {
     let (sink, path) = (Arc::new(Counting::default()), part("full", 0..9_000));
     let (file, tree) = target(&sink);
     sink.is_full.store(true, Ordering::Relaxed);
@@ -177,7 +177,7 @@ fn a_file_that_was_not_closed_is_refused() {
 }
 
 #[test]
-fn what_differs_is_named() {
+fn differences_are_named() {
     let (sink, path) = (Arc::new(Counting::default()), part("other", 0..10));
     let mut file = FileWriter::to_sink(sink, "target.root", options()).expect("a file");
     let number = |name, kind| BranchSpec::number(name, kind);
@@ -204,7 +204,7 @@ fn what_differs_is_named() {
 }
 
 #[test]
-fn what_else_a_finished_file_holds_is_not_lost_in_silence() {
+fn other_objects_of_a_finished_file_are_not_lost_silently() {
     let part = Arc::new(MemorySink::default());
     let mut file = FileWriter::to_sink(Arc::clone(&part), "part.root", options()).expect("a file");
     let mut fill = |path: &str| {

@@ -166,7 +166,7 @@ fn steps_are_fetched_while_the_one_before_is_used() -> Result<(), sapwood::Error
 }
 
 #[test]
-fn who_goes_on_after_a_jump_gets_windows_again() -> Result<(), sapwood::Error> {
+fn sequential_reading_after_a_jump_uses_windows_again() -> Result<(), sapwood::Error> {
     let (tree, store) = open(30_000_000);
     let mut reader = tree.reader();
     for entry in 5..ENTRIES {

@@ -1,4 +1,4 @@
-//! The writer dies between any two writes, and in the middle of each: what was saved is there, whatever stands on storage.
+//! Kills the writer between any two writes, and in the middle of each: everything saved is readable afterwards.
 
 use std::io::IoSlice;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ struct Journal {
     committed: Mutex<Vec<(usize, u64)>>,
     /// No write gets through after so many.
     most: Mutex<Option<usize>>,
-    /// Writes that were there when storage was told to keep all.
+    /// The number of writes at the last sync.
     synced: Mutex<Vec<usize>>,
     /// So many more writes get through, and then one does not.
     fails_once_after: Mutex<Option<usize>>,
@@ -78,7 +78,7 @@ impl Journal {
 }
 
 impl Journal {
-    /// The file after the power failed at a write: what was written since storage was last told to keep all is there page by page, as
+    /// The file after a power failure at a write: what was written since the last sync is there page by page, as
     /// `keeps` says; other pages are what they were then, or zeros.
     fn after_power_cut(&self, before: &[u8], writes: usize, mut keeps: impl FnMut() -> bool) -> Vec<u8> {
         const PAGE: usize = 4096;
@@ -222,7 +222,7 @@ fn records_follow_each_other_at_any_time() {
     for writes in first..journal.count() {
         let mut image = journal.image(&[], writes, 0);
         let length = image.len() as u64;
-        // Whoever recovers walks to the end of what is there.
+        // Recovery walks to the end of the file.
         image[12..16].copy_from_slice(&(length as u32).to_be_bytes());
         let file = open(image).expect("a file");
         let walked = file.records().unwrap_or_else(|error| panic!("{writes} writes: {error}"));
@@ -254,7 +254,7 @@ fn a_full_disk_loses_nothing_that_was_saved() {
         // There is room again: what comes now is whole, and the file can be walked.
         *journal.most.lock().expect("a lock") = None;
         file.write("after", Draft::new("TObjString").with("fString", "room")).expect("room");
-        // The tree's writer is gone, and with it a cluster that was on its way, and rows that it tried to write when it was dropped.
+        // The tree's writer is dropped, with a cluster in flight, and rows that it tried to write on drop.
         let lost = file.close().err().map(|error| error.kind());
         assert!(lost.is_none() || lost == Some(ErrorKind::Io), "{lost:?}");
         let file = open(journal.image(&[], journal.count(), 0)).expect("a file");
@@ -416,7 +416,7 @@ fn a_cluster_that_came_back_half_written_is_written_once() {
 }
 
 #[test]
-fn whoever_closes_the_file_learns_of_a_cluster_that_nobody_waited_for() {
+fn close_reports_a_lost_cluster_that_no_caller_waited_for() {
     let journal = Arc::new(Journal::default());
     let mut file = FileWriter::to_sink(Arc::clone(&journal), "lost.root", threads(3)).expect("a file");
     let wish = TreeOptions { auto_flush: Every::Entries(10), ..TreeOptions::default() };
@@ -430,7 +430,7 @@ fn whoever_closes_the_file_learns_of_a_cluster_that_nobody_waited_for() {
 }
 
 #[test]
-fn what_was_committed_is_brought_back() {
+fn committed_clusters_are_recovered() {
     let folder = std::env::temp_dir().join(format!("sapwood-crash-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let path = folder.join("crash.root");
@@ -510,7 +510,7 @@ fn synced(compression: &str, journal: &Arc<Journal>) -> Vec<(usize, u64)> {
 }
 
 #[test]
-fn what_never_reached_the_disk_is_not_believed() {
+fn data_that_never_reached_the_disk_is_not_recovered() {
     let path = std::env::temp_dir().join(format!("sapwood-power-{}.root", std::process::id()));
     let (mut lost, mut doubtful) = (0, 0);
     for compression in ["zstd:5", "lz4:4", "zlib:1", "none"] {
@@ -533,7 +533,7 @@ fn what_never_reached_the_disk_is_not_believed() {
             let tree = file.tree("tree").expect("a tree");
             assert!(tree.entries >= least, "{what}: {} of {least}", tree.entries);
             let ids: Vec<_> = tree.branches().iter().map(|branch| branch.id).collect();
-            // Nothing that was brought back is unreadable, and no value of it wrong unless that was said.
+            // Everything recovered is readable, and no value is wrong unless that was reported.
             let columns = read::columns(&tree, &ids, 0..tree.entries).unwrap_or_else(|error| panic!("{what}: {error}"));
             let x: Vec<i32> = columns[0].numbers().expect("numbers");
             let y: Vec<f64> = columns[1].numbers().expect("numbers");
@@ -547,7 +547,7 @@ fn what_never_reached_the_disk_is_not_believed() {
 }
 
 #[test]
-fn objects_in_room_that_was_used_again_are_brought_back() {
+fn objects_in_reused_space_are_recovered() {
     let journal = Arc::new(Journal::default());
     let mut file = FileWriter::to_sink(Arc::clone(&journal), "again.root", options()).expect("a file");
     let text = |of: &str| Draft::new("TObjString").with("fString", of.repeat(40).as_str());

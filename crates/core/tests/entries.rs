@@ -205,7 +205,7 @@ struct Id {
 
 #[derive(Entry, Debug, PartialEq)]
 struct NewTrack {
-    // A base less: its member stands in the class itself.
+    // One base fewer: its member is in the class itself.
     run: i64,
     #[entry(was = "tag")]
     label: String,
@@ -324,7 +324,7 @@ fn names_of_several_classes_stay_with_their_class() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn mismatches_are_named() {
     #[derive(Entry, Debug)]
     struct Narrow {
         number: i8,

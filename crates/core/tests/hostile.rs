@@ -18,7 +18,7 @@ fn open(bytes: Vec<u8>) -> File {
     File::from_store(Arc::new(MemoryStore::new("changed.root", bytes)), options).expect("a file")
 }
 
-/// Where basket `index` of a branch stands.
+/// The offset of basket `index` of a branch.
 fn seek(tree: &Tree, branch: &str, index: usize) -> u64 {
     match tree.branch(branch).expect("a branch").baskets()[index].bytes {
         BasketBytes::Stored { seek, .. } => seek,
@@ -26,12 +26,12 @@ fn seek(tree: &Tree, branch: &str, index: usize) -> u64 {
     }
 }
 
-/// The first place behind `from` where a word stands.
+/// The first position of a word after `from`.
 fn place<const N: usize>(bytes: &[u8], from: usize, word: [u8; N]) -> usize {
     from + bytes[from..].windows(N).position(|found| found == word).expect("the word")
 }
 
-/// The file with another word in the tree's record where `old` stood.
+/// The file with `old` replaced by another word in the tree's record.
 fn with_word<const N: usize>(old: [u8; N], new: [u8; N]) -> File {
     let mut bytes = plain();
     let record = open(plain()).key("t").expect("a key").seek_key as usize;
@@ -58,18 +58,18 @@ fn a_missing_basket_is_an_error_where_its_entries_are_wanted() {
     let tree = file.tree("t").unwrap();
     let id = tree.branch("x").unwrap().id;
     assert_eq!(read::columns(&tree, &[id], 0..60).unwrap()[0].len, 60, "other branches are there");
-    // A copy would number the baskets behind it anew.
+    // A copy would renumber the baskets after it.
     let mut copy = FileWriter::to_sink(MemorySink::default(), "copy.root", WriteOptions::default()).unwrap();
     let error = copy.copy(&file, "t", "t").unwrap_err();
     assert_eq!((error.kind(), error.place().basket), (ErrorKind::Malformed, Some(1)), "{error}");
 }
 
 #[test]
-fn a_basket_that_says_it_stands_elsewhere_is_an_error() {
+fn a_basket_whose_key_names_another_offset_is_an_error() {
     let tree = open(plain()).tree("t").unwrap();
     let at = seek(&tree, "d", 1) as usize;
     let mut bytes = plain();
-    // fSeekKey stands behind fNbytes, fVersion, fObjlen, fDatime, fKeylen and fCycle.
+    // fSeekKey follows fNbytes, fVersion, fObjlen, fDatime, fKeylen and fCycle.
     let word = place(&bytes[..at + 26], at + 18, (at as u64).to_be_bytes());
     bytes[word + 7] ^= 1;
     let error = halves(&open(bytes), 0..60).unwrap_err();
@@ -153,7 +153,7 @@ fn with_reference(from_end: usize, tag: u32) -> File {
 #[test]
 fn a_reference_to_nowhere_hides_nothing_but_itself() {
     for from_end in 0..4 {
-        // Behind the record, before it, and to bytes of it that are no object.
+        // After the record, before it, and to bytes of it that are no object.
         for tag in [0x0fff_ffff, 3, 400] {
             let file = with_reference(from_end, tag);
             assert_eq!(halves(&file, 0..60).unwrap().len(), 60, "pointer {from_end}, tag {tag}");

@@ -214,7 +214,7 @@ fn each_missing_piece_arrives_as_the_error() {
 }
 
 #[test]
-fn errors_keep_their_place() {
+fn errors_keep_their_location() {
     let store: Arc<dyn Store> = Arc::new(memory_store(100));
     let fetcher = Fetcher::new(Memory::new(1 << 20), 1);
     let (_ticket, arrivals) = submit(&fetcher, &store, request(&[0..10, 95..105], 0));
@@ -226,7 +226,7 @@ fn errors_keep_their_place() {
 }
 
 #[test]
-fn a_receiver_that_stops_or_panics_harms_nobody_else() {
+fn a_receiver_that_stops_or_panics_does_not_affect_others() {
     let store: Arc<dyn Store> = Arc::new(memory_store(100));
     let fetcher = Fetcher::new(Memory::new(1 << 20), 1);
     let count = Arc::new(Mutex::new(0));
@@ -256,7 +256,7 @@ fn read_now_counts_but_does_not_wait() {
 }
 
 #[test]
-fn a_fetcher_that_is_dropped_leaves_nobody_waiting() {
+fn a_dropped_fetcher_leaves_no_caller_waiting() {
     let store: Arc<dyn Store> = Arc::new(Faulty::new(memory_store(100), [Fault::StallAfter(0)]));
     let fetcher = Fetcher::new(Memory::new(1 << 20), 1);
     let (_first, reading) = submit(&fetcher, &store, request(&[0..10], 0));

@@ -72,7 +72,7 @@ fn commits_and_saves_in_any_order_lose_nothing() {
 }
 
 #[test]
-fn units_stand_in_their_order() {
+fn units_are_in_order() {
     model(3, || {
         let (sink, file, tree) = begin(Every::Entries(2));
         let (mut first, mut second) = (tree.numbered(), tree.numbered());

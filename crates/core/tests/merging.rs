@@ -107,7 +107,7 @@ fn values(path: &str) -> Vec<i64> {
     read::columns(&tree, &[id], 0..tree.entries).unwrap()[0].numbers::<i64>().unwrap().to_vec()
 }
 
-/// Baskets of a file, as they stand behind their keys.
+/// The baskets of a file, without their keys.
 fn sealed(path: &str) -> Vec<Vec<u8>> {
     let file = File::open(path).unwrap();
     let tree = file.tree("deep/t").unwrap();
@@ -201,7 +201,7 @@ fn the_same_inputs_give_the_same_bytes() {
 }
 
 #[test]
-fn what_goes_wrong_leaves_an_output_as_it_was() {
+fn a_failed_merge_leaves_an_output_unchanged() {
     let scrap = Scrap::new("wrong");
     let good: Vec<String> = (0..2).map(|n| scrap.input(&format!("{n}.root"), 100 * n, 100, 200)).collect();
     let output = scrap.path("out.root");

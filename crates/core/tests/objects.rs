@@ -30,7 +30,7 @@ fn classes() -> Arc<Class> {
     Arc::new(event)
 }
 
-/// A value of a type that the number `seed` stands for.
+/// A value of a type, generated from `seed`.
 fn value(kind: &Type, seed: usize, column: &mut Column) {
     match (kind, column) {
         (Type::Number(number), Column::Numbers(_, bytes)) => number_of(*number, seed, bytes),

@@ -62,7 +62,7 @@ fn is_whole(file: &File) {
 }
 
 #[test]
-fn what_many_threads_fill_is_all_there() {
+fn all_rows_of_many_threads_are_in_the_tree() {
     let sink = Arc::new(MemorySink::default());
     let mut file = FileWriter::to_sink(Arc::clone(&sink), "parallel.root", options()).expect("a file");
     let one = file.parallel_tree("folder/one", specs(), every(100)).expect("a tree");
@@ -142,7 +142,7 @@ fn numbered(threads: i64, units: u64) -> bytes::Bytes {
 }
 
 #[test]
-fn numbered_units_give_the_same_bytes_whatever_the_threads() {
+fn numbered_units_give_the_same_bytes_with_any_threads() {
     let one = numbered(1, 60);
     let file = open(one.clone());
     is_whole(&file);
@@ -159,7 +159,7 @@ struct Gate {
     memory: MemorySink,
     holds: AtomicBool,
     held: Option<(Barrier, Barrier)>,
-    /// So many writes more get through; then none, for as long as it stands there.
+    /// The number of writes that still succeed; then all fail while this is set.
     left: Mutex<Option<usize>>,
 }
 
@@ -194,7 +194,7 @@ fn gated(gate: &Arc<Gate>, tree: TreeOptions) -> (FileWriter, ParallelWriter) {
 }
 
 #[test]
-fn what_has_something_unwritten_before_it_waits() {
+fn clusters_after_an_unwritten_one_are_not_published() {
     let gate = Arc::new(Gate { held: Some((Barrier::new(2), Barrier::new(2))), ..Gate::default() });
     let (file, tree) = gated(&gate, every(10));
     let (come, go) = gate.held.as_ref().expect("a gate");
@@ -209,7 +209,7 @@ fn what_has_something_unwritten_before_it_waits() {
         let mut second = tree.context();
         fill(&mut second, 20..30).expect("rows");
         assert_eq!(tree.entries().expect("a tree"), 10);
-        // A save waits for it, and nobody gets room meanwhile.
+        // A save waits for it, and no space is reserved meanwhile.
         let saved = scope.spawn(|| tree.save().expect("a save"));
         let file = open(gate.memory.to_bytes());
         assert_eq!(values(&file, "t"), (0..10).collect::<Vec<_>>());
@@ -228,7 +228,7 @@ fn what_has_something_unwritten_before_it_waits() {
 }
 
 #[test]
-fn what_storage_does_not_take_is_tried_again_and_stands_where_it_should() {
+fn failed_writes_are_retried_at_their_reserved_offset() {
     // Marks, bodies and first words of clusters fail in turn.
     for writes in 0..9 {
         let gate = Arc::new(Gate::default());
@@ -255,7 +255,7 @@ fn what_storage_does_not_take_is_tried_again_and_stands_where_it_should() {
 }
 
 #[test]
-fn numbered_units_that_storage_does_not_take_keep_their_places() {
+fn numbered_units_keep_their_position_after_failed_writes() {
     for writes in 0..7 {
         let gate = Arc::new(Gate::default());
         let (file, tree) = gated(&gate, every(10));
@@ -278,7 +278,7 @@ fn numbered_units_that_storage_does_not_take_keep_their_places() {
 }
 
 #[test]
-fn nothing_of_who_gave_up_is_there() {
+fn discarded_units_leave_nothing_in_the_tree() {
     let gate = Arc::new(Gate::default());
     let (file, tree) = gated(&gate, every(10));
     let (mut first, mut second) = (tree.numbered(), tree.numbered());

@@ -31,7 +31,7 @@ fn written() -> File {
 }
 
 #[test]
-fn what_is_generated_is_what_the_file_was_made_of() {
+fn generated_classes_match_those_of_the_file() {
     let file = written();
     let source = makeproject(&file.infos().expect("infos"), Language::Rust, &[]).expect("source");
     // `Default` is the test's own wish.
@@ -42,7 +42,7 @@ fn what_is_generated_is_what_the_file_was_made_of() {
 }
 
 #[test]
-fn only_classes_that_are_named_and_what_they_are_made_of() {
+fn only_named_classes_and_their_parts_are_generated() {
     let infos = written().infos().expect("infos");
     for language in [Language::Rust, Language::Python, Language::Cpp] {
         let source = makeproject(&infos, language, &["ns::Track"]).expect("source");

@@ -99,7 +99,7 @@ fn steps_and_rows_hold_what_the_whole_columns_hold() {
 }
 
 #[test]
-fn what_is_not_there_is_named_with_what_looks_alike() {
+fn errors_for_missing_names_suggest_similar_ones() {
     let file = File::open(data("nano.root")).unwrap();
     let error = file.tree("Event").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);

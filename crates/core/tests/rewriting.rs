@@ -112,7 +112,7 @@ fn cluster_ends(layout: &Layout) -> Vec<u64> {
 const ALL: [&str; 4] = ["x", "n", "v", "y"];
 
 #[test]
-fn new_baskets_stand_cluster_by_cluster_or_branch_by_branch() {
+fn new_baskets_are_ordered_by_cluster_or_by_branch() {
     let from = open(source(clusters_of(70)));
     let write = |order| Rewrite { baskets: Baskets::New(clusters_of(300)), order, ..Rewrite::default() };
     let layout = check(&rewritten(&from, &write(Order::Entry)).unwrap(), &ALL, &[0..ENTRIES]);
@@ -138,7 +138,7 @@ fn baskets_that_are_kept_are_moved_as_they_are() {
     let payloads = |bytes: &Bytes, layout: &Layout| -> HashMap<(usize, u64), Bytes> {
         let payload = |basket: &Extent| {
             let record = bytes.slice(basket.at as usize..(basket.at + basket.bytes) as usize);
-            // Behind the words of the key that the place decides.
+            // After the fields of the key that depend on its offset.
             ((basket.branch, basket.entries.start), record.slice(34..))
         };
         layout.baskets.iter().map(payload).collect()
@@ -235,7 +235,7 @@ fn a_basket_that_was_cut_short_is_named() {
 }
 
 #[test]
-fn whole_files_are_made_again_in_any_order() {
+fn whole_files_are_rewritten_in_any_order() {
     let from = open(source(clusters_of(70)));
     for (baskets, order) in [(Baskets::Keep, Order::Branch), (Baskets::New(clusters_of(200)), Order::Branch)] {
         let sink = Arc::new(MemorySink::default());
@@ -274,7 +274,7 @@ fn a_directory_that_cannot_be_read_is_not_left_out_in_silence() {
     let whole = open(sink.to_bytes());
     let key = whole.key("a").expect("a directory");
     let mut bytes = sink.to_bytes().to_vec();
-    // `fSeekKeys`: far behind the end.
+    // `fSeekKeys`: far after the end.
     bytes[key.seek_key as usize + usize::from(key.keylen) + 26..][..4].copy_from_slice(&[0x7f, 0xff, 0xff, 0]);
     let from = open(bytes.into());
     assert_eq!(from.keys(true).expect("the others are listed").len(), 1);

@@ -62,7 +62,7 @@ fn a_refusal_leaves_the_sum() {
 }
 
 #[test]
-fn what_contradicts_itself_is_an_error() {
+fn contradictory_members_are_an_error() {
     let good = || histogram(0.0, 2.0, &[0.0, 1.0, 2.0, 0.0]);
     let mut edged = axis(2, 0.0, 1.0);
     edged.set("fXbins", vec![1.0]);

@@ -72,7 +72,7 @@ fn written(compression: &str) -> Vec<u8> {
     sink.to_bytes().to_vec()
 }
 
-/// Compressed blocks: place of the bytes behind their header, and what they hold.
+/// Compressed blocks: position of the bytes after their header, and their content.
 fn blocks(bytes: &[u8]) -> Vec<(std::ops::Range<usize>, Vec<u8>)> {
     let store = Arc::new(MemoryStore::new("whole.root", Bytes::copy_from_slice(bytes)));
     let file = File::from_store(store, options()).expect("a file");
@@ -94,7 +94,7 @@ fn blocks(bytes: &[u8]) -> Vec<(std::ops::Range<usize>, Vec<u8>)> {
 }
 
 #[test]
-fn what_was_written_here_and_by_root_is_whole() {
+fn files_written_here_and_by_root_are_valid() {
     for setting in ["zlib:0", "zlib:1", "lz4:4", "zstd:5", "lzma:3"] {
         let report = check(&written(setting));
         assert!(report.findings.iter().all(|found| found.severity == Severity::Note), "{:?}", report.findings);

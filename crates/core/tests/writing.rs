@@ -152,7 +152,7 @@ fn the_same_rows_give_the_same_bytes() {
 }
 
 #[test]
-fn what_stands_where_does_not_depend_on_threads() {
+fn the_layout_of_a_file_does_not_depend_on_threads() {
     let written = |threads: usize| {
         let sink = Arc::new(MemorySink::default());
         let mut file = FileWriter::to_sink(Arc::clone(&sink), "two.root", options("zstd:5", threads)).expect("a file");
@@ -250,7 +250,7 @@ fn many_rows_at_once_in_the_threads_of_the_pool() {
 }
 
 #[test]
-fn records_fill_a_file_without_holes_that_nobody_knows() {
+fn records_and_marked_gaps_fill_a_file() {
     let sink = Arc::new(MemorySink::default());
     write(
         &sink,
@@ -293,7 +293,7 @@ fn objects_of_one_name_get_cycles() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_nothing_is_added() {
+fn invalid_values_are_refused_and_nothing_is_added() {
     let sink = Arc::new(MemorySink::default());
     let mut file = FileWriter::to_sink(Arc::clone(&sink), "written.root", options("zlib:1", 1)).unwrap();
     let specs = vec![

@@ -1,4 +1,4 @@
-//! The walk over the block headers of a chain.
+//! Iterates over the block headers of a chain.
 //!
 //! Format page: `docs/format/compression.md`. Source: `R__unzip_header`.
 
@@ -36,7 +36,7 @@ pub fn blocks(bytes: &[u8], unsealed_bytes: usize) -> Blocks<'_> {
     Blocks { bytes, at: 0, covered: 0, unsealed_bytes }
 }
 
-/// Iterator over the blocks of a chain, made by [`blocks`].
+/// Iterator over the blocks of a chain, created by [`blocks`].
 #[derive(Clone, Debug)]
 pub struct Blocks<'a> {
     bytes: &'a [u8],
@@ -61,7 +61,7 @@ impl Blocks<'_> {
         }
         let (left, found) = (self.unsealed_bytes - self.covered, header.unsealed_bytes());
         if found == 0 {
-            // Nobody writes one, and ROOT takes it for the end.
+            // No writer produces one, and ROOT treats it as the end.
             return Err(Error::malformed("a block holds nothing").wanted(left as u64, 0));
         }
         if found > left {

@@ -87,7 +87,7 @@ pub(super) fn check_range(want: &Range<usize>, unsealed_bytes: usize, into: &[u8
     Ok(())
 }
 
-/// Puts what `block` has of `want` where it belongs in `into`, which is as long as `want`.
+/// Copies the part of `want` in `block` to its position in `into`, which is as long as `want`.
 pub(super) fn inflate_part(
     chain: &[u8],
     block: &Block,

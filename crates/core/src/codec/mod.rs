@@ -35,7 +35,7 @@ pub use chain::{deflate, deflate_block, inflate, inflate_range};
 pub use compression::{Algorithm, Compression};
 pub use table::BlockTable;
 
-/// What one thread keeps between calls: the contexts of the codecs, made on first use, and two buffers.
+/// What one thread keeps between calls: the contexts of the codecs, created on first use, and two buffers.
 ///
 /// With it, inflating allocates nothing once every codec in use has been met, but for LZMA, whose library makes a
 /// decoder anew for each block. The buffers never pass the size of a block (16 MiB).

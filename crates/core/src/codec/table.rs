@@ -6,7 +6,7 @@ use super::chain::{check_range, inflate_part};
 use super::{Block, Scratch, blocks};
 use crate::Result;
 
-/// Where the blocks of a chain are: kept by those who come back for parts of it.
+/// The offsets of the blocks of a chain: kept by callers that read several parts of it.
 ///
 /// # Example
 ///

@@ -4,7 +4,7 @@ use libdeflater::{CompressionLvl, Compressor, DecompressionError, Decompressor};
 
 use crate::{Error, Result};
 
-/// libdeflate's contexts: one to inflate, one a level to deflate, each made when it is first wanted.
+/// libdeflate's contexts: one to inflate, one a level to deflate, each created on first use.
 #[derive(Default)]
 pub(super) struct Contexts {
     inflate: Option<Decompressor>,

@@ -4,7 +4,7 @@ use ::zstd::zstd_safe::{CCtx, DCtx, get_error_name};
 
 use crate::{Error, ErrorKind, Result};
 
-/// libzstd's contexts, made when they are first wanted.
+/// libzstd's contexts, created on first use.
 #[derive(Default)]
 pub(super) struct Contexts {
     inflate: Option<DCtx<'static>>,

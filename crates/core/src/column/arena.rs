@@ -7,8 +7,8 @@ use crate::memory::Memory;
 
 /// One buffer of an answer while it is filled.
 ///
-/// Pieces are handed out in the order of entries and may be filled by any thread; they lie side by side, so that joining
-/// them is free. Where a reservation proves too low, a further one is made, and joining copies what is in it.
+/// Pieces are handed out in the order of entries and may be filled by any thread; they are contiguous, so that joining
+/// them is free. If a reservation is too small, another one is allocated, and joining copies its content.
 #[derive(Debug)]
 pub(crate) struct Arena {
     memory: Memory,
@@ -35,7 +35,7 @@ impl Arena {
         Ok(self.free.split_to(bytes))
     }
 
-    /// Takes the next piece back, filled. Pieces come back in the order in which they were handed out.
+    /// Takes back the next filled piece. Pieces are returned in the order in which they were handed out.
     pub(crate) fn fill(&mut self, slot: BytesMut) {
         if self.filled.is_empty() {
             self.filled = slot;
@@ -50,7 +50,7 @@ impl Arena {
             self.memory.give_back(self.free);
             return Bytes::new();
         }
-        // What was reserved and never used lies behind; joined again, the whole reservation can be recycled.
+        // Rejoin the unused rest, so that the whole reservation can be recycled.
         let used = self.filled.len();
         self.filled.unsplit(std::mem::take(&mut self.free));
         self.filled.truncate(used);

@@ -36,10 +36,10 @@ pub enum Kind {
     Text {
         /// Where each begins and ends.
         offsets: BufferId,
-        /// All bytes. ROOT gives no encoding.
+        /// All bytes. ROOT records no encoding.
         bytes: BufferId,
     },
-    /// Bytes that nobody can decode, one run a row.
+    /// Bytes of unknown layout, one run per row.
     Opaque {
         /// Where each begins and ends.
         offsets: BufferId,

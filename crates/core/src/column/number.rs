@@ -1,4 +1,4 @@
-//! Numbers: how they stand in memory, and how they stand in a file.
+//! Numbers: their format in memory, and their format in a file.
 
 use std::fmt;
 

@@ -121,12 +121,12 @@ impl Part {
         }
     }
 
-    /// Takes back what was appended behind `bytes` bytes.
+    /// Truncates to `bytes` bytes.
     pub(crate) fn cut(&mut self, id: BufferId, bytes: usize) {
         self.bytes_mut(id).truncate(bytes);
     }
 
-    /// Takes back what was appended behind `words` words.
+    /// Truncates to `words` words.
     pub(crate) fn cut_words(&mut self, id: BufferId, words: usize) {
         self.words_mut(id).truncate(words);
     }
@@ -241,7 +241,7 @@ fn append_strided<const W: usize>(into: &mut Vec<u8>, from: &[u8], rows: usize, 
     }
 }
 
-/// Appends consecutive numbers of a file, as they stand in memory.
+/// Appends consecutive numbers of a file in memory format.
 #[inline]
 fn append(into: &mut Vec<u8>, prim: Prim, from: &[u8]) {
     let old = into.len();

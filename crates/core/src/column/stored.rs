@@ -54,7 +54,7 @@ pub(crate) fn swap<const W: usize>(from: &[u8], into: &mut [u8]) {
     });
 }
 
-/// Encodes native-endian numbers as they stand in a file. Both slices hold the same number of items.
+/// Encodes native-endian numbers in file format. Both slices hold the same number of items.
 pub(crate) fn encode_numbers(prim: Prim, from: &[u8], into: &mut [u8]) {
     // A value in memory is a double or a float, and of the bytes that it has in a file each packing knows how many.
     match (prim, prim.number()) {

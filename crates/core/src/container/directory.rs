@@ -39,7 +39,7 @@ pub struct Directory {
 
 const VERSION: i16 = 5;
 const BIG_VERSION: i16 = 1000;
-/// What a record with 32-bit offsets keeps behind them.
+/// The reserve that a record with 32-bit offsets keeps after them.
 const RESERVE_BYTES: usize = 12;
 
 impl Directory {
@@ -64,8 +64,8 @@ impl Directory {
         Ok(Self { created, modified, nbytes_keys, nbytes_name, seek_dir, seek_parent, seek_keys, uuid })
     }
 
-    /// The record's data as it stands on storage. Offsets take 64 bits where one needs them; the 32-bit form keeps 12
-    /// bytes in reserve, as ROOT's does, so that it can grow in place.
+    /// The record's data in its stored form. Offsets take 64 bits where one needs them; the 32-bit form keeps 12 bytes
+    /// in reserve, as ROOT's does, so that it can grow in place.
     pub fn to_bytes(&self) -> Vec<u8> {
         let limit = super::BIG_FILE;
         let big = [self.seek_dir, self.seek_parent, self.seek_keys].iter().any(|&seek| seek > limit);
@@ -86,8 +86,8 @@ impl Directory {
         writer.into_bytes()
     }
 
-    /// The record's data for a place that has room for so many bytes; the reserve may be cut, as files of old versions have none.
-    /// None where it does not fit.
+    /// The record's data, cut to so many bytes; the reserve may be cut, as files of old versions have none. None if it
+    /// does not fit.
     pub fn to_bytes_within(&self, room: usize) -> Option<Vec<u8>> {
         let mut bytes = self.to_bytes();
         let is_big = bytes.first() != Some(&0);

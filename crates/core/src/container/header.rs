@@ -12,7 +12,7 @@ const BIG_VERSION: i32 = 1_000_000;
 /// Bytes that hold a header of either form.
 pub const HEADER_BYTES: usize = 75;
 
-/// `TFile`'s header: where the parts of the file are.
+/// `TFile`'s header: the offsets of the parts of the file.
 ///
 /// # Example
 ///
@@ -26,9 +26,9 @@ pub const HEADER_BYTES: usize = 75;
 pub struct Header {
     /// `fVersion` without the million that marks 64-bit offsets, e.g. 64000 for ROOT 6.40/00.
     pub version: i32,
-    /// `fBEGIN`: where the first record begins.
+    /// `fBEGIN`: the start of the first record.
     pub begin: u32,
-    /// `fEND`: where the last record ends.
+    /// `fEND`: the end of the last record.
     pub end: u64,
     /// `fSeekFree`: the record of free segments.
     pub seek_free: u64,
@@ -85,7 +85,7 @@ impl Header {
         let nbytes_free = reader.u32()?;
         let free_segments = reader.u32()?;
         let nbytes_name = reader.u32()?;
-        // ROOT goes by the version alone; so does everything here.
+        // ROOT decides by the version alone; so does this.
         let _units = reader.u8()?;
         let units = if big { 8 } else { 4 };
         let compress = reader.i32()?;
@@ -123,7 +123,7 @@ impl Header {
         self.units == 8
     }
 
-    /// The header as it stands on storage, [`HEADER_BYTES`] long in the 64-bit form.
+    /// The header in its stored form, [`HEADER_BYTES`] long in the 64-bit form.
     pub fn to_bytes(&self) -> Vec<u8> {
         let big = self.is_big();
         let mut writer = Writer::default();

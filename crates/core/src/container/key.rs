@@ -1,4 +1,4 @@
-//! The key: what stands in front of every record.
+//! The key, which precedes every record.
 //!
 //! Format page: `docs/format/container.md`. Source: `TKey::ReadKeyBuffer`, `TKey::Streamer`.
 
@@ -12,7 +12,7 @@ use crate::wire::{Reader, Writer, text};
 const BIG_KEY: i16 = 1000;
 /// `fSeekPdir` carries the ProcessID offset above this bit.
 const PID_SHIFT: u32 = 48;
-// Where the words of a key stand in its record.
+// Offsets of the fields of a key in its record.
 const VERSION_AT: usize = 4;
 const OBJLEN_AT: usize = 6;
 const CYCLE_AT: usize = 16;
@@ -44,9 +44,9 @@ pub struct Key {
     pub keylen: u16,
     /// `fCycle`.
     pub cycle: u16,
-    /// `fSeekKey`: where the record stands, in bytes.
+    /// `fSeekKey`: the offset of the record.
     pub seek_key: u64,
-    /// `fSeekPdir`: where its directory's record stands.
+    /// `fSeekPdir`: the offset of its directory's record.
     pub seek_pdir: u64,
     /// ProcessID offset, the top 16 bits of a 64-bit `fSeekPdir`.
     pub pid_offset: u16,
@@ -130,7 +130,7 @@ impl Key {
             name: name(reader.string()?),
             title: name(reader.string()?),
         };
-        // A basket that stands in its tree's record was never written: its key has no length.
+        // A basket in its tree's record was never written: its key has no length.
         if (key.nbytes != 0 && key.nbytes < u32::from(keylen)) || version < 0 {
             return Err(Error::malformed("a record is shorter than its key")
                 .at(at)
@@ -139,7 +139,7 @@ impl Key {
         Ok(key)
     }
 
-    /// Reads what stands at the beginning of a record: a key, or the mark of a gap.
+    /// Reads the beginning of a record: a key, or the marker of a gap.
     pub fn parse_record(bytes: &[u8]) -> Result<Record> {
         let mut reader = Reader::new(bytes);
         let nbytes = reader.i32()?;
@@ -154,7 +154,7 @@ impl Key {
         self.nbytes.saturating_sub(u32::from(self.keylen))
     }
 
-    /// Whether the payload is compressed. An inequality: some payloads carry slack behind them.
+    /// Whether the payload is compressed. An inequality: some payloads are followed by unused bytes.
     pub fn is_compressed(&self) -> bool {
         self.objlen > self.stored_bytes()
     }
@@ -229,12 +229,12 @@ impl Key {
         matches!(&*self.class, "ROOT::RNTuple" | "ROOT::Experimental::RNTuple")
     }
 
-    /// The bytes of the file that it and what it holds stand in.
+    /// The range of the file with the key and its payload.
     pub(crate) fn room(&self) -> std::ops::Range<u64> {
         self.seek_key..self.seek_key.saturating_add(u64::from(self.nbytes))
     }
 
-    /// The key as it stands on storage.
+    /// The key in its stored form.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut writer = Writer::default();
         writer.u32(self.nbytes);

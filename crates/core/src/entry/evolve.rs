@@ -10,14 +10,14 @@ use crate::column::{Kind, ListOf};
 use crate::error::{Error, Result};
 use crate::write::{ARRAY_MEMBER, Class, Column, Type};
 
-/// Turns stored values into columns of a type.
+/// Converts stored values into columns of a type.
 #[derive(Debug, Default)]
 pub(super) struct Adapter {
-    /// Bytes of objects behind pointers so far: many may point at one.
+    /// Bytes of objects behind pointers so far: many pointers may share one.
     pointed_bytes: u64,
 }
 
-/// More than that is behind the pointers of no step.
+/// The most bytes behind the pointers of a step.
 const MOST_POINTED_BYTES: u64 = 8 << 30;
 
 impl Adapter {

@@ -22,7 +22,7 @@ pub(super) struct Layout {
     root: Node,
 }
 
-/// What a branch, or a part of its name, stands for. Columns by their place in the list.
+/// The meaning of a branch, or of a part of its name. Columns by their index in the list.
 #[derive(Clone, Debug)]
 enum Node {
     /// Values of its own.
@@ -49,8 +49,8 @@ pub(super) struct Whole {
 }
 
 impl Layout {
-    /// What of a branch a type may need: of members that nobody asks for, nothing is read. Without a name the tree's own branches
-    /// are the members.
+    /// The parts of a branch that a type may need: members that are not requested are not read. Without a name the
+    /// tree's own branches are the members.
     pub(super) fn new(tree: &Tree, name: &str, wanted: &Type) -> Result<Self> {
         let mut names = HashSet::new();
         all_names(wanted, &mut names);
@@ -109,7 +109,7 @@ impl Finder<'_> {
         }
     }
 
-    /// The members that branches are, by what their names have behind one of the prefixes.
+    /// The members that branches hold, by the rest of their names after one of the prefixes.
     fn parts(&mut self, branches: &[BranchId], prefixes: &[String]) -> Result<Vec<Part>> {
         let mut parts = Vec::new();
         for branch in branches.iter().filter_map(|&id| self.tree.branches().get(id)) {
@@ -128,7 +128,7 @@ impl Finder<'_> {
                 inner.extend(prefixes.iter().cloned());
             }
             let node = match self.node(branch, &inner) {
-                // Nobody may ask for what is in it.
+                // Its content may not be requested.
                 Err(_) if is_base && branch.children.is_empty() => continue,
                 node => node?,
             };
@@ -227,7 +227,7 @@ impl Joined<'_> {
     }
 }
 
-/// The same type in buffers that stand behind others.
+/// The same type with shifted buffer numbers.
 fn shifted(kind: &Kind, by: BufferId) -> Kind {
     match kind {
         Kind::Number { buffer, number } => Kind::Number { buffer: buffer + by, number: *number },

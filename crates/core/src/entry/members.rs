@@ -1,6 +1,6 @@
 //! Which member of a stored class is which of the type that is wanted.
 //!
-//! Members are found by name, wherever they stand in the object: bases come and go. Only a name that several of the wanted
+//! Members are found by name, anywhere in the object, since bases may change. Only a name that several of the wanted
 //! type's own classes have is looked for in the very class.
 
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::column::{Field, Kind};
 use crate::write::{Class, Member, Type};
 
-/// The stored members that are looked at, those of the nearest class first.
+/// The candidate stored members, those of the nearest class first.
 #[derive(Clone)]
 pub(super) struct Scope<'a> {
     classes: Vec<&'a [Field]>,

@@ -1,8 +1,8 @@
 //! ENTRIES: values of Rust types as entries of trees, both ways.
 //!
-//! Writing pushes a value straight into the columns that wait for their cluster. Reading turns what a file has into the columns
-//! that the type would be written as (`evolve`), member by member: that is where classes that changed meet. Both ways a type
-//! sees [`Column`]s of its own [`Type`] only.
+//! Writing pushes a value straight into the columns buffered for their cluster. Reading turns what a file has into the
+//! columns that the type would be written as (`evolve`), member by member: this is where schema evolution happens. Both
+//! ways a type sees [`Column`]s of its own [`Type`] only.
 
 mod containers;
 mod convert;
@@ -113,13 +113,13 @@ pub trait EntryClass: Entry {
     fn class() -> Arc<Class>;
 }
 
-/// Whether the member that stands `index`th in a class has a row, for what is derived.
+/// Whether member `index` of a class has a row, for derived code.
 #[doc(hidden)]
 pub fn has_row(columns: &[Column], index: usize, row: usize) -> bool {
     columns.get(index).is_some_and(|column| row < column.len())
 }
 
-/// The value of the member that stands `index`th in a class, for what is derived.
+/// The value of member `index` of a class, for derived code.
 #[doc(hidden)]
 pub fn member<T: Entry>(columns: &[Column], index: usize, row: usize) -> T {
     columns.get(index).map_or_else(T::absent, |column| T::from_row(column, row))

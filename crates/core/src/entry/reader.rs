@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::tree::Tree;
 use crate::write::{Column, Type};
 
-/// Entries one after another, read cluster by cluster. Made by [`Tree::iter_entries`].
+/// Entries one after another, read cluster by cluster. Created by [`Tree::iter_entries`].
 ///
 /// # Example
 ///
@@ -47,7 +47,7 @@ pub struct Entries<T> {
     entry: PhantomData<fn() -> T>,
 }
 
-/// Entries as columns of a type, read cluster by cluster. Made by [`Tree::iter_columns`].
+/// Entries as columns of a type, read cluster by cluster. Created by [`Tree::iter_columns`].
 ///
 /// # Example
 ///
@@ -96,8 +96,8 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) where there is no such branch; [`Mismatch`](crate::ErrorKind::Mismatch), naming
-    /// class and member, where a type or value does not fit, and where the class has none of the members.
+    /// [`NotFound`](crate::ErrorKind::NotFound) if there is no such branch; [`Mismatch`](crate::ErrorKind::Mismatch),
+    /// naming class and member, where a type or value does not fit, and where the class has none of the members.
     ///
     /// # Example
     ///

@@ -1,4 +1,4 @@
-//! Where values that were read are: in whole columns, or among the objects behind pointers.
+//! The source of values that were read: whole columns, or objects behind pointers.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use super::{Entry, EntryClass};
 use crate::error::{Error, Result};
 use crate::write::{BranchKind, BranchSpec, FileWriter, TreeOptions, TreeWriter, Type};
 
-/// Takes entries of one type, row by row. Made by [`FileWriter::entries`].
+/// Takes entries of one type, row by row. Created by [`FileWriter::entries`].
 ///
 /// # Example
 ///
@@ -36,14 +36,14 @@ use crate::write::{BranchKind, BranchSpec, FileWriter, TreeOptions, TreeWriter, 
 pub struct EntryWriter<T> {
     tree: TreeWriter,
     kind: Type,
-    /// Rows until somebody counts the bytes that wait.
+    /// Rows until the buffered bytes are counted again.
     until: usize,
-    /// Rows and bytes that waited when somebody last looked for whole clusters.
+    /// Buffered rows and bytes at the last check for full clusters.
     looked: (usize, usize),
     entry: PhantomData<fn(&T)>,
 }
 
-/// Whole clusters are looked for after so many bytes or rows: looking costs as much as filling some rows.
+/// Full clusters are checked for after so many bytes or rows: a check costs as much as filling some rows.
 const LOOK_BYTES: usize = 256 << 10;
 const LOOK_ROWS: usize = 4096;
 /// Bytes are counted after so many rows at the latest.
@@ -75,7 +75,7 @@ impl<T: Entry> EntryWriter<T> {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) where it has other branches, or one of another type.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) if it has other branches, or one of another type.
     pub fn new(tree: TreeWriter) -> Result<Self> {
         let kind = T::kind();
         match tree.branches() {
@@ -110,7 +110,7 @@ impl<T: Entry> EntryWriter<T> {
         entries.into_iter().try_for_each(|entry| self.fill(entry))
     }
 
-    /// Counts what waits, and looks for whole clusters where that is enough.
+    /// Counts what is buffered, and writes full clusters once that is enough.
     #[cold]
     fn count(&mut self) -> Result<()> {
         let (rows, bytes) = self.tree.waiting();

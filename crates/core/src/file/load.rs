@@ -16,7 +16,7 @@ use crate::schema::{Registry, StreamerInfo, read_infos_and_rules};
 use crate::wire::Reader;
 
 impl Inner {
-    /// Finds the root directory and its keys; walks the records where the list was never written.
+    /// Finds the root directory and its keys; walks the records if the list was never written.
     pub(super) fn load_root(&mut self) -> Result<()> {
         let begin = u64::from(self.header.begin);
         self.root_key = self.key_at(begin)?;

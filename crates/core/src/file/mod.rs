@@ -80,7 +80,7 @@ struct Inner {
     trees: RwLock<HashMap<u64, Weak<Tree>>>,
 }
 
-/// A key and where it stands.
+/// A key and its path.
 #[derive(Clone, Debug)]
 pub struct KeyPath {
     /// Directories and name, joined by `/`.
@@ -157,7 +157,7 @@ impl File {
         &self.0.options
     }
 
-    /// Where its bytes come from.
+    /// The store of its bytes.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.0.store
     }
@@ -207,7 +207,7 @@ impl File {
         self.gather(listing, recursive, skip).map_err(|error| self.name(error))
     }
 
-    /// The keys of all directories, for whoever copies all of them: a directory that cannot be read is an error.
+    /// The keys of all directories, for callers that copy all of them: a directory that cannot be read is an error.
     ///
     /// # Errors
     ///
@@ -354,11 +354,11 @@ impl File {
         self.0.keys.best(name, None)
     }
 
-    /// What stands at an offset: a key, or the mark of a gap.
+    /// Reads the record at an offset: a key, or the marker of a gap.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where neither stands there.
+    /// [`Malformed`](crate::ErrorKind::Malformed) if there is neither.
     ///
     /// # Example
     ///
@@ -405,7 +405,7 @@ impl File {
     }
 
     /// Reads an object by `path;cycle` as a draft: to be changed, and to be written into another file. The same as
-    /// [`object`](Self::object) takes more time and memory, but it does not keep what only a writer wants.
+    /// [`object`](Self::object) takes more time and memory, but it does not keep what only a writer needs.
     ///
     /// # Errors
     ///

@@ -4,7 +4,7 @@ use super::{File, Inner};
 use crate::container::{Key, Record};
 use crate::error::{Error, Result};
 
-/// A record and where it stands.
+/// A record and its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// Offset of its first byte.
@@ -14,7 +14,7 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// Offset of the first byte behind it.
+    /// Offset of the first byte after it.
     pub fn end(&self) -> u64 {
         self.at.saturating_add(match &self.record {
             Record::Key(key) => u64::from(key.nbytes),
@@ -26,20 +26,20 @@ impl Placed {
 /// Why a [`Walk`] ended.
 #[derive(Debug)]
 pub enum Stop {
-    /// The last record ends where the records should.
+    /// The last record ends at the expected end.
     End,
     /// Fewer bytes are left than a record's first word has.
     Short,
-    /// A word of zeros stands where a record should begin: space that was reserved and never written.
+    /// A word of zeros where a record should begin: space that was reserved and never written.
     Zeros,
     /// The record reaches beyond the end.
     Beyond(Placed),
-    /// No key and no gap stands there.
+    /// Neither a key nor a gap.
     Unreadable(Error),
 }
 
-/// Walks from record to record, as `TFile::Map` does. Records are not listed before they are asked for, and what cannot be
-/// followed ends the walk and is no error: [`stop`](Self::stop) says why.
+/// Walks from record to record, as `TFile::Map` does. Records are read lazily, and one that cannot be read ends the
+/// walk without an error: [`stop`](Self::stop) says why.
 ///
 /// # Example
 ///
@@ -78,17 +78,17 @@ impl<'f> Walk<'f> {
         Self { file: &file.0, at, end: file.identity().len, stop: None }
     }
 
-    /// Where the next record would begin.
+    /// The offset at which the next record would begin.
     pub fn at(&self) -> u64 {
         self.at
     }
 
-    /// Where the last record should end.
+    /// The offset at which the last record should end.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Why it ended; none while it goes on.
+    /// Why it ended; none while it continues.
     pub fn stop(&self) -> Option<&Stop> {
         self.stop.as_ref()
     }
@@ -105,7 +105,7 @@ impl<'f> Walk<'f> {
         match placed.end() {
             end if end == self.at => Err(Stop::Zeros),
             end if end > self.end => Err(Stop::Beyond(placed)),
-            // A gap's own mark takes four bytes; a shorter one would lead back into itself.
+            // A gap's own marker has four bytes; a shorter gap would lead back into itself.
             end if end - self.at < 4 => Err(Stop::Unreadable(Error::malformed("a record of less than four bytes"))),
             end => {
                 self.at = end;
@@ -139,7 +139,7 @@ impl std::fmt::Debug for Walk<'_> {
 }
 
 impl Inner {
-    /// What stands at an offset: a key, or the mark of a gap.
+    /// Reads the record at an offset: a key, or the marker of a gap.
     pub(super) fn record_at(&self, at: u64) -> Result<Record> {
         /// Most keys are shorter. None is longer than 64 KiB, for `fKeylen` has 16 bits.
         const USUAL_BYTES: u64 = 512;

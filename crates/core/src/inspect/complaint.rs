@@ -9,13 +9,13 @@ pub enum Trouble {
     UnusedSpace,
     /// A tree cannot be opened.
     Unreadable,
-    /// The tree does not say where its clusters are.
+    /// The tree does not record its clusters.
     NoClusters,
     /// Clusters hold too little.
     SmallClusters,
     /// Clusters hold more than readers fetch at once.
     LargeClusters,
-    /// The baskets of a cluster do not lie side by side.
+    /// The baskets of a cluster are not contiguous.
     ScatteredClusters,
     /// Baskets hold entries of several clusters.
     SpanningBaskets,
@@ -33,7 +33,7 @@ pub enum Trouble {
     SlowCompression,
     /// Lists of the same lengths have a counter each.
     RepeatedCounters,
-    /// Counters stand far from what they count.
+    /// Counters are stored far from what they count.
     FarCounters,
 }
 

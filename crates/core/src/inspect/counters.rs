@@ -1,4 +1,4 @@
-//! Counters of lists: whether several say the same, and whether they stand near what they count.
+//! Counters of lists: whether several are equal, and whether they are stored near what they count.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::complaint::{Complaint, Trouble, bytes};
 use super::layout::{Extent, Layout};
 use crate::tree::Tree;
 
-/// Looks at counters of other branches.
+/// Checks the counters of other branches.
 pub(super) fn complaints(tree: &Tree, layout: &Layout, far_bytes: u64, found: &mut Vec<Complaint>) {
     let place_of: HashMap<usize, usize> =
         layout.branches.iter().enumerate().map(|(place, branch)| (branch.id, place)).collect();

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::file::File;
 use crate::tree::Tree;
 
-/// What a doctor says of a file.
+/// The diagnosis of a file.
 #[derive(Clone, Debug)]
 pub struct Diagnosis {
     /// What is wrong with the file itself.
@@ -28,7 +28,7 @@ impl Diagnosis {
     }
 }
 
-/// What a doctor says of a tree.
+/// The diagnosis of a tree.
 #[derive(Clone, Debug)]
 pub struct TreeDiagnosis {
     /// Path of the tree.
@@ -37,7 +37,7 @@ pub struct TreeDiagnosis {
     pub complaints: Vec<Complaint>,
     /// What readings cost.
     pub readings: Vec<Reading>,
-    /// Options of `sapwood rewrite` that mend it; none where nothing is to be mended.
+    /// Options of `sapwood rewrite` that repair it; none if there is nothing to repair.
     pub options: Vec<String>,
     /// What it was found in.
     pub layout: Layout,
@@ -158,7 +158,7 @@ fn fifth(entries: u64) -> Vec<Range<u64>> {
     taken.into_iter().map(slice).filter(|slice| !slice.is_empty()).collect()
 }
 
-/// What `sapwood rewrite` is to be told; clusters are to fill the window of a reader.
+/// The options for `sapwood rewrite`; clusters should fill the window of a reader.
 fn options(complaints: &[Complaint], window_bytes: u64) -> Vec<String> {
     let has = |troubles: &[Trouble]| complaints.iter().any(|complaint| troubles.contains(&complaint.trouble));
     let mut options = Vec::new();

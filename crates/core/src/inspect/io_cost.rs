@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::layout::Extent;
 use crate::io::{Profile, Want, coalesce};
 
-/// How somebody reads: whole clusters ahead, as a `TTreeCache` does.
+/// The reading pattern: whole clusters ahead, as with a `TTreeCache`.
 ///
 /// The default has ROOT's 30 MB of cache, and a server on the same site: an answer takes 1 ms, 100 MB/s flow, and a request is
 /// one range. So a gap of up to 100 kB is read rather than left out.
@@ -41,7 +41,7 @@ impl Default for Reader {
 /// What a reading costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Ranges that are asked for.
+    /// Requested ranges.
     pub requests: u64,
     /// Bytes that are read, gaps included.
     pub bytes: u64,
@@ -73,8 +73,8 @@ impl Cost {
 
 /// Plans a reading: the baskets of some branches that hold any of the wanted entries, window by window.
 ///
-/// `entries` are ranges that rise. A basket is read with the first cluster that wants it and kept for the others. A window takes
-/// whole clusters; where one alone is larger, it is cut in the order of entries.
+/// `entries` are ascending ranges. A basket is read with the first cluster that needs it and kept for the others. A
+/// window takes whole clusters; where one alone is larger, it is cut in the order of entries.
 ///
 /// # Example
 ///

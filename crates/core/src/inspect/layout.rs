@@ -46,13 +46,13 @@ pub struct BranchLayout {
     pub path: String,
     /// Class of its record.
     pub class: String,
-    /// Type of its values; none where nobody can decode them.
+    /// Type of its values; none if they cannot be decoded.
     pub type_name: Option<String>,
     /// Its entries.
     pub entries: u64,
     /// How many baskets are records of the file.
     pub baskets: usize,
-    /// How many stand in the tree's own record.
+    /// How many are in the tree's own record.
     pub embedded: usize,
     /// Bytes before compression, as its record counts them: keys included.
     pub tot_bytes: u64,
@@ -79,12 +79,12 @@ pub struct ClusterLayout {
     pub baskets: usize,
     /// Stored bytes of these.
     pub bytes: u64,
-    /// Where they are: from the first byte of any to behind the last.
+    /// Their span: from the first byte of any to the end of the last.
     pub span: Range<u64>,
 }
 
 impl ClusterLayout {
-    /// How much of its span is its own: 1 where its baskets lie side by side.
+    /// The share of its span that is its own: 1 if its baskets are contiguous.
     ///
     /// # Example
     ///
@@ -99,7 +99,7 @@ impl ClusterLayout {
     }
 }
 
-/// A basket as those see it who plan.
+/// A basket as the planner sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Place of its branch in [`Layout::branches`].

@@ -91,7 +91,7 @@ pub fn root_choice(
             let mut bytes = if share < 0.0 { most } else { share.min(f64::from(most)) as u32 };
             if last {
                 if branch.entry_offset_len != 0 {
-                    // Room for the offsets of a cluster, twice; where nobody knows the cluster yet, it is all so far.
+                    // Room for the offsets of a cluster, twice; while the cluster is unknown, use all rows so far.
                     let cluster = if auto_flush > 0 { auto_flush as u64 } else { branch.entries };
                     bytes = (u64::from(bytes)).wrapping_add(cluster.wrapping_mul(8)) as u32;
                 }
@@ -157,9 +157,9 @@ pub struct Optimization {
     pub ours: Sizing,
 }
 
-/// Memory that ROOT gives to baskets where nobody says otherwise.
+/// ROOT's default memory for baskets.
 pub const MAX_MEMORY: u64 = 10_000_000;
-/// Compression below which ROOT gives up compressing where nobody says otherwise.
+/// ROOT's default compression factor below which it stops compressing.
 pub const MIN_COMPRESSION: f32 = 1.1;
 
 /// ROOT's choice for a tree: one for each branch.

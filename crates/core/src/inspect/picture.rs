@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_bounded_whatever_the_tree() {
+    fn marks_are_bounded_for_any_tree() {
         let small = Picture::of(&layout(3, 4));
         assert_eq!(small.marks(), 12);
         let large = Picture::of(&layout(10_000, 30));

@@ -8,33 +8,33 @@ use crate::codec::{Algorithm, Compression};
 use crate::file::File;
 use crate::tree::Tree;
 
-/// Below that nothing matters: whatever the layout, a request or two read all of it.
+/// Below this size no layout matters: one or two requests read all of it.
 const SMALL_TREE_BYTES: u64 = 1 << 20;
 /// A basket costs 70 bytes of key, a look-up and a call of the codec, and a codec needs a few kilobytes to learn from. Below
 /// this many stored bytes on average they outweigh the data.
 const SMALL_BASKET_BYTES: u64 = 4 << 10;
 /// From here on the number of branches alone makes baskets small: a cluster must grow with it.
 const MANY_BRANCHES: usize = 1000;
-/// Whoever wants one entry inflates its whole basket, and a thread that does has no help.
+/// Reading one entry inflates its whole basket, on a single thread.
 const HUGE_BASKET_BYTES: u64 = 16 << 20;
 /// A cluster is what a reader fetches at once: a round trip of 1 ms is worth 100 kB, so that clusters of less than ten times as
 /// much cost more in waiting than in data.
 const SMALL_CLUSTER_BYTES: u64 = 1 << 20;
 /// A cluster of more windows than this cannot be read as a whole: baskets of the same entries are far from each other.
 const LARGE_CLUSTER_WINDOWS: u64 = 8;
-/// Where less than this of a cluster's span is its own, a reader fetches as much of others as of what it wants.
+/// Where less than this of a cluster's span is its own, a reader fetches as many foreign bytes as wanted ones.
 const SCATTERED: f64 = 0.5;
 /// From this share of baskets on, what spans clusters shows: each is read for two clusters, or kept in memory for the second.
 const SPANNING: f64 = 0.1;
-/// A share of windows that begin before the end of the last: read-ahead of disks and servers helps nobody who goes backwards so
-/// often. A few are the rule, where a header or a late basket stands among others.
+/// A share of windows that begin before the end of the last: read-ahead of disks and servers does not help reads that
+/// go backwards so often. A few are the rule, where a header or a late basket stands among others.
 const BACKWARD: f64 = 0.25;
-/// Where a branch shrinks by less, storing it raw takes hardly more room and no time to inflate. LZ4 and Zstandard inflate what
-/// they could not pack as fast as it is copied: of them nobody complains.
+/// Where a branch shrinks by less, storing it raw takes hardly more room and no time to inflate. LZ4 and Zstandard
+/// inflate what they could not pack as fast as it is copied: those are not reported.
 const USELESS_RATIO: f64 = 1.05;
 /// What is said of compression must concern this share of the tree's bytes.
 const COMPRESSION_SHARE: f64 = 0.25;
-/// Where no reading takes so much longer than in a good layout, size and order of clusters cost nobody anything.
+/// Where no reading takes so much longer than in a good layout, size and order of clusters cost nothing.
 const WORTH: f64 = 1.25;
 /// A counter further away than this is in another window than its list.
 const FAR_BYTES: u64 = 30_000_000;
@@ -112,7 +112,7 @@ fn clusters(layout: &Layout, reader: &Reader, costs: bool, found: &mut Vec<Compl
     }
 }
 
-/// Whether what belongs together lies together.
+/// Whether baskets of the same entries are stored close to each other.
 fn order(layout: &Layout, readings: &[Reading], costs: bool, found: &mut Vec<Complaint>) {
     let clusters: Vec<_> = layout.clusters.iter().filter(|cluster| cluster.baskets > 0).collect();
     if layout.has_clusters && clusters.len() > 1 {
@@ -184,7 +184,7 @@ fn baskets(layout: &Layout, found: &mut Vec<Complaint>) {
     }
 }
 
-/// What compression brings.
+/// What compression saves.
 fn compression(tree: &Tree, layout: &Layout, found: &mut Vec<Complaint>) {
     let of_file = Compression::from_root(tree.file().header().compress).unwrap_or(Compression::NONE);
     let (mut useless, mut slow) = (Vec::new(), 0_u64);

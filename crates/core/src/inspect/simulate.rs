@@ -1,4 +1,4 @@
-//! Layouts that are not there: where the baskets of a tree would be if somebody wrote it in another way.
+//! Simulates layouts: where the baskets of a tree would be if it were written in another way.
 
 use std::ops::Range;
 

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_killed_writers_left_is_removed() -> Result<()> {
+    fn unfinished_files_of_killed_writers_are_removed() -> Result<()> {
         let folder = std::env::temp_dir().join(format!("sapwood-abandoned-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
         let made = |name: &str, seconds: u64| -> Result<PathBuf> {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_being_written_is_not_replaced() -> Result<()> {
+    fn a_file_being_written_is_not_replaced() -> Result<()> {
         let target = std::env::temp_dir().join(format!("sapwood-staged-{}", std::process::id()));
         let writer = LocalFile::create(&target)?;
         assert_eq!(AtomicFile::new(&target, true).unwrap_err().kind(), ErrorKind::Denied);

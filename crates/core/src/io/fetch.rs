@@ -347,7 +347,7 @@ impl Receive for Pieces<'_> {
         }
         match self.delivered.get_mut(index) {
             Some(delivered) if !*delivered => *delivered = true,
-            _ => return Flow::Go, // twice, or nobody's
+            _ => return Flow::Go, // delivered twice, or not requested
         }
         let bytes = self.counted(bytes);
         let first = self.pieces.partition_point(|piece| piece.range < index);

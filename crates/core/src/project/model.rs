@@ -208,7 +208,7 @@ impl Project {
             classes: Vec::new(),
         };
         for name in wanted {
-            // What was asked for is declared, whoever has it.
+            // Requested classes are declared, wherever they are used.
             if let Some(info) = finder.infos.get(&name).copied() {
                 finder.declare(&name, info);
             }

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_grow_while_the_reader_goes_on() {
+    fn windows_grow_while_reading_is_sequential() {
         let (mut prefetcher, layout) = (RowPrefetcher::sequential(), Even::new(1_000_000));
         assert_eq!(prefetcher.touch(7, 0, &layout), [ask(7, 0..100), ask(7, 100..200)]);
         assert_eq!(prefetcher.touch(7, 99, &layout), []);
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_that_shows_up_later_joins_with_one_request() {
+    fn a_branch_first_used_later_is_added_with_one_request() {
         let (mut prefetcher, layout) = (RowPrefetcher::sequential(), Even::new(1_000_000));
         prefetcher.touch(1, 0, &layout);
         assert_eq!(prefetcher.touch(2, 30, &layout), [ask(2, 30..100), ask(2, 100..200)]);
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_that_join_keep_to_the_budget() {
+    fn added_branches_stay_within_the_budget() {
         let (mut prefetcher, layout) = (RowPrefetcher::sequential(), Even::new(10_000)); // five clusters of two branches
         for entry in (0..300).step_by(50) {
             prefetcher.touch(1, entry, &layout);
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_whose_basket_goes_on_is_kept() {
+    fn a_branch_whose_basket_reaches_into_the_window_is_kept() {
         let (mut prefetcher, layout) = (RowPrefetcher::sequential(), Even::new(1_000_000));
         prefetcher.touch(1, 0, &layout);
         prefetcher.touch(2, 0, &layout);

@@ -1,4 +1,4 @@
-//! ROOT's own classes as ROOT 6.40 describes them: what stands in the StreamerInfo record of files that we write.
+//! ROOT's own classes as ROOT 6.40 describes them: the content of the StreamerInfo record of files that we write.
 //!
 //! `builtin.tsv` was written by ROOT 6.40 from its dictionaries. A line `class`, name, version, checksum; below it a line
 //! for each base and member: kind, name, type, code, size, extents, what the kind adds, title.
@@ -49,7 +49,7 @@ fn parse(text: &'static str) -> HashMap<&'static str, Arc<StreamerInfo>> {
             _ => {}
         }
     }
-    // A base's checksum stands in its second extent.
+    // A base's checksum is in its second extent.
     let checksums: HashMap<&str, u32> = infos.iter().map(|(name, info)| (*name, info.checksum)).collect();
     for (_, info) in &mut infos {
         for element in info.elements.iter_mut().filter(|element| matches!(element.detail, Detail::Base { .. })) {

@@ -10,8 +10,8 @@ use crate::column::Number;
 
 /// An object to be written. A member that it does not have is written as zero, empty or null.
 ///
-/// Made here, it is of a class that [ROOT itself has](super::StreamerInfo::of_root), at the version of ROOT 6.40. Made
-/// [of an object that was read](Self::read), it is of the class and version of its file.
+/// Created here, it is of a class that [ROOT itself has](super::StreamerInfo::of_root), at the version of ROOT 6.40.
+/// Made [of an object that was read](Self::read), it is of the class and version of its file.
 ///
 /// # Example
 ///
@@ -49,7 +49,7 @@ pub enum Datum {
     Float(f64),
     /// A string.
     Text(Arc<str>),
-    /// A string in no known encoding, or bytes that nobody can decode.
+    /// A string in no known encoding, or bytes of unknown layout.
     Bytes(Arc<[u8]>),
     /// Consecutive numbers, native-endian.
     Numbers(Number, Vec<u8>),
@@ -104,7 +104,7 @@ impl Draft {
         self.members.iter_mut().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
-    /// Gives a member another value; adds it where it is not there.
+    /// Sets a member; adds it if it is missing.
     ///
     /// # Example
     ///
@@ -174,7 +174,7 @@ impl Draft {
         self.members.iter().map(|(name, value)| (&**name, value))
     }
 
-    /// What a [`Datum::Same`] calls this object; nothing for one that was made here.
+    /// The mark by which a [`Datum::Same`] refers to this object; none for one created here.
     pub fn mark(&self) -> Option<&Mark> {
         self.origin.as_ref().map(|origin| &origin.mark)
     }
@@ -219,8 +219,8 @@ impl Datum {
         }
     }
 
-    /// The object that it is or points at, to be changed. An object that others share is copied first; those of an object that was
-    /// read are shared by [`Same`](Self::Same), so that it is the same for all who point at it.
+    /// The object that it is or points at, to be changed. An object that others share is copied first; those of an
+    /// object that was read are shared by [`Same`](Self::Same), so that the change applies to all pointers to it.
     pub fn as_draft_mut(&mut self) -> Option<&mut Draft> {
         match self {
             Self::Value(draft) => Some(draft),

@@ -1,19 +1,19 @@
-//! What the bytes of an object say beside its values: versions, byte counts, bits of collections.
+//! The framing of an object besides its values: versions, byte counts, bits of collections.
 //!
-//! Columns have no place for it, and no reader of values wants it. Who writes an object again, as it was, does: so the
-//! executor notes it where it is asked to, step by step, and the encoder takes it up where it comes to the same step.
+//! Columns do not hold it, and readers of values do not need it, but rewriting an object unchanged does. So the
+//! executor records it on request, step by step, and the encoder replays it at the same steps.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::wire::Frame;
 
-/// What one frame says, and what a class that is streamed by hand has beside its values.
+/// One frame, and what a class with a custom streamer has besides its values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Stamp {
     /// The version word.
     pub(super) version: i16,
-    /// Whether a byte count stands in front.
+    /// Whether a byte count comes first.
     pub(super) counted: bool,
     /// What follows a version of 0.
     pub(super) checksum: Option<u32>,
@@ -52,8 +52,8 @@ impl Trace {
     }
 }
 
-/// Goes through a trace once more. Objects may have changed since: where a step has more items than it had, the last stamp
-/// stands for all that follow.
+/// Replays a trace. Objects may have changed since: if a step has more items than before, the last stamp applies to the
+/// rest.
 #[derive(Default)]
 pub(super) struct Replay<'t> {
     trace: Option<&'t Trace>,

@@ -12,7 +12,7 @@ use super::layout_dsl::describe;
 
 type Layout = (&'static str, RangeInclusive<i32>, &'static str);
 
-/// The layouts of a class, where it is streamed by hand. What a file says of these versions is not true.
+/// The layouts of a class, where it is streamed by hand. What a file says about these versions is wrong.
 pub(super) fn layouts(class: &str) -> &'static [Arc<StreamerInfo>] {
     find(&BY_CLASS, class)
 }

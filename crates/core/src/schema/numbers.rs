@@ -1,4 +1,4 @@
-//! A hash for numbers that nobody outside chooses freely: positions in a record.
+//! A hash for numbers that an attacker cannot choose freely: positions in a record.
 
 use std::hash::{BuildHasherDefault, Hasher};
 

@@ -32,7 +32,7 @@ pub struct Objects {
     /// Bytes of objects that waited, as far as no memory is set aside for them: what bounds setting aside.
     room_bytes: usize,
     failures: HashMap<u32, Error>,
-    /// What the object that is being decoded says beside its values, where that is wanted.
+    /// The framing of the object being decoded, if requested.
     pub(super) trace: Option<Trace>,
     /// The step that is being run, where it is wanted.
     pub(super) step: u32,
@@ -111,7 +111,7 @@ impl Objects {
         Self { trace: Some(Trace::default()), ..Self::default() }
     }
 
-    /// Notes what the bytes say beside values, where that is wanted.
+    /// Records framing, if requested.
     #[inline]
     pub(super) fn note(&mut self, step: u32, stamp: impl FnOnce() -> Stamp) {
         if let Some(trace) = &mut self.trace {
@@ -119,12 +119,12 @@ impl Objects {
         }
     }
 
-    /// Begins to note for another object; gives back what was noted for the one around it.
+    /// Begins recording for another object; returns the recording of the enclosing one.
     pub(super) fn begin_trace(&mut self) -> Option<Trace> {
         self.trace.as_mut().map(std::mem::take)
     }
 
-    /// Keeps what was noted for object `id`, and goes on with the one around it.
+    /// Stores the recording of object `id`, and continues with the enclosing one.
     pub(super) fn end_trace(&mut self, id: u32, outer: Option<Trace>) {
         if let (Some(now), Some(outer)) = (&mut self.trace, outer) {
             self.traces.insert(id, Arc::new(std::mem::replace(now, outer)));
@@ -307,7 +307,7 @@ impl Objects {
             closed: false,
         });
         self.open.entry(key).or_insert(index);
-        // Objects that wait are most often of the class that comes first among them.
+        // Pending objects are most often of the class that comes first among them.
         (index, Part::with_room(&program.buffers, self.pending.len() + 1, &mut self.room_bytes))
     }
 

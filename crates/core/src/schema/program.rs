@@ -58,7 +58,7 @@ pub struct Program {
     pub(crate) root: Span,
     /// Type of the column that it fills.
     pub kind: Kind,
-    /// The buffers that `kind` names, and those of nobody's columns.
+    /// The buffers that `kind` names, and scratch buffers of no column.
     pub buffers: Vec<BufferKind>,
 }
 
@@ -94,7 +94,7 @@ impl Step {
     }
 }
 
-/// Where the length of a counted array comes from.
+/// The source of the length of a counted array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {
     /// A member read before, in the same object.
@@ -103,7 +103,7 @@ pub enum Counter {
     Outside,
 }
 
-/// How a string stands in the file.
+/// The format of a string in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextForm {
     /// One length byte, or 255 and four: `TString`, `std::string` in containers.
@@ -201,13 +201,13 @@ pub enum Step {
     Counted {
         /// Type of the numbers.
         prim: Prim,
-        /// Whether a byte says if anything follows; counted leaves have none.
+        /// Whether a flag byte says if anything follows; counted leaves have none.
         flagged: bool,
         /// Lists, 1 unless the member is a fixed array of pointers: each has as many items as the counter says.
         lists: u32,
         /// Numbers an item, 1 unless the items are fixed arrays.
         len: u32,
-        /// Where the count comes from.
+        /// The source of the count.
         counter: Counter,
         /// Ends of the lists.
         ends: BufferId,
@@ -216,7 +216,7 @@ pub enum Step {
     },
     /// Strings.
     Text {
-        /// How they stand in the file.
+        /// Their format in the file.
         form: TextForm,
         /// Ends.
         ends: BufferId,
@@ -244,7 +244,7 @@ pub enum Step {
     },
     /// An STL container.
     Collection {
-        /// Whether a frame stands in front (once for all `n`).
+        /// Whether a frame comes first (once for all `n`).
         framed: bool,
         /// Containers a row, 1 unless the member is a fixed array of containers.
         array: u32,
@@ -266,7 +266,7 @@ pub enum Step {
     },
     /// `T *x; //[n]` of classes: one frame, then `counter * array` objects or object slots.
     Loop {
-        /// Where the count comes from.
+        /// The source of the count.
         counter: Counter,
         /// Blocks of a fixed array of such pointers.
         array: u32,
@@ -316,7 +316,8 @@ pub enum Step {
         /// Values a row.
         count: u32,
     },
-    /// A member that has another type in this version of a class: its values go from a buffer of nobody to their column.
+    /// A member that has another type in this version of a class: its values are converted from a scratch buffer to
+    /// their column.
     Convert {
         /// What was decoded.
         from: (BufferId, Number),
@@ -325,7 +326,7 @@ pub enum Step {
         /// Values a row; `None` for all that were decoded, as many as lists hold.
         count: Option<u32>,
     },
-    /// Framed bytes that nobody can decode.
+    /// Framed bytes of unknown layout.
     Opaque {
         /// Ends.
         ends: BufferId,

@@ -61,7 +61,7 @@ impl Registry {
         &self.order
     }
 
-    /// What the file itself says of a class: of those that are streamed by hand too.
+    /// The file's own description of a class, also of those with custom streamers.
     pub(super) fn described(&self, class: &str) -> impl Iterator<Item = &Arc<StreamerInfo>> + use<'_> {
         let places = self.described.get(tidy(class).as_str()).map_or(&[][..], Vec::as_slice);
         places.iter().filter_map(|&place| self.order.get(place))

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_reaches_whoever_waits_and_is_not_kept() {
+    fn an_error_reaches_all_waiters_and_is_not_cached() {
         let patient = Arc::new(Patient(MemoryStore::new("memory", vec![0; 150]), Mutex::new(())));
         let store: Arc<dyn Store> = Arc::new(Arc::clone(&patient));
         let fetcher = Fetcher::new(Memory::new(1 << 20), 1);

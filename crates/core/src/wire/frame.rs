@@ -247,7 +247,7 @@ mod tests {
             let bytes = word.to_be_bytes();
             assert!(Reader::with_origin(&bytes, 60).slot(0).is_err(), "{word:#x}");
         }
-        // Of an object, that is for whoever follows the pointer.
+        // A dangling reference to an object is reported only when the pointer is followed.
         for tag in [0x0fff_ffff, 61, 66] {
             let bytes = u32::to_be_bytes(tag);
             assert_eq!(Reader::with_origin(&bytes, 60).slot(0).unwrap(), Slot::Nowhere(tag));

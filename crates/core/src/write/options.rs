@@ -1,4 +1,4 @@
-//! What users choose when they write: files, trees, and the order of baskets.
+//! Options for writing files and trees, and the order of baskets.
 
 use std::sync::Arc;
 
@@ -26,10 +26,11 @@ pub struct WriteOptions {
     pub session: Session,
     /// The same input gives the same bytes: no date, and a UUID of zeros.
     pub reproducible: bool,
-    /// Wait at each save until the bytes are on storage: for power loss, not for the death of the process.
+    /// Wait at each save until the bytes are on storage: protects against power loss; the death of the process is
+    /// harmless without it.
     pub sync: bool,
-    /// Baskets that are moved as they are, when files are merged, copied or rewritten, are inflated first, so that a damaged one is an
-    /// error. Otherwise they are not looked into.
+    /// Inflates baskets that are moved unchanged when files are merged, copied or rewritten, so that a damaged one is
+    /// an error. Otherwise they are not checked.
     pub verify: bool,
 }
 
@@ -43,7 +44,7 @@ pub struct TreeOptions {
     /// When a cluster ends: after so many entries, or after the entries that the first so many compressed bytes hold
     /// (`TTree::SetAutoFlush`).
     pub auto_flush: Every,
-    /// When all that was written is saved on the way (`TTree::SetAutoSave`).
+    /// When everything written so far is saved (`TTree::SetAutoSave`).
     pub auto_save: Every,
     /// A cluster ends at the latest when its rows take so many bytes before compression: they are kept in memory until then.
     pub cluster_bytes: usize,
@@ -51,8 +52,9 @@ pub struct TreeOptions {
     pub basket_bytes: usize,
     /// Collections of objects are written member by member, as ROOT does, and not object by object.
     pub member_wise: bool,
-    /// The tree's record is saved when it is begun, without entries, so that recovery finds what is committed. Otherwise nobody sees the
-    /// tree before it has rows and is saved: an object of its name stays the newest until then.
+    /// The tree's record is saved when it is begun, without entries, so that recovery finds what is committed.
+    /// Otherwise the tree is invisible until it has rows and is saved: an object of its name stays the newest until
+    /// then.
     pub begins_saved: bool,
 }
 
@@ -71,7 +73,7 @@ impl Default for TreeOptions {
     }
 }
 
-/// What becomes of a tree's baskets.
+/// How a tree's baskets are written.
 ///
 /// # Example
 ///
@@ -85,7 +87,7 @@ pub enum Baskets {
     /// Entries go, as bytes, into new ones: clusters, basket sizes and compression are these. A cluster's entries follow from the bytes
     /// that the branches have now. The tree is saved once it is whole, whatever `auto_save` says.
     New(TreeOptions),
-    /// They are moved as they are and never inflated: clusters, basket sizes and compression stay.
+    /// They are moved unchanged and never inflated: clusters, basket sizes and compression stay.
     Keep,
 }
 
@@ -107,13 +109,13 @@ impl Default for Baskets {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Cluster after cluster: for those who read most branches (ROOT's `SortBasketsByEntry`).
+    /// Cluster by cluster: for reading most branches (ROOT's `SortBasketsByEntry`).
     #[default]
     Entry,
-    /// All baskets of one branch, then those of the next: for those who read few branches of all entries over a link
+    /// All baskets of one branch, then those of the next: for reading few branches of all entries over a network
     /// (`SortBasketsByBranch`).
     Branch,
-    /// As they stand in the file that is read (`SortBasketsByOffset`); for baskets that are kept.
+    /// In the order of the source file (`SortBasketsByOffset`); for baskets that are kept.
     Offset,
 }
 

@@ -52,7 +52,7 @@ pub struct PerfStats {
     /// Bytes between baskets that were read through, for each range: a gap cost less than another range. Of a run of ROOT's, what it was
     /// told to read ahead.
     pub readahead_bytes: u64,
-    /// Bytes that were read and not used: gaps, baskets that nobody looked at, what was read twice.
+    /// Bytes that were read and not used: gaps, unused baskets, bytes read twice.
     pub extra_bytes: u64,
     /// Bytes that were read beside: the header, lists of keys, the tree's record.
     pub other_bytes: u64,
@@ -75,7 +75,7 @@ pub struct PerfStats {
 pub struct Waits {
     /// Seconds in which they waited for bytes.
     pub time: f64,
-    /// Baskets that were in the tree's cache, or on their way, when somebody asked for them one by one.
+    /// Baskets that were in the tree's cache, or in flight, when a row-wise reader needed them.
     pub hits: u64,
     /// Those that were not.
     pub misses: u64,
@@ -224,7 +224,7 @@ impl Read {
     }
 }
 
-/// Baskets that stand in a range.
+/// Baskets within a range.
 fn baskets<'p>(
     placed: &'p BTreeMap<u64, (u64, u64)>,
     range: &ByteRange,

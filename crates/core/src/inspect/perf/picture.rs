@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_bounded_whatever_was_read() {
+    fn marks_are_bounded_for_any_run() {
         let few = run(2);
         assert_eq!(PerfPicture::of(&[("", &few)]).marks(), 1 + 2, "a range, and the stairs to it");
         let many = run(300_000);

@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_comes_back_as_it_was() {
+    fn a_saved_run_is_read_back_unchanged() {
         let (file, path) = through_a_file(&run(), "run");
         assert_eq!(PerfStats::load(&file, None).unwrap(), run());
         assert_eq!(PerfStats::load(&file, Some("ioperf;1")).unwrap(), run());

@@ -15,7 +15,7 @@ pub(super) struct Listed {
     pub(super) key: Key,
 }
 
-/// Goes through all directories; gives what they list, each record once.
+/// Visits all directories; returns what they list, each record once.
 pub(super) fn check_directories(file: &File, seen: &Seen, report: &mut Report) -> Vec<Listed> {
     let mut walk =
         Folders { file, seen, report, gone_through: HashSet::new(), waiting: Vec::new(), listed: Vec::new() };
@@ -117,7 +117,7 @@ impl Folders<'_> {
         }
     }
 
-    /// Of several keys of a name the highest cycle stands first, none is 0 and none is there twice.
+    /// Of several keys of a name the highest cycle comes first, none is 0 and none is repeated.
     fn check_cycles(&mut self, path: &str, keys: &[Key]) {
         let mut last: HashMap<&Arc<str>, u16> = HashMap::new();
         for key in keys {
@@ -144,7 +144,7 @@ impl Folders<'_> {
         }
     }
 
-    /// Compares a key of a list with the record it stands for. False where there is none.
+    /// Compares a key of a list with its record. False if there is none.
     fn check_image(&mut self, path: &str, directory: u64, image: &Key) -> bool {
         let at = image.seek_key;
         let place = |finding: Finding| finding.within(format!("{path};{}", image.cycle)).at(at);
@@ -188,7 +188,7 @@ impl Folders<'_> {
     }
 }
 
-/// Compares the list of free segments with the gaps that the walk saw.
+/// Compares the list of free segments with the gaps that the record walk found.
 pub(super) fn check_free(file: &File, seen: &Seen, report: &mut Report) {
     let header = file.header();
     if file.is_recovered() || header.seek_free == 0 {

@@ -145,7 +145,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What was looked at, and what was found.
+/// What was checked, and what was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// In the order in which they were found, but no more than [`MOST_FINDINGS`].

@@ -1,4 +1,4 @@
-//! Whether a file is whole: structure, checksums, and what the parts say of one another.
+//! Whether a file is whole: structure, checksums, and whether its parts agree with each other.
 //!
 //! The header comes first, then every record from the first to the end, directories and their keys against the records, free
 //! segments against gaps, the classes, objects, and each tree: its baskets against its index, clusters, counters. Every block of
@@ -92,7 +92,7 @@ pub fn verify_file(file: &File) -> Report {
     let listed = directories::check_directories(file, &seen, &mut report);
     directories::check_free(file, &seen, &mut report);
     classes::check_classes(file, &mut report);
-    // What the walk did not come by.
+    // What the record walk did not reach.
     let missed: Vec<_> = listed.iter().filter(|listed| !seen.has(listed.key.seek_key)).collect();
     for batch in payload::batches(&missed, |listed| u64::from(listed.key.stored_bytes())) {
         payload::check_all(file, &mut report, batch, |listed, bench| {

@@ -91,7 +91,7 @@ pub(super) fn check(file: &File, at: u64, key: &Key, bench: &mut Bench) -> Check
     (findings, u64::from(key.objlen))
 }
 
-/// Inflates and forgets; gives the bytes behind the last block.
+/// Inflates and discards; returns the bytes after the last block.
 fn inflate(file: &File, start: u64, key: &Key, bench: &mut Bench) -> Result<u64> {
     let stored = u64::from(key.stored_bytes());
     let unnamed = |error: Error| match error.place() {
@@ -109,7 +109,7 @@ fn inflate(file: &File, start: u64, key: &Key, bench: &mut Bench) -> Result<u64>
     slack(&bytes, key.objlen as usize, bench)
 }
 
-/// Inflates a chain block by block, so that 16 MiB are all it takes; gives the bytes behind the last block.
+/// Inflates a chain block by block, so that it needs at most 16 MiB; returns the bytes after the last block.
 pub(super) fn slack(chain: &[u8], inflated_bytes: usize, bench: &mut Bench) -> Result<u64> {
     let table = BlockTable::walk(chain, inflated_bytes)?;
     for block in table.blocks() {

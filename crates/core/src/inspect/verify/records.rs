@@ -6,14 +6,14 @@ use crate::container::{BIG_FILE, Key, Record};
 use crate::file::File;
 use crate::file::walk::{Stop, Walk};
 
-/// What the walk saw, in the order of the file.
+/// What the record walk found, in file order.
 #[derive(Default)]
 pub(super) struct Seen {
-    /// Records: first byte, and the byte behind the last.
+    /// Records: first byte, and the byte after the last.
     pub(super) records: Vec<(u64, u64)>,
     /// Those of them that are baskets; their payloads are not checked yet.
     pub(super) baskets: Vec<u64>,
-    /// Gaps: first byte, and the byte behind the last.
+    /// Gaps: first byte, and the byte after the last.
     pub(super) gaps: Vec<(u64, u64)>,
     /// Whether the walk reached the end.
     pub(super) whole: bool,
@@ -133,7 +133,7 @@ pub(super) fn check_records(file: &File, report: &mut Report) -> Seen {
             seen.whole = true;
             return seen;
         }
-        // Where a file was never closed, what was reserved last is zeros, and nothing says where it ends.
+        // If a file was never closed, the last reserved space is zeros, of unknown length.
         Some(Stop::Zeros) if file.is_recovered() => Finding::note("zeros where the next record should begin"),
         Some(Stop::Zeros) => Finding::unusual("the records cannot be followed: zeros where one should begin"),
         Some(Stop::Short) => Finding::unusual("the records end short of the end"),

@@ -23,7 +23,7 @@ struct Claim {
     entries: u64,
 }
 
-/// Checks all trees, each cycle for itself; gives where their baskets begin, in order.
+/// Checks all trees, each cycle separately; returns the starts of their baskets, in order.
 pub(super) fn check_trees(file: &File, listed: &[Listed], seen: &Seen, report: &mut Report) -> Vec<u64> {
     let mut claimed = Vec::new();
     for found in listed.iter().filter(|found| found.key.is_tree()) {
@@ -281,7 +281,7 @@ fn check_basket(tree: &Tree, claim: &Claim, bench: &mut Bench) -> Checked {
     match basket.unseal(memory, scratch) {
         Ok(unsealed) => match unsealed.starts(starts) {
             Ok(()) => {}
-            // Offsets that were left out are made again from the counts.
+            // Offsets that were left out are computed from the counts.
             Err(error) if error.kind() == ErrorKind::Unsupported => {}
             // Where there are none, nothing reads by the length of an entry that the basket names.
             Err(error) if unsealed.fixed_bytes().is_some() => findings.push(Finding::note(error.message())),

@@ -239,8 +239,8 @@ impl Compiler<'_> {
         Ok((vec![Step::Class { versions, role }], kind))
     }
 
-    /// A further version of a class whose columns stand already. Members that it has not become zero or empty; members
-    /// that only it has are decoded into buffers of nobody; numbers of another type are converted.
+    /// A further version of a class whose columns exist already. Members that it has not become zero or empty; members
+    /// that only it has are decoded into scratch buffers; numbers of another type are converted.
     fn other_version(&mut self, info: &Arc<StreamerInfo>, kind: &Kind, tie: bool) -> Result<Option<Body>> {
         let (from, mark) = (self.steps.len(), self.buffers.len());
         let (mut steps, theirs) = self.members(info)?;

@@ -18,7 +18,7 @@ pub(super) struct Met {
 }
 
 impl Met {
-    /// Notes the class of an object; gives the description that its bytes follow.
+    /// Notes the class of an object; returns the description of its bytes.
     pub(super) fn note(
         &mut self,
         registry: &Arc<Registry>,
@@ -41,7 +41,7 @@ impl Met {
         if class.starts_with("TMatrixTSym<") {
             self.name(registry, &class.replacen("TMatrixTSym", "TMatrixTBase", 1).into());
         }
-        // All versions: which of them bases and members have stands in their bytes.
+        // All versions: the bytes name the one that each base and member has.
         let told: Vec<_> = registry.described(class).cloned().collect();
         let by_hand = registry.versions(class).iter().filter(|info| !told.contains(info)).cloned();
         for info in told.iter().cloned().chain(by_hand.collect::<Vec<_>>()) {
@@ -103,7 +103,7 @@ pub(super) fn stamp(info: &StreamerInfo, is_foreign_here: bool) -> Stamp {
     }
 }
 
-/// Classes without a version of their own: their checksum stands in its place.
+/// Classes without a version of their own: their checksum replaces it.
 fn is_foreign(class: &str) -> bool {
     class == "ROOT::TIOFeatures"
 }

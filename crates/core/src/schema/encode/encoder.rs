@@ -30,7 +30,7 @@ pub(super) static ROOT: LazyLock<Arc<Registry>> = LazyLock::new(|| {
 pub(crate) struct Style {
     /// Collections of objects are written member by member.
     pub(crate) member_wise: bool,
-    /// Classes without a version of their own: their checksum stands in its place.
+    /// Classes without a version of their own: their checksum replaces it.
     pub(crate) foreign: HashSet<Arc<str>>,
 }
 

@@ -41,7 +41,7 @@ impl Encoder {
         Self { style: Some(style), ..Self::new(keylen) }
     }
 
-    /// Writes entries one after another; gives where each begins, counted from the first, and where the last ends.
+    /// Writes entries in sequence; returns the start of each, counted from the first, and the end of the last.
     ///
     /// # Errors
     ///

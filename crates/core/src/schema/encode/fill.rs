@@ -15,7 +15,7 @@ pub(super) enum Link {
 }
 
 impl Link {
-    /// What tells it from all other objects, as long as it is held.
+    /// Its identity among all objects, as long as it is held.
     pub(super) fn address(&self) -> usize {
         match self {
             Self::Object(draft) => draft.mark().map_or(Arc::as_ptr(draft) as usize, Mark::address),
@@ -146,7 +146,7 @@ impl<'p> Fill<'p> {
         Ok(())
     }
 
-    /// The items of a list; gives their number.
+    /// The items of a list; returns their number.
     fn items(&mut self, item: &Kind, value: Option<&Datum>) -> Result<usize> {
         match (item, value) {
             (_, None | Some(Datum::Null)) => Ok(0),

@@ -47,7 +47,7 @@ fn values_of_another_kind_are_refused() {
 }
 
 #[test]
-fn what_was_read_is_written_as_it_was() {
+fn objects_that_were_read_are_written_unchanged() {
     let text = |text: &str| Arc::new(Draft::new("TObjString").with("fString", text));
     let shared = text("shared");
     let pair = Draft::new("TPair").with("fKey", text("key")).with("fValue", Datum::Object(Arc::clone(&shared)));

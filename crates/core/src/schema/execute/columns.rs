@@ -1,4 +1,4 @@
-//! Columns whose number of rows only their end tells, and rows that are not there.
+//! Columns whose number of rows follows from their end, and missing rows.
 
 use super::super::program::{Program, Step};
 use super::{Machine, NO_ROWS, Order};

@@ -15,7 +15,7 @@ use crate::wire::{Frame, Limits, Reader};
 
 /// What a run needs besides program, bytes and part.
 pub struct Machine<'a> {
-    /// Classes of the file, for objects whose class stands in the bytes.
+    /// Classes of the file, for objects whose class is named in the bytes.
     pub registry: &'a Registry,
     /// Where objects behind pointers go.
     pub objects: &'a mut Objects,
@@ -37,7 +37,7 @@ const NO_ROWS: &str = "a column of collections whose items the file does not des
 /// Which layout `n` items have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// One item after the other.
+    /// Item by item.
     Rows,
     /// All items of one member, then all of the next.
     Columns,
@@ -358,7 +358,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The columns of a member-wise collection, by the version that stands behind its frame.
+    /// The columns of a member-wise collection, by the version after its frame.
     fn value_body(
         &self,
         frame: Frame,
@@ -385,7 +385,7 @@ impl Machine<'_> {
         })
     }
 
-    /// One collection behind its frame, and behind the version of its value.
+    /// One collection, after its frame and the version of its value.
     #[expect(clippy::too_many_arguments, reason = "the fields of one step")]
     fn one_list(
         &mut self,
@@ -514,7 +514,7 @@ fn same_frames(
 ) -> Result<usize> {
     let whole = reader.whole();
     let first = reader.at();
-    // The frame stands directly before: byte count, version, and perhaps a checksum.
+    // The frame directly precedes it: byte count, version, and perhaps a checksum.
     let count = |at: usize| {
         whole.get(at..at + 4).and_then(|word| word.first_chunk::<4>()).map(|word| u32::from_be_bytes(*word))
     };

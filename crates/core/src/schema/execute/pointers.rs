@@ -11,17 +11,17 @@ use crate::error::{Error, Result};
 use crate::wire::{Reader, Slot};
 
 impl Machine<'_> {
-    /// Decodes the object that a record holds, and all that it points at. Gives its number.
+    /// Decodes the object of a record, and everything that it points to. Returns its number.
     pub fn root(&mut self, class: &str, reader: &mut Reader<'_>) -> Result<u32> {
         let class: Arc<str> = class.into();
-        // Tag 1 and the position of the record's first byte both stand for it.
+        // Tag 1 and the position of the record's first byte both refer to it.
         let id = self.objects.at_position(reader.position());
         self.object(id, &class, reader, None)?;
         self.settle(reader)?;
         Ok(id)
     }
 
-    /// The object slot of a pointer: gives the number of the object, 0 for null.
+    /// The object slot of a pointer: returns the number of the object, 0 for null.
     pub(in crate::schema) fn slot(&mut self, reader: &mut Reader<'_>) -> Result<u32> {
         let at = reader.position() as u64;
         match reader.slot(self.displacement)? {
@@ -64,7 +64,7 @@ impl Machine<'_> {
         Ok(id)
     }
 
-    /// An object without a byte count: nobody knows where it ends before it is decoded.
+    /// An object without a byte count: its end is unknown until it is decoded.
     fn inline(&mut self, id: u32, class: &Arc<str>, reader: &mut Reader<'_>) -> Result<()> {
         if self.depth >= self.limits.depth {
             return Err(Error::limit("objects nest too deep", u64::from(self.limits.depth), u64::from(self.depth) + 1));

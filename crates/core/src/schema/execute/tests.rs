@@ -3,7 +3,7 @@ use crate::column::{BufferKind, Kind, Number, Prim};
 use crate::error::ErrorKind;
 
 #[test]
-fn what_failed_leaves_no_depth_behind() {
+fn a_failed_object_does_not_leave_its_depth() {
     let kind = Kind::Number { buffer: 0, number: Number::I32 };
     let steps =
         vec![Step::numbers(Prim::Plain(Number::I32), 1, 0).unwrap(), Step::Each { body: Span { start: 0, end: 1 } }];

@@ -68,7 +68,7 @@ pub(super) fn forwards(class: &str) -> bool {
     )
 }
 
-/// What a streamer needs of whoever runs the program that it is a step of.
+/// The interface that a streamer needs from the executor of its program.
 pub(super) trait Decode {
     /// Reads the place of a pointer; gives the number of the object, 0 for null.
     fn slot(&mut self, reader: &mut Reader<'_>) -> Result<u32>;
@@ -76,7 +76,7 @@ pub(super) trait Decode {
     fn object(&mut self, class: &Arc<str>, reader: &mut Reader<'_>) -> Result<u32>;
     /// Reads objects of a class member by member; gives the number of the first, which the others follow.
     fn columns(&mut self, class: &Arc<str>, target: &Target, n: usize, reader: &mut Reader<'_>) -> Result<u32>;
-    /// Whether what bytes say beside values is to be noted.
+    /// Whether framing is to be recorded.
     fn is_traced(&self) -> bool;
     /// Notes it.
     fn note(&mut self, stamp: impl FnOnce() -> Stamp);
@@ -85,9 +85,9 @@ pub(super) trait Decode {
 /// The same for writing: values are taken from their buffers in order.
 pub(super) trait Encode {
     fn writer(&mut self) -> &mut Writer;
-    /// What was noted when the object was read; nothing for one that was made here.
+    /// The framing recorded when the object was read; none for one created here.
     fn stamp(&mut self) -> Option<Stamp>;
-    /// Begins a frame; gives what [`close`](Self::close) takes.
+    /// Begins a frame; returns the argument for [`close`](Self::close).
     fn open(&mut self, stamp: &Stamp) -> Option<usize>;
     fn close(&mut self, frame: Option<usize>);
     /// `TObject`'s own bytes.
