@@ -188,7 +188,7 @@ fn differences_are_named() {
             "x",
             vec![number("y", Number::I64), number("x", Number::I64)],
             "y",
-            "the branch in its place in the finished tree is x",
+            "the finished tree has branch x at this position",
         ),
         ("o", vec![number("x", Number::I64)], "y", "the tree that is filled has no such branch"),
         ("m", [specs(), vec![more]].concat(), "z", "the finished tree has no such branch"),

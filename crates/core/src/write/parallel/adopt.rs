@@ -16,8 +16,8 @@ use crate::write::commit::queue::{Origin, SealedCluster};
 use crate::write::file::process_id::is_process_id;
 use crate::write::model::layout::BranchLayout;
 use crate::write::record::edit;
-use crate::write::writer::update::check_closed;
 use crate::write::record::state::{BranchState, TreeState};
+use crate::write::writer::update::check_closed;
 
 /// The clusters of a finished tree, in order.
 #[derive(Debug)]
