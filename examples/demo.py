@@ -28,11 +28,15 @@ def main() -> None:
     start = time.perf_counter()
     file = sapwood.open(DATA / "nano.root")
     events = file["Events"]
-    print(f"{file.file_path}\n  keys: {file.keys()}\n  {events.num_entries} events, {len(events.keys())} branches")
+    print(
+        f"{file.file_path}\n  keys: {file.keys()}\n  {events.num_entries} events, {len(events.keys())} branches"
+    )
 
     jets = events.arrays(["nJet", "Jet_pt", "Jet_eta"])
     print("\nColumns of any length, as Awkward Arrays:")
-    print(f"  type: {jets.type}\n  first events: {[[round(pt, 1) for pt in event] for event in ak.to_list(jets['Jet_pt'][:3])]} GeV")
+    print(
+        f"  type: {jets.type}\n  first events: {[[round(pt, 1) for pt in event] for event in ak.to_list(jets['Jet_pt'][:3])]} GeV"
+    )
 
     cut = "(nJet > 2) & (MET_pt > 20)"
     busy = events.arrays(["Jet_pt", "MET_pt"], cut=cut)
@@ -44,14 +48,20 @@ def main() -> None:
         with sapwood.recreate(path, compression="zstd:5") as out:
             out["busy"] = busy
         again = sapwood.open(path)["busy"]
-        print(f"\nWritten as a tree of {path.stat().st_size} bytes that ROOT reads, and read back: {again.typenames()}")
+        print(
+            f"\nWritten as a tree of {path.stat().st_size} bytes that ROOT reads, and read back: {again.typenames()}"
+        )
 
     histogram = sapwood.open(DATA / "histograms.root")["h1d"]
-    print(f"\nObjects by key: {histogram.classname} {histogram.member('fName')!r}, {histogram.member('fEntries'):g} entries")
+    print(
+        f"\nObjects by key: {histogram.classname} {histogram.member('fName')!r}, {histogram.member('fEntries'):g} entries"
+    )
     bars(histogram.values(), histogram.axis(0).edges())
 
     print(f"\nAll in {1000 * (time.perf_counter() - start):.0f} ms, without ROOT. The same from the shell:")
-    print(f"  .venv/bin/sapwood ls -l {DATA / 'nano.root'}\n  .venv/bin/sapwood scan {DATA / 'nano.root'}:Events nJet Jet_pt")
+    print(
+        f"  .venv/bin/sapwood ls -l {DATA / 'nano.root'}\n  .venv/bin/sapwood scan {DATA / 'nano.root'}:Events nJet Jet_pt"
+    )
 
 
 if __name__ == "__main__":

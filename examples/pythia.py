@@ -2,19 +2,22 @@
 
     python examples/pythia.py events.root --events 2000 --workers 4 --how processes --numbered
 
-Events are made in units of work (``--unit``), each with a seed of its own, so that a unit is the same whoever makes it. Three ways lead
-into the file:
+Events are made in units of work (``--unit``), each with a seed of its own, so that a unit is the same whoever
+makes it. Three ways lead into the file:
 
 - ``serial``: one generator, one after another.
-- ``threads``: each thread has its generator, and a context of one parallel tree, which compresses and writes its own clusters.
-- ``processes``: each process makes a small ROOT file of a unit in its memory; the one writer adopts its clusters as they are,
-  without inflating them.
+- ``threads``: each thread has its generator, and a context of one parallel tree, which compresses and writes
+  its own clusters.
+- ``processes``: each process makes a small ROOT file of a unit in its memory; the one writer adopts its
+  clusters as they are, without inflating them.
 
-``--numbered`` puts units into the order of their numbers: the bytes of the file are the same for any number of workers.
+``--numbered`` puts units into the order of their numbers: the bytes of the file are the same for any number
+of workers.
 
-Pythia's Python module keeps the interpreter's lock while it makes events, so threads gain what is compressed and written meanwhile at
-most. One run of 400 events in units of 50, two workers, the start of generators and processes included, on two cores that other
-programs kept busy: 68 events a second (serial), 53 (threads), 47 (processes). On idle cores, and for long runs, measure again.
+Pythia's Python module keeps the interpreter's lock while it makes events, so threads gain what is compressed
+and written meanwhile at most. One run of 400 events in units of 50, two workers, the start of generators and
+processes included, on two cores that other programs kept busy: 68 events a second (serial), 53 (threads), 47
+(processes). On idle cores, and for long runs, measure again.
 
 Needs the generator: ``pip install pythia8mc awkward``.
 """
@@ -46,11 +49,18 @@ except ImportError as error:
     raise SystemExit(f"this example needs {error.name}: pip install pythia8mc awkward") from None
 
 ENERGY = 14_000  # GeV
-SETTINGS = ["Print:quiet = on", f"Beams:eCM = {ENERGY}", "HardQCD:all = on", "PhaseSpace:pTHatMin = 20", "Random:setSeed = on"]
+SETTINGS = [
+    "Print:quiet = on",
+    f"Beams:eCM = {ENERGY}",
+    "HardQCD:all = on",
+    "PhaseSpace:pTHatMin = 20",
+    "Random:setSeed = on",
+]
 TREE = "events"
 WHOLE, REAL = "id status mother1 mother2 daughter1 daughter2".split(), "px py pz e m".split()
 PARTICLE = ", ".join([f"{name}: int32" for name in WHOLE] + [f"{name}: float64" for name in REAL])
-# The list of particles is Pythia's: mothers and daughters are places in it, those that are left in the end have a positive status.
+# The list of particles is Pythia's: mothers and daughters are places in it, those that are left in the end
+# have a positive status.
 BRANCHES = {"number": "i8", "seed": "i4", "weight": "f8", "Particle": f"var * {{{PARTICLE}}}"}
 LAST_SEED = 900_000_000
 
@@ -79,7 +89,9 @@ class Generator:
             missing -= len(parts[-1])
         made = ak.concatenate(parts)
         particles = made.prt
-        members = {name: particles[name] for name in [*WHOLE, "m"]} | {name: particles.p[name] for name in REAL[:4]}
+        members = {name: particles[name] for name in [*WHOLE, "m"]} | {
+            name: particles.p[name] for name in REAL[:4]
+        }
         return {
             "number": np.arange(start, stop),
             "seed": np.full(stop - start, seed, "i4"),
@@ -108,7 +120,11 @@ class Progress:
             self.events += stop - start
             if time.perf_counter() - self._said > 2:
                 self._said = time.perf_counter()
-                print(f"  {self.events} of {self._given.events} events, {self.rate():.1f} a second", file=sys.stderr, flush=True)
+                print(
+                    f"  {self.events} of {self._given.events} events, {self.rate():.1f} a second",
+                    file=sys.stderr,
+                    flush=True,
+                )
 
     def rate(self) -> float:
         return self.events / (time.perf_counter() - self._began)
@@ -134,9 +150,11 @@ def threads(tree: sapwood.ParallelTree, units: range, given: argparse.Namespace,
     """Each thread takes the next unit; where one fails, or is interrupted, all end after theirs."""
     rest, stop = iter(units), threading.Event()
     generators = [Generator(given) for _ in range(given.workers)]
-    # The first batch of all imports modules behind a lock of C++: two threads that come to it at once wait for each other for ever.
+    # The first batch of all imports modules behind a lock of C++: two threads that come to it at once wait
+    # for each other for ever.
     generators[0].unit(0, events=1)
-    # All contexts are there before the first unit begins, so that nobody waits for a number that seems to come from nowhere.
+    # All contexts are there before the first unit begins, so that nobody waits for a number that seems to
+    # come from nowhere.
     contexts = [tree.numbered() if given.numbered else tree.context() for _ in range(given.workers)]
 
     def work(context: Any, generator: Generator) -> None:
@@ -151,13 +169,17 @@ def threads(tree: sapwood.ParallelTree, units: range, given: argparse.Namespace,
 
     with concurrent.futures.ThreadPoolExecutor(given.workers) as pool:
         try:
-            for done in concurrent.futures.as_completed(list(map(pool.submit, itertools.repeat(work), contexts, generators))):
+            for done in concurrent.futures.as_completed(
+                list(map(pool.submit, itertools.repeat(work), contexts, generators))
+            ):
                 done.result()
         finally:
             stop.set()
 
 
-def processes(tree: sapwood.ParallelTree, units: range, given: argparse.Namespace, progress: Progress) -> None:
+def processes(
+    tree: sapwood.ParallelTree, units: range, given: argparse.Namespace, progress: Progress
+) -> None:
     """Processes make finished clusters; this one writes them."""
     spawn = multiprocessing.get_context("spawn")
     rest, pending = collections.deque(units), dict[concurrent.futures.Future[bytes], int]()
@@ -170,7 +192,9 @@ def processes(tree: sapwood.ParallelTree, units: range, given: argparse.Namespac
                 while rest and len(pending) < 2 * given.workers and rest[0] < oldest + 8 * given.workers:
                     number = rest.popleft()
                     pending[pool.submit(finished, number)] = number
-                for done in concurrent.futures.wait(pending, return_when=concurrent.futures.FIRST_COMPLETED).done:
+                for done in concurrent.futures.wait(
+                    pending, return_when=concurrent.futures.FIRST_COMPLETED
+                ).done:
                     number = pending.pop(done)
                     if numbered is None:
                         tree.adopt(done.result())
@@ -205,7 +229,9 @@ def finished(number: int) -> bytes:
     part = io.BytesIO()
     given = _generator.given
     # The records of baskets have dates, unless they are to be the same each time.
-    with sapwood.recreate(part, compression=given.compression, threads=1, reproducible=given.numbered) as file:
+    with sapwood.recreate(
+        part, compression=given.compression, threads=1, reproducible=given.numbered
+    ) as file:
         file.mktree(TREE, BRANCHES).extend(_generator.unit(number))
     return part.getvalue()
 
@@ -223,7 +249,9 @@ def positive(text: str) -> int:
 
 def arguments() -> argparse.Namespace:
     """What the command line asks for."""
-    parser = argparse.ArgumentParser(description="Proton collisions of Pythia 8, made by many workers, in one ROOT file.")
+    parser = argparse.ArgumentParser(
+        description="Proton collisions of Pythia 8, made by many workers, in one ROOT file."
+    )
     parser.add_argument("out", help="the file; it is replaced")
     parser.add_argument("--events", type=positive, default=2000)
     parser.add_argument("--workers", type=positive, default=os.cpu_count(), help="threads or processes")
@@ -249,7 +277,9 @@ def main() -> None:
     progress = Progress(given)
     try:
         # Only one thread of each worker compresses: there is one for each core already.
-        with sapwood.recreate(given.out, compression=given.compression, threads=1, reproducible=given.numbered) as file:
+        with sapwood.recreate(
+            given.out, compression=given.compression, threads=1, reproducible=given.numbered
+        ) as file:
             with file.parallel_tree(TREE, BRANCHES, "pp at 14 TeV, hard QCD, pT > 20 GeV") as tree:
                 WAYS[given.how](tree, units, given, progress)
     except KeyboardInterrupt:

@@ -281,7 +281,9 @@ class Expression:
         text = self._source.encode()
         before, behind = text[: node.col_offset].rstrip()[-1:], text[node.end_col_offset :].lstrip()[:1]
         if (before, behind) != (b"(", b")"):
-            raise ExpressionError(f"in {self.text!r}: put comparisons beside &, | and ^ in brackets, as in (a > 1) & (b < 2)")
+            raise ExpressionError(
+                f"in {self.text!r}: put comparisons beside &, | and ^ in brackets, as in (a > 1) & (b < 2)"
+            )
 
     def _compile_call(
         self, node: ast.Call, inner: Callable[[ast.AST], Any]
@@ -303,7 +305,9 @@ class Expression:
         function, arguments = self._functions[name], [inner(one) for one in node.args]
         return lambda get: function(*(argument(get) for argument in arguments))
 
-    def _compile_subscript(self, node: ast.Subscript, of: Any, index: Any) -> Callable[[Callable[[str], Any]], Any]:
+    def _compile_subscript(
+        self, node: ast.Subscript, of: Any, index: Any
+    ) -> Callable[[Callable[[str], Any]], Any]:
         def look(get: Callable[[str], Any]) -> Any:
             value, where = of(get), index(get)
             try:
@@ -316,7 +320,9 @@ class Expression:
     def _no_item(self, node: ast.Subscript, reason: str) -> MismatchError:
         whole, of, index = (ast.unparse(part) for part in (node, node.value, node.slice))
         start = f"in {self.text!r}: {whole!r} asks for "
-        if not any(words in reason for words in ("out of range", "out of bounds", "cannot slice ListOffsetArray")):
+        if not any(
+            words in reason for words in ("out of range", "out of bounds", "cannot slice ListOffsetArray")
+        ):
             return MismatchError(f"in {self.text!r}: {whole!r} cannot be taken: {reason.splitlines()[0]}")
         if isinstance(node.slice, ast.Tuple):
             return MismatchError(

@@ -284,7 +284,9 @@ def _warn(core: Any) -> None:
         warnings.warn(words, RuntimeWarning, stacklevel=5)
 
 
-def check_options(threads: int, object_limit: int | None = None, answer_limit: int | None = None) -> dict[str, Any]:
+def check_options(
+    threads: int, object_limit: int | None = None, answer_limit: int | None = None
+) -> dict[str, Any]:
     """The options of a file.
 
     Raises ``ValueError`` and ``TypeError`` for what they cannot be.

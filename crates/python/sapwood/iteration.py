@@ -72,7 +72,8 @@ class Report:
         return Report(self.source, self.tree_entry_start, self.tree_entry_stop, global_offset)
 
     def __repr__(self) -> str:
-        return f"<Report start={self.start} stop={self.stop} source={self.file_path + ':' + self.source.object_path!r}>"
+        source = f"{self.file_path}:{self.source.object_path}"
+        return f"<Report start={self.start} stop={self.stop} source={source!r}>"
 
 
 def entries_for(branches: list[Branch], target_bytes: int, start: int, stop: int) -> int:

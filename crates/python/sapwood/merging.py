@@ -102,9 +102,9 @@ def merge(
     is merged.
 
     Baskets are moved as they are, without being looked into, where ``compression`` is ``"keep"``, or is what
-    they have; ``verify=True`` inflates them, so that a damaged one is an error. ``"first"`` is the one of the first input; else they are compressed again. With ``recluster=True``
-    entries go into new clusters, across the borders of inputs; ``auto_flush`` and ``basket_bytes`` are those
-    of :func:`rewrite`.
+    they have; ``verify=True`` inflates them, so that a damaged one is an error. ``"first"`` is the one of the
+    first input; else they are compressed again. With ``recluster=True`` entries go into new clusters, across
+    the borders of inputs; ``auto_flush`` and ``basket_bytes`` are those of :func:`rewrite`.
 
     The first input decides which branches a tree has. Branches that only others have are left out, and plain
     branches whose numbers are narrower in them are widened (see :attr:`Merged.notices`); an input that lacks
@@ -152,8 +152,8 @@ def merge(
     target = os.path.expanduser(os.fspath(output))
     try:
         document, notices = _core.merge(
-            target, files, setting, append, replace, skip, trees, listed, clusters, open_files, threads, adler32, verify, connection or None,
-            progress,
+            target, files, setting, append, replace, skip, trees, listed, clusters, open_files, threads,
+            adler32, verify, connection or None, progress,
         )  # fmt: skip
     except errors.NotFoundError as error:
         if error.file in files and error.object is None and not os.path.exists(error.file):

@@ -168,7 +168,9 @@ def as_TGraph(
         return None if both is None else np.asarray(both)
 
     y = np.asarray(df["y"])
-    made = graph(np.asarray(df["x"]), y, errors("x"), errors("y"), title=title, axis_titles=[xAxisLabel, yAxisLabel])
+    made = graph(
+        np.asarray(df["x"]), y, errors("x"), errors("y"), title=title, axis_titles=[xAxisLabel, yAxisLabel]
+    )
     chosen = {
         "fMinimum": minY,
         "fMaximum": maxY,
@@ -181,7 +183,9 @@ def as_TGraph(
     }
     for name, value in chosen.items():
         if value is not None:
-            made = made.replaced(name, float(value) if name in ("fMinimum", "fMaximum", "fMarkerSize") else int(value))
+            made = made.replaced(
+                name, float(value) if name in ("fMinimum", "fMaximum", "fMarkerSize") else int(value)
+            )
     return made
 
 

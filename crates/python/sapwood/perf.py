@@ -160,7 +160,9 @@ class Comparison(dict[str, Compared]):
 
     def __init__(self, before: Any, after: Any) -> None:
         document, self._words = after.beside(before)
-        super().__init__({name: Compared(**figure) for name, figure in json.loads(document)["figures"].items()})
+        super().__init__(
+            {name: Compared(**figure) for name, figure in json.loads(document)["figures"].items()}
+        )
         self._runs = (before, after)
 
     def svg(self, path: str | os.PathLike[str] | None = None) -> str:

@@ -33,8 +33,8 @@ def recover(path: Any, *, dry_run: bool = False) -> Recovered:
     clusters of trees that were committed after the last save, up to the last entry that all branches have.
     With ``dry_run`` nothing is written.
 
-    Every record is read and every basket inflated before it is believed. After the death of a process all that it wrote is there; after
-    that of the machine only what was saved with ``sync=True`` is sure to be.
+    Every record is read and every basket inflated before it is believed. After the death of a process all
+    that it wrote is there; after that of the machine only what was saved with ``sync=True`` is sure to be.
 
     >>> import os, sapwood, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "file.root")
@@ -49,4 +49,6 @@ def recover(path: Any, *, dry_run: bool = False) -> Recovered:
     if not os.path.exists(path):
         raise errors.MissingFileError(f"no file {os.fspath(path)!r}")
     objects, trees, left, doubtful, cut_bytes, was_closed = _core.recover(path, dry_run)
-    return Recovered(objects, {name: (before, now) for name, before, now in trees}, left, doubtful, cut_bytes, was_closed)
+    return Recovered(
+        objects, {name: (before, now) for name, before, now in trees}, left, doubtful, cut_bytes, was_closed
+    )

@@ -87,7 +87,9 @@ def rewrite(
     given["compression"] = None if compression == "tree" else compression
     if kept_whole and any(value is not None for value in given.values()):
         named = [name for name, value in given.items() if value is not None]
-        raise errors.MismatchError(f"baskets that are kept stay as they are: {', '.join(named)} takes new ones")
+        raise errors.MismatchError(
+            f"baskets that are kept stay as they are: {', '.join(named)} takes new ones"
+        )
     opened = file.open(source, threads=threads) if isinstance(source, (str, os.PathLike)) else source
     by_branch = isinstance(compression, Mapping)
     setting = None if by_branch or compression == "tree" else as_compression(compression)
@@ -95,7 +97,11 @@ def rewrite(
     not_found = list(compression) if by_branch else []
     branches: dict[str, list[str]] = {}
     entries: dict[str, list[tuple[int, int]]] = {}
-    names = trees if trees is not None else opened.keys(filter_classname=["TTree", "TNtuple", "TNtupleD"], cycle=False)
+    names = (
+        trees
+        if trees is not None
+        else opened.keys(filter_classname=["TTree", "TNtuple", "TNtupleD"], cycle=False)
+    )
     unused = [pattern for patterns in (keep, drop) for pattern in _each(patterns)]
     for name in dict.fromkeys(names):
         tree = opened[name]
@@ -103,7 +109,9 @@ def rewrite(
         kept, dropped = as_match(keep), as_match(drop)
         if kept is not None or dropped is not None:
             top = [branch.name for branch in tree.branches]
-            branches[name] = [each for each in top if (not kept or kept(each)) and not (dropped and dropped(each))]
+            branches[name] = [
+                each for each in top if (not kept or kept(each)) and not (dropped and dropped(each))
+            ]
         if cut is not None:
             entries[name] = _ranges(tree, cut)
         if by_branch:
@@ -159,7 +167,13 @@ def _settings(tree: Any, wanted: Mapping[str, Any]) -> tuple[dict[int, str], set
 
 def _each(patterns: Any) -> list[Any]:
     """Patterns one by one."""
-    return list(patterns) if isinstance(patterns, (list, tuple, set, frozenset)) else [] if patterns is None else [patterns]
+    return (
+        list(patterns)
+        if isinstance(patterns, (list, tuple, set, frozenset))
+        else []
+        if patterns is None
+        else [patterns]
+    )
 
 
 def _passes_any(pattern: Any, branches: list[Any]) -> bool:

@@ -103,8 +103,14 @@ class Tree(HasBranches):
             friends = self.friends
         except SapwoodError:  # an object that cannot be decoded is another matter
             return ""
-        listed = ", ".join(f"{name} (tree {tree!r} in {file or 'this file'!r})" for name, (file, tree) in friends.items())
-        return f"; the tree has friends, whose branches are read from their own trees: {listed}" if friends else ""
+        listed = ", ".join(
+            f"{name} (tree {tree!r} in {file or 'this file'!r})" for name, (file, tree) in friends.items()
+        )
+        return (
+            f"; the tree has friends, whose branches are read from their own trees: {listed}"
+            if friends
+            else ""
+        )
 
     @property
     def parent(self) -> Directory:
@@ -247,7 +253,8 @@ class Tree(HasBranches):
     def __repr__(self) -> str:
         if self._root.closed:
             return f"<tree {self.object_path!r} of {self.file_path!r}, which is closed>"
-        return f"<{self.classname} {self.name!r} ({len(self)} branches, {self.num_entries} entries) of {self.file_path!r}>"
+        size = f"{len(self)} branches, {self.num_entries} entries"
+        return f"<{self.classname} {self.name!r} ({size}) of {self.file_path!r}>"
 
     def __reduce__(self) -> Any:
         return _reopened, (self._root, f"{self._path};{self._key.cycle}")

@@ -41,8 +41,8 @@ def recreate(
 ) -> WritableFile:
     """A new file in place of what is there.
 
-    ``file_path`` is a path, whose folders are made, or a binary file object like ``io.BytesIO``, which gets the
-    bytes when the file is closed. A URL of a file system that fsspec writes (``memory://``, ``s3://``,
+    ``file_path`` is a path, whose folders are made, or a binary file object like ``io.BytesIO``, which gets
+    the bytes when the file is closed. A URL of a file system that fsspec writes (``memory://``, ``s3://``,
     ``simplecache::...``) gets them then, too; ``storage_options`` are for that file system. ``compression``
     is ``"zstd:5"``, ROOT's number (505), a :class:`~sapwood.Compression` like ``sapwood.ZSTD(5)``, or
     ``None`` for none; the default is ROOT's. ``reproducible`` leaves dates and UUIDs out, so that the same

@@ -348,7 +348,9 @@ class HasBranches(HasRecord):
             recursive=recursive,
             full_paths=full_paths,
         )
-        itself: list[tuple[str, Any]] = [] if self.tree is self else [(self.name, self)]  # type: ignore[attr-defined]
+        itself: list[tuple[str, Any]] = []
+        if self.tree is not self:
+            itself.append((self.name, self))  # type: ignore[attr-defined]
         for name, branch in (*itself, *rows):
             out.write(line(name, branch.typename, repr(branch.interpretation)).rstrip(" ") + "\n")
 
@@ -406,9 +408,13 @@ class HasBranches(HasRecord):
         if access_log is not None and not virtual:
             raise MismatchError("access_log cannot be used with 'virtual=False'")
         if virtual and any(one is not None for one in (expressions, cut, aliases)):
-            raise MismatchError("expressions, cut and aliases cannot be used with 'virtual=True', which reads whole branches")
+            raise MismatchError(
+                "expressions, cut and aliases cannot be used with 'virtual=True', which reads whole branches"
+            )
         plan = reading.Plan(self, expressions, cut, filter_name, filter_typename, filter_branch, aliases)
-        selection = reading.select(self.tree.num_entries, entry_start, entry_stop, as_numbers(entries, self.tree))
+        selection = reading.select(
+            self.tree.num_entries, entry_start, entry_stop, as_numbers(entries, self.tree)
+        )
         if virtual:
             return virtual_arrays(plan, selection, library, how, access_log)
         return reading.read(plan, selection, library, how, progress)
@@ -443,7 +449,9 @@ class HasBranches(HasRecord):
         entries = reading.bounds(self.tree.num_entries, entry_start, entry_stop)
         return iteration.iterate(plan, entries, step_size, library, how, report, progress)
 
-    def objects(self, kind: type[T], entry_start: int | None = None, entry_stop: int | None = None) -> Iterator[T]:
+    def objects(
+        self, kind: type[T], entry_start: int | None = None, entry_stop: int | None = None
+    ) -> Iterator[T]:
         """Entries as objects of a dataclass, one after another, read cluster by cluster: those of a branch of
         objects, split or not; of a tree, whose branches are the members. Dataclasses are those that
         :meth:`sapwood.writing.WritableFile.mktree` takes, and lists or dicts of them.

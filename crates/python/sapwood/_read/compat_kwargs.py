@@ -45,4 +45,8 @@ def ignore(others: Mapping[str, Any], what: str) -> None:
             raise TypeError(f"{what}() got an unexpected keyword argument {name!r}")
     if others:
         names = ", ".join(f"{name}=" for name in others)
-        warnings.warn(f"{what}() has no use for {names}: sapwood.open(threads=...) sets all", UnusedArgument, stacklevel=3)
+        warnings.warn(
+            f"{what}() has no use for {names}: sapwood.open(threads=...) sets all",
+            UnusedArgument,
+            stacklevel=3,
+        )

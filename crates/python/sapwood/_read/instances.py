@@ -67,7 +67,9 @@ def _objects(kind: type, column: Column) -> list[Any]:
                 f"class {kind.__name__}: no member {field.name!r} ({field.type}) is stored, and the dataclass gives it no default"
             )
     names = [field.name for field in fields if field.init and field.name in members]
-    made: list[Any] = [kind(**dict(zip(names, row))) for row in _rows([members[name] for name in names], rows)]
+    made: list[Any] = [
+        kind(**dict(zip(names, row))) for row in _rows([members[name] for name in names], rows)
+    ]
     for field in fields:
         if not field.init and field.name in members:
             for one, value in zip(made, members[field.name]):

@@ -237,7 +237,9 @@ def num_entries(files: Any, **options: Any) -> Iterator[tuple[str, str, int]]:
     [('t', 3)]
     """
     over = network.take_options(options)
-    limits = {name: options.pop(name) for name in ("threads", "object_limit", "answer_limit") if name in options}
+    limits = {
+        name: options.pop(name) for name in ("threads", "object_limit", "answer_limit") if name in options
+    }
     ignore(options, "num_entries")
     allowed = {**files_module.check_options(**{"threads": 0, **limits}), "network": over}
     sources = paths.expand(paths.with_options(files, over), network=over)

@@ -43,7 +43,8 @@ class Bar:
             self._shown = now
             part = min(self._done / self._total, 1.0)
             rate = self._done / max(now - self._began, 1e-9)
-            text = f"{self._label}: {part:4.0%} of {_scale(self._total, self._unit)}, {_scale(rate, self._unit)}/s"
+            total, speed = _scale(self._total, self._unit), _scale(rate, self._unit)
+            text = f"{self._label}: {part:4.0%} of {total}, {speed}/s"
             sys.stderr.write(f"\r{text:<79}")
             sys.stderr.flush()
 

@@ -83,7 +83,9 @@ class Plan:
                 )
             items = list(texts.items() if isinstance(texts, Mapping) else texts)
             self.outputs = [
-                self._typed_output(*item) if isinstance(item, tuple) and len(item) == 2 else self._output(item)
+                self._typed_output(*item)
+                if isinstance(item, tuple) and len(item) == 2
+                else self._output(item)
                 for item in items
             ]
             types: dict[str, Any] = {}
@@ -117,7 +119,9 @@ class Plan:
             try:
                 made = Expression(self.aliases.get(text, text), self._known)
             except NotFoundError as error:
-                raise not_found(f"{error}{self.tree._friendly_words}", self.over.file_path, self.over.object_path) from None
+                raise not_found(
+                    f"{error}{self.tree._friendly_words}", self.over.file_path, self.over.object_path
+                ) from None
             for name in made.names:
                 if self._branch(name) is None:
                     self._expression(name, (*above, text))

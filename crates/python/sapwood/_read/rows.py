@@ -53,7 +53,9 @@ def _numbers(entries: Any, num_entries: int) -> list[int]:
     except ValueError:  # lists of different lengths
         array = np.empty((0, 0))
     if array.ndim != 1 or array.size and array.dtype.kind not in "biu":
-        raise errors.MismatchError(f"entries are whole numbers, or a mask with a truth value for each entry, not {lossless.shown(entries)}")
+        raise errors.MismatchError(
+            f"entries are whole numbers, or a mask with a truth value for each entry, not {lossless.shown(entries)}"
+        )
     if array.dtype.kind == "b":
         if len(array) != num_entries:
             raise errors.MismatchError(f"a mask of {len(array)} values was given for {num_entries} entries")
@@ -75,7 +77,9 @@ class Rows(Sequence[Row]):
         if columns is not None and not named:
             raise errors.NotFoundError(f"no branch is named like {columns!r} (object {tree.object_path})")
         below = (below for branch in named for below in reading.values_below(branch))
-        self._together = list(dict.fromkeys(one._id for one in below if not isinstance(one.interpretation, Unknown)))
+        self._together = list(
+            dict.fromkeys(one._id for one in below if not isinstance(one.interpretation, Unknown))
+        )
         self._generation = -1
         self._begin()
 

@@ -70,7 +70,11 @@ def _items(scheme: str | None, options: Mapping[str, Any] | None) -> Iterator[tu
     for name, value in (options or {}).items():
         if value is None or (name == "anon" and value is False):
             continue
-        is_anonymous = (name == "anon" and value is True and provider != "GOOGLE") or (provider, name, value) == ("GOOGLE", "token", "anon")
+        is_anonymous = (name == "anon" and value is True and provider != "GOOGLE") or (
+            provider,
+            name,
+            value,
+        ) == ("GOOGLE", "token", "anon")
         if is_anonymous:
             yield name, "true", f"{provider}_SKIP_SIGNATURE"
         elif name == "client_kwargs" and provider == "AWS" and isinstance(value, Mapping):

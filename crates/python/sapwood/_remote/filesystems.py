@@ -67,7 +67,9 @@ class Remote:
         # A listing may know less of a file, or other things, than the file itself: what was taken first is
         # compared.
         names = _MARKS if self._mark is None else (self._mark[0],)
-        found = next(((name, _text(about[name])) for name in names if about.get(name) not in (None, "")), None)
+        found = next(
+            ((name, _text(about[name])) for name in names if about.get(name) not in (None, "")), None
+        )
         self._mark = found or self._mark
         return int(size), None if self._mark is None else "=".join(self._mark)
 
@@ -218,7 +220,9 @@ def remote_of(source: Any) -> Remote | None:
 
 def is_of_fsspec(source: Any) -> bool:
     """Is it one of fsspec's own objects, that know their file system?"""
-    return hasattr(getattr(source, "fs", None), "cat_ranges") and isinstance(getattr(source, "path", None), str)
+    return hasattr(getattr(source, "fs", None), "cat_ranges") and isinstance(
+        getattr(source, "path", None), str
+    )
 
 
 def glob(pattern: str, network: Mapping[str, Any] | None) -> list[str]:
@@ -234,7 +238,10 @@ def glob(pattern: str, network: Mapping[str, Any] | None) -> list[str]:
         names = sorted(str(name) for name in fs.glob(path))
     except Exception as error:
         failed = IOError(f"the file system does not list what {urls.shown(pattern)!r} matches: {error}")
-        failed.kind, failed.file = "denied" if isinstance(error, PermissionError) else "i/o", urls.shown(pattern)
+        failed.kind, failed.file = (
+            "denied" if isinstance(error, PermissionError) else "i/o",
+            urls.shown(pattern),
+        )
         raise failed from error
     # What was stripped, a host for instance, is put back as it was.
     first, mark, rest = pattern.partition("::")
@@ -251,7 +258,9 @@ def check(place: str, network: Mapping[str, Any] | None = None) -> None:
     try:
         from fsspec import get_filesystem_class
     except ImportError:
-        words = f"{urls.links(place)[0]}:// is read through fsspec, which is not here: pip install fsspec{why}"
+        words = (
+            f"{urls.links(place)[0]}:// is read through fsspec, which is not here: pip install fsspec{why}"
+        )
         raise _unsupported(place, words) from None
     for link in urls.links(place):
         try:
@@ -259,7 +268,9 @@ def check(place: str, network: Mapping[str, Any] | None = None) -> None:
         except ImportError as error:
             missing = getattr(error.__cause__, "name", None)
             install = f": pip install {missing.split('.')[0].replace('_', '-')}" if missing else ""
-            raise _unsupported(place, f"fsspec lacks a package for {link}:// ({error}){install}{why}") from error
+            raise _unsupported(
+                place, f"fsspec lacks a package for {link}:// ({error}){install}{why}"
+            ) from error
         except ValueError as error:
             raise _unsupported(place, f"nothing here reads {link}://, nor does fsspec") from error
 
@@ -269,7 +280,11 @@ def _why(place: str, network: Mapping[str, Any]) -> str:
     if not urls.is_ours(place) or network.get("handler") == "fsspec":
         return ""
     options = urls.foreign_options(place, network)
-    said = f"it has nothing like storage_options {', '.join(options)}" if options else "it lists no names with wildcards"
+    said = (
+        f"it has nothing like storage_options {', '.join(options)}"
+        if options
+        else "it lists no names with wildcards"
+    )
     return f"; the engine reads {urls.links(place)[0]}:// itself, but {said}"
 
 

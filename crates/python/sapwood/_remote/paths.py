@@ -194,7 +194,11 @@ def _glob(path: str, network: Mapping[str, Any] | None) -> list[str]:
     if urls.is_url(path):
         return [path]
     expanded = os.path.expanduser(path)
-    return [expanded] if os.path.exists(expanded) else _matching(expanded, lambda pattern: sorted(glob.glob(pattern)))
+    return (
+        [expanded]
+        if os.path.exists(expanded)
+        else _matching(expanded, lambda pattern: sorted(glob.glob(pattern)))
+    )
 
 
 def _matching(path: str, match: Callable[[str], list[str]]) -> list[str]:

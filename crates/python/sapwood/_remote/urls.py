@@ -31,8 +31,10 @@ def scheme(path: Any) -> str | None:
 def local_path(path: str) -> str:
     """The path that a ``file:`` URL names, with one slash, two, three or none; all else as it is.
 
-    >>> local_path("file:///a.root"), local_path("file:/a.root"), local_path("file:a.root"), local_path("memory://a.root")
-    ('/a.root', '/a.root', 'a.root', 'memory://a.root')
+    >>> local_path("file:///a.root"), local_path("file:/a.root"), local_path("file:a.root")
+    ('/a.root', '/a.root', 'a.root')
+    >>> local_path("memory://a.root")
+    'memory://a.root'
     """
     if not path[:5].lower() == "file:" or is_chain(path) or os.path.exists(path):
         return path
@@ -65,8 +67,10 @@ def is_cloud(path: Any) -> bool:
 def is_chain(path: Any) -> bool:
     """Is it a chain of URLs, as fsspec has them? Names in files have two colons, too.
 
-    >>> is_chain("simplecache::https://example.org/a.root"), is_chain("zip://a.root::/data/a.zip"), is_chain("zip://a.root::a.zip")
-    (True, True, True)
+    >>> is_chain("simplecache::https://example.org/a.root")
+    True
+    >>> is_chain("zip://a.root::/data/a.zip"), is_chain("zip://a.root::a.zip")
+    (True, True)
     >>> is_chain("https://example.org/a.root:std::set"), is_chain("a.root:std::set")
     (False, False)
     """
@@ -74,10 +78,16 @@ def is_chain(path: Any) -> bool:
         return False
     first, *middle, last = path.split("::")
     if "://" not in last and not last.startswith("/"):
-        # A relative path behind an archive's member; else it is a name with two colons unless there is such a file.
+        # A relative path behind an archive's member; else it is a name with two colons unless there is such a
+        # file.
         link = scheme([first, *middle][-1])
         return link in _ARCHIVES or link not in (None, "file", *_OURS) and os.path.exists(last)
-    return scheme(first) is not None or "." not in first and _SCHEME.match(first) is not None and not os.path.exists(path)
+    return (
+        scheme(first) is not None
+        or "." not in first
+        and _SCHEME.match(first) is not None
+        and not os.path.exists(path)
+    )
 
 
 def by_fsspec(path: Any, network: Mapping[str, Any] | None = None) -> bool:
@@ -123,8 +133,10 @@ def shown(url: str) -> str:
 def absolute(place: str) -> str:
     """A chain whose last link is a relative path, with an absolute one; anything else as it is.
 
-    >>> absolute("zip://a.root::/data/a.zip"), absolute("zip://a.root::a.zip") == "zip://a.root::" + os.path.abspath("a.zip")
-    ('zip://a.root::/data/a.zip', True)
+    >>> absolute("zip://a.root::/data/a.zip")
+    'zip://a.root::/data/a.zip'
+    >>> absolute("zip://a.root::a.zip") == "zip://a.root::" + os.path.abspath("a.zip")
+    True
     """
     before, mark, last = place.rpartition("::")
     return before + mark + os.path.abspath(last) if is_chain(place) and "://" not in last else place

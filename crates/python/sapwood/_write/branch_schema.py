@@ -62,7 +62,9 @@ class Schema:
             counter = Spec(spec.counter, "counter", "int32")
             given = self.places.get(spec.counter)
             if given is not None and _may_count(self.specs[given]):
-                self.specs[given] = replace(counter, dtype=self.specs[given].dtype) if self.is_declared else counter
+                self.specs[given] = (
+                    replace(counter, dtype=self.specs[given].dtype) if self.is_declared else counter
+                )
                 self.columns.pop(spec.counter, None)
             else:
                 self._append(counter)
@@ -103,15 +105,25 @@ class Schema:
                 kind = np.dtype(spec.dtype)
                 range_ = np.iinfo(kind) if kind.kind in "iu" else None
                 kinds = frozenset(_FITTING[kind.kind]) & {bool, int, float}
-                found[name] = kinds, None if range_ is None else range_.min, None if range_ is None else range_.max
+                found[name] = (
+                    kinds,
+                    None if range_ is None else range_.min,
+                    None if range_ is None else range_.max,
+                )
             else:
-                found[name] = frozenset((str, bytes) if spec.kind == "text" else (list, np.ndarray)), None, None
+                found[name] = (
+                    frozenset((str, bytes) if spec.kind == "text" else (list, np.ndarray)),
+                    None,
+                    None,
+                )
         return found
 
     def _append(self, spec: Spec) -> None:
         check_text(spec.name, "the name of a branch")
         if spec.name in self.places:
-            raise errors.MismatchError(f"two branches would have the name {spec.name!r}: see counter_name and field_name")
+            raise errors.MismatchError(
+                f"two branches would have the name {spec.name!r}: see counter_name and field_name"
+            )
         self.places[spec.name] = len(self.specs)
         self.specs.append(spec)
 
@@ -141,7 +153,11 @@ def _refusal(spec: Spec, value: Any) -> str | None:
             return None  # a number of another library, perhaps
         return f"holds {spec.dtype} and was given {lossless.shown(value)}"
     if spec.kind == "text":
-        return None if isinstance(value, (str, bytes)) else f"holds strings and was given {lossless.shown(value)}"
+        return (
+            None
+            if isinstance(value, (str, bytes))
+            else f"holds strings and was given {lossless.shown(value)}"
+        )
     if isinstance(value, _SCALARS) and not (spec.objects and spec.objects[0] in ("number", "text")):
         return f"holds {'objects' if spec.objects else 'lists'} and was given {lossless.shown(value)}"
     return None
@@ -217,7 +233,11 @@ def schema_of(columns: Mapping[str, Any], counters: CounterName, fields: FieldNa
 
 
 def schema(
-    types: Mapping[str, Any], counters: CounterName, fields: FieldName, split_level: int = 99, is_declared: bool = True
+    types: Mapping[str, Any],
+    counters: CounterName,
+    fields: FieldName,
+    split_level: int = 99,
+    is_declared: bool = True,
 ) -> Schema:
     """The branches of a mapping from names to types: NumPy's, Awkward's, their texts (``f4``, ``var *
     float32``), or dataclasses."""
@@ -225,10 +245,20 @@ def schema(
     out = Schema(is_declared=is_declared)
     for name, kind in types.items():
         if classes.is_class(kind):
-            out.add(name, None, Spec(name, "object", dimensions=(split_level,), objects=classes.type_of(kind)))
+            out.add(
+                name, None, Spec(name, "object", dimensions=(split_level,), objects=classes.type_of(kind))
+            )
         elif isinstance(kind, Mapping):
             for inner, of in kind.items():
-                _add(out, name, str(inner), part(name, str(inner)), _of_branch(part(name, str(inner)), of), count, part)
+                _add(
+                    out,
+                    name,
+                    str(inner),
+                    part(name, str(inner)),
+                    _of_branch(part(name, str(inner)), of),
+                    count,
+                    part,
+                )
         else:
             _add(out, name, None, name, _of_branch(name, kind), count, part)
     return out
@@ -273,7 +303,9 @@ def _add(
     elif _word(kind) == "List" and (inner_types := _fields_of(kind.content)):
         for inner, of in inner_types:
             if _word(of) in ("List", "Record"):
-                raise errors.UnsupportedError(f"branch {name!r}: lists of records with {inner!r} of type {of} cannot be written yet")
+                raise errors.UnsupportedError(
+                    f"branch {name!r}: lists of records with {inner!r} of type {of} cannot be written yet"
+                )
             dtype, dimensions = _numbers(fields(name, inner), of)
             path = inner if part is None else f"{part}.{inner}"
             out.add(column, path, Spec(fields(name, inner), "jagged", dtype, counters(name), dimensions))
@@ -310,7 +342,12 @@ def _fields_of(kind: Any) -> list[tuple[str, Any]]:
         return [(name, kind[name]) for name in kind.names or ()]
     if _word(kind) != "Record":
         return []
-    return list(zip([str(place) for place in range(len(kind.contents))] if kind.is_tuple else kind.fields, kind.contents))
+    return list(
+        zip(
+            [str(place) for place in range(len(kind.contents))] if kind.is_tuple else kind.fields,
+            kind.contents,
+        )
+    )
 
 
 def _word(kind: Any) -> str:
@@ -361,7 +398,9 @@ Array = np.ndarray[Any, Any]
 NOTHING = np.empty(0, "u1")
 
 
-def values(schema: Schema, columns: Mapping[str, Any]) -> list[tuple[str, list[Array], Array, classes.Column | None]]:
+def values(
+    schema: Schema, columns: Mapping[str, Any]
+) -> list[tuple[str, list[Array], Array, classes.Column | None]]:
     """What the engine takes: for each branch its name, where the lists of each level end, and its values; or
     objects."""
     missing = [name for name in schema.columns if name not in columns]
@@ -396,7 +435,11 @@ def _check_fields(name: str, array: Any, parts: list[str]) -> None:
     wanted = {part.split(".", 1)[0] for part in parts}
     found = set(getattr(array, "fields", ()))
     if found != wanted and (found or _has_items(array)):
-        words = [f"{what} {', '.join(map(repr, sorted(names)))}" for what, names in (("lacks", wanted - found), ("has no branch for", found - wanted)) if names]
+        words = [
+            f"{what} {', '.join(map(repr, sorted(names)))}"
+            for what, names in (("lacks", wanted - found), ("has no branch for", found - wanted))
+            if names
+        ]
         raise errors.MismatchError(f"column {name!r} {' and '.join(words)}")
     for first in found:
         inner = [part.split(".", 1)[1] for part in parts if part.startswith(f"{first}.")]
@@ -420,7 +463,9 @@ def _check_counters(schema: Schema, columns: Mapping[str, Any], levels: Mapping[
         given = np.asarray(as_column(counter, columns[counter]))
         lengths = np.diff(levels[counted][0], prepend=0)
         if given.shape != lengths.shape or (given != lengths).any():
-            raise errors.MismatchError(f"the numbers given for {counter!r} are not the lengths of the lists of {counted!r}")
+            raise errors.MismatchError(
+                f"the numbers given for {counter!r} are not the lengths of the lists of {counted!r}"
+            )
 
 
 def _buffers(spec: Spec, array: Any) -> tuple[list[Array], Array]:
@@ -431,7 +476,9 @@ def _buffers(spec: Spec, array: Any) -> tuple[list[Array], Array]:
             try:
                 array = ak.to_numpy(array, allow_missing=False)
             except ValueError as error:
-                raise errors.MismatchError(f"branch {spec.name!r} was given values of another kind: {error}") from None
+                raise errors.MismatchError(
+                    f"branch {spec.name!r} was given values of another kind: {error}"
+                ) from None
         if len(array) and array.shape[1:] != spec.dimensions:
             raise errors.MismatchError(
                 f"branch {spec.name!r} holds arrays of shape {spec.dimensions} and was given {array.shape[1:]}"
@@ -443,7 +490,9 @@ def _buffers(spec: Spec, array: Any) -> tuple[list[Array], Array]:
     is_text = not spec.dtype
     wanted = " of ".join(["lists"] * depth + ["strings"] * is_text)
     wrong = errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given {_spelled(array)}")
-    layout = ak.to_layout(ak.to_packed(array if is_awkward(array) else ak.from_numpy(array, regulararray=True)))
+    layout = ak.to_layout(
+        ak.to_packed(array if is_awkward(array) else ak.from_numpy(array, regulararray=True))
+    )
     levels = []
     for level in range(depth + is_text):
         if len(layout) == 0:  # nothing says what would be in it
@@ -465,7 +514,9 @@ def _buffers(spec: Spec, array: Any) -> tuple[list[Array], Array]:
         raise wrong from None
     shape = () if spec.kind == "vector" else spec.dimensions
     if numbers.shape[1:] != shape:
-        raise errors.MismatchError(f"branch {spec.name!r} holds items of shape {shape} and was given {numbers.shape[1:]}")
+        raise errors.MismatchError(
+            f"branch {spec.name!r} holds items of shape {shape} and was given {numbers.shape[1:]}"
+        )
     return levels, _native(spec, numbers)
 
 
@@ -475,7 +526,9 @@ def _native(spec: Spec, array: Any) -> Array:
     if array.size == 0:  # nothing says of what type
         return NOTHING
     kinds = array.dtype.kind + wanted.kind
-    if kinds[0] not in "biuf" or (kinds[0] != kinds[1] and kinds not in ("ui", "iu", "if", "uf", "bi", "bu", "bf")):
+    if kinds[0] not in "biuf" or (
+        kinds[0] != kinds[1] and kinds not in ("ui", "iu", "if", "uf", "bi", "bu", "bf")
+    ):
         raise errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given {array.dtype}")
     try:
         return classes.memory(lossless.fitted(array, wanted))

@@ -61,7 +61,9 @@ def _of_words(words: str) -> Any:
         found = ak.types.from_datashape(_WORD.sub(lambda word: _of_awkward(word[0]), words), highlevel=False)
     except Exception:  # the parser's own errors, which name neither branch nor type
         raise _unknown(words) from None
-    return np.dtype(found.primitive) if type(found).__name__ == "NumpyType" and not found.parameters else found
+    return (
+        np.dtype(found.primitive) if type(found).__name__ == "NumpyType" and not found.parameters else found
+    )
 
 
 def _of_awkward(word: str) -> str:
@@ -93,5 +95,7 @@ def vector(name: str, words: str) -> tuple[int, str]:
     depth = words.count("vector<")
     item = words[7 * depth : len(words) - depth]
     if words != "vector<" * depth + item + ">" * depth or item not in ITEMS:
-        raise errors.UnsupportedError(f"branch {name!r}: {words} cannot be written yet; items are {', '.join(ITEMS)}")
+        raise errors.UnsupportedError(
+            f"branch {name!r}: {words} cannot be written yet; items are {', '.join(ITEMS)}"
+        )
     return depth, ITEMS[item]

@@ -42,7 +42,10 @@ _SEQUENCES: dict[type, tuple[str, ...]] = {
     frozenset: ("set", "unordered_set"),
 }
 """The containers of C++ that a container of Python can be, the usual one first."""
-_MAPPINGS: dict[type, tuple[str, ...]] = {dict: ("map", "unordered_map"), list: ("multimap", "unordered_multimap")}
+_MAPPINGS: dict[type, tuple[str, ...]] = {
+    dict: ("map", "unordered_map"),
+    list: ("multimap", "unordered_multimap"),
+}
 """The same of pairs: a list of them where keys may come several times."""
 _WORDS = {word for words in _SEQUENCES.values() for word in words}
 _PAIRS = {word for words in _MAPPINGS.values() for word in words}
@@ -78,12 +81,21 @@ def type_of(kind: Any, within: tuple[type, ...] = ()) -> Type:
         pointee = pointee_of(kind)
         if pointee is not None:
             return "pointer", _object_of(pointee, within)
-        raise errors.UnsupportedError(f"{kind} cannot be written: of unions, only D | None for a dataclass D can")
+        raise errors.UnsupportedError(
+            f"{kind} cannot be written: of unions, only D | None for a dataclass D can"
+        )
     name = _NUMBERS.get(kind) if isinstance(kind, type) else None
-    if name is None and isinstance(kind, (str, np.dtype)) or isinstance(kind, type) and issubclass(kind, np.generic):
+    if (
+        name is None
+        and isinstance(kind, (str, np.dtype))
+        or isinstance(kind, type)
+        and issubclass(kind, np.generic)
+    ):
         name = np.dtype(kind).name
     if name is None or name == "float16" or np.dtype(name).kind not in "biuf":
-        raise errors.UnsupportedError(f"{kind!r} cannot be written: {__doc__.split('.')[1].strip() if __doc__ else ''}")
+        raise errors.UnsupportedError(
+            f"{kind!r} cannot be written: {__doc__.split('.')[1].strip() if __doc__ else ''}"
+        )
     return "number", name
 
 
@@ -145,7 +157,9 @@ def members_of(kind: type) -> tuple[Member, ...]:
                 )
             continue
         was = member.metadata.get("was", ())
-        found.append(Member(member.name, hints[member.name], False, (was,) if isinstance(was, str) else tuple(was)))
+        found.append(
+            Member(member.name, hints[member.name], False, (was,) if isinstance(was, str) else tuple(was))
+        )
     return tuple(found)
 
 
@@ -160,15 +174,21 @@ def _spelled(kind: Any) -> str:
     return kind.__name__ if isinstance(kind, type) and not typing.get_args(kind) else str(kind)
 
 
-def _object_of(kind: type, within: tuple[type, ...]) -> tuple[str, int | None, list[tuple[str, Type, bool, list[str]]]]:
+def _object_of(
+    kind: type, within: tuple[type, ...]
+) -> tuple[str, int | None, list[tuple[str, Type, bool, list[str]]]]:
     """A class of which there are objects. One without members can only be a base."""
     made = _class_of(kind, within)
     if not made[2]:
-        raise errors.UnsupportedError(f"class {kind.__name__} has no members: nothing of its objects would be written")
+        raise errors.UnsupportedError(
+            f"class {kind.__name__} has no members: nothing of its objects would be written"
+        )
     return made
 
 
-def _class_of(kind: type, within: tuple[type, ...]) -> tuple[str, int | None, list[tuple[str, Type, bool, list[str]]]]:
+def _class_of(
+    kind: type, within: tuple[type, ...]
+) -> tuple[str, int | None, list[tuple[str, Type, bool, list[str]]]]:
     """Name, version and members of a dataclass, bases first."""
     if kind in within:
         way = " -> ".join(one.__name__ for one in (*within[within.index(kind) :], kind))
@@ -209,7 +229,9 @@ def column_of(kind: Type, values: Any) -> Column:
     try:
         items = iter(values)
     except TypeError:
-        raise errors.MismatchError(f"a column is a list of values, one for each entry, and {shown(values)} was given") from None
+        raise errors.MismatchError(
+            f"a column is a list of values, one for each entry, and {shown(values)} was given"
+        ) from None
     return _of_objects(kind, list(items))
 
 
@@ -225,20 +247,30 @@ def _of_objects(kind: Type, values: list[Any]) -> Column:
         return "lists", _ends(map(len, texts)), ("numbers", 1, b"".join(texts))
     if word in _WORDS:
         lists = [_listed(value) for value in values]
-        return "lists", _ends(map(len, lists)), _of_objects(kind[1], [item for items in lists for item in items])
+        return (
+            "lists",
+            _ends(map(len, lists)),
+            _of_objects(kind[1], [item for items in lists for item in items]),
+        )
     if word in _PAIRS:
         maps = [list(_paired(word, value)) for value in values]
         if "unordered" not in word:  # as a std::map has them: in the order of their keys
             try:
                 maps = [sorted(pairs, key=operator.itemgetter(0)) for pairs in maps]
             except TypeError as error:
-                raise errors.MismatchError(f"keys of one map are of one type, with an order: {error}") from None
+                raise errors.MismatchError(
+                    f"keys of one map are of one type, with an order: {error}"
+                ) from None
         pairs = [pair for items in maps for pair in items]
         columns = [_of_objects(kind[1 + half], [pair[half] for pair in pairs]) for half in (0, 1)]
         return "lists", _ends(map(len, maps)), ("record", len(pairs), columns)
     if word == "pointer":
         there = [value for value in values if value is not None]
-        return "lists", _ends(int(value is not None) for value in values), _of_objects(("object", kind[1]), there)
+        return (
+            "lists",
+            _ends(int(value is not None) for value in values),
+            _of_objects(("object", kind[1]), there),
+        )
     name, _, members = kind[1]
     columns = []
     for member, of, is_base, _ in members:
@@ -268,7 +300,9 @@ def _of_layout(kind: Type, layout: Any) -> Column:
             there = np.ones(len(layout), "i8")
         else:
             there = 1 - np.asarray(layout.mask_as_bool(valid_when=False)).astype("i8")
-        present = ak.to_layout(ak.to_packed(ak.drop_none(ak.Array(layout)) if layout.is_option else ak.Array(layout)))
+        present = ak.to_layout(
+            ak.to_packed(ak.drop_none(ak.Array(layout)) if layout.is_option else ak.Array(layout))
+        )
         return "lists", _ends(there), _of_layout(("object", kind[1]), present)
     if layout.is_option:
         raise wrong()
@@ -288,7 +322,9 @@ def _of_layout(kind: Type, layout: Any) -> Column:
         missing = [name for name, _, is_base, _ in kind[1][2] if not is_base and name not in layout.fields]
         if missing:
             raise errors.MismatchError(f"objects of class {kind[1][0]} lack {', '.join(map(repr, missing))}")
-        columns = [_of_layout(of, layout if is_base else layout.content(name)) for name, of, is_base, _ in kind[1][2]]
+        columns = [
+            _of_layout(of, layout if is_base else layout.content(name)) for name, of, is_base, _ in kind[1][2]
+        ]
         return "record", len(layout), columns
     if not (layout.is_list or layout.is_regular):
         raise wrong()
@@ -316,8 +352,15 @@ def _numbers(wanted: np.dtype[Any], values: Any, shape: tuple[int, ...]) -> np.n
     except ValueError as error:
         raise errors.MismatchError(str(error)) from None
     if array.shape != shape:
-        raise errors.MismatchError(f"values of shape {shape[1:]} were expected, and {array.shape[1:]} were given")
-    if array.dtype.kind not in "biuf" or array.dtype.kind == "f" and wanted.kind != "f" or wanted.kind == "b" != array.dtype.kind:
+        raise errors.MismatchError(
+            f"values of shape {shape[1:]} were expected, and {array.shape[1:]} were given"
+        )
+    if (
+        array.dtype.kind not in "biuf"
+        or array.dtype.kind == "f"
+        and wanted.kind != "f"
+        or wanted.kind == "b" != array.dtype.kind
+    ):
         raise errors.MismatchError(f"{wanted} was expected, and {array.dtype} was given")
     return fitted(array, wanted)
 

@@ -20,8 +20,10 @@ def as_array(data: Any) -> np.ndarray[Any, Any]:
     ``uint64`` where some are above 2^63, and that texts stay objects: NumPy would give each the room of the
     longest. Of masks :func:`unmasked` knows.
 
-    >>> as_array([1, 2**63]).dtype, as_array([np.uint64(1), np.int64(-1)]).dtype, as_array(["a", "long"]).dtype
-    (dtype('uint64'), dtype('int64'), dtype('O'))
+    >>> as_array([1, 2**63]).dtype, as_array([np.uint64(1), np.int64(-1)]).dtype
+    (dtype('uint64'), dtype('int64'))
+    >>> as_array(["a", "long"]).dtype
+    dtype('O')
 
     Raises :class:`~sapwood.errors.MismatchError` for whole numbers that no type of 64 bits holds together;
     ``ValueError`` for lists of different lengths.
@@ -31,7 +33,13 @@ def as_array(data: Any) -> np.ndarray[Any, Any]:
     first = _first(data)
     array = np.asarray(data, object if isinstance(first, (str, bytes)) else None)
     # NumPy gives negative numbers beside ``uint64`` another value, or makes floats of both.
-    is_doubtful = array.dtype.kind in "fO" and _is_whole(first) or array.dtype == np.uint64 and array.size > 0 and array.max() >= 2**63
+    is_doubtful = (
+        array.dtype.kind in "fO"
+        and _is_whole(first)
+        or array.dtype == np.uint64
+        and array.size > 0
+        and array.max() >= 2**63
+    )
     if not is_doubtful:
         return array
     numbers = np.empty(array.shape, object)
@@ -68,7 +76,9 @@ def as_texts(texts: Collection[str | bytes]) -> Any:
     offsets = np.zeros(len(parts) + 1, "i8")
     np.cumsum([len(part) for part in parts], out=offsets[1:])
     letters = ak.contents.NumpyArray(np.frombuffer(b"".join(parts), "u1"), parameters={"__array__": "char"})
-    return ak.Array(ak.contents.ListOffsetArray(ak.index.Index64(offsets), letters, parameters={"__array__": "string"}))
+    return ak.Array(
+        ak.contents.ListOffsetArray(ak.index.Index64(offsets), letters, parameters={"__array__": "string"})
+    )
 
 
 def encoded(value: Any) -> bytes:
@@ -118,7 +128,13 @@ def unmasked(data: Any, what: str = "values", deepest: int = 64) -> Any:
     plain = [unmasked(item, what, deepest - 1) for item in items]
     if all(map(operator.is_, plain, items)):
         return data
-    return dict(zip(data, plain)) if isinstance(data, dict) else tuple(plain) if isinstance(data, tuple) else plain
+    return (
+        dict(zip(data, plain))
+        if isinstance(data, dict)
+        else tuple(plain)
+        if isinstance(data, tuple)
+        else plain
+    )
 
 
 _CONTAINERS = (list, tuple, dict)
@@ -143,7 +159,9 @@ def fitted(array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarray[Any
     if wanted.kind == "f":
         lost = np.isinf(out) & np.isfinite(array)
         if lost.any():
-            raise MismatchError(f"{wanted} was expected, and {array[lost][0]} was given, which is too large for it")
+            raise MismatchError(
+                f"{wanted} was expected, and {array[lost][0]} was given, which is too large for it"
+            )
     return out
 
 

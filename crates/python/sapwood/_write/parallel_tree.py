@@ -71,8 +71,8 @@ class NumberedContext:
     def unit(self, number: int) -> Context:
         """Begins the unit of a number: it is whole once it is closed.
 
-        Raises :class:`sapwood.errors.ExistsError` where the number was given before, :class:`sapwood.errors.MismatchError` while the
-        last unit of this context is open.
+        Raises :class:`sapwood.errors.ExistsError` where the number was given before,
+        :class:`sapwood.errors.MismatchError` while the last unit of this context is open.
         """
         return self._tree._begun(self._core.unit(_checked(number)), number)
 
@@ -118,7 +118,8 @@ class ParallelTree:
     def context(self) -> Context:
         """What one thread fills the tree through. Its clusters follow those that others committed before.
 
-        Rows wait in it until their cluster is whole: close it, or leave its ``with`` block. One that is left open is closed with the tree.
+        Rows wait in it until their cluster is whole: close it, or leave its ``with`` block. One that is left
+        open is closed with the tree.
         """
         return self._begun(self._core.context())
 
@@ -126,7 +127,8 @@ class ParallelTree:
         """Brings units of work that stand in the tree in the order of their numbers, from 0 on, whichever is done first: the file does not depend
         on the threads (with ``reproducible`` not in a byte).
 
-        Make one for each thread before any begins: waiting for a number that no open context can bring is an error.
+        Make one for each thread before any begins: waiting for a number that no open context can bring is an
+        error.
 
         >>> import io, sapwood
         >>> from concurrent.futures import ThreadPoolExecutor
@@ -158,10 +160,12 @@ class ParallelTree:
         """Takes all entries of a finished tree that has the same branches: its clusters join this tree as they are, without being
         inflated. Gives their number.
 
-        ``source`` is what :func:`sapwood.open` takes: the content of a file that another process made, or a path, with or without
-        ``:tree``; ``name`` is its path in it. The tree has the same name as this one. Several threads may do so at once, while others fill.
+        ``source`` is what :func:`sapwood.open` takes: the content of a file that another process made, or a
+        path, with or without ``:tree``; ``name`` is its path in it. The tree has the same name as this one.
+        Several threads may do so at once, while others fill.
 
-        Other objects of the file are not taken: they make this an error, unless ``ignore_rest`` says that they may be left.
+        Other objects of the file are not taken: they make this an error, unless ``ignore_rest`` says that
+        they may be left.
 
         >>> import io, sapwood
         >>> def work(start):  # in another process
@@ -177,8 +181,9 @@ class ParallelTree:
         >>> sapwood.open(memory)["tree/x"].array().tolist()
         [0, 1, 2, 3]
 
-        Raises :class:`sapwood.errors.MismatchError` naming a branch that is not the same in both trees, or other objects of the file,
-        :class:`sapwood.errors.UnsupportedError` for baskets without a record of their own, as real ROOT leaves the last ones.
+        Raises :class:`sapwood.errors.MismatchError` naming a branch that is not the same in both trees, or
+        other objects of the file, :class:`sapwood.errors.UnsupportedError` for baskets without a record of
+        their own, as real ROOT leaves the last ones.
         """
         with _finished(source, name, self.name) as tree:
             return self._core.adopt(tree._core, ignore_rest)

@@ -28,7 +28,9 @@ def columns_of(data: Any, wanted: Collection[str] | None = None) -> dict[str, An
     return columns
 
 
-TABLES = "a mapping of names to arrays, a structured NumPy array, an Awkward record array, a DataFrame or an Arrow table"
+TABLES = (
+    "a mapping of names to arrays, a structured NumPy array, an Awkward record array, a DataFrame or an Arrow table"
+)
 """What is a table, in words."""
 
 
@@ -63,10 +65,15 @@ def table(data: Any, wanted: Collection[str] | None = None) -> dict[str, Any] | 
             return _of_series(data)
         columns = _once((str(name), data.iloc[:, place]) for place, name in enumerate(data.columns))
         index = _index_of(data, columns) if wanted is None or not set(columns) >= set(wanted) else {}
-        return {**{name: level for name, level in index.items() if wanted is None or name in wanted}, **columns}
+        return {
+            **{name: level for name, level in index.items() if wanted is None or name in wanted},
+            **columns,
+        }
     if is_awkward(data):
         if type(data).__name__ == "Record":
-            raise errors.MismatchError("an ak.Record is one row of a table: give an ak.Array of records, or the record to fill")
+            raise errors.MismatchError(
+                "an ak.Record is one row of a table: give an ak.Array of records, or the record to fill"
+            )
         if data.fields and data.ndim > 1 and (wanted is None or "" in wanted):
             return {"": data}
         return {name: data[name] for name in data.fields} or None
@@ -106,7 +113,9 @@ def _of_series(data: Any) -> dict[str, Any] | None:
     if not hasattr(data, "name"):
         return None
     if data.name is None:
-        raise errors.MismatchError("a Series without a name is no table: give it one with rename, or write {'name': series}")
+        raise errors.MismatchError(
+            "a Series without a name is no table: give it one with rename, or write {'name': series}"
+        )
     return {str(data.name): data}
 
 
@@ -160,9 +169,20 @@ def _column(data: Any) -> Any:
         return _of_arrow(data)
     if isinstance(data, Mapping):
         return _records(data)
-    if isinstance(data, (str, bytes)) or not hasattr(data, "__iter__") or getattr(data, "ndim", 1) == 0 or is_awkward(data):
-        raise errors.MismatchError(f"a column is a list of values, one for each entry, and {lossless.shown(data)} was given")
-    if not isinstance(data, Collection) and not hasattr(data, "__array__") or isinstance(data, (set, frozenset)):
+    if (
+        isinstance(data, (str, bytes))
+        or not hasattr(data, "__iter__")
+        or getattr(data, "ndim", 1) == 0
+        or is_awkward(data)
+    ):
+        raise errors.MismatchError(
+            f"a column is a list of values, one for each entry, and {lossless.shown(data)} was given"
+        )
+    if (
+        not isinstance(data, Collection)
+        and not hasattr(data, "__array__")
+        or isinstance(data, (set, frozenset))
+    ):
         data = list(data)
     return _of_values(data)
 
@@ -214,12 +234,17 @@ def _records(columns: Mapping[Any, Any]) -> Any:
 
     wrong = [name for name in columns if not isinstance(name, str)]
     if wrong or not columns:
-        raise errors.MismatchError(f"a mapping has names of fields as keys, not {', '.join(map(repr, wrong)) or 'none'}")
+        raise errors.MismatchError(
+            f"a mapping has names of fields as keys, not {', '.join(map(repr, wrong)) or 'none'}"
+        )
     arrays = {name: as_column(name, column) for name, column in columns.items()}
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         raise errors.MismatchError(f"the fields have different lengths: {lengths}")
-    layouts = [ak.to_layout(ak.from_numpy(array, regulararray=True) if isinstance(array, np.ndarray) else array) for array in arrays.values()]
+    layouts = [
+        ak.to_layout(ak.from_numpy(array, regulararray=True) if isinstance(array, np.ndarray) else array)
+        for array in arrays.values()
+    ]
     return ak.Array(ak.contents.RecordArray(layouts, list(arrays)))
 
 
@@ -258,7 +283,9 @@ def _of_arrow(data: Any) -> Any:
             array = pa.array([], array.type)
         found = ak.from_arrow(array)
     except (ValueError, TypeError, NotImplementedError, pa.ArrowException):
-        raise errors.UnsupportedError(f"Arrow's type {getattr(data, 'type', '')} cannot be written: cast it to another") from None
+        raise errors.UnsupportedError(
+            f"Arrow's type {getattr(data, 'type', '')} cannot be written: cast it to another"
+        ) from None
     return _without_options(found)
 
 
