@@ -12,6 +12,7 @@ pub mod inspect;
 pub mod io;
 pub mod memory;
 pub mod merge;
+pub mod ntuple;
 mod object;
 pub mod perf;
 pub mod project;

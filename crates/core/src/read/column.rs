@@ -32,7 +32,7 @@ impl Column {
     }
 
     /// Adds the classes that its pointers are declared with.
-    pub(super) fn described(self, registry: Option<&Arc<Registry>>) -> Self {
+    pub(crate) fn described(self, registry: Option<&Arc<Registry>>) -> Self {
         Self { registry: registry.cloned(), ..self }
     }
 
