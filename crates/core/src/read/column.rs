@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::Selection;
 use crate::column::{BufferId, Kind, Number};
 use crate::error::{Error, Result};
 use crate::schema::{Objects, Registry};
@@ -49,6 +50,23 @@ impl Column {
     /// Bytes of memory that the values take.
     pub fn memory_bytes(&self) -> usize {
         self.buffers.iter().map(Bytes::len).sum()
+    }
+
+    /// The rows of some entries, of a column of numbers that has those of `held`. The same memory if both are the same.
+    pub(super) fn of_entries(&self, held: &Selection, wanted: &Selection) -> Result<Self> {
+        if held == wanted {
+            return Ok(self.clone());
+        }
+        let missing = || Error::internal("a column of numbers lacks entries that are wanted of it");
+        let Kind::Number { buffer, number } = &self.kind else { return Err(missing()) };
+        let (bytes, wide) = (self.buffer(*buffer), number.bytes());
+        let mut chosen = Vec::with_capacity(wanted.len() as usize * wide);
+        for range in wanted.ranges() {
+            let first = held.row(range.start).ok_or_else(missing)? as usize;
+            let rows = first * wide..(first + (range.end - range.start) as usize) * wide;
+            chosen.extend_from_slice(bytes.get(rows).ok_or_else(missing)?);
+        }
+        Ok(Self::new(self.kind.clone(), wanted.len() as usize, vec![chosen.into()], None))
     }
 
     /// The numbers of a plain column, for tests and small programs.

@@ -10,7 +10,6 @@ mod record_view;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-pub(crate) use basket::wanted;
 pub use basket::{Basket, Unsealed};
 pub(crate) use basket_header::BasketHeader;
 pub(crate) use branch::element_kind;
