@@ -17,6 +17,7 @@ mod frame;
 mod header;
 mod locator;
 mod model;
+mod node;
 mod open;
 mod page_list;
 mod pages;
@@ -32,7 +33,6 @@ pub use column_type::ColumnType;
 pub use field::{Field, FieldId, Role};
 pub use read::columns;
 
-use crate::column::Kind;
 use crate::error::{Error, Result};
 use crate::file::{File, distance};
 use crate::schema::Registry;
@@ -40,7 +40,7 @@ use crate::tree::TreeCache;
 use descriptor::{ColumnDescriptor, Descriptors};
 use envelope::Envelope;
 use footer::Footer;
-use model::Node;
+use node::Model;
 use page_list::ClusterPages;
 
 /// An RNTuple: its fields and clusters. Metadata only; values are read by [`columns`].
@@ -90,14 +90,6 @@ struct PageLists {
     clusters: Vec<ClusterPages>,
 }
 
-/// What the values of a field look like, and how they are made of columns.
-#[derive(Debug)]
-pub(crate) struct Model {
-    pub(crate) kind: Kind,
-    pub(crate) node: Node,
-    pub(crate) buffers: usize,
-}
-
 impl std::fmt::Debug for NTuple {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("NTuple").field("name", &self.name).field("entries", &self.entries).finish_non_exhaustive()
@@ -139,21 +131,6 @@ impl NTuple {
         })
     }
 
-    /// Type of the values of a field.
-    ///
-    /// # Errors
-    ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) with the reason why it cannot be read.
-    pub fn kind(&self, id: FieldId) -> Result<Kind> {
-        self.model(id).map(|model| model.kind.clone())
-    }
-
-    pub(crate) fn model(&self, id: FieldId) -> Result<Arc<Model>> {
-        let slot = self.models.get(id).ok_or_else(|| Error::not_found("no such field"))?;
-        let found = slot.get_or_init(|| model::build(self, id).map(Arc::new));
-        found.clone().map_err(|error| self.in_field(id, error))
-    }
-
     /// Entry ranges of the clusters.
     ///
     /// # Errors
@@ -161,15 +138,6 @@ impl NTuple {
     /// What reading the page lists reports.
     pub fn clusters(&self) -> Result<Vec<Range<u64>>> {
         Ok(self.lists()?.clusters.iter().map(|cluster| cluster.entries.clone()).collect())
-    }
-
-    /// The classes of its file, and those that it describes itself.
-    pub(crate) fn registry(&self) -> Result<Arc<Registry>> {
-        if let Some(known) = self.registry.get() {
-            return Ok(Arc::clone(known));
-        }
-        let loaded = streamed::registry(&self.file, &self.schema.infos).map_err(|error| self.place(error))?;
-        Ok(Arc::clone(self.registry.get_or_init(|| loaded)))
     }
 
     pub(crate) fn column(&self, id: usize) -> Result<&ColumnDescriptor> {

@@ -3,44 +3,10 @@
 use std::sync::Arc;
 
 use super::field::{Field, FieldId, Role};
-use super::{Model, NTuple, streamed};
+use super::node::{Model, Node, Shape};
+use super::{NTuple, streamed};
 use crate::column::{BufferId, Field as Member, Kind, ListOf, Number};
 use crate::error::{Error, Result};
-use crate::schema::Program;
-
-/// Columns of a field, representation by representation.
-pub(crate) type Representations = Vec<Vec<usize>>;
-
-/// How the values of a field are made.
-#[derive(Debug)]
-pub(crate) struct Node {
-    /// The field, for errors.
-    pub(crate) field: FieldId,
-    pub(crate) columns: Representations,
-    pub(crate) shape: Shape,
-}
-
-#[derive(Debug)]
-pub(crate) enum Shape {
-    /// Elements of a column are the values.
-    Numbers { to: Number, buffer: BufferId },
-    /// Ends of runs of characters.
-    Text { offsets: BufferId, bytes: BufferId },
-    /// Ends of lists.
-    List { offsets: BufferId, item: Box<Node> },
-    /// Lists of one value or none.
-    Optional { tags: BufferId, item: Box<Node> },
-    /// A value of one of several fields.
-    Variant { tags: BufferId, items: Vec<Node> },
-    /// So many items a row.
-    Fixed { len: u64, item: Box<Node> },
-    /// A value of each.
-    Record { members: Vec<Node> },
-    /// How many items each list of a collection has.
-    Counts { to: Number, buffer: BufferId },
-    /// Runs of bytes, to be decoded by a class's program into buffers from `first` on.
-    Streamed { first: BufferId, program: Arc<Program> },
-}
 
 /// What is known on the way to the type of a field.
 struct Builder<'n> {
@@ -48,7 +14,24 @@ struct Builder<'n> {
     buffers: usize,
 }
 
-pub(super) fn build(ntuple: &NTuple, id: FieldId) -> Result<Model> {
+impl NTuple {
+    /// Type of the values of a field.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) with the reason why it cannot be read.
+    pub fn kind(&self, id: FieldId) -> Result<Kind> {
+        self.model(id).map(|model| model.kind.clone())
+    }
+
+    pub(crate) fn model(&self, id: FieldId) -> Result<Arc<Model>> {
+        let slot = self.models.get(id).ok_or_else(|| Error::not_found("no such field"))?;
+        let found = slot.get_or_init(|| build(self, id).map(Arc::new));
+        found.clone().map_err(|error| self.in_field(id, error))
+    }
+}
+
+fn build(ntuple: &NTuple, id: FieldId) -> Result<Model> {
     let mut builder = Builder { ntuple, buffers: 0 };
     let mut chain = vec![id];
     while let Some(parent) = chain.last().and_then(|&field| ntuple.fields.get(field)).and_then(|field| field.parent) {
@@ -73,7 +56,8 @@ impl Builder<'_> {
             &[id] => return self.node(id),
             [id, rest @ ..] => (*id, rest),
         };
-        let field = self.ntuple.fields.get(id).ok_or_else(|| Error::internal("a field above another does not exist"))?;
+        let field =
+            self.ntuple.fields.get(id).ok_or_else(|| Error::internal("a field above another does not exist"))?;
         let (kind, shape) = match field.role {
             Role::Record => {
                 let (kind, member) = self.chain(rest)?;

@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::elements::{decode, switches};
 use super::fetch::{PageId, fetch};
-use super::model::{Node, Shape};
+use super::node::{Model, Node, Shape};
 use super::pages::Live;
 use super::{NTuple, PageLists};
 use crate::codec::Scratch;
@@ -60,7 +60,7 @@ impl<'m> Plan<'m> {
     pub(super) fn new(
         ntuple: &'m NTuple,
         lists: &'m PageLists,
-        fields: &'m [std::sync::Arc<super::Model>],
+        fields: &'m [std::sync::Arc<Model>],
         entries: &[Range<u64>],
     ) -> Result<Self> {
         let segments = segments(lists, entries);

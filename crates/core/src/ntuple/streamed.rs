@@ -12,8 +12,18 @@ use crate::file::File;
 use crate::schema::{Machine, Objects, Order, Program, Registry, Target, read_infos};
 use crate::wire::{Reader, Slot};
 
-/// The classes of the file, and those that the RNTuple describes beside its schema.
-pub(super) fn registry(file: &File, infos: &[ExtraTypeInfo]) -> Result<Arc<Registry>> {
+impl NTuple {
+    /// The classes of its file, and those that it describes itself.
+    pub(crate) fn registry(&self) -> Result<Arc<Registry>> {
+        if let Some(known) = self.registry.get() {
+            return Ok(Arc::clone(known));
+        }
+        let loaded = registry(&self.file, &self.schema.infos).map_err(|error| self.place(error))?;
+        Ok(Arc::clone(self.registry.get_or_init(|| loaded)))
+    }
+}
+
+fn registry(file: &File, infos: &[ExtraTypeInfo]) -> Result<Arc<Registry>> {
     let listed: Vec<_> = infos.iter().filter(|info| info.content == ExtraTypeInfo::STREAMER_INFOS).collect();
     if listed.is_empty() {
         return file.registry();
