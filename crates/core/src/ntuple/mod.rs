@@ -24,6 +24,7 @@ mod pages;
 mod payload;
 mod plan;
 mod read;
+mod sizes;
 mod streamed;
 
 use std::ops::Range;
@@ -32,6 +33,7 @@ use std::sync::{Arc, OnceLock};
 pub use column_type::ColumnType;
 pub use field::{Field, FieldId, Role};
 pub use read::columns;
+pub use sizes::FieldBytes;
 
 use crate::error::{Error, Result};
 use crate::file::{File, distance};
@@ -142,6 +144,11 @@ impl NTuple {
 
     pub(crate) fn column(&self, id: usize) -> Result<&ColumnDescriptor> {
         self.schema.columns.get(id).ok_or_else(|| Error::internal("a field has a column that does not exist"))
+    }
+
+    /// The classes that its streamed fields need; those of the file where it has none.
+    pub fn classes(&self) -> Result<Arc<Registry>> {
+        self.registry()
     }
 
     /// Adds to an error which RNTuple it is about.

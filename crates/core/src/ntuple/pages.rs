@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::descriptor::ColumnDescriptor;
+use super::envelope::Envelope;
 use super::page_list::{ClusterPages, ColumnPages, Page};
 use super::{NTuple, PageLists};
 use crate::error::{Error, Result};
@@ -54,6 +55,11 @@ impl PageLists {
         self.clusters.get(number).ok_or_else(|| Error::internal("a cluster that does not exist is read"))
     }
 
+    /// The page list that has a cluster.
+    pub(super) fn envelope(&self, cluster: &ClusterPages) -> Result<&Envelope> {
+        self.envelopes.get(cluster.group).ok_or_else(|| Error::internal("a cluster has no page list"))
+    }
+
     /// The columns of a field that are in use in a cluster. `per_entry` is how many elements of its first column an
     /// entry has, for a field with no collection or variant above; else none.
     pub(super) fn live(
@@ -64,7 +70,7 @@ impl PageLists {
         per_entry: Option<u64>,
     ) -> Result<Live> {
         let of = self.cluster(cluster)?;
-        let list = self.envelopes.get(of.group).ok_or_else(|| Error::internal("a cluster has no page list"))?;
+        let list = self.envelope(of)?;
         for columns in representations {
             let mut live = Vec::with_capacity(columns.len());
             for (place, &column) in columns.iter().enumerate() {

@@ -19,10 +19,10 @@ use crate::codec::{Scratch, inflate};
 use crate::column::{BufferId, Number};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
-use crate::read::Column;
+use crate::read::{Column, Selection};
 use crate::schema::Objects;
 
-/// Reads fields of an RNTuple, for entries `entries`.
+/// Reads fields of an RNTuple, for the entries of a range or of a [`Selection`].
 ///
 /// Only pages that hold wanted values are read.
 ///
@@ -40,14 +40,20 @@ use crate::schema::Objects;
 /// let columns = sapwood::ntuple::columns(&ntuple, &[id], 0..ntuple.entries)?;
 /// # Ok::<(), sapwood::Error>(())
 /// ```
-pub fn columns(ntuple: &NTuple, ids: &[FieldId], entries: Range<u64>) -> Result<Vec<Column>> {
-    if entries.start > entries.end || entries.end > ntuple.entries {
+pub fn columns(
+    ntuple: &NTuple,
+    ids: &[FieldId],
+    entries: impl TryInto<Selection, Error: Into<Error>>,
+) -> Result<Vec<Column>> {
+    let selection: Selection = entries.try_into().map_err(|error| ntuple.place(error.into()))?;
+    let end = selection.span().end;
+    if end > ntuple.entries {
         let message = format!("the RNTuple has {} entries", ntuple.entries);
-        return Err(ntuple.place(Error::mismatch(message).wanted(ntuple.entries, entries.end)));
+        return Err(ntuple.place(Error::mismatch(message).wanted(ntuple.entries, end)));
     }
     let models = ids.iter().map(|&id| ntuple.model(id)).collect::<Result<Vec<_>>>()?;
-    let lists = ntuple.lists()?;
-    let plan = Plan::new(ntuple, lists, &models, std::slice::from_ref(&entries))?;
+    let ranges: Vec<Range<u64>> = selection.ranges().collect();
+    let plan = Plan::new(ntuple, ntuple.lists()?, &models, &ranges)?;
     Reading::new(plan)?.run(ids, &models)
 }
 
