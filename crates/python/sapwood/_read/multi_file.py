@@ -44,7 +44,8 @@ def _open(source: paths.Source, allow_missing: bool, options: dict[str, Any]) ->
 def _tree(opened: Any, path: str | None) -> Any:
     if path is not None:
         return opened[path]
-    names = [name for name, classname in opened.classnames(cycle=False).items() if classname in TREES | RNTUPLES]
+    rows = opened.classnames(cycle=False).items()
+    names = [name for name, classname in rows if classname in TREES | RNTUPLES]
     if len(names) == 1:
         return opened[names[0]]
     if not names:
