@@ -20,15 +20,15 @@ fn data() -> PathBuf {
 }
 
 fn open(threads: usize) -> (Arc<Tree>, Watched) {
-    let store: Watched = Arc::new(Recorded::new(LocalFile::open(data()).unwrap()));
+    let store: Watched = Arc::new(Recorded::new(LocalFile::open(data()).expect("a file")));
     let options = OpenOptions { session: Session::with_threads(threads), ..OpenOptions::default() };
-    let tree = File::from_store(Arc::new(Arc::clone(&store)), options).unwrap().tree("events").unwrap();
+    let tree = File::from_store(Arc::new(Arc::clone(&store)), options).expect("a file").tree("events").expect("a tree");
     store.take_calls();
     (tree, store)
 }
 
 fn ids(tree: &Tree) -> Vec<BranchId> {
-    BRANCHES.iter().map(|name| tree.branch(name).unwrap().id).collect()
+    BRANCHES.iter().map(|name| tree.branch(name).expect("a branch").id).collect()
 }
 
 /// The baskets of branches that have any of the entries: offset and length, and the first entry.
@@ -49,7 +49,7 @@ fn baskets(tree: &Tree, ids: &[BranchId], wanted: &Selection) -> BTreeMap<u64, (
 fn same(part: &[Column], whole: &[Column], wanted: &Selection) {
     for ((part, whole), name) in part.iter().zip(whole).zip(BRANCHES) {
         assert_eq!(part.len as u64, wanted.len());
-        let (part, whole) = (part.to_arrow().unwrap(), whole.to_arrow().unwrap());
+        let (part, whole) = (part.to_arrow().expect("an array"), whole.to_arrow().expect("an array"));
         let mut row = 0;
         for range in wanted.ranges() {
             let (start, len) = (range.start as usize, (range.end - range.start) as usize);
@@ -61,7 +61,8 @@ fn same(part: &[Column], whole: &[Column], wanted: &Selection) {
 
 /// A thousand entries, in runs of one and two, with gaps of 150 between groups of these.
 fn scattered() -> Selection {
-    let wanted = Selection::of_entries((0..3_000).filter(|entry| entry / 150 % 2 == 0 && entry % 3 != 0)).unwrap();
+    let wanted = Selection::of_entries((0..3_000).filter(|entry| entry / 150 % 2 == 0 && entry % 3 != 0));
+    let wanted = wanted.expect("they rise");
     assert_eq!((wanted.len(), wanted.ranges().len()), (1_000, 500));
     wanted
 }
