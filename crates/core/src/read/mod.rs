@@ -21,7 +21,7 @@ use std::ops::Range;
 use crate::error::{Error, Result};
 use crate::tree::{BranchId, Tree};
 pub use batch::{Batch, Batches, Row, Rows};
-pub use column::{Column, Native};
+pub use column::Column;
 pub use follow::declared;
 pub use reader::Reader;
 use scan::{Answer, Scan};

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::row_prefetch::{Layout, Request, RowPrefetcher};
-use super::{Column, Native, columns};
+use super::{Column, columns};
+use crate::column::Native;
 use crate::error::{Error, Result};
 use crate::tree::{BasketBytes, BasketPlace, Branch, BranchId, Form, Needed, Tree};
 
