@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rootrun import root
+from support.rootrun import root
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
