@@ -214,7 +214,7 @@ impl Prim {
     }
 
     /// `Double32_t` with a member's title.
-    pub fn double32(title: &str) -> Self {
+    pub(crate) fn double32(title: &str) -> Self {
         Self::Double32(match range(title) {
             Range::Scaled { min, factor } => Packing::Range { min, factor },
             Range::Bits(bits) => Packing::Mantissa { bits },
@@ -223,7 +223,7 @@ impl Prim {
     }
 
     /// `Float16_t` with a member's title.
-    pub fn float16(title: &str) -> Self {
+    pub(crate) fn float16(title: &str) -> Self {
         Self::Float16(match range(title) {
             Range::Scaled { min, factor } => Packing::Range { min, factor },
             Range::Bits(bits) => Packing::Mantissa { bits },
