@@ -20,6 +20,7 @@ pub mod read;
 pub mod schema;
 mod session;
 pub mod tree;
+#[doc(hidden)]
 pub mod wire;
 pub mod write;
 

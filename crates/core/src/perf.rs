@@ -99,7 +99,7 @@ impl Perf {
     }
 
     /// Whether it records.
-    pub fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.0.is_on.load(Ordering::Relaxed)
     }
 
@@ -114,7 +114,7 @@ impl Perf {
     }
 
     /// Baskets that a tree's cache had, or waited for, when they were needed, and those that it had not.
-    pub fn cache_hits(&self) -> (u64, u64) {
+    pub(crate) fn cache_hits(&self) -> (u64, u64) {
         let log = self.log();
         (log.hits, log.misses)
     }
