@@ -2,10 +2,10 @@
 //!
 //! Source: `TH1Merger`.
 
-use super::axis::Axis;
-use super::histogram::Histogram;
-use super::members::name_of;
 use crate::error::{Error, Result};
+use crate::hist::Axis;
+use crate::hist::Histogram;
+use crate::schema::draft_members::{name_of, retain_items};
 use crate::schema::{Datum, Draft};
 
 /// What two histograms have in common, as far as their bins are concerned.
@@ -226,7 +226,7 @@ fn add_joined(sum: &mut Histogram, next: Histogram, axes: [Option<Axis>; 3], pla
 
 /// What was fitted or drawn for other bins does not hold for these; the box of statistics stays.
 fn forget_functions(draft: &mut Draft) {
-    super::members::put(draft, "fContour", Vec::<f64>::new());
+    crate::schema::draft_members::put(draft, "fContour", Vec::<f64>::new());
     let Some(list) = draft.member_mut("fFunctions").and_then(Datum::as_draft_mut) else { return };
-    super::collection::retain(list, |item| item.as_draft().is_some_and(|item| name_of(item) == "stats"));
+    retain_items(list, |item| item.as_draft().is_some_and(|item| name_of(item) == "stats"));
 }

@@ -3,9 +3,9 @@
 //! Source: `TEfficiency::Merge`, `TH1::Add`.
 
 use super::combine;
-use super::histogram::Histogram;
-use super::members::{float, put, whole};
 use crate::error::Result;
+use crate::hist::Histogram;
+use crate::schema::draft_members::{float, put, whole};
 use crate::schema::{Datum, Draft};
 
 const HISTOGRAMS: [&str; 2] = ["fTotalHistogram", "fPassedHistogram"];

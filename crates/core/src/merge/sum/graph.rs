@@ -2,8 +2,8 @@
 //!
 //! Source: `TGraph::Merge`, and `DoMerge` of the classes that are derived from it.
 
-use super::members::{floats, floats_of, put, unfit, whole};
 use crate::error::{Error, Result};
+use crate::schema::draft_members::{floats, floats_of, put, unfit, whole};
 use crate::schema::{Datum, Draft};
 
 /// Classes of graphs that ROOT merges.

@@ -1,29 +1,24 @@
 //! Sums of objects: what ROOT's `Merge` makes of histograms, profiles, graphs, parameters, efficiencies, and lists of them.
 
-mod axis;
-mod cells;
 mod collection;
 mod combine;
 mod efficiency;
-mod fill;
 mod graph;
-mod histogram;
-mod limits;
-mod members;
 mod parameter;
 mod sparse;
 
 use std::fmt;
 
 use self::collection::AddFn;
-use self::histogram::Histogram;
+
 use crate::error::{Error, Result};
+use crate::hist::{self, Histogram};
 use crate::schema::Draft;
 
 /// The function that adds objects of a class; none if they cannot be added.
 fn adder(class: &str) -> Option<AddFn> {
     Some(match class {
-        class if histogram::kind(class).is_some() => add_histogram,
+        class if hist::shape_of(class).is_some() => add_histogram,
         class if graph::CLASSES.contains(&class) => graph::add,
         class if parameter::is_parameter(class) => parameter::add,
         class if sparse::is_sparse(class) || sparse::is_full(class) => sparse::add,
@@ -97,7 +92,7 @@ impl Sum {
         let add = adder(first.class());
         let add =
             add.ok_or_else(|| Error::unsupported(format!("objects of class {} cannot be added", first.class())))?;
-        let state = match histogram::kind(first.class()) {
+        let state = match hist::shape_of(first.class()) {
             Some(_) => State::Histogram(Box::new(Histogram::read(first)?)),
             None => State::Other(first, add),
         };

@@ -5,10 +5,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::cells::Cells;
-use super::members::{float, floats, floats_of, put, unfit, whole};
 use crate::column::Number;
 use crate::error::{Error, Result};
+use crate::hist::Cells;
+use crate::schema::draft_members::{float, floats, floats_of, put, unfit, whole};
 use crate::schema::{Datum, Draft};
 
 /// Whether a class is one of sparse histograms.

@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use super::axis::Axis;
 use super::cells::Cells;
-use super::members::{float, floats, put, unfit, whole};
 use crate::error::{Error, Result};
+use crate::schema::draft_members::{float, floats, put, unfit, whole};
 use crate::schema::{Datum, Draft};
 
 /// Members that say where the axes are.
@@ -26,31 +26,31 @@ const MOST_CELLS: usize = 1 << 27;
 
 /// A histogram or a profile.
 #[derive(Clone, Debug)]
-pub(super) struct Histogram {
+pub(crate) struct Histogram {
     /// All members, of which those that a sum changes are old.
     draft: Draft,
     /// One, two or three.
-    pub(super) dimension: usize,
+    pub(crate) dimension: usize,
     /// Where bins hold sums of another value.
-    pub(super) profile: bool,
-    pub(super) axes: [Axis; 3],
-    pub(super) cells: Cells,
+    pub(crate) profile: bool,
+    pub(crate) axes: [Axis; 3],
+    pub(crate) cells: Cells,
     /// Sums of squared weights, or none.
-    pub(super) sumw2: Vec<f64>,
+    pub(crate) sumw2: Vec<f64>,
     /// For profiles, sums of weights.
-    pub(super) bin_entries: Vec<f64>,
+    pub(crate) bin_entries: Vec<f64>,
     /// For profiles, sums of squared weights, or none.
-    pub(super) bin_sumw2: Vec<f64>,
+    pub(crate) bin_sumw2: Vec<f64>,
     /// Sums over what was filled.
-    pub(super) sums: [f64; 13],
-    pub(super) entries: f64,
+    pub(crate) sums: [f64; 13],
+    pub(crate) entries: f64,
     /// What was filled and is not in bins yet: how often, and then weight, coordinates and value of each. Below zero where it is in
     /// bins, too.
-    pub(super) buffer: Vec<f64>,
+    pub(crate) buffer: Vec<f64>,
 }
 
 /// The dimensions of a class of histograms, and whether it is one of profiles.
-pub(super) fn kind(class: &str) -> Option<(usize, bool)> {
+pub(crate) fn shape_of(class: &str) -> Option<(usize, bool)> {
     match class {
         "TProfile" => Some((1, true)),
         "TProfile2D" => Some((2, true)),
@@ -70,9 +70,9 @@ impl Histogram {
     /// # Errors
     ///
     /// [`Malformed`](crate::ErrorKind::Malformed) where its arrays do not fit its axes.
-    pub(super) fn read(draft: Draft) -> Result<Self> {
+    pub(crate) fn read(draft: Draft) -> Result<Self> {
         let unknown = || Error::unsupported(format!("class {} is no histogram", draft.class()));
-        let (dimension, profile) = kind(draft.class()).ok_or_else(unknown)?;
+        let (dimension, profile) = shape_of(draft.class()).ok_or_else(unknown)?;
         let axis = |name| {
             let axis = draft.member(name).and_then(Datum::as_draft).ok_or_else(|| unfit(&draft, name))?;
             Axis::read(axis).map_err(|error| error.in_object(name))
@@ -123,7 +123,7 @@ impl Histogram {
     }
 
     /// The draft again, with the members as they are now.
-    pub(super) fn store(mut self) -> Draft {
+    pub(crate) fn store(mut self) -> Draft {
         let name = CELLS.iter().find(|name| self.draft.member(name).is_some());
         name.into_iter().for_each(|name| put(&mut self.draft, name, self.cells.datum()));
         put(&mut self.draft, "fNcells", self.cells.len() as i64);
@@ -143,23 +143,23 @@ impl Histogram {
     }
 
     /// Members that no sum changes.
-    pub(super) fn draft(&self) -> &Draft {
+    pub(crate) fn draft(&self) -> &Draft {
         &self.draft
     }
 
     /// Members that no sum changes, to be changed otherwise.
-    pub(super) fn draft_mut(&mut self) -> &mut Draft {
+    pub(crate) fn draft_mut(&mut self) -> &mut Draft {
         &mut self.draft
     }
 
     /// How many bins its axes ask for, with underflow and overflow.
-    pub(super) fn count(&self) -> Result<usize> {
+    pub(crate) fn count(&self) -> Result<usize> {
         let bins = self.axes[..self.dimension].iter().try_fold(1_usize, |all, axis| all.checked_mul(axis.bins + 2));
         bins.filter(|bins| *bins <= i32::MAX as usize).ok_or_else(|| Error::malformed("a histogram has too many bins"))
     }
 
     /// Empty bins for other axes.
-    pub(super) fn resize(&mut self) -> Result<()> {
+    pub(crate) fn resize(&mut self) -> Result<()> {
         let count = self.count()?;
         if count > MOST_CELLS.max(self.cells.len()) {
             return Err(Error::limit("a sum has too many bins", MOST_CELLS as u64, count as u64));
@@ -173,16 +173,16 @@ impl Histogram {
     }
 
     /// Numbers of a fill in the buffer: its weight, its coordinates, and the value of a profile.
-    pub(super) fn stride(&self) -> usize {
+    pub(crate) fn stride(&self) -> usize {
         1 + self.dimension + usize::from(self.profile)
     }
 
-    pub(super) fn has_limits(&self) -> bool {
+    pub(crate) fn has_limits(&self) -> bool {
         self.axes[..self.dimension].iter().all(Axis::has_limits)
     }
 
     /// Entries, including buffered ones.
-    pub(super) fn entries(&self) -> f64 {
+    pub(crate) fn entries(&self) -> f64 {
         match self.buffer.first() {
             Some(waiting) if *waiting > 0.0 => *waiting,
             _ => self.entries,
@@ -190,21 +190,21 @@ impl Histogram {
     }
 
     /// Whether nothing was filled, and no bin set.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         let total = || (0..self.cells.len()).map(|bin| self.cells.get(bin)).sum::<f64>();
         self.sums[0] == 0.0 && self.entries() == 0.0 && total() == 0.0
     }
 
-    pub(super) fn is_weighted(&self) -> bool {
+    pub(crate) fn is_weighted(&self) -> bool {
         !self.sumw2.is_empty()
     }
 
-    pub(super) fn is_in_powers_of_two(&self) -> bool {
+    pub(crate) fn is_in_powers_of_two(&self) -> bool {
         self.bits() & POWERS_OF_TWO != 0
     }
 
     /// Whether fills with weights shall not be summed in squares.
-    pub(super) fn never_weighted(&self) -> bool {
+    pub(crate) fn never_weighted(&self) -> bool {
         self.bits() & NOT_WEIGHTED != 0
     }
 
@@ -213,12 +213,12 @@ impl Histogram {
     }
 
     /// Whether underflow and overflow count in statistics. Where the histogram does not say, ROOT's default is that they do not.
-    pub(super) fn counts_overflows(&self) -> bool {
+    pub(crate) fn counts_overflows(&self) -> bool {
         whole(&self.draft, "fStatOverflows").is_ok_and(|flag| flag == 1)
     }
 
     /// The number of a bin by those on its axes.
-    pub(super) fn bin(&self, at: [usize; 3]) -> usize {
+    pub(crate) fn bin(&self, at: [usize; 3]) -> usize {
         let mut bin = 0;
         for (axis, at) in self.axes[..self.dimension].iter().zip(at).rev() {
             bin = bin * (axis.bins + 2) + at.min(axis.bins + 1);
@@ -227,7 +227,7 @@ impl Histogram {
     }
 
     /// The numbers of a bin on its axes.
-    pub(super) fn at(&self, bin: usize) -> [usize; 3] {
+    pub(crate) fn at(&self, bin: usize) -> [usize; 3] {
         let mut rest = bin;
         let mut at = [0; 3];
         for (axis, at) in self.axes[..self.dimension].iter().zip(&mut at) {
@@ -238,7 +238,7 @@ impl Histogram {
     }
 
     /// Begins to sum squared weights: so far, they were one.
-    pub(super) fn weigh(&mut self) {
+    pub(crate) fn weigh(&mut self) {
         if self.profile {
             self.bin_sumw2.clone_from(&self.bin_entries);
         } else {
@@ -247,13 +247,13 @@ impl Histogram {
     }
 
     /// Whether a bin holds nothing at all.
-    pub(super) fn is_bin_empty(&self, bin: usize) -> bool {
+    pub(crate) fn is_bin_empty(&self, bin: usize) -> bool {
         let zero = |array: &[f64]| array.get(bin).is_none_or(|value| *value == 0.0);
         self.cells.get(bin) == 0.0 && zero(&self.sumw2) && zero(&self.bin_entries)
     }
 
     /// Adds a bin of another histogram to one of this.
-    pub(super) fn add_bin(&mut self, bin: usize, other: &Self, from: usize) {
+    pub(crate) fn add_bin(&mut self, bin: usize, other: &Self, from: usize) {
         let content = other.cells.get(from);
         self.cells.add(bin, content);
         let add = |sums: &mut Vec<f64>, others: &[f64], otherwise: f64| {
@@ -268,7 +268,7 @@ impl Histogram {
     }
 
     /// Sums over what was filled. They are taken from the bins where a range is set, or where bins were set and not filled.
-    pub(super) fn statistics(&mut self) -> Result<[f64; 13]> {
+    pub(crate) fn statistics(&mut self) -> Result<[f64; 13]> {
         self.empty_buffer(false)?;
         let ranged = self.axes[..self.dimension].iter().any(Axis::has_range);
         let set = self.sums[0] == 0.0 && (self.profile || self.entries > 0.0);
@@ -317,4 +317,4 @@ impl Histogram {
 }
 
 /// The index of the sums of a profile's value, by its dimensions.
-pub(super) const VALUE_SUMS: [(usize, usize); 3] = [(4, 5), (7, 8), (11, 12)];
+pub(crate) const VALUE_SUMS: [(usize, usize); 3] = [(4, 5), (7, 8), (11, 12)];

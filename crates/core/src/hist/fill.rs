@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 impl Histogram {
     /// Fills the bins with the buffered entries; removes the buffer if `release` is set and it was not empty.
-    pub(super) fn empty_buffer(&mut self, release: bool) -> Result<()> {
+    pub(crate) fn empty_buffer(&mut self, release: bool) -> Result<()> {
         let waiting = self.buffer.first().copied().unwrap_or(0.0);
         if waiting > 0.0 || (waiting < 0.0 && release) {
             let mut buffer = std::mem::take(&mut self.buffer);
@@ -76,7 +76,7 @@ impl Histogram {
     }
 
     /// As if nothing had been filled.
-    pub(super) fn reset(&mut self) -> Result<()> {
+    pub(crate) fn reset(&mut self) -> Result<()> {
         self.resize()?;
         self.sums = [0.0; 13];
         self.entries = 0.0;
@@ -84,7 +84,7 @@ impl Histogram {
     }
 
     /// Fills once: weight, coordinates, and the value of a profile.
-    pub(super) fn fill(&mut self, fill: &[f64]) -> Result<()> {
+    pub(crate) fn fill(&mut self, fill: &[f64]) -> Result<()> {
         let stride = self.stride();
         if !self.buffer.is_empty() {
             let mut waiting = self.buffer.first().copied().unwrap_or(0.0);
@@ -111,7 +111,7 @@ impl Histogram {
     }
 
     /// The axis grows where it can, and a value is not on it.
-    pub(super) fn make_room(&mut self, place: usize, x: f64) -> Result<()> {
+    pub(crate) fn make_room(&mut self, place: usize, x: f64) -> Result<()> {
         let axis = &self.axes[place];
         let outside = x < axis.min || x >= axis.max;
         if outside && axis.can_extend() && !axis.is_alphanumeric() { self.extend(place, x) } else { Ok(()) }
@@ -163,7 +163,7 @@ impl Histogram {
     /// Whether a profile does not take a value.
     fn is_beyond(&self, value: f64) -> bool {
         let name = |end: &str| format!("f{}{end}", ["Y", "Z", "T"][self.dimension - 1]);
-        let limit = |end: &str| super::members::float(self.draft(), &name(end)).unwrap_or(0.0);
+        let limit = |end: &str| crate::schema::draft_members::float(self.draft(), &name(end)).unwrap_or(0.0);
         let (min, max) = (limit("min"), limit("max"));
         min != max && !(value >= min && value <= max)
     }
@@ -179,7 +179,7 @@ impl Histogram {
     }
 
     /// An axis of labels doubles its bins. Underflow and overflow are lost.
-    pub(super) fn inflate(&mut self, place: usize) -> Result<()> {
+    pub(crate) fn inflate(&mut self, place: usize) -> Result<()> {
         let axis = &self.axes[place];
         let (bins, min, max) = (axis.bins * 2, axis.min, axis.max);
         if bins > i32::MAX as usize || bins == 0 {
@@ -217,7 +217,7 @@ impl Histogram {
     }
 
     /// The bin of a label on an axis: the one that has it, or a new one. Where an axis takes no more of them, its underflow.
-    pub(super) fn bin_of_label(&mut self, place: usize, label: &Arc<[u8]>) -> Result<usize> {
+    pub(crate) fn bin_of_label(&mut self, place: usize, label: &Arc<[u8]>) -> Result<usize> {
         loop {
             match self.axes[place].find_label(label) {
                 Labelled::Bin(bin) => return Ok(bin),

@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::limits;
-use super::members::{float, floats, put, unfit, whole};
 use crate::error::{Error, Result};
+use crate::schema::draft_members::{float, floats, push_item, put, unfit, whole};
 use crate::schema::{Datum, Draft};
 
 /// Bit of `fBits2`: bins have labels and no numbers.
@@ -22,13 +22,13 @@ const INTEGER: i64 = 1 << 22;
 
 /// An axis.
 #[derive(Clone, Debug)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     /// How many bins it has, without underflow and overflow.
-    pub(super) bins: usize,
+    pub(crate) bins: usize,
     /// Where it begins.
-    pub(super) min: f64,
+    pub(crate) min: f64,
     /// Where it ends.
-    pub(super) max: f64,
+    pub(crate) max: f64,
     /// Edges of bins that are not of one width.
     edges: Vec<f64>,
     /// The bins that statistics are of, where a range is set.
@@ -58,7 +58,7 @@ impl Labels {
 
 impl Axis {
     /// The axis that a draft is.
-    pub(super) fn read(draft: &Draft) -> Result<Self> {
+    pub(crate) fn read(draft: &Draft) -> Result<Self> {
         let bins = whole(draft, "fNbins")?;
         let bins = usize::try_from(bins).ok().filter(|bins| *bins <= i32::MAX as usize);
         let edges = floats(draft, "fXbins")?;
@@ -83,7 +83,7 @@ impl Axis {
     }
 
     /// Changes the members of a draft to what the axis is.
-    pub(super) fn store(&self, draft: &mut Draft) {
+    pub(crate) fn store(&self, draft: &mut Draft) {
         put(draft, "fNbins", self.bins as i64);
         put(draft, "fXmin", self.min);
         put(draft, "fXmax", self.max);
@@ -102,46 +102,46 @@ impl Axis {
         for (label, bin) in new {
             let text = std::str::from_utf8(label).map_or_else(|_| Datum::Bytes(Arc::clone(label)), Datum::from);
             let item = Draft::new("TObjString").with("fUniqueID", *bin).with("fString", text);
-            super::collection::push(list, Datum::from(Arc::new(item)));
+            push_item(list, Datum::from(Arc::new(item)));
         }
     }
 
     /// Whether it has limits: one without them finds them in what is filled.
-    pub(super) fn has_limits(&self) -> bool {
+    pub(crate) fn has_limits(&self) -> bool {
         self.min < self.max
     }
 
     /// Whether its bins are not of one width.
-    pub(super) fn has_edges(&self) -> bool {
+    pub(crate) fn has_edges(&self) -> bool {
         !self.edges.is_empty()
     }
 
-    pub(super) fn can_extend(&self) -> bool {
+    pub(crate) fn can_extend(&self) -> bool {
         self.bits2 & CAN_EXTEND != 0
     }
 
-    pub(super) fn set_can_extend(&mut self, can: bool) {
+    pub(crate) fn set_can_extend(&mut self, can: bool) {
         self.bits2 = if can { self.bits2 | CAN_EXTEND } else { self.bits2 & !CAN_EXTEND };
     }
 
-    pub(super) fn is_alphanumeric(&self) -> bool {
+    pub(crate) fn is_alphanumeric(&self) -> bool {
         self.bits2 & ALPHANUMERIC != 0
     }
 
-    pub(super) fn has_labels(&self) -> bool {
+    pub(crate) fn has_labels(&self) -> bool {
         self.labels.is_some()
     }
 
-    pub(super) fn is_integer(&self) -> bool {
+    pub(crate) fn is_integer(&self) -> bool {
         self.bits & INTEGER != 0
     }
 
-    pub(super) fn has_range(&self) -> bool {
+    pub(crate) fn has_range(&self) -> bool {
         self.bits & RANGE != 0
     }
 
     /// The bins that statistics are of; with underflow and overflow where they count and no range is set.
-    pub(super) fn statistics_range(&self, overflows: bool) -> std::ops::RangeInclusive<usize> {
+    pub(crate) fn statistics_range(&self, overflows: bool) -> std::ops::RangeInclusive<usize> {
         let most = self.bins as i64 + 1;
         let bounded = |bin: i64| bin.clamp(0, most) as usize;
         match (self.has_range(), overflows) {
@@ -152,30 +152,30 @@ impl Axis {
     }
 
     /// All bins as the range, which is none.
-    pub(super) fn forget_range(&mut self) {
+    pub(crate) fn forget_range(&mut self) {
         self.range = (1, self.bins as i64);
         self.bits &= !RANGE;
     }
 
     /// Bins of one width.
-    pub(super) fn set(&mut self, bins: usize, min: f64, max: f64) {
+    pub(crate) fn set(&mut self, bins: usize, min: f64, max: f64) {
         (self.bins, self.min, self.max) = (bins, min, max);
         self.edges.clear();
     }
 
     /// The bins of another axis.
-    pub(super) fn set_bins_of(&mut self, other: &Self) {
+    pub(crate) fn set_bins_of(&mut self, other: &Self) {
         self.set(other.bins, other.min, other.max);
         self.edges.clone_from(&other.edges);
     }
 
     /// Other limits for the same number of bins.
-    pub(super) fn set_limits(&mut self, min: f64, max: f64) {
+    pub(crate) fn set_limits(&mut self, min: f64, max: f64) {
         (self.min, self.max) = (min, max);
     }
 
     /// The middle of a bin.
-    pub(super) fn center(&self, bin: usize) -> f64 {
+    pub(crate) fn center(&self, bin: usize) -> f64 {
         match (bin.checked_sub(1).and_then(|before| self.edges.get(before)), self.edges.get(bin)) {
             (Some(low), Some(high)) => low + 0.5 * (high - low),
             _ => {
@@ -196,7 +196,7 @@ impl Axis {
     }
 
     /// The bin that a value falls into.
-    pub(super) fn find(&self, x: f64) -> usize {
+    pub(crate) fn find(&self, x: f64) -> usize {
         if x < self.min {
             0
         } else if x.is_nan() || x >= self.max {
@@ -209,7 +209,7 @@ impl Axis {
     }
 
     /// Whether both have the same limits and as many bins.
-    pub(super) fn same(&self, other: &Self) -> bool {
+    pub(crate) fn same(&self, other: &Self) -> bool {
         let close = |one: f64, two: f64, width: f64| (one - two).abs() < width * 1e-10 || one == two;
         self.bins == other.bins
             && close(self.min, other.min, self.width(1))
@@ -224,7 +224,7 @@ impl Axis {
     }
 
     /// The axis that holds the bins of both: bins as wide as the wider ones, which are a multiple of the others, with a common edge.
-    pub(super) fn joined(&self, other: &Self) -> Option<Self> {
+    pub(crate) fn joined(&self, other: &Self) -> Option<Self> {
         if self.same(other) {
             return Some(self.clone());
         }
@@ -236,7 +236,7 @@ impl Axis {
     }
 
     /// What a bin is called; nothing where it has no label.
-    pub(super) fn label(&self, bin: usize) -> Arc<[u8]> {
+    pub(crate) fn label(&self, bin: usize) -> Arc<[u8]> {
         let inside = bin >= 1 && bin <= self.bins;
         let labels = self.labels.as_ref().filter(|_| inside);
         let place = labels.and_then(|labels| labels.names.get(&(bin as i64)));
@@ -249,7 +249,7 @@ impl Axis {
     }
 
     /// The bin of a label: the one that has it, or a new one.
-    pub(super) fn find_label(&mut self, label: &Arc<[u8]>) -> Labelled {
+    pub(crate) fn find_label(&mut self, label: &Arc<[u8]>) -> Labelled {
         let can_be = self.bits2 & NOT_ALPHANUMERIC == 0;
         if self.labels.is_none() {
             self.labels = Some(Labels::default());
@@ -287,7 +287,7 @@ impl fmt::Display for Axis {
 }
 
 /// Where a label is.
-pub(super) enum Labelled {
+pub(crate) enum Labelled {
     /// In this bin.
     Bin(usize),
     /// There is no bin left for it.

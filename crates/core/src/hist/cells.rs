@@ -5,7 +5,7 @@ use crate::schema::Datum;
 
 /// Contents of bins, with underflow and overflow.
 #[derive(Clone, Debug)]
-pub(super) enum Cells {
+pub(crate) enum Cells {
     /// `TArrayC`.
     Char(Vec<i8>),
     /// `TArrayS`.
@@ -35,7 +35,7 @@ macro_rules! each {
 
 impl Cells {
     /// Numbers of a type that bins can have.
-    pub(super) fn read(datum: &Datum) -> Option<Self> {
+    pub(crate) fn read(datum: &Datum) -> Option<Self> {
         let Datum::Numbers(number, bytes) = datum else { return None };
         macro_rules! take {
             ($type:ty) => {
@@ -54,7 +54,7 @@ impl Cells {
     }
 
     /// The same numbers as a member.
-    pub(super) fn datum(&self) -> Datum {
+    pub(crate) fn datum(&self) -> Datum {
         let number = match self {
             Self::Char(_) => Number::I8,
             Self::Short(_) => Number::I16,
@@ -67,12 +67,12 @@ impl Cells {
     }
 
     /// How many there are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         each!(self, values => values.len())
     }
 
     /// As many zeros of the same type.
-    pub(super) fn zeros(&self, len: usize) -> Self {
+    pub(crate) fn zeros(&self, len: usize) -> Self {
         match self {
             Self::Char(_) => Self::Char(vec![0; len]),
             Self::Short(_) => Self::Short(vec![0; len]),
@@ -84,7 +84,7 @@ impl Cells {
     }
 
     /// What a bin holds.
-    pub(super) fn get(&self, bin: usize) -> f64 {
+    pub(crate) fn get(&self, bin: usize) -> f64 {
         match self {
             Self::Char(values) => values.get(bin).copied().unwrap_or(0).into(),
             Self::Short(values) => values.get(bin).copied().unwrap_or(0).into(),
@@ -96,7 +96,7 @@ impl Cells {
     }
 
     /// Adds to a bin. Whole numbers stop short of their type's bounds, as they do when ROOT fills them: the lowest is never reached.
-    pub(super) fn add(&mut self, bin: usize, weight: f64) {
+    pub(crate) fn add(&mut self, bin: usize, weight: f64) {
         macro_rules! bounded {
             ($values:ident, $type:ty) => {
                 if let Some(value) = $values.get_mut(bin) {
