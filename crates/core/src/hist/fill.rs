@@ -4,9 +4,11 @@
 
 use std::sync::Arc;
 
-use super::axis::Labelled;
-use super::histogram::{Histogram, VALUE_SUMS};
+use super::class::VALUE_SUMS;
+use super::histogram::Histogram;
+use super::label_axis::Labelled;
 use super::limits;
+use super::statistics::add_terms;
 use crate::error::{Error, Result};
 
 impl Histogram {
@@ -83,25 +85,125 @@ impl Histogram {
         Ok(())
     }
 
+    /// Fills once: one coordinate for each axis, then for profiles the value, as `TH1::Fill` does. Axes that can grow do so, and a
+    /// weight other than one makes it [sum squared weights](Self::sum_squares).
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for another number of coordinates, [`Limit`](crate::ErrorKind::Limit) where an axis
+    /// would grow too far.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// let mut histogram = Histogram::new("TH2D", [Axis::regular(2, 0.0, 2.0)?, Axis::regular(2, 0.0, 2.0)?])?;
+    /// histogram.fill(&[0.5, 1.5], 2.0)?;
+    /// assert_eq!(histogram.value(histogram.bin([1, 2, 0])), 2.0);
+    /// assert!(histogram.fill(&[0.5], 1.0).is_err());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn fill(&mut self, x: &[f64], weight: f64) -> Result<()> {
+        self.check_coordinates(x.len())?;
+        let mut fill = [weight; 5];
+        fill[1..=x.len()].copy_from_slice(x);
+        self.fill_one(&fill[..=x.len()])
+    }
+
+    /// Fills once for each row of slices: one slice of coordinates for each axis, then for profiles one of values. Without weights,
+    /// they are one. The result is that of as many [fills](Self::fill).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`fill`](Self::fill), and [`Mismatch`](crate::ErrorKind::Mismatch) for slices of different lengths, before anything is
+    /// filled.
+    ///
+    /// # Example
+    ///
+    /// Threads fill histograms of their own, which are added in the end:
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// let empty = Histogram::new("TH1D", [Axis::regular(4, 0.0, 4.0)?])?;
+    /// let fill = |x: &[f64], weights: &[f64]| {
+    ///     let mut part = empty.clone();
+    ///     part.fill_many(&[x], Some(weights)).map(|()| part)
+    /// };
+    /// let (one, two) = std::thread::scope(|scope| {
+    ///     let other = scope.spawn(|| fill(&[2.5, 9.0], &[0.5, 0.5]));
+    ///     (fill(&[0.5, 2.5], &[1.0, 2.0]), other.join().unwrap())
+    /// });
+    /// let mut sum = one?;
+    /// sum.add(&two?)?;
+    /// assert_eq!(sum.values(), [0.0, 1.0, 0.0, 2.5, 0.0, 0.5]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn fill_many(&mut self, columns: &[&[f64]], weights: Option<&[f64]>) -> Result<()> {
+        self.check_coordinates(columns.len())?;
+        let rows = columns.first().map_or(0, |column| column.len());
+        if let Some(other) = columns.iter().chain(&weights).map(|column| column.len()).find(|len| *len != rows) {
+            let words = "slices to be filled are of different lengths";
+            return Err(Error::mismatch(words).wanted(rows as u64, other as u64));
+        }
+        let mut fill = [1.0; 5];
+        for row in 0..rows {
+            if let Some(weights) = weights {
+                fill[0] = weights[row];
+            }
+            for (x, column) in fill[1..].iter_mut().zip(columns) {
+                *x = column[row];
+            }
+            self.fill_one(&fill[..=columns.len()])?;
+        }
+        Ok(())
+    }
+
+    /// Fills the bin of a label, which is a new one where the axis can grow. Only histograms of one axis take labels.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for other histograms, and for profiles; [`Limit`](crate::ErrorKind::Limit) where the
+    /// axis would grow too far.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// let mut cuts = Histogram::new("TH1D", [Axis::labelled(["all", "good"])?])?;
+    /// cuts.fill_label("all", 1.0)?;
+    /// cuts.fill_label("very good", 1.0)?;
+    /// assert_eq!((cuts.value(1), cuts.axes()[0].label(3)), (1.0, "very good".into()));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn fill_label(&mut self, label: &str, weight: f64) -> Result<()> {
+        if self.dimension != 1 || self.profile {
+            return Err(Error::mismatch(format!("a {} is not filled by label", self.class())));
+        }
+        self.empty_buffer(true)?;
+        let bin = self.bin_of_label(0, &Arc::from(label.as_bytes()))?;
+        self.entries += 1.0;
+        self.add_weight(bin, weight, 1.0);
+        let axis = &self.axes[0];
+        if (1..=axis.bins).contains(&bin) {
+            let x = if axis.can_extend() && axis.is_alphanumeric() { 0.0 } else { axis.center(bin) };
+            add_terms(&mut self.sums, [weight, weight * weight], [x, 0.0, 0.0]);
+        }
+        Ok(())
+    }
+
+    fn check_coordinates(&self, count: usize) -> Result<()> {
+        let wanted = self.stride() - 1;
+        if count == wanted {
+            return Ok(());
+        }
+        let words = format!("a {} is filled with another number of coordinates", self.class());
+        Err(Error::mismatch(words).wanted(wanted as u64, count as u64))
+    }
+
     /// Fills once: weight, coordinates, and the value of a profile.
-    pub(crate) fn fill(&mut self, fill: &[f64]) -> Result<()> {
-        let stride = self.stride();
-        if !self.buffer.is_empty() {
-            let mut waiting = self.buffer.first().copied().unwrap_or(0.0);
-            if waiting < 0.0 {
-                waiting = -waiting;
-                if self.entries > 0.0 {
-                    self.reset()?;
-                }
-                self.buffer[0] = waiting;
-            }
-            let start = waiting as usize * stride + 1;
-            if start + stride - 1 < self.buffer.len() {
-                self.buffer[start..start + stride].copy_from_slice(fill);
-                self.buffer[0] = waiting + 1.0;
-                return Ok(());
-            }
-            self.empty_buffer(true)?;
+    pub(crate) fn fill_one(&mut self, fill: &[f64]) -> Result<()> {
+        if !self.buffer.is_empty() && self.fill_buffer(fill)? {
+            return Ok(());
         }
         for place in 0..self.dimension {
             self.make_room(place, fill.get(1 + place).copied().unwrap_or(0.0))?;
@@ -110,18 +212,45 @@ impl Histogram {
         Ok(())
     }
 
-    /// The axis grows where it can, and a value is not on it.
+    /// Puts what is filled into the buffer; a full one is emptied into bins and removed.
+    fn fill_buffer(&mut self, fill: &[f64]) -> Result<bool> {
+        let stride = self.stride();
+        let mut waiting = self.buffer.first().copied().unwrap_or(0.0);
+        if waiting < 0.0 {
+            waiting = -waiting;
+            if self.entries > 0.0 {
+                self.reset()?;
+            }
+            self.buffer[0] = waiting;
+        }
+        let start = waiting as usize * stride + 1;
+        if start + stride - 1 < self.buffer.len() {
+            self.buffer[start..start + stride].copy_from_slice(fill);
+            self.buffer[0] = waiting + 1.0;
+            return Ok(true);
+        }
+        self.empty_buffer(true)?;
+        Ok(false)
+    }
+
+    /// The axis grows where it can, and a value is not on it. After NaN, no axis grows any more.
     pub(crate) fn make_room(&mut self, place: usize, x: f64) -> Result<()> {
         let axis = &self.axes[place];
-        let outside = x < axis.min || x >= axis.max;
-        if outside && axis.can_extend() && !axis.is_alphanumeric() { self.extend(place, x) } else { Ok(()) }
+        if (x >= axis.min && x < axis.max) || !axis.can_extend() || axis.is_alphanumeric() {
+            return Ok(());
+        }
+        if x.is_nan() {
+            self.axes[..self.dimension].iter_mut().for_each(|axis| axis.set_can_extend(false));
+            return Ok(());
+        }
+        self.extend(place, x)
     }
 
     fn fill_bins(&mut self, fill: &[f64]) {
         let [w, at @ ..] = fill else { return };
         let (w, dimension) = (*w, self.dimension);
         let value = at.get(dimension).copied().unwrap_or(1.0);
-        if self.profile && self.is_beyond(value) {
+        if self.value_limits.is_some_and(|(min, max)| !(value >= min && value <= max)) {
             return;
         }
         self.entries += 1.0;
@@ -133,10 +262,22 @@ impl Histogram {
             bins[place] = axis.find(x[place]);
             inside &= (1..=axis.bins).contains(&bins[place]);
         }
-        let bin = self.bin(bins);
-        let unweighted = if self.profile { self.bin_sumw2.is_empty() } else { !self.is_weighted() };
-        if unweighted && w != 1.0 && !self.never_weighted() {
-            self.weigh();
+        self.add_weight(self.bin(bins), w, value);
+        if !inside && !self.counts_overflows {
+            return;
+        }
+        add_terms(&mut self.sums, [w, w * w], x);
+        if self.profile {
+            let (sum, squares) = VALUE_SUMS[dimension - 1];
+            self.sums[sum] += w * value;
+            self.sums[squares] += w * value * value;
+        }
+    }
+
+    /// Adds a weight to what a bin sums; for profiles, that of a value.
+    fn add_weight(&mut self, bin: usize, w: f64, value: f64) {
+        if w != 1.0 && !self.sums_squares() && !self.never_weighted {
+            self.sum_squares();
         }
         let add = |sums: &mut Vec<f64>, more: f64| sums.get_mut(bin).into_iter().for_each(|sum| *sum += more);
         if self.profile {
@@ -147,25 +288,6 @@ impl Histogram {
             add(&mut self.sumw2, w * w);
         }
         self.cells.add(bin, w * value);
-        if !inside && !self.counts_overflows() {
-            return;
-        }
-        let [x, y, z] = x;
-        let terms = [w, w * w, w * x, w * x * x, w * y, w * y * y, w * x * y, w * z, w * z * z, w * x * z, w * y * z];
-        self.sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
-        if self.profile {
-            let (sum, squares) = VALUE_SUMS[dimension - 1];
-            self.sums[sum] += w * value;
-            self.sums[squares] += w * value * value;
-        }
-    }
-
-    /// Whether a profile does not take a value.
-    fn is_beyond(&self, value: f64) -> bool {
-        let name = |end: &str| format!("f{}{end}", ["Y", "Z", "T"][self.dimension - 1]);
-        let limit = |end: &str| crate::schema::draft_members::float(self.draft(), &name(end)).unwrap_or(0.0);
-        let (min, max) = (limit("min"), limit("max"));
-        min != max && !(value >= min && value <= max)
     }
 
     /// An axis grows until it includes a value. Underflow and overflow are lost.

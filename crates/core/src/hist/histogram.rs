@@ -1,46 +1,68 @@
 //! Histograms and profiles in memory: `TH1`, `TH2`, `TH3` of all types, `TProfile`, `TProfile2D`, `TProfile3D`.
 
-use std::ops::RangeInclusive;
-
 use super::axis::Axis;
 use super::cells::Cells;
+use super::class::{AXES, new_draft, no_histogram, shape_of};
 use crate::error::{Error, Result};
-use crate::schema::draft_members::{float, floats, put, unfit, whole};
-use crate::schema::{Datum, Draft};
+use crate::schema::Draft;
+use crate::schema::draft_members::text_of;
 
-/// Members that say where the axes are.
-const AXES: [&str; 3] = ["fXaxis", "fYaxis", "fZaxis"];
-/// Members that hold bins, whatever their type.
-const CELLS: [&str; 6] = ["TArrayC", "TArrayS", "TArrayI", "TArrayL64", "TArrayF", "TArrayD"];
-/// Sums over what was filled, in the order of `TH1::GetStats`.
-const SUMS: [&str; 13] = [
-    "fTsumw", "fTsumw2", "fTsumwx", "fTsumwx2", "fTsumwy", "fTsumwy2", "fTsumwxy", "fTsumwz", "fTsumwz2", "fTsumwxz",
-    "fTsumwyz", "fTsumwt", "fTsumwt2",
-];
-/// Bit of `fBits`: weights are not summed in squares.
-const NOT_WEIGHTED: i64 = 1 << 19;
-/// Bit of `fBits`: automatic bins are powers of two.
-const POWERS_OF_TWO: i64 = 1 << 20;
 /// Bins that an axis may grow to, in all its dimensions: as many doubles take a gigabyte.
 const MOST_CELLS: usize = 1 << 27;
 
-/// A histogram or a profile.
+/// A histogram or a profile, as ROOT fills and stores it: `TH1`, `TH2`, `TH3` in all types of contents, `TProfile`, `TProfile2D`,
+/// `TProfile3D`.
+///
+/// # Example
+///
+/// Filled, written, read and added to another one:
+///
+/// ```
+/// use std::sync::Arc;
+/// use sapwood::hist::{Axis, Histogram};
+/// use sapwood::io::{MemorySink, MemoryStore};
+/// use sapwood::write::{FileWriter, WriteOptions};
+/// use sapwood::{File, OpenOptions};
+///
+/// let mut mass = Histogram::new("TH1F", [Axis::regular(60, 0.0, 120.0)?.with_title("m [GeV]")])?.with_name("mass");
+/// mass.fill(&[91.2], 1.0)?;
+/// mass.fill_many(&[&[88.0, 91.0, 250.0]], Some(&[1.0, 0.5, 1.0]))?;
+/// assert_eq!((mass.entries(), mass.integral()), (4.0, 2.5));
+///
+/// let sink = Arc::new(MemorySink::default());
+/// let mut file = FileWriter::to_sink(Arc::clone(&sink), "memory.root", WriteOptions::default())?;
+/// file.write("mass", mass.to_draft())?;
+/// file.close()?;
+///
+/// let file = File::from_store(Arc::new(MemoryStore::new("memory.root", sink.to_bytes())), OpenOptions::default())?;
+/// let mut sum = Histogram::from_draft(file.draft("mass")?)?;
+/// sum.add(&mass)?;
+/// assert_eq!(sum.integral(), 5.0);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
-pub(crate) struct Histogram {
-    /// All members, of which those that a sum changes are old.
-    draft: Draft,
+pub struct Histogram {
+    /// All members, of which those that fill and add change are old.
+    pub(super) draft: Draft,
     /// One, two or three.
     pub(crate) dimension: usize,
     /// Where bins hold sums of another value.
     pub(crate) profile: bool,
+    /// Those that it has, and as ROOT writes them those that it does not have.
     pub(crate) axes: [Axis; 3],
     pub(crate) cells: Cells,
-    /// Sums of squared weights, or none.
+    /// Sums of squared weights, or none; for profiles, of weighted squares of values.
     pub(crate) sumw2: Vec<f64>,
     /// For profiles, sums of weights.
     pub(crate) bin_entries: Vec<f64>,
     /// For profiles, sums of squared weights, or none.
     pub(crate) bin_sumw2: Vec<f64>,
+    /// Values that a profile takes, where it does not take all.
+    pub(super) value_limits: Option<(f64, f64)>,
+    /// Whether underflow and overflow count in statistics.
+    pub(super) counts_overflows: bool,
+    /// Whether fills with weights shall not be summed in squares.
+    pub(super) never_weighted: bool,
     /// Sums over what was filled.
     pub(crate) sums: [f64; 13],
     pub(crate) entries: f64,
@@ -49,97 +71,232 @@ pub(crate) struct Histogram {
     pub(crate) buffer: Vec<f64>,
 }
 
-/// The dimensions of a class of histograms, and whether it is one of profiles.
-pub(crate) fn shape_of(class: &str) -> Option<(usize, bool)> {
-    match class {
-        "TProfile" => Some((1, true)),
-        "TProfile2D" => Some((2, true)),
-        "TProfile3D" => Some((3, true)),
-        _ => match class.as_bytes() {
-            [b'T', b'H', dimension @ b'1'..=b'3', b'C' | b'S' | b'I' | b'L' | b'F' | b'D'] => {
-                Some((usize::from(dimension - b'0'), false))
-            }
-            _ => None,
-        },
-    }
-}
-
 impl Histogram {
-    /// The histogram that a draft is.
+    /// An empty histogram of a class (`TH1F`, `TH3I`, `TProfile2D` ...), with as many axes as that has.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where its arrays do not fit its axes.
-    pub(crate) fn read(draft: Draft) -> Result<Self> {
-        let unknown = || Error::unsupported(format!("class {} is no histogram", draft.class()));
-        let (dimension, profile) = shape_of(draft.class()).ok_or_else(unknown)?;
-        let axis = |name| {
-            let axis = draft.member(name).and_then(Datum::as_draft).ok_or_else(|| unfit(&draft, name))?;
-            Axis::read(axis).map_err(|error| error.in_object(name))
-        };
-        let axes = [axis(AXES[0])?, axis(AXES[1])?, axis(AXES[2])?];
-        let cells = CELLS.iter().find_map(|name| draft.member(name)).and_then(Cells::read);
-        let mut sums = [0.0; 13];
-        for (sum, name) in sums.iter_mut().zip(SUMS) {
-            *sum = float(&draft, name)?;
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for another number of axes, [`Unsupported`](crate::ErrorKind::Unsupported) for other
+    /// classes, [`Limit`](crate::ErrorKind::Limit) for more than 2<sup>27</sup> bins.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// let x = Axis::regular(10, 0.0, 1.0)?;
+    /// let histogram = Histogram::new("TH2I", [x.clone(), Axis::labelled(["data", "simulation"])?])?;
+    /// assert_eq!((histogram.class(), histogram.cells().len()), ("TH2I", 12 * 4));
+    /// assert!(Histogram::new("TH2I", [x]).is_err());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn new(class: &str, axes: impl IntoIterator<Item = Axis>) -> Result<Self> {
+        let shape = shape_of(class).ok_or_else(|| no_histogram(class))?;
+        let mut axes: Vec<Axis> = axes.into_iter().collect();
+        if axes.len() != shape.dimension {
+            return Err(Error::mismatch(format!("a {class} has another number of axes"))
+                .wanted(shape.dimension as u64, axes.len() as u64));
         }
-        let (sumw2, buffer) = (floats(&draft, "fSumw2")?, floats(&draft, "fBuffer")?);
-        let read = Self {
-            dimension,
-            profile,
+        axes.resize(3, Axis::regular(1, 0.0, 1.0)?);
+        let Ok(axes) = <[Axis; 3]>::try_from(axes) else { return Err(Error::internal("not three axes")) };
+        let mut made = Self {
+            draft: new_draft(class, shape),
+            dimension: shape.dimension,
+            profile: shape.profile,
+            cells: Cells::zeros_of(shape.number, 0).ok_or_else(|| no_histogram(class))?,
+            sumw2: Vec::new(),
+            bin_entries: Vec::new(),
+            bin_sumw2: Vec::new(),
+            value_limits: None,
+            counts_overflows: false,
+            never_weighted: false,
+            sums: [0.0; 13],
+            entries: 0.0,
+            buffer: Vec::new(),
             axes,
-            cells: cells.ok_or_else(|| unfit(&draft, "fArray"))?,
-            sumw2,
-            bin_entries: floats(&draft, "fBinEntries")?,
-            bin_sumw2: floats(&draft, "fBinSumw2")?,
-            sums,
-            entries: float(&draft, "fEntries")?,
-            buffer,
-            draft,
         };
-        read.check()?;
-        Ok(read)
+        for (place, name) in AXES.into_iter().enumerate() {
+            made.draft.set(name, made.axes[place].to_draft(place));
+        }
+        made.resize()?;
+        if shape.profile {
+            let count = made.cells.len();
+            (made.sumw2, made.bin_entries) = (vec![0.0; count], vec![0.0; count]);
+        }
+        Ok(made)
     }
 
-    /// Checks that arrays fit the axes, and that no buffer holds more than it can.
-    fn check(&self) -> Result<()> {
-        let cells = self.count()?;
-        let fit = |name: &str, len: usize, optional: bool| {
-            if len == cells || (optional && len == 0) {
-                return Ok(());
-            }
-            Err(Error::malformed(format!("{name} does not fit the axes")).wanted(cells as u64, len as u64))
-        };
-        fit("the contents", self.cells.len(), false)?;
-        fit("fSumw2", self.sumw2.len(), !self.profile)?;
-        fit("fBinEntries", self.bin_entries.len(), !self.profile)?;
-        fit("fBinSumw2", self.bin_sumw2.len(), true)?;
-        let filled = self.buffer.first().copied().unwrap_or(0.0).abs();
-        if self.buffer.is_empty() || filled * self.stride() as f64 + 1.0 <= self.buffer.len() as f64 {
-            return Ok(());
-        }
-        Err(Error::malformed("more was filled into a buffer than it holds")
-            .wanted(self.buffer.len() as u64, filled as u64))
+    /// The same with a name, which is most often that of its key.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// let histogram = Histogram::new("TH1D", [Axis::regular(1, 0.0, 1.0)?])?.with_name("pt");
+    /// assert_eq!(histogram.name(), "pt");
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_name(mut self, name: &str) -> Self {
+        self.draft.set("fName", name);
+        self
     }
 
-    /// The draft again, with the members as they are now.
-    pub(crate) fn store(mut self) -> Draft {
-        let name = CELLS.iter().find(|name| self.draft.member(name).is_some());
-        name.into_iter().for_each(|name| put(&mut self.draft, name, self.cells.datum()));
-        put(&mut self.draft, "fNcells", self.cells.len() as i64);
-        for (axis, name) in self.axes.iter().zip(AXES) {
-            self.draft.member_mut(name).and_then(Datum::as_draft_mut).into_iter().for_each(|draft| axis.store(draft));
-        }
-        for (sum, name) in self.sums.iter().zip(SUMS) {
-            put(&mut self.draft, name, *sum);
-        }
-        put(&mut self.draft, "fEntries", self.entries);
-        put(&mut self.draft, "fSumw2", self.sumw2);
-        put(&mut self.draft, "fBinEntries", self.bin_entries);
-        put(&mut self.draft, "fBinSumw2", self.bin_sumw2);
-        put(&mut self.draft, "fBufferSize", self.buffer.len() as i64);
-        put(&mut self.draft, "fBuffer", self.buffer);
-        self.draft
+    /// Its name.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// assert_eq!(Histogram::new("TH1D", [Axis::regular(1, 0.0, 1.0)?])?.name(), "");
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn name(&self) -> String {
+        text_of(&self.draft, "fName")
+    }
+
+    /// The same with a title.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// let histogram = Histogram::new("TH1D", [Axis::regular(1, 0.0, 1.0)?])?.with_title("muons");
+    /// assert_eq!(histogram.title(), "muons");
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_title(mut self, title: &str) -> Self {
+        self.draft.set("fTitle", title);
+        self
+    }
+
+    /// Its title.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// assert_eq!(Histogram::new("TH1D", [Axis::regular(1, 0.0, 1.0)?])?.title(), "");
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn title(&self) -> String {
+        text_of(&self.draft, "fTitle")
+    }
+
+    /// Its class.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// assert_eq!(Histogram::new("TH1S", [Axis::regular(1, 0.0, 1.0)?])?.class(), "TH1S");
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn class(&self) -> &str {
+        self.draft.class()
+    }
+
+    /// Its axes: x, y, z.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// assert_eq!(Histogram::new("TH1S", [Axis::regular(7, 0.0, 1.0)?])?.axes()[0].bins(), 7);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn axes(&self) -> &[Axis] {
+        &self.axes[..self.dimension]
+    }
+
+    /// An axis, to restrict its range or to let it grow.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// let mut histogram = Histogram::new("TH1D", [Axis::regular(3, 0.0, 3.0)?])?;
+    /// histogram.fill_many(&[&[0.5, 1.5, 2.5]], None)?;
+    /// histogram.axis_mut(0).into_iter().for_each(|axis| axis.set_range(Some(1..=2)));
+    /// assert_eq!(histogram.integral(), 2.0);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn axis_mut(&mut self, axis: usize) -> Option<&mut Axis> {
+        self.axes[..self.dimension].get_mut(axis)
+    }
+
+    /// Whether it is a profile, which holds the mean of a value in each bin.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// assert!(Histogram::new("TProfile", [Axis::regular(7, 0.0, 1.0)?])?.is_profile());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn is_profile(&self) -> bool {
+        self.profile
+    }
+
+    /// What bins hold, flow bins included, in the type of the class; x runs fastest. Bins of profiles hold sums of weighted values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Cells, Histogram};
+    /// let mut histogram = Histogram::new("TH1I", [Axis::regular(2, 0.0, 2.0)?])?;
+    /// histogram.fill(&[1.5], 1.0)?;
+    /// assert!(matches!(histogram.cells(), Cells::Int(counts) if counts[..] == [0, 0, 1, 0]));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn cells(&self) -> &Cells {
+        &self.cells
+    }
+
+    /// Sums of squared weights of all bins; none where they are not summed. For profiles, sums of weighted squares of values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// let mut histogram = Histogram::new("TH1D", [Axis::regular(1, 0.0, 1.0)?])?;
+    /// assert_eq!(histogram.sumw2(), None);
+    /// histogram.fill(&[0.5], 3.0)?;
+    /// assert_eq!(histogram.sumw2(), Some(&[0.0, 9.0, 0.0][..]));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn sumw2(&self) -> Option<&[f64]> {
+        Some(self.sumw2.as_slice()).filter(|sums| !sums.is_empty())
+    }
+
+    /// Sums of weights of a profile's bins; none for histograms.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// let mut profile = Histogram::new("TProfile", [Axis::regular(1, 0.0, 1.0)?])?;
+    /// profile.fill(&[0.5, 7.0], 1.0)?;
+    /// assert_eq!(profile.bin_entries(), Some(&[0.0, 1.0, 0.0][..]));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn bin_entries(&self) -> Option<&[f64]> {
+        Some(self.bin_entries.as_slice()).filter(|_| self.profile)
+    }
+
+    /// Sums of squared weights of a profile's bins; none where they are not summed, and for histograms.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// let mut profile = Histogram::new("TProfile", [Axis::regular(1, 0.0, 1.0)?])?;
+    /// profile.fill(&[0.5, 7.0], 2.0)?;
+    /// assert_eq!(profile.bin_sumw2(), Some(&[0.0, 4.0, 0.0][..]));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn bin_sumw2(&self) -> Option<&[f64]> {
+        Some(self.bin_sumw2.as_slice()).filter(|sums| !sums.is_empty())
     }
 
     /// Members that no sum changes.
@@ -150,12 +307,6 @@ impl Histogram {
     /// Members that no sum changes, to be changed otherwise.
     pub(crate) fn draft_mut(&mut self) -> &mut Draft {
         &mut self.draft
-    }
-
-    /// How many bins its axes ask for, with underflow and overflow.
-    pub(crate) fn count(&self) -> Result<usize> {
-        let bins = self.axes[..self.dimension].iter().try_fold(1_usize, |all, axis| all.checked_mul(axis.bins + 2));
-        bins.filter(|bins| *bins <= i32::MAX as usize).ok_or_else(|| Error::malformed("a histogram has too many bins"))
     }
 
     /// Empty bins for other axes.
@@ -178,15 +329,7 @@ impl Histogram {
     }
 
     pub(crate) fn has_limits(&self) -> bool {
-        self.axes[..self.dimension].iter().all(Axis::has_limits)
-    }
-
-    /// Entries, including buffered ones.
-    pub(crate) fn entries(&self) -> f64 {
-        match self.buffer.first() {
-            Some(waiting) if *waiting > 0.0 => *waiting,
-            _ => self.entries,
-        }
+        self.axes().iter().all(Axis::has_limits)
     }
 
     /// Whether nothing was filled, and no bin set.
@@ -199,46 +342,27 @@ impl Histogram {
         !self.sumw2.is_empty()
     }
 
-    pub(crate) fn is_in_powers_of_two(&self) -> bool {
-        self.bits() & POWERS_OF_TWO != 0
+    /// Whether fills sum squared weights.
+    pub(super) fn sums_squares(&self) -> bool {
+        !if self.profile { &self.bin_sumw2 } else { &self.sumw2 }.is_empty()
     }
 
-    /// Whether fills with weights shall not be summed in squares.
-    pub(crate) fn never_weighted(&self) -> bool {
-        self.bits() & NOT_WEIGHTED != 0
-    }
-
-    fn bits(&self) -> i64 {
-        whole(&self.draft, "fBits").unwrap_or(0)
-    }
-
-    /// Whether underflow and overflow count in statistics. Where the histogram does not say, ROOT's default is that they do not.
-    pub(crate) fn counts_overflows(&self) -> bool {
-        whole(&self.draft, "fStatOverflows").is_ok_and(|flag| flag == 1)
-    }
-
-    /// The number of a bin by those on its axes.
-    pub(crate) fn bin(&self, at: [usize; 3]) -> usize {
-        let mut bin = 0;
-        for (axis, at) in self.axes[..self.dimension].iter().zip(at).rev() {
-            bin = bin * (axis.bins + 2) + at.min(axis.bins + 1);
+    /// Sums squared weights from now on, where it does not do so already; so far, weights were one. Fills with another weight do the
+    /// same.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// let mut histogram = Histogram::new("TH1D", [Axis::regular(1, 0.0, 1.0)?])?;
+    /// histogram.sum_squares();
+    /// assert_eq!(histogram.sumw2(), Some(&[0.0; 3][..]));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn sum_squares(&mut self) {
+        if self.sums_squares() {
+            return;
         }
-        bin
-    }
-
-    /// The numbers of a bin on its axes.
-    pub(crate) fn at(&self, bin: usize) -> [usize; 3] {
-        let mut rest = bin;
-        let mut at = [0; 3];
-        for (axis, at) in self.axes[..self.dimension].iter().zip(&mut at) {
-            *at = rest % (axis.bins + 2);
-            rest /= axis.bins + 2;
-        }
-        at
-    }
-
-    /// Begins to sum squared weights: so far, they were one.
-    pub(crate) fn weigh(&mut self) {
         if self.profile {
             self.bin_sumw2.clone_from(&self.bin_entries);
         } else {
@@ -266,55 +390,4 @@ impl Histogram {
         add(&mut self.bin_entries, &other.bin_entries, 0.0);
         add(&mut self.bin_sumw2, &other.bin_sumw2, entries);
     }
-
-    /// Sums over what was filled. They are taken from the bins where a range is set, or where bins were set and not filled.
-    pub(crate) fn statistics(&mut self) -> Result<[f64; 13]> {
-        self.empty_buffer(false)?;
-        let ranged = self.axes[..self.dimension].iter().any(Axis::has_range);
-        let set = self.sums[0] == 0.0 && (self.profile || self.entries > 0.0);
-        Ok(if ranged || set { self.statistics_of_bins() } else { self.sums })
-    }
-
-    fn statistics_of_bins(&self) -> [f64; 13] {
-        let mut sums = [0.0; 13];
-        let overflows = self.counts_overflows();
-        let range = |axis: usize| -> RangeInclusive<usize> {
-            if axis < self.dimension { self.axes[axis].statistics_range(overflows) } else { 0..=0 }
-        };
-        let center = |axis: usize, bin: usize| {
-            let labelled = self.axes[axis].has_labels() && self.axes[axis].can_extend();
-            if axis >= self.dimension || labelled { 0.0 } else { self.axes[axis].center(bin) }
-        };
-        for iz in range(2) {
-            let z = center(2, iz);
-            for iy in range(1) {
-                let y = center(1, iy);
-                for ix in range(0) {
-                    let x = center(0, ix);
-                    let bin = self.bin([ix, iy, iz]);
-                    let content = self.cells.get(bin);
-                    let one = |array: &[f64], otherwise: f64| array.get(bin).copied().unwrap_or(otherwise);
-                    let (w, w2) = if self.profile {
-                        let w = one(&self.bin_entries, 0.0);
-                        (w, one(&self.bin_sumw2, w))
-                    } else {
-                        let error = one(&self.sumw2, content.abs()).sqrt();
-                        (content, error * error)
-                    };
-                    let terms =
-                        [w, w2, w * x, w * x * x, w * y, w * y * y, w * x * y, w * z, w * z * z, w * x * z, w * y * z];
-                    sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
-                    if self.profile {
-                        let (value, squares) = VALUE_SUMS[self.dimension - 1];
-                        sums[value] += content;
-                        sums[squares] += one(&self.sumw2, 0.0);
-                    }
-                }
-            }
-        }
-        sums
-    }
 }
-
-/// The index of the sums of a profile's value, by its dimensions.
-pub(crate) const VALUE_SUMS: [(usize, usize); 3] = [(4, 5), (7, 8), (11, 12)];

@@ -59,6 +59,15 @@ pub(crate) fn name_of(draft: &Draft) -> &str {
     }
 }
 
+/// A member that is a string, or nothing.
+pub(crate) fn text_of(draft: &Draft, name: &str) -> String {
+    match draft.member(name) {
+        Some(Datum::Text(text)) => text.to_string(),
+        Some(Datum::Bytes(bytes)) => crate::wire::text(bytes),
+        _ => String::new(),
+    }
+}
+
 /// Appends an item to a list, without an option.
 pub(crate) fn push_item(list: &mut Draft, item: Datum) {
     if let Some(items) = list.member_mut("items").and_then(Datum::as_list_mut) {

@@ -19,10 +19,10 @@ pub(super) fn add(sum: &mut Draft, next: &Draft) -> Result<()> {
     for name in HISTOGRAMS {
         match (histogram(sum, name), histogram(next, name)) {
             (Some(mine), Some(other)) => {
-                let mut mine = Histogram::read(mine).map_err(|error| error.in_object(name))?;
-                let other = Histogram::read(other).map_err(|error| error.in_object(name))?;
+                let mut mine = Histogram::from_draft(mine).map_err(|error| error.in_object(name))?;
+                let other = Histogram::from_draft(other).map_err(|error| error.in_object(name))?;
                 combine::add(&mut mine, other).map_err(|error| error.in_object(name))?;
-                let mut draft = mine.store();
+                let mut draft = mine.into_draft();
                 let bits = whole(&draft, "fBits")? & !AVERAGE;
                 put(&mut draft, "fBits", bits);
                 // As after adding: they are found anew.

@@ -31,9 +31,9 @@ fn adder(class: &str) -> Option<AddFn> {
 }
 
 fn add_histogram(sum: &mut Draft, next: &Draft) -> Result<()> {
-    let mut all = Histogram::read(sum.clone())?;
-    combine::add(&mut all, Histogram::read(next.clone())?)?;
-    *sum = all.store();
+    let mut all = Histogram::from_draft(sum.clone())?;
+    combine::add(&mut all, Histogram::from_draft(next.clone())?)?;
+    *sum = all.into_draft();
     Ok(())
 }
 
@@ -93,7 +93,7 @@ impl Sum {
         let add =
             add.ok_or_else(|| Error::unsupported(format!("objects of class {} cannot be added", first.class())))?;
         let state = match hist::shape_of(first.class()) {
-            Some(_) => State::Histogram(Box::new(Histogram::read(first)?)),
+            Some(_) => State::Histogram(Box::new(Histogram::from_draft(first)?)),
             None => State::Other(first, add),
         };
         Ok(Self { state })
@@ -113,7 +113,7 @@ impl Sum {
             return Err(Error::mismatch(format!("a {} cannot be added to a {class}", next.class())));
         }
         match &mut self.state {
-            State::Histogram(sum) => combine::add(sum, Histogram::read(next.clone())?),
+            State::Histogram(sum) => combine::add(sum, Histogram::from_draft(next.clone())?),
             State::Other(sum, add) => add(sum, next),
         }
     }
@@ -129,7 +129,7 @@ impl Sum {
     /// The sum, to be [written](crate::write::FileWriter::write).
     pub fn finish(self) -> Draft {
         match self.state {
-            State::Histogram(sum) => sum.store(),
+            State::Histogram(sum) => sum.into_draft(),
             State::Other(sum, _) => sum,
         }
     }

@@ -195,10 +195,10 @@ fn add_full(sum: &mut Draft, next: &Draft, weighted: bool) -> Result<()> {
         data.and_then(floats_of).unwrap_or_default()
     };
     let (mut mine, others) = (cells(sum)?, cells(next)?);
-    if others.len() == 0 {
+    if others.is_empty() {
         return Ok(());
     }
-    if mine.len() == 0 {
+    if mine.is_empty() {
         mine = others.zeros(others.len());
     }
     if mine.len() != others.len() {
