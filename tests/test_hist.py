@@ -95,6 +95,21 @@ for name, hist in made.items():
         "values": [hist.GetBinContent(bin) for bin in bins], "errors": [hist.GetBinError(bin) for bin in bins],
         "low": [hist.GetBinErrorLow(bin) for bin in bins], "high": [hist.GetBinErrorUp(bin) for bin in bins],
     }
+plain, weighted = ROOT.TEfficiency("efficiency", "a title", *small), ROOT.TEfficiency("efficiency2", "", *small, *small)
+for x, y, z, value, weight in rows:
+    plain.Fill(value < 0, x)
+    weighted.FillWeighted(value < 0, abs(weight), x, y)
+x, y, z, value, weight = (array("d", column) for column in zip(*rows[900:920]))
+graphs = [ROOT.TGraph(20, x, y), ROOT.TGraphErrors(20, x, y, z, value),
+          ROOT.TGraphAsymmErrors(20, x, y, z, value, weight, x)]
+for graph in graphs:
+    graph.SetTitle("a title")
+    graph.SetName("Graph")
+twice = ROOT.TList()
+twice.Add(graphs[2].Clone())
+graphs[2].Merge(twice)
+for name, one in zip(("efficiency", "efficiency2", "graph", "graph_errors", "graph_asymmetric"), (plain, weighted, *graphs)):
+    file.WriteTObject(one, name)
 file.Close()
 answer(told)
 """
@@ -146,7 +161,7 @@ def test_fills_give_the_members_that_root_gives(filled: tuple[Path, Any, Any]) -
     place, ours, _ = filled
     compared = root(COMPARE, place / "theirs.root", place / "ours.root")
     assert compared["differences"] == []
-    assert compared["same"] == len(ours) > 20
+    assert compared["same"] == len(ours) + 5 > 20
 
 
 def test_statistics_and_errors_are_those_of_root(filled: tuple[Path, Any, Any]) -> None:

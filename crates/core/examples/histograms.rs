@@ -5,7 +5,8 @@
 
 use std::error::Error;
 
-use sapwood::hist::{Axis, BinError, Histogram};
+use sapwood::hist::{Axis, BinError, Efficiency, Graph, Histogram};
+use sapwood::schema::Draft;
 use sapwood::write::{FileWriter, WriteOptions};
 
 /// Values of all rows: x, y, z, value, weight.
@@ -22,6 +23,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, histogram) in histograms(&rows)? {
         told.push(format!("{name:?}: {}", tell(&histogram)?));
         file.write(name, histogram.with_name(name).into_draft())?;
+    }
+    for (name, object) in others(&rows)? {
+        file.write(name, object)?;
     }
     file.close()?;
     println!("{{{}}}", told.join(", "));
@@ -114,6 +118,30 @@ fn histograms(rows: &Columns) -> sapwood::Result<Vec<(&'static str, Histogram)>>
     ranged.axis_mut(0).into_iter().for_each(|axis| axis.set_range(Some(5..=12)));
     all.push(("ranged", ranged));
     Ok(all)
+}
+
+/// Efficiencies, which numbers below zero pass, and graphs.
+fn others(rows: &Columns) -> sapwood::Result<Vec<(&'static str, Draft)>> {
+    let [x, y, z, value, weight] = rows.each_ref().map(Vec::as_slice);
+    let axis = || Axis::regular(4, -1.5, 1.5);
+    let mut plain = Efficiency::new("TH1D", [axis()?])?.with_name("efficiency", "a title");
+    let mut weighted = Efficiency::new("TH2D", [axis()?, axis()?])?.with_name("efficiency2", "");
+    for (row, value) in value.iter().enumerate() {
+        plain.fill(*value < 0.0, &[x[row]], 1.0)?;
+        weighted.fill(*value < 0.0, &[x[row], y[row]], weight[row].abs())?;
+    }
+    let [x, y, z, value, weight] = [x, y, z, value, weight].map(|column| &column[900..920]);
+    let graph = Graph::new(x, y)?.with_title("a title");
+    let errors = graph.clone().with_errors(z, value)?;
+    let mut both = graph.clone().with_asymmetric_errors((z, value), (weight, x))?;
+    both.append(&both.clone())?;
+    Ok(vec![
+        ("efficiency", plain.into_draft()),
+        ("efficiency2", weighted.into_draft()),
+        ("graph", graph.into_draft()),
+        ("graph_errors", errors.into_draft()),
+        ("graph_asymmetric", both.into_draft()),
+    ])
 }
 
 /// Entries, effective entries, integral; mean and standard deviation along each axis; values and errors of all bins.

@@ -22,7 +22,7 @@ pub(super) const CONSIDER: i64 = 1;
 /// `fStatOverflows`: as ROOT's own setting says, which is that underflow and overflow do not count.
 const NEUTRAL: i64 = 2;
 /// Minimum or maximum of a plot that is found from the values.
-const UNSET: f64 = -1111.0;
+pub(super) const UNSET: f64 = -1111.0;
 /// Members with sums over what was filled, in the order of `TH1::GetStats`.
 pub(crate) const SUMS: [&str; 13] = [
     "fTsumw", "fTsumw2", "fTsumwx", "fTsumwx2", "fTsumwy", "fTsumwy2", "fTsumwxy", "fTsumwz", "fTsumwz2", "fTsumwxz",

@@ -38,6 +38,9 @@ impl Histogram {
         for (sum, name) in sums.iter_mut().zip(SUMS) {
             *sum = float(&draft, name)?;
         }
+        for name in ["fBinStatErrOpt", "fErrorMode"] {
+            whole(&draft, name)?;
+        }
         let (sumw2, buffer) = (floats(&draft, "fSumw2")?, floats(&draft, "fBuffer")?);
         let letter = VALUES[shape.dimension - 1];
         let (min, max) = (float(&draft, &format!("f{letter}min"))?, float(&draft, &format!("f{letter}max"))?);

@@ -4,11 +4,10 @@
 
 use super::combine;
 use crate::error::Result;
-use crate::hist::Histogram;
+use crate::hist::{EFFICIENCY_HISTOGRAMS, Histogram};
 use crate::schema::draft_members::{float, put, whole};
 use crate::schema::{Datum, Draft};
 
-const HISTOGRAMS: [&str; 2] = ["fTotalHistogram", "fPassedHistogram"];
 /// Bit of `fBits` of a histogram: bins hold averages.
 const AVERAGE: i64 = 1 << 18;
 
@@ -16,7 +15,7 @@ const AVERAGE: i64 = 1 << 18;
 pub(super) fn add(sum: &mut Draft, next: &Draft) -> Result<()> {
     let histogram = |draft: &Draft, name: &str| draft.member(name).and_then(Datum::as_draft).cloned();
     let mut new = Vec::new();
-    for name in HISTOGRAMS {
+    for name in EFFICIENCY_HISTOGRAMS {
         match (histogram(sum, name), histogram(next, name)) {
             (Some(mine), Some(other)) => {
                 let mut mine = Histogram::from_draft(mine).map_err(|error| error.in_object(name))?;

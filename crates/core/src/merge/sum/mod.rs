@@ -3,7 +3,6 @@
 mod collection;
 mod combine;
 mod efficiency;
-mod graph;
 mod parameter;
 mod sparse;
 
@@ -19,7 +18,7 @@ use crate::schema::Draft;
 fn adder(class: &str) -> Option<AddFn> {
     Some(match class {
         class if hist::shape_of(class).is_some() => add_histogram,
-        class if graph::CLASSES.contains(&class) => graph::add,
+        class if hist::MERGED_GRAPHS.contains(&class) => hist::append_points,
         class if parameter::is_parameter(class) => parameter::add,
         class if sparse::is_sparse(class) || sparse::is_full(class) => sparse::add,
         "TList" | "THashList" | "TObjArray" => |sum, next| collection::add_list(sum, next, adder),
