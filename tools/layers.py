@@ -16,8 +16,8 @@ CRATES = Path(__file__).resolve().parent.parent / "crates"
 # Modules of the engine, and of `write` in it, in the order of data flow: each may import those before it.
 ORDER = {
     "": (
-        "error wire memory io perf codec container session column schema object tree read ntuple file "
-        "write merge entry project inspect"
+        "error wire memory io perf codec container session column schema object hist tree read ntuple "
+        "file write merge entry project inspect"
     ).split(),
     "write": (
         "clustering options model basket commit record file tree writer parallel rewrite recover"

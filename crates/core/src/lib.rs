@@ -8,6 +8,7 @@ pub mod container;
 pub mod entry;
 mod error;
 mod file;
+pub mod hist;
 pub mod inspect;
 pub mod io;
 pub mod memory;
