@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from rootrun import root
+
 from test_sums import COMPARE
 
 REPOSITORY = Path(__file__).resolve().parent.parent

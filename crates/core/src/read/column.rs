@@ -57,6 +57,40 @@ impl Column {
         Self { kind, len, buffers, objects, registry: None }
     }
 
+    /// A column of buffers: those that its type names, by their numbers.
+    ///
+    /// Buffers are native-endian numbers; offsets of lists and strings are `i64` and begin with 0, one more than rows;
+    /// tags are `i8`. What is too short shows when the values are used.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::{Kind, ListOf, Number};
+    /// use sapwood::read::Column;
+    /// let item = Box::new(Kind::Number { buffer: 1, number: Number::U8 });
+    /// let kind = Kind::List { offsets: 0, of: ListOf::Sequence, item };
+    /// let offsets: Vec<u8> = [0_i64, 2, 3].iter().flat_map(|end| end.to_ne_bytes()).collect();
+    /// let column = Column::from_buffers(kind, 2, vec![offsets.into(), vec![7, 8, 9].into()]);
+    /// assert_eq!(column.offsets(), [0, 2, 3]);
+    /// ```
+    pub fn from_buffers(kind: Kind, rows: usize, buffers: Vec<Bytes>) -> Self {
+        Self::new(kind, rows, buffers, None)
+    }
+
+    /// A column of numbers.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::read::Column;
+    /// assert_eq!(&Column::from_numbers(&[1.5_f32, 2.5]).numbers::<f32>()?[..], [1.5, 2.5]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn from_numbers<T: Native>(numbers: &[T]) -> Self {
+        let kind = Kind::Number { buffer: 0, number: T::NUMBER };
+        Self::new(kind, numbers.len(), vec![Bytes::copy_from_slice(T::memory(numbers))], None)
+    }
+
     /// Adds the classes that its pointers are declared with.
     pub(crate) fn described(self, registry: Option<&Arc<Registry>>) -> Self {
         Self { registry: registry.cloned(), ..self }
