@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Instant;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::tree::Tree;
 use crate::write::commit::ordered_units::{Drained, Granted, Next, OrderedUnits, Submitted};
 use crate::write::commit::queue::{ClusterQueue, Origin, Reservation, SealedCluster};
@@ -189,8 +189,8 @@ impl Group {
                 Origin::Own | Origin::Other => output.fill_gap(start, &records.collect::<Vec<_>>()),
             }
         };
-        // A panic in the sink must not block other threads forever.
-        let died = |_| Err(output.in_file(Error::new(ErrorKind::Io, "a thread that wrote baskets died")));
+        // A panic must not block other threads forever.
+        let died = |_| Err(output.in_file(Error::internal("writing baskets panicked")));
         let filled = if addressed.is_ok() { catch_unwind(AssertUnwindSafe(fill)).unwrap_or_else(died) } else { Ok(()) };
         // A cluster kept for a retry must not depend on its source file.
         let fetch = || cluster.fetch();

@@ -223,8 +223,9 @@ impl Committer {
                 jobs.par_iter().with_max_len(1).map(alone).collect()
             }),
             None => self.recycler.with(|work| {
-                let mut records = self.recycler.records(jobs.len());
-                jobs.iter().map(|job| one(job, records.pop().unwrap_or_default(), work)).collect()
+                // With fewer used records than baskets, the rest gets new ones.
+                let records = self.recycler.records(jobs.len()).into_iter().chain(std::iter::repeat_with(Vec::new));
+                jobs.iter().zip(records).map(|(job, record)| one(job, record, work)).collect()
             }),
         };
         sealed.map_err(|error| error.in_object(&self.name))
