@@ -64,6 +64,9 @@ pub(crate) trait CommitPath: std::fmt::Debug + Send + Sync {
     /// Seals a cluster in this thread and commits it.
     fn commit(&self, cluster: &mut Cluster) -> Outcome;
 
+    /// The same for a writer that ends: its cluster is kept with the tree until failed writes of others succeed.
+    fn commit_last(&self, cluster: &Cluster) -> Outcome;
+
     /// Ends the unit, or the writer.
     ///
     /// # Errors

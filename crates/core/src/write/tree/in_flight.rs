@@ -108,6 +108,17 @@ impl InFlight {
         }
     }
 
+    /// Takes the cluster whose write failed.
+    pub(crate) fn take_failed(&mut self) -> Option<Cluster> {
+        match std::mem::take(self) {
+            Self::Failed(cluster) => Some(cluster),
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
+
     /// Whether writing the cluster failed.
     pub(crate) fn has_failed(&self) -> bool {
         matches!(self, Self::Failed(_))
