@@ -113,12 +113,10 @@ impl Objects {
     /// [`Internal`](crate::ErrorKind::Internal).
     pub(crate) fn check(&self) -> Result<()> {
         // The last row of a closed table is broken, and known to be.
-        let open = self.tables.iter().filter(|table| !table.closed);
-        open.map(|table| {
+        self.tables.iter().filter(|table| !table.closed).try_for_each(|table| {
             let checked = check(&table.program.kind, table.part.rows, &table.part);
             checked.map_err(|error| error.in_object(&table.class))
         })
-        .collect()
     }
 
     /// The same table, which keeps what it takes to write its objects as they were.

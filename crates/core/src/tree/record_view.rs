@@ -180,3 +180,42 @@ fn items<'a>(part: &'a Part, collection: &'a Kind, row: usize) -> &'a [u32] {
         _ => &[],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn a_member_of_another_type_is_an_error_and_an_absent_one_is_none() -> Result<()> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+        let tree = crate::File::open(path)?.tree("t")?;
+        type Look = fn(&Row<'_, '_>);
+        let absent: [Look; 3] = [
+            |row| assert_eq!((row.int("fNowhere"), row.float("fNowhere"), row.pointer("fNowhere")), (0, 0.0, 0)),
+            |row| assert!(row.ints("fNowhere").is_empty() && row.objects("fNowhere").is_empty()),
+            |row| row.expect_lists(&["fNowhere"]),
+        ];
+        let wrong: [Look; 6] = [
+            |row| assert_eq!(row.int("fName"), 0),
+            |row| assert_eq!(row.text("fEntries"), ""),
+            |row| assert!(row.ints("fEntries").is_empty()),
+            |row| assert_eq!(row.pointer("fEntries"), 0),
+            |row| assert!(row.objects("fEntries").is_empty()),
+            |row| row.expect_lists(&["fEntries"]),
+        ];
+        let check = |look: Look| {
+            let view = View::new(tree.object.table());
+            look(&view.get(tree.object.id()).expect("the tree"));
+            view.check()
+        };
+        for look in absent {
+            check(look)?;
+        }
+        for look in wrong {
+            let error = check(look).expect_err("a fault");
+            assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
+        }
+        Ok(())
+    }
+}
