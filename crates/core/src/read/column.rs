@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::Selection;
-use crate::column::{BufferId, Cast, Kind, Native, aligned};
+use crate::column::{BufferId, Cast, Filled, Kind, Native, aligned, check};
 use crate::error::{Error, Result};
 use crate::schema::{Objects, Registry};
 
@@ -96,9 +96,21 @@ impl Column {
         Self { registry: registry.cloned(), ..self }
     }
 
+    /// Checks that it has a value for each of so many rows.
+    ///
+    /// # Errors
+    ///
+    /// [`Internal`](crate::ErrorKind::Internal).
+    pub(super) fn check(&self, rows: u64) -> Result<()> {
+        if self.len as u64 != rows {
+            return Err(Error::internal("a column has too many or too few rows").wanted(rows, self.len as u64));
+        }
+        check(&self.kind, self.len, self)
+    }
+
     /// A buffer by its number, as its [`kind`](Self::kind) names it: native-endian numbers, offsets, or text.
     pub fn buffer(&self, id: BufferId) -> Bytes {
-        self.buffers.get(id as usize).cloned().unwrap_or_default()
+        self.buffers.get(id as usize).cloned().unwrap_or_else(Bytes::new)
     }
 
     /// All buffers.
@@ -343,5 +355,22 @@ impl Column {
     /// [`Mismatch`](crate::ErrorKind::Mismatch) where the column holds something else.
     pub fn texts(&self) -> Result<Vec<String>> {
         Ok(self.strings()?.map(Cow::into_owned).collect())
+    }
+}
+
+impl Filled for Column {
+    fn bytes(&self, buffer: BufferId) -> usize {
+        self.buffers.get(buffer as usize).map_or(usize::MAX, Bytes::len)
+    }
+
+    fn ids(&self, buffer: BufferId) -> usize {
+        Filled::bytes(self, buffer) / size_of::<u32>()
+    }
+
+    fn lists(&self, buffer: BufferId) -> (usize, usize) {
+        // Offsets begin with 0: they are one more than the lists.
+        let ends = self.buffers.get(buffer as usize).and_then(|bytes| Some((bytes.len() / 8, *bytes.last_chunk()?)));
+        let ends = ends.map(|(offsets, last)| (offsets - 1, i64::from_ne_bytes(last)));
+        ends.and_then(|(lists, items)| Some((lists, usize::try_from(items).ok()?))).unwrap_or((usize::MAX, usize::MAX))
     }
 }
