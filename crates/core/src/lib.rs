@@ -30,6 +30,7 @@ pub use object::{Items, Members, Object, Value};
 #[cfg(feature = "derive")]
 pub use sapwood_derive::Entry;
 pub use session::Session;
+pub use wire::Limits;
 
 /// The README's example compiles.
 #[cfg(doctest)]

@@ -146,6 +146,25 @@ impl Tree {
     /// # Example
     ///
     /// See [`Entries`].
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("iter-entries.root");
+    /// # use sapwood::Entry;
+    /// # use sapwood::write::{FileWriter, TreeOptions, WriteOptions};
+    /// #[derive(Entry)]
+    /// struct Hit {
+    ///     charge: f32,
+    /// }
+    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// # let mut hits = file.entries::<Hit>("hits", "hit", 99, TreeOptions::default())?;
+    /// # hits.extend(&[Hit { charge: 0.5 }, Hit { charge: 1.5 }])?;
+    /// # hits.close()?;
+    /// # file.close()?;
+    /// let tree = sapwood::File::open(&path)?.tree("hits")?;
+    /// let charges = tree.iter_entries::<Hit>("hit")?.map(|hit| hit.map(|hit| hit.charge));
+    /// assert_eq!(charges.collect::<Result<Vec<_>, _>>()?, [0.5, 1.5]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn iter_entries<T: Entry>(self: &Arc<Self>, branch: &str) -> Result<Entries<T>> {
         let steps = self.iter_columns(branch, T::kind(), 0..self.entries)?;
         let column = Column::of(&steps.kind);

@@ -50,6 +50,7 @@ impl Draft {
     /// # Errors
     ///
     /// Those of [`read`](Self::read).
+    #[doc(hidden)]
     pub fn read_one(
         registry: &Arc<Registry>,
         class: &str,
@@ -70,6 +71,7 @@ impl Draft {
     /// # Errors
     ///
     /// Why one of the objects that it points at could not be decoded.
+    #[doc(hidden)]
     pub fn of(objects: &Objects, id: u32, registry: &Arc<Registry>) -> Result<Self> {
         let mut reader = Redraft { objects, registry, marks: HashMap::new(), depth: 0 };
         reader.object(id)

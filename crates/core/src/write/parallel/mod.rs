@@ -166,6 +166,7 @@ impl ParallelWriter {
 
     /// How long all commits together have held the file's lock so far, to get their space and become part of the tree.
     /// Other threads wait at most that long; saves, whose time grows with the number of branches, are not counted.
+    #[doc(hidden)]
     pub fn time_under_lock(&self) -> Duration {
         Duration::from_nanos(self.group.held.load(Ordering::Relaxed))
     }
