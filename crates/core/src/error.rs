@@ -5,6 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 
 /// What went wrong, for callers that decide by it.
+///
+/// # Example
+///
+/// ```
+/// assert_eq!(sapwood::ErrorKind::NotFound.as_str(), "not found");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -18,7 +24,7 @@ pub enum ErrorKind {
     Checksum,
     /// Well formed, but nothing here can read it.
     Unsupported,
-    /// A limit of [`Limits`](crate::wire::Limits) would be passed.
+    /// A limit of [`Limits`](crate::Limits) would be passed.
     Limit,
     /// What was asked for does not fit what is there.
     Mismatch,

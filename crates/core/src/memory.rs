@@ -61,7 +61,7 @@ struct Idle {
 }
 
 impl Memory {
-    /// Memory with a budget. At most `budget_bytes` wait to be used again; a [`Fetcher`](crate::io::Fetcher) reads no
+    /// Memory with a budget. At most `budget_bytes` wait to be used again; a `Fetcher` reads no
     /// more than that ahead.
     pub fn new(budget_bytes: usize) -> Self {
         Self(Arc::new(Shared { budget_bytes, idle: Mutex::default() }))

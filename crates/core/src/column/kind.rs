@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Number;
 
-/// Number of a buffer in its [`Part`](super::Part) or `read::Column`.
+/// Number of a buffer in its [`Column`](crate::read::Column).
 pub type BufferId = u32;
 
 /// What a C++ container means by its list.

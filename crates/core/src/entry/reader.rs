@@ -181,6 +181,16 @@ impl Tree {
     /// # Example
     ///
     /// See [`Columns`].
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::column::Number;
+    /// use sapwood::write::{Column, Type};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let mut steps = tree.iter_columns("nJet", Type::Number(Number::U32), 0..3)?;
+    /// assert_eq!(steps.next().expect("a step")?, Column::from(&[2_u32, 3, 5]));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn iter_columns(self: &Arc<Self>, branch: &str, kind: Type, entries: Range<u64>) -> Result<Columns> {
         kind.check()?;
         let layout = Layout::new(self, branch, &kind)?;

@@ -50,6 +50,15 @@ pub struct Batch {
 /// assert_eq!(steps.map(|step| step.map(|step| step.columns()[0].len)).sum::<sapwood::Result<usize>>()?, 7);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let rows = tree.scan(&["nJet"])?.rows();
+/// let counts = rows.map(|row| row?.number::<u32>("nJet")).collect::<sapwood::Result<Vec<_>>>()?;
+/// assert_eq!(counts[..3], [2, 3, 5]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Batches {
     tree: Arc<Tree>,

@@ -64,6 +64,17 @@ pub struct Mark(pub(super) Arc<str>);
 /// list.as_list_mut().expect("a list").push(Datum::from("second"));
 /// assert_eq!(list.as_list().map(|items| items.len()), Some(2));
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::example("histograms.root");
+/// use sapwood::schema::Datum;
+/// let mut histogram = sapwood::File::open(path)?.draft("h1d")?;
+/// assert_eq!(histogram.member("fXaxis").and_then(Datum::as_draft).map(|axis| axis.class()), Some("TAxis"));
+/// if let Some(axis) = histogram.member_mut("fXaxis").and_then(|axis| axis.as_draft_mut()) {
+///     axis.set("fTitle", "momentum");
+/// }
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum Datum {
     /// A whole number, or a truth value.

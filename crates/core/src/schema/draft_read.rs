@@ -17,7 +17,7 @@ const DEEPEST: u32 = 512;
 
 impl Draft {
     /// The object of `class` that a record's payload holds, with everything that it points at, to be changed and written
-    /// again. What is not changed comes out as it was: [`Encoder::record`](super::Encoder::record) with the same length of
+    /// again. What is not changed comes out as it was: `Encoder::record` with the same length of
     /// the key gives the same bytes.
     ///
     /// Each object behind a pointer is a [`Datum::Object`] where it comes first, and a [`Datum::Same`] wherever else something
