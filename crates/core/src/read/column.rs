@@ -36,6 +36,22 @@ use crate::schema::{Objects, Registry};
 /// assert!(columns[0].as_slice::<f64>().is_err());
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let column = sapwood::read::columns(&tree, &[tree.branch("Jet_pt")?.id], 0..10)?.remove(0);
+/// // Copies, for small programs.
+/// let pt: Vec<f32> = column.numbers()?;
+/// assert!(column.texts().is_err(), "it holds no strings");
+/// // Another library's memory: Arrow's arrays, or the buffers that the type names.
+/// assert_eq!(column.to_arrow()?.len(), 10);
+/// let sapwood::column::Kind::List { offsets, .. } = column.kind else { panic!("it holds lists") };
+/// assert_eq!(column.bounds(offsets, 1), 2..5);
+/// assert_eq!(column.buffer(offsets).len(), 11 * 8);
+/// assert_eq!(column.memory_bytes(), column.buffers().iter().map(|buffer| buffer.len()).sum());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Column {
     /// Its type.

@@ -39,6 +39,39 @@ use crate::write::tree::TreeWriter;
 /// # std::fs::remove_file(path).ok();
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::scratch("create.root");
+/// use sapwood::Entry;
+/// use sapwood::column::Number;
+/// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+/// #[derive(Entry)]
+/// struct Hit {
+///     charge: f32,
+/// }
+/// let mut file = FileWriter::create(&path, WriteOptions::default())?; // an error if there is one
+/// file.mkdir("empty")?;
+/// let mut columns = file.tree("columns", vec![BranchSpec::number("x", Number::F64)], TreeOptions::default())?;
+/// columns.extend(&[("x", Values::from(&[0.5, 1.5]))])?;
+/// columns.close()?;
+/// let mut hits = file.entries::<Hit>("hits", "hit", 99, TreeOptions::default())?;
+/// hits.fill(&Hit { charge: 0.5 })?;
+/// hits.close()?;
+/// let parallel = file.parallel_tree("parallel", vec![BranchSpec::number("x", Number::F64)], TreeOptions::default())?;
+/// parallel.close()?;
+/// file.close()?;
+///
+/// let mut file = FileWriter::update(&path, WriteOptions::default())?;
+/// file.rename("columns", "folder/columns")?;
+/// file.close()?;
+/// let mut file = FileWriter::update(&path, WriteOptions::default())?;
+/// let mut more = file.add_branches("folder/columns", vec![BranchSpec::text("name")], TreeOptions::default())?;
+/// more.extend(&[("name", Values::strings(["mu", "e"]))])?;
+/// more.close()?;
+/// file.close()?;
+/// assert_eq!(sapwood::File::open(&path)?.tree("folder/columns")?.branches().len(), 2);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct FileWriter {
     pub(crate) output: Arc<Output>,
@@ -102,11 +135,38 @@ impl FileWriter {
     }
 
     /// [`update`](Self::update) of any file: `sink` writes what `store` reads.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("update-with.root");
+    /// use std::sync::Arc;
+    /// use sapwood::io::LocalFile;
+    /// use sapwood::write::{FileWriter, WriteOptions};
+    /// # FileWriter::recreate(&path, WriteOptions::default())?.close()?;
+    /// let (store, sink) = (Arc::new(LocalFile::open(&path)?), LocalFile::update(&path)?);
+    /// let mut file = FileWriter::update_with(store, sink, WriteOptions::default())?;
+    /// file.mkdir("folder")?;
+    /// file.close()?;
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn update_with(store: Arc<dyn Store>, sink: impl Sink, options: WriteOptions) -> Result<Self> {
         Output::open(store, Box::new(sink), options).map(|output| Self { output: Arc::new(output) })
     }
 
     /// Creates a file in any sink.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sapwood::io::MemorySink;
+    /// use sapwood::write::{FileWriter, WriteOptions};
+    /// let sink = Arc::new(MemorySink::default());
+    /// FileWriter::to_sink(Arc::clone(&sink), "in memory.root", WriteOptions::default())?.close()?;
+    /// assert_eq!(sink.to_bytes()[..4], *b"root");
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn to_sink(sink: impl Sink, name: impl Into<Arc<str>>, options: WriteOptions) -> Result<Self> {
         let name: Arc<str> = name.into();
         let compression = options.compression.unwrap_or_default();
@@ -123,7 +183,7 @@ impl FileWriter {
     ///
     /// # Errors
     ///
-    /// Those of [`Encoder::record`](crate::schema::Encoder::record), and what the sink reports.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the object is not of its class, and what the sink reports.
     pub fn write(&mut self, path: &str, object: Draft) -> Result<()> {
         let object = Arc::new(object);
         let mut state = self.output.open_state()?;
