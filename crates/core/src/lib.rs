@@ -13,6 +13,7 @@ pub mod inspect;
 pub mod io;
 pub mod memory;
 pub mod merge;
+pub mod ntuple;
 mod object;
 pub mod perf;
 pub mod project;
@@ -20,6 +21,7 @@ pub mod read;
 pub mod schema;
 mod session;
 pub mod tree;
+#[doc(hidden)]
 pub mod wire;
 pub mod write;
 

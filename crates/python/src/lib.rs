@@ -15,6 +15,7 @@ mod key;
 mod merge;
 mod model;
 mod network;
+mod ntuple;
 mod object;
 mod parallel;
 mod reader;
@@ -51,6 +52,8 @@ mod _core {
     use super::merge::merge;
     #[pymodule_export]
     use super::model::Columns;
+    #[pymodule_export]
+    use super::ntuple::NTuple;
     #[pymodule_export]
     use super::object::{Object, Struct};
     #[pymodule_export]

@@ -2,12 +2,18 @@
 
 mod arena;
 mod kind;
+mod native;
 mod number;
 mod part;
 mod stored;
 
 pub(crate) use arena::Arena;
 pub use kind::{BufferId, Field, Kind, ListOf};
-pub use number::{Number, Packing, Prim};
-pub use part::{BufferKind, Growing, Part};
+pub use native::Native;
+pub(crate) use native::{aligned, sealed::Cast};
+pub use number::Number;
+pub(crate) use number::{Packing, Prim};
+pub(crate) use part::BufferKind;
+#[doc(hidden)]
+pub use part::Part;
 pub(crate) use stored::{decode_numbers, encode_numbers};

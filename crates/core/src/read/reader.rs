@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::row_prefetch::{Layout, Request, RowPrefetcher};
-use super::{Column, Native, columns};
+use super::{Column, Selection, columns};
+use crate::column::Native;
 use crate::error::{Error, Result};
 use crate::tree::{BasketBytes, BasketPlace, Branch, BranchId, Form, Needed, Tree};
 
@@ -240,7 +241,7 @@ impl Reader {
 
     /// Requests the baskets from the store.
     fn turn(&self, asked: &[Request]) {
-        let of = |ask: &Request| needed(&self.tree, ask.branch, &ask.entries);
+        let of = |ask: &Request| needed_of(&self.tree, ask.branch, &ask.entries);
         let (needed, windows): (Vec<Needed>, Vec<_>) =
             (asked.iter().flat_map(of).collect(), self.prefetcher.windows().cloned().collect());
         let file = self.tree.file();
@@ -248,12 +249,15 @@ impl Reader {
     }
 }
 
-/// The baskets of a branch with any of these entries, as requests to the cache.
-pub(super) fn needed<'t>(
-    tree: &'t Tree,
-    branch: BranchId,
-    entries: &Range<u64>,
-) -> impl Iterator<Item = Needed> + use<'t> {
+/// The baskets of a branch with any of these entries, each once, as requests to the cache.
+pub(super) fn needed(tree: &Tree, branch: BranchId, entries: &Selection) -> Vec<Needed> {
+    let mut needed: Vec<Needed> = entries.ranges().flat_map(|range| needed_of(tree, branch, &range)).collect();
+    needed.dedup();
+    needed
+}
+
+/// The baskets of a branch with any of the entries of one range.
+fn needed_of<'t>(tree: &'t Tree, branch: BranchId, entries: &Range<u64>) -> impl Iterator<Item = Needed> + use<'t> {
     let baskets = tree.branches().get(branch).map_or(&[][..], |branch| touched(branch, entries));
     baskets.iter().filter_map(|basket| match basket.bytes {
         BasketBytes::Stored { seek, nbytes: nbytes @ 1.. } => {

@@ -2,8 +2,6 @@
 //!
 //! Format page: `docs/format/basket.md`. Source: `TBasket::Streamer`, `TBasket::ReadBasketBuffers`.
 
-use std::ops::Range;
-
 use bytes::Bytes;
 
 use super::basket_header::{BasketHeader, GENERATE_OFFSETS};
@@ -90,7 +88,7 @@ impl Basket {
     }
 
     /// Bytes of entry data once inflated.
-    pub fn data_bytes(&self) -> usize {
+    pub(crate) fn data_bytes(&self) -> usize {
         self.last as usize - usize::from(self.key.keylen)
     }
 
@@ -316,17 +314,10 @@ impl<'m> Unsealed<'m> {
     }
 
     /// By how much tags in an entry are off, because a circular tree moved it.
-    pub fn displacement(&self, entry: usize, start: u32) -> i64 {
+    pub(crate) fn displacement(&self, entry: usize, start: u32) -> i64 {
         match self.displacements.get(entry) {
             Some(word) => i64::from(start) + i64::from(self.keylen) - i64::from(i32::from_be_bytes(*word)),
             None => 0,
         }
     }
-}
-
-/// Entries of a basket that are wanted, as indices in it.
-pub fn wanted(basket: &Range<u64>, want: &Range<u64>) -> Range<usize> {
-    let start = want.start.max(basket.start).min(basket.end);
-    let end = want.end.min(basket.end).max(start);
-    (start - basket.start) as usize..(end - basket.start) as usize
 }
