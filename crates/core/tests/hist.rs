@@ -7,7 +7,8 @@ use sapwood::merge::Sum;
 use sapwood::schema::{Datum, Draft};
 
 fn one(bins: usize) -> Histogram {
-    Histogram::new("TH1D", [Axis::regular(bins, 0.0, 1.0).unwrap()]).unwrap()
+    let axis = Axis::regular(bins, 0.0, 1.0).expect("an axis");
+    Histogram::new("TH1D", [axis]).expect("a histogram")
 }
 
 #[test]
@@ -43,19 +44,26 @@ fn a_sum_finds_bins_as_fills_do() {
 
 #[test]
 fn many_fills_are_as_single_ones() {
-    let x: Vec<f64> = (0..500).map(|i| f64::from(i * 7 % 31) / 29.0 - 0.02).collect();
-    let y: Vec<f64> = (0..500).map(|i| f64::from(i * 5 % 13)).collect();
-    // Squares are summed from the first weight on that is not one.
-    let weights: Vec<f64> = (0..500).map(|i| if i < 100 { 1.0 } else { f64::from(i % 3) - 0.5 }).collect();
-    for class in ["TH1C", "TH1L", "TH1F", "TProfile", "TH2S", "TH2D", "TProfile2D"] {
+    const ROWS: i32 = 1500;
+    let mut x: Vec<f64> = (0..ROWS).map(|i| f64::from(i * 7 % 31) / 27.0 - 0.1).collect();
+    (x[3], x[600], x[601]) = (f64::NAN, f64::INFINITY, f64::NEG_INFINITY);
+    let y: Vec<f64> = (0..ROWS).map(|i| f64::from(i * 5 % 13)).collect();
+    // Squares are summed from the first weight on that is not one, which is in the second block.
+    let weights: Vec<f64> = (0..ROWS).map(|i| if i < 700 { 1.0 } else { f64::from(i % 3) - 0.5 }).collect();
+    for class in ["TH1C", "TH1L", "TH1F", "TProfile", "TH2S", "TH2D", "TProfile2D", "TH3I", "TH3D", "TProfile3D"] {
         let axis = Axis::regular(9, 0.0, 1.0).unwrap();
         let other = Axis::variable(&[0.0, 1.0, 5.0, 12.0]).unwrap();
-        let axes = if class.contains('2') { vec![axis, other] } else { vec![axis] };
+        let axes = match class {
+            class if class.contains('2') => vec![axis, other],
+            class if class.contains('3') => vec![axis.clone(), other, axis],
+            _ => vec![axis],
+        };
         let mut many = Histogram::new(class, axes).unwrap();
         let mut single = many.clone();
         let columns: &[&[f64]] = match class {
             "TProfile" | "TH2S" | "TH2D" => &[&x, &y],
-            "TProfile2D" => &[&x, &y, &weights],
+            "TProfile2D" | "TH3I" | "TH3D" => &[&x, &y, &weights],
+            "TProfile3D" => &[&x, &y, &weights, &y],
             _ => &[&x],
         };
         many.fill_many(columns, Some(&weights)).unwrap();
@@ -66,7 +74,7 @@ fn many_fills_are_as_single_ones() {
         assert_eq!(many.cells(), single.cells(), "{class}");
         assert_eq!(many.errors(), single.errors(), "{class}");
         assert_eq!(many.statistics().unwrap(), single.statistics().unwrap(), "{class}");
-        assert_eq!(many.entries(), 500.0);
+        assert_eq!(many.entries(), f64::from(ROWS));
         assert!(many.sumw2().is_some(), "{class}");
     }
 }

@@ -9,6 +9,7 @@ mod cells;
 mod class;
 mod efficiency;
 mod fill;
+mod fill_block;
 mod gamma;
 mod graph;
 mod histogram;
