@@ -9,6 +9,7 @@ mod draft;
 mod errors;
 mod file;
 mod functions;
+mod hist;
 mod inspect;
 mod key;
 mod merge;
@@ -42,6 +43,8 @@ mod _core {
     use super::file::File;
     #[pymodule_export]
     use super::functions::special;
+    #[pymodule_export]
+    use super::hist::{Axis, Histogram, axis_members, graph, histogram, histogram_dtype, profile};
     #[pymodule_export]
     use super::inspect::{PerfRun, basket_sizes, doctor, layout, perf, perf_load, record, verify_bytes, verify_place};
     #[pymodule_export]
