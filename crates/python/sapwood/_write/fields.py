@@ -130,14 +130,16 @@ def _layout(layout: Any, buffers: Buffers) -> Kind:
         item = layout.content[: int(offsets[-1])]
         is_map = item.is_record and item.is_tuple and item.parameter("__array__") == "sorted_map"
         means = "map" if is_map else "set" if layout.parameter("__array__") == "set" else "sequence"
-        return ("list", at, means, _layout(item, buffers))
+        kind = _layout(item, buffers)
+        return ("list", at, means, ("record", "pair", kind[2]) if is_map else kind)
     if layout.is_record:
         # Before what is inside is cut to its length.
         names = layout.fields
         contents = [_layout(content[: len(layout)], buffers) for content in layout.contents]
         if layout.is_tuple:
-            return ("record", "pair" if len(names) == 2 else "tuple", _fields(names, contents))
-        return ("record", "", _fields(names, contents))
+            return ("record", "tuple", _fields(names, contents))
+        is_pair = names == ["first", "second"] and layout.parameter("__record__") is None
+        return ("record", "pair" if is_pair else "", _fields(names, contents))
     if layout.is_option:
         layout = layout.to_IndexedOptionArray64()
         index = np.asarray(layout.index)
