@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 import sapwood
 
-SERVER = Path(__file__).resolve().parent.parent / "tests" / "ranged.py"
+SERVER = Path(__file__).resolve().parent.parent / "tests" / "support" / "ranged.py"
 READ = """
 import json, sys, time, sapwood
 path, options, columns = json.loads(sys.argv[1])

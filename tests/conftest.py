@@ -12,7 +12,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     uproot = pytest.importorskip("uproot")
     np = pytest.importorskip("numpy")
     pytest.importorskip("awkward")
-    import samples
+    from support import samples
 
     place = tmp_path_factory.mktemp("python") / "events.root"
     data = samples.content()

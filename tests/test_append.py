@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rootrun import root
+from support.rootrun import root
 from test_classes import BUILD, CPP, EVENTS, READ, Event, plain
 
 sapwood = pytest.importorskip("sapwood")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ranged
+from support import ranged
 
 sapwood = pytest.importorskip("sapwood")
 ak = pytest.importorskip("awkward")

@@ -33,10 +33,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from guard import run_guarded
-from known import load_listed
-from parts import Part, array_parts, number_part, pair, plain, sums, sums_differ
-from readers import READERS, Reader, wrong_range
+from support.guard import run_guarded
+from support.known import load_listed
+from support.parts import Part, array_parts, number_part, pair, plain, sums, sums_differ
+from support.readers import READERS, Reader, wrong_range
 
 HERE = Path(__file__).resolve().parent
 CORPUS = Path(os.environ.get("SAPWOOD_CORPUS") or HERE.parent.parent / "shared" / "corpus")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from known import load_listed
+from support.known import load_listed
 
 sapwood = pytest.importorskip("sapwood")
 _core, errors, Model = sapwood._core, sapwood.errors, sapwood.Model

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rootrun import root
+from support.rootrun import root
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from forked import child_reads
+from support.forked import child_reads
 
 sapwood = pytest.importorskip("sapwood")
 ak = pytest.importorskip("awkward")

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-import servers
+from support import servers
 
 sapwood = pytest.importorskip("sapwood")
 ak = pytest.importorskip("awkward")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import servers
+from support import servers
 
 sapwood = pytest.importorskip("sapwood")
 ak = pytest.importorskip("awkward")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import pytest
 
-from rootrun import root
+from support.rootrun import root
 from test_classes import BUILD, CPP, EVENTS, FORMS, Base, Event, Inner, Point, Track
 
 sapwood = pytest.importorskip("sapwood")

@@ -12,7 +12,7 @@ import pytest
 import sapwood
 from sapwood import _core
 
-from rootrun import root
+from support.rootrun import root
 
 DATA = Path(__file__).resolve().parent.parent / "examples/data"
 DRAW = """

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ranged
-from rootrun import root
+from support import ranged
+from support.rootrun import root
 from test_classes import BUILD, CPP, EVENTS, READ, Event, plain
 
 sapwood = pytest.importorskip("sapwood")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rootrun import root
+from support.rootrun import root
 
 sapwood = pytest.importorskip("sapwood")
 ak = pytest.importorskip("awkward")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rootrun import root
+from support.rootrun import root
 from test_merge import hadd
 
 sapwood = pytest.importorskip("sapwood")

@@ -31,11 +31,11 @@ sys.path[:0] = [str(HERE), str(HERE / "oracle")]
 
 import generate
 
-from guard import run_guarded
-from known import load_listed
-from parts import array_parts, plain
-from readers import READERS, Reader, wrong_range
-from rootjson import Comparison, NoOracle, column, resolve_references, unordered
+from support.guard import run_guarded
+from support.known import load_listed
+from support.parts import array_parts, plain
+from support.readers import READERS, Reader, wrong_range
+from support.rootjson import Comparison, NoOracle, column, resolve_references, unordered
 
 KNOWN = HERE / "oracle_known.toml"
 CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")

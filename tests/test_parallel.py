@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from events import Event
-from killed import Teller, killed_after
-from rootrun import root
+from support.events import Event
+from support.killed import Teller, killed_after
+from support.rootrun import root
 
 sapwood = pytest.importorskip("sapwood")
 ak = pytest.importorskip("awkward")

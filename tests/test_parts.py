@@ -16,8 +16,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from guard import run_guarded
-from parts import array_parts, plain, sums, sums_differ
+from support.guard import run_guarded
+from support.parts import array_parts, plain, sums, sums_differ
 
 
 def sha(*pieces: bytes) -> str:

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from rootrun import root
+from support.rootrun import root
 
 sapwood = pytest.importorskip("sapwood")
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import sapwood
 
-from rootrun import root
+from support.rootrun import root
 
 
 @pytest.fixture(scope="module")

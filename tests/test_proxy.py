@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import rootrun
-import servers
 import test_http
+from support import rootrun, servers
 
 sapwood = pytest.importorskip("sapwood")
 ak = pytest.importorskip("awkward")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rootrun import root
+from support.rootrun import root
 
 sapwood = pytest.importorskip("sapwood")
 

@@ -12,7 +12,7 @@ sapwood = pytest.importorskip("sapwood")
 uproot = pytest.importorskip("uproot")
 ak = pytest.importorskip("awkward")
 
-from samples import ENTRIES  # noqa: E402
+from support.samples import ENTRIES  # noqa: E402
 
 
 def test_expressions_and_cuts_are_those_of_uproot(tree: Any, theirs: Any) -> None:

@@ -21,7 +21,7 @@ sapwood = pytest.importorskip("sapwood")
 uproot = pytest.importorskip("uproot")
 ak = pytest.importorskip("awkward")
 
-from samples import ENTRIES, write  # noqa: E402
+from support.samples import ENTRIES, write  # noqa: E402
 
 # ---- memory, processes, threads
 

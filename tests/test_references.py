@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rootrun import root
+from support.rootrun import root
 
 sapwood = pytest.importorskip("sapwood")
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from events import Event, Hit
-from ranged import serving
+from support.events import Event, Hit
+from support.ranged import serving
 
 sapwood = pytest.importorskip("sapwood")
 ak = pytest.importorskip("awkward")

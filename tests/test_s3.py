@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import servers
+from support import servers
 
 sapwood = pytest.importorskip("sapwood")
 from sapwood._remote import urls  # noqa: E402

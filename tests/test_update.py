@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rootrun import root
+from support.rootrun import root
 
 sapwood = pytest.importorskip("sapwood")
 

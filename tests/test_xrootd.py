@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import servers
-from forked import child_reads
+from support import servers
+from support.forked import child_reads
 
 sapwood = pytest.importorskip("sapwood")
 ak = pytest.importorskip("awkward")

@@ -140,8 +140,8 @@ pub(crate) fn number(value: f64) -> serde_json::Value {
 
 /// Consecutive numbers as JSON.
 pub(crate) fn numbers(value: &Value<'_>) -> Vec<serde_json::Value> {
+    use sapwood::column::Native;
     use sapwood::column::Number;
-    use sapwood::read::Native;
     let Value::Numbers(of, bytes) = value else { return Vec::new() };
     fn each<T: Native>(bytes: &[u8], into: impl Fn(T) -> serde_json::Value) -> Vec<serde_json::Value> {
         T::read(bytes).into_iter().map(into).collect()

@@ -10,7 +10,7 @@ fn no_command_prints_what_a_terminal_obeys() {
     let path = std::env::temp_dir().join(format!("sapwood-cli-printable-{}.root", std::process::id()));
     let mut file = FileWriter::recreate(&path, WriteOptions::default()).unwrap();
     let mut tree = file.tree(EVIL, vec![BranchSpec::number(EVIL, Number::I32)], TreeOptions::default()).unwrap();
-    tree.extend(&[(EVIL, Values::Numbers(&7_i32.to_ne_bytes()))]).unwrap();
+    tree.extend(&[(EVIL, Values::from(&[7_i32]))]).unwrap();
     tree.close().unwrap();
     file.close().unwrap();
     let path = path.to_str().unwrap();

@@ -24,8 +24,8 @@ impl Random {
         1.0 + (self.0 >> 52) as f32 / 4096.0
     }
 
-    fn numbers(&mut self, count: usize) -> Vec<u8> {
-        (0..count).flat_map(|_| self.next().to_ne_bytes()).collect()
+    fn numbers(&mut self, count: usize) -> Vec<f32> {
+        (0..count).map(|_| self.next()).collect()
     }
 }
 
@@ -72,7 +72,7 @@ impl Event {
 
 /// What a thread fills its clusters with: all are alike.
 enum Rows {
-    Arrays { names: Vec<String>, ends: Vec<i64>, columns: Vec<Vec<u8>> },
+    Arrays { names: Vec<String>, offsets: Vec<i64>, columns: Vec<Vec<f32>> },
     Events(Vec<Event>),
 }
 
@@ -93,23 +93,22 @@ impl Rows {
             return Self::Events((0..job.rows as i64).map(|number| Event::new(number, &mut random)).collect());
         }
         let names = (0..job.branches).map(|branch| format!("b{branch}")).collect();
-        let ends: Vec<i64> = match job.kind {
-            "jagged" => (0..job.rows as i64)
-                .scan(0, |end, row| {
-                    *end += 7 * row % 5;
-                    Some(*end)
-                })
-                .collect(),
+        let ends = (0..job.rows as i64).scan(0, |end, row| {
+            *end += 7 * row % 5;
+            Some(*end)
+        });
+        let offsets: Vec<i64> = match job.kind {
+            "jagged" => std::iter::once(0).chain(ends).collect(),
             _ => Vec::new(),
         };
-        let items = ends.last().map_or(job.rows, |&end| end as usize);
-        Self::Arrays { names, ends, columns: (0..job.branches).map(|_| random.numbers(items)).collect() }
+        let items = offsets.last().map_or(job.rows, |&end| end as usize);
+        Self::Arrays { names, offsets, columns: (0..job.branches).map(|_| random.numbers(items)).collect() }
     }
 
     fn specs(&self) -> Vec<BranchSpec> {
         match self {
             Self::Events(_) => vec![BranchSpec::object("event", Event::class(), 99)],
-            Self::Arrays { names, ends, .. } if ends.is_empty() => {
+            Self::Arrays { names, offsets, .. } if offsets.is_empty() => {
                 names.iter().map(|name| BranchSpec::number(name.as_str(), Number::F32)).collect()
             }
             Self::Arrays { names, .. } => {
@@ -121,11 +120,11 @@ impl Rows {
 
     /// Fills a cluster.
     fn fill(&self, context: &mut TreeWriter) -> Result<()> {
-        let Self::Arrays { names, ends, columns } = self else {
+        let Self::Arrays { names, offsets, columns } = self else {
             return Err(Error::mismatch("events are filled by row"));
         };
         let named = names.iter().zip(columns).map(|(name, column)| {
-            let values = if ends.is_empty() { Values::Numbers(column) } else { Values::Lists(ends, column) };
+            let values = if offsets.is_empty() { Values::from(column) } else { Values::lists(offsets, column) };
             (name.as_str(), values)
         });
         context.extend(&named.collect::<Vec<_>>())

@@ -7,9 +7,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use sapwood::column::{Kind, Number};
+use sapwood::column::{Kind, Native, Number};
 use sapwood::inspect::perf::PerfStats;
-use sapwood::read::{Column, Native, Reader};
+use sapwood::read::{Column, Reader};
 use sapwood::tree::Tree;
 use sapwood::{Error, ErrorKind, File, OpenOptions, Result, Session};
 

@@ -8,10 +8,12 @@ pub mod container;
 pub mod entry;
 mod error;
 mod file;
+pub mod hist;
 pub mod inspect;
 pub mod io;
 pub mod memory;
 pub mod merge;
+pub mod ntuple;
 mod object;
 pub mod perf;
 pub mod project;
@@ -19,6 +21,7 @@ pub mod read;
 pub mod schema;
 mod session;
 pub mod tree;
+#[doc(hidden)]
 pub mod wire;
 pub mod write;
 

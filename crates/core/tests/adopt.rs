@@ -66,9 +66,9 @@ fn part(name: &str, rows: std::ops::Range<i64>) -> PathBuf {
     let path = std::env::temp_dir().join(format!("sapwood-adopt-{}-{name}.root", std::process::id()));
     let mut file = FileWriter::recreate(&path, options()).expect("a file");
     let mut tree = file.tree("t", specs(), wish(10_000)).expect("a tree");
-    let x: Vec<u8> = rows.clone().flat_map(i64::to_ne_bytes).collect();
-    let y: Vec<u8> = rows.flat_map(|x| (-x).to_ne_bytes()).collect();
-    tree.extend(&[("x", Values::Numbers(&x)), ("y", Values::Numbers(&y))]).expect("rows");
+    let x: Vec<i64> = rows.clone().collect();
+    let y: Vec<i64> = rows.map(|x| -x).collect();
+    tree.extend(&[("x", Values::from(&x)), ("y", Values::from(&y))]).expect("rows");
     tree.close().expect("a tree");
     file.close().expect("a file");
     path
@@ -209,8 +209,8 @@ fn other_objects_of_a_finished_file_are_not_lost_silently() {
     let mut file = FileWriter::to_sink(Arc::clone(&part), "part.root", options()).expect("a file");
     let mut fill = |path: &str| {
         let mut tree = file.tree(path, specs(), wish(10)).expect("a tree");
-        let values: Vec<u8> = (0..10_i64).flat_map(i64::to_ne_bytes).collect();
-        tree.extend(&[("x", Values::Numbers(&values)), ("y", Values::Numbers(&values))]).expect("rows");
+        let values: Vec<i64> = (0..10).collect();
+        tree.extend(&[("x", Values::from(&values)), ("y", Values::from(&values))]).expect("rows");
         tree.close().expect("a tree");
     };
     fill("t");

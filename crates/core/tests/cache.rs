@@ -18,12 +18,10 @@ fn written() -> Vec<u8> {
     let numbers: Vec<i64> = (0..ENTRIES as i64).collect();
     let squares: Vec<i64> = numbers.iter().map(|number| number * number).collect();
     let counts: Vec<i64> = numbers.iter().map(|number| number % 4).collect();
-    let bytes = |values: &[i64]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>();
     let specs = ["number", "square", "count"].map(|name| BranchSpec::number(name, sapwood::column::Number::I64));
     let mut tree = file.tree("t", specs.to_vec(), options).expect("a tree");
-    let (numbers, squares, counts) = (bytes(&numbers), bytes(&squares), bytes(&counts));
     let columns = [("number", &numbers), ("square", &squares), ("count", &counts)];
-    tree.extend(&columns.map(|(name, bytes)| (name, Values::Numbers(bytes)))).expect("rows");
+    tree.extend(&columns.map(|(name, values)| (name, Values::from(values)))).expect("rows");
     tree.close().expect("a tree");
     file.close().expect("a file");
     sink.to_bytes().to_vec()
@@ -195,12 +193,11 @@ fn uneven(trees: &[&str]) -> Vec<u8> {
             BranchSpec::number(name.as_str(), sapwood::column::Number::I64).with_dimensions([width(branch) as u32])
         });
         let mut tree = file.tree(name, specs.collect(), options).expect("a tree");
-        let column = |branch: usize| -> Vec<u8> {
-            let entries = (0..UNEVEN_ENTRIES as i64).flat_map(|entry| vec![entry; width(branch)]);
-            entries.flat_map(|value| value.to_ne_bytes()).collect()
+        let column = |branch: usize| -> Vec<i64> {
+            (0..UNEVEN_ENTRIES as i64).flat_map(|entry| vec![entry; width(branch)]).collect()
         };
-        let columns: Vec<Vec<u8>> = (0..UNEVEN_BRANCHES).map(column).collect();
-        let rows: Vec<_> = names.iter().zip(&columns).map(|(name, bytes)| (&**name, Values::Numbers(bytes))).collect();
+        let columns: Vec<Vec<i64>> = (0..UNEVEN_BRANCHES).map(column).collect();
+        let rows: Vec<_> = names.iter().zip(&columns).map(|(name, values)| (&**name, Values::from(values))).collect();
         tree.extend(&rows).expect("rows");
         tree.close().expect("a tree");
     }

@@ -115,10 +115,8 @@ fn work(file: &mut FileWriter, journal: &Journal, path: &str) -> Result<()> {
     journal.note(0);
     let mut flushed = 0;
     for step in 0..6 {
-        let numbers: Vec<u8> = (step * 35..(step + 1) * 35).flat_map(i32::to_ne_bytes).collect();
-        let text = "entry".repeat(35);
-        let ends: Vec<i64> = (1..=35).map(|end| end * 5).collect();
-        tree.extend(&[("x", Values::Numbers(&numbers)), ("text", Values::Texts(&ends, text.as_bytes()))])?;
+        let numbers: Vec<i32> = (step * 35..(step + 1) * 35).collect();
+        tree.extend(&[("x", Values::from(&numbers)), ("text", Values::strings(["entry"; 35]))])?;
         let rows = (step as u64 + 1) * 35;
         journal.committed.lock().expect("a lock").push((journal.count(), flushed + (rows - flushed) / 10 * 10));
         file.write(
@@ -360,8 +358,8 @@ fn rows_that_storage_did_not_take_are_written_when_it_does() {
         *journal.most.lock().expect("a lock") = Some(journal.count() + most);
         let mut failed = 0;
         for step in 0..4 {
-            let x: Vec<u8> = (step * 25..(step + 1) * 25).flat_map(i32::to_ne_bytes).collect();
-            failed += usize::from(tree.extend(&[("x", Values::Numbers(&x)), ("y", Values::Numbers(&x))]).is_err());
+            let x: Vec<i32> = (step * 25..(step + 1) * 25).collect();
+            failed += usize::from(tree.extend(&[("x", Values::from(&x)), ("y", Values::from(&x))]).is_err());
         }
         failed += usize::from(tree.flush().is_err());
         assert!(failed > 0 || most > 20, "{what}");
@@ -393,10 +391,10 @@ fn a_cluster_that_came_back_half_written_is_written_once() {
         let mut tree = file.tree("tree", specs, wish).expect("a tree");
         *journal.most.lock().expect("a lock") = Some(journal.count() + most);
         for part in 0..2 {
-            let x: Vec<u8> = (part * ROWS..(part + 1) * ROWS).flat_map(|x| (x as i32).to_ne_bytes()).collect();
-            let y = vec![1; 8 * ROWS];
+            let x: Vec<i32> = (part * ROWS..(part + 1) * ROWS).map(|x| x as i32).collect();
+            let y = vec![1.0; ROWS];
             // The disk is full, now or when the cluster lands.
-            let _ = tree.extend(&[("x", Values::Numbers(&x)), ("y", Values::Numbers(&y))]);
+            let _ = tree.extend(&[("x", Values::from(&x)), ("y", Values::from(&y))]);
         }
         let full = tree.flush().is_err();
         *journal.most.lock().expect("a lock") = None;
@@ -422,7 +420,7 @@ fn close_reports_a_lost_cluster_that_no_caller_waited_for() {
     let wish = TreeOptions { auto_flush: Every::Entries(10), ..TreeOptions::default() };
     let mut tree = file.tree("tree", vec![BranchSpec::number("x", Number::I32)], wish).expect("a tree");
     *journal.most.lock().expect("a lock") = Some(journal.count());
-    tree.extend(&[("x", Values::Numbers(&[0; 40]))]).expect("it is on its way");
+    tree.extend(&[("x", Values::from(&[0; 10]))]).expect("it is on its way");
     drop(tree);
     *journal.most.lock().expect("a lock") = None;
     assert_eq!(file.close().expect_err("rows are gone").kind(), ErrorKind::Io);
@@ -492,9 +490,9 @@ fn synced(compression: &str, journal: &Arc<Journal>) -> Vec<(usize, u64)> {
     for step in 0..4 {
         for part in 0..5 {
             let rows = step * 5_000 + part * 1_000..step * 5_000 + (part + 1) * 1_000;
-            let x: Vec<u8> = rows.clone().flat_map(i32::to_ne_bytes).collect();
-            let y: Vec<u8> = rows.flat_map(|_| (1.0 + next() as f64).to_ne_bytes()).collect();
-            tree.extend(&[("x", Values::Numbers(&x)), ("y", Values::Numbers(&y))]).expect("rows");
+            let x: Vec<i32> = rows.clone().collect();
+            let y: Vec<f64> = rows.map(|_| 1.0 + next() as f64).collect();
+            tree.extend(&[("x", Values::from(&x)), ("y", Values::from(&y))]).expect("rows");
             let text = format!("{part} ").repeat(2_000);
             file.write("note", Draft::new("TObjString").with("fString", text.as_str())).expect("an object");
         }

@@ -182,7 +182,7 @@ fn clusters_are_those_of_columns() {
         for some in tracks.chunks(100) {
             let mut column = Column::of(&Track::kind());
             some.iter().for_each(|track| track.push_to(&mut column));
-            tree.extend(&[("track", Values::Objects(&column))]).expect("rows");
+            tree.extend(&[("track", Values::objects(&column))]).expect("rows");
         }
         tree.close().expect("a tree");
         file.close().expect("a file");
@@ -400,10 +400,11 @@ fn flat_trees_are_read_without_a_name() {
         BranchSpec::text("name"),
     ];
     let mut tree = file.tree("t", specs, TreeOptions::default()).expect("a tree");
-    let jets: Vec<u8> = [0.5_f64, 1.5].iter().flat_map(|jet| jet.to_ne_bytes()).collect();
-    let x: Vec<u8> = [1_i32, 2].iter().flat_map(|x| x.to_ne_bytes()).collect();
-    let values =
-        [("jets", Values::Lists(&[2, 2], &jets)), ("x", Values::Numbers(&x)), ("name", Values::Texts(&[1, 3], b"abc"))];
+    let values = [
+        ("jets", Values::lists(&[0, 2, 2], &[0.5, 1.5])),
+        ("x", Values::from(&[1, 2])),
+        ("name", Values::strings(["a", "bc"])),
+    ];
     tree.extend(&values).expect("rows");
     tree.close().expect("a tree");
     file.close().expect("a file");
@@ -482,7 +483,7 @@ fn branches_of_entries_that_are_added_have_one_for_each_entry_or_are_not_there()
         let mut file = FileWriter::recreate(&path, WriteOptions::default()).expect("a file");
         let spec = BranchSpec::number("x", sapwood::column::Number::U8);
         let mut tree = file.tree("t", vec![spec], options()).expect("a tree");
-        tree.extend(&[("x", Values::Numbers(&[1, 2, 3, 4, 5]))]).expect("rows");
+        tree.extend(&[("x", Values::from(&[1_u8, 2, 3, 4, 5]))]).expect("rows");
         tree.close().expect("rows");
         file.close().expect("a file");
         let mut file = FileWriter::update(&path, WriteOptions::default()).expect("a file");

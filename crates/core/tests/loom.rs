@@ -34,7 +34,7 @@ fn begin(auto_save: Every) -> (Arc<MemorySink>, FileWriter, ParallelWriter) {
 }
 
 fn row(tree: &mut TreeWriter, x: u8) {
-    tree.extend(&[("x", Values::Numbers(&[x]))]).expect("a row");
+    tree.extend(&[("x", Values::from(&[x]))]).expect("a row");
 }
 
 fn values(sink: &MemorySink) -> Vec<u8> {

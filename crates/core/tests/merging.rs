@@ -36,8 +36,8 @@ impl Scrap {
         file.write("note", Draft::new("TObjString").with("fString", name)).unwrap();
         let how = TreeOptions { auto_flush: Every::Entries(100), basket_bytes, ..TreeOptions::default() };
         let mut tree = file.tree("deep/t", vec![BranchSpec::number("x", Number::I64)], how).unwrap();
-        let values: Vec<u8> = (first..first + entries).flat_map(i64::to_ne_bytes).collect();
-        tree.extend(&[("x", Values::Numbers(&values))]).unwrap();
+        let values: Vec<i64> = (first..first + entries).collect();
+        tree.extend(&[("x", Values::from(&values))]).unwrap();
         tree.close().unwrap();
         file.close().unwrap();
         self.path(name)
@@ -152,8 +152,8 @@ fn large_baskets_do_not_pass_through_memory() {
     let mut file = FileWriter::recreate(scrap.path("a.root"), WriteOptions::default()).unwrap();
     let tree = TreeOptions { auto_flush: Every::Entries(20_000), ..TreeOptions::default() };
     let mut tree = file.tree("deep/t", vec![BranchSpec::number("x", Number::I64)], tree).unwrap();
-    let all: Vec<u8> = (0..200_000).map(noise).flat_map(i64::to_ne_bytes).collect();
-    tree.extend(&[("x", Values::Numbers(&all))]).unwrap();
+    let all: Vec<i64> = (0..200_000).map(noise).collect();
+    tree.extend(&[("x", Values::from(&all))]).unwrap();
     tree.close().unwrap();
     file.close().unwrap();
     let path = scrap.path("a.root");

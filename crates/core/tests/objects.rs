@@ -93,7 +93,7 @@ fn write(split: u32, member_wise: bool, basket_bytes: usize) -> File {
     for start in (0..ENTRIES).step_by(7) {
         let mut column = Column::of(&kind);
         (start..ENTRIES.min(start + 7)).for_each(|seed| value(&kind, seed, &mut column));
-        tree.extend(&[("event.", Values::Objects(&column))]).expect("rows");
+        tree.extend(&[("event.", Values::objects(&column))]).expect("rows");
     }
     tree.close().expect("a tree");
     file.close().expect("a file");

@@ -29,13 +29,14 @@ fn specs() -> Vec<BranchSpec> {
 
 /// Rows `x`, each with `x % 5` items.
 fn fill(tree: &mut TreeWriter, rows: std::ops::Range<i64>) -> Result<()> {
-    let x: Vec<u8> = rows.clone().flat_map(i64::to_ne_bytes).collect();
+    let x: Vec<i64> = rows.clone().collect();
     let ends = rows.clone().scan(0, |end, x| {
         *end += x % 5;
         Some(*end)
     });
+    let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
     let v: Vec<u8> = rows.flat_map(|x| (0..x % 5).map(move |k| (x + k) as u8)).collect();
-    tree.extend(&[("x", Values::Numbers(&x)), ("v", Values::Lists(&ends.collect::<Vec<_>>(), &v))])
+    tree.extend(&[("x", Values::from(&x)), ("v", Values::lists(&offsets, &v))])
 }
 
 fn open(bytes: impl Into<bytes::Bytes>) -> File {
@@ -49,7 +50,7 @@ fn values(file: &File, path: &str) -> Vec<i64> {
     let ids = ["x", "v"].map(|name| tree.branch(name).expect("a branch").id);
     let columns = read::columns(&tree, &ids, 0..tree.entries).expect("whole rows");
     let x: Vec<i64> = columns[0].numbers().expect("numbers");
-    let (items, offsets): (Vec<u8>, _) = (columns[1].numbers().expect("numbers"), columns[1].offsets());
+    let (items, offsets): (&[u8], _) = (columns[1].as_slice().expect("numbers"), columns[1].offsets());
     for (x, ends) in x.iter().zip(offsets.windows(2)) {
         assert_eq!(items[ends[0] as usize..ends[1] as usize], (0..x % 5).map(|k| (x + k) as u8).collect::<Vec<_>>());
     }

@@ -37,19 +37,17 @@ fn source(tree: TreeOptions) -> Bytes {
         BranchSpec::number("y", Number::I64),
     ];
     let mut writer = file.tree("t", specs, tree).expect("a tree");
-    let bytes = |values: &mut dyn Iterator<Item = i64>| -> Vec<u8> { values.flat_map(i64::to_ne_bytes).collect() };
     let all = 0..ENTRIES as i64;
-    let x = bytes(&mut all.clone());
-    let y = bytes(&mut all.clone().map(|e| -e));
-    let v = bytes(&mut all.clone().flat_map(|e| (0..e % 3).map(move |_| e)));
-    let ends: Vec<i64> = all
-        .scan(0, |end, e| {
-            *end += e % 3;
-            Some(*end)
-        })
-        .collect();
+    let x: Vec<i64> = all.clone().collect();
+    let y: Vec<i64> = all.clone().map(|e| -e).collect();
+    let v: Vec<i64> = all.clone().flat_map(|e| (0..e % 3).map(move |_| e)).collect();
+    let ends = all.scan(0, |end, e| {
+        *end += e % 3;
+        Some(*end)
+    });
+    let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
     writer
-        .extend(&[("x", Values::Numbers(&x)), ("v", Values::Lists(&ends, &v)), ("y", Values::Numbers(&y))])
+        .extend(&[("x", Values::from(&x)), ("v", Values::lists(&offsets, &v)), ("y", Values::from(&y))])
         .expect("rows");
     writer.close().expect("a tree");
     file.close().expect("a file");

@@ -105,22 +105,20 @@ fn specs() -> Vec<BranchSpec> {
 }
 
 fn fill(tree: &mut TreeWriter, rows: std::ops::Range<i64>) {
-    let x: Vec<u8> = rows.clone().flat_map(|e| (e as f64 / 8.0).to_ne_bytes()).collect();
-    let m: Vec<u8> = rows.clone().flat_map(|e| (0..3).flat_map(move |k| ((e + k) as u16).to_ne_bytes())).collect();
-    let v: Vec<u8> = rows.clone().flat_map(|e| (0..e % 4).flat_map(move |k| ((e * k) as i32).to_ne_bytes())).collect();
+    let x: Vec<f64> = rows.clone().map(|e| e as f64 / 8.0).collect();
+    let m: Vec<u16> = rows.clone().flat_map(|e| (0..3).map(move |k| (e + k) as u16)).collect();
+    let v: Vec<i32> = rows.clone().flat_map(|e| (0..e % 4).map(move |k| (e * k) as i32)).collect();
     let texts: Vec<String> = rows.clone().map(|e| format!("entry {e}")).collect();
-    let mut ends = (Vec::new(), Vec::new());
-    let mut end = (0, 0);
-    for (e, text) in rows.zip(&texts) {
-        end = (end.0 + e % 4, end.1 + text.len() as i64);
-        ends.0.push(end.0);
-        ends.1.push(end.1);
-    }
+    let ends = rows.scan(0, |end, e| {
+        *end += e % 4;
+        Some(*end)
+    });
+    let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
     tree.extend(&[
-        ("x", Values::Numbers(&x)),
-        ("m", Values::Numbers(&m)),
-        ("v", Values::Lists(&ends.0, &v)),
-        ("text", Values::Texts(&ends.1, texts.concat().as_bytes())),
+        ("x", Values::from(&x)),
+        ("m", Values::from(&m)),
+        ("v", Values::lists(&offsets, &v)),
+        ("text", Values::strings(&texts)),
     ])
     .unwrap();
 }

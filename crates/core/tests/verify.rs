@@ -50,20 +50,15 @@ fn written(compression: &str) -> Vec<u8> {
     ];
     let options = TreeOptions { auto_flush: sapwood::write::Every::Entries(100), ..TreeOptions::default() };
     let mut tree = file.tree("folder/tree", specs, options).expect("a tree");
-    let x: Vec<u8> = (0..300).flat_map(|e| f64::from(e / 7).to_ne_bytes()).collect();
-    let ends: Vec<i64> = (0..300)
-        .scan(0, |end, e| {
-            Some({
-                *end += e % 4;
-                *end
-            })
-        })
-        .collect();
-    let items: Vec<u8> = (0..450).flat_map(|k| (k as f32 / 8.0).to_ne_bytes()).collect();
-    let text_ends: Vec<i64> = (1..=300).map(|e| 8 * e).collect();
-    let texts = b"the text".repeat(300);
+    let x: Vec<f64> = (0..300).map(|e| f64::from(e / 7)).collect();
+    let ends = (0..300).scan(0, |end, e| {
+        *end += e % 4;
+        Some(*end)
+    });
+    let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
+    let items: Vec<f32> = (0..450).map(|k| k as f32 / 8.0).collect();
     let rows =
-        [("x", Values::Numbers(&x)), ("v", Values::Lists(&ends, &items)), ("s", Values::Texts(&text_ends, &texts))];
+        [("x", Values::from(&x)), ("v", Values::lists(&offsets, &items)), ("s", Values::strings(["the text"; 300]))];
     tree.extend(&rows).expect("rows");
     file.save().expect("a save");
     tree.close().expect("the end of a tree");

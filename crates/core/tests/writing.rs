@@ -22,8 +22,8 @@ fn open(sink: &MemorySink) -> File {
     File::from_store(store, OpenOptions::default()).expect("a file")
 }
 
-fn floats(values: impl IntoIterator<Item = f32>) -> Vec<u8> {
-    values.into_iter().flat_map(f32::to_ne_bytes).collect()
+fn floats(values: impl IntoIterator<Item = f32>) -> Vec<f32> {
+    values.into_iter().collect()
 }
 
 /// Entry `e` has `e % 4` items of `e + k / 8`, and the text `entry e`.
@@ -44,22 +44,17 @@ fn write(sink: &Arc<MemorySink>, how: WriteOptions, entries: usize, step: usize,
         let m = floats(rows.clone().flat_map(|e| (0..4).map(move |k| (4 * e + k) as f32)));
         let v = floats(rows.clone().flat_map(|e| (0..e % 4).map(move |k| e as f32 + k as f32 / 8.0)));
         let texts: Vec<String> = rows.clone().map(|e| format!("entry {e}")).collect();
-        let ends = |lengths: &mut dyn Iterator<Item = usize>| -> Vec<i64> {
-            lengths
-                .scan(0, |end, length| {
-                    *end += length as i64;
-                    Some(*end)
-                })
-                .collect()
-        };
-        let counts = ends(&mut rows.clone().map(|e| e % 4));
-        let text_ends = ends(&mut texts.iter().map(String::len));
+        let ends = rows.scan(0, |end, e| {
+            *end += e as i64 % 4;
+            Some(*end)
+        });
+        let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
         tree.extend(&[
-            ("x", Values::Numbers(&x)),
-            ("m", Values::Numbers(&m)),
-            ("v", Values::Lists(&counts, &v)),
-            ("w", Values::Lists(&counts, &v)),
-            ("text", Values::Texts(&text_ends, texts.concat().as_bytes())),
+            ("x", Values::from(&x)),
+            ("m", Values::from(&m)),
+            ("v", Values::lists(&offsets, &v)),
+            ("w", Values::lists(&offsets, &v)),
+            ("text", Values::strings(&texts)),
         ])
         .expect("rows");
     }
@@ -163,7 +158,7 @@ fn the_layout_of_a_file_does_not_depend_on_threads() {
         for step in 0..40 {
             for tree in &mut trees {
                 let values = floats((0..100).map(|i| (step * i) as f32));
-                tree.extend(&[("x", Values::Numbers(&values))]).expect("rows");
+                tree.extend(&[("x", Values::from(&values))]).expect("rows");
             }
             let note = Draft::new("TObjString").with("fString", "between");
             file.write("note", note).expect("an object");
@@ -192,22 +187,20 @@ fn many_rows_at_once_in_the_threads_of_the_pool() {
         ];
         let mut tree = file.tree("t", specs, wish).expect("a tree");
         let x = floats((0..1_000_000).map(|i| (i % 977) as f32));
-        let all: Vec<i64> = (0..1_000_000)
-            .scan(0, |end, i| {
-                *end += i % 4;
-                Some(*end)
-            })
-            .collect();
-        let items = floats((0..all[999_999]).map(|i| (i % 31) as f32));
+        let ends = (0..1_000_000).scan(0, |end, i| {
+            *end += i % 4;
+            Some(*end)
+        });
+        let all: Vec<i64> = std::iter::once(0).chain(ends).collect();
+        let items = floats((0..all[1_000_000]).map(|i| (i % 31) as f32));
         for start in (0..1_000_000).step_by(step) {
-            let base = if start == 0 { 0 } else { all[start - 1] };
-            let ends: Vec<i64> = all[start..start + step].iter().map(|end| end - base).collect();
-            let (from, to) = (base as usize, (base + ends[step - 1]) as usize);
-            let texts = vec![b'x'; ends[step - 1] as usize];
+            let (from, to) = (all[start] as usize, all[start + step] as usize);
+            let offsets: Vec<i64> = all[start..=start + step].iter().map(|end| end - all[start]).collect();
+            let texts = all[start..=start + step].windows(2).map(|pair| "x".repeat((pair[1] - pair[0]) as usize));
             tree.extend(&[
-                ("x", Values::Numbers(&x[4 * start..4 * (start + step)])),
-                ("list", Values::Lists(&ends, &items[4 * from..4 * to])),
-                ("text", Values::Texts(&ends, &texts)),
+                ("x", Values::from(&x[start..start + step])),
+                ("list", Values::lists(&offsets, &items[from..to])),
+                ("text", Values::strings(texts)),
             ])
             .expect("rows");
         }
@@ -234,7 +227,7 @@ fn many_rows_at_once_in_the_threads_of_the_pool() {
     let fill = |tree: &mut TreeWriter| {
         for step in 0..50 {
             let x = floats((0..70).map(|i| (step * 70 + i) as f32));
-            tree.extend(&[("x", Values::Numbers(&x))]).expect("rows");
+            tree.extend(&[("x", Values::from(&x))]).expect("rows");
         }
     };
     let mut outside = trees.pop().expect("a tree");
@@ -303,23 +296,36 @@ fn invalid_values_are_refused_and_nothing_is_added() {
         BranchSpec::jagged("w", Number::I16, "n"),
     ];
     let mut tree = file.tree("t", specs.clone(), TreeOptions::default()).unwrap();
-    let (eight, four) = ([0; 8], [0; 4]);
-    let good = [("x", Values::Numbers(&eight)), ("v", Values::Lists(&[2], &four)), ("w", Values::Lists(&[2], &four))];
-    for bad in [
-        vec![good[0], good[1]],
-        vec![("x", Values::Numbers(&four)), good[1], good[2]],
-        vec![("x", Values::Numbers(&[])), good[1], good[2]],
-        vec![good[0], good[1], ("w", Values::Lists(&[1], &four))],
-        vec![good[0], good[1], ("w", Values::Lists(&[3, 2], &four))],
-        vec![good[0], good[1], ("w", Values::Lists(&[1], &four[..2]))],
-        vec![good[0], good[1], ("w", Values::Numbers(&four))],
-        vec![good[0], good[1], good[2], ("z", Values::Numbers(&eight))],
-        vec![good[0], good[1], good[2], ("n", Values::Numbers(&four))],
+    let two = [7_i16, 8];
+    let good =
+        || [("x", Values::from(&[0.5])), ("v", Values::lists(&[0, 2], &two)), ("w", Values::lists(&[0, 2], &two))];
+    let no_numbers: [f64; 0] = [];
+    for (at, name, bad, words) in [
+        (0, "x", Values::from(&[0.5_f32]), "branch \"x\" holds float64, and was given float32: convert them first"),
+        (0, "x", Values::from(&[1_i64]), "holds float64, and was given int64"),
+        (0, "x", Values::from(&no_numbers), "was given another number of entries"),
+        (0, "x", Values::lists(&[0, 1], &[0.5]), "was given 1 levels of lists, and has 0"),
+        (0, "x", Values::strings(["x"]), "holds float64, and was given strings"),
+        (2, "w", Values::lists(&[0, 1], &two), "lists that do not end with their items"),
+        (2, "w", Values::lists(&[0, 3, 2], &two), "lists that end before they begin"),
+        (2, "w", Values::lists(&[1, 2], &two), "offsets that do not begin with 0"),
+        (2, "w", Values::lists(&[], &two[..0]), "offsets that do not begin with 0"),
+        (2, "w", Values::lists(&[0, 1], &two[..1]), "share a counter, and their lists differ"),
+        (2, "w", Values::lists(&[0, 2], &[7_u16, 8]), "holds lists of int16, and was given lists of uint16"),
+        (2, "w", Values::nested(&[&[0, 1], &[0, 2]], &two), "was given 2 levels of lists, and has 1"),
+        (2, "w", Values::from(&two), "was given 0 levels of lists, and has 1"),
+        (2, "v", Values::lists(&[0, 2], &two), "values twice"),
+        (2, "z", Values::from(&[0.5]), "there is no branch \"z\""),
+        (2, "n", Values::from(&[2_i32]), "counts others"),
     ] {
-        let error = tree.extend(&bad).unwrap_err();
+        let mut rows = good();
+        rows[at] = (name, bad);
+        let error = tree.extend(&rows).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Mismatch | ErrorKind::NotFound), "{error}");
+        assert!(error.to_string().contains(words), "{error}");
     }
-    tree.extend(&good).unwrap();
+    assert!(tree.extend(&good()[..2]).is_err(), "no values for w");
+    tree.extend(&good()).unwrap();
     tree.close().unwrap();
     for bad in [
         vec![specs[0].clone(), specs[0].clone()],
@@ -344,7 +350,7 @@ fn a_tree_that_was_closed_is_resumed_with_other_compression() {
     let specs = || vec![BranchSpec::number("x", Number::U8), BranchSpec::number("y", Number::U8)];
     let rows = vec![7_u8; 5000];
     let fill = |mut tree: TreeWriter| {
-        tree.extend(&[("x", Values::Numbers(&rows)), ("y", Values::Numbers(&rows))]).unwrap();
+        tree.extend(&[("x", Values::from(&rows)), ("y", Values::from(&rows))]).unwrap();
         tree.close().unwrap();
     };
     // Without a save in between, too: the tree gets its key then.

@@ -82,18 +82,15 @@ impl TreeWriter {
         room.resize(values.iter().map(|(_, _, memory, _)| memory.item_count()).sum(), 0);
         let mut free = &mut room[..];
         let mut given: Vec<(&str, Values<'_>)> = Vec::with_capacity(values.len());
-        let kinds: HashMap<&str, &BranchKind> =
-            writer.branches().iter().map(|spec| (&*spec.name, &spec.kind)).collect();
+        let numbers: HashMap<&str, Option<Number>> =
+            writer.branches().iter().map(|spec| (&*spec.name, spec.number_type())).collect();
         for ((name, _, memory, objects), levels) in values.iter().zip(&levels) {
             let (bytes, rest) = std::mem::take(&mut free).split_at_mut(memory.item_count());
             free = rest;
             memory.copy_to_slice(py, bytes)?;
-            let values = match (kinds.get(&**name), &levels[..]) {
-                _ if let Some(Objects(column)) = objects => Values::Objects(column),
-                (Some(BranchKind::Vector(..)), _) => Values::Vectors(levels, bytes),
-                (Some(BranchKind::Text), [ends]) => Values::Texts(ends, bytes),
-                (_, [ends]) => Values::Lists(ends, bytes),
-                _ => Values::Numbers(bytes),
+            let values = match objects {
+                Some(Objects(column)) => Values::objects(column),
+                None => Values::from_memory(numbers.get(&**name).copied().flatten(), levels, bytes),
             };
             given.push((&**name, values));
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sapwood::column::Number;
+use sapwood::column::{Native, Number};
 use sapwood::tree::BasketBytes;
 use sapwood::write::{BranchSpec, Every, FileWriter, TreeOptions, Values, WriteOptions};
 use sapwood::{File, OpenOptions};
@@ -23,8 +23,8 @@ fn file(scrap: &Scrap) -> Vec<u8> {
     let options = TreeOptions { auto_flush: Every::Entries(ENTRIES as u64), ..TreeOptions::default() };
     let specs = ["x", "y", "z"].map(|name| BranchSpec::number(name, Number::I32)).to_vec();
     let mut tree = file.tree("t", specs, options).expect("a tree");
-    let all = content(4 * CLUSTERS * ENTRIES);
-    let values = ["x", "y", "z"].map(|name| (name, Values::Numbers(&all)));
+    let all = <i32 as Native>::read(&content(4 * CLUSTERS * ENTRIES));
+    let values = ["x", "y", "z"].map(|name| (name, Values::from(&all)));
     tree.extend(&values).expect("rows");
     tree.close().and_then(|()| file.close()).expect("a whole file");
     std::fs::read(path).expect("what was written")

@@ -26,9 +26,9 @@ fn file(test: &str) -> Vec<u8> {
     let specs = names.iter().map(|name| BranchSpec::number(&**name, Number::I64)).collect();
     let options = TreeOptions { auto_flush: Every::Entries(3_000), ..TreeOptions::default() };
     let mut tree = file.tree("t", specs, options).expect("a good file");
-    let columns: Vec<Vec<u8>> =
-        (0..16).map(|i| (0..i64::from(ENTRIES)).flat_map(|entry| value(entry, i).to_ne_bytes()).collect()).collect();
-    let rows: Vec<_> = names.iter().zip(&columns).map(|(name, bytes)| (&**name, Values::Numbers(bytes))).collect();
+    let columns: Vec<Vec<i64>> =
+        (0..16).map(|i| (0..i64::from(ENTRIES)).map(|entry| value(entry, i)).collect()).collect();
+    let rows: Vec<_> = names.iter().zip(&columns).map(|(name, values)| (&**name, Values::from(values))).collect();
     tree.extend(&rows).expect("a good file");
     tree.close().expect("a good file");
     file.close().expect("a good file");

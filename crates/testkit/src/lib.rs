@@ -5,9 +5,11 @@ pub mod fuzz;
 pub mod http_server;
 mod link_shaper;
 mod requests;
+mod scratch;
 pub mod store_contract;
 mod store_faults;
 
+pub use scratch::{Scratch, scratch};
 pub use store_faults::{Fault, Faulty, Throttled};
 pub mod tcp_proxy;
 pub mod xrootd_server;

@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// # Errors
 ///
 /// Items are [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) where the chain ends too early, a block is empty, or
-/// it holds more than is left; other errors are those of [`BlockHeader::read`]. The offset is that of the header in
+/// it holds more than is left; other errors are those of `BlockHeader::read`. The offset is that of the header in
 /// the chain.
 ///
 /// # Example

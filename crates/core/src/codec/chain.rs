@@ -10,7 +10,7 @@ use crate::{Error, Result};
 ///
 /// # Errors
 ///
-/// Those of [`blocks`] and [`Block::inflate`]. What is in `into` after an error is not defined.
+/// Those of `blocks` and `Block::inflate`. What is in `into` after an error is not defined.
 ///
 /// # Example
 ///
@@ -121,7 +121,7 @@ pub(super) fn inflate_part(
     done
 }
 
-/// Appends to `into` a chain that holds `bytes`, in blocks of at most [`MAX_BLOCK_BYTES`].
+/// Appends to `into` a chain that holds `bytes`, in blocks of at most 16 MiB.
 ///
 /// False if the chain would not be smaller than `bytes`, or the level is 0: then `into` is as it was, and the caller
 /// stores the bytes raw. ROOT tells a raw object from a chain by its size alone, and crashes on a chain that is longer.

@@ -29,10 +29,13 @@ mod table;
 mod zlib;
 mod zstd;
 
-pub use block::{Block, BlockHeader, HEADER_BYTES, MAX_BLOCK_BYTES};
-pub use blocks::{Blocks, blocks};
-pub use chain::{deflate, deflate_block, inflate, inflate_range};
+pub(crate) use block::{Block, BlockHeader, HEADER_BYTES, MAX_BLOCK_BYTES};
+#[doc(hidden)]
+pub use blocks::blocks;
+#[doc(hidden)]
+pub use chain::{deflate, inflate, inflate_range};
 pub use compression::{Algorithm, Compression};
+#[doc(hidden)]
 pub use table::BlockTable;
 
 /// What one thread keeps between calls: the contexts of the codecs, created on first use, and two buffers.

@@ -85,7 +85,8 @@ impl BlockTable {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Compression, deflate_block, samples};
+    use super::super::chain::deflate_block;
+    use super::super::{Compression, samples};
     use super::*;
 
     /// A chain of 40 bytes in blocks of 10.

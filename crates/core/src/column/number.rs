@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use arrow_schema::DataType;
+
 /// Type of a number in memory.
 ///
 /// # Example
@@ -27,6 +29,20 @@ pub enum Number {
 }
 
 impl Number {
+    const ALL: [Self; 11] = [
+        Self::Bool,
+        Self::I8,
+        Self::U8,
+        Self::I16,
+        Self::U16,
+        Self::I32,
+        Self::U32,
+        Self::I64,
+        Self::U64,
+        Self::F32,
+        Self::F64,
+    ];
+
     /// Bytes in memory. A `Bool` takes one.
     pub fn bytes(self) -> usize {
         match self {
@@ -95,8 +111,29 @@ impl Number {
     /// assert_eq!(Number::from_numpy_name("float64"), Some(Number::F64));
     /// ```
     pub fn from_numpy_name(name: &str) -> Option<Self> {
-        use Number::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
-        [Bool, I8, U8, I16, U16, I32, U32, I64, U64, F32, F64].into_iter().find(|known| known.numpy_name() == name)
+        Self::ALL.into_iter().find(|known| known.numpy_name() == name)
+    }
+
+    /// Its type in Arrow.
+    pub(crate) fn arrow_type(self) -> DataType {
+        match self {
+            Self::Bool => DataType::Boolean,
+            Self::I8 => DataType::Int8,
+            Self::U8 => DataType::UInt8,
+            Self::I16 => DataType::Int16,
+            Self::U16 => DataType::UInt16,
+            Self::I32 => DataType::Int32,
+            Self::U32 => DataType::UInt32,
+            Self::I64 => DataType::Int64,
+            Self::U64 => DataType::UInt64,
+            Self::F32 => DataType::Float32,
+            Self::F64 => DataType::Float64,
+        }
+    }
+
+    /// The number that a type of Arrow holds.
+    pub(crate) fn from_arrow_type(kind: &DataType) -> Option<Self> {
+        Self::ALL.into_iter().find(|number| number.arrow_type() == *kind)
     }
 
     /// Name in C++, as type names of branches spell it.
@@ -177,7 +214,7 @@ impl Prim {
     }
 
     /// `Double32_t` with a member's title.
-    pub fn double32(title: &str) -> Self {
+    pub(crate) fn double32(title: &str) -> Self {
         Self::Double32(match range(title) {
             Range::Scaled { min, factor } => Packing::Range { min, factor },
             Range::Bits(bits) => Packing::Mantissa { bits },
@@ -186,7 +223,7 @@ impl Prim {
     }
 
     /// `Float16_t` with a member's title.
-    pub fn float16(title: &str) -> Self {
+    pub(crate) fn float16(title: &str) -> Self {
         Self::Float16(match range(title) {
             Range::Scaled { min, factor } => Packing::Range { min, factor },
             Range::Bits(bits) => Packing::Mantissa { bits },

@@ -88,7 +88,7 @@ impl Directory {
 
     /// The record's data, cut to so many bytes; the reserve may be cut, as files of old versions have none. None if it
     /// does not fit.
-    pub fn to_bytes_within(&self, room: usize) -> Option<Vec<u8>> {
+    pub(crate) fn to_bytes_within(&self, room: usize) -> Option<Vec<u8>> {
         let mut bytes = self.to_bytes();
         let is_big = bytes.first() != Some(&0);
         if bytes.len() > room && !is_big {
@@ -117,7 +117,7 @@ pub fn read_key_list(reader: &mut Reader<'_>, limits: &Limits) -> Result<Vec<Key
 }
 
 /// The payload of a list of keys.
-pub fn write_key_list(keys: &[Key]) -> Vec<u8> {
+pub(crate) fn write_key_list(keys: &[Key]) -> Vec<u8> {
     let mut bytes = (keys.len() as u32).to_be_bytes().to_vec();
     for key in keys {
         bytes.extend(key.to_bytes());

@@ -25,7 +25,7 @@ pub struct Free {
 
 impl Free {
     /// Reads the payload of the record of free segments.
-    pub fn read_list(payload: &[u8]) -> Result<Vec<Self>> {
+    pub(crate) fn read_list(payload: &[u8]) -> Result<Vec<Self>> {
         let mut reader = Reader::new(payload);
         let mut list = Vec::new();
         while reader.left() >= 10 {
@@ -40,7 +40,7 @@ impl Free {
     }
 
     /// The payload of the record of free segments.
-    pub fn write_list(list: &[Self]) -> Vec<u8> {
+    pub(crate) fn write_list(list: &[Self]) -> Vec<u8> {
         let mut writer = Writer::default();
         for free in list {
             if free.last > super::BIG_FILE {

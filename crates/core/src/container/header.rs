@@ -9,8 +9,6 @@ use crate::wire::{Reader, Writer};
 pub const BIG_FILE: u64 = 2_000_000_000;
 /// Added to `version` in files with 64-bit offsets.
 const BIG_VERSION: i32 = 1_000_000;
-/// Bytes that hold a header of either form.
-pub const HEADER_BYTES: usize = 75;
 
 /// `TFile`'s header: the offsets of the parts of the file.
 ///
@@ -123,7 +121,7 @@ impl Header {
         self.units == 8
     }
 
-    /// The header in its stored form, [`HEADER_BYTES`] long in the 64-bit form.
+    /// The header in its stored form, 75 bytes long in the 64-bit form.
     pub fn to_bytes(&self) -> Vec<u8> {
         let big = self.is_big();
         let mut writer = Writer::default();
@@ -161,7 +159,7 @@ mod tests {
         assert_eq!(Header::read(&small.to_bytes()).unwrap(), small);
         let big = Header { units: 8, end: 1 << 40, seek_free: 5 << 32, ..small };
         assert_eq!(Header::read(&big.to_bytes()).unwrap(), big);
-        assert_eq!(big.to_bytes().len(), HEADER_BYTES);
+        assert_eq!(big.to_bytes().len(), 75);
     }
 
     #[test]

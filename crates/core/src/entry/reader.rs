@@ -59,16 +59,16 @@ pub struct Entries<T> {
 /// let hit = Arc::new(Class::new("Hit").member("charge", Type::Number(Number::F32)));
 /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
 /// let mut hits = file.tree("hits", vec![BranchSpec::object("hit", Arc::clone(&hit), 99)], TreeOptions::default())?;
-/// let charges = Column::Numbers(4, 0.5_f32.to_ne_bytes().to_vec());
-/// hits.extend(&[("hit", Values::Objects(&Column::Record(1, vec![charges])))])?;
+/// let charges = Column::from(&[0.5_f32]);
+/// hits.extend(&[("hit", Values::objects(&Column::Record(1, vec![charges])))])?;
 /// hits.close()?;
 /// file.close()?;
 /// // What became of the class.
 /// let hit = Class::new("Hit").member("charge", Type::Number(Number::F64)).member("time", Type::Number(Number::F64));
 /// let tree = sapwood::File::open(&path)?.tree("hits")?;
 /// let column = tree.iter_columns("hit", Type::Object(Arc::new(hit)), 0..1)?.next().expect("a cluster")?;
-/// let charges = Column::Numbers(8, 0.5_f64.to_ne_bytes().to_vec());
-/// assert_eq!(column, Column::Record(1, vec![charges, Column::Numbers(8, vec![])]), "no time is stored");
+/// let (charges, times) = (Column::from(&[0.5_f64]), Column::from(&[0.0_f64; 0]));
+/// assert_eq!(column, Column::Record(1, vec![charges, times]), "no time is stored");
 /// # std::fs::remove_file(path).ok();
 /// # Ok::<(), sapwood::Error>(())
 /// ```

@@ -13,6 +13,7 @@ use bytes::Bytes;
 use crate::container::{Directory, Free, Header, Key, Record};
 use crate::error::{Error, Result};
 use crate::io::{ByteRange, Identity, LocalFile, Store, load};
+use crate::ntuple::NTuple;
 use crate::object::Object;
 use crate::perf::Perf;
 use crate::schema::{Draft, Registry, StreamerInfo};
@@ -78,6 +79,8 @@ struct Inner {
     directories: RwLock<HashMap<u64, Arc<Listing>>>,
     /// Trees in use, by the place of their record. They hold the file, so that it does not hold them.
     trees: RwLock<HashMap<u64, Weak<Tree>>>,
+    /// RNTuples in use, by the place of their anchor.
+    ntuples: RwLock<HashMap<u64, Weak<NTuple>>>,
 }
 
 /// A key and its path.
@@ -132,6 +135,7 @@ impl File {
             registry: OnceLock::new(),
             directories: RwLock::default(),
             trees: RwLock::default(),
+            ntuples: RwLock::default(),
         };
         inner.load_root().map_err(within)?;
         Ok(Self(Arc::new(inner)))
@@ -474,6 +478,33 @@ impl File {
             trees.insert(key.seek_key, Arc::downgrade(&tree));
         }
         Ok(tree)
+    }
+
+    /// Opens an RNTuple by `path;cycle`. It is opened once and shared for as long as it is in use.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Mismatch`](crate::ErrorKind::Mismatch) for what is no RNTuple;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for versions before 1.0 and for features that are not known;
+    /// [`Checksum`](crate::ErrorKind::Checksum).
+    pub fn ntuple(&self, path: &str) -> Result<Arc<NTuple>> {
+        let key = self.key(path)?;
+        self.ntuple_at(&key)
+    }
+
+    /// Opens the RNTuple of a key.
+    pub fn ntuple_at(&self, key: &Key) -> Result<Arc<NTuple>> {
+        if let Ok(ntuples) = self.0.ntuples.read()
+            && let Some(ntuple) = ntuples.get(&key.seek_key).and_then(Weak::upgrade)
+        {
+            return Ok(ntuple);
+        }
+        let ntuple = NTuple::open(self, key).map_err(|error| self.name(error).in_object(&key.name))?;
+        let ntuple = Arc::new(ntuple);
+        if let Ok(mut ntuples) = self.0.ntuples.write() {
+            ntuples.insert(key.seek_key, Arc::downgrade(&ntuple));
+        }
+        Ok(ntuple)
     }
 
     /// The free segments.

@@ -49,7 +49,7 @@ impl Spread {
 }
 
 /// How all branches of a layout are spread.
-pub fn spreads(layout: &Layout) -> Vec<Spread> {
+pub(crate) fn spreads(layout: &Layout) -> Vec<Spread> {
     let spread = |(place, branch): (usize, &super::layout::BranchLayout)| {
         let baskets = layout.baskets_of(place);
         let mut sum = 0_u64;
@@ -78,7 +78,7 @@ pub fn clusters(layout: &Layout, reader: &Reader) -> Vec<Range<u64>> {
 }
 
 /// Where part `n` of `count` equal ones begins.
-pub fn entries_at(entries: u64, n: u64, count: u64) -> u64 {
+pub(crate) fn entries_at(entries: u64, n: u64, count: u64) -> u64 {
     (u128::from(entries) * u128::from(n) / u128::from(count.max(1))) as u64
 }
 
@@ -98,7 +98,7 @@ pub fn by_cluster(spreads: &[Spread], clusters: &[Range<u64>], most: u64) -> Vec
 }
 
 /// As ROOT writes: a basket when it is full, and what is left when the cluster ends.
-pub fn as_filled(spreads: &[Spread], clusters: &[Range<u64>], most: impl Fn(usize) -> u64) -> Vec<Extent> {
+pub(crate) fn as_filled(spreads: &[Spread], clusters: &[Range<u64>], most: impl Fn(usize) -> u64) -> Vec<Extent> {
     let (mut baskets, mut at): (Vec<Extent>, u64) = (Vec::new(), 0);
     for cluster in &bounded(clusters, spreads.len()) {
         let first = baskets.len();

@@ -1,7 +1,7 @@
 //! BYTES: stores to read from and sinks to write to. Independent of ROOT's format.
 //!
 //! A [`Store`] is read by vectors of ranges and in no other way, so that no caller can forget to ask for many at once.
-//! [`coalesce`] merges wanted pieces into requests, a [`Fetcher`] reads those ahead in threads of its own.
+//! `coalesce` merges wanted pieces into requests, a `Fetcher` reads those ahead in threads of its own.
 
 mod atomic_file;
 mod coalesce;
@@ -20,7 +20,9 @@ use bytes::{Bytes, BytesMut};
 use crate::{Error, ErrorKind, Result};
 
 pub use atomic_file::AtomicFile;
+#[doc(hidden)]
 pub use coalesce::{Piece, PieceId, Request, Want, coalesce};
+#[doc(hidden)]
 pub use fetch::{Arrival, Fetcher, Ticket};
 pub use local::LocalFile;
 pub use memory::{MemorySink, MemoryStore};

@@ -77,25 +77,6 @@ impl Kind {
     }
 }
 
-impl Number {
-    /// Its type in Arrow.
-    fn arrow_type(self) -> DataType {
-        match self {
-            Self::Bool => DataType::Boolean,
-            Self::I8 => DataType::Int8,
-            Self::U8 => DataType::UInt8,
-            Self::I16 => DataType::Int16,
-            Self::U16 => DataType::UInt16,
-            Self::I32 => DataType::Int32,
-            Self::U32 => DataType::UInt32,
-            Self::I64 => DataType::Int64,
-            Self::U64 => DataType::UInt64,
-            Self::F32 => DataType::Float32,
-            Self::F64 => DataType::Float64,
-        }
-    }
-}
-
 impl Column {
     /// The column as an Arrow array. Its memory is shared, except for booleans and the targets of pointers.
     ///

@@ -6,7 +6,8 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
 
 use super::reader::needed;
-use super::{Column, Native, Selection, columns, is_ahead};
+use super::{Column, Selection, columns, is_ahead};
+use crate::column::Native;
 use crate::error::{Error, Result};
 use crate::tree::{BranchId, Needed, Tree};
 

@@ -1,24 +1,48 @@
 //! Whole columns: the result of reading.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::Selection;
-use crate::column::{BufferId, Filled, Kind, Number, check};
+use crate::column::{BufferId, Cast, Filled, Kind, Native, aligned, check};
 use crate::error::{Error, Result};
 use crate::schema::{Objects, Registry};
 
 /// A column of values: a type and the buffers that it refers to. Cheap to clone.
 ///
-/// Buffers hold native-endian numbers; offsets of lists and strings are `i64` and begin with 0, one more than rows.
+/// Numbers are [typed slices](Self::as_slice), lists and strings have [offsets](Self::offsets): `i64`, beginning with 0,
+/// one more than rows. [`to_arrow`](Self::to_arrow) shares the same memory as an Arrow array.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::scratch("column.root");
+/// use sapwood::column::Number;
+/// use sapwood::write::{BranchSpec, FileWriter, Item, TreeOptions, Values, WriteOptions};
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// let specs = vec![BranchSpec::vector("hits", Item::Number(Number::F32), 1)];
+/// let mut tree = file.tree("t", specs, TreeOptions::default())?;
+/// tree.extend(&[("hits", Values::lists(&[0, 2, 2, 3], &[0.5_f32, 1.5, 2.5]))])?;
+/// tree.close()?;
+/// file.close()?;
+///
+/// let tree = sapwood::File::open(&path)?.tree("t")?;
+/// let columns = sapwood::read::columns(&tree, &[tree.branch("hits")?.id], 0..tree.entries)?;
+/// assert_eq!(columns[0].offsets(), [0, 2, 2, 3]);
+/// assert_eq!(columns[0].as_slice::<f32>()?, [0.5, 1.5, 2.5]);
+/// assert!(columns[0].as_slice::<f64>().is_err());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Column {
     /// Its type.
     pub kind: Kind,
     /// Rows.
     pub len: usize,
+    /// Each begins where any number may.
     buffers: Vec<Bytes>,
     /// Objects behind the pointers of the column.
     pub objects: Option<Arc<Objects>>,
@@ -29,11 +53,12 @@ pub struct Column {
 impl Column {
     /// A column of complete buffers.
     pub(crate) fn new(kind: Kind, len: usize, buffers: Vec<Bytes>, objects: Option<Arc<Objects>>) -> Self {
+        let buffers = buffers.into_iter().map(aligned).collect();
         Self { kind, len, buffers, objects, registry: None }
     }
 
     /// Adds the classes that its pointers are declared with.
-    pub(super) fn described(self, registry: Option<&Arc<Registry>>) -> Self {
+    pub(crate) fn described(self, registry: Option<&Arc<Registry>>) -> Self {
         Self { registry: registry.cloned(), ..self }
     }
 
@@ -49,7 +74,8 @@ impl Column {
         check(&self.kind, self.len, self)
     }
 
-    /// A buffer by its number; an empty one if there is no such buffer.
+    /// A buffer by its number, as its [`kind`](Self::kind) names it: native-endian numbers, offsets, or text. Empty if
+    /// there is no such buffer.
     pub fn buffer(&self, id: BufferId) -> Bytes {
         self.buffers.get(id as usize).cloned().unwrap_or_else(Bytes::new)
     }
@@ -81,30 +107,127 @@ impl Column {
         Ok(Self::new(self.kind.clone(), wanted.len() as usize, vec![chosen.into()], None))
     }
 
-    /// The numbers of a plain column, for tests and small programs.
+    /// The numbers of the column, without a copy. Of arrays and of lists these are the innermost items of all rows, one
+    /// after another; see [`offsets`](Self::offsets) and [`items`](Self::items).
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the column is of another type.
-    pub fn numbers<T: Native>(&self) -> Result<Vec<T>> {
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the column holds another type.
+    pub fn as_slice<T: Native>(&self) -> Result<&[T]> {
         let mut kind = &self.kind;
         while let Kind::List { item, .. } | Kind::Fixed { item, .. } = kind {
             kind = item;
         }
         match kind {
-            Kind::Number { buffer, number } if *number == T::NUMBER => Ok(T::read(&self.buffer(*buffer))),
-            other => Err(Error::mismatch(format!("the column holds {other}, not {}", T::NUMBER))),
+            Kind::Number { buffer, number } if *number == T::NUMBER => self.slice(*buffer),
+            _ => Err(Error::mismatch(format!("the column holds {}, not {}", self.kind, T::NUMBER))),
         }
     }
 
-    /// Offsets of the outermost lists; empty where the column has none.
-    pub fn offsets(&self) -> Vec<i64> {
+    /// A buffer of numbers.
+    fn slice<T: Cast>(&self, id: BufferId) -> Result<&[T]> {
+        let bytes = self.buffers.get(id as usize).map_or(&[][..], |bytes| bytes);
+        T::cast(bytes).ok_or_else(|| Error::internal("a buffer of a column ends within a number, or is not aligned"))
+    }
+
+    /// A copy of the numbers of the column, as [`as_slice`](Self::as_slice) has them.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the column holds another type.
+    pub fn numbers<T: Native>(&self) -> Result<Vec<T>> {
+        self.as_slice().map(<[T]>::to_vec)
+    }
+
+    /// Where the outermost lists or strings begin and end: list `row` has the items `offsets[row]..offsets[row + 1]`.
+    /// Empty where the column has neither.
+    pub fn offsets(&self) -> &[i64] {
         match &self.kind {
             Kind::List { offsets, .. } | Kind::Text { offsets, .. } | Kind::Opaque { offsets, .. } => {
-                i64::read(&self.buffer(*offsets))
+                self.slice(*offsets).unwrap_or_default()
             }
-            _ => Vec::new(),
+            _ => &[],
         }
+    }
+
+    /// The items of all lists or arrays as a column of their own, which shares the memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the column holds neither lists nor arrays.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("column-items.root");
+    /// # use sapwood::column::Number;
+    /// # use sapwood::write::{BranchSpec, FileWriter, Item, TreeOptions, Values, WriteOptions};
+    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// # let specs = vec![BranchSpec::vector("v", Item::Number(Number::I32), 2)];
+    /// # let mut tree = file.tree("t", specs, TreeOptions::default())?;
+    /// // The entries [[1, 2], []] and [[3]].
+    /// tree.extend(&[("v", Values::nested(&[&[0, 2, 3], &[0, 2, 2, 3]], &[1, 2, 3]))])?;
+    /// # tree.close()?;
+    /// # file.close()?;
+    /// let tree = sapwood::File::open(&path)?.tree("t")?;
+    /// let columns = sapwood::read::columns(&tree, &[tree.branch("v")?.id], 0..2)?;
+    /// assert_eq!(columns[0].offsets(), [0, 2, 3]);
+    /// assert_eq!(columns[0].items()?.offsets(), [0, 2, 2, 3]);
+    /// assert_eq!(columns[0].as_slice::<i32>()?, [1, 2, 3]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn items(&self) -> Result<Self> {
+        let (kind, len) = match &self.kind {
+            Kind::List { item, .. } => {
+                let items = self.offsets().last().map_or(Ok(0), |&end| usize::try_from(end));
+                (item, items.map_err(|_| Error::internal("lists of a column end before they begin"))?)
+            }
+            Kind::Fixed { len, item } => (item, self.len.saturating_mul(*len)),
+            other => return Err(Error::mismatch(format!("the column holds {other}, neither lists nor arrays"))),
+        };
+        Ok(Self { kind: (**kind).clone(), len, ..self.clone() })
+    }
+
+    /// A member of the objects of the column, as a column that shares the memory. Members of base classes are found,
+    /// too.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the column holds no objects;
+    /// [`NotFound`](crate::ErrorKind::NotFound) where they have no such member.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("column-member.root");
+    /// use sapwood::Entry;
+    /// #[derive(Entry)]
+    /// struct Track {
+    ///     pt: f32,
+    ///     charge: i8,
+    /// }
+    /// # use sapwood::write::{FileWriter, TreeOptions, WriteOptions};
+    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// let mut tracks = file.entries::<Track>("t", "track", 0, TreeOptions::default())?; // unsplit
+    /// tracks.fill(&Track { pt: 1.5, charge: 1 })?;
+    /// # tracks.close()?;
+    /// # file.close()?;
+    /// let tree = sapwood::File::open(&path)?.tree("t")?;
+    /// let columns = sapwood::read::columns(&tree, &[tree.branch("track")?.id], 0..1)?;
+    /// assert_eq!(columns[0].member("pt")?.as_slice::<f32>()?, [1.5]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn member(&self, name: &str) -> Result<Self> {
+        let Kind::Record { class, .. } = &self.kind else {
+            return Err(Error::mismatch(format!("the column holds {}, not objects", self.kind)));
+        };
+        let members = self.kind.members();
+        let found = members.iter().find(|(known, _)| &***known == name);
+        let (_, kind) = found.ok_or_else(|| {
+            let names: Vec<String> = members.iter().map(|(name, _)| format!("{name:?}")).collect();
+            Error::not_found(format!("class {class:?} has no member {name:?}, but {}", names.join(", ")))
+        })?;
+        Ok(Self { kind: (*kind).clone(), ..self.clone() })
     }
 
     /// Where list or string `row` of a buffer of offsets begins and ends.
@@ -123,8 +246,7 @@ impl Column {
         loop {
             match kind {
                 Kind::Number { buffer, number } if *number == T::NUMBER => {
-                    let (bytes, wide) = (self.buffer(*buffer), number.bytes());
-                    let numbers = bytes.get(rows.start * wide..rows.end * wide).map(T::read);
+                    let numbers = self.slice(*buffer)?.get(rows).map(<[T]>::to_vec);
                     return numbers.ok_or_else(|| {
                         Error::mismatch("the column has no such row").wanted(self.len as u64, row as u64)
                     });
@@ -155,13 +277,51 @@ impl Column {
         Ok(crate::wire::text(bytes))
     }
 
-    /// Rows as strings, where the column is of strings.
-    pub fn texts(&self) -> Result<Vec<String>> {
+    /// The strings of the column, one a row; copied only where they are not UTF-8, and taken for Latin-1 then, since
+    /// files name no encoding.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the column holds something else.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("column-strings.root");
+    /// # use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// # let mut tree = file.tree("t", vec![BranchSpec::text("name")], TreeOptions::default())?;
+    /// tree.extend(&[("name", Values::strings(["muon", "", "tau"]))])?;
+    /// # tree.close()?;
+    /// # file.close()?;
+    /// let tree = sapwood::File::open(&path)?.tree("t")?;
+    /// let columns = sapwood::read::columns(&tree, &[tree.branch("name")?.id], 0..3)?;
+    /// assert!(columns[0].strings()?.eq(["muon", "", "tau"]));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn strings(&self) -> Result<impl ExactSizeIterator<Item = Cow<'_, str>>> {
         let Kind::Text { offsets, bytes } = &self.kind else {
             return Err(Error::mismatch(format!("the column holds {}, not strings", self.kind)));
         };
-        let (ends, bytes) = (i64::read(&self.buffer(*offsets)), self.buffer(*bytes));
-        Ok(ends.windows(2).map(|pair| crate::wire::text(&bytes[pair[0] as usize..pair[1] as usize])).collect())
+        let bytes = self.buffers.get(*bytes as usize).map_or(&[][..], |bytes| bytes);
+        let offsets: &[i64] = self.slice(*offsets)?;
+        let is_inside = offsets.is_sorted() && offsets.first().is_none_or(|&first| first >= 0);
+        if !is_inside || offsets.last().is_some_and(|&last| last as u64 > bytes.len() as u64) {
+            return Err(Error::internal("strings of a column end before their offsets"));
+        }
+        Ok(offsets.windows(2).map(|pair| {
+            let text = &bytes[pair[0] as usize..pair[1] as usize];
+            std::str::from_utf8(text).map_or_else(|_| crate::wire::text(text).into(), Cow::Borrowed)
+        }))
+    }
+
+    /// A copy of the strings of the column, as [`strings`](Self::strings) has them.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the column holds something else.
+    pub fn texts(&self) -> Result<Vec<String>> {
+        Ok(self.strings()?.map(Cow::into_owned).collect())
     }
 }
 
@@ -181,24 +341,3 @@ impl Filled for Column {
         ends.and_then(|(lists, items)| Some((lists, usize::try_from(items).ok()?))).unwrap_or((usize::MAX, usize::MAX))
     }
 }
-
-/// Number types of Rust that columns hold.
-pub trait Native: Copy + 'static {
-    /// Its type.
-    const NUMBER: Number;
-    /// Values of native-endian bytes.
-    fn read(bytes: &[u8]) -> Vec<Self>;
-}
-
-macro_rules! native {
-    ($($type:ty: $number:ident),* $(,)?) => {$(
-        impl Native for $type {
-            const NUMBER: Number = Number::$number;
-            fn read(bytes: &[u8]) -> Vec<Self> {
-                bytes.as_chunks().0.iter().map(|chunk| Self::from_ne_bytes(*chunk)).collect()
-            }
-        }
-    )*};
-}
-
-native!(i8: I8, u8: U8, i16: I16, u16: U16, i32: I32, u32: U32, i64: I64, u64: U64, f32: F32, f64: F64);

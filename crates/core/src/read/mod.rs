@@ -21,7 +21,7 @@ mod window;
 use crate::error::{Error, Result};
 use crate::tree::{BranchId, Tree};
 pub use batch::{Batch, Batches, Row, Rows};
-pub use column::{Column, Native};
+pub use column::Column;
 pub use follow::declared;
 use plan::is_ahead;
 pub use plan::{Plan, Progress};

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::row_prefetch::{Layout, Request, RowPrefetcher};
-use super::{Column, Native, Selection, columns};
+use super::{Column, Selection, columns};
+use crate::column::Native;
 use crate::error::{Error, Result};
 use crate::tree::{BasketBytes, BasketPlace, Branch, BranchId, Form, Needed, Tree};
 

@@ -158,6 +158,11 @@ impl Draft {
         self.members.iter_mut().for_each(|(_, value)| datum(value, each));
     }
 
+    /// The same members in a new object of another class, as ROOT 6.40 has it.
+    pub(crate) fn into_class(self, class: &str) -> Self {
+        Self { class: class.into(), members: self.members, origin: None }
+    }
+
     /// The same members in an object of its own, which no pointer to this one names.
     pub(crate) fn another(&self) -> Self {
         let mut draft = self.clone();

@@ -3,6 +3,7 @@
 mod builtin;
 mod compile;
 mod draft;
+pub(crate) mod draft_members;
 mod draft_read;
 mod encode;
 mod execute;
@@ -21,14 +22,23 @@ mod versions;
 
 pub(crate) use compile::regroup;
 pub use draft::{Datum, Draft, Mark};
+#[doc(hidden)]
 pub use encode::Encoder;
 pub(crate) use encode::{Entries, Pointees, Style};
+#[doc(hidden)]
 pub use execute::{Machine, Order};
+#[doc(hidden)]
+pub use info::read_infos;
 pub(crate) use info::read_infos_and_rules;
-pub use info::{Detail, Element, StreamerInfo, read_infos, write_infos};
+pub(crate) use info::write_infos;
+pub use info::{Detail, Element, StreamerInfo};
 pub(crate) use numbers::NumberMap;
 pub use objects::{ObjectRow, Objects};
-pub use program::{Counter, Custom, Program, RunField, Step, Target, TextForm};
+pub(crate) use program::{Counter, Step, TextForm};
+#[doc(hidden)]
+pub use program::{Program, Target};
 pub use registry::Registry;
 pub(crate) use streamers::is_custom;
-pub use typename::{Mapping, Sequence, TypeName};
+#[doc(hidden)]
+pub use typename::TypeName;
+pub use typename::{Mapping, Sequence};

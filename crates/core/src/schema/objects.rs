@@ -171,7 +171,7 @@ impl Objects {
     }
 
     /// Forgets positions: references never reach from one entry into another.
-    pub fn next_entry(&mut self) {
+    pub(crate) fn next_entry(&mut self) {
         self.positions.clear();
     }
 

@@ -68,7 +68,7 @@ impl Registry {
     }
 
     /// All versions of a class: what the file describes, and what is known of classes that are streamed by hand.
-    pub fn versions(&self, class: &str) -> &[Arc<StreamerInfo>] {
+    pub(crate) fn versions(&self, class: &str) -> &[Arc<StreamerInfo>] {
         let found = self.classes.get(class).or_else(|| self.classes.get(tidy(class).as_str()));
         match found.or_else(|| self.classes.get(tidy(&class.replace("std::", "")).as_str())) {
             Some(versions) => versions,

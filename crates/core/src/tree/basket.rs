@@ -88,7 +88,7 @@ impl Basket {
     }
 
     /// Bytes of entry data once inflated.
-    pub fn data_bytes(&self) -> usize {
+    pub(crate) fn data_bytes(&self) -> usize {
         self.last as usize - usize::from(self.key.keylen)
     }
 
@@ -314,7 +314,7 @@ impl<'m> Unsealed<'m> {
     }
 
     /// By how much tags in an entry are off, because a circular tree moved it.
-    pub fn displacement(&self, entry: usize, start: u32) -> i64 {
+    pub(crate) fn displacement(&self, entry: usize, start: u32) -> i64 {
         match self.displacements.get(entry) {
             Some(word) => i64::from(start) + i64::from(self.keylen) - i64::from(i32::from_be_bytes(*word)),
             None => 0,

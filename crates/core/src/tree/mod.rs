@@ -10,13 +10,15 @@ mod record_view;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-pub use basket::{Basket, Unsealed};
+#[doc(hidden)]
+pub use basket::Basket;
+pub(crate) use basket::Unsealed;
 pub(crate) use basket_header::BasketHeader;
 pub(crate) use branch::element_kind;
 pub use branch::{BasketBytes, BasketPlace, Branch, BranchId, ElementBranch, Leaf};
 pub use cache::{CACHE_BYTES, CacheFigures, TreeCache};
 pub(crate) use cache::{Coming, Needed};
-pub use interpret::{Form, Interpretation};
+pub(crate) use interpret::{Form, Interpretation};
 
 use crate::container::Key;
 use crate::error::{Error, Result};

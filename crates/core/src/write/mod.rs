@@ -29,10 +29,11 @@ mod rewrite;
 mod recover;
 
 pub use clustering::Every;
-pub use model::branch::{BranchKind, BranchSpec, Item, Values};
+pub use model::branch::{BranchKind, BranchSpec, Item};
 pub(crate) use model::class::ARRAY_MEMBER;
 pub use model::class::{Class, Member, Type};
 pub use model::columns::Column;
+pub use model::values::Values;
 pub use options::{Baskets, Order, TreeOptions, WriteOptions};
 pub use parallel::{NumberedContext, ParallelWriter};
 pub use recover::{Recovered, recover};

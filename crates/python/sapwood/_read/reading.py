@@ -150,6 +150,9 @@ class Plan:
             if filter_branch is None or filter_branch(self.over):
                 plain.append(self.over)  # type: ignore[arg-type]
         passed = {branch._id for branch in plain}
+        if self.tree._is_whole:
+            tops = [branch for branch in plain if not any(above._id in passed for above in _above(branch))]
+            return [Output(branch.path, branch, None) for branch in tops]
         whole: list[Branch] = []
         inside: set[int] = set()
         for group in groups:
@@ -257,6 +260,13 @@ class _Values:
             else:
                 self._known[name] = self._plan._expressions[name].value(self.get)
         return self._known[name]
+
+
+def _above(branch: Branch) -> Iterator[Branch]:
+    above = branch._parent
+    while above is not None:
+        yield above
+        above = above._parent
 
 
 def _reads(branch: Branch | None) -> bool:

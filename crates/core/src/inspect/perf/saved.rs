@@ -6,12 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{PerfStats, Read, Waits};
+use crate::column::Native;
 use crate::column::Number;
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::object::{Object, Value};
-use crate::read::{Native, columns};
+use crate::read::columns;
 use crate::schema::Draft;
 use crate::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
 
@@ -312,7 +313,10 @@ fn is_saved_run(path: &Path) -> bool {
 fn write(file: &mut FileWriter, name: &str, title: &str, branches: &[(&str, Number, Vec<u8>)]) -> Result<()> {
     let specs = branches.iter().map(|(name, number, _)| BranchSpec::number(*name, *number)).collect();
     let mut tree = file.tree(name, specs, TreeOptions { title: title.into(), ..TreeOptions::default() })?;
-    let values: Vec<_> = branches.iter().map(|(name, _, values)| (*name, Values::Numbers(values))).collect();
+    let values: Vec<_> = branches
+        .iter()
+        .map(|(name, number, values)| (*name, Values::from_memory(Some(*number), &[], values)))
+        .collect();
     tree.extend(&values)?;
     tree.close()
 }

@@ -2,8 +2,9 @@
 
 use crate::column::ends;
 use crate::write::basket::raw_entries::RawEntries;
-use crate::write::model::branch::{BranchKind, BranchSpec, Values};
+use crate::write::model::branch::{BranchKind, BranchSpec};
 use crate::write::model::columns::{Column, move_ends, move_rest};
+use crate::write::model::values::Values;
 use std::ops::Range;
 
 /// Rows of one branch that are buffered until their cluster is full.
@@ -62,29 +63,20 @@ impl RowBuffer {
 
     /// Appends rows of checked values.
     pub(crate) fn append(&mut self, spec: &BranchSpec, values: &Values<'_>, rows: &Range<usize>) {
-        match values {
-            Values::Numbers(bytes) => self.append_levels(spec, &[], bytes, rows),
-            Values::Lists(ends, bytes) | Values::Texts(ends, bytes) => self.append_levels(spec, &[ends], bytes, rows),
-            Values::Vectors(levels, bytes) => self.append_levels(spec, levels, bytes, rows),
-            Values::Objects(more) => {
-                if let Some(objects) = &mut self.objects {
-                    objects.append(more, rows);
-                }
-            }
+        if let (Some(objects), Some(more)) = (&mut self.objects, values.column()) {
+            return objects.append(more, rows);
         }
-    }
-
-    fn append_levels(&mut self, spec: &BranchSpec, levels: &[&[i64]], bytes: &[u8], rows: &Range<usize>) {
-        self.levels.resize_with(levels.len(), Vec::new);
+        self.levels.resize_with(values.depth(), Vec::new);
         let mut span = rows.clone();
-        for (known, ends) in self.levels.iter_mut().zip(levels) {
+        for (level, known) in self.levels.iter_mut().enumerate() {
+            let ends = values.ends(level);
             let (first, last) = (ends::start(ends, span.start) as u64, ends::start(ends, span.end) as u64);
             let before = ends::total(known);
             known.extend(ends[span.clone()].iter().map(|&end| before + (end as u64 - first)));
             span = first as usize..last as usize;
         }
         let width = spec.width();
-        self.bytes.extend_from_slice(&bytes[span.start * width..span.end * width]);
+        self.bytes.extend_from_slice(&values.memory()[span.start * width..span.end * width]);
     }
 
     /// Appends the lengths of lists, as integers of `width` bytes.

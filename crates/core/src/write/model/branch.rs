@@ -1,4 +1,4 @@
-//! Branch specifications, and the values to fill them with.
+//! Branch specifications.
 
 use std::sync::Arc;
 
@@ -6,7 +6,6 @@ use crate::codec::Compression;
 use crate::column::Number;
 use crate::error::{Error, Result};
 use crate::write::model::class::{Class, Type, cpp_name};
-use crate::write::model::columns::Column;
 
 /// A branch to be written.
 ///
@@ -55,22 +54,6 @@ pub enum Item {
     Number(Number),
     /// Strings.
     Text,
-}
-
-/// Values of consecutive entries of one branch.
-#[derive(Clone, Copy, Debug)]
-pub enum Values<'a> {
-    /// Native-endian numbers.
-    Numbers(&'a [u8]),
-    /// Lists: the end of each, counted in items from 0, and the native-endian numbers of all.
-    Lists(&'a [i64], &'a [u8]),
-    /// Strings: the end of each, counted in bytes from 0, and the bytes of all.
-    Texts(&'a [i64], &'a [u8]),
-    /// Vectors: for each level, from the outermost on, where its lists end, counted in what they hold from 0; strings count as
-    /// one level more. Then the native-endian numbers, or the bytes of strings.
-    Vectors(&'a [&'a [i64]], &'a [u8]),
-    /// Objects: one column per member.
-    Objects(&'a Column),
 }
 
 impl BranchSpec {
@@ -252,56 +235,6 @@ impl BranchSpec {
     }
 }
 
-impl<'a> Values<'a> {
-    /// Entries in it; checked against the branch that takes them.
-    pub(crate) fn entries(&self, spec: &BranchSpec) -> Result<usize> {
-        let error = |what: &str| Error::mismatch(format!("branch {:?} {what}", spec.name));
-        let wrong = |what: String| Err(error(&what));
-        let width = spec.width();
-        match (self, &spec.kind) {
-            (Self::Numbers(bytes), BranchKind::Numbers(_) | BranchKind::Counter(_)) => {
-                if bytes.len() % width != 0 {
-                    return wrong(format!("was given {} bytes, and an entry has {width}", bytes.len()));
-                }
-                Ok(bytes.len() / width)
-            }
-            (Self::Lists(ends, bytes), BranchKind::Jagged(..)) => {
-                check_ends(ends, bytes.len() / width).map_err(error)?;
-                if bytes.len() % width != 0 {
-                    return wrong(format!("was given {} bytes, and an item has {width}", bytes.len()));
-                }
-                Ok(ends.len())
-            }
-            (Self::Texts(ends, bytes), BranchKind::Text) => {
-                check_ends(ends, bytes.len()).map_err(error)?;
-                if bytes.contains(&0) {
-                    return wrong("was given a string with a zero in it, where C strings end".to_owned());
-                }
-                Ok(ends.len())
-            }
-            (Self::Vectors(levels, bytes), BranchKind::Vector(item, depth)) => {
-                let wanted = *depth as usize + usize::from(*item == Item::Text);
-                if levels.len() != wanted {
-                    return wrong(format!("was given {} levels of lists, and has {wanted}", levels.len()));
-                }
-                if bytes.len() % width != 0 {
-                    return wrong(format!("was given {} bytes, and an item has {width}", bytes.len()));
-                }
-                let below = levels.iter().skip(1).map(|ends| ends.len()).chain([bytes.len() / width]);
-                for (ends, items) in levels.iter().zip(below) {
-                    check_ends(ends, items).map_err(error)?;
-                }
-                Ok(levels.first().map_or(0, |ends| ends.len()))
-            }
-            (Self::Objects(column), BranchKind::Object(kind, _)) => {
-                column.check(kind).map_err(|error| error.in_object(&spec.name))?;
-                Ok(column.len())
-            }
-            _ => wrong("was given values of another kind".to_owned()),
-        }
-    }
-}
-
 /// The most items that a counter of a type can count; none for types that cannot count.
 pub(crate) fn most_items(number: Number) -> Option<u64> {
     Some(match number {
@@ -313,18 +246,4 @@ pub(crate) fn most_items(number: Number) -> Option<u64> {
         // No branch allows more per entry.
         Number::I32 | Number::U32 | Number::I64 | Number::U64 => i32::MAX as u64,
     })
-}
-
-fn check_ends(ends: &[i64], items: usize) -> Result<(), &'static str> {
-    let mut before = 0;
-    for &end in ends {
-        if end < before {
-            return Err("was given lists that end before they begin");
-        }
-        before = end;
-    }
-    if before as u64 != items as u64 {
-        return Err("was given lists that do not end with their items");
-    }
-    Ok(())
 }

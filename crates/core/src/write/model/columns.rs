@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::column::{Number, ends};
+use crate::column::{Native, Number, ends};
 use crate::error::{Error, Result};
 use crate::write::model::class::{Type, pair};
 
@@ -14,7 +14,7 @@ use crate::write::model::class::{Type, pair};
 /// ```
 /// use sapwood::column::Number;
 /// use sapwood::write::{Column, Type};
-/// let lists = Column::Lists(vec![2, 2, 3], Box::new(Column::Numbers(4, vec![0; 12])));
+/// let lists = Column::Lists(vec![2, 2, 3], Box::new(Column::from(&[0.5_f32, 1.5, 2.5]))); // [[0.5, 1.5], [], [2.5]]
 /// assert_eq!(lists.len(), 3);
 /// lists.check(&Type::vector(Type::Number(Number::F32)))?;
 /// # Ok::<(), sapwood::Error>(())
@@ -28,6 +28,18 @@ pub enum Column {
     Lists(Vec<u64>, Box<Column>),
     /// Objects, pairs: their number, and one column per member, bases included.
     Record(usize, Vec<Column>),
+}
+
+impl<T: Native> From<&[T]> for Column {
+    fn from(numbers: &[T]) -> Self {
+        Self::Numbers(T::NUMBER.bytes(), T::memory(numbers).to_vec())
+    }
+}
+
+impl<T: Native, const N: usize> From<&[T; N]> for Column {
+    fn from(numbers: &[T; N]) -> Self {
+        Self::from(&numbers[..])
+    }
 }
 
 impl Column {

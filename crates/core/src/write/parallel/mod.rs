@@ -45,7 +45,7 @@ use crate::write::writer::FileWriter;
 ///         let mut context = tree.context();
 ///         scope.spawn(move || {
 ///             for event in 0..1000 {
-///                 context.extend(&[("x", Values::Numbers(&(1000 * thread + event).to_ne_bytes()))])?;
+///                 context.extend(&[("x", Values::from(&[1000 * thread + event]))])?;
 ///             }
 ///             context.close()
 ///         })
@@ -76,7 +76,7 @@ pub struct ParallelWriter {
 /// let mut context = tree.numbered();
 /// for number in [1, 0] {
 ///     let mut unit = context.unit(number)?;
-///     unit.extend(&[("x", Values::Numbers(&[number as u8; 10]))])?;
+///     unit.extend(&[("x", Values::from(&[number as u8; 10]))])?;
 ///     unit.close()?;
 /// }
 /// drop(context);
@@ -258,7 +258,7 @@ impl ParallelWriter {
     /// let sink = Arc::new(MemorySink::default());
     /// let mut part = FileWriter::to_sink(Arc::clone(&sink), "part.root", WriteOptions::default())?;
     /// let mut tree = part.tree("t", x(), TreeOptions::default())?;
-    /// tree.extend(&[("x", Values::Numbers(&[1, 2, 3]))])?;
+    /// tree.extend(&[("x", Values::from(&[1_u8, 2, 3]))])?;
     /// tree.close()?;
     /// part.close()?;
     /// // In the one that writes:

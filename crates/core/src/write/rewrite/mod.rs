@@ -88,7 +88,7 @@ impl FileWriter {
     /// let mut file = FileWriter::recreate(place("sapwood-rewrite-1.root"), WriteOptions::default())?;
     /// let small = TreeOptions { auto_flush: Every::Entries(1), ..TreeOptions::default() };
     /// let mut tree = file.tree("t", vec![BranchSpec::number("x", Number::U8)], small)?;
-    /// tree.extend(&[("x", Values::Numbers(&[1, 2, 3]))])?;
+    /// tree.extend(&[("x", Values::from(&[1_u8, 2, 3]))])?;
     /// tree.close()?;
     /// file.close()?;
     /// let from = sapwood::File::open(place("sapwood-rewrite-1.root"))?;

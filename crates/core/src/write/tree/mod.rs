@@ -7,11 +7,16 @@ pub(crate) mod push;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field};
+
 use crate::error::{Error, Result};
 use crate::write::basket::buffer::RowBuffer;
 use crate::write::clustering::{Clustering, Next, Waiting};
 use crate::write::file::state::Output;
-use crate::write::model::branch::{BranchKind, BranchSpec, Values, most_items};
+use crate::write::model::arrow;
+use crate::write::model::branch::{BranchKind, BranchSpec, most_items};
+use crate::write::model::values::Values;
 use crate::write::options::TreeOptions;
 use crate::write::record::state::TreeState;
 use crate::write::tree::commit::{Cluster, CommitPath, Committer, Outcome};
@@ -27,8 +32,7 @@ use crate::write::tree::in_flight::InFlight;
 /// let path = std::env::temp_dir().join("sapwood-tree-writer.root");
 /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
 /// let mut tree = file.tree("t", vec![BranchSpec::number("x", Number::I32)], TreeOptions::default())?;
-/// let x: Vec<u8> = [1_i32, 2, 3].iter().flat_map(|x| x.to_ne_bytes()).collect();
-/// tree.extend(&[("x", Values::Numbers(&x))])?;
+/// tree.extend(&[("x", Values::from(&[1, 2, 3]))])?;
 /// assert_eq!(tree.taken(), 3);
 /// tree.close()?;
 /// file.close()?;
@@ -155,6 +159,70 @@ impl TreeWriter {
         outcome
     }
 
+    /// Adds the rows of an Arrow record batch: a column for every branch by name, without the counters. Columns of lists
+    /// fill vectors and counted lists, fixed-size lists fill arrays. [`BranchSpec::from_arrow`] makes branches from the
+    /// fields of a schema.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`extend`](Self::extend); [`Mismatch`](crate::ErrorKind::Mismatch) for nulls, which branches do not have;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for columns of types that no branch holds.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("extend-batch.root");
+    /// use arrow_array::{Float64Array, RecordBatch, StringArray};
+    /// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, WriteOptions};
+    /// let weights = Float64Array::from(vec![0.5, 1.5]);
+    /// let names = StringArray::from(vec!["mu", "e"]);
+    /// let batch = RecordBatch::try_from_iter([("weight", std::sync::Arc::new(weights) as _), ("name", std::sync::Arc::new(names) as _)])?;
+    ///
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// let specs = batch.schema().fields().iter().map(|field| BranchSpec::from_arrow(field)).collect::<Result<_, _>>()?;
+    /// let mut tree = file.tree("events", specs, TreeOptions::default())?;
+    /// tree.extend_batch(&batch)?;
+    /// tree.close()?;
+    /// file.close()?;
+    ///
+    /// let tree = sapwood::File::open(&path)?.tree("events")?;
+    /// let read = tree.scan(&["weight", "name"])?.next().expect("a step")?.to_arrow()?;
+    /// assert_eq!(read.column(0), batch.column(0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn extend_batch(&mut self, batch: &RecordBatch) -> Result<()> {
+        let schema = batch.schema_ref();
+        let mut values = Vec::with_capacity(batch.num_columns());
+        for (field, column) in schema.fields().iter().zip(batch.columns()) {
+            let in_tree = |error: Error| error.in_object(field.name()).in_object(&self.committer.name);
+            self.check_array(field)
+                .and_then(|()| arrow::values(column))
+                .map(|given| values.push((field.name().as_str(), given)))
+                .map_err(in_tree)?;
+        }
+        self.extend(&values)
+    }
+
+    /// Compares the fixed-size lists of a field with the extents of its branch: values tell only their number.
+    fn check_array(&self, field: &Field) -> Result<()> {
+        let (mut kind, mut extents) = (field.data_type(), Vec::new());
+        while let DataType::List(items) | DataType::LargeList(items) = kind {
+            kind = items.data_type();
+        }
+        while let DataType::FixedSizeList(items, length) = kind {
+            extents.push(*length as u32);
+            kind = items.data_type();
+        }
+        match self.specs.iter().find(|spec| *spec.name == **field.name()) {
+            Some(spec) if spec.dimensions != extents => {
+                let words =
+                    format!("the branch holds arrays of extents {:?}, and was given {extents:?}", spec.dimensions);
+                Err(Error::mismatch(words))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The error for more rows than the added branches can take.
     fn too_many(&self, rows: usize) -> Error {
         let error = Error::mismatch("branches that are added are given more entries than the tree has");
@@ -189,9 +257,9 @@ impl TreeWriter {
     }
 
     /// The source of the values of each branch, and the number of rows; checked before anything is buffered.
-    fn sources<'v>(&self, values: &[(&str, Values<'v>)]) -> Result<(Vec<Source<'v>>, usize)> {
+    fn sources<'v>(&self, values: &'v [(&str, Values<'v>)]) -> Result<(Vec<Source<'v>>, usize)> {
         let specs: HashMap<&str, &BranchSpec> = self.specs.iter().map(|spec| (&*spec.name, spec)).collect();
-        let mut given: HashMap<&str, Values<'v>> = HashMap::with_capacity(values.len());
+        let mut given: HashMap<&str, &'v Values<'v>> = HashMap::with_capacity(values.len());
         let mut rows: Option<(usize, &str)> = None;
         for (name, values) in values {
             let spec = specs.get(name).ok_or_else(|| Error::not_found(format!("there is no branch {name:?}")))?;
@@ -206,7 +274,7 @@ impl TreeWriter {
                 }
                 _ => rows = Some((found, name)),
             }
-            if given.insert(name, *values).is_some() {
+            if given.insert(name, values).is_some() {
                 return Err(Error::mismatch(format!("branch {name:?} was given values twice")));
             }
         }
@@ -223,15 +291,18 @@ impl TreeWriter {
 
     /// For each counter the ends of the lists that it counts, and the first branch they belong to: branches that share
     /// a counter have the same lengths.
-    fn lengths<'s, 'v>(&'s self, given: &HashMap<&str, Values<'v>>) -> Result<HashMap<&'s str, (&'s str, &'v [i64])>> {
+    fn lengths<'s, 'v>(
+        &'s self,
+        given: &HashMap<&str, &'v Values<'v>>,
+    ) -> Result<HashMap<&'s str, (&'s str, &'v [i64])>> {
         let mut lengths: HashMap<&str, (&str, &[i64])> = HashMap::new();
         for spec in self.specs.iter() {
-            let (BranchKind::Jagged(_, counter), Some(Values::Lists(ends, _))) = (&spec.kind, given.get(&*spec.name))
-            else {
+            let (BranchKind::Jagged(_, counter), Some(values)) = (&spec.kind, given.get(&*spec.name)) else {
                 continue;
             };
+            let ends = values.ends(0);
             let (first, known) = *lengths.entry(counter).or_insert((&spec.name, ends));
-            if known != *ends {
+            if known != ends {
                 let message = format!("branches {first:?} and {:?} share a counter, and their lists differ", spec.name);
                 return Err(Error::mismatch(message));
             }
@@ -436,7 +507,7 @@ impl TreeWriter {
 
 /// The source of the values of a branch.
 enum Source<'v> {
-    Given(Values<'v>),
+    Given(&'v Values<'v>),
     Lengths(&'v [i64]),
 }
 
@@ -444,13 +515,8 @@ impl Source<'_> {
     /// Bytes in memory.
     fn bytes(&self) -> usize {
         match self {
-            Self::Lengths(ends) => 8 * ends.len(),
-            Self::Given(Values::Numbers(bytes)) => bytes.len(),
-            Self::Given(Values::Lists(ends, bytes) | Values::Texts(ends, bytes)) => 8 * ends.len() + bytes.len(),
-            Self::Given(Values::Vectors(levels, bytes)) => {
-                levels.iter().map(|ends| 8 * ends.len()).sum::<usize>() + bytes.len()
-            }
-            Self::Given(Values::Objects(column)) => column.bytes_of(&(0..column.len())),
+            Self::Lengths(ends) => size_of_val(*ends),
+            Self::Given(values) => values.memory_bytes(),
         }
     }
 }

@@ -34,12 +34,12 @@ impl FileWriter {
     /// # let path = std::env::temp_dir().join("sapwood-append.root");
     /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
     /// let mut tree = file.tree("t", vec![BranchSpec::number("x", Number::I32)], TreeOptions::default())?;
-    /// tree.extend(&[("x", Values::Numbers(&7_i32.to_ne_bytes()))])?;
+    /// tree.extend(&[("x", Values::from(&[7]))])?;
     /// tree.close()?;
     /// file.close()?;
     /// let mut file = FileWriter::update(&path, WriteOptions::default())?;
     /// let mut tree = file.append("t", TreeOptions::default())?;
-    /// tree.extend(&[("x", Values::Numbers(&8_i32.to_ne_bytes()))])?;
+    /// tree.extend(&[("x", Values::from(&[8]))])?;
     /// tree.close()?;
     /// file.close()?;
     /// assert_eq!(sapwood::File::open(&path)?.tree("t")?.entries, 2);
@@ -99,10 +99,10 @@ impl FileWriter {
     /// # let path = std::env::temp_dir().join("sapwood-resume.root");
     /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
     /// let mut tree = file.tree("t", vec![BranchSpec::number("x", Number::U8)], TreeOptions::default())?;
-    /// tree.extend(&[("x", Values::Numbers(&[1, 2]))])?;
+    /// tree.extend(&[("x", Values::from(&[1_u8, 2]))])?;
     /// tree.close()?;
     /// let mut tree = file.resume("t", &[("x".into(), "zstd:5".parse()?)], TreeOptions::default())?;
-    /// tree.extend(&[("x", Values::Numbers(&[3]))])?;
+    /// tree.extend(&[("x", Values::from(&[3_u8]))])?;
     /// tree.close()?;
     /// file.close()?;
     /// assert_eq!(sapwood::File::open(&path)?.tree("t")?.entries, 3);

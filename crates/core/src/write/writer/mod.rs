@@ -192,7 +192,7 @@ impl FileWriter {
     /// # let path = std::env::temp_dir().join("sapwood-close.root");
     /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
     /// let mut tree = file.tree("t", vec![BranchSpec::number("x", Number::U8)], TreeOptions::default())?;
-    /// tree.extend(&[("x", Values::Numbers(&[1, 2, 3]))])?;
+    /// tree.extend(&[("x", Values::from(&[1_u8, 2, 3]))])?;
     /// assert!(file.close().is_err()); // the tree comes first
     /// # std::fs::remove_file(path).ok();
     /// # Ok::<(), sapwood::Error>(())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from parts import array_parts
+from support.parts import array_parts
 
 
 class Reader:

@@ -19,7 +19,7 @@ from typing import NoReturn
 
 import pytest
 
-RECIPES = Path(__file__).resolve().parent / "servers"
+RECIPES = Path(__file__).resolve().parent.parent / "servers"
 #: Servers and the Debian packages that bring them.
 PACKAGES = {"apache2": "apache2", "nginx": "nginx", "xrootd": "xrootd-server", "xrdcp": "xrootd-client", "xrdsssadmin": "xrootd-server", "openssl": "openssl", "dccp": "dcap"}
 #: Nobody's account: two of the servers refuse to be run by root.

@@ -1,0 +1,1 @@
+"""What the tests share: ROOT in a process of its own, servers, readers, files and comparisons."""
