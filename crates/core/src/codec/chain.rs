@@ -165,7 +165,7 @@ pub fn deflate(bytes: &[u8], how: Compression, into: &mut Vec<u8>, scratch: &mut
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if `bytes` are more than [`MAX_BLOCK_BYTES`],
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if `bytes` are more than 16 MiB,
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) if a codec's library has no memory.
 ///
 /// # Example

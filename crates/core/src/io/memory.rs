@@ -78,6 +78,17 @@ impl Store for MemoryStore {
 /// assert_eq!(sink.into_bytes(), "\0\0abc");
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// use std::sync::Arc;
+/// use sapwood::io::MemorySink;
+/// use sapwood::write::{FileWriter, WriteOptions};
+/// let sink = Arc::new(MemorySink::default());
+/// let file = FileWriter::to_sink(Arc::clone(&sink), "empty.root", WriteOptions::default())?;
+/// assert_eq!(sink.to_bytes()[..4], *b"root"); // what was written so far
+/// file.close()?;
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct MemorySink(Mutex<Vec<u8>>);
 

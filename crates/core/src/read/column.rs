@@ -36,6 +36,22 @@ use crate::schema::{Objects, Registry};
 /// assert!(columns[0].as_slice::<f64>().is_err());
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let column = sapwood::read::columns(&tree, &[tree.branch("Jet_pt")?.id], 0..10)?.remove(0);
+/// // Copies, for small programs.
+/// let pt: Vec<f32> = column.numbers()?;
+/// assert!(column.texts().is_err(), "it holds no strings");
+/// // Another library's memory: Arrow's arrays, or the buffers that the type names.
+/// assert_eq!(column.to_arrow()?.len(), 10);
+/// let sapwood::column::Kind::List { offsets, .. } = column.kind else { panic!("it holds lists") };
+/// assert_eq!(column.bounds(offsets, 1), 2..5);
+/// assert_eq!(column.buffer(offsets).len(), 11 * 8);
+/// assert_eq!(column.memory_bytes(), column.buffers().iter().map(|buffer| buffer.len()).sum());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Column {
     /// Its type.
@@ -55,6 +71,40 @@ impl Column {
     pub(crate) fn new(kind: Kind, len: usize, buffers: Vec<Bytes>, objects: Option<Arc<Objects>>) -> Self {
         let buffers = buffers.into_iter().map(aligned).collect();
         Self { kind, len, buffers, objects, registry: None }
+    }
+
+    /// A column of buffers: those that its type names, by their numbers.
+    ///
+    /// Buffers are native-endian numbers; offsets of lists and strings are `i64` and begin with 0, one more than rows;
+    /// tags are `i8`. What is too short shows when the values are used.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::{Kind, ListOf, Number};
+    /// use sapwood::read::Column;
+    /// let item = Box::new(Kind::Number { buffer: 1, number: Number::U8 });
+    /// let kind = Kind::List { offsets: 0, of: ListOf::Sequence, item };
+    /// let offsets: Vec<u8> = [0_i64, 2, 3].iter().flat_map(|end| end.to_ne_bytes()).collect();
+    /// let column = Column::from_buffers(kind, 2, vec![offsets.into(), vec![7, 8, 9].into()]);
+    /// assert_eq!(column.offsets(), [0, 2, 3]);
+    /// ```
+    pub fn from_buffers(kind: Kind, rows: usize, buffers: Vec<Bytes>) -> Self {
+        Self::new(kind, rows, buffers, None)
+    }
+
+    /// A column of numbers.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::read::Column;
+    /// assert_eq!(&Column::from_numbers(&[1.5_f32, 2.5]).numbers::<f32>()?[..], [1.5, 2.5]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn from_numbers<T: Native>(numbers: &[T]) -> Self {
+        let kind = Kind::Number { buffer: 0, number: T::NUMBER };
+        Self::new(kind, numbers.len(), vec![Bytes::copy_from_slice(T::memory(numbers))], None)
     }
 
     /// Adds the classes that its pointers are declared with.

@@ -19,6 +19,12 @@ use crate::write::model::class::{Type, pair};
 /// lists.check(&Type::vector(Type::Number(Number::F32)))?;
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// use sapwood::column::Number;
+/// use sapwood::write::{Column, Type};
+/// assert!(Column::of(&Type::vector(Type::Number(Number::F32))).is_empty());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     /// Values of so many bytes each: native-endian numbers, or arrays of them.

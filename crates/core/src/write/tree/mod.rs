@@ -40,6 +40,21 @@ use crate::write::tree::in_flight::InFlight;
 /// # std::fs::remove_file(path).ok();
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::scratch("tree-writer.root");
+/// # use sapwood::column::Number;
+/// # use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// let mut tree = file.tree("t", vec![BranchSpec::number("x", Number::F64)], TreeOptions::default())?;
+/// assert_eq!(tree.branches()[0].title(), "x/D");
+/// tree.extend(&[("x", Values::from(&[0.5, 1.5]))])?;
+/// tree.flush()?; // a cluster of its own
+/// tree.discard()?; // or no tree at all
+/// file.close()?;
+/// assert!(sapwood::File::open(&path)?.tree("t").is_err());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct TreeWriter {
     committer: Arc<Committer>,
