@@ -124,7 +124,8 @@ impl Column {
         check(&self.kind, self.len, self)
     }
 
-    /// A buffer by its number, as its [`kind`](Self::kind) names it: native-endian numbers, offsets, or text.
+    /// A buffer by its number, as its [`kind`](Self::kind) names it: native-endian numbers, offsets, or text. Empty if
+    /// there is no such buffer.
     pub fn buffer(&self, id: BufferId) -> Bytes {
         self.buffers.get(id as usize).cloned().unwrap_or_else(Bytes::new)
     }
@@ -279,14 +280,16 @@ impl Column {
         Ok(Self { kind: (*kind).clone(), ..self.clone() })
     }
 
-    /// Where list or string `row` of a buffer of offsets begins and ends.
+    /// Where list or string `row` of a buffer of offsets begins and ends; nothing if there is no such row.
     pub fn bounds(&self, offsets: BufferId, row: usize) -> Range<usize> {
-        let bytes = self.buffers.get(offsets as usize).map_or(&[][..], |bytes| bytes);
         let at = |index: usize| {
-            let chunk = bytes.get(8 * index..).and_then(|rest| rest.first_chunk());
-            chunk.map_or(0, |chunk| i64::from_ne_bytes(*chunk).max(0)) as usize
+            let chunk = self.buffers.get(offsets as usize)?.get(8 * index..)?.first_chunk()?;
+            usize::try_from(i64::from_ne_bytes(*chunk)).ok()
         };
-        at(row)..at(row + 1)
+        match (at(row), at(row + 1)) {
+            (Some(start), Some(end)) => start..end,
+            _ => 0..0,
+        }
     }
 
     /// The numbers of one row.

@@ -1,5 +1,6 @@
 //! What a read does: which baskets, in which order, in which windows.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -93,13 +94,12 @@ impl<'t> Plan<'t> {
             return Err(tree.place(Error::malformed("branches count for each other").in_object(&tree.name)));
         }
         let mut distinct = Vec::with_capacity(ids.len());
-        let mut places = vec![None; tree.branches().len()];
+        let mut places = HashMap::with_capacity(ids.len());
         for &id in ids {
-            let place = places.get_mut(id).ok_or_else(|| Error::not_found("no such branch"))?;
-            if place.is_none() {
-                *place = Some(distinct.len());
+            places.entry(id).or_insert_with(|| {
                 distinct.push(id);
-            }
+                distinct.len() - 1
+            });
         }
         let scans = distinct.iter().map(|&id| Scan::new(tree, id, selection)).collect::<Result<Vec<_>>>()?;
         let counters = counters_of(tree, &scans, depth)?;
@@ -117,7 +117,7 @@ impl<'t> Plan<'t> {
                 Source::Scan(kept.len() - 1)
             }));
         }
-        let place = |id: &BranchId| places.get(*id).copied().flatten().and_then(|at| sources.get(at).copied());
+        let place = |id: &BranchId| sources.get(*places.get(id)?).copied();
         let missing = || Error::internal("a branch is in no part of the plan");
         let sources = ids.iter().map(|id| place(id).ok_or_else(missing)).collect::<Result<_>>()?;
         let segments = in_order(&kept);

@@ -164,7 +164,8 @@ fn add_sparse(sum: &mut Draft, next: &Draft, weighted: bool) -> Result<()> {
         // A new chunk is one of its own, and not another pointer to the first.
         let again = || template.another();
         let mut chunk = old.next().as_ref().and_then(Datum::as_draft).cloned().unwrap_or_else(again);
-        let coordinates = mine.coordinates.get(first * width..end * width).unwrap_or_default();
+        let missing = || Error::internal("a bin has no coordinates");
+        let coordinates = mine.coordinates.get(first * width..end * width).ok_or_else(missing)?;
         put(&mut chunk, "fCoordinatesSize", coordinates.len() as i64);
         put(&mut chunk, "fCoordinates", Datum::Numbers(Number::I8, coordinates.to_vec()));
         put(&mut chunk, "fSingleCoordinateSize", width as i64);

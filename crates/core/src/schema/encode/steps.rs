@@ -14,7 +14,7 @@ use super::classes;
 use super::encoder::{Encoder, RECORD, ROOT};
 use super::fill::{Fill, Link};
 use super::source::Source;
-use crate::column::{BufferId, Number, Part, Prim};
+use crate::column::{BufferId, Number, Part, Prim, check};
 use crate::error::{Error, Result};
 use crate::wire::Writer;
 
@@ -70,6 +70,8 @@ impl Encoder {
             fill.row(&program.kind, draft)?;
         }
         let links = fill.links();
+        // What lags behind would be written as zeros.
+        check(&program.kind, drafts.len(), &part)?;
         let outcome = {
             let mut source = Source::new(&part, &links, replay, program.buffers.len());
             self.run_all(program, registry, &mut source, drafts.len(), in_columns)

@@ -284,9 +284,15 @@ impl Machine<'_> {
             Step::Missing { kind, count } => self.empty(kind, times(n, *count, reader)?, part)?,
             Step::Convert { from: (from, a), to: (to, b), count } => {
                 let bytes = part.bytes(*from);
-                let start = count.map_or(0, |count| {
-                    bytes.len().saturating_sub(n.saturating_mul(count as usize).saturating_mul(a.bytes()))
-                });
+                let start = match count {
+                    // All of them.
+                    None => 0,
+                    Some(count) => {
+                        let last = n.saturating_mul(*count as usize).saturating_mul(a.bytes());
+                        let start = bytes.len().checked_sub(last);
+                        start.ok_or_else(|| Error::internal("numbers are converted before they are read"))?
+                    }
+                };
                 let decoded = bytes[start..].to_vec();
                 if count.is_none() {
                     part.bytes_mut(*from).clear();

@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::column::{BufferId, Kind, Number, Part};
+use crate::column::{BufferId, Kind, Number, Part, check};
 use crate::error::{Error, Result};
 use crate::schema::{Datum, Draft, Encoder, Entries, Pointees, Program, Registry};
 use crate::write::basket::offsets::{Shape, offsets, swapped};
@@ -127,6 +127,8 @@ fn run(
 ) -> Result<Option<Shape>> {
     let mut fill = Fill { part: Part::new(&program.buffers), pointees: Pointees::default(), registry: &plan.registry };
     fill.rows(&program.kind, column, span)?;
+    // What lags behind would be written as zeros.
+    check(&program.kind, span.len(), &fill.part)?;
     let mut encoder = Encoder::styled(keylen, Arc::clone(&plan.style));
     let starts = encoder.entries(program, &plan.registry, &fill.part, &fill.pointees, entries)?;
     let bytes = encoder.into_writer().into_bytes();
