@@ -358,41 +358,53 @@ def test_entries_as_slices_ranges_masks_and_numbers(tree: Any) -> None:
         tree["x"].array(entries=[True, False])
 
 
-def test_only_baskets_with_wanted_entries_are_read(tree: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[list[str], int, int]] = []
+def test_any_entries_are_one_call_of_the_engine(tree: Any) -> None:
+    asked: list[tuple[list[str], int, int, Any]] = []
     core = tree._core
 
     class Spy:
         def __getattr__(self, name: str) -> Any:
             return getattr(core, name)
 
-        def columns(self, ids: list[int], start: int, stop: int) -> Any:
-            asked.append(([tree._branch(id).name for id in ids], start, stop))
-            return core.columns(ids, start, stop)
+        def columns(self, ids: list[int], start: int, stop: int, entries: Any, progress: Any) -> Any:
+            wanted = None if entries is None else np.asarray(entries).tolist()
+            asked.append(([tree._branch(id).name for id in ids], start, stop, wanted))
+            return core.columns(ids, start, stop, entries, progress)
 
     tree._engine = Spy()
     try:
         found = tree.arrays(["Muon_pt"], cut="(i == 5) | (i == 777) | (i == 778)")
-        assert asked == [(["i"], 0, 1000), (["Muon_pt"], 5, 6), (["Muon_pt"], 777, 779)]
+        assert asked == [(["i"], 0, 1000, None), (["Muon_pt"], 5, 779, [5, 777, 778])]
         assert len(found) == 3
         asked.clear()
         tree.arrays("x", entries=[3, 850])
-        assert asked == [(["x"], 3, 4), (["x"], 850, 851)]
+        assert asked == [(["x"], 3, 851, [3, 850])]
         asked.clear()
-        tree.arrays("sqrt(x*x)")
-        assert asked == [(["x"], 0, 1000)]
+        tree.arrays("sqrt(x*x)", progress=True)
+        assert asked == [(["x"], 0, 1000, None)]
         asked.clear()
-        # Nearly all entries are wanted, and still not the baskets between.
-        kept = [(0, 300), (400, 650), (700, 1000)]
-        found = tree["x"].array(entries=kept, library="np")
-        assert asked == [(["x"], 0, 300), (["x"], 400, 1000)]
-        asked.clear()
-        mask = np.ones(ENTRIES, bool)
-        mask[300:400] = False
-        assert np.array_equal(found[300:550], tree["x"].array(entries=mask, library="np")[300:550])
-        assert asked == [(["x"], 0, 300), (["x"], 400, 1000)]
+        tree.arrays(["x", "Muon_pt"], entries=[850, 3, 850], progress=True)
+        assert asked == [(["x", "Muon_pt"], 3, 851, [3, 850])]
     finally:
         tree._engine = core
+
+
+def test_only_baskets_with_wanted_entries_are_read(tree: Any) -> None:
+    def baskets(entries: Any) -> int:
+        with tree.perf as perf:
+            tree["x"].array(entries=entries)
+        return sum(read.used_bytes for read in perf.reads) // 865
+
+    # Baskets of 100 entries, each of 865 bytes.
+    assert tree["x"].num_baskets == 10
+    assert baskets(None) == 10
+    assert baskets([3, 850]) == 2
+    assert baskets(slice(5, None, 300)) == 4
+    # Nearly all entries are wanted, and still not the basket between.
+    assert baskets([(0, 300), (400, 650), (700, 1000)]) == 9
+    mask = np.ones(ENTRIES, bool)
+    mask[300:400] = False
+    assert baskets(mask) == 9
 
 
 # ---- expressions

@@ -16,15 +16,15 @@ CRATES = Path(__file__).resolve().parent.parent / "crates"
 # Modules of the engine, and of `write` in it, in the order of data flow: each may import those before it.
 ORDER = {
     "": (
-        "error wire memory io perf codec container session column schema object tree read file "
-        "write merge entry project inspect"
+        "error wire memory io perf codec container session column schema object hist tree read ntuple "
+        "file write merge entry project inspect"
     ).split(),
     "write": (
         "clustering options model basket commit record file tree writer parallel rewrite recover"
     ).split(),
 }
-# Where two modules are one in two files: a tree knows its file, a file opens its trees.
-TOGETHER = {("tree", "file"), ("read", "file"), ("object", "file")}
+# Where two modules are one in two files: a tree knows its file, a file opens its trees and RNTuples.
+TOGETHER = {("tree", "file"), ("read", "file"), ("object", "file"), ("ntuple", "file")}
 # Crates of the project that each may use; tests may use the testkit as well. The network is in `store` and
 # `serve`.
 USES = {

@@ -131,7 +131,7 @@ impl Perf {
         (log.hits, log.misses)
     }
 
-    /// The calls of stores, in the order in which they ended.
+    /// The calls of stores, in the order in which they began.
     pub fn calls(&self) -> Vec<Call> {
         self.log().calls.clone()
     }
@@ -170,11 +170,25 @@ impl Perf {
         }
     }
 
-    fn note_call(&self, ranges: Vec<ByteRange>, from: Instant) {
-        let took = from.elapsed();
+    /// Records a call that begins: where its bytes are delivered, the record already has it.
+    fn begin_call(&self, ranges: Vec<ByteRange>) -> Option<Begun> {
+        let from = self.now()?;
         let mut log = self.log();
         let at = from.saturating_duration_since(log.since);
-        log.calls.push(Call { ranges, at, took });
+        log.calls.push(Call { ranges, at, took: Duration::ZERO });
+        Some(Begun { since: log.since, number: log.calls.len() - 1, from })
+    }
+
+    /// Records how long a call took, unless the record was started anew.
+    fn end_call(&self, begun: Begun, ranges: Option<Vec<ByteRange>>) {
+        let took = begun.from.elapsed();
+        let mut log = self.log();
+        if log.since == begun.since
+            && let Some(call) = log.calls.get_mut(begun.number)
+        {
+            call.took = took;
+            call.ranges = ranges.unwrap_or_else(|| std::mem::take(&mut call.ranges));
+        }
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
@@ -188,6 +202,13 @@ impl Log {
     }
 }
 
+/// A call in the record of its run.
+struct Begun {
+    since: Instant,
+    number: usize,
+    from: Instant,
+}
+
 /// Passes calls on and records them.
 struct Watched {
     inner: Arc<dyn Store>,
@@ -196,20 +217,20 @@ struct Watched {
 
 impl Store for Watched {
     fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
-        let from = self.perf.now();
+        let begun = self.perf.begin_call(Vec::new());
         let ends = self.inner.ends(head_bytes, tail_bytes)?;
-        if let Some(from) = from {
+        if let Some(begun) = begun {
             let tail_start = ends.identity.len.saturating_sub(ends.tail.len() as u64);
-            self.perf.note_call(vec![0..ends.head.len() as u64, tail_start..ends.identity.len], from);
+            self.perf.end_call(begun, Some(vec![0..ends.head.len() as u64, tail_start..ends.identity.len]));
         }
         Ok(ends)
     }
 
     fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> Result<()> {
-        let from = self.perf.now();
+        let begun = self.perf.begin_call(ranges.to_vec());
         let outcome = self.inner.read_ranges(ranges, into);
-        if let Some(from) = from {
-            self.perf.note_call(ranges.to_vec(), from);
+        if let Some(begun) = begun {
+            self.perf.end_call(begun, None);
         }
         outcome
     }
@@ -220,5 +241,43 @@ impl Store for Watched {
 
     fn as_file(&self) -> Option<&File> {
         self.inner.as_file()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::{Bytes, BytesMut};
+
+    use super::*;
+    use crate::io::{Flow, MemoryStore};
+
+    /// Looks into the record while bytes arrive.
+    struct Looking(Perf, usize);
+
+    impl Receive for Looking {
+        fn buffer(&self, bytes: usize) -> BytesMut {
+            BytesMut::zeroed(bytes)
+        }
+
+        fn deliver(&mut self, _: usize, _: Bytes) -> Flow {
+            self.1 = self.0.calls().len();
+            Flow::Go
+        }
+
+        fn stopped(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn a_call_is_recorded_before_its_bytes_are_delivered() -> Result<()> {
+        let perf = Perf::default();
+        let store = perf.watch(Arc::new(MemoryStore::new("memory", vec![0; 100])));
+        perf.start();
+        let mut looking = Looking(perf.clone(), 0);
+        store.read_ranges(&[10..20], &mut looking)?;
+        let calls = perf.calls();
+        assert_eq!((looking.1, calls.len(), &calls[0].ranges[..]), (1, 1, &[10..20][..]));
+        Ok(())
     }
 }

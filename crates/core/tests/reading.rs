@@ -82,12 +82,12 @@ fn steps_and_rows_hold_what_the_whole_columns_hold() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/plain.root");
     let tree = File::open_with(path, options(1)).unwrap().tree("t").unwrap();
     let whole = tree.scan(&["n", "x", "d"]).unwrap().next().unwrap().unwrap();
-    assert_eq!((whole.entries.clone(), whole.to_arrow().unwrap().num_rows()), (0..60, 60));
+    assert_eq!((whole.entries.span(), whole.to_arrow().unwrap().num_rows()), (0..60, 60));
     let steps: Vec<_> = tree.scan(&["x", "d"]).unwrap().step_bytes(600).collect::<Result<_, _>>().unwrap();
-    assert_eq!(steps.iter().map(|step| step.entries.clone()).collect::<Vec<_>>(), [0..20, 20..40, 40..60]);
+    assert_eq!(steps.iter().map(|step| step.entries.span()).collect::<Vec<_>>(), [0..20, 20..40, 40..60]);
     let joined: Vec<f32> = steps.iter().flat_map(|step| step.column("x").unwrap().numbers::<f32>().unwrap()).collect();
     assert_eq!(joined, whole.column("x").unwrap().numbers::<f32>().unwrap());
-    let mut rows = tree.scan(&["n", "x", "d"]).unwrap().step_bytes(1).entries(17..50).rows();
+    let mut rows = tree.scan(&["n", "x", "d"]).unwrap().step_bytes(1).entries(17..50).unwrap().rows();
     let first = rows.next().unwrap().unwrap();
     assert_eq!((first.entry(), first.number::<i32>("n").unwrap()), (17, 1));
     assert_eq!((first.numbers::<f32>("x").unwrap(), first.number::<f64>("d").unwrap()), (vec![17.0], 8.5));

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sapwood._read.key_listing import Listing
-from sapwood.errors import NotFoundError, UnsupportedError, not_found, place
+from sapwood.errors import NotFoundError, not_found
 from sapwood.filters import Filter
 from sapwood.model import Model
 from sapwood.tree import Tree
@@ -306,7 +306,7 @@ class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
                 continue
             path, rest = full[:at], full[at + 1 :].lstrip("/:")
             if key.classname not in DIRECTORIES:
-                if key.classname not in TREES and "Tree" not in key.classname:
+                if key.classname not in TREES | RNTUPLES and "Tree" not in key.classname:
                     message = f"not found: {full!r}, because {path!r} is a {key.classname}"
                     raise not_found(message, self.file_path, path)
                 return (self._object(path, key)[rest],)
@@ -318,13 +318,8 @@ class Directory(Listing, Mapping[str, Any]):  # type: ignore[misc]
         classname = key.classname
         if classname in DIRECTORIES:
             return Directory(self._root, path)
-        if classname in TREES:
+        if classname in TREES or classname in RNTUPLES:
             return self._root._tree(_without_cycle(path, key), key)
-        if classname in RNTUPLES:
-            message = f"{path!r} is an RNTuple: not yet readable{place(self.file_path, path)}"
-            error = UnsupportedError(message)
-            error.kind, error.file, error.object = "unsupported", self.file_path, path
-            raise error
         found = self._file.object(key)
         value = found.value()
         # Classes that derive from TTree and have a name of their own.

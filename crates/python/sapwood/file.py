@@ -15,8 +15,9 @@ from sapwood import _core, network, session
 from sapwood._read.compat_kwargs import ignore
 from sapwood._remote import filesystems, paths, urls
 from sapwood.compression import Compression, or_none
-from sapwood.directory import Directory
+from sapwood.directory import RNTUPLES, Directory
 from sapwood.errors import IOError, NotFoundError, not_found
+from sapwood.ntuple import NTuple
 from sapwood.streamers import StreamerInfo, gather
 from sapwood.tree import Tree
 
@@ -99,7 +100,11 @@ class File(Directory):
         if known is not None:
             return known
         # Not while the lock is held: a tree with many branches takes its time.
-        made = Tree(engine.tree(key), self, path, key)
+        made: Tree
+        if key.classname in RNTUPLES:
+            made = NTuple(engine.ntuple(key), self, path, key)
+        else:
+            made = Tree(engine.tree(key), self, path, key)
         with self._lock:
             return self._trees.setdefault(key.seek, made)
 

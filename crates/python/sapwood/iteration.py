@@ -78,7 +78,7 @@ class Report:
 
 def entries_for(branches: list[Branch], target_bytes: int, start: int, stop: int) -> int:
     """Entries whose branches take so many bytes once inflated; at least 1."""
-    total = sum(progress_bar.share(branch, (start, stop)) for branch in branches)
+    total = sum(progress_bar.share(branch, range(start, stop)) for branch in branches)
     if total <= 0:
         return max(stop - start, 1)
     return max(round(target_bytes * (stop - start) / total), 1)

@@ -61,6 +61,16 @@ pub(crate) fn with_python<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> sa
     done.unwrap_or_else(|| Err(Error::new(ErrorKind::Cancelled, "python is shutting down")))
 }
 
+/// Works with Python in the thread that called [`run`]. What is raised reaches the caller as it is.
+pub(crate) fn with_python_unchanged<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> sapwood::Result<T> {
+    let interrupted = |error| {
+        INTERRUPT.set(Some(error));
+        Error::new(ErrorKind::Cancelled, INTERRUPTED)
+    };
+    let done = Python::try_attach(|py| work(py).map_err(interrupted));
+    done.unwrap_or_else(|| Err(Error::new(ErrorKind::Cancelled, "python is shutting down")))
+}
+
 /// What Python raised, as an error of the engine.
 fn lowered(py: Python<'_>, error: PyErr) -> Error {
     if !error.is_instance_of::<PyException>(py) {

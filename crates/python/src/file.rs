@@ -16,6 +16,7 @@ use crate::draft::Draft;
 use crate::errors::run;
 use crate::key::Key;
 use crate::network::{Network, Place};
+use crate::ntuple::NTuple;
 use crate::object::{Object, Origin, Record};
 use crate::sessions;
 use crate::tree::Tree;
@@ -124,6 +125,11 @@ impl File {
     /// The tree of a key.
     fn tree(&self, py: Python<'_>, key: &Key) -> PyResult<Tree> {
         run(py, || self.0.tree_at(&key.key)).map(Tree)
+    }
+
+    /// The RNTuple of a key.
+    fn ntuple(&self, py: Python<'_>, key: &Key) -> PyResult<NTuple> {
+        run(py, || self.0.ntuple_at(&key.key)).map(NTuple::new)
     }
 
     /// Infos of the classes that the file describes, and with `all` of those that are known besides: (name, version,

@@ -14,6 +14,7 @@ mod key;
 mod merge;
 mod model;
 mod network;
+mod ntuple;
 mod object;
 mod parallel;
 mod reader;
@@ -48,6 +49,8 @@ mod _core {
     use super::merge::merge;
     #[pymodule_export]
     use super::model::Columns;
+    #[pymodule_export]
+    use super::ntuple::NTuple;
     #[pymodule_export]
     use super::object::{Object, Struct};
     #[pymodule_export]

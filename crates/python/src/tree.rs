@@ -1,16 +1,22 @@
 //! Trees: branches and columns.
 
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
+use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
+use sapwood::read::{Plan, Selection};
 
 use crate::arrow;
 use crate::column::{Column, kind};
-use crate::errors::run;
+use crate::errors::{run, with_python_unchanged};
 use crate::model::{Columns, Model};
 use crate::object::{Object, Origin};
 use crate::steps::Steps;
+
+/// How often a read asks whether Ctrl-C was pressed.
+const CHECK_EVERY: Duration = Duration::from_millis(100);
 
 /// A tree.
 #[pyclass(frozen, module = "sapwood._core")]
@@ -163,10 +169,38 @@ impl Tree {
         (figures.hits, figures.misses, figures.fetched_bytes, figures.wasted_bytes)
     }
 
-    /// Reads branches for entries `start..stop`.
-    fn columns(&self, py: Python<'_>, ids: Vec<usize>, start: u64, stop: u64) -> PyResult<Vec<Column>> {
+    /// Reads branches for entries `start..stop`, or for ascending `entries`, in one plan. `progress` is called with the
+    /// bytes that are done, and those of all.
+    #[pyo3(signature = (ids, start, stop, entries=None, progress=None))]
+    fn columns(
+        &self,
+        py: Python<'_>,
+        ids: Vec<usize>,
+        start: u64,
+        stop: u64,
+        entries: Option<PyBuffer<i64>>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<Column>> {
+        let entries = entries.map(|entries| entries.to_vec(py)).transpose()?;
         let columns = run(py, || {
-            let columns = sapwood::read::columns(&self.0, &ids, start..stop)?;
+            let selection = match entries {
+                // A negative number would be a very large one, which no tree has.
+                Some(entries) => Selection::of_entries(entries.into_iter().map(|entry| entry as u64))?,
+                None => Selection::try_from(start..stop)?,
+            };
+            let mut checked = Instant::now();
+            let columns = Plan::new(&self.0, &ids, selection)?.columns_with(|now| {
+                if progress.is_none() && checked.elapsed() < CHECK_EVERY {
+                    return Ok(());
+                }
+                checked = Instant::now();
+                with_python_unchanged(|py| {
+                    if let Some(progress) = &progress {
+                        progress.call1(py, (now.done_bytes, now.total_bytes))?;
+                    }
+                    py.check_signals()
+                })
+            })?;
             columns
                 .into_iter()
                 .zip(&ids)

@@ -111,7 +111,7 @@ fn measured(arguments: &Arguments, tree: &Arc<Tree>) -> Outcome<PerfStats> {
     let stop = arguments.entries.map_or(tree.entries, |entries| start.saturating_add(entries).min(tree.entries));
     let perf = tree.file().perf();
     perf.start();
-    for batch in tree.scan(&names)?.entries(start..stop) {
+    for batch in tree.scan(&names)?.entries(start..stop)? {
         batch?;
     }
     perf.stop();

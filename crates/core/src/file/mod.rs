@@ -13,6 +13,7 @@ use bytes::Bytes;
 use crate::container::{Directory, Free, Header, Key, Record};
 use crate::error::{Error, Result};
 use crate::io::{ByteRange, Identity, LocalFile, Store, load};
+use crate::ntuple::NTuple;
 use crate::object::Object;
 use crate::perf::Perf;
 use crate::schema::{Draft, Registry, StreamerInfo};
@@ -100,6 +101,8 @@ struct Inner {
     directories: RwLock<HashMap<u64, Arc<Listing>>>,
     /// Trees in use, by the place of their record. They hold the file, so that it does not hold them.
     trees: RwLock<HashMap<u64, Weak<Tree>>>,
+    /// RNTuples in use, by the place of their anchor.
+    ntuples: RwLock<HashMap<u64, Weak<NTuple>>>,
 }
 
 /// A key and its path.
@@ -120,8 +123,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound), [`Denied`](crate::ErrorKind::Denied), and [`Malformed`](crate::ErrorKind::Malformed) for what
-    /// is no ROOT file.
+    /// [`NotFound`](crate::ErrorKind::NotFound), [`Denied`](crate::ErrorKind::Denied), and
+    /// [`Malformed`](crate::ErrorKind::Malformed) for what is no ROOT file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, OpenOptions::default())
     }
@@ -167,6 +170,7 @@ impl File {
             registry: OnceLock::new(),
             directories: RwLock::default(),
             trees: RwLock::default(),
+            ntuples: RwLock::default(),
         };
         inner.load_root().map_err(within)?;
         Ok(Self(Arc::new(inner)))
@@ -266,8 +270,8 @@ impl File {
         self.gather(&self.0.keys, true, fail).map_err(|error| self.name(error))
     }
 
-    /// Keys in the order of the file, those of a directory behind its own. A directory is gone through once: one that holds itself
-    /// would never end, and one that stands below many would come again and again.
+    /// Keys in the order of the file, those of a directory behind its own. A directory is gone through once: one that
+    /// holds itself would never end, and one that stands below many would come again and again.
     fn gather(
         &self,
         listing: &Arc<Listing>,
@@ -381,8 +385,8 @@ impl File {
         self.0.load_infos_and_rules().map_err(|error| self.name(error))
     }
 
-    /// Has classes of ROOT's own that the file does not describe read as ROOT 6.40 writes them: for files whose writer died before it
-    /// described them. Does nothing once classes of the file were asked for.
+    /// Has classes of ROOT's own that the file does not describe read as ROOT 6.40 writes them: for files whose writer
+    /// died before it described them. Does nothing once classes of the file were asked for.
     pub(crate) fn assume_root_classes(&self) {
         // A list that cannot be read describes nothing.
         let mut infos = self.infos().unwrap_or_default();
@@ -432,8 +436,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) for classes that nothing describes, and
-    /// for RNTuples.
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) for classes that
+    /// nothing describes, and for RNTuples.
     pub fn object(&self, path: &str) -> Result<Object> {
         let key = self.key(path)?;
         self.object_at(&key)
@@ -544,6 +548,33 @@ impl File {
             trees.insert(key.seek_key, Arc::downgrade(&tree));
         }
         Ok(tree)
+    }
+
+    /// Opens an RNTuple by `path;cycle`. It is opened once and shared for as long as it is in use.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Mismatch`](crate::ErrorKind::Mismatch) for what is no RNTuple;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for versions before 1.0 and for features that are not known;
+    /// [`Checksum`](crate::ErrorKind::Checksum).
+    pub fn ntuple(&self, path: &str) -> Result<Arc<NTuple>> {
+        let key = self.key(path)?;
+        self.ntuple_at(&key)
+    }
+
+    /// Opens the RNTuple of a key.
+    pub fn ntuple_at(&self, key: &Key) -> Result<Arc<NTuple>> {
+        if let Ok(ntuples) = self.0.ntuples.read()
+            && let Some(ntuple) = ntuples.get(&key.seek_key).and_then(Weak::upgrade)
+        {
+            return Ok(ntuple);
+        }
+        let ntuple = NTuple::open(self, key).map_err(|error| self.name(error).in_object(&key.name))?;
+        let ntuple = Arc::new(ntuple);
+        if let Ok(mut ntuples) = self.0.ntuples.write() {
+            ntuples.insert(key.seek_key, Arc::downgrade(&ntuple));
+        }
+        Ok(ntuple)
     }
 
     /// The free segments.

@@ -1,13 +1,12 @@
 //! Columns of a tree in steps, and rows.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
 
 use super::reader::needed;
-use super::{Column, columns, is_ahead};
+use super::{Column, Selection, columns, is_ahead};
 use crate::column::Native;
 use crate::error::{Error, Result};
 use crate::tree::{BranchId, Needed, Tree};
@@ -15,7 +14,7 @@ use crate::tree::{BranchId, Needed, Tree};
 /// Default inflated bytes of a step.
 const STEP_BYTES: u64 = 100_000_000;
 
-/// Columns of consecutive entries.
+/// Columns of some entries.
 ///
 /// # Example
 ///
@@ -31,8 +30,8 @@ const STEP_BYTES: u64 = 100_000_000;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// The tree's entries that it holds.
-    pub entries: Range<u64>,
+    /// The tree's entries that it holds, a row each.
+    pub entries: Selection,
     names: Arc<[Arc<str>]>,
     columns: Vec<Column>,
 }
@@ -44,9 +43,9 @@ pub struct Batch {
 /// ```
 /// # let path = sapwood_testkit::example("nano.root");
 /// let tree = sapwood::File::open(path)?.tree("Events")?;
-/// let mut steps = tree.scan(&["nJet"])?.entries(2..10).step_bytes(1);
+/// let mut steps = tree.scan(&["nJet"])?.entries(2..10)?.step_bytes(1);
 /// let first = steps.next().expect("a step")?;
-/// assert_eq!(first.entries, 2..3);
+/// assert_eq!(first.entries.span(), 2..3);
 /// assert_eq!(steps.map(|step| step.map(|step| step.columns()[0].len)).sum::<sapwood::Result<usize>>()?, 7);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
@@ -64,7 +63,9 @@ pub struct Batches {
     tree: Arc<Tree>,
     names: Arc<[Arc<str>]>,
     ids: Vec<BranchId>,
-    entries: Range<u64>,
+    entries: Selection,
+    /// Rows of them that were read.
+    done: u64,
     step_bytes: u64,
     borders: Vec<u64>,
 }
@@ -101,6 +102,7 @@ pub struct Rows {
 pub struct Row {
     batch: Arc<Batch>,
     index: usize,
+    entry: u64,
 }
 
 impl Tree {
@@ -135,7 +137,8 @@ impl Tree {
             tree: Arc::clone(self),
             names: names.iter().map(|&name| name.into()).collect(),
             ids,
-            entries: 0..self.entries,
+            entries: Selection::try_from(0..self.entries)?,
+            done: 0,
             step_bytes: STEP_BYTES,
             borders: self.clusters().iter().map(|cluster| cluster.end).collect(),
         })
@@ -143,11 +146,28 @@ impl Tree {
 }
 
 impl Batches {
-    /// Only these entries.
-    #[must_use]
-    pub fn entries(mut self, entries: Range<u64>) -> Self {
-        self.entries = entries;
-        self
+    /// Only these entries: a range, or a [`Selection`].
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for a range that ends before it starts.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::read::Selection;
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+    /// let tree = sapwood::File::open(path)?.tree("t")?;
+    /// let mut entries = Vec::new();
+    /// for row in tree.scan(&["d"])?.entries(Selection::of_ranges([3..5, 41..42])?)?.rows() {
+    ///     entries.push(row?.entry());
+    /// }
+    /// assert_eq!(entries, [3, 4, 41]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn entries(mut self, entries: impl TryInto<Selection, Error: Into<Error>>) -> Result<Self> {
+        (self.entries, self.done) = (entries.try_into().map_err(Into::into)?, 0);
+        Ok(self)
     }
 
     /// Sets the approximate inflated bytes of a step. Steps end at a cluster boundary if one fits, so that no basket is
@@ -166,7 +186,7 @@ impl Batches {
     /// Prefetches the beginning of the next step while this one is used, up to half of the cache's budget.
     fn ask(&self) {
         let (file, cache) = (self.tree.file(), self.tree.cache());
-        let next = self.entries.start..self.step_end();
+        let next = self.entries.part(self.done..self.step_end());
         if next.is_empty() {
             // Release what no later step uses.
             return cache.turn_to(&[], &[], file.store(), file.options().session.fetcher());
@@ -184,10 +204,11 @@ impl Batches {
             fits
         });
         coming.truncate(fits.count());
-        cache.turn_to(&[next], &coming, file.store(), file.options().session.fetcher());
+        let windows: Vec<_> = next.ranges().collect();
+        cache.turn_to(&windows, &coming, file.store(), file.options().session.fetcher());
     }
 
-    /// The end of the step that begins with the next entry.
+    /// One past the last row of the step that begins with the next one.
     fn step_end(&self) -> u64 {
         let entry_bytes: u64 = self
             .ids
@@ -195,13 +216,13 @@ impl Batches {
             .filter_map(|&id| self.tree.branches().get(id))
             .map(|branch| branch.tot_bytes / branch.entries.max(1) + 1)
             .sum();
-        let end = self.entries.start.saturating_add((self.step_bytes / entry_bytes.max(1)).max(1));
-        if end >= self.entries.end {
-            return self.entries.end;
-        }
-        let border = self.borders.partition_point(|&border| border <= end).checked_sub(1);
-        let border = border.and_then(|at| self.borders.get(at)).copied();
-        border.filter(|&border| border > self.entries.start).unwrap_or(end)
+        let rows = self.entries.len();
+        let end = self.done.saturating_add((self.step_bytes / entry_bytes.max(1)).max(1));
+        let Some(entry) = self.entries.entry(end) else { return rows };
+        // The last cluster that ends there or before, if it holds wanted entries of this step.
+        let border = self.borders.partition_point(|&border| border <= entry).checked_sub(1);
+        let border = border.and_then(|at| self.borders.get(at)).map(|&border| self.entries.before(border));
+        border.filter(|&border| border > self.done).unwrap_or(end)
     }
 }
 
@@ -209,15 +230,16 @@ impl Iterator for Batches {
     type Item = Result<Batch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.entries.start >= self.entries.end {
+        if self.done >= self.entries.len() {
             return None;
         }
-        let step = self.entries.start..self.step_end();
-        self.entries.start = step.end;
-        let read = columns(&self.tree, &self.ids, step.clone());
+        let end = self.step_end();
+        let step = self.entries.part(self.done..end);
+        self.done = end;
+        let read = columns(&self.tree, &self.ids, &step);
         match read {
             Ok(_) => self.ask(),
-            Err(_) => self.entries.start = self.entries.end,
+            Err(_) => self.done = self.entries.len(),
         }
         Some(read.map(|columns| Batch { entries: step, names: Arc::clone(&self.names), columns }))
     }
@@ -263,10 +285,13 @@ impl Iterator for Rows {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(batch) = &self.batch
-                && (self.next as u64) < batch.entries.end - batch.entries.start
+                && (self.next as u64) < batch.entries.len()
             {
+                let index = self.next;
+                let entry = batch.entries.entry(index as u64);
+                let Some(entry) = entry else { return Some(Err(Error::internal("a row is of no entry"))) };
                 self.next += 1;
-                return Some(Ok(Row { batch: Arc::clone(batch), index: self.next - 1 }));
+                return Some(Ok(Row { batch: Arc::clone(batch), index, entry }));
             }
             self.next = 0;
             match self.batches.next()? {
@@ -283,7 +308,7 @@ impl Iterator for Rows {
 impl Row {
     /// The tree's entry.
     pub fn entry(&self) -> u64 {
-        self.batch.entries.start + self.index as u64
+        self.entry
     }
 
     /// The number of a branch with one per entry.

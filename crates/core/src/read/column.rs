@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::Selection;
 use crate::column::{BufferId, Cast, Kind, Native, aligned};
 use crate::error::{Error, Result};
 use crate::schema::{Objects, Registry};
 
 /// A column of values: a type and the buffers that it refers to. Cheap to clone.
 ///
-/// Numbers are [typed slices](Self::as_slice), lists and strings have [offsets](Self::offsets): `i64`, beginning with 0,
-/// one more than rows. [`to_arrow`](Self::to_arrow) shares the same memory as an Arrow array.
+/// Numbers are [typed slices](Self::as_slice), lists and strings have [offsets](Self::offsets): `i64`, beginning with
+/// 0, one more than rows. [`to_arrow`](Self::to_arrow) shares the same memory as an Arrow array.
 ///
 /// # Example
 ///
@@ -73,7 +74,7 @@ impl Column {
     }
 
     /// Adds the classes that its pointers are declared with.
-    pub(super) fn described(self, registry: Option<&Arc<Registry>>) -> Self {
+    pub(crate) fn described(self, registry: Option<&Arc<Registry>>) -> Self {
         Self { registry: registry.cloned(), ..self }
     }
 
@@ -90,6 +91,23 @@ impl Column {
     /// Bytes of memory that the values take.
     pub fn memory_bytes(&self) -> usize {
         self.buffers.iter().map(Bytes::len).sum()
+    }
+
+    /// The rows of some entries, of a column of numbers that has those of `held`. The same memory if both are the same.
+    pub(super) fn of_entries(&self, held: &Selection, wanted: &Selection) -> Result<Self> {
+        if held == wanted {
+            return Ok(self.clone());
+        }
+        let missing = || Error::internal("a column of numbers lacks entries that are wanted of it");
+        let Kind::Number { buffer, number } = &self.kind else { return Err(missing()) };
+        let (bytes, wide) = (self.buffer(*buffer), number.bytes());
+        let mut chosen = Vec::with_capacity(wanted.len() as usize * wide);
+        for range in wanted.ranges() {
+            let first = held.row(range.start).ok_or_else(missing)? as usize;
+            let rows = first * wide..(first + (range.end - range.start) as usize) * wide;
+            chosen.extend_from_slice(bytes.get(rows).ok_or_else(missing)?);
+        }
+        Ok(Self::new(self.kind.clone(), wanted.len() as usize, vec![chosen.into()], None))
     }
 
     /// The numbers of the column, without a copy. Of arrays and of lists these are the innermost items of all rows, one

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::column::Part;
+use super::Selection;
+use crate::column::{BufferId, Part, Prim};
 use crate::error::{Error, Result};
 use crate::schema::{Machine, Objects, Order, Registry};
 use crate::tree::{Form, Interpretation, Unsealed};
@@ -17,11 +18,11 @@ pub(super) struct Decoding<'a> {
     pub(super) counts: Option<&'a Counts>,
 }
 
-/// Counts that another branch holds, for the entries of a scan.
+/// Counts that another branch holds.
 #[derive(Debug)]
 pub(super) struct Counts {
-    /// The tree's entry that comes first.
-    pub(super) first_entry: u64,
+    /// The entries that they are of.
+    pub(super) entries: Selection,
     /// Where the counts of each entry end; one count an entry where there are no lists.
     pub(super) ends: Option<Vec<u64>>,
     /// The counts.
@@ -29,118 +30,160 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// The counts of an entry.
+    /// The row of an entry.
     ///
     /// # Errors
     ///
-    /// [`Internal`](crate::ErrorKind::Internal) if they were not read: treating them as zero would lose values.
-    fn entry(&self, entry: u64) -> Result<&[i64]> {
-        let found =
-            entry.checked_sub(self.first_entry).map(|index| index as usize).and_then(|index| match &self.ends {
-                None => self.values.get(index..=index),
-                Some(ends) => {
-                    let start = index.checked_sub(1).map_or(Some(0), |before| ends.get(before).copied())?;
-                    self.values.get(start as usize..*ends.get(index)? as usize)
+    /// [`Internal`](crate::ErrorKind::Internal) if its counts were not read: treating them as zero would lose values.
+    fn row(&self, entry: u64) -> Result<usize> {
+        let row = self.entries.row(entry).map(|row| row as usize);
+        row.ok_or_else(|| Error::internal(format!("the counts of entry {entry} were not read")))
+    }
+
+    /// The counts of a row.
+    fn of(&self, row: usize) -> Result<&[i64]> {
+        let counts = match &self.ends {
+            None => self.values.get(row..=row),
+            Some(ends) => {
+                let start = match row.checked_sub(1) {
+                    None => Some(0),
+                    Some(before) => ends.get(before).copied(),
+                };
+                match (start, ends.get(row)) {
+                    (Some(start), Some(&end)) => self.values.get(start as usize..end as usize),
+                    _ => None,
                 }
-            });
-        found.ok_or_else(|| Error::internal(format!("the counts of entry {entry} were not read")))
+            }
+        };
+        counts.ok_or_else(|| Error::internal(format!("there are no counts of row {row}")))
     }
 }
 
-/// Decodes entries `want` of a basket whose first is the tree's `first_entry`, and appends them to `part`.
+/// Decodes entries of a basket whose first is the tree's `first_entry`, and appends them to `part`. The entries are
+/// ascending ranges, counted from the basket's first.
 pub(super) fn decode(
     how: &Decoding<'_>,
     basket: &Unsealed<'_>,
     first_entry: u64,
-    want: Range<usize>,
+    wanted: impl DoubleEndedIterator<Item = Range<usize>> + Clone,
     starts: &mut Vec<u32>,
     part: &mut Part,
     objects: &mut Objects,
 ) -> Result<()> {
     let interpretation = how.interpretation;
     let program = &interpretation.program;
-    if want.is_empty() {
-        return Ok(());
-    }
-    if want.end > basket.entries {
+    let Some(last) = wanted.clone().next_back() else { return Ok(()) };
+    if last.end > basket.entries {
         return Err(Error::malformed("a basket has fewer entries than its branch says")
-            .wanted(want.end as u64, basket.entries as u64));
+            .wanted(last.end as u64, basket.entries as u64));
     }
     // All entries of one fixed size: one stride over the whole basket.
     if let (Form::Rows | Form::RowsOrNothing, Some(bytes)) = (interpretation.form, program.fixed_bytes())
         && basket.data.len() == bytes * basket.entries
     {
-        let mut reader = Reader::new(&basket.data[want.start * bytes..want.end * bytes]);
-        return machine(how, objects, &[]).decode(program, &mut reader, want.len(), Order::Rows, part);
+        for want in wanted {
+            let mut reader = Reader::new(&basket.data[want.start * bytes..want.end * bytes]);
+            machine(how, objects, &[]).decode(program, &mut reader, want.len(), Order::Rows, part)?;
+        }
+        return Ok(());
     }
     if basket.lacks_offsets() {
         left_out(how, basket, first_entry, starts)?;
     } else {
         basket.starts(starts)?;
     }
-    let starts = &starts[want.start..=want.end];
-    match interpretation.form {
-        Form::Jagged { ends, prim, per_item } => {
-            let wide = (prim.bytes() * per_item) as u32;
-            let data = &basket.data[starts[0] as usize..starts[want.len()] as usize];
-            let items = data.len() / prim.bytes();
-            let buffer = match program.root_steps() {
-                [crate::schema::Step::Run { fields, .. }] => fields.first().map(|field| field.buffer),
-                _ => None,
-            };
-            let Some(buffer) = buffer else { return Err(Error::unsupported("a jagged branch has no numbers")) };
-            part.push_numbers(buffer, prim, data, 1, items, data.len());
-            let words = part.words_mut(ends);
-            let base = words.last().copied().unwrap_or(0);
-            words.reserve(want.len());
-            // One division for all: an uneven entry shows in the OR of the remainders.
-            let mut uneven = 0;
-            words.extend(starts[1..].iter().map(|end| {
-                let bytes = end - starts[0];
-                uneven |= bytes % wide;
-                base + bytes / wide
-            }));
-            if uneven != 0 {
-                return Err(Error::malformed("an entry holds no whole number of items"));
-            }
-            part.rows += want.len();
+    for want in wanted {
+        let starts = &starts[want.start..=want.end];
+        match interpretation.form {
+            Form::Jagged { ends, prim, per_item } => jagged(how, basket, starts, (ends, prim, per_item), part)?,
+            Form::Rows | Form::RowsOrNothing if vectors(how, basket, starts, part)? => {}
+            form => entry_by_entry(how, basket, first_entry, form, (want.start, starts), part, objects)?,
         }
-        Form::Rows | Form::RowsOrNothing if vectors(how, basket, starts, part)? => {}
-        form => {
-            for (index, bounds) in starts.windows(2).enumerate() {
-                let (start, end) = (bounds[0] as usize, bounds[1] as usize);
-                let mut reader = Reader::with_origin(&basket.data[..end], basket.keylen as usize);
-                reader.seek(start)?;
-                objects.next_entry();
-                let entry = first_entry + (want.start + index) as u64;
-                let single = [match form {
-                    Form::Counted { item_bytes } => ((end - start).saturating_sub(1) / item_bytes) as i64,
-                    _ => 0,
-                }];
-                let outside: &[i64] = match form {
-                    Form::CountedBy { .. } => {
-                        let counts =
-                            how.counts.ok_or_else(|| Error::internal("the counts of a branch were not read"))?;
-                        counts.entry(entry)?
-                    }
-                    _ => &single,
-                };
-                let mut machine = machine(how, objects, outside);
-                machine.displacement = basket.displacement(want.start + index, bounds[0]);
-                one_entry(&mut machine, how, &mut reader, form, part)
-                    .and_then(|()| {
-                        let stopped = reader.at();
-                        machine.settle(&mut reader)?;
-                        if stopped != end {
-                            return Err(Error::malformed("an entry was not read to its end")
-                                .at((start + basket.keylen as usize) as u64)
-                                .wanted(end as u64, stopped as u64));
-                        }
-                        Ok(())
-                    })
-                    .map_err(|error| error.in_object(&format!("entry {entry}")))?;
-            }
+    }
+    Ok(())
+}
+
+/// Entries that are lists of numbers with nothing between them.
+fn jagged(
+    how: &Decoding<'_>,
+    basket: &Unsealed<'_>,
+    starts: &[u32],
+    (ends, prim, per_item): (BufferId, Prim, usize),
+    part: &mut Part,
+) -> Result<()> {
+    let (Some(&first), Some(&last)) = (starts.first(), starts.last()) else { return Ok(()) };
+    let wide = (prim.bytes() * per_item) as u32;
+    let data = &basket.data[first as usize..last as usize];
+    let items = data.len() / prim.bytes();
+    let buffer = match how.interpretation.program.root_steps() {
+        [crate::schema::Step::Run { fields, .. }] => fields.first().map(|field| field.buffer),
+        _ => None,
+    };
+    let Some(buffer) = buffer else { return Err(Error::unsupported("a jagged branch has no numbers")) };
+    part.push_numbers(buffer, prim, data, 1, items, data.len());
+    let words = part.words_mut(ends);
+    let base = words.last().copied().unwrap_or(0);
+    words.reserve(starts.len() - 1);
+    // One division for all: an uneven entry shows in the OR of the remainders.
+    let mut uneven = 0;
+    words.extend(starts[1..].iter().map(|end| {
+        let bytes = end - first;
+        uneven |= bytes % wide;
+        base + bytes / wide
+    }));
+    if uneven != 0 {
+        return Err(Error::malformed("an entry holds no whole number of items"));
+    }
+    part.rows += starts.len() - 1;
+    Ok(())
+}
+
+/// Entries of any form: `first` is the number of the first one in the basket, `starts` where each begins and the last
+/// one ends.
+fn entry_by_entry(
+    how: &Decoding<'_>,
+    basket: &Unsealed<'_>,
+    first_entry: u64,
+    form: Form,
+    (first, starts): (usize, &[u32]),
+    part: &mut Part,
+    objects: &mut Objects,
+) -> Result<()> {
+    let counts = match form {
+        Form::CountedBy { .. } => {
+            let counts = how.counts.ok_or_else(|| Error::internal("the counts of a branch were not read"))?;
+            // Entries that are wanted together are together in what counts them, too.
+            Some((counts, counts.row(first_entry + first as u64)?))
         }
+        _ => None,
+    };
+    for (index, bounds) in starts.windows(2).enumerate() {
+        let (start, end) = (bounds[0] as usize, bounds[1] as usize);
+        let mut reader = Reader::with_origin(&basket.data[..end], basket.keylen as usize);
+        reader.seek(start)?;
+        objects.next_entry();
+        let single = [match form {
+            Form::Counted { item_bytes } => ((end - start).saturating_sub(1) / item_bytes) as i64,
+            _ => 0,
+        }];
+        let outside = match counts {
+            Some((counts, row)) => counts.of(row + index)?,
+            None => &single,
+        };
+        let mut machine = machine(how, objects, outside);
+        machine.displacement = basket.displacement(first + index, bounds[0]);
+        one_entry(&mut machine, how, &mut reader, form, part)
+            .and_then(|()| {
+                let stopped = reader.at();
+                machine.settle(&mut reader)?;
+                if stopped != end {
+                    return Err(Error::malformed("an entry was not read to its end")
+                        .at((start + basket.keylen as usize) as u64)
+                        .wanted(end as u64, stopped as u64));
+                }
+                Ok(())
+            })
+            .map_err(|error| error.in_object(&format!("entry {}", first_entry + (first + index) as u64)))?;
     }
     Ok(())
 }
@@ -254,8 +297,13 @@ fn left_out(how: &Decoding<'_>, basket: &Unsealed<'_>, first_entry: u64, starts:
     let differ = |at: usize| {
         Error::malformed("counts and bytes of a basket do not agree").wanted(basket.data.len() as u64, at as u64)
     };
-    for entry in 0..basket.entries as u64 {
-        let [count] = *counts.entry(first_entry + entry)? else {
+    let row = counts.row(first_entry)?;
+    if basket.entries > 0 {
+        // The basket must not have more entries than its branch says: their counts would be those of others.
+        counts.row(first_entry + basket.entries as u64 - 1)?;
+    }
+    for index in 0..basket.entries {
+        let [count] = *counts.of(row + index)? else {
             return Err(Error::malformed("a branch that counts has no single number an entry"));
         };
         // ROOT treats a negative count as zero.
@@ -277,7 +325,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::column::{BufferKind, Kind, ListOf, Number, Prim};
+    use crate::column::{BufferKind, Kind, ListOf, Number};
     use crate::error::ErrorKind;
     use crate::schema::{Program, Step};
 
@@ -294,13 +342,14 @@ mod tests {
             buffers: buffers.clone(),
             type_name: "int16_t[]".into(),
         };
-        let counts = Counts { first_entry: 10, ends: None, values: counts.to_vec() };
+        let entries = Selection::try_from(10..10 + counts.len() as u64)?;
+        let counts = Counts { entries, ends: None, values: counts.to_vec() };
         let (registry, limits) = (Registry::default(), Limits::default());
         let how =
             Decoding { interpretation: &interpretation, registry: &registry, limits: &limits, counts: Some(&counts) };
         let mut part = Part::new(&buffers);
         let basket = Unsealed::left_out(data, 2);
-        decode(&how, &basket, 10, 0..2, &mut Vec::new(), &mut part, &mut Objects::default())?;
+        decode(&how, &basket, 10, std::iter::once(0..2), &mut Vec::new(), &mut part, &mut Objects::default())?;
         Ok(part)
     }
 

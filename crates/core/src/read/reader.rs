@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::row_prefetch::{Layout, Request, RowPrefetcher};
-use super::{Column, columns};
+use super::{Column, Selection, columns};
 use crate::column::Native;
 use crate::error::{Error, Result};
 use crate::tree::{BasketBytes, BasketPlace, Branch, BranchId, Form, Needed, Tree};
@@ -63,8 +63,8 @@ impl Tree {
         Reader::new(Arc::clone(self), RowPrefetcher::sequential())
     }
 
-    /// Reads single entries in this order, which need not be that of the tree: events sorted by run and luminosity section, for
-    /// instance. Windows follow the list.
+    /// Reads single entries in this order, which need not be that of the tree: events sorted by run and luminosity
+    /// section, for instance. Windows follow the list.
     ///
     /// # Errors
     ///
@@ -185,8 +185,8 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) where there is no such branch, [`Mismatch`](crate::ErrorKind::Mismatch) where one does
-    /// not have the entry.
+    /// [`NotFound`](crate::ErrorKind::NotFound) where there is no such branch, [`Mismatch`](crate::ErrorKind::Mismatch)
+    /// where one does not have the entry.
     ///
     /// # Example
     ///
@@ -254,7 +254,7 @@ impl Reader {
 
     /// Requests the baskets from the store.
     fn turn(&self, asked: &[Request]) {
-        let of = |ask: &Request| needed(&self.tree, ask.branch, &ask.entries);
+        let of = |ask: &Request| needed_of(&self.tree, ask.branch, &ask.entries);
         let (needed, windows): (Vec<Needed>, Vec<_>) =
             (asked.iter().flat_map(of).collect(), self.prefetcher.windows().cloned().collect());
         let file = self.tree.file();
@@ -262,12 +262,15 @@ impl Reader {
     }
 }
 
-/// The baskets of a branch with any of these entries, as requests to the cache.
-pub(super) fn needed<'t>(
-    tree: &'t Tree,
-    branch: BranchId,
-    entries: &Range<u64>,
-) -> impl Iterator<Item = Needed> + use<'t> {
+/// The baskets of a branch with any of these entries, each once, as requests to the cache.
+pub(super) fn needed(tree: &Tree, branch: BranchId, entries: &Selection) -> Vec<Needed> {
+    let mut needed: Vec<Needed> = entries.ranges().flat_map(|range| needed_of(tree, branch, &range)).collect();
+    needed.dedup();
+    needed
+}
+
+/// The baskets of a branch with any of the entries of one range.
+fn needed_of<'t>(tree: &'t Tree, branch: BranchId, entries: &Range<u64>) -> impl Iterator<Item = Needed> + use<'t> {
     let baskets = tree.branches().get(branch).map_or(&[][..], |branch| touched(branch, entries));
     baskets.iter().filter_map(|basket| match basket.bytes {
         BasketBytes::Stored { seek, nbytes: nbytes @ 1.. } => {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 
-use super::Column;
 use super::decode::{Counts, Decoding};
+use super::selection::Piece;
+use super::{Column, Selection};
 use crate::column::{Arena, BufferId, BufferKind, Kind, Part, Prim};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
@@ -18,10 +19,15 @@ pub(super) struct Scan<'t> {
     pub(super) tree: &'t Tree,
     pub(super) branch: &'t Branch,
     pub(super) interpretation: Arc<Interpretation>,
-    /// A basket, and which of its entries.
-    pub(super) segments: Vec<(usize, Range<usize>)>,
+    /// The entries that are read.
+    pub(super) selection: Selection,
+    /// The baskets that hold them.
+    pub(super) pieces: Vec<Piece>,
     pub(super) shape: Shape,
-    counts: Option<Counts>,
+    /// The branch that counts for this one, and the entries of which its counts are needed.
+    pub(super) counted_by: Option<(BranchId, Selection)>,
+    /// The counts, once they were read.
+    pub(super) counts: Option<Arc<Counts>>,
 }
 
 /// What a basket's header alone determines about the sizes of its values.
@@ -48,54 +54,47 @@ pub(super) enum Shape {
 }
 
 impl<'t> Scan<'t> {
-    pub(super) fn new(tree: &'t Tree, id: BranchId, entries: &Range<u64>, read: ReadBranch) -> Result<Self> {
+    /// Finds the baskets. Reads none of them.
+    pub(super) fn new(tree: &'t Tree, id: BranchId, selection: &Selection) -> Result<Self> {
         let branch = tree.branches().get(id).ok_or_else(|| Error::not_found("no such branch"))?;
         let place = |error: Error| tree.place(error.in_object(&branch.path).in_object(&tree.name));
         let interpretation = tree.interpretation(id)?;
         if !branch.file_name.is_empty() {
             return Err(place(Error::unsupported(format!("its baskets are in another file, {:?}", branch.file_name))));
         }
-        let has = branch.entry_range();
-        if !entries.is_empty() && (has.start > entries.start || has.end < entries.end) {
+        let (has, wanted) = (branch.entry_range(), selection.span());
+        if !selection.is_empty() && (has.start > wanted.start || has.end < wanted.end) {
             let message = format!("the branch has entries {} to {}", has.start, has.end);
-            return Err(place(Error::mismatch(message).wanted(entries.end, has.end)));
+            return Err(place(Error::mismatch(message).wanted(wanted.end, has.end)));
         }
-        let baskets = branch.baskets();
-        let first = baskets.partition_point(|basket| basket.entries.end <= entries.start);
-        let last = baskets.partition_point(|basket| basket.entries.start < entries.end).max(first);
-        let touched = first..last;
-        let segments: Vec<_> = touched
-            .clone()
-            .map(|index| (index, crate::tree::wanted(&baskets[index].entries, entries)))
-            .filter(|(_, want)| !want.is_empty())
-            .collect();
-        let mut covered = entries.start;
-        for (index, want) in &segments {
-            let start = baskets[*index].entries.start;
-            if start + want.start as u64 != covered {
-                let message = "a branch's baskets do not follow one another: one is missing, or is listed twice";
-                let error = Error::malformed(message).in_basket(*index as u32);
-                return Err(place(error.wanted(covered, start + want.start as u64)));
-            }
-            covered = start + want.end as u64;
-        }
-        if covered < entries.end {
-            return Err(place(Error::malformed("a branch lacks baskets").wanted(entries.end, covered)));
-        }
-        let counts = match (interpretation.form, branch.leaves.first().and_then(|leaf| leaf.count)) {
-            (Form::CountedBy { counter, .. }, _) => Some(read_counts(tree, counter, entries, read).map_err(place)?),
+        let pieces = selection.pieces(branch.baskets()).map_err(place)?;
+        let counted_by = match (interpretation.form, branch.leaves.first().and_then(|leaf| leaf.count)) {
+            (Form::CountedBy { counter, .. }, _) => Some((counter, selection.clone())),
             // If a basket has no offsets, they are computed from the counts of all its entries.
             (Form::Jagged { .. }, Some((counter, _))) if counter != id && branch.io_bits & 1 != 0 => {
-                let whole = match (baskets.get(touched.start), baskets[..touched.end].last()) {
-                    (Some(first), Some(last)) if !touched.is_empty() => first.entries.start..last.entries.end,
-                    _ => entries.clone(),
-                };
-                Some(read_counts(tree, counter, &whole, read).map_err(place)?)
+                let whole = pieces.iter().map(|piece| branch.baskets()[piece.basket].entries.clone());
+                Some((counter, Selection::of_ranges(whole).map_err(place)?))
             }
             _ => None,
         };
-        let shape = shape(&interpretation);
-        Ok(Self { tree, branch, interpretation, segments, shape, counts })
+        let mut shape = shape(&interpretation);
+        let is_part = |piece: &&Piece| piece.rows as u64 != held(branch, piece.basket);
+        if matches!(shape, Shape::List { .. }) && pieces.iter().filter(is_part).count() > MOST_PARTS {
+            // The headers do not tell the sizes.
+            shape = Shape::Grown;
+        }
+        let selection = selection.clone();
+        Ok(Self { tree, branch, interpretation, selection, pieces, shape, counted_by, counts: None })
+    }
+
+    /// What is wanted of a basket: ascending ranges, counted from its first entry.
+    pub(super) fn wanted(&self, piece: &Piece) -> impl DoubleEndedIterator<Item = Range<usize>> + Clone + use<'_> {
+        self.selection.rows(piece, &self.place(piece.basket).entries)
+    }
+
+    /// Whether a branch counts for this one, and has its counts for these entries.
+    pub(super) fn is_counted_by(&self, id: BranchId, entries: &Selection) -> bool {
+        self.counted_by.as_ref().is_some_and(|(counter, needed)| *counter == id && needed.is_within(entries))
     }
 
     pub(super) fn place(&self, basket: usize) -> &'t BasketPlace {
@@ -124,7 +123,7 @@ impl<'t> Scan<'t> {
             interpretation: &self.interpretation,
             registry: self.tree.registry(),
             limits: &self.tree.file().options().limits,
-            counts: self.counts.as_ref(),
+            counts: self.counts.as_deref(),
         }
     }
 
@@ -139,24 +138,31 @@ impl<'t> Scan<'t> {
     }
 }
 
-/// Reads entries of a branch: a scan needs those of its counter.
-pub(super) type ReadBranch = fn(&Tree, BranchId, Range<u64>) -> Result<Column>;
+/// Lists in more baskets than this of which only some entries are wanted are decoded in any order, and copied to their
+/// place; in fewer (the first one and the last one of a range) they are decoded in order.
+const MOST_PARTS: usize = 2;
 
-/// Reads the counts that a branch holds.
-fn read_counts(tree: &Tree, counter: BranchId, entries: &Range<u64>, read: ReadBranch) -> Result<Counts> {
-    let column = read(tree, counter, entries.clone())?;
-    let (ends, kind) = match &column.kind {
-        Kind::List { offsets, item, .. } => {
-            let bytes = column.buffer(*offsets);
-            let ends = bytes.as_chunks::<8>().0.iter().skip(1).map(|chunk| u64::from_ne_bytes(*chunk)).collect();
-            (Some(ends), &**item)
-        }
-        kind => (None, kind),
-    };
-    let Kind::Number { buffer, number } = kind else {
-        return Err(Error::mismatch("the branch that counts holds no numbers"));
-    };
-    Ok(Counts { first_entry: entries.start, ends, values: number.wholes(&column.buffer(*buffer)).collect() })
+/// How many entries a basket of a branch has.
+fn held(branch: &Branch, basket: usize) -> u64 {
+    branch.baskets().get(basket).map_or(0, |basket| basket.entries.end - basket.entries.start)
+}
+
+impl Counts {
+    /// The counts in a column of them.
+    pub(super) fn new(entries: &Selection, column: &Column) -> Result<Self> {
+        let (ends, kind) = match &column.kind {
+            Kind::List { offsets, item, .. } => {
+                let bytes = column.buffer(*offsets);
+                let ends = bytes.as_chunks::<8>().0.iter().skip(1).map(|chunk| u64::from_ne_bytes(*chunk)).collect();
+                (Some(ends), &**item)
+            }
+            kind => (None, kind),
+        };
+        let Kind::Number { buffer, number } = kind else {
+            return Err(Error::mismatch("the branch that counts holds no numbers"));
+        };
+        Ok(Self { entries: entries.clone(), ends, values: number.wholes(&column.buffer(*buffer)).collect() })
+    }
 }
 
 fn shape(interpretation: &Interpretation) -> Shape {
@@ -232,16 +238,16 @@ impl Growing {
 }
 
 impl Answer {
-    /// An empty column of `entries`.
-    pub(super) fn new(scan: &Scan<'_>, memory: &Memory, entries: &Range<u64>) -> Result<Self> {
-        let rows = entries.end.saturating_sub(entries.start);
+    /// An empty column of the entries of a scan.
+    pub(super) fn new(scan: &Scan<'_>, memory: &Memory) -> Result<Self> {
+        let rows = scan.selection.len();
         let limits = &scan.tree.file().options().limits;
         let has = scan.branch.entry_range();
         let all = (has.end - has.start).max(1);
         // Proportional to the entries, with a margin for baskets of different sizes; and no more than the baskets can
         // hold, whatever the tree's record says.
         let share = u128::from(scan.branch.tot_bytes) * u128::from(rows) / u128::from(all);
-        let held = scan.segments.iter().map(|&(basket, _)| scan.most_bytes(basket));
+        let held = scan.pieces.iter().map(|piece| scan.most_bytes(piece.basket));
         let held = held.fold(0_u64, u64::saturating_add);
         let share = u64::try_from(share).unwrap_or(u64::MAX).min(held);
         let bound = share.saturating_add(share / 4).saturating_add(4096);

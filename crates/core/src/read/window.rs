@@ -1,5 +1,6 @@
 //! A window of baskets: prefetched, decoded in parallel, placed in order.
 
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -11,7 +12,7 @@ use super::decode;
 use super::embedded::embedded;
 use super::scan::{Answer, Places, Scan, Shape, place};
 use crate::codec::Scratch;
-use crate::column::{Part, decode_numbers};
+use crate::column::{Part, Prim, decode_numbers};
 use crate::error::{Error, ErrorKind, Result};
 use crate::io::{Arrival, Flow, Ticket, Want, coalesce};
 use crate::schema::Objects;
@@ -23,7 +24,7 @@ use crate::tree::{Basket, BasketBytes, Coming, Tree};
 pub(super) struct Segment {
     /// The index of the branch in the scan.
     pub(super) scan: usize,
-    /// The index of the segment.
+    /// The index of the piece.
     pub(super) position: usize,
     /// The number of the basket in the branch.
     pub(super) basket: usize,
@@ -270,8 +271,7 @@ fn settle(scans: &[Scan<'_>], answers: &mut [Answer], tasks: &mut Vec<Task>, wor
     }
     for task in tasks.drain(..) {
         let answer = &mut answers[task.segment.scan];
-        let (_, want) = &scans[task.segment.scan].segments[task.segment.position];
-        answer.rows += want.len();
+        answer.rows += scans[task.segment.scan].pieces[task.segment.position].rows;
         match task.work {
             Work::Fixed(slot) => answer.fill(0, slot),
             Work::List { values, ends, .. } => {
@@ -299,7 +299,8 @@ fn prepare(
     record: Bytes,
     workspace: &Workbench<'_>,
 ) -> Result<(Option<Basket>, Work)> {
-    let (_, want) = &scan.segments[segment.position];
+    let piece = &scan.pieces[segment.position];
+    let rows = piece.rows;
     let basket = match scan.place(segment.basket).bytes {
         BasketBytes::Stored { seek, .. } => {
             let basket = Basket::read(record, &scan.tree.file().options().limits)?;
@@ -313,20 +314,21 @@ fn prepare(
         }
         BasketBytes::Embedded(_) => None,
     };
+    let end = scan.wanted(piece).next_back().map_or(0, |wanted| wanted.end);
     if let Some(basket) = &basket
-        && want.end > basket.entries as usize
+        && end > basket.entries as usize
     {
         return Err(Error::malformed("a basket has fewer entries than its branch says")
-            .wanted(want.end as u64, u64::from(basket.entries)));
+            .wanted(end as u64, u64::from(basket.entries)));
     }
     let work = match (scan.shape, &basket) {
         (Shape::Fixed { prim, count }, _) => {
-            let bytes = want.len().checked_mul(count * prim.number().bytes());
+            let bytes = rows.checked_mul(count * prim.number().bytes());
             let entry_bytes = count * prim.bytes();
             match (bytes, &basket) {
-                (Some(bytes), None) => Work::Fixed(answer.slot(0, bytes, want.len())?),
+                (Some(bytes), None) => Work::Fixed(answer.slot(0, bytes, rows)?),
                 (Some(bytes), Some(basket)) if basket.data_bytes() == entry_bytes * basket.entries as usize => {
-                    Work::Fixed(answer.slot(0, bytes, want.len())?)
+                    Work::Fixed(answer.slot(0, bytes, rows)?)
                 }
                 (_, basket) => {
                     let (entries, found) =
@@ -341,14 +343,14 @@ fn prepare(
             }
         }
         (Shape::List { prim, per_item }, Some(basket))
-            if want.len() == basket.entries as usize
+            if rows == basket.entries as usize
                 && basket.has_offsets()
                 && basket.data_bytes() % (prim.bytes() * per_item) == 0 =>
         {
             let items = basket.data_bytes() / (prim.bytes() * per_item);
             let base = answer.base(1, items as i64);
-            let values = answer.slot(0, items * per_item * prim.number().bytes(), want.len())?;
-            Work::List { values, ends: answer.slot(1, 8 * want.len(), want.len())?, base }
+            let values = answer.slot(0, items * per_item * prim.number().bytes(), rows)?;
+            Work::List { values, ends: answer.slot(1, 8 * rows, rows)?, base }
         }
         (Shape::List { .. }, _) => {
             // The header does not determine the size: decode here, in order, so that later pieces get their position.
@@ -383,27 +385,23 @@ fn in_order(
 
 /// Decodes one basket to the target of its task.
 fn run(scan: &Scan<'_>, task: &mut Task, workspace: &mut Workspace) -> Result<()> {
-    let (_, want) = &scan.segments[task.segment.position];
     match (&mut task.work, scan.shape) {
         (Work::Fixed(slot), Shape::Fixed { prim, count }) => {
-            let bytes = prim.bytes() * count;
-            if let Some(basket) = &task.basket
-                && !basket.key.is_compressed()
-                && let Some(raw) = basket.sealed().get(want.start * bytes..want.end * bytes)
+            let wanted = scan.wanted(&scan.pieces[task.segment.position]);
+            let sizes = (count * prim.bytes(), count * prim.number().bytes());
+            let raw =
+                task.basket.as_ref().filter(|basket| !basket.key.is_compressed()).map(|basket| &basket.sealed()[..]);
+            if let Some(raw) = raw
+                && let Some(last) = wanted.clone().next_back()
+                && last.end * sizes.0 <= raw.len()
             {
-                decode_numbers(prim, raw, slot);
-                return Ok(());
+                return fixed(prim, raw, wanted, sizes, slot);
             }
             let unsealed = match &task.basket {
                 Some(basket) => basket.unseal(&mut workspace.memory, &mut workspace.scratch)?,
                 None => stored_in_tree(scan, task.segment)?,
             };
-            let from = unsealed.data.get(want.start * bytes..want.end * bytes).ok_or_else(|| {
-                Error::malformed("a basket is too short for its entries")
-                    .wanted((want.end * bytes) as u64, unsealed.data.len() as u64)
-            })?;
-            decode_numbers(prim, from, slot);
-            Ok(())
+            fixed(prim, unsealed.data, wanted, sizes, slot)
         }
         (Work::List { values, ends, base }, Shape::List { prim, per_item }) => {
             let basket = task.basket.as_ref().ok_or_else(|| Error::internal("lists have no basket"))?;
@@ -423,6 +421,32 @@ fn run(scan: &Scan<'_>, task: &mut Task, workspace: &mut Workspace) -> Result<()
     }
 }
 
+/// Copies the wanted entries, of one size in the basket and another in the answer, one after another.
+fn fixed(
+    prim: Prim,
+    data: &[u8],
+    wanted: impl Iterator<Item = Range<usize>>,
+    (stored_bytes, bytes): (usize, usize),
+    slot: &mut [u8],
+) -> Result<()> {
+    let mut rest = slot;
+    for want in wanted {
+        let (from, to) = (want.start * stored_bytes, want.end * stored_bytes);
+        let too_short =
+            || Error::malformed("a basket is too short for its entries").wanted(to as u64, data.len() as u64);
+        let from = data.get(from..to).ok_or_else(too_short)?;
+        let outgrown = || Error::internal("a basket has more wanted entries than its piece of the answer has room for");
+        let (piece, others) = rest.split_at_mut_checked(want.len() * bytes).ok_or_else(outgrown)?;
+        decode_numbers(prim, from, piece);
+        rest = others;
+    }
+    match rest.len() {
+        0 => Ok(()),
+        // The rest would keep old bytes of reused memory, and they would be returned as values.
+        left => Err(Error::internal("a basket did not fill its piece of the answer").wanted(0, left as u64)),
+    }
+}
+
 fn stored_in_tree<'t>(scan: &Scan<'t>, segment: Segment) -> Result<crate::tree::Unsealed<'t>> {
     match scan.place(segment.basket).bytes {
         BasketBytes::Embedded(id) => embedded(scan.tree, id),
@@ -439,12 +463,11 @@ fn grow(
     part: &mut Part,
     objects: &mut Objects,
 ) -> Result<()> {
-    let (_, want) = &scan.segments[segment.position];
     let Workspace { scratch, memory, starts } = workspace;
     let unsealed = match basket {
         Some(basket) => basket.unseal(memory, scratch)?,
         None => stored_in_tree(scan, segment)?,
     };
-    let first_entry = scan.place(segment.basket).entries.start;
-    decode::decode(&scan.decoding(), &unsealed, first_entry, want.clone(), starts, part, objects)
+    let (first_entry, wanted) = (scan.place(segment.basket).entries.start, scan.wanted(&scan.pieces[segment.position]));
+    decode::decode(&scan.decoding(), &unsealed, first_entry, wanted, starts, part, objects)
 }

@@ -3,6 +3,7 @@
 mod builtin;
 mod compile;
 mod draft;
+pub(crate) mod draft_members;
 mod draft_read;
 mod encode;
 mod execute;

@@ -2,8 +2,6 @@
 //!
 //! Format page: `docs/format/basket.md`. Source: `TBasket::Streamer`, `TBasket::ReadBasketBuffers`.
 
-use std::ops::Range;
-
 use bytes::Bytes;
 
 use super::basket_header::{BasketHeader, GENERATE_OFFSETS};
@@ -322,11 +320,4 @@ impl<'m> Unsealed<'m> {
             None => 0,
         }
     }
-}
-
-/// Entries of a basket that are wanted, as indices in it.
-pub fn wanted(basket: &Range<u64>, want: &Range<u64>) -> Range<usize> {
-    let start = want.start.max(basket.start).min(basket.end);
-    let end = want.end.min(basket.end).max(start);
-    (start - basket.start) as usize..(end - basket.start) as usize
 }

@@ -108,7 +108,7 @@ pub(crate) struct Needed {
 }
 
 impl TreeCache {
-    pub(super) fn new(budget_bytes: u64) -> Self {
+    pub(crate) fn new(budget_bytes: u64) -> Self {
         Self {
             budget_bytes: AtomicU64::new(budget_bytes),
             kept: Mutex::default(),

@@ -13,7 +13,6 @@ use std::sync::{Arc, OnceLock};
 #[doc(hidden)]
 pub use basket::Basket;
 pub(crate) use basket::Unsealed;
-pub(crate) use basket::wanted;
 pub(crate) use basket_header::BasketHeader;
 pub(crate) use branch::element_kind;
 pub use branch::{BasketBytes, BasketPlace, Branch, BranchId, ElementBranch, Leaf};

@@ -39,6 +39,10 @@ class HasBranches(HasRecord):
 
     _id: int | None = None
     _path_in_tree = ""
+    # What stands between the names of a path.
+    _separator = "/"
+    # Whether the values of one hold those of all below it.
+    _is_whole = False
 
     @property
     def _below(self) -> list[int]:
@@ -96,7 +100,9 @@ class HasBranches(HasRecord):
         while todo:
             path, branch = todo.pop()
             if recursive and branch._below:
-                todo.extend((f"{path}/{child.name}", child) for child in reversed(branch._children))
+                todo.extend(
+                    (f"{path}{self._separator}{child.name}", child) for child in reversed(branch._children)
+                )
             if name_passes is not None:
                 name = branch.name
                 if not (name_passes(name) or (path != name and name_passes(path)) or name_passes("/" + path)):
@@ -260,9 +266,9 @@ class HasBranches(HasRecord):
         found = self._direct(name)
         if found is not None:
             return found
-        if "/" in name:
+        if self._separator in name or "/" in name:
             at: HasBranches | None = self
-            for piece in name.split("/"):
+            for piece in name.replace(self._separator, "/").split("/"):
                 at = at._find(piece) if piece and at is not None else None
             return at  # type: ignore[return-value]
         return self._anywhere(name) if recursive else None

@@ -102,6 +102,8 @@ def _content(column: Any, kind: tuple[Any, ...], length: int, contents: Any, ind
     if sort == "record":
         fields = members(kind)
         inner = [_content(column, of, length, contents, index) for _, of in fields]
+        if kind[1] == "tuple":
+            return contents.RecordArray(inner, None, length=length)
         parameters = {"__record__": kind[1]} if kind[1] and kind[1] != "pair" else None
         return contents.RecordArray(inner, [name for name, _ in fields], length=length, parameters=parameters)
     if sort == "oneof":
@@ -232,6 +234,8 @@ def _rows(column: Any, kind: tuple[Any, ...], rows: range) -> list[Any]:
     if sort == "record":
         names = [name for name, _ in members(kind)]
         columns = [_rows(column, of, rows) for _, of in members(kind)]
+        if kind[1] == "tuple":
+            return list(zip(*columns)) if columns else [() for _ in rows]
         if not columns:
             return [{} for _ in rows]
         return [dict(zip(names, row)) for row in zip(*columns)]

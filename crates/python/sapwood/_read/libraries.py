@@ -9,39 +9,24 @@ from typing import Any
 import numpy as np
 
 from sapwood._read import layout, zip_fields
-from sapwood._read.columns import join
 from sapwood._read.selection import Selection
 from sapwood.errors import UnsupportedError
 
 
 class Loaded:
-    """A branch that was read: columns to put one after another, and which rows of these are wanted."""
+    """A branch that was read: a column, and which of its rows are wanted, in which order; ``None`` for
+    all."""
 
-    __slots__ = ("_joined", "index", "mark", "parts")
+    __slots__ = ("column", "index", "mark")
 
-    def __init__(self, parts: list[Any], index: np.ndarray[Any, Any] | None, mark: str | None = None) -> None:
-        self.parts, self.index = parts, index
+    def __init__(self, column: Any, index: np.ndarray[Any, Any] | None, mark: str | None = None) -> None:
+        self.column, self.index = column, index
         self.mark = mark
         """What Awkward calls its lists, where that is not said by their type."""
-        self._joined: Any = None
-
-    @property
-    def column(self) -> Any:
-        """One column of all parts."""
-        if self._joined is None:
-            self._joined = join(self.parts)
-        return self._joined
-
-    def values(self, convert: Any, concatenate: Any) -> Any:
-        """All rows as ``convert`` gives them of a column."""
-        if len(self.parts) > 1 and any(layout.has(part.kind, "oneof") for part in self.parts):
-            # What pointers lead to may be of other types in each part.
-            return concatenate([convert(part) for part in self.parts])
-        return convert(self.column)
 
     def taken(self, index: np.ndarray[Any, Any]) -> Loaded:
         """Only some of the rows."""
-        return Loaded(self.parts, index if self.index is None else self.index[index], self.mark)
+        return Loaded(self.column, index if self.index is None else self.index[index], self.mark)
 
 
 def need(module: str, what: str, package: str | None = None) -> Any:
@@ -130,8 +115,8 @@ class Awkward(Library):
     name = "ak"
 
     def column(self, loaded: Loaded, selection: Selection) -> Any:
-        ak = need("awkward", 'library="ak"')
-        array = loaded.values(lambda column: layout.to_awkward(column, loaded.mark), ak.concatenate)
+        need("awkward", 'library="ak"')
+        array = layout.to_awkward(loaded.column, loaded.mark)
         return array if loaded.index is None else array[loaded.index]
 
     def convert(self, value: Any, selection: Selection) -> Any:
@@ -167,7 +152,7 @@ class NumPy(Library):
     name = "np"
 
     def column(self, loaded: Loaded, selection: Selection) -> Any:
-        array = loaded.values(layout.to_numpy, np.concatenate)
+        array = layout.to_numpy(loaded.column)
         return array if loaded.index is None else array[loaded.index]
 
     def convert(self, value: Any, selection: Selection) -> Any:
@@ -197,7 +182,7 @@ class Calculation(Library):
     """What expressions are computed with: NumPy for plain numbers, Awkward for all else."""
 
     def column(self, loaded: Loaded, selection: Selection) -> Any:
-        library = NUMPY if loaded.parts[0].kind[0] == "number" else AWKWARD
+        library = NUMPY if loaded.column.kind[0] == "number" else AWKWARD
         return library.column(loaded, selection)
 
     def record(self, below: dict[str, Any], length: int) -> Any:
@@ -219,7 +204,7 @@ class Pandas(Library):
         return pandas.Series(values, index=self._index(selection))
 
     def column(self, loaded: Loaded, selection: Selection) -> Any:
-        kind = loaded.parts[0].kind
+        kind = loaded.column.kind
         if kind[0] == "number":
             return self._series(NUMPY.column(loaded, selection), selection)
         if kind[0] != "text" and not layout.has(kind, "pointer"):
@@ -291,7 +276,7 @@ class Arrow(Library):
 
     def column(self, loaded: Loaded, selection: Selection) -> Any:
         pa = need("pyarrow", 'library="arrow"')
-        array = pa.chunked_array([pa.array(part) for part in loaded.parts])
+        array = pa.chunked_array([pa.array(loaded.column)])
         if loaded.index is not None:
             return array.take(pa.array(loaded.index))
         return array
@@ -332,8 +317,7 @@ class Polars(Library):
 
     def column(self, loaded: Loaded, selection: Selection) -> Any:
         pl = need("polars", 'library="pl"')
-        series = [pl.Series(part) for part in loaded.parts]
-        whole = series[0] if len(series) == 1 else pl.concat(series)
+        whole = pl.Series(loaded.column)
         return whole if loaded.index is None else whole.gather(loaded.index)
 
     def convert(self, value: Any, selection: Selection) -> Any:

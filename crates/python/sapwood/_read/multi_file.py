@@ -13,7 +13,7 @@ from sapwood._read.compat_kwargs import ignore
 from sapwood._read.libraries import as_library
 from sapwood._read.selection import Range, Selection, bounds
 from sapwood._remote import paths
-from sapwood.directory import TREES
+from sapwood.directory import RNTUPLES, TREES
 from sapwood.errors import MismatchError, MissingFileError, NotFoundError, not_found, place
 from sapwood.filters import Filter, as_match
 from sapwood.iteration import MOST, Report
@@ -44,7 +44,8 @@ def _open(source: paths.Source, allow_missing: bool, options: dict[str, Any]) ->
 def _tree(opened: Any, path: str | None) -> Any:
     if path is not None:
         return opened[path]
-    names = [name for name, classname in opened.classnames(cycle=False).items() if classname in TREES]
+    rows = opened.classnames(cycle=False).items()
+    names = [name for name, classname in rows if classname in TREES | RNTUPLES]
     if len(names) == 1:
         return opened[names[0]]
     if not names:

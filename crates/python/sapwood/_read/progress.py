@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -12,8 +12,6 @@ Item = TypeVar("Item")
 
 #: Reads of fewer bytes, once inflated, are too short for a line.
 LONG_BYTES = 200_000_000
-#: Branches are read in groups of at least so many bytes while a bar is shown.
-GROUP_BYTES = 64_000_000
 
 
 class Bar:
@@ -79,7 +77,7 @@ def bar(branches: Callable[[], list[Any]], selection: Any, show: bool | None) ->
         yield None
         return
     found = branches()
-    total = sum(share(branch, selection.span) for branch in found)
+    total = sum(share(branch, selection) for branch in found)
     if total < LONG_BYTES and show is not True:
         yield None
         return
@@ -116,26 +114,24 @@ def each(
             made.close()
 
 
-def share(branch: Any, span: tuple[int, int]) -> int:
-    """Bytes of a branch, once inflated, that belong to an entry range."""
+def share(branch: Any, selection: Sized) -> int:
+    """Bytes of a branch, once inflated, that belong to so many entries."""
     entries = max(branch.num_entries, 1)
-    return int(branch.uncompressed_bytes * min(1.0, (span[1] - span[0]) / entries))
+    return int(branch.uncompressed_bytes * min(1.0, len(selection) / entries))
 
 
-def groups(branches: list[Any], span: tuple[int, int], show: Bar | None) -> Iterator[list[Any]]:
-    """Branches to read at once: all, or groups between which the bar moves."""
+def part(show: Bar | None, branches: list[Any], selection: Any) -> Callable[[int, int], None] | None:
+    """What the engine calls while it reads branches, with the stored bytes that are done and all of them:
+    moves the bar by their share of it."""
     if show is None:
-        yield branches
-        return
-    group: list[Any] = []
-    size = 0
-    for branch in branches:
-        group.append(branch)
-        size += share(branch, span)
-        if size >= GROUP_BYTES:
-            yield group
-            show.add(size)
-            group, size = [], 0
-    if group:
-        yield group
-        show.add(size)
+        return None
+    size = sum(share(branch, selection) for branch in branches)
+    moved = 0
+
+    def note(done: int, total: int) -> None:
+        nonlocal moved
+        now = size if done >= total else size * done // total
+        show.add(now - moved)
+        moved = now
+
+    return note

@@ -11,7 +11,7 @@ import numpy as np
 from sapwood._read import libraries
 from sapwood._read import progress as progress_bar
 from sapwood._read.libraries import Library, Loaded, as_library
-from sapwood._read.selection import Range, Selection, bounds, covering, positions, select
+from sapwood._read.selection import Range, Selection, bounds, select
 from sapwood.errors import MismatchError, NotFoundError, SapwoodError, UnsupportedError, not_found, place
 from sapwood.expressions import Expression, ExpressionError
 from sapwood.filters import Filter
@@ -150,6 +150,9 @@ class Plan:
             if filter_branch is None or filter_branch(self.over):
                 plain.append(self.over)  # type: ignore[arg-type]
         passed = {branch._id for branch in plain}
+        if self.tree._is_whole:
+            tops = [branch for branch in plain if not any(above._id in passed for above in _above(branch))]
+            return [Output(branch.path, branch, None) for branch in tops]
         whole: list[Branch] = []
         inside: set[int] = set()
         for group in groups:
@@ -259,6 +262,13 @@ class _Values:
         return self._known[name]
 
 
+def _above(branch: Branch) -> Iterator[Branch]:
+    above = branch._parent
+    while above is not None:
+        yield above
+        above = above._parent
+
+
 def _reads(branch: Branch | None) -> bool:
     return branch is not None and not isinstance(branch.interpretation, (Grouped, Unknown))
 
@@ -301,30 +311,17 @@ def _mark(branch: Branch) -> str | None:
 
 
 def load(branches: list[Branch], selection: Selection, show: Any = None) -> dict[int, Loaded]:
-    """Reads branches for the entries of a selection: only baskets that hold some of them."""
+    """Reads branches for the entries of a selection, in one plan of the engine."""
     _check(branches)
     if not branches:
         return {}
-    core = branches[0]._tree._core
-    rows = selection.rows
-    # Branches with the same ranges are read together.
-    together: dict[tuple[Range, ...], list[Branch]] = {}
-    if rows is None:
-        together[(selection.span,)] = branches
-    else:
-        wanted = rows if selection.is_ordered else np.unique(rows)
-        for branch in branches:
-            borders = np.array([row[0] for row in branch._baskets], "int64")
-            together.setdefault(tuple(covering(wanted, borders)), []).append(branch)
-    found = {}
-    for ranges, alike in together.items():
-        index = None if rows is None else positions(rows, list(ranges))
-        for group in progress_bar.groups(alike, selection.span, show):
-            ids = [branch._id for branch in group]
-            parts = [core.columns(ids, start, stop) for start, stop in ranges]
-            for branch, *columns in zip(group, *parts):
-                found[branch._id] = Loaded(columns, index, _mark(branch))
-    return found
+    rows, index = selection.rows, None
+    if rows is not None and not selection.is_ordered:
+        rows, index = np.unique(rows, return_inverse=True)
+    ids = [branch._id for branch in branches]
+    note = progress_bar.part(show, branches, selection)
+    columns = branches[0]._tree._core.columns(ids, *selection.span, rows, note)
+    return {branch._id: Loaded(column, index, _mark(branch)) for branch, column in zip(branches, columns)}
 
 
 def read(plan: Plan, selection: Selection, library: Any, how: Any = None, show: bool | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""Which entries are wanted, and the entry ranges that must be read for them."""
+"""Which entries are wanted, and in which order."""
 
 from __future__ import annotations
 
@@ -124,26 +124,3 @@ def _is_ranges(entries: Any) -> bool:
         return entries.ndim == 2 and entries.shape[1] == 2
     pairs = [isinstance(one, (tuple, list)) and len(one) == 2 for one in entries]
     return bool(pairs) and all(pairs)
-
-
-def covering(rows: np.ndarray[Any, Any], borders: np.ndarray[Any, Any]) -> list[Range]:
-    """Entry ranges to read for sorted ``rows`` of a branch whose baskets begin at ``borders``.
-
-    A basket without a wanted entry is in no range; neighbours are joined.
-    """
-    if len(rows) == 0:
-        return []
-    # Basket `i` has `rows[cuts[i] : cuts[i + 1]]`: looked up by borders, which are fewer than rows.
-    cuts = np.concatenate(([0], np.searchsorted(rows, np.unique(borders)[1:]), [len(rows)]))
-    wanted = np.diff(cuts) > 0
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], wanted, [False]))))
-    return [(int(rows[cuts[a]]), int(rows[cuts[b] - 1]) + 1) for a, b in zip(edges[::2], edges[1::2])]
-
-
-def positions(rows: np.ndarray[Any, Any], ranges: list[Range]) -> np.ndarray[Any, Any]:
-    """Where ``rows`` stand in the entries of ``ranges`` put one after another."""
-    firsts = np.array([first for first, _ in ranges], "int64")
-    lengths = np.array([last - first for first, last in ranges], "int64")
-    before = np.concatenate(([0], np.cumsum(lengths)[:-1]))
-    which = np.searchsorted(firsts, rows, "right") - 1
-    return rows - firsts[which] + before[which]

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use super::members::{name_of, unfit};
 use crate::error::{Error, Result};
+use crate::schema::draft_members::{name_of, push_item, unfit};
 use crate::schema::{Datum, Draft};
 
 /// Adds an object to another of its class.
@@ -39,7 +39,7 @@ pub(super) fn add_list(sum: &mut Draft, next: &Draft, adder: impl Fn(&str) -> Op
     for (place, item) in new {
         mine[place] = item;
     }
-    behind.into_iter().for_each(|item| push(sum, item));
+    behind.into_iter().for_each(|item| push_item(sum, item));
     Ok(())
 }
 
@@ -49,27 +49,5 @@ pub(super) fn add_stack(sum: &mut Draft, next: &Draft, adder: impl Fn(&str) -> O
     match sum.member_mut("fHists").and_then(Datum::as_draft_mut) {
         Some(mine) => add_list(mine, others, adder),
         None => Ok(()),
-    }
-}
-
-/// Appends an item to a list, without an option.
-pub(super) fn push(list: &mut Draft, item: Datum) {
-    if let Some(items) = list.member_mut("items").and_then(Datum::as_list_mut) {
-        items.push(item);
-    }
-    if let Some(options) = list.member_mut("options").and_then(Datum::as_list_mut) {
-        options.push(Datum::from(""));
-    }
-}
-
-/// Keeps the items of a list that `keep` says, with their options.
-pub(super) fn retain(list: &mut Draft, keep: impl Fn(&Datum) -> bool) {
-    let items = list.member("items").and_then(Datum::as_list).unwrap_or_default();
-    let kept: Vec<bool> = items.iter().map(keep).collect();
-    for name in ["items", "options"] {
-        if let Some(items) = list.member_mut(name).and_then(Datum::as_list_mut) {
-            let mut kept = kept.iter();
-            items.retain(|_| kept.next().copied().unwrap_or(false));
-        }
     }
 }

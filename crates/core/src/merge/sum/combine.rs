@@ -2,10 +2,9 @@
 //!
 //! Source: `TH1Merger`.
 
-use super::axis::Axis;
-use super::histogram::Histogram;
-use super::members::name_of;
 use crate::error::{Error, Result};
+use crate::hist::{Axis, Histogram, Place, same_bin};
+use crate::schema::draft_members::{name_of, retain_items};
 use crate::schema::{Datum, Draft};
 
 /// What two histograms have in common, as far as their bins are concerned.
@@ -24,13 +23,13 @@ enum Common {
 ///
 /// # Errors
 ///
-/// [`Mismatch`](crate::ErrorKind::Mismatch) where ROOT does not merge them, [`Limit`](crate::ErrorKind::Limit) where the sum would
-/// have too many bins.
+/// [`Mismatch`](crate::ErrorKind::Mismatch) where ROOT does not merge them, [`Limit`](crate::ErrorKind::Limit) where
+/// the sum would have too many bins.
 pub(super) fn add(sum: &mut Histogram, mut next: Histogram) -> Result<()> {
     let mut new = sum.clone();
     match examine(&mut new, &mut next)? {
-        Common::Axes => add_all(&mut new, &mut [next], same_bin)?,
-        Common::Labels(axes) if axes.iter().all(Option::is_none) => add_all(&mut new, &mut [next], labelled_bin)?,
+        Common::Axes => new.add_bins(&mut [next], same_bin)?,
+        Common::Labels(axes) if axes.iter().all(Option::is_none) => new.add_bins(&mut [next], labelled_bin)?,
         Common::Labels(axes) => add_joined(&mut new, next, axes, labelled_bin)?,
         Common::Nothing => refill(&mut new, &next)?,
         Common::Joined(axes) => add_joined(&mut new, next, axes, central_bin)?,
@@ -74,7 +73,7 @@ fn examine(sum: &mut Histogram, next: &mut Histogram) -> Result<Common> {
     }
     let labels = have_labels(sum, next);
     if (sum.is_weighted() || next.is_weighted()) && !sum.is_weighted() {
-        sum.weigh();
+        sum.sum_squares();
     }
     Ok(match (labels, limits) {
         (true, _) => Common::Labels(axes),
@@ -113,37 +112,6 @@ fn have_labels(sum: &mut Histogram, next: &Histogram) -> bool {
     common.is_some()
 }
 
-type Place = fn(&mut Histogram, &Histogram, [usize; 3]) -> Result<[usize; 3]>;
-
-/// Adds bins, each where `place` says, and what was summed over all that was filled.
-fn add_all(sum: &mut Histogram, others: &mut [Histogram], place: Place) -> Result<()> {
-    let mut totals = sum.statistics()?;
-    let mut entries = sum.entries();
-    for other in others {
-        if other.is_empty() {
-            continue;
-        }
-        let more = other.statistics()?;
-        totals.iter_mut().zip(more).for_each(|(total, more)| *total += more);
-        entries += other.entries();
-        for bin in 0..other.cells.len() {
-            if other.is_bin_empty(bin) {
-                continue;
-            }
-            let at = place(sum, other, other.at(bin))?;
-            let to = sum.bin(at);
-            sum.add_bin(to, other, bin);
-        }
-    }
-    sum.sums = totals;
-    sum.entries = entries;
-    Ok(())
-}
-
-fn same_bin(_: &mut Histogram, _: &Histogram, at: [usize; 3]) -> Result<[usize; 3]> {
-    Ok(at)
-}
-
 /// The bin into which the middle of another one falls. Contents outside of the other's limits must be outside of those
 /// of the sum.
 fn central_bin(sum: &mut Histogram, other: &Histogram, mut at: [usize; 3]) -> Result<[usize; 3]> {
@@ -178,7 +146,7 @@ fn labelled_bin(sum: &mut Histogram, other: &Histogram, mut at: [usize; 3]) -> R
         } else if *bin > axis.bins {
             sum.axes[place].bins + 1
         } else if by_label(sum, other, place) {
-            sum.bin_of_label(place, &axis.label(*bin))?
+            sum.bin_of_label(place, &axis.label_bytes(*bin))?
         } else {
             sum.axes[place].find(axis.center(*bin))
         };
@@ -190,7 +158,7 @@ fn labelled_bin(sum: &mut Histogram, other: &Histogram, mut at: [usize; 3]) -> R
 fn refill(sum: &mut Histogram, next: &Histogram) -> Result<()> {
     let waiting = next.buffer.first().copied().unwrap_or(0.0).max(0.0) as usize;
     let all = next.buffer.get(1..).unwrap_or_default();
-    all.chunks_exact(next.stride()).take(waiting).try_for_each(|fill| sum.fill(fill))
+    all.chunks_exact(next.stride()).take(waiting).try_for_each(|fill| sum.fill_one(fill))
 }
 
 fn add_joined(sum: &mut Histogram, next: Histogram, axes: [Option<Axis>; 3], place: Place) -> Result<()> {
@@ -221,12 +189,12 @@ fn add_joined(sum: &mut Histogram, next: Histogram, axes: [Option<Axis>; 3], pla
         return Ok(());
     }
     sum.empty_buffer(true)?;
-    add_all(sum, &mut with_bins, place)
+    sum.add_bins(&mut with_bins, place)
 }
 
 /// What was fitted or drawn for other bins does not hold for these; the box of statistics stays.
 fn forget_functions(draft: &mut Draft) {
-    super::members::put(draft, "fContour", Vec::<f64>::new());
+    crate::schema::draft_members::put(draft, "fContour", Vec::<f64>::new());
     let Some(list) = draft.member_mut("fFunctions").and_then(Datum::as_draft_mut) else { return };
-    super::collection::retain(list, |item| item.as_draft().is_some_and(|item| name_of(item) == "stats"));
+    retain_items(list, |item| item.as_draft().is_some_and(|item| name_of(item) == "stats"));
 }

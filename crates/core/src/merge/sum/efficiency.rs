@@ -3,12 +3,11 @@
 //! Source: `TEfficiency::Merge`, `TH1::Add`.
 
 use super::combine;
-use super::histogram::Histogram;
-use super::members::{float, put, whole};
 use crate::error::Result;
+use crate::hist::{EFFICIENCY_HISTOGRAMS, Histogram};
+use crate::schema::draft_members::{float, put, whole};
 use crate::schema::{Datum, Draft};
 
-const HISTOGRAMS: [&str; 2] = ["fTotalHistogram", "fPassedHistogram"];
 /// Bit of `fBits` of a histogram: bins hold averages.
 const AVERAGE: i64 = 1 << 18;
 
@@ -16,13 +15,13 @@ const AVERAGE: i64 = 1 << 18;
 pub(super) fn add(sum: &mut Draft, next: &Draft) -> Result<()> {
     let histogram = |draft: &Draft, name: &str| draft.member(name).and_then(Datum::as_draft).cloned();
     let mut new = Vec::new();
-    for name in HISTOGRAMS {
+    for name in EFFICIENCY_HISTOGRAMS {
         match (histogram(sum, name), histogram(next, name)) {
             (Some(mine), Some(other)) => {
-                let mut mine = Histogram::read(mine).map_err(|error| error.in_object(name))?;
-                let other = Histogram::read(other).map_err(|error| error.in_object(name))?;
+                let mut mine = Histogram::from_draft(mine).map_err(|error| error.in_object(name))?;
+                let other = Histogram::from_draft(other).map_err(|error| error.in_object(name))?;
                 combine::add(&mut mine, other).map_err(|error| error.in_object(name))?;
-                let mut draft = mine.store();
+                let mut draft = mine.into_draft();
                 let bits = whole(&draft, "fBits")? & !AVERAGE;
                 put(&mut draft, "fBits", bits);
                 // As after adding: they are found anew.

@@ -1,30 +1,25 @@
-//! Sums of objects: what ROOT's `Merge` makes of histograms, profiles, graphs, parameters, efficiencies, and lists of them.
+//! Sums of objects: what ROOT's `Merge` makes of histograms, profiles, graphs, parameters, efficiencies, and lists of
+//! them.
 
-mod axis;
-mod cells;
 mod collection;
 mod combine;
 mod efficiency;
-mod fill;
-mod graph;
-mod histogram;
-mod limits;
-mod members;
 mod parameter;
 mod sparse;
 
 use std::fmt;
 
 use self::collection::AddFn;
-use self::histogram::Histogram;
+
 use crate::error::{Error, Result};
+use crate::hist::{self, Histogram};
 use crate::schema::Draft;
 
 /// The function that adds objects of a class; none if they cannot be added.
 fn adder(class: &str) -> Option<AddFn> {
     Some(match class {
-        class if histogram::kind(class).is_some() => add_histogram,
-        class if graph::CLASSES.contains(&class) => graph::add,
+        class if hist::shape_of(class).is_some() => add_histogram,
+        class if hist::MERGED_GRAPHS.contains(&class) => hist::append_points,
         class if parameter::is_parameter(class) => parameter::add,
         class if sparse::is_sparse(class) || sparse::is_full(class) => sparse::add,
         "TList" | "THashList" | "TObjArray" => |sum, next| collection::add_list(sum, next, adder),
@@ -36,9 +31,9 @@ fn adder(class: &str) -> Option<AddFn> {
 }
 
 fn add_histogram(sum: &mut Draft, next: &Draft) -> Result<()> {
-    let mut all = Histogram::read(sum.clone())?;
-    combine::add(&mut all, Histogram::read(next.clone())?)?;
-    *sum = all.store();
+    let mut all = Histogram::from_draft(sum.clone())?;
+    combine::add(&mut all, Histogram::from_draft(next.clone())?)?;
+    *sum = all.into_draft();
     Ok(())
 }
 
@@ -107,8 +102,8 @@ impl Sum {
         let add = adder(first.class());
         let add =
             add.ok_or_else(|| Error::unsupported(format!("objects of class {} cannot be added", first.class())))?;
-        let state = match histogram::kind(first.class()) {
-            Some(_) => State::Histogram(Box::new(Histogram::read(first)?)),
+        let state = match hist::shape_of(first.class()) {
+            Some(_) => State::Histogram(Box::new(Histogram::from_draft(first)?)),
             None => State::Other(first, add),
         };
         Ok(Self { state })
@@ -118,9 +113,10 @@ impl Sum {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) where ROOT refuses to merge them, with the reason: other dimensions, bins that do
-    /// not fit together, overflow that may be within other limits, another class. [`Malformed`](crate::ErrorKind::Malformed) where
-    /// members contradict each other; [`Limit`](crate::ErrorKind::Limit) where the sum would have too many bins;
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where ROOT refuses to merge them, with the reason: other dimensions,
+    /// bins that do not fit together, overflow that may be within other limits, another class.
+    /// [`Malformed`](crate::ErrorKind::Malformed) where members contradict each other;
+    /// [`Limit`](crate::ErrorKind::Limit) where the sum would have too many bins;
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for automatic bins in powers of two.
     pub fn add(&mut self, next: &Draft) -> Result<()> {
         let class = self.class();
@@ -128,7 +124,7 @@ impl Sum {
             return Err(Error::mismatch(format!("a {} cannot be added to a {class}", next.class())));
         }
         match &mut self.state {
-            State::Histogram(sum) => combine::add(sum, Histogram::read(next.clone())?),
+            State::Histogram(sum) => combine::add(sum, Histogram::from_draft(next.clone())?),
             State::Other(sum, add) => add(sum, next),
         }
     }
@@ -144,7 +140,7 @@ impl Sum {
     /// The sum, to be [written](crate::write::FileWriter::write).
     pub fn finish(self) -> Draft {
         match self.state {
-            State::Histogram(sum) => sum.store(),
+            State::Histogram(sum) => sum.into_draft(),
             State::Other(sum, _) => sum,
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! Source: `TParameter::Merge`, `TStatistic::Merge`.
 
-use super::members::{float, put, unfit, whole};
 use crate::error::Result;
+use crate::schema::draft_members::{float, put, unfit, whole};
 use crate::schema::{Datum, Draft};
 
 /// Bits of `fBits` that say how a parameter is merged; none of them: it is added.

@@ -5,10 +5,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::cells::Cells;
-use super::members::{float, floats, floats_of, put, unfit, whole};
 use crate::column::Number;
 use crate::error::{Error, Result};
+use crate::hist::Cells;
+use crate::schema::draft_members::{float, floats, floats_of, put, unfit, whole};
 use crate::schema::{Datum, Draft};
 
 /// Whether a class is one of sparse histograms.
@@ -195,10 +195,10 @@ fn add_full(sum: &mut Draft, next: &Draft, weighted: bool) -> Result<()> {
         data.and_then(floats_of).unwrap_or_default()
     };
     let (mut mine, others) = (cells(sum)?, cells(next)?);
-    if others.len() == 0 {
+    if others.is_empty() {
         return Ok(());
     }
-    if mine.len() == 0 {
+    if mine.is_empty() {
         mine = others.zeros(others.len());
     }
     if mine.len() != others.len() {

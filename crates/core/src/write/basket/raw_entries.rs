@@ -85,7 +85,7 @@ impl How {
     ///
     /// [`Malformed`](crate::ErrorKind::Malformed) if there are fewer rows;
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if entries cannot be moved.
-    pub(crate) fn take(self, unsealed: &Unsealed<'_>, rows: &[Range<usize>]) -> Result<RawEntries> {
+    pub(crate) fn take(self, unsealed: &Unsealed<'_>, rows: impl Iterator<Item = Range<usize>>) -> Result<RawEntries> {
         let mut starts = Vec::new();
         unsealed.starts(&mut starts)?;
         let mut raw = RawEntries { starts: vec![0], ..RawEntries::default() };

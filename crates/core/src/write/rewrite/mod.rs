@@ -5,7 +5,6 @@
 pub(crate) mod compatibility;
 pub(crate) mod concat;
 pub(crate) mod copy;
-pub(crate) mod entry_ranges;
 pub(crate) mod prune;
 pub(crate) mod recluster;
 pub(crate) mod relocate;
@@ -21,6 +20,7 @@ use crate::codec::Compression;
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::read::Selection;
 use crate::schema::Draft;
 use crate::tree::{Branch, BranchId, Tree};
 use crate::write::basket::seal::Sealing;
@@ -29,7 +29,6 @@ use crate::write::file::compatible::check;
 use crate::write::file::compatible::same_rules;
 use crate::write::options::{Baskets, Order, TreeOptions};
 use crate::write::record::state::{Base, BranchState, TreeState};
-use crate::write::rewrite::entry_ranges::Selection;
 use crate::write::rewrite::recluster::{Reseal, bytes_of, stored_bytes};
 use crate::write::writer::FileWriter;
 
@@ -105,8 +104,8 @@ impl FileWriter {
         self.rewrite_with(from, path, to, how, &|_| None)
     }
 
-    /// [`rewrite`](Self::rewrite), where baskets that are kept are compressed again as `again` says: their entries stay where they are in
-    /// them.
+    /// [`rewrite`](Self::rewrite), where baskets that are kept are compressed again as `again` says: their entries stay
+    /// where they are in them.
     fn rewrite_with(
         &mut self,
         from: &File,
@@ -121,7 +120,15 @@ impl FileWriter {
         let kept = kept(&tree, how).map_err(within)?;
         let branches: Vec<&Branch> =
             tree.branches().iter().filter(|branch| kept.contains(top(&tree, branch))).collect();
-        let selection = Selection::new(how.entries.as_deref(), tree.entries).map_err(within)?;
+        let selection = match &how.entries {
+            Some(ranges) => Selection::of_ranges(ranges.iter().cloned()),
+            None => Selection::try_from(0..tree.entries),
+        };
+        let selection = selection.map_err(within)?;
+        if selection.span().end > tree.entries {
+            let words = "entries that the tree does not have are to be kept";
+            return Err(within(Error::mismatch(words).wanted(tree.entries, selection.span().end)));
+        }
         let mut draft = from.draft_at(&key)?;
         prune::keep_branches(&mut draft, &kept);
         prune::forget_references(&mut draft);

@@ -12,7 +12,8 @@ use crate::codec::Scratch;
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
-use crate::read::embedded;
+use crate::read::selection::Piece;
+use crate::read::{Selection, embedded};
 use crate::tree::{Basket, BasketBytes, Branch, Tree};
 use crate::write::basket::buffer::RowBuffer;
 use crate::write::basket::raw_entries::{How, RawEntries};
@@ -22,7 +23,6 @@ use crate::write::basket::{PlacedBasket, SealedBasket};
 use crate::write::file::state::{Output, State};
 use crate::write::options::Order;
 use crate::write::record::state::{BranchState, TreeState};
-use crate::write::rewrite::entry_ranges::{Piece, Selection, pieces};
 
 /// Bytes before compression that are in memory at a time, unless one cluster has more.
 const STEP_BYTES: u64 = 32 << 20;
@@ -69,7 +69,7 @@ impl Reseal<'_> {
             return Err(Error::limit("the tree would have too many clusters", MOST, self.clusters()));
         }
         let recycler = Recycler::default();
-        let (entries, all) = (u128::from(self.selection.entries()), u128::from(self.tree.entries.max(1)));
+        let (entries, all) = (u128::from(self.selection.len()), u128::from(self.tree.entries.max(1)));
         let share = |branch: &&Branch| (u128::from(bytes_of(branch)) * entries / all) as u64;
         let bytes: Vec<u64> = self.branches.iter().map(share).collect();
         let outcome =
@@ -79,25 +79,25 @@ impl Reseal<'_> {
             into.branches.iter().for_each(|branch| self.output.release_baskets(&mut state, &branch.baskets));
             return outcome;
         }
-        let (entries, size) = (self.selection.entries(), self.cluster_entries);
+        let (entries, size) = (self.selection.len(), self.cluster_entries);
         into.entries = entries;
         into.clusters = (0..self.clusters()).map(|cluster| size.min(entries - cluster * size)).collect();
         Ok(())
     }
 
     fn clusters(&self) -> u64 {
-        self.selection.entries().div_ceil(self.cluster_entries)
+        self.selection.len().div_ceil(self.cluster_entries)
     }
 
     /// Entries of consecutive clusters, numbered as in the written tree.
     fn entries_of(&self, clusters: &Range<u64>) -> Range<u64> {
-        let end = clusters.end.saturating_mul(self.cluster_entries).min(self.selection.entries());
+        let end = clusters.end.saturating_mul(self.cluster_entries).min(self.selection.len());
         clusters.start * self.cluster_entries..end
     }
 
     fn step(&self, step: &Step, into: &mut TreeState, recycler: &Recycler) -> Result<()> {
         let entries = self.entries_of(&step.clusters);
-        let pending = self.gather(&step.branches, &self.selection.part(&entries))?;
+        let pending = self.gather(&step.branches, &self.selection.part(entries.clone()))?;
         let mut jobs = Vec::new();
         let mut add = |branch: usize, cluster: u64| {
             let (Some(pending), Some(state)) = (pending.get(branch - step.branches.start), into.branches.get(branch))
@@ -159,13 +159,13 @@ impl Reseal<'_> {
     }
 
     /// Entries of some branches, read at once; each basket is read and inflated once.
-    fn gather(&self, branches: &Range<usize>, part: &[Range<u64>]) -> Result<Vec<RowBuffer>> {
+    fn gather(&self, branches: &Range<usize>, part: &Selection) -> Result<Vec<RowBuffer>> {
         let branches = self.branches.get(branches.clone()).unwrap_or_default();
         let mut jobs = Vec::new();
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for (index, branch) in branches.iter().enumerate().filter(|(_, branch)| branch.has_data()) {
             let baskets = branch.baskets();
-            for piece in pieces(baskets, part).map_err(|error| error.in_object(&branch.path))? {
+            for piece in part.pieces(baskets).map_err(|error| error.in_object(&branch.path))? {
                 if let Some(BasketBytes::Stored { seek, nbytes }) = baskets.get(piece.basket).map(|basket| basket.bytes)
                 {
                     ranges.push(seek..seek.saturating_add(u64::from(nbytes)));
@@ -178,7 +178,7 @@ impl Reseal<'_> {
         let records: HashMap<u64, Bytes> =
             ranges.iter().map(|range| range.start).zip(self.from.read_raw(&ranges)?).collect();
         let raws = self.each(&jobs, Bench::default, |bench, (_, branch, piece)| {
-            self.inflate(branch, piece, &records, bench).map_err(|error| error.in_object(&branch.path))
+            self.inflate(branch, part, piece, &records, bench).map_err(|error| error.in_object(&branch.path))
         })?;
         let mut gathered: Vec<RawEntries> = branches.iter().map(|_| RawEntries::default()).collect();
         for ((index, branch, _), raw) in jobs.iter().zip(raws) {
@@ -192,6 +192,7 @@ impl Reseal<'_> {
     fn inflate(
         &self,
         branch: &Branch,
+        part: &Selection,
         piece: &Piece,
         records: &HashMap<u64, Bytes>,
         bench: &mut Bench,
@@ -199,14 +200,15 @@ impl Reseal<'_> {
         let how = How::of(self.tree, branch);
         let missing = || Error::malformed("a basket was not read");
         let Some(basket) = branch.baskets().get(piece.basket) else { return Err(missing()) };
+        let rows = part.rows(piece, &basket.entries);
         let outcome = match basket.bytes {
             BasketBytes::Stored { seek, .. } => {
                 let record = records.get(&seek).cloned().ok_or_else(missing)?;
                 let limits = &self.from.options().limits;
                 let sealed = Basket::read(record, limits).and_then(refuse_other_processes);
-                sealed.and_then(|sealed| how.take(&sealed.unseal(&mut bench.memory, &mut bench.scratch)?, &piece.rows))
+                sealed.and_then(|sealed| how.take(&sealed.unseal(&mut bench.memory, &mut bench.scratch)?, rows))
             }
-            BasketBytes::Embedded(id) => how.take(&embedded(self.tree, id)?, &piece.rows),
+            BasketBytes::Embedded(id) => how.take(&embedded(self.tree, id)?, rows),
         };
         outcome.map_err(|error| error.in_basket(piece.basket as u32))
     }

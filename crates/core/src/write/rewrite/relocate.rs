@@ -68,8 +68,8 @@ pub(crate) enum Source {
 ///
 /// # Errors
 ///
-/// [`Unsupported`](crate::ErrorKind::Unsupported) for baskets in other files, and for those in the tree's record that cannot get a
-/// record of their own.
+/// [`Unsupported`](crate::ErrorKind::Unsupported) for baskets in other files, and for those in the tree's record that
+/// cannot get a record of their own.
 pub(crate) fn sealed(
     tree: &Tree,
     branches: &[&Branch],
@@ -129,7 +129,7 @@ fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32, again: Option<Compre
         ));
     }
     let (how, whole) = (How::of(tree, branch), 0..unsealed.entries);
-    let pending = RowBuffer::from(how.in_place().take(&unsealed, std::slice::from_ref(&whole))?);
+    let pending = RowBuffer::from(how.in_place().take(&unsealed, std::iter::once(whole.clone()))?);
     let sealing = Sealing { tree: &tree.name, datime, basket_bytes: branch.basket_bytes as usize };
     let layout = BranchLayout::Found(branch.name.clone(), true);
     let compression = again.or_else(|| Compression::from_root(branch.compress)).unwrap_or_default();
@@ -139,7 +139,7 @@ fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32, again: Option<Compre
     let mut starts = Vec::new();
     unsealed.starts(&mut starts)?;
     if u32::from(Key::read(&basket.record)?.keylen) != unsealed.keylen || starts.first() != Some(&0) {
-        how.take(&unsealed, std::slice::from_ref(&whole))?;
+        how.take(&unsealed, std::iter::once(whole))?;
     }
     Ok(Source::Made { record: basket.record.into(), unsealed_bytes: basket.unsealed_bytes })
 }

@@ -1,10 +1,10 @@
 //! Limits of axes: of automatic bins, of axes that grow, and of two axes together.
 
-/// Limits that hold both of two axes, each given as its minimum, maximum and the width of its bins; and how many bins they have.
-/// The wider bins are kept, if the others fit into them and some edges are common.
+/// Limits that hold both of two axes, each given as its minimum, maximum and the width of its bins; and how many bins
+/// they have. The wider bins are kept, if the others fit into them and some edges are common.
 ///
 /// Source: `TH1::RecomputeAxisLimits`.
-pub(super) fn joined(one: (f64, f64, f64), two: (f64, f64, f64)) -> Option<(f64, f64, usize)> {
+pub(crate) fn joined(one: (f64, f64, f64), two: (f64, f64, f64)) -> Option<(f64, f64, usize)> {
     let whole = |value: f64| {
         let rest = value - value.floor();
         rest < 1e-8 || (rest - 1.0).abs() < 1e-8
@@ -35,7 +35,7 @@ pub(super) fn joined(one: (f64, f64, f64), two: (f64, f64, f64)) -> Option<(f64,
 /// Limits of an axis that grew until it holds a value: its range is doubled as often as that takes, up to 64 times.
 ///
 /// Source: `TH1::FindNewAxisLimits`.
-pub(super) fn extended(min: f64, max: f64, point: f64) -> Option<(f64, f64)> {
+pub(crate) fn extended(min: f64, max: f64, point: f64) -> Option<(f64, f64)> {
     let (mut min, mut max) = (min, max);
     let mut range = max - min;
     let mut times = 0;
@@ -57,7 +57,7 @@ pub(super) fn extended(min: f64, max: f64, point: f64) -> Option<(f64, f64)> {
 /// Limits of automatic bins for values between two numbers, and how many bins they become.
 ///
 /// Source: `THLimitsFinder::OptimizeLimits`.
-pub(super) fn good(bins: usize, low: f64, high: f64, integer: bool) -> (f64, f64, usize) {
+pub(crate) fn good(bins: usize, low: f64, high: f64, integer: bool) -> (f64, f64, usize) {
     let beyond = if integer { 5.0 * (high - low) / bins as f64 } else { 0.1 * (high - low) };
     let mut below = low - beyond;
     let mut above = high + beyond;

@@ -3,9 +3,17 @@
 use crate::column::Number;
 use crate::schema::Datum;
 
-/// Contents of bins, with underflow and overflow.
-#[derive(Clone, Debug)]
-pub(super) enum Cells {
+/// Contents of bins, with underflow and overflow, in the type of their histogram.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::hist::Cells;
+/// let cells = Cells::Short(vec![0, 7, 0]);
+/// assert_eq!((cells.len(), cells.get(1)), (3, 7.0));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cells {
     /// `TArrayC`.
     Char(Vec<i8>),
     /// `TArrayS`.
@@ -35,7 +43,7 @@ macro_rules! each {
 
 impl Cells {
     /// Numbers of a type that bins can have.
-    pub(super) fn read(datum: &Datum) -> Option<Self> {
+    pub(crate) fn read(datum: &Datum) -> Option<Self> {
         let Datum::Numbers(number, bytes) = datum else { return None };
         macro_rules! take {
             ($type:ty) => {
@@ -53,26 +61,68 @@ impl Cells {
         })
     }
 
-    /// The same numbers as a member.
-    pub(super) fn datum(&self) -> Datum {
-        let number = match self {
+    /// Zeros of a type that bins can have.
+    pub(super) fn zeros_of(number: Number, len: usize) -> Option<Self> {
+        Some(match number {
+            Number::I8 => Self::Char(vec![0; len]),
+            Number::I16 => Self::Short(vec![0; len]),
+            Number::I32 => Self::Int(vec![0; len]),
+            Number::I64 => Self::Long(vec![0; len]),
+            Number::F32 => Self::Float(vec![0.0; len]),
+            Number::F64 => Self::Double(vec![0.0; len]),
+            _ => return None,
+        })
+    }
+
+    /// The type of its numbers.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::hist::Cells;
+    /// assert_eq!(Cells::Short(vec![7]).number(), Number::I16);
+    /// ```
+    pub fn number(&self) -> Number {
+        match self {
             Self::Char(_) => Number::I8,
             Self::Short(_) => Number::I16,
             Self::Int(_) => Number::I32,
             Self::Long(_) => Number::I64,
             Self::Float(_) => Number::F32,
             Self::Double(_) => Number::F64,
-        };
-        each!(self, values => Datum::numbers(number, values.iter().map(|value| value.to_ne_bytes())))
+        }
+    }
+
+    /// The same numbers as a member.
+    pub(crate) fn datum(&self) -> Datum {
+        each!(self, values => Datum::numbers(self.number(), values.iter().map(|value| value.to_ne_bytes())))
     }
 
     /// How many there are.
-    pub(super) fn len(&self) -> usize {
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// assert_eq!(sapwood::hist::Cells::Float(vec![1.0, 2.0]).len(), 2);
+    /// ```
+    pub fn len(&self) -> usize {
         each!(self, values => values.len())
     }
 
-    /// As many zeros of the same type.
-    pub(super) fn zeros(&self, len: usize) -> Self {
+    /// Whether there are none.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// assert!(sapwood::hist::Cells::Float(vec![]).is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Zeros of the same type.
+    pub(crate) fn zeros(&self, len: usize) -> Self {
         match self {
             Self::Char(_) => Self::Char(vec![0; len]),
             Self::Short(_) => Self::Short(vec![0; len]),
@@ -83,8 +133,14 @@ impl Cells {
         }
     }
 
-    /// What a bin holds.
-    pub(super) fn get(&self, bin: usize) -> f64 {
+    /// What a bin holds; zero for one that is not there.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// assert_eq!(sapwood::hist::Cells::Char(vec![-1]).get(0), -1.0);
+    /// ```
+    pub fn get(&self, bin: usize) -> f64 {
         match self {
             Self::Char(values) => values.get(bin).copied().unwrap_or(0).into(),
             Self::Short(values) => values.get(bin).copied().unwrap_or(0).into(),
@@ -95,8 +151,9 @@ impl Cells {
         }
     }
 
-    /// Adds to a bin. Whole numbers stop short of their type's bounds, as they do when ROOT fills them: the lowest is never reached.
-    pub(super) fn add(&mut self, bin: usize, weight: f64) {
+    /// Adds to a bin. Whole numbers stop short of their type's bounds, as they do when ROOT fills them: the lowest is
+    /// never reached.
+    pub(crate) fn add(&mut self, bin: usize, weight: f64) {
         macro_rules! bounded {
             ($values:ident, $type:ty) => {
                 if let Some(value) = $values.get_mut(bin) {

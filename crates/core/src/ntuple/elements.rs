@@ -1,0 +1,380 @@
+//! From the bytes of a page to numbers in memory, and back.
+//!
+//! Source: `RColumnElement.hxx`. Every page is encoded by itself.
+
+use std::ops::Range;
+
+use super::column_type::{Arrangement, ColumnType};
+use super::descriptor::ColumnDescriptor;
+use crate::column::Number;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Bytes of `elements` elements before compression.
+pub(crate) fn page_bytes(bits: u16, elements: u64) -> u64 {
+    elements.saturating_mul(u64::from(bits)).div_ceil(8)
+}
+
+/// Decodes elements `want` of a page that holds `elements` of them to native-endian numbers of type `to`.
+///
+/// # Errors
+///
+/// [`Mismatch`](ErrorKind::Mismatch) where a number is beyond the range of its field's type,
+/// [`Internal`](ErrorKind::Internal) where `page` or `out` have another size.
+pub(crate) fn decode(
+    column: &ColumnDescriptor,
+    page: &[u8],
+    elements: usize,
+    want: Range<usize>,
+    to: Number,
+    out: &mut [u8],
+) -> Result<()> {
+    let Some(kind) = column.kind else { return Err(Error::internal("a column of unknown type is decoded")) };
+    let Some(number) = kind.number() else { return Err(Error::internal("a switch is decoded as numbers")) };
+    if page.len() as u64 != page_bytes(column.bits, elements as u64)
+        || want.end > elements
+        || out.len() != want.len() * to.bytes()
+    {
+        return Err(Error::internal("a page, its elements and their destination do not agree"));
+    }
+    if kind == ColumnType::Real32Quant {
+        return unquantise(column, page, want, to, out);
+    }
+    if number == to {
+        return decode_native(kind, column.bits, page, elements, want, out);
+    }
+    let mut native = vec![0; want.len() * number.bytes()];
+    decode_native(kind, column.bits, page, elements, want, &mut native)?;
+    convert(number, &native, to, out)
+}
+
+/// Whether the bytes of a page are the numbers themselves.
+pub(crate) fn is_verbatim(kind: ColumnType, to: Number) -> bool {
+    cfg!(target_endian = "little")
+        && kind.arrangement() == Arrangement::Plain
+        && kind != ColumnType::Real16
+        && kind.number() == Some(to)
+}
+
+fn decode_native(
+    kind: ColumnType,
+    bits: u16,
+    page: &[u8],
+    elements: usize,
+    want: Range<usize>,
+    out: &mut [u8],
+) -> Result<()> {
+    let wide = usize::from(bits / 8);
+    match (kind, kind.arrangement()) {
+        (ColumnType::Bit, _) => {
+            for (out, at) in out.iter_mut().zip(want) {
+                *out = page[at / 8] >> (at % 8) & 1;
+            }
+        }
+        (ColumnType::Real32Trunc, _) => {
+            let mut reader = BitReader::new(page, want.start, u32::from(bits));
+            for out in out.as_chunks_mut::<4>().0 {
+                *out = (reader.next() << (32 - u32::from(bits))).to_ne_bytes();
+            }
+        }
+        (ColumnType::Real16, _) => {
+            let halves = page[2 * want.start..2 * want.end].as_chunks::<2>().0;
+            for (out, half) in out.as_chunks_mut::<4>().0.iter_mut().zip(halves) {
+                *out = widen_half(u16::from_le_bytes(*half)).to_ne_bytes();
+            }
+        }
+        (ColumnType::SplitReal16, _) => {
+            let (low, high) = (&page[want.clone()], &page[elements + want.start..elements + want.end]);
+            for ((out, low), high) in out.as_chunks_mut::<4>().0.iter_mut().zip(low).zip(high) {
+                *out = widen_half(u16::from_le_bytes([*low, *high])).to_ne_bytes();
+            }
+        }
+        (_, Arrangement::Plain) => {
+            out.copy_from_slice(&page[want.start * wide..want.end * wide]);
+            if cfg!(target_endian = "big") {
+                out.chunks_exact_mut(wide).for_each(<[u8]>::reverse);
+            }
+        }
+        (_, Arrangement::Split) => match wide {
+            2 => unsplit16(page, elements, want, out, |value| value),
+            4 => unsplit32(page, elements, want, out, |value| value),
+            _ => unsplit64(page, elements, want, out, |value| value),
+        },
+        (_, Arrangement::ZigzagSplit) => match wide {
+            2 => unsplit16(page, elements, want, out, |value| value >> 1 ^ 0_u16.wrapping_sub(value & 1)),
+            4 => unsplit32(page, elements, want, out, |value| value >> 1 ^ 0_u32.wrapping_sub(value & 1)),
+            _ => unsplit64(page, elements, want, out, |value| value >> 1 ^ 0_u64.wrapping_sub(value & 1)),
+        },
+        (_, Arrangement::DeltaSplit) => match wide {
+            4 => {
+                let mut sum = (0..want.start).fold(0_u32, |sum, at| {
+                    sum.wrapping_add(u32::from_le_bytes(std::array::from_fn(|plane| page[plane * elements + at])))
+                });
+                unsplit32(page, elements, want, out, |value| {
+                    sum = sum.wrapping_add(value);
+                    sum
+                });
+            }
+            _ => {
+                let mut sum = (0..want.start).fold(0_u64, |sum, at| {
+                    sum.wrapping_add(u64::from_le_bytes(std::array::from_fn(|plane| page[plane * elements + at])))
+                });
+                unsplit64(page, elements, want, out, |value| {
+                    sum = sum.wrapping_add(value);
+                    sum
+                });
+            }
+        },
+        (_, Arrangement::Bits) => return Err(Error::internal("a bit stream of another type is decoded")),
+    }
+    Ok(())
+}
+
+/// A plane of wanted elements.
+fn plane<'p>(page: &'p [u8], elements: usize, want: &Range<usize>, plane: usize) -> &'p [u8] {
+    &page[plane * elements + want.start..plane * elements + want.end]
+}
+
+fn unsplit16(page: &[u8], elements: usize, want: Range<usize>, out: &mut [u8], mut then: impl FnMut(u16) -> u16) {
+    let (low, high) = (plane(page, elements, &want, 0), plane(page, elements, &want, 1));
+    for ((out, low), high) in out.as_chunks_mut::<2>().0.iter_mut().zip(low).zip(high) {
+        *out = then(u16::from_le_bytes([*low, *high])).to_ne_bytes();
+    }
+}
+
+fn unsplit32(page: &[u8], elements: usize, want: Range<usize>, out: &mut [u8], mut then: impl FnMut(u32) -> u32) {
+    let count = want.len();
+    let planes: [&[u8]; 4] = std::array::from_fn(|at| plane(page, elements, &want, at));
+    let [a, b, c, d] = planes.map(|plane| &plane[..count]);
+    for (at, out) in out.as_chunks_mut::<4>().0[..count].iter_mut().enumerate() {
+        let value = u32::from(a[at]) | u32::from(b[at]) << 8 | u32::from(c[at]) << 16 | u32::from(d[at]) << 24;
+        *out = then(value).to_ne_bytes();
+    }
+}
+
+fn unsplit64(page: &[u8], elements: usize, want: Range<usize>, out: &mut [u8], mut then: impl FnMut(u64) -> u64) {
+    let count = want.len();
+    let planes: [&[u8]; 8] = std::array::from_fn(|at| plane(page, elements, &want, at));
+    let [a, b, c, d, e, f, g, h] = planes.map(|plane| &plane[..count]);
+    for (at, out) in out.as_chunks_mut::<8>().0[..count].iter_mut().enumerate() {
+        let low = u32::from(a[at]) | u32::from(b[at]) << 8 | u32::from(c[at]) << 16 | u32::from(d[at]) << 24;
+        let high = u32::from(e[at]) | u32::from(f[at]) << 8 | u32::from(g[at]) << 16 | u32::from(h[at]) << 24;
+        *out = then(u64::from(low) | u64::from(high) << 32).to_ne_bytes();
+    }
+}
+
+/// Reads elements of a few bits each, lowest bits first.
+struct BitReader<'p> {
+    page: &'p [u8],
+    bit: usize,
+    bits: u32,
+}
+
+impl<'p> BitReader<'p> {
+    fn new(page: &'p [u8], element: usize, bits: u32) -> Self {
+        Self { page, bit: element * bits as usize, bits }
+    }
+
+    fn next(&mut self) -> u32 {
+        // At most 32 bits that begin anywhere in a byte are in five bytes.
+        let first = self.bit / 8;
+        let mut word = [0; 8];
+        let last = (first + 5).min(self.page.len());
+        word[..last - first].copy_from_slice(&self.page[first..last]);
+        let value = u64::from_le_bytes(word) >> (self.bit % 8) & ((1 << self.bits) - 1);
+        self.bit += self.bits as usize;
+        value as u32
+    }
+}
+
+fn unquantise(column: &ColumnDescriptor, page: &[u8], want: Range<usize>, to: Number, out: &mut [u8]) -> Result<()> {
+    let Some((min, max)) = column.range else { return Err(Error::internal("quantised numbers have no range")) };
+    let bits = u32::from(column.bits);
+    let step = (max - min) / ((1_u64 << bits) - 1) as f64;
+    let mut reader = BitReader::new(page, want.start, bits);
+    // In double precision, as ROOT does, and only then to the field's type.
+    let mut next = || (min + f64::from(reader.next()) * step).min(max);
+    match to {
+        Number::F32 => out.as_chunks_mut::<4>().0.iter_mut().for_each(|out| *out = (next() as f32).to_ne_bytes()),
+        Number::F64 => out.as_chunks_mut::<8>().0.iter_mut().for_each(|out| *out = next().to_ne_bytes()),
+        other => return Err(Error::malformed(format!("quantised numbers belong to a field of type {other}"))),
+    }
+    Ok(())
+}
+
+/// An IEEE half as a float: exact.
+fn widen_half(half: u16) -> f32 {
+    let (sign, exponent, mantissa) = (u32::from(half >> 15) << 31, half >> 10 & 0x1f, u32::from(half & 0x3ff));
+    match exponent {
+        0 => {
+            // Zero and subnormal numbers: multiples of 2^-24.
+            let value = mantissa as f32 * (1.0 / 16_777_216.0);
+            f32::from_bits(value.to_bits() | sign)
+        }
+        0x1f => f32::from_bits(sign | 0x7f80_0000 | mantissa << 13),
+        exponent => f32::from_bits(sign | (u32::from(exponent) + 112) << 23 | mantissa << 13),
+    }
+}
+
+/// Converts numbers of a column to the type of their field, as ROOT does: any whole number to any that holds its value,
+/// bits and characters included; reals to reals.
+fn convert(from: Number, values: &[u8], to: Number, out: &mut [u8]) -> Result<()> {
+    use Number::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+    macro_rules! reals {
+        ($from:ty, $to:ty) => {
+            for (out, value) in out.as_chunks_mut().0.iter_mut().zip(values.as_chunks().0) {
+                *out = (<$from>::from_ne_bytes(*value) as $to).to_ne_bytes();
+            }
+        };
+    }
+    macro_rules! wholes {
+        ($($to:ident $type:ty),*) => {
+            match to {
+                Bool => {
+                    for (out, value) in out.iter_mut().zip(wide_wholes(from, values)) {
+                        *out = u8::from(value != 0);
+                    }
+                }
+                $($to => {
+                    for (out, value) in out.as_chunks_mut().0.iter_mut().zip(wide_wholes(from, values)) {
+                        *out = <$type>::try_from(value).map_err(|_| beyond(to, value))?.to_ne_bytes();
+                    }
+                })*
+                F32 | F64 => return Err(unsuitable(from, to)),
+            }
+        };
+    }
+    match (from, to) {
+        (F32, F64) => reals!(f32, f64),
+        (F64, F32) => reals!(f64, f32),
+        (F32 | F64, _) => return Err(unsuitable(from, to)),
+        _ => wholes!(I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64),
+    }
+    Ok(())
+}
+
+fn wide_wholes(from: Number, values: &[u8]) -> impl Iterator<Item = i128> + '_ {
+    values.chunks_exact(from.bytes()).map(move |value| match from {
+        Number::U64 => value.first_chunk().map_or(0, |value| i128::from(u64::from_ne_bytes(*value))),
+        _ => i128::from(from.whole(value)),
+    })
+}
+
+#[cold]
+fn beyond(to: Number, value: i128) -> Error {
+    Error::new(ErrorKind::Mismatch, format!("the number {value} is beyond the range of its field's type, {to}"))
+}
+
+#[cold]
+fn unsuitable(from: Number, to: Number) -> Error {
+    Error::malformed(format!("a field of numbers of type {to} has a column of type {from}"))
+}
+
+/// An element of a switch: which of the types, and the place among its values in the cluster.
+pub(crate) fn switches(page: &[u8]) -> impl Iterator<Item = (u64, u32)> + '_ {
+    page.as_chunks::<12>().0.iter().map(|element| {
+        let (place, tag) = element.split_at(8);
+        let place = place.first_chunk().map_or(0, |place| u64::from_le_bytes(*place));
+        (place, tag.first_chunk().map_or(0, |tag| u32::from_le_bytes(*tag)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(kind: ColumnType, bits: u16) -> ColumnDescriptor {
+        ColumnDescriptor {
+            kind: Some(kind),
+            code: kind.code(),
+            bits,
+            field: 0,
+            representation: 0,
+            first_element: None,
+            range: None,
+        }
+    }
+
+    fn decoded(column: &ColumnDescriptor, page: &[u8], elements: usize, want: Range<usize>, to: Number) -> Vec<u8> {
+        let mut out = vec![0; want.len() * to.bytes()];
+        decode(column, page, elements, want, to, &mut out).unwrap();
+        out
+    }
+
+    fn bytes<const N: usize, T>(values: &[T], to: impl Fn(&T) -> [u8; N]) -> Vec<u8> {
+        values.iter().flat_map(to).collect()
+    }
+
+    #[test]
+    fn planes_zigzag_and_deltas_are_undone() {
+        // 1, -2, 3 in zigzag: 2, 3, 6.
+        let page = [2, 3, 6, 0, 0, 0];
+        let of = |want| decoded(&column(ColumnType::SplitInt16, 16), &page, 3, want, Number::I16);
+        assert_eq!(of(0..3), bytes(&[1_i16, -2, 3], |value| value.to_ne_bytes()));
+        assert_eq!(of(1..2), bytes(&[-2_i16], |value| value.to_ne_bytes()));
+        let mut page = vec![0; 3 * 8];
+        (page[0], page[1], page[2], page[3 + 1]) = (5, 0, 1, 1); // 5, 256, 1 as differences
+        let of = |want| decoded(&column(ColumnType::SplitIndex64, 64), &page, 3, want, Number::U64);
+        assert_eq!(of(0..3), bytes(&[5_u64, 261, 262], |value| value.to_ne_bytes()));
+        assert_eq!(of(2..3), bytes(&[262_u64], |value| value.to_ne_bytes()));
+        let values = [1.5_f64, -0.0, f64::NAN, 1e300];
+        let page: Vec<u8> = (0..8).flat_map(|plane| values.map(|value| value.to_le_bytes()[plane])).collect();
+        let got = decoded(&column(ColumnType::SplitReal64, 64), &page, 4, 0..4, Number::F64);
+        assert_eq!(got, bytes(&values, |value| value.to_ne_bytes()));
+    }
+
+    #[test]
+    fn streams_of_bits_begin_anywhere() {
+        assert_eq!(
+            decoded(&column(ColumnType::Bit, 1), &[0b1010_0110, 1], 9, 1..9, Number::Bool),
+            [1, 1, 0, 0, 1, 0, 1, 1]
+        );
+        let values = [1.0_f32, -2.5, 0.1, f32::INFINITY, 3.25e-20];
+        for bits in 10..=31_u16 {
+            let mut page = vec![0_u8; page_bytes(bits, 5) as usize];
+            for (element, value) in values.iter().enumerate() {
+                let top = value.to_bits() >> (32 - bits);
+                for bit in 0..usize::from(bits) {
+                    let at = element * usize::from(bits) + bit;
+                    page[at / 8] |= ((top >> bit & 1) as u8) << (at % 8);
+                }
+            }
+            let got = decoded(&column(ColumnType::Real32Trunc, bits), &page, 5, 2..5, Number::F32);
+            let mask = u32::MAX << (32 - bits);
+            assert_eq!(got, bytes(&values[2..], |value| (value.to_bits() & mask).to_ne_bytes()), "{bits}");
+        }
+        let quantised = ColumnDescriptor { range: Some((-1.0, 1.0)), ..column(ColumnType::Real32Quant, 3) };
+        let got = decoded(&quantised, &[0b0011_1000], 2, 0..2, Number::F64);
+        assert_eq!(got, bytes(&[-1.0_f64, 1.0], |value| value.to_ne_bytes()));
+    }
+
+    #[test]
+    fn halves_keep_all_their_values() {
+        let of = |half: u16| decoded(&column(ColumnType::Real16, 16), &half.to_le_bytes(), 1, 0..1, Number::F32);
+        let value = |half| f32::from_ne_bytes(*of(half).first_chunk().unwrap());
+        assert_eq!(
+            (value(0x3c00), value(0xc000), value(0x7bff), value(0x0001)),
+            (1.0, -2.0, 65504.0, 2.0_f32.powi(-24))
+        );
+        assert_eq!((value(0x7c00), value(0xfc00)), (f32::INFINITY, f32::NEG_INFINITY));
+        assert_eq!(value(0x03ff), 1023.0 * 2.0_f32.powi(-24));
+        assert!(value(0x7e01).is_nan() && value(0x8000).is_sign_negative());
+    }
+
+    #[test]
+    fn numbers_fit_their_field_or_are_errors() {
+        let page = bytes(&[1_i64, -7, 300], |value| value.to_le_bytes());
+        let of = |to: Number| {
+            let mut out = vec![0; 3 * to.bytes()];
+            decode(&column(ColumnType::Int64, 64), &page, 3, 0..3, to, &mut out).map(|()| out)
+        };
+        assert_eq!(of(Number::I16).unwrap(), bytes(&[1_i16, -7, 300], |value| value.to_ne_bytes()));
+        assert_eq!(of(Number::Bool).unwrap(), [1, 1, 1]);
+        assert_eq!(of(Number::I8).unwrap_err().kind(), ErrorKind::Mismatch);
+        assert!(of(Number::U64).unwrap_err().to_string().contains("-7"));
+        assert_eq!(of(Number::F32).unwrap_err().kind(), ErrorKind::Malformed);
+        let large = u64::MAX.to_le_bytes();
+        let got = decoded(&column(ColumnType::UInt64, 64), &large, 1, 0..1, Number::U64);
+        assert_eq!(got, u64::MAX.to_ne_bytes());
+        assert!(decode(&column(ColumnType::UInt64, 64), &large, 1, 0..1, Number::I64, &mut [0; 8]).is_err());
+    }
+}

@@ -1,0 +1,164 @@
+//! RNTUPLE: the successor of TTree. Envelopes that describe the data, fields, columns, clusters and pages, and how
+//! columns become values.
+//!
+//! Source: `tree/ntuple` of ROOT and the specification of the format beside it.
+
+#![allow(dead_code, reason = "what writes envelopes is not used yet")]
+
+mod anchor;
+mod column_type;
+mod descriptor;
+mod elements;
+mod envelope;
+mod fetch;
+mod field;
+mod footer;
+mod frame;
+mod header;
+mod locator;
+mod model;
+mod node;
+mod open;
+mod page_list;
+mod pages;
+mod payload;
+mod plan;
+mod read;
+mod sizes;
+mod streamed;
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+pub use column_type::ColumnType;
+pub use field::{Field, FieldId, Role};
+pub use read::columns;
+pub use sizes::FieldBytes;
+
+use crate::error::{Error, Result};
+use crate::file::{File, distance};
+use crate::schema::Registry;
+use crate::tree::TreeCache;
+use descriptor::{ColumnDescriptor, Descriptors};
+use envelope::Envelope;
+use footer::Footer;
+use node::Model;
+use page_list::ClusterPages;
+
+/// An RNTuple: its fields and clusters. Metadata only; values are read by [`columns`].
+///
+/// # Example
+///
+/// ```no_run
+/// let file = sapwood::File::open("events.root")?;
+/// let ntuple = file.ntuple("events")?;
+/// let energy = ntuple.field("energy")?.id;
+/// let columns = sapwood::ntuple::columns(&ntuple, &[energy], 0..ntuple.entries)?;
+/// let energies: Vec<f32> = columns[0].numbers()?;
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub struct NTuple {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What the user wrote about it.
+    pub description: Arc<str>,
+    /// Program that wrote it.
+    pub writer: Arc<str>,
+    /// Version of the format: epoch, major, minor, patch.
+    pub version: [u16; 4],
+    /// Its entries.
+    pub entries: u64,
+    /// Cycle of its key.
+    pub cycle: u16,
+    /// Names of its sets of attributes, which are not read.
+    pub attribute_sets: Vec<Arc<str>>,
+    file: File,
+    max_key_bytes: u64,
+    header: Envelope,
+    footer: Footer,
+    /// Fields of the header, columns of the header: what follows was added later.
+    schema: Descriptors,
+    fields: Vec<Field>,
+    top: Vec<FieldId>,
+    lists: OnceLock<PageLists>,
+    models: Vec<OnceLock<Result<Arc<Model>, Error>>>,
+    registry: OnceLock<Arc<Registry>>,
+    cache: TreeCache,
+}
+
+/// The page lists of all groups, and the clusters in the order of entries.
+struct PageLists {
+    envelopes: Vec<Envelope>,
+    clusters: Vec<ClusterPages>,
+}
+
+impl std::fmt::Debug for NTuple {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NTuple").field("name", &self.name).field("entries", &self.entries).finish_non_exhaustive()
+    }
+}
+
+impl NTuple {
+    /// The file it is in.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// All fields: those below a field come after it.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// The top-level fields: an entry has one value of each.
+    pub fn top(&self) -> &[FieldId] {
+        &self.top
+    }
+
+    /// The cache of its pages.
+    pub fn cache(&self) -> &TreeCache {
+        &self.cache
+    }
+
+    /// A field by its [path](Field::path): names joined by dots.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound), naming fields with similar names.
+    pub fn field(&self, path: &str) -> Result<&Field> {
+        self.fields.iter().find(|field| &*field.path == path).ok_or_else(|| {
+            let mut near: Vec<_> = self.fields.iter().map(|field| (distance(path, &field.path), &field.path)).collect();
+            near.sort();
+            let names: Vec<_> = near.iter().take(5).map(|(_, path)| format!("{path:?}")).collect();
+            self.place(Error::not_found(format!("no field {path:?}; nearest: {}", names.join(", "))))
+        })
+    }
+
+    /// Entry ranges of the clusters.
+    ///
+    /// # Errors
+    ///
+    /// What reading the page lists reports.
+    pub fn clusters(&self) -> Result<Vec<Range<u64>>> {
+        Ok(self.lists()?.clusters.iter().map(|cluster| cluster.entries.clone()).collect())
+    }
+
+    pub(crate) fn column(&self, id: usize) -> Result<&ColumnDescriptor> {
+        self.schema.columns.get(id).ok_or_else(|| Error::internal("a field has a column that does not exist"))
+    }
+
+    /// The classes that its streamed fields need; those of the file where it has none.
+    pub fn classes(&self) -> Result<Arc<Registry>> {
+        self.registry()
+    }
+
+    /// Adds to an error which RNTuple it is about.
+    pub(crate) fn place(&self, error: Error) -> Error {
+        self.file.name(error.in_object(&self.name))
+    }
+
+    /// Adds to an error which field it is about.
+    pub(crate) fn in_field(&self, id: FieldId, error: Error) -> Error {
+        let path = self.fields.get(id).map_or("", |field| &field.path);
+        self.place(error.in_object(path))
+    }
+}

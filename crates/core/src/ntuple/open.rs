@@ -1,0 +1,251 @@
+//! Opening an RNTuple: anchor, header, footer, and page lists on first use.
+
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+
+use super::anchor::Anchor;
+use super::descriptor::{Descriptors, FieldDescriptor};
+use super::envelope::{Envelope, EnvelopeType};
+use super::field::{Field, FieldId, Role};
+use super::footer::Footer;
+use super::header::Header;
+use super::locator::Link;
+use super::page_list::{ClusterPages, read_clusters};
+use super::payload::read_payloads;
+use super::{NTuple, PageLists};
+use crate::container::Key;
+use crate::error::{Error, Result};
+use crate::file::File;
+use crate::tree::TreeCache;
+
+impl NTuple {
+    /// Opens the RNTuple whose anchor a key names.
+    pub(crate) fn open(file: &File, key: &Key) -> Result<Self> {
+        if !key.is_ntuple() {
+            return Err(Error::mismatch(format!("an object of class {} is no RNTuple", key.class)));
+        }
+        if &*key.class != "ROOT::RNTuple" {
+            let message = "the RNTuple was written before the format was released (class ROOT::Experimental::RNTuple): \
+                           only versions 1.x are read";
+            return Err(Error::unsupported(message));
+        }
+        let limits = &file.options().limits;
+        let anchor = Anchor::read(&file.payload(key)?)?;
+        let places = [anchor.header.locator.in_file()?, anchor.footer.locator.in_file()?];
+        let stored = read_payloads(file, &places, anchor.max_key_bytes)?;
+        let [header, footer] = <[Bytes; 2]>::try_from(stored).map_err(|_| Error::internal("an envelope is missing"))?;
+        let header = Envelope::open(EnvelopeType::Header, header, &anchor.header, limits)?;
+        let footer = Envelope::open(EnvelopeType::Footer, footer, &anchor.footer, limits)?;
+        let Header { name, description, writer, mut schema } = Header::read(&header)?;
+        let fields_of_header = schema.fields.len();
+        let footer = Footer::read(&footer, &header, &mut schema)?;
+        let (fields, top) = fields(&schema, fields_of_header, limits.depth)?;
+        let entries = footer.groups.iter().map(|group| group.entries).try_fold(0_u64, u64::checked_add);
+        let entries = entries.ok_or_else(|| Error::malformed("the cluster groups have too many entries"))?;
+        Ok(Self {
+            name,
+            description,
+            writer,
+            version: anchor.version,
+            entries,
+            cycle: key.cycle,
+            attribute_sets: footer.attribute_sets.iter().map(|set| Arc::clone(&set.name)).collect(),
+            file: file.clone(),
+            max_key_bytes: anchor.max_key_bytes,
+            header,
+            footer,
+            models: fields.iter().map(|_| OnceLock::new()).collect(),
+            schema,
+            fields,
+            top,
+            lists: OnceLock::new(),
+            registry: OnceLock::new(),
+            cache: TreeCache::new(file.options().cache_bytes),
+        })
+    }
+
+    /// The page lists, read when they are first needed: all in one call.
+    pub(super) fn lists(&self) -> Result<&PageLists> {
+        if let Some(known) = self.lists.get() {
+            return Ok(known);
+        }
+        // What fails is tried again: the next time the store may answer.
+        let loaded = self.load_lists().map_err(|error| self.place(error))?;
+        Ok(self.lists.get_or_init(|| loaded))
+    }
+
+    fn load_lists(&self) -> Result<PageLists> {
+        let limits = &self.file.options().limits;
+        let links: Vec<Link> = self.footer.groups.iter().map(|group| group.page_list).collect();
+        let places = links.iter().map(|link| link.locator.in_file()).collect::<Result<Vec<_>>>()?;
+        let stored = read_payloads(&self.file, &places, self.max_key_bytes)?;
+        let (mut envelopes, mut clusters) = (Vec::with_capacity(links.len()), Vec::new());
+        for (number, ((stored, link), group)) in stored.into_iter().zip(&links).zip(&self.footer.groups).enumerate() {
+            let name = |error: Error| error.in_object(&format!("cluster group {number}"));
+            let list = Envelope::open(EnvelopeType::PageList, stored, link, limits).map_err(name)?;
+            let of_group =
+                read_clusters(&list, &self.header, number, group, self.schema.columns.len()).map_err(name)?;
+            check_group(&of_group, group.first_entry, group.entries).map_err(name)?;
+            envelopes.push(list);
+            clusters.extend(of_group);
+        }
+        clusters.sort_by_key(|cluster| (cluster.entries.start, cluster.entries.end));
+        let mut next = 0;
+        for cluster in &clusters {
+            if cluster.entries.start != next {
+                let message = "clusters do not follow one another: one is missing, or two hold the same entries";
+                return Err(Error::malformed(message).wanted(next, cluster.entries.start));
+            }
+            next = cluster.entries.end;
+        }
+        Ok(PageLists { envelopes, clusters })
+    }
+}
+
+/// Checks that the clusters of a group are what the footer says of it.
+fn check_group(clusters: &[ClusterPages], first: u64, entries: u64) -> Result<()> {
+    let sum = clusters.iter().map(|cluster| cluster.entries.end - cluster.entries.start);
+    let sum = sum.fold(0_u64, u64::saturating_add);
+    if sum != entries {
+        return Err(Error::malformed("a cluster group's entries are not those of its clusters").wanted(entries, sum));
+    }
+    let start = clusters.iter().map(|cluster| cluster.entries.start).min();
+    if let Some(start) = start.filter(|&start| start != first) {
+        return Err(
+            Error::malformed("a cluster group begins with another entry than its clusters").wanted(first, start)
+        );
+    }
+    Ok(())
+}
+
+/// Fields as users see them, from what the schema says.
+fn fields(schema: &Descriptors, of_header: usize, most_depth: u32) -> Result<(Vec<Field>, Vec<FieldId>)> {
+    let mut fields: Vec<Field> = Vec::with_capacity(schema.fields.len());
+    let (mut top, mut depths, mut path_bytes) = (Vec::new(), Vec::with_capacity(schema.fields.len()), 0_u64);
+    let mut names: HashSet<(Option<FieldId>, Arc<str>)> = HashSet::with_capacity(schema.fields.len());
+    for (id, described) in schema.fields.iter().enumerate() {
+        let name = |error: Error| error.in_object(&described.name);
+        if described.parent > id {
+            let message = "a field's parent comes after it: the fields hold one another";
+            return Err(name(Error::malformed(message).wanted(id as u64, described.parent as u64)));
+        }
+        let parent = Some(described.parent).filter(|&parent| parent != id);
+        let depth = parent.map_or(0, |parent| depths[parent] + 1);
+        if depth > most_depth {
+            return Err(name(Error::limit("fields are nested too deep", most_depth.into(), depth.into())));
+        }
+        depths.push(depth);
+        if !names.insert((parent, Arc::clone(&described.name))) {
+            return Err(name(Error::malformed("two fields with the same parent have one name")));
+        }
+        let (path, is_named) = match parent {
+            Some(parent) => {
+                fields[parent].children.push(id);
+                let above = &fields[parent];
+                match name_in(above, &described.name) {
+                    Some(name) => (format!("{}.{name}", above.path).into(), true),
+                    None => (Arc::clone(&above.path), false),
+                }
+            }
+            None => {
+                top.push(id);
+                (Arc::clone(&described.name), true)
+            }
+        };
+        // Names are given once, and paths repeat them: a small file could ask for much memory.
+        path_bytes += path.len() as u64;
+        if path_bytes > MOST_PATH_BYTES {
+            return Err(name(Error::limit("the names of fields are too long in all", MOST_PATH_BYTES, path_bytes)));
+        }
+        fields.push(Field { is_named, ..field(id, described, path, parent, id >= of_header) });
+    }
+    add_columns(schema, &mut fields)?;
+    Ok((fields, top))
+}
+
+/// The name of a field in paths: none for the items of lists, the value of an enumeration, and base classes.
+fn name_in<'n>(parent: &Field, name: &'n str) -> Option<&'n str> {
+    match parent.role {
+        Role::Record if name.starts_with(":_") => None,
+        Role::Record if ["std::pair<", "std::tuple<"].iter().any(|class| parent.type_name.starts_with(class)) => {
+            Some(name.strip_prefix('_').unwrap_or(name))
+        }
+        Role::Record => Some(name),
+        _ => None,
+    }
+}
+
+/// The most bytes of all paths.
+const MOST_PATH_BYTES: u64 = 1 << 28;
+
+fn field(id: FieldId, described: &FieldDescriptor, path: Arc<str>, parent: Option<FieldId>, is_late: bool) -> Field {
+    Field {
+        id,
+        name: Arc::clone(&described.name),
+        path,
+        type_name: Arc::clone(&described.type_name),
+        type_alias: Arc::clone(&described.type_alias),
+        description: Arc::clone(&described.description),
+        role: described.role,
+        type_version: described.type_version,
+        type_checksum: described.checksum,
+        repetitions: described.repetitions,
+        source: described.source,
+        parent,
+        children: Vec::new(),
+        representations: Vec::new(),
+        is_late,
+        is_named: true,
+    }
+}
+
+/// Gives fields their columns; a projected field those that it shares.
+fn add_columns(schema: &Descriptors, fields: &mut [Field]) -> Result<()> {
+    for (id, column) in schema.columns.iter().enumerate() {
+        add_column(fields, column.field, usize::from(column.representation), id)?;
+    }
+    for alias in &schema.aliases {
+        let column = schema.columns.get(alias.column).ok_or_else(|| {
+            Error::malformed("an alias names a column that does not exist")
+                .wanted(schema.columns.len() as u64, alias.column as u64)
+        })?;
+        if fields.get(alias.field).is_none_or(|field| field.source.is_none()) {
+            return Err(Error::malformed("an alias column belongs to a field that is not projected"));
+        }
+        add_column(fields, alias.field, usize::from(column.representation), alias.column)?;
+    }
+    for id in 0..fields.len() {
+        let field = &fields[id];
+        let uneven = field.representations.iter().any(|columns| columns.len() != field.representations[0].len());
+        if uneven {
+            let message = "the representations of a field have different numbers of columns";
+            return Err(Error::malformed(message).in_object(&field.path));
+        }
+        if let Some(source) = field.source
+            && fields.get(source).is_none_or(|source| source.source.is_some())
+        {
+            let message = "a projected field shows a field that does not exist, or is projected itself";
+            return Err(Error::malformed(message).in_object(&field.path));
+        }
+    }
+    Ok(())
+}
+
+fn add_column(fields: &mut [Field], field: FieldId, representation: usize, column: usize) -> Result<()> {
+    let count = fields.len();
+    let Some(field) = fields.get_mut(field) else {
+        let message = "a column belongs to a field that does not exist";
+        return Err(Error::malformed(message).wanted(count as u64, field as u64));
+    };
+    match representation.cmp(&field.representations.len()) {
+        std::cmp::Ordering::Less => field.representations[representation].push(column),
+        std::cmp::Ordering::Equal => field.representations.push(vec![column]),
+        std::cmp::Ordering::Greater => {
+            let message = "a representation of a field is missing";
+            return Err(Error::malformed(message).in_object(&field.path));
+        }
+    }
+    Ok(())
+}

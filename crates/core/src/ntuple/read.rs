@@ -1,0 +1,541 @@
+//! Whole columns of an RNTuple.
+//!
+//! All sizes are known before the first page is inflated, so that every page is decoded to its final position, by any
+//! thread, in any order.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+use rayon::prelude::*;
+
+use super::elements::{decode, is_verbatim};
+use super::fetch::{PageId, ask, checked, inflated_bytes, is_ahead};
+use super::field::FieldId;
+use super::node::{Model, Shape};
+use super::plan::Plan;
+use super::{NTuple, streamed};
+use crate::codec::{Scratch, inflate};
+use crate::column::{BufferId, Number};
+use crate::error::{Error, Result};
+use crate::memory::Memory;
+use crate::read::{Column, Selection};
+use crate::schema::Objects;
+
+/// Reads fields of an RNTuple, for the entries of a range or of a [`Selection`].
+///
+/// Only pages that hold wanted values are read.
+///
+/// # Errors
+///
+/// [`Mismatch`](crate::ErrorKind::Mismatch) for entries that are not there; what decoding reports otherwise, with the
+/// field, the cluster, the column and the page.
+///
+/// # Example
+///
+/// ```no_run
+/// let file = sapwood::File::open("events.root")?;
+/// let ntuple = file.ntuple("events")?;
+/// let id = ntuple.field("jets.pt")?.id;
+/// let columns = sapwood::ntuple::columns(&ntuple, &[id], 0..ntuple.entries)?;
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn columns(
+    ntuple: &NTuple,
+    ids: &[FieldId],
+    entries: impl TryInto<Selection, Error: Into<Error>>,
+) -> Result<Vec<Column>> {
+    let selection: Selection = entries.try_into().map_err(|error| ntuple.place(error.into()))?;
+    let end = selection.span().end;
+    if end > ntuple.entries {
+        let message = format!("the RNTuple has {} entries", ntuple.entries);
+        return Err(ntuple.place(Error::mismatch(message).wanted(ntuple.entries, end)));
+    }
+    let models = ids.iter().map(|&id| ntuple.model(id)).collect::<Result<Vec<_>>>()?;
+    let ranges: Vec<Range<u64>> = selection.ranges().collect();
+    let plan = Plan::new(ntuple, ntuple.lists()?, &models, &ranges)?;
+    Reading::new(plan)?.run(ids, &models)
+}
+
+/// A buffer while it is filled, piece by piece.
+#[derive(Default)]
+struct Filling {
+    pieces: Vec<Option<BytesMut>>,
+}
+
+/// What a node fills: its numbers or ends, and the characters of strings.
+#[derive(Default)]
+struct Filled {
+    main: Filling,
+    bytes: Filling,
+    /// Rows after each segment; and for lists the items after it.
+    borders: Vec<(usize, u64)>,
+}
+
+/// What becomes of the elements of a page.
+#[derive(Clone, Copy)]
+enum Target {
+    Numbers(Number),
+    /// Ends of lists: what comes before, the first item of the segment, and the last.
+    Ends {
+        base: u64,
+        items: (u64, u64),
+    },
+}
+
+/// A page to decode.
+struct Job {
+    id: PageId,
+    want: Range<usize>,
+    target: Target,
+    is_bytes: bool,
+    piece: usize,
+    slot: BytesMut,
+    stored: Bytes,
+    outcome: Result<()>,
+}
+
+struct Reading<'m> {
+    plan: Plan<'m>,
+    filled: Vec<Filled>,
+    jobs: Vec<Job>,
+}
+
+impl<'m> Reading<'m> {
+    /// Reserves memory and gives every page its place in it.
+    fn new(plan: Plan<'m>) -> Result<Self> {
+        let nodes = plan.nodes.len();
+        let mut reading =
+            Self { plan, filled: std::iter::repeat_with(Filled::default).take(nodes).collect(), jobs: Vec::new() };
+        let limit = reading.plan.ntuple.file.options().limits.answer_bytes;
+        let mut left = limit;
+        for node in 0..nodes {
+            reading.reserve(node, &mut left).map_err(|error| match error.kind() {
+                crate::ErrorKind::Limit if error.place().object.is_none() => {
+                    reading.plan.ntuple.in_field(reading.plan.nodes[node].node.field, error)
+                }
+                _ => error,
+            })?;
+        }
+        Ok(reading)
+    }
+
+    fn reserve(&mut self, node: usize, left: &mut u64) -> Result<()> {
+        let planned = &self.plan.nodes[node];
+        let memory = self.plan.ntuple.file.options().session.memory().clone();
+        let rows = planned.rows.iter().try_fold(0_u64, |sum, rows| sum.checked_add(rows.end - rows.start));
+        let items = planned.items.iter().try_fold(0_u64, |sum, items| sum.checked_add(items.end - items.start));
+        let mut take = |count: Option<u64>, wide: usize, memory: &Memory| -> Result<BytesMut> {
+            let bytes = count.and_then(|count| count.checked_mul(wide as u64)).unwrap_or(u64::MAX);
+            let allowed = *left;
+            *left = left
+                .checked_sub(bytes)
+                .ok_or_else(|| Error::limit("the answer is larger than the limit", allowed, bytes))?;
+            memory.try_take(bytes as usize)
+        };
+        match planned.node.shape {
+            Shape::Numbers { to, .. } => {
+                let main = take(rows, to.bytes(), &memory)?;
+                self.lay_out(node, main, 0, Target::Numbers(to))
+            }
+            Shape::Text { .. } | Shape::Streamed { .. } => {
+                let main = take(rows.map(|rows| rows + 1), 8, &memory)?;
+                let bytes = take(items, 1, &memory)?;
+                self.lay_out(node, main, 0, Target::Ends { base: 0, items: (0, 0) })?;
+                self.lay_out(node, bytes, 1, Target::Numbers(Number::U8))
+            }
+            Shape::List { .. } | Shape::Optional { .. } | Shape::Counts { .. } => {
+                let main = take(rows.map(|rows| rows + 1), 8, &memory)?;
+                self.lay_out(node, main, 0, Target::Ends { base: 0, items: (0, 0) })
+            }
+            Shape::Variant { .. } | Shape::Fixed { .. } | Shape::Record { .. } => Ok(()),
+        }
+    }
+
+    /// Cuts a buffer into pieces for the pages of a node's column, in the order of segments. `place` is that of the
+    /// column in its representation.
+    fn lay_out(&mut self, node: usize, mut free: BytesMut, place: usize, target: Target) -> Result<()> {
+        let (mut base, mut row) = (0_u64, 0_usize);
+        let is_bytes = place == 1;
+        if matches!(target, Target::Ends { .. }) {
+            let mut zero = free.split_to(8);
+            zero.fill(0);
+            self.filling(node, is_bytes).pieces.push(Some(zero));
+        }
+        for segment in 0..self.plan.segments.len() {
+            let cluster = self.plan.segments[segment].cluster;
+            let planned = &self.plan.nodes[node];
+            let wanted = if is_bytes { planned.items[segment].clone() } else { planned.rows[segment].clone() };
+            if wanted.is_empty() {
+                continue;
+            }
+            let (target, wide) = match target {
+                Target::Numbers(number) => (target, number.bytes()),
+                Target::Ends { .. } => {
+                    let items = planned.items[segment].clone();
+                    let target = Target::Ends { base, items: (items.start, items.end) };
+                    base += items.end - items.start;
+                    (target, 8)
+                }
+            };
+            let live = self.plan.live(node, cluster)?;
+            let Some(column) = live.columns.get(place) else {
+                return Err(Error::internal("a field has fewer columns than its type needs"));
+            };
+            if wanted.end > column.count {
+                let error =
+                    Error::malformed("a column has fewer elements than the lists or entries that it belongs to");
+                let error = error.wanted(wanted.end, column.count);
+                return Err(self.plan.place(node, cluster, error));
+            }
+            let absent = wanted.end.min(column.missing).saturating_sub(wanted.start);
+            let number = column.column;
+            let pieces: Vec<_> = column.pages_of(wanted.clone()).collect();
+            if absent > 0 {
+                let mut zeros = free.split_to(absent as usize * wide);
+                match target {
+                    Target::Numbers(_) => zeros.fill(0),
+                    Target::Ends { base, .. } => {
+                        zeros.as_chunks_mut().0.iter_mut().for_each(|end| *end = base.to_ne_bytes());
+                    }
+                }
+                self.filling(node, is_bytes).pieces.push(Some(zeros));
+            }
+            for piece in pieces {
+                let filling = self.filling(node, is_bytes);
+                filling.pieces.push(None);
+                let position = filling.pieces.len() - 1;
+                self.jobs.push(Job {
+                    id: PageId { node, cluster, column: number, number: piece.number, page: piece.page },
+                    slot: free.split_to(piece.want.len() * wide),
+                    want: piece.want,
+                    target,
+                    is_bytes,
+                    piece: position,
+                    stored: Bytes::new(),
+                    outcome: Ok(()),
+                });
+            }
+            row += (wanted.end - wanted.start) as usize;
+            if let Target::Ends { .. } = target {
+                self.filled[node].borders.push((row, base));
+            }
+        }
+        if !free.is_empty() {
+            return Err(Error::internal("the pages of a field do not fill its memory"));
+        }
+        Ok(())
+    }
+
+    fn filling(&mut self, node: usize, is_bytes: bool) -> &mut Filling {
+        let filled = &mut self.filled[node];
+        if is_bytes { &mut filled.bytes } else { &mut filled.main }
+    }
+
+    /// Fetches and decodes all pages, window by window, and makes the columns.
+    fn run(mut self, ids: &[FieldId], models: &[Arc<Model>]) -> Result<Vec<Column>> {
+        let file = &self.plan.ntuple.file;
+        let session = file.options().session.clone();
+        // In the order of the file, so that requests are few: a cluster's pages lie together.
+        let mut jobs = std::mem::take(&mut self.jobs);
+        jobs.sort_by_key(|job| (job.id.cluster, job.id.place().map_or(0, |(at, _)| at)));
+        let budget = self.plan.ntuple.cache.budget();
+        let is_ahead = is_ahead(file, budget);
+        let most = if is_ahead { budget } else { budget.min(INLINE_WINDOW_BYTES) };
+        let windows = windows(&jobs, most);
+        let workspaces: Vec<Mutex<Workspace>> = (0..session.threads().max(1)).map(|_| Mutex::default()).collect();
+        let mut asked = None;
+        let ids_of = |jobs: &[Job]| jobs.iter().map(|job| job.id).collect::<Vec<_>>();
+        let name = |plan: &Plan<'_>, error: Error| match error.place().object {
+            Some(_) => plan.ntuple.place(error),
+            None => error,
+        };
+        for (number, window) in windows.iter().enumerate() {
+            let here = match asked.take() {
+                Some(here) => here,
+                None => ask(self.plan.ntuple, &ids_of(&jobs[window.clone()]), &self.plan.known, is_ahead)
+                    .map_err(|error| name(&self.plan, error))?,
+            };
+            let pages = here.take(self.plan.ntuple)?;
+            if is_ahead && let Some(next) = windows.get(number + 1) {
+                let next = ask(self.plan.ntuple, &ids_of(&jobs[next.clone()]), &self.plan.known, true);
+                asked = Some(next.map_err(|error| name(&self.plan, error))?);
+            }
+            let current = &mut jobs[window.clone()];
+            for (job, stored) in current.iter_mut().zip(pages) {
+                job.stored = stored;
+            }
+            let plan = &self.plan;
+            let work = |job: &mut Job| {
+                let own = rayon::current_thread_index().unwrap_or(0) % workspaces.len();
+                // A workspace holds nothing that a panic could leave inconsistent.
+                let mut workspace = workspaces[own].lock().unwrap_or_else(PoisonError::into_inner);
+                job.outcome = decode_page(plan, job, &mut workspace);
+                job.stored = Bytes::new();
+            };
+            match session.pool() {
+                Some(pool) if current.len() > 1 => {
+                    pool.install(|| current.par_iter_mut().with_max_len(1).for_each(work));
+                }
+                _ => current.iter_mut().for_each(work),
+            }
+            for job in current {
+                let outcome = std::mem::replace(&mut job.outcome, Ok(()));
+                outcome.map_err(|error| self.plan.place(job.id.node, job.id.cluster, job.id.name(error)))?;
+            }
+        }
+        for job in jobs {
+            let filling = self.filling(job.id.node, job.is_bytes);
+            if let Some(piece) = filling.pieces.get_mut(job.piece) {
+                *piece = Some(job.slot);
+            }
+        }
+        self.finish(ids, models)
+    }
+
+    fn finish(mut self, ids: &[FieldId], models: &[Arc<Model>]) -> Result<Vec<Column>> {
+        let ntuple = self.plan.ntuple;
+        let mut columns = Vec::with_capacity(ids.len());
+        let mut root = 0;
+        let rows = self.plan.segments.iter().map(|segment| segment.entries.end - segment.entries.start).sum::<u64>();
+        for (&id, model) in ids.iter().zip(models) {
+            let mut buffers = vec![Bytes::new(); model.buffers];
+            let mut objects = Objects::default();
+            let end = self.last_below(root);
+            for node in root..end {
+                self.complete(node, &mut buffers, &mut objects).map_err(|error| ntuple.in_field(id, error))?;
+            }
+            root = end;
+            let (objects, registry) = if model.kind.has_pointers() {
+                (Some(Arc::new(objects)), Some(ntuple.registry()?))
+            } else {
+                (None, None)
+            };
+            let column = Column::new(model.kind.clone(), rows as usize, buffers, objects);
+            columns.push(column.described(registry.as_ref()));
+        }
+        Ok(columns)
+    }
+
+    /// One past the last node below a node: nodes are numbered depth first.
+    fn last_below(&self, node: usize) -> usize {
+        self.plan.nodes[node].below.last().map_or(node + 1, |&last| self.last_below(last))
+    }
+
+    /// Makes the buffers of a node.
+    fn complete(&mut self, node: usize, buffers: &mut [Bytes], objects: &mut Objects) -> Result<()> {
+        let ntuple = self.plan.ntuple;
+        let memory = ntuple.file.options().session.memory().clone();
+        let filled = std::mem::take(&mut self.filled[node]);
+        let planned = &self.plan.nodes[node];
+        let mut put = |buffer: BufferId, bytes: Bytes| match buffers.get_mut(buffer as usize) {
+            Some(place) => {
+                *place = bytes;
+                Ok(())
+            }
+            None => Err(Error::internal("a field has a buffer that its type does not name")),
+        };
+        let ends = |filled: Filled| -> Result<(BytesMut, Filling)> {
+            let Filled { main, bytes, borders } = filled;
+            Ok((checked_ends(main, &borders)?, bytes))
+        };
+        match &planned.node.shape {
+            Shape::Numbers { buffer, .. } => put(*buffer, memory.lend(filled.main.join()?)),
+            Shape::Text { offsets, bytes } => {
+                let (ends, text) = ends(filled)?;
+                put(*offsets, memory.lend(ends))?;
+                put(*bytes, memory.lend(text.join()?))
+            }
+            Shape::List { offsets, .. } => put(*offsets, memory.lend(ends(filled)?.0)),
+            Shape::Optional { tags, .. } => {
+                let (ends, _) = ends(filled)?;
+                let mut out = memory.try_take((ends.len() / 8).saturating_sub(1))?;
+                for (out, pair) in out.iter_mut().zip(ends.as_chunks::<8>().0.windows(2)) {
+                    *out = match i64::from_ne_bytes(pair[1]) - i64::from_ne_bytes(pair[0]) {
+                        0 => -1_i8 as u8,
+                        1 => 0,
+                        count => {
+                            let message = "an optional value or pointer has several values";
+                            return Err(Error::malformed(message).wanted(1, count as u64));
+                        }
+                    };
+                }
+                memory.give_back(ends);
+                put(*tags, memory.lend(out))
+            }
+            Shape::Counts { to, buffer } => {
+                let (ends, _) = ends(filled)?;
+                let pairs = ends.as_chunks::<8>().0.windows(2);
+                let counts = pairs.map(|pair| i64::from_ne_bytes(pair[1]) - i64::from_ne_bytes(pair[0]));
+                let mut out = memory.try_take((ends.len() / 8).saturating_sub(1) * to.bytes())?;
+                for (out, count) in out.chunks_exact_mut(to.bytes()).zip(counts) {
+                    match to {
+                        Number::U64 => out.copy_from_slice(&(count as u64).to_ne_bytes()),
+                        _ => {
+                            let count = u32::try_from(count).map_err(|_| {
+                                Error::mismatch("a list has more items than its count can hold")
+                                    .wanted(u32::MAX.into(), count as u64)
+                            })?;
+                            out.copy_from_slice(&count.to_ne_bytes());
+                        }
+                    }
+                }
+                memory.give_back(ends);
+                put(*buffer, memory.lend(out))
+            }
+            Shape::Variant { tags, .. } => {
+                let all = planned.tags.iter().flatten().map(|&tag| tag as u8);
+                put(*tags, all.collect::<Vec<u8>>().into())
+            }
+            Shape::Streamed { first, program, .. } => {
+                let (ends, bytes) = ends(filled)?;
+                let bytes = bytes.join()?;
+                let made = streamed::decode(ntuple, program, ends.as_chunks().0, &bytes, objects)?;
+                (*first..).zip(made).try_for_each(|(buffer, bytes)| put(buffer, bytes))
+            }
+            Shape::Fixed { .. } | Shape::Record { .. } => Ok(()),
+        }
+    }
+}
+
+impl Filling {
+    /// The whole buffer: its pieces lie side by side.
+    fn join(self) -> Result<BytesMut> {
+        let mut whole = BytesMut::new();
+        for piece in self.pieces {
+            let piece = piece.ok_or_else(|| Error::internal("a page of a column was not decoded"))?;
+            if whole.is_empty() {
+                whole = piece;
+            } else {
+                whole.unsplit(piece);
+            }
+        }
+        Ok(whole)
+    }
+}
+
+/// Joins ends, and checks what no page shows by itself: that they do not fall from page to page, and that the lists of
+/// each segment have all of its items.
+fn checked_ends(filling: Filling, borders: &[(usize, u64)]) -> Result<BytesMut> {
+    let mut first_of_pieces = Vec::with_capacity(filling.pieces.len());
+    let mut at = 0;
+    for piece in &filling.pieces {
+        first_of_pieces.push(at / 8);
+        at += piece.as_ref().map_or(0, BytesMut::len);
+    }
+    let whole = filling.join()?;
+    let ends = whole.as_chunks::<8>().0;
+    let end = |index: usize| ends.get(index).map_or(0, |end| i64::from_ne_bytes(*end));
+    for first in first_of_pieces.into_iter().filter(|&first| first > 0) {
+        if end(first) < end(first - 1) {
+            return Err(falls());
+        }
+    }
+    for &(row, items) in borders {
+        if end(row) as u64 != items {
+            let message = "the lists or strings of a cluster do not end where their items do";
+            return Err(Error::malformed(message).wanted(items, end(row) as u64));
+        }
+    }
+    Ok(whole)
+}
+
+#[cold]
+fn falls() -> Error {
+    Error::malformed("the ends of lists or strings fall")
+}
+
+/// The most stored bytes of a window where one thread reads and decodes in turn: they are in the processor's cache.
+const INLINE_WINDOW_BYTES: u64 = 1 << 20;
+
+/// Cuts jobs into windows of at most `most` stored bytes, or one page.
+fn windows(jobs: &[Job], most: u64) -> Vec<Range<usize>> {
+    let (mut windows, mut start, mut sum) = (Vec::new(), 0, 0_u64);
+    for (index, job) in jobs.iter().enumerate() {
+        let bytes = job.id.place().map_or(0, |(_, bytes)| bytes);
+        if index > start && sum.saturating_add(bytes) > most {
+            windows.push(start..index);
+            (start, sum) = (index, 0);
+        }
+        sum = sum.saturating_add(bytes);
+    }
+    if start < jobs.len() {
+        windows.push(start..jobs.len());
+    }
+    windows
+}
+
+/// What a thread keeps from page to page.
+#[derive(Default)]
+struct Workspace {
+    scratch: Scratch,
+    page: Vec<u8>,
+    ends: Vec<u8>,
+}
+
+/// Checks, inflates and decodes a page to its place.
+fn decode_page(plan: &Plan<'_>, job: &mut Job, workspace: &mut Workspace) -> Result<()> {
+    let ntuple = plan.ntuple;
+    let (column, page) = (ntuple.column(job.id.column)?, &job.id.page);
+    let perf = ntuple.file.perf();
+    let from = perf.now();
+    let stored = checked(page, &job.stored)?;
+    let whole = inflated_bytes(page, stored.len(), column.bits, &ntuple.file.options().limits)?;
+    let (elements, is_all) = (page.elements as usize, job.want == (0..page.elements as usize));
+    // Characters are taken as they are, whatever their column calls them.
+    let to = match job.target {
+        Target::Numbers(Number::U8) if job.is_bytes => column.kind.and_then(super::ColumnType::number),
+        Target::Numbers(to) => Some(to),
+        Target::Ends { .. } => Some(Number::U64),
+    };
+    let to = to.filter(|to| !job.is_bytes || to.bytes() == 1);
+    let to = to.ok_or_else(|| Error::malformed("the characters of a string have a column of another type"))?;
+    let is_plain = column.kind.is_some_and(|kind| is_verbatim(kind, to)) && matches!(job.target, Target::Numbers(_));
+    let inflated: &[u8] = if stored.len() == whole {
+        stored
+    } else if is_plain && is_all {
+        inflate(stored, &mut job.slot, &mut workspace.scratch)?;
+        &[]
+    } else {
+        if workspace.page.len() < whole {
+            workspace.page.resize(whole, 0);
+        }
+        inflate(stored, &mut workspace.page[..whole], &mut workspace.scratch)?;
+        &workspace.page[..whole]
+    };
+    if !inflated.is_empty() {
+        match job.target {
+            Target::Numbers(_) => decode(column, inflated, elements, job.want.clone(), to, &mut job.slot)?,
+            Target::Ends { base, items } => {
+                workspace.ends.resize(job.want.len() * 8, 0);
+                decode(column, inflated, elements, job.want.clone(), to, &mut workspace.ends)?;
+                place_ends(&workspace.ends, base, items, &mut job.slot)?;
+            }
+        }
+    }
+    if let Some(from) = from {
+        let (at, bytes) = job.id.place()?;
+        perf.note_basket(at, bytes, whole as u64, from);
+    }
+    Ok(())
+}
+
+/// Turns ends of a cluster into offsets of a column.
+fn place_ends(ends: &[u8], base: u64, (first, last): (u64, u64), slot: &mut [u8]) -> Result<()> {
+    let mut before = first;
+    let mut is_bad = false;
+    for (out, end) in slot.as_chunks_mut::<8>().0.iter_mut().zip(ends.as_chunks::<8>().0) {
+        let end = u64::from_ne_bytes(*end);
+        is_bad |= end < before;
+        before = end;
+        *out = base.wrapping_add(end.wrapping_sub(first)).to_ne_bytes();
+    }
+    if is_bad {
+        return Err(falls());
+    }
+    if before > last {
+        let message = "a list or string ends beyond the items of its cluster";
+        return Err(Error::malformed(message).wanted(last, before));
+    }
+    Ok(())
+}

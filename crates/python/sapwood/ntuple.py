@@ -1,0 +1,123 @@
+"""RNTuples: read as trees are, with fields in place of branches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sapwood import interpretation, session
+from sapwood.branch import Branch
+from sapwood.errors import SapwoodError, UnsupportedError, place
+from sapwood.interpretation import Interpretation, Unknown
+from sapwood.tree import Tree
+
+
+class Field(Branch):
+    """A field of an RNTuple: its values, and those of the members of its records and lists of records.
+
+    ``ntuple["jets.pt"]`` is a list of numbers for each entry where ``jets`` is a list of records: only the
+    columns of ``pt`` are read.
+    """
+
+    _separator = "."
+    _is_whole = True
+
+    @property
+    def title(self) -> str:
+        """Its description."""
+        return str(self._row["title"])
+
+    @property
+    def classname(self) -> str:
+        """``RField``."""
+        return "RField"
+
+    def _interpret(self) -> Interpretation:
+        try:
+            name, kind = self._tree._core.interpretation(self._id)
+        except SapwoodError as error:
+            # Without the way that it took, which holds the tree.
+            return Unknown(error.with_traceback(None))
+        return Interpretation(interpretation.typename(name, kind), kind)
+
+    @property
+    def model(self) -> Any:
+        """A field has no record of its own."""
+        raise _no_record(self._tree)
+
+
+class NTuple(Tree):
+    """An RNTuple (``ROOT::RNTuple``): a mapping from names to fields.
+
+    Everything that reads a :class:`~sapwood.tree.Tree` reads an RNTuple: ``arrays``, ``iterate``, ``rows``,
+    cuts, ``show``. Members of records have paths with dots.
+    """
+
+    _separator = "."
+    _is_whole = True
+
+    @property
+    def _core(self) -> Any:
+        if self._engine is None or self._generation != session.generation():
+            self._engine = self._root._engine().ntuple(self._key)
+            self._generation = session.generation()
+        return self._engine
+
+    def _branch(self, id: int) -> Branch:
+        return Field(self, id, self._outline.names[id])
+
+    @property
+    def title(self) -> str:
+        """Its description."""
+        return str(self._core.title)
+
+    @property
+    def description(self) -> str:
+        """What its writer said about it."""
+        return self.title
+
+    @property
+    def format_version(self) -> tuple[int, int, int, int]:
+        """Version of the format: epoch, major, minor, patch."""
+        version: tuple[int, int, int, int] = tuple(self._core.origin[0])
+        return version
+
+    @property
+    def writer(self) -> str:
+        """The program that wrote it."""
+        return str(self._core.origin[1])
+
+    @property
+    def attribute_sets(self) -> list[str]:
+        """Names of the sets of attributes that belong to it. They are not read."""
+        return list(self._core.attribute_sets)
+
+    @property
+    def friends(self) -> dict[str, tuple[str, str]]:
+        """RNTuples have no friends of their own."""
+        return {}
+
+    @property
+    def compressed_bytes(self) -> int:
+        """Bytes of all pages in the file."""
+        return sum(field.compressed_bytes for field in self.branches)
+
+    @property
+    def uncompressed_bytes(self) -> int:
+        """Bytes of all pages once inflated."""
+        return sum(field.uncompressed_bytes for field in self.branches)
+
+    @property
+    def model(self) -> Any:
+        """An RNTuple has no record with members by ROOT's names."""
+        raise _no_record(self)
+
+    def __repr__(self) -> str:
+        if self._root.closed:
+            return f"<RNTuple {self.object_path!r} of {self.file_path!r}, which is closed>"
+        size = f"{len(self)} fields, {self.num_entries} entries"
+        return f"<{self.classname} {self.name!r} ({size}) of {self.file_path!r}>"
+
+
+def _no_record(ntuple: Tree) -> UnsupportedError:
+    where = place(ntuple.file_path, ntuple.object_path)
+    return UnsupportedError(f"an RNTuple has no record with members by ROOT's names{where}")
