@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 RUST_SOURCES := $(shell git ls-files 'crates/*' Cargo.toml Cargo.lock pyproject.toml)
 CARGO_TEST := cargo test --workspace --exclude sapwood-python
 
-.PHONY: demo test test-rust test-python bench check torture clean
+.PHONY: demo test test-rust test-python bench bench-micro check torture clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet awkward
@@ -31,6 +31,10 @@ bench: $(VENV)/.tests
 	$(BIN)/python bench/incremental.py
 	$(BIN)/python bench/remote.py
 	$(BIN)/python bench/treecache.py
+
+# The hot loops alone, in memory: which one became slower.
+bench-micro:
+	cargo bench --package sapwood --bench hot_loops
 
 check: $(VENV)/.tests
 	cargo fmt --all --check
