@@ -3,10 +3,10 @@
 
     python bench/cache.py [--delay 0.02] [--repeat 5] [--entries 2000000]
 
-A file is read over http through a server that waits before each answer, in processes of their own: without a
-cache, into an empty one, and from a full one; and from the local disk. The time is that of opening and
-reading in an interpreter that has read over http before. Aims: the first run within 1.1 times that without a
-cache, the second within 1.05 times the local file and the one round trip that it takes to ask whether the
+A file is read over http through a server that waits before each answer, in processes of their own: without a cache, into an empty one,
+and from a full one; and from the local disk. The time is that of opening and reading in an interpreter
+that has read over http before. Aims: the first run within
+1.1 times that without a cache, the second within 1.05 times the local file and the one round trip that it takes to ask whether the
 file is still the same.
 """
 

@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 """Measure merging: `cat`, ROOT's TFileMerger and `hadd`, and Sapwood side by side; draw docs/benchmarks/merging.md.
 
-    python bench/merging.py [--files 8] [--megabytes 250] [--small 2000] [--rounds 5] [--command
-    PATH_OF_SAPWOOD]
+    python bench/merging.py [--files 8] [--megabytes 250] [--small 2000] [--rounds 5] [--command PATH_OF_SAPWOOD]
 
-Two sets of inputs: few large files of flat columns (ZSTD), and many small ones. Contenders take turns, each
-in a process of its own; inputs are in the page cache, outputs are removed before the next turn. A number is
-the median over the rounds of the seconds on the clock; `merger` is the time inside of a process that has
-loaded ROOT already, all others count the whole process. Compression is kept by all but `hadd` itself, whose
-default compresses again. What is written to storage is the system's business: with a slow disk put the data
-folder (`SAPWOOD_BENCH_DATA`) into memory.
+Two sets of inputs: few large files of flat columns (ZSTD), and many small ones. Contenders take turns, each in a process of its own;
+inputs are in the page cache, outputs are removed before the next turn. A number is the median over the rounds of the seconds on the
+clock; `merger` is the time inside of a process that has loaded ROOT already, all others count the whole process. Compression is
+kept by all but `hadd` itself, whose default compresses again. What is written to storage is the system's business: with a slow disk put
+the data folder (`SAPWOOD_BENCH_DATA`) into memory.
 """
 
 from __future__ import annotations
@@ -55,8 +53,8 @@ began = time.perf_counter()
 child = subprocess.Popen(sys.argv[1:])
 _, status, used = os.wait4(child.pid, 0)
 cpu = used.ru_utime + used.ru_stime
-print(json.dumps({"wall": time.perf_counter() - began, "cpu": cpu, "peak": 1024 * used.ru_maxrss}),
-flush=True) sys.exit(status != 0)
+print(json.dumps({"wall": time.perf_counter() - began, "cpu": cpu, "peak": 1024 * used.ru_maxrss}), flush=True)
+sys.exit(status != 0)
 """
 
 

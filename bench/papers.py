@@ -4,9 +4,8 @@ member against object by object as in the paper of 2010.
 
     python bench/papers.py [--scale 0.1] [--rounds 3]
 
-Each contender works in a process of its own and they take turns; numbers are medians. At scale 1 the tables
-go to bench/event.md and bench/streaming.md, from where `bench/writing.py` and `bench/draw_writing.py` put
-them into docs/benchmarks.md.
+Each contender works in a process of its own and they take turns; numbers are medians. At scale 1 the tables go to bench/event.md and
+bench/streaming.md, from where `bench/writing.py` and `bench/draw_writing.py` put them into docs/benchmarks.md.
 """
 
 from __future__ import annotations

@@ -4,9 +4,8 @@ and draw docs/benchmarks/parallel.md.
 
     python bench/parallel.py [--clusters 64] [--rounds 3] [--only NAME] [--no-draw]
 
-Each cluster has about 4 MB before ZLIB 1, whatever the number of branches. Values are in memory before a
-measurement begins; it ends when the file is closed. Contenders take turns, each run in a process of its own;
-a number is the median of the rounds.
+Each cluster has about 4 MB before ZLIB 1, whatever the number of branches. Values are in memory before a measurement begins; it ends
+when the file is closed. Contenders take turns, each run in a process of its own; a number is the median of the rounds.
 """
 
 from __future__ import annotations
@@ -50,8 +49,7 @@ import json, sys
 sys.path.insert(0, {str(HERE)!r})
 from files import DATA, load_root
 root = load_root(DATA, ["parallel"])
-print(json.dumps({{"seconds": getattr(root, sys.argv[1])(*[int(x) if x.isdigit() else x for x in
-sys.argv[2:]])}}))
+print(json.dumps({{"seconds": getattr(root, sys.argv[1])(*[int(x) if x.isdigit() else x for x in sys.argv[2:]])}}))
 """
 UPROOT = """
 import json, sys, time

@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """Measure files that are far away: Sapwood, ROOT and uproot over http and root://, and draw docs/benchmarks/remote.md.
 
-    python bench/remote.py [--rounds 3] [--only PART_OF_A_LINK] [--caches 0,64 KB,10 MB,default] [--no-blocks]
-    [--no-draw]
+    python bench/remote.py [--rounds 3] [--only PART_OF_A_LINK] [--caches 0,64 KB,10 MB,default] [--no-blocks] [--no-draw]
 
-A query reads a few branches of a tree that ROOT wrote, through one link for all
-(`crates/testkit/examples/wan.rs`) to a server of Debian's: Apache for http, XRootD for root://. Each read has
-a process of its own and is given `LIMIT_S` seconds. Contenders take turns; a number is the median over the
-rounds, and what took long is not done again. Sums of all values must agree.
+A query reads a few branches of a tree that ROOT wrote, through one link for all (`crates/testkit/examples/wan.rs`) to a server of Debian's:
+Apache for http, XRootD for root://. Each read has a process of its own and is given `LIMIT_S` seconds. Contenders take turns; a number is the
+median over the rounds, and what took long is not done again. Sums of all values must agree.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 
     python bench/run.py [--quick] [--only PART_OF_A_NAME] [--readers limit,root,uproot,sapwood] [--repeat 5]
 
-Inputs are written by bench/gen.py when they are missing. Every number is the median over runs in one process
-that has read the file once before; CPU time is that of all threads. Sums of all values must agree between
-readers.
+Inputs are written by bench/gen.py when they are missing. Every number is the median over runs in one process that has
+read the file once before; CPU time is that of all threads. Sums of all values must agree between readers.
 """
 
 from __future__ import annotations

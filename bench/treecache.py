@@ -4,9 +4,8 @@ docs/benchmarks/treecache.md.
 
     python bench/treecache.py [--scale 0.25] [--only PART_OF_A_TABLE] [--program rows] [--no-draw]
 
-ROOT writes the files (`bench/treecache.C`); at scale 1 they have the sizes of the talk. Each read has a
-process of its own, of which the system's cache holds nothing of the file when it begins, and is done once.
-Sums of all values must agree.
+ROOT writes the files (`bench/treecache.C`); at scale 1 they have the sizes of the talk. Each read has a process of its own, of which the system's cache
+holds nothing of the file when it begins, and is done once. Sums of all values must agree.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """One read of a cold local file, in a process of its own: python bench/treecache_worker.py '{"reader": .., "path": .., "trees": [..], ..}'
 
-Measured from opening the file to the last value; libraries are loaded before. Sums are made outside of the
-measured time for arrays, inside for those who go from entry to entry. Prints one line of JSON: seconds, CPU
-seconds, calls, bytes and sums.
+Measured from opening the file to the last value; libraries are loaded before. Sums are made outside of the measured time for arrays, inside for those
+who go from entry to entry. Prints one line of JSON: seconds, CPU seconds, calls, bytes and sums.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """Measure writing: the limit, ROOT, uproot and Sapwood side by side, and draw the section of docs/benchmarks.md.
 
-    python bench/writing.py [--scale 0.01] [--only PART_OF_A_NAME] [--writers limit,sapwood,uproot,root]
-    [--rounds 3]
+    python bench/writing.py [--scale 0.01] [--only PART_OF_A_NAME] [--writers limit,sapwood,uproot,root] [--rounds 3]
 
-Values are in memory before a measurement begins; it ends when the file is closed. Contenders take turns, each
-in a process of its own, `--rounds` times; a number is the median of all runs. The limit
-(`bench/limit/src/write.rs`) packs the baskets of Sapwood's own file. `--scale` is the share of the entries of
-a full run; results of another scale than 1 stay in the data folder.
+Values are in memory before a measurement begins; it ends when the file is closed. Contenders take turns, each in a process of its
+own, `--rounds` times; a number is the median of all runs. The limit (`bench/limit/src/write.rs`) packs the baskets of Sapwood's own
+file. `--scale` is the share of the entries of a full run; results of another scale than 1 stay in the data folder.
 """
 
 from __future__ import annotations
