@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from rootrun import root
-from test_sums import COMPARE
+from support.rootobjects import COMPARE
+from support.rootrun import root
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 FILLS = """

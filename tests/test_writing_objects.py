@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import io
 import json
@@ -387,6 +388,35 @@ def test_what_is_no_object_says_why_and_leaves_nothing(make: Any, words: str) ->
             file["wrong"] = make()
         file["right"] = "here"
     assert sapwood.open(memory).keys() == ["right;1"]
+
+
+def test_objects_keep_their_bytes() -> None:
+    # The digest changes only where files are meant to change.
+    made = [
+        objects.histogram(
+            np.arange(2 * 3**directions).reshape((6, *[3] * (directions - 1))),
+            (6, 0, 3),
+            *[(3, 0, 1)] * (directions - 1),
+            kind=kind,
+            title="t",
+            axis_titles=["a"],
+        )
+        for kind in KINDS
+        for directions in (1, 2, 3)
+    ]
+    made += [
+        objects.histogram([1.0, 2.5], [0, 1, 5.0], variances=[1, 2], entries=7),
+        objects.histogram([1.0, 2.5, 3, 4], [0, 1, 5.0], variances=[1, 2, 3, 4], flow=True),
+        objects.histogram([[1.0, 2.5]], [0, 1], ["a", "ü"]),
+        objects.profile([4, 9], [1.5, 2.5], [0.5, 0.25], (2, 0, 1), squared_weights=[3, 8], axis_titles=["x"]),
+        objects.profile([[4, 9]], [[1.5, 2.5]], [[0.5, 0.25]], [0, 2], (2, 0, 1), title="title"),
+        objects.graph([1, 2, 3], [4, 5, 6], title="points", axis_titles=["x", "y"]),
+        objects.graph([1, 2], [4, 5], ey=[0.5, 0.25]),
+        objects.graph([1, 2], [4, 5], [0.1, 0.2], ([1, 2], [3, 4])),
+        objects.as_TGraph({"x": [1, 2], "y": [3, 4], "x_errors": [1, 2]}, title="p", minY=0, maxY=5),
+    ]
+    found = hashlib.sha256(b"".join(draft.encoded(70) for draft in made)).hexdigest()
+    assert found == "27988b1a511d3c55eb923a8b6fb2589c4632dc6f202d4f6d9e8e8f2a4db73703"
 
 
 def test_parts_of_objects_are_no_objects(written: Path) -> None:

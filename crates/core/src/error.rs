@@ -204,6 +204,13 @@ impl Error {
         self.0.kind
     }
 
+    /// Whether it is about bytes that were read, and not about reading them: what a store reports is no fault of the
+    /// file.
+    pub(crate) fn is_about_bytes(&self) -> bool {
+        use ErrorKind::{Checksum, Limit, Malformed, Mismatch, Unsupported};
+        matches!(self.kind(), Malformed | Checksum | Unsupported | Limit | Mismatch)
+    }
+
     /// The words, without the place.
     pub fn message(&self) -> &str {
         &self.0.message

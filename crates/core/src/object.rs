@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::column::{BufferId, Kind, Native, Number, Part};
+use crate::column::{BufferId, Kind, Native, Number, Part, ends};
 use crate::error::{Error, Result};
 use crate::schema::{Machine, ObjectRow, Objects, Registry};
 use crate::wire::{Limits, Reader, text};
@@ -128,6 +128,7 @@ impl Object {
         let mut reader = Reader::with_origin(payload, keylen);
         let mut machine = Machine { registry, objects: &mut objects, limits, displacement: 0, outside: &[], depth: 0 };
         let id = machine.root(class, &mut reader)?;
+        objects.check()?;
         Ok(Self { all: Arc::new(objects), id })
     }
 
@@ -273,12 +274,12 @@ pub(crate) fn find<'k>(kind: &'k Kind, name: &str) -> Option<&'k Kind> {
         .or_else(|| fields.iter().filter(|field| field.base).find_map(|field| find(&field.kind, name)))
 }
 
-/// Where list `row` of a buffer of ends begins and ends.
+/// Where list `row` of a buffer of ends begins and ends. Empty behind the last one, which only an object has that could
+/// not be decoded: whole ones were checked.
 pub(crate) fn list_bounds(part: &Part, ends: BufferId, row: usize) -> std::ops::Range<usize> {
     let words = part.words(ends);
-    let start = row.checked_sub(1).and_then(|before| words.get(before)).copied().unwrap_or(0);
-    let end = words.get(row).copied().unwrap_or(start);
-    start as usize..end as usize
+    let Some(&end) = words.get(row) else { return 0..0 };
+    ends::start(words, row) as usize..end as usize
 }
 
 fn value<'a>(objects: &'a Arc<Objects>, part: &'a Part, kind: &'a Kind, row: usize) -> Value<'a> {
@@ -292,8 +293,8 @@ fn value<'a>(objects: &'a Arc<Objects>, part: &'a Part, kind: &'a Kind, row: usi
         Kind::Fixed { len, item } => items(objects, part, item, row * len..(row + 1) * len, false),
         Kind::Record { .. } => Value::Record(Members { objects, part, kind, row }),
         Kind::Pointer { buffer, .. } => {
-            let id = part.words(*buffer).get(row).copied().unwrap_or(0);
-            Object::of(objects, id).map_or(Value::Null, Value::Object)
+            let id = part.words(*buffer).get(row);
+            id.and_then(|&id| Object::of(objects, id)).map_or(Value::Null, Value::Object)
         }
         // Only whole columns are followed, and never the table of an object.
         Kind::OneOf { .. } => Value::Null,

@@ -48,8 +48,8 @@ class Field(Branch):
 class NTuple(Tree):
     """An RNTuple (``ROOT::RNTuple``): a mapping from names to fields.
 
-    Everything that reads a :class:`~sapwood.tree.Tree` reads an RNTuple: ``arrays``, ``iterate``, ``rows``,
-    cuts, ``show``. Members of records have paths with dots.
+    What reads a :class:`~sapwood.tree.Tree` reads an RNTuple: ``arrays``, ``iterate``, cuts, ``show``.
+    Members of records have paths with dots.
     """
 
     _separator = "."

@@ -19,16 +19,6 @@ from sapwood._write.lossless import unmasked
 from sapwood.errors import MismatchError
 
 Array = NDArray[Any]
-_ATTRIBUTES: list[tuple[str, Any]] = [
-    ("fLineStyle", 1),
-    ("fLineWidth", 1),
-    ("fMarkerColor", 1),
-    ("fMarkerStyle", 1),
-    ("fMarkerSize", 1.0),
-]
-#: What ROOT writes for a range of the plot that was not set.
-_UNSET: list[tuple[str, Any]] = [("fMaximum", -1111.0), ("fMinimum", -1111.0)]
-_TYPES = {"C": "int8", "S": "int16", "I": "int32", "L": "int64", "F": "float32", "D": "float64"}
 _LETTERS = {
     "bool": "C", "int8": "C", "uint8": "S", "int16": "S", "uint16": "I", "int32": "I", "float16": "F", "float32": "F",
 }  # fmt: skip
@@ -98,42 +88,27 @@ def graph(
     >>> read.classname, read.values("y").tolist(), read.errors("low", "y").tolist()
     ('TGraphAsymmErrors', [4.0, 5.0, 6.0], [0.1, 0.2, 0.3])
     """
-    points = [_points(x, "x"), _points(y, "y")]
-    count = len(points[0])
-    members: list[tuple[str, Any]] = [
-        ("fBits", 1 << 10),  # what ROOT sets for a new graph: clipped to its frame
-        ("fName", "Graph"),
-        ("fTitle", ";".join([title, *axis_titles])),
-        ("fLineColor", 1),
-        ("fFillStyle", 1000),
-        *_ATTRIBUTES,
-        ("fNpoints", count),
-        ("fX", points[0]),
-        ("fY", points[1]),
-        ("fFunctions", _core.Draft("TList", [])),
-        *_UNSET,
-    ]
-    checked = {"y": points[1]}
-    classname = "TGraph"
-    if any(isinstance(errors, tuple) and len(errors) == 2 and np.ndim(errors[0]) == 1 for errors in (ex, ey)):
-        classname = "TGraphAsymmErrors"
-        for letter, errors in (("X", ex), ("Y", ey)):
-            low, high = errors if isinstance(errors, tuple) and np.ndim(errors[0]) == 1 else (errors, errors)
-            for side, given in (("low", low), ("high", high)):
-                checked[f"fE{letter}{side}"] = _points(
-                    np.zeros(count) if given is None else given, f"e{letter.lower()}"
-                )
-    elif ex is not None or ey is not None:
-        classname = "TGraphErrors"
-        for letter, errors in (("X", ex), ("Y", ey)):
-            checked[f"fE{letter}"] = _points(
-                np.zeros(count) if errors is None else errors, f"e{letter.lower()}"
+    points = _points(x, "x"), _points(y, "y")
+    zeros = np.zeros(len(points[0]))
+    both = None
+    sides = None
+    if any(_has_sides(errors) for errors in (ex, ey)):
+        sides = [
+            tuple(
+                zeros if side is None else _points(side, f"e{letter}")
+                for side in (errors if _has_sides(errors) else (errors, errors))
             )
-    for name, values in checked.items():
-        if len(values) != count:
-            raise MismatchError(f"a graph of {count} points has {len(values)} values for {name}")
-    del checked["y"]
-    return _core.Draft(classname, [*members, *checked.items()])
+            for letter, errors in (("x", ex), ("y", ey))
+        ]
+    elif ex is not None or ey is not None:
+        both = tuple(
+            zeros if errors is None else _points(errors, f"e{letter}") for letter, errors in (("x", ex), ("y", ey))
+        )
+    return _core.graph(";".join([title, *axis_titles]), points, both, sides)
+
+
+def _has_sides(errors: Any) -> bool:
+    return isinstance(errors, tuple) and len(errors) == 2 and np.ndim(errors[0]) == 1
 
 
 def as_TGraph(
@@ -235,16 +210,15 @@ def histogram(
     squares = None if variances is None else bins.whole(variances, all_bins, flow, "variances")
     if squares is not None and not (np.asarray(squares) >= 0).all():
         raise MismatchError("variances of a histogram are not negative")
-    letter, stored = _stored(weights, kind)
-    members = [
-        *_members(title, all_bins, stored.size),
-        ("fEntries", bins.entries(weights, squares) if entries is None else float(entries)),
-        *bins.sums(weights, weights if squares is None else squares, all_bins),
-        ("fArray", bins.flat(stored)),
-    ]
-    if squares is not None:
-        members.append(("fSumw2", bins.flat(squares).astype("float64")))
-    return _core.Draft(f"TH{len(all_bins)}{letter}", members)
+    stored = _stored(weights, kind)
+    return _core.histogram(
+        title,
+        [one.native for one in all_bins],
+        bins.flat(stored),
+        None if squares is None else bins.flat(squares).astype("float64"),
+        bins.entries(weights, squares) if entries is None else float(entries),
+        bins.sums(weights, weights if squares is None else squares, all_bins),
+    )
 
 
 def profile(
@@ -305,21 +279,19 @@ def profile_of(
     """A profile by its sums in each bin, flow bins included: of weights, of weighted values, of their
     weighted squares, and of squares of weights."""
     inner = bins.inside(len(all_bins))
-    letter = "yzt"[len(all_bins) - 1]
     squares = weights if squared_weights is None else squared_weights
-    members = [
-        *_members(title, all_bins, weights.size),
-        ("fEntries", bins.entries(weights, squared_weights) if entries is None else float(entries)),
-        *bins.sums(weights, squares, all_bins),
-        ("fArray", bins.flat(values)),
-        ("fSumw2", bins.flat(squared_values)),
-        ("fBinEntries", bins.flat(weights)),
-        (f"fTsumw{letter}", float(values[inner].sum())),
-        (f"fTsumw{letter}2", float(squared_values[inner].sum())),
-    ]
-    if squared_weights is not None:
-        members.append(("fBinSumw2", bins.flat(squared_weights)))
-    return _core.Draft(["TProfile", "TProfile2D", "TProfile3D"][len(all_bins) - 1], members)
+    return _core.profile(
+        title,
+        [one.native for one in all_bins],
+        (bins.flat(weights), bins.flat(values), bins.flat(squared_values)),
+        None if squared_weights is None else bins.flat(squared_weights),
+        bins.entries(weights, squared_weights) if entries is None else float(entries),
+        [
+            *bins.sums(weights, squares, all_bins),
+            float(values[inner].sum()),
+            float(squared_values[inner].sum()),
+        ],
+    )
 
 
 def collection(items: Sequence[Any], name: str = "") -> _core.Draft:
@@ -368,27 +340,8 @@ def _bins(axes: Sequence[Any], titles: Sequence[str]) -> list[Bins]:
     return [Bins.of(axis, title) for axis, title in zip(axes, [*titles, "", "", ""], strict=False)]
 
 
-def _members(title: str, all_bins: Sequence[Bins], cells: int) -> list[tuple[str, Any]]:
-    """What all histograms have."""
-    must_clean_up = 1 << 3  # what ROOT sets for what a directory holds
-    return [
-        ("fBits", must_clean_up),
-        ("fName", ""),
-        ("fTitle", title),
-        ("fLineColor", 602),
-        ("fFillStyle", 1001),
-        *_ATTRIBUTES,
-        ("fNcells", cells),
-        *bins.axes(all_bins),
-        ("fBarWidth", 1000),
-        *_UNSET,
-        ("fStatOverflows", 2),
-        ("fScalefactor", 1.0),
-    ]
-
-
-def _stored(values: Array, kind: str | None) -> tuple[str, Array]:
-    """The letter of a class, and the values in its type."""
+def _stored(values: Array, kind: str | None) -> Array:
+    """The values in the type of a class of histograms."""
     if kind is None:
         kind = _LETTERS.get(values.dtype.name, "D")
         # Whole numbers of 64 bits: ROOT's own class for them cannot be read by older versions.
@@ -399,10 +352,11 @@ def _stored(values: Array, kind: str | None) -> tuple[str, Array]:
             and int(np.abs(values.astype(object)).max()) > 2**53
         ):
             kind = "L"
-    if kind not in _TYPES:
-        raise MismatchError(f"a histogram is one of {', '.join(_TYPES)}, not {kind!r}")
+    dtype = _core.histogram_dtype(f"TH{values.ndim}{kind}")
+    if dtype is None:
+        raise MismatchError(f"a histogram is one of C, S, I, L, F, D, not {kind!r}")
     with np.errstate(invalid="ignore", over="ignore"):
-        stored = values.astype(_TYPES[kind])
-    if kind in "CSIL" and not np.array_equal(stored, values):
+        stored = values.astype(dtype)
+    if stored.dtype.kind == "i" and not np.array_equal(stored, values):
         raise MismatchError(f"a TH{values.ndim}{kind} does not hold these values")
-    return kind, stored
+    return stored

@@ -63,7 +63,7 @@ impl Draft {
     }
 }
 
-fn datum(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Datum> {
+pub(crate) fn datum(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Datum> {
     if value.is_none() {
         return Ok(Datum::Null);
     }

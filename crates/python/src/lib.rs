@@ -9,12 +9,14 @@ mod draft;
 mod errors;
 mod file;
 mod functions;
+mod hist;
 mod inspect;
 mod key;
 mod merge;
 mod model;
 mod network;
 mod ntuple;
+mod ntuple_writer;
 mod object;
 mod parallel;
 mod reader;
@@ -42,6 +44,8 @@ mod _core {
     #[pymodule_export]
     use super::functions::special;
     #[pymodule_export]
+    use super::hist::{Axis, Histogram, axis_members, graph, histogram, histogram_dtype, profile};
+    #[pymodule_export]
     use super::inspect::{PerfRun, basket_sizes, doctor, layout, perf, perf_load, record, verify_bytes, verify_place};
     #[pymodule_export]
     use super::key::Key;
@@ -51,6 +55,8 @@ mod _core {
     use super::model::Columns;
     #[pymodule_export]
     use super::ntuple::NTuple;
+    #[pymodule_export]
+    use super::ntuple_writer::NTupleWriter;
     #[pymodule_export]
     use super::object::{Object, Struct};
     #[pymodule_export]

@@ -45,11 +45,11 @@ pub(crate) struct Record {
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct Struct {
     #[pyo3(get)]
-    classname: String,
+    pub(crate) classname: String,
     #[pyo3(get)]
-    bases: Py<PyList>,
+    pub(crate) bases: Py<PyList>,
     #[pyo3(get)]
-    members: Py<PyDict>,
+    pub(crate) members: Py<PyDict>,
 }
 
 #[pymethods]

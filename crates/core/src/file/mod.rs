@@ -359,6 +359,12 @@ impl File {
         load(&*self.0.store, ranges).map_err(|error| self.name(error))
     }
 
+    /// Reads one range of bytes.
+    pub(crate) fn read_one(&self, range: ByteRange) -> Result<Bytes> {
+        let read = self.read_raw(&[range])?.pop();
+        read.ok_or_else(|| self.name(Error::internal("the store gave no bytes and no error")))
+    }
+
     /// The classes that the file describes; read on first use.
     pub fn registry(&self) -> Result<Arc<Registry>> {
         if let Some(known) = self.0.registry.get() {

@@ -183,7 +183,7 @@ impl Inner {
         let mut walk = Walk::of(self);
         let mut records: Vec<Placed> = walk.by_ref().collect();
         match walk.stop {
-            Some(Stop::Unreadable(error)) if !self.recovered => return Err(error),
+            Some(Stop::Unreadable(error)) if !self.recovered || !error.is_about_bytes() => return Err(error),
             Some(Stop::Beyond(placed)) => records.push(placed),
             _ => {}
         }

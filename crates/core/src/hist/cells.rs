@@ -42,9 +42,17 @@ macro_rules! each {
 }
 
 impl Cells {
-    /// Numbers of a type that bins can have.
-    pub(crate) fn read(datum: &Datum) -> Option<Self> {
-        let Datum::Numbers(number, bytes) = datum else { return None };
+    /// Numbers of a type that bins can have, of their native bytes; none for other types.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::hist::Cells;
+    /// assert_eq!(Cells::from_bytes(Number::I16, &7_i16.to_ne_bytes()), Some(Cells::Short(vec![7])));
+    /// assert_eq!(Cells::from_bytes(Number::U16, &[7, 0]), None);
+    /// ```
+    pub fn from_bytes(number: Number, bytes: &[u8]) -> Option<Self> {
         macro_rules! take {
             ($type:ty) => {
                 bytes.as_chunks().0.iter().map(|bytes| <$type>::from_ne_bytes(*bytes)).collect()
@@ -59,6 +67,12 @@ impl Cells {
             Number::F64 => Self::Double(take!(f64)),
             _ => return None,
         })
+    }
+
+    /// Numbers of a member, where they are of a type that bins can have.
+    pub(crate) fn read(datum: &Datum) -> Option<Self> {
+        let Datum::Numbers(number, bytes) = datum else { return None };
+        Self::from_bytes(*number, bytes)
     }
 
     /// Zeros of a type that bins can have.

@@ -45,29 +45,82 @@ pub(crate) struct Shape {
     pub(super) number: Number,
 }
 
+/// Classes of profiles, by their dimensions.
+const PROFILES: [&str; 3] = ["TProfile", "TProfile2D", "TProfile3D"];
+/// Letters of classes, and what their bins hold.
+const LETTERS: [(char, Number); 6] = [
+    ('C', Number::I8),
+    ('S', Number::I16),
+    ('I', Number::I32),
+    ('L', Number::I64),
+    ('F', Number::F32),
+    ('D', Number::F64),
+];
+
 /// What a class of histograms is, if it is one.
 pub(crate) fn shape_of(class: &str) -> Option<Shape> {
     let profile = |dimension| Shape { dimension, profile: true, number: Number::F64 };
-    match class {
-        "TProfile" => Some(profile(1)),
-        "TProfile2D" => Some(profile(2)),
-        "TProfile3D" => Some(profile(3)),
-        _ => match class.as_bytes() {
-            [b'T', b'H', dimension @ b'1'..=b'3', letter] => {
-                let number = match letter {
-                    b'C' => Number::I8,
-                    b'S' => Number::I16,
-                    b'I' => Number::I32,
-                    b'L' => Number::I64,
-                    b'F' => Number::F32,
-                    b'D' => Number::F64,
-                    _ => return None,
-                };
-                Some(Shape { dimension: usize::from(dimension - b'0'), profile: false, number })
-            }
-            _ => None,
-        },
+    if let Some(place) = PROFILES.iter().position(|known| *known == class) {
+        return Some(profile(place + 1));
     }
+    match class.as_bytes() {
+        [b'T', b'H', dimension @ b'1'..=b'3', last] => {
+            let (_, number) = LETTERS.iter().find(|(letter, _)| *letter == char::from(*last))?;
+            Some(Shape { dimension: usize::from(dimension - b'0'), profile: false, number: *number })
+        }
+        _ => None,
+    }
+}
+
+/// The class of histograms with so many axes, whose bins hold numbers of a type; none where ROOT has none.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::column::Number;
+/// use sapwood::hist::class_of;
+/// assert_eq!(class_of(2, Number::F32).as_deref(), Some("TH2F"));
+/// assert_eq!(class_of(4, Number::F32), None);
+/// ```
+pub fn class_of(axes: usize, number: Number) -> Option<String> {
+    let (letter, _) = LETTERS.iter().find(|(_, of)| *of == number)?;
+    (1..=3).contains(&axes).then(|| format!("TH{axes}{letter}"))
+}
+
+/// The class of profiles with so many axes; none where ROOT has none.
+///
+/// # Example
+///
+/// ```
+/// assert_eq!(sapwood::hist::profile_class_of(2), Some("TProfile2D"));
+/// ```
+pub fn profile_class_of(axes: usize) -> Option<&'static str> {
+    PROFILES.get(axes.checked_sub(1)?).copied()
+}
+
+/// What the bins of a class of histograms hold; none where it is no such class.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::column::Number;
+/// use sapwood::hist::number_of;
+/// assert_eq!(number_of("TH3I"), Some(Number::I32));
+/// assert_eq!(number_of("TGraph"), None);
+/// ```
+pub fn number_of(class: &str) -> Option<Number> {
+    shape_of(class).map(|shape| shape.number)
+}
+
+/// The member that is an axis, numbered from 0.
+///
+/// # Example
+///
+/// ```
+/// assert_eq!(sapwood::hist::axis_member(1), Some("fYaxis"));
+/// ```
+pub fn axis_member(axis: usize) -> Option<&'static str> {
+    AXES.get(axis).copied()
 }
 
 pub(super) fn no_histogram(class: &str) -> Error {

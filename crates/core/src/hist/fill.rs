@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::class::VALUE_SUMS;
+use super::fill_block::{BLOCK, Block};
 use super::histogram::Histogram;
 use super::label_axis::Labelled;
 use super::limits;
@@ -146,8 +147,24 @@ impl Histogram {
             let words = "slices to be filled are of different lengths";
             return Err(Error::mismatch(words).wanted(rows as u64, other as u64));
         }
+        let mut block = Block::default();
+        for start in (0..rows).step_by(BLOCK) {
+            let end = rows.min(start + BLOCK);
+            let mut part = [&[][..]; 4];
+            part.iter_mut().zip(columns).for_each(|(part, column)| *part = &column[start..end]);
+            let part = &part[..columns.len()];
+            let weights = weights.map(|weights| &weights[start..end]);
+            if !(self.fills_blocks() && self.fill_block(&mut block, part, weights)) {
+                self.fill_rows(part, weights)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills row by row.
+    fn fill_rows(&mut self, columns: &[&[f64]], weights: Option<&[f64]>) -> Result<()> {
         let mut fill = [1.0; 5];
-        for row in 0..rows {
+        for row in 0..columns.first().map_or(0, |column| column.len()) {
             if let Some(weights) = weights {
                 fill[0] = weights[row];
             }
@@ -187,7 +204,7 @@ impl Histogram {
         let axis = &self.axes[0];
         if (1..=axis.bins).contains(&bin) {
             let x = if axis.can_extend() && axis.is_alphanumeric() { 0.0 } else { axis.center(bin) };
-            add_terms(&mut self.sums, [weight, weight * weight], [x, 0.0, 0.0]);
+            add_terms(&mut self.sums, 1, [weight, weight * weight], [x, 0.0, 0.0]);
         }
         Ok(())
     }
@@ -267,7 +284,7 @@ impl Histogram {
         if !inside && !self.counts_overflows {
             return;
         }
-        add_terms(&mut self.sums, [w, w * w], x);
+        add_terms(&mut self.sums, dimension, [w, w * w], x);
         if self.profile {
             let (sum, squares) = VALUE_SUMS[dimension - 1];
             self.sums[sum] += w * value;

@@ -35,7 +35,7 @@ fn lower(shape: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }
-    let front = (shape * x.ln() - x - ln_gamma(shape)).exp();
+    let front = ln_front(shape, x).exp();
     if x < shape + 1.0 {
         let (mut term, mut sum, mut at) = (1.0 / shape, 1.0 / shape, shape);
         for _ in 0..MOST_TERMS {
@@ -65,14 +65,21 @@ fn lower(shape: f64, x: f64) -> f64 {
     1.0 - front * fraction
 }
 
-/// The logarithm of the gamma function, by Stirling's series.
-fn ln_gamma(x: f64) -> f64 {
-    let (mut shifted, mut product) = (x, 1.0);
+/// The logarithm of x<sup>shape</sup> e<sup>-x</sup> / Γ(shape), by Stirling's series.
+fn ln_front(shape: f64, x: f64) -> f64 {
+    let (mut shifted, mut product) = (shape, 1.0);
     while shifted < 15.0 {
         product *= shifted;
         shifted += 1.0;
     }
     let inverse = 1.0 / (shifted * shifted);
     let series = (1.0 / 12.0 - inverse * (1.0 / 360.0 - inverse * (1.0 / 1260.0 - inverse / 1680.0))) / shifted;
-    (shifted - 0.5) * shifted.ln() - shifted + 0.5 * (2.0 * std::f64::consts::PI).ln() + series - product.ln()
+    let root = 0.5 * (2.0 * std::f64::consts::PI).ln();
+    if shifted == shape {
+        // Of large numbers that are almost equal only the difference is taken.
+        let apart = (x - shape) / shape;
+        return shape * (apart.ln_1p() - apart) + 0.5 * shape.ln() - root - series;
+    }
+    let ln_gamma = (shifted - 0.5) * shifted.ln() - shifted + root + series - product.ln();
+    shape * x.ln() - x - ln_gamma
 }

@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::cells::Cells;
-use super::class::{AXES, CELLS, CONSIDER, NOT_WEIGHTED, SUMS, VALUES, no_histogram, shape_of};
+use super::class::{AXES, CELLS, CONSIDER, NOT_WEIGHTED, SUMS, VALUES, class_of, no_histogram, shape_of};
 use super::histogram::Histogram;
 use crate::error::Result;
 use crate::schema::draft_members::{float, floats, put, unfit, whole};
@@ -63,6 +63,42 @@ impl Histogram {
         };
         read.check()?;
         Ok(read)
+    }
+
+    /// The histogram that an object of any class is which derives from one of histograms: `bases` are the names of its bases, nearest
+    /// first. It becomes one of that class.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where no base is a histogram with bins, and those of
+    /// [`from_draft`](Self::from_draft).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Histogram};
+    /// use sapwood::schema::Draft;
+    /// let histogram = Histogram::new("TH1F", [Axis::regular(3, 0.0, 1.0)?])?.into_draft();
+    /// let mut derived = Draft::new("Spectrum");
+    /// histogram.members().for_each(|(name, value)| derived.set(name.to_owned(), value.clone()));
+    /// assert_eq!(Histogram::from_derived(derived, &["TH1F", "TH1", "TArrayF"])?.class(), "TH1F");
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn from_derived(draft: Draft, bases: &[&str]) -> Result<Self> {
+        if shape_of(draft.class()).is_some() {
+            return Self::from_draft(draft);
+        }
+        let known = bases.iter().find(|base| shape_of(base).is_some()).map(|base| (*base).to_owned());
+        // A class may combine a base that knows the axes with an array of its own.
+        let combined = || {
+            let dimension = 1 + ["TH1", "TH2", "TH3"].iter().rposition(|class| bases.contains(class))?;
+            let Some(Datum::Numbers(number, _)) = CELLS.iter().find_map(|name| draft.member(name)) else { return None };
+            class_of(dimension, *number)
+        };
+        match known.or_else(combined) {
+            Some(class) => Self::from_draft(draft.into_class(&class)),
+            None => Err(no_histogram(draft.class())),
+        }
     }
 
     /// The object to be [written](crate::write::FileWriter::write).

@@ -88,6 +88,29 @@ impl Axis {
         Some((1..=self.bins).map(|bin| self.label(bin)).collect())
     }
 
+    /// Labels of all bins, which may be no text; none unless each bin has one. Labels that do not say which bins they are of are in
+    /// the order of bins.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// let axis = sapwood::hist::Axis::labelled(["all", "good"])?;
+    /// assert_eq!(axis.complete_labels().map(|labels| labels.len()), Some(2));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn complete_labels(&self) -> Option<Vec<Arc<[u8]>>> {
+        let labels = &self.labels.as_ref()?.list;
+        if labels.is_empty() || labels.len() != self.bins {
+            return None;
+        }
+        let mut sorted: Vec<_> = labels.iter().collect();
+        sorted.sort_by_key(|(_, bin)| *bin);
+        if !sorted.iter().zip(1..).all(|((_, bin), expected)| *bin == expected) {
+            sorted = labels.iter().collect();
+        }
+        Some(sorted.into_iter().map(|(label, _)| Arc::clone(label)).collect())
+    }
+
     /// The label of a bin; empty where it has none.
     ///
     /// # Example

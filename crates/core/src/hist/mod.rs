@@ -1,4 +1,4 @@
-//! Histograms and profiles: axes, bins, statistics, and how they are filled.
+//! Histograms, profiles, graphs and efficiencies: made, filled, added, and turned into the objects that ROOT stores, and back.
 
 mod add;
 mod axis;
@@ -9,6 +9,7 @@ mod cells;
 mod class;
 mod efficiency;
 mod fill;
+mod fill_block;
 mod gamma;
 mod graph;
 mod histogram;
@@ -16,6 +17,7 @@ mod histogram_draft;
 mod label_axis;
 mod labels;
 mod limits;
+mod objects;
 mod options;
 mod statistics;
 
@@ -24,8 +26,10 @@ pub use axis::Axis;
 pub use bin_error::{BinError, ProfileError};
 pub use cells::Cells;
 pub(crate) use class::shape_of;
+pub use class::{axis_member, class_of, number_of, profile_class_of};
 pub(crate) use efficiency::HISTOGRAMS as EFFICIENCY_HISTOGRAMS;
 pub use efficiency::{Efficiency, Interval};
 pub use graph::Graph;
 pub(crate) use graph::{MERGED_GRAPHS, append_points};
 pub use histogram::Histogram;
+pub use objects::is_part;

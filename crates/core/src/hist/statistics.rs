@@ -5,7 +5,7 @@
 use std::ops::RangeInclusive;
 
 use super::axis::Axis;
-use super::class::VALUE_SUMS;
+use super::class::{SUMS_OF_DIMENSION, VALUE_SUMS};
 use super::histogram::Histogram;
 use crate::error::Result;
 
@@ -126,7 +126,7 @@ impl Histogram {
                         let error = one(&self.sumw2, content.abs()).sqrt();
                         (content, error * error)
                     };
-                    add_terms(&mut sums, [w, w2], [x, y, z]);
+                    add_terms(&mut sums, self.dimension, [w, w2], [x, y, z]);
                     if self.profile {
                         let (value, squares) = VALUE_SUMS[self.dimension - 1];
                         sums[value] += content;
@@ -239,9 +239,10 @@ impl Histogram {
     }
 }
 
-/// Adds the terms of one entry, or of one bin, to all sums but those of a profile's value.
+/// Adds the terms of one entry, or of one bin, to all sums of a dimension but those of a profile's value.
 #[inline]
-pub(super) fn add_terms(sums: &mut [f64; 13], [w, w2]: [f64; 2], [x, y, z]: [f64; 3]) {
+pub(super) fn add_terms(sums: &mut [f64; 13], dimension: usize, [w, w2]: [f64; 2], [x, y, z]: [f64; 3]) {
     let terms = [w, w2, w * x, w * x * x, w * y, w * y * y, w * x * y, w * z, w * z * z, w * x * z, w * y * z];
-    sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+    let count = SUMS_OF_DIMENSION[dimension - 1];
+    sums[..count].iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
 }

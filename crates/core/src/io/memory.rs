@@ -116,11 +116,10 @@ impl Sink for MemorySink {
             content.try_reserve(more).map_err(|error| too_long().because(error))?;
             content.resize(end, 0);
         }
-        let mut place = content.get_mut(start..end).unwrap_or_default();
+        let mut at = start;
         for part in parts {
-            let (here, rest) = place.split_at_mut_checked(part.len()).unwrap_or_default();
-            here.copy_from_slice(part);
-            place = rest;
+            content[at..at + part.len()].copy_from_slice(part);
+            at += part.len();
         }
         Ok(())
     }

@@ -123,7 +123,7 @@ impl Tree {
                 .map(|alias| (alias.text("fName"), alias.text("fTitle")))
                 .collect()
         });
-        Ok(Self {
+        let tree = Self {
             name: row.text("fName").into(),
             title: row.text("fTitle").into(),
             class: Arc::clone(&key.class),
@@ -144,7 +144,9 @@ impl Tree {
             cluster_borders: OnceLock::new(),
             cache: TreeCache::new(file.options().cache_bytes),
             object,
-        })
+        };
+        view.check()?;
+        Ok(tree)
     }
 
     /// The file it is in.
@@ -278,6 +280,7 @@ impl Builder<'_, '_> {
         }
         let id = self.branches.len();
         self.ids.insert(object, id);
+        row.expect_lists(&["fBasketBytes", "fBasketSeek", "fBasketEntry"]);
         let mut branch = Branch::read(row);
         branch.id = id;
         branch.parent = parent;

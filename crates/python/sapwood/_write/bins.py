@@ -13,9 +13,6 @@ from sapwood._write.lossless import unmasked
 from sapwood.errors import MismatchError
 
 Array = NDArray[Any]
-_NAMES = ("xaxis", "yaxis", "zaxis")
-#: Bits of ``fBits2``: the axis has labels, and may grow.
-_LABELLED = 0b11
 
 
 class Bins:
@@ -33,12 +30,10 @@ class Bins:
             raise MismatchError(
                 f"the edges of an axis are at least two numbers, not of shape {self.edges.shape}"
             )
-        if not np.isfinite(self.edges).all():
-            raise MismatchError("the edges of an axis are finite: flow bins hold what is outside")
-        if not (np.diff(self.edges) > 0).all():
-            raise MismatchError("the edges of an axis grow from each to the next")
         self.labels = None if labels is None else [str(label) for label in labels]
         self.title = title
+        #: The axis as the engine has it, which checks the edges.
+        self.native = _core.Axis(self.edges, self.labels or None, title)
 
     @staticmethod
     def of(axis: Any, title: str = "") -> Bins:
@@ -60,59 +55,9 @@ class Bins:
         return len(self.edges) - 1
 
     @property
-    def is_regular(self) -> bool:
-        """Are all bins of one width?"""
-        even = np.linspace(self.edges[0], self.edges[-1], len(self.edges))
-        return bool(np.allclose(self.edges, even, rtol=0, atol=1e-13 * np.abs(self.edges).max()))
-
-    @property
     def centers(self) -> Array:
         """Where the values of a bin are taken to be; labels are nowhere."""
         return np.zeros(len(self)) if self.labels else (self.edges[1:] + self.edges[:-1]) / 2
-
-    def draft(self, direction: int) -> _core.Draft:
-        """As ``TAxis``."""
-        return _axis(direction, self)
-
-
-def _axis(direction: int, bins: Bins | None) -> _core.Draft:
-    members: list[tuple[str, Any]] = [
-        ("fName", _NAMES[direction]),
-        ("fTitle", bins.title if bins else ""),
-        ("fNdivisions", 510),
-        ("fAxisColor", 1),
-        ("fLabelColor", 1),
-        ("fLabelFont", 42),
-        ("fLabelOffset", 0.005),
-        ("fLabelSize", 0.035),
-        ("fTickLength", 0.03),
-        ("fTitleOffset", 0.0 if direction == 1 else 1.0),
-        ("fTitleSize", 0.035),
-        ("fTitleColor", 1),
-        ("fTitleFont", 42),
-        ("fNbins", len(bins) if bins else 1),
-        ("fXmin", float(bins.edges[0]) if bins else 0.0),
-        ("fXmax", float(bins.edges[-1]) if bins else 1.0),
-    ]
-    if bins and not bins.is_regular:
-        members.append(("fXbins", bins.edges))
-    if bins and bins.labels:
-        members.append(("fBits2", _LABELLED))
-        labels = [
-            _core.Draft("TObjString", [("fUniqueID", number), ("fString", label)])
-            for number, label in enumerate(bins.labels, 1)
-        ]
-        members.append(("fLabels", _core.Draft("THashList", [("items", labels)])))
-    return _core.Draft("TAxis", members)
-
-
-def axes(all_bins: Sequence[Bins]) -> list[tuple[str, Any]]:
-    """The members of ``TH1`` that are axes: of each direction one, whatever the number of directions."""
-    padded = [*all_bins, None, None][:3]
-    return [
-        (f"f{letter}axis", _axis(direction, one))
-        for direction, (letter, one) in enumerate(zip("XYZ", padded, strict=True))
-    ]
 
 
 def whole(values: Any, all_bins: Sequence[Bins], flow: bool, what: str) -> Array:
@@ -142,13 +87,12 @@ def flat(array: Any) -> Array:
     return np.asarray(array).ravel(order="F")
 
 
-def sums(weights: Array, squares: Array, all_bins: Sequence[Bins]) -> list[tuple[str, Any]]:
+def sums(weights: Array, squares: Array, all_bins: Sequence[Bins]) -> list[float]:
     """The sums that ROOT's statistics come from, of the bins without flow, all at their centres: what ROOT
-    itself finds where only the bins are known (``TH1::GetStats``)."""
+    itself finds where only the bins are known, in the order of ``TH1::GetStats``."""
     part = inside(len(all_bins))
     inner = np.asarray(weights, "float64")[part]
-    out = [("fTsumw", float(inner.sum())), ("fTsumw2", float(np.asarray(squares, "float64")[part].sum()))]
-    letters = "xyz"[: len(all_bins)]
+    out = [float(inner.sum()), float(np.asarray(squares, "float64")[part].sum())]
     centers = [bins.centers for bins in all_bins]
 
     def moment(*directions: int) -> float:
@@ -159,9 +103,8 @@ def sums(weights: Array, squares: Array, all_bins: Sequence[Bins]) -> list[tuple
             product = product * centers[direction].reshape(shape)
         return float(product.sum())
 
-    for one, letter in enumerate(letters):
-        out += [(f"fTsumw{letter}", moment(one)), (f"fTsumw{letter}2", moment(one, one))]
-        out += [(f"fTsumw{letters[other]}{letter}", moment(other, one)) for other in range(one)]
+    for one in range(len(all_bins)):
+        out += [moment(one), moment(one, one), *(moment(other, one) for other in range(one))]
     return out
 
 

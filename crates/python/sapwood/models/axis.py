@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood.model import Model
 
 Floats = NDArray[np.float64]
@@ -32,41 +34,27 @@ class Axis(Model):
     With ``flow``, the underflow bin comes first and the overflow bin last; their outer edges are infinite.
     """
 
+    @cached_property
+    def _native(self) -> _core.Axis:
+        return _core.Axis.of(self._value)
+
     def __len__(self) -> int:
-        return self._count("fNbins")
-
-    @property
-    def _bins(self) -> Floats | None:
-        """Edges that are not evenly spaced."""
-        bins = self.member("fXbins", none_if_missing=True)
-        if bins is None:
-            return None
-        if isinstance(bins, Model):
-            bins = bins.member("fArray", none_if_missing=True)
-        array = np.asarray(bins if bins is not None else [], "float64")
-        return array if len(array) == len(self) + 1 else None
-
-    @property
-    def _labels(self) -> list[Any] | None:
-        found = self.member("fLabels", none_if_missing=True)
-        if found is None or len(found) == 0:
-            return None
-        return list(found)
+        return len(self._native)
 
     @property
     def low(self) -> float:
         """Where the first bin begins."""
-        return float(self.member("fXmin"))
+        return self._native.low
 
     @property
     def high(self) -> float:
         """Where the last bin ends."""
-        return float(self.member("fXmax"))
+        return self._native.high
 
     @property
     def width(self) -> float:
         """Width of a bin; their mean where they differ."""
-        if self._bins is None:
+        if not self._native.has_edges:
             return (self.high - self.low) / len(self)
         return float(self.widths().mean())
 
@@ -77,21 +65,14 @@ class Axis(Model):
 
     def labels(self, flow: bool = False) -> list[str] | None:
         """Labels of the bins; ``None`` where not each bin has one."""
-        labels = self._labels
-        if labels is None or len(labels) != len(self):
+        labels = self._native.labels()
+        if labels is None:
             return None
-        # A label's own number says which bin it is for: the order of the list does not.
-        numbers = [label._find("fUniqueID") for label in labels if isinstance(label, Model)]
-        order = [int(number[0]) for number in numbers if number is not None]
-        texts = [str(label) for label in labels]
-        if sorted(order) == list(range(1, len(self) + 1)):
-            texts = [text for _, text in sorted(zip(order, texts))]
-        return ["underflow", *texts, "overflow"] if flow else texts
+        return ["underflow", *labels, "overflow"] if flow else labels
 
     def edges(self, flow: bool = False) -> Floats:
         """Edges of the bins: one more than bins."""
-        bins = self._bins
-        edges = np.linspace(self.low, self.high, len(self) + 1) if bins is None else bins
+        edges = self._native.edges()
         return np.concatenate(([-np.inf], edges, [np.inf])) if flow else edges
 
     def intervals(self, flow: bool = False) -> Floats:
@@ -107,7 +88,7 @@ class Axis(Model):
     def widths(self, flow: bool = False) -> Floats:
         """Widths of the bins."""
         edges = self.edges(flow)
-        if not flow and self._bins is None:
+        if not flow and not self._native.has_edges:
             return np.full(len(self), (self.high - self.low) / len(self))
         return np.diff(edges)
 
@@ -151,10 +132,10 @@ class Axis(Model):
                 axis = bh.axis.IntCategory([int(text) for text in texts])
             except ValueError:
                 axis = bh.axis.StrCategory(texts)
-        elif self._bins is None:
+        elif not self._native.has_edges:
             axis = bh.axis.Regular(len(self), self.low, self.high, underflow=True, overflow=True)
         else:
-            axis = bh.axis.Variable(self._bins, underflow=True, overflow=True)
+            axis = bh.axis.Variable(self.edges(), underflow=True, overflow=True)
         for name, member in (metadata or METADATA).items():
             setattr(axis, name, self.member(member))
         return axis

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood._read.libraries import need
 from sapwood.errors import MalformedError, UnsupportedError
 from sapwood.model import Model
 from sapwood.models.axis import METADATA, Axis
 
 Array = NDArray[Any]
-_ARRAYS = ("TArrayD", "TArrayF", "TArrayI", "TArrayS", "TArrayC", "TArrayL", "TArrayL64")
-_AXES = ("fXaxis", "fYaxis", "fZaxis")
 _LETTERS = "xyz"
 
 
@@ -33,7 +33,7 @@ class Hist(Model):
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axes: x, y, z."""
-        return tuple(self.member(name) for name in _AXES[: self._ndim])
+        return tuple(self.member(name) for name in _core.axis_members(self._ndim))
 
     def axis(self, axis: int | str = 0) -> Axis:
         """An axis by number (negative: from the last), or as ``"x"``, ``"y"``, ``"z"``."""
@@ -45,13 +45,9 @@ class Hist(Model):
         letters = ", ".join(repr(letter) for letter in _LETTERS[: len(axes)])
         raise ValueError(f"a {self.classname} has the axes 0 to {len(axes) - 1}, or {letters}, not {axis!r}")
 
-    def _stored(self) -> Array:
-        """Contents of all bins as they are in the file: x runs fastest, flow bins are there."""
-        for name in _ARRAYS:
-            base = self.base(name)
-            if base is not None:
-                return np.asarray(base.member("fArray"))
-        raise MalformedError(f"the {self.classname} {self.name!r} holds no array of bins")
+    @cached_property
+    def _native(self) -> _core.Histogram:
+        return _core.Histogram.of(self._value)
 
     def _shaped(self, flat: Any, flow: bool) -> Array:
         shape = tuple(len(axis) + 2 for axis in self.axes)
@@ -61,28 +57,21 @@ class Hist(Model):
         shaped = flat.reshape(shape[::-1]).T
         return shaped if flow else shaped[(slice(1, -1),) * len(shape)]
 
-    def _sumw2(self) -> Array | None:
-        found = self.member("fSumw2", none_if_missing=True)
-        if isinstance(found, Model):
-            found = found.member("fArray", none_if_missing=True)
-        sums = np.asarray(found if found is not None else [], "float64")
-        return sums if len(sums) > 0 and len(sums) == self._stored().size else None
-
     @property
     def weighted(self) -> bool:
         """Was it filled with weights, so that squares of them were summed?"""
-        return self._sumw2() is not None
+        return self._native.sumw2() is not None
 
     def values(self, flow: bool = False) -> Array:
         """Content of each bin, an axis of the array for each axis of the histogram, in the type of the
         file."""
-        return self._shaped(self._stored(), flow)
+        return self._shaped(self._native.cells(), flow)
 
     def variances(self, flow: bool = False) -> Array:
         """Square of the error of each bin: the sum of squared weights, or the content where none was
         summed."""
-        sums = self._sumw2()
-        squares = np.asarray(self._stored() if sums is None else sums, "float64")
+        sums = self._native.sumw2()
+        squares = np.asarray(self._native.cells() if sums is None else sums, "float64")
         return self._shaped(np.where(squares > 0, squares, 0.0), flow)
 
     def errors(self, flow: bool = False) -> Array:
@@ -186,6 +175,11 @@ class PolyHist(Hist):
     def polygons(self) -> list[Any]:
         """The bins (TH2PolyBin): ``fPoly`` is the outline, ``fContent`` the value."""
         return [bin for bin in self.member("fBins") if bin is not None]
+
+    @property
+    def weighted(self) -> bool:
+        """Never: the squares of weights are not told apart by polygon."""
+        return False
 
     def values(self, flow: bool = False) -> Array:
         """Content of each polygon; with ``flow``, the nine regions around and between come first."""

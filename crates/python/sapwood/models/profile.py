@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood._read.libraries import need
-from sapwood.model import Model
 from sapwood.models.axis import METADATA
 from sapwood.models.hist import Array, Hist, without_underflow
 
@@ -26,75 +25,31 @@ class Profile(Hist):
         """``MEAN``: a value is the mean of what was filled."""
         return "MEAN"
 
-    def _sums(self, name: str) -> Floats:
-        found = self.member(name, none_if_missing=True)
-        if isinstance(found, Model):
-            found = found.member("fArray", none_if_missing=True)
-        return np.asarray(found if found is not None else [], "float64")
-
     @property
     def weighted(self) -> bool:
         """Was it filled with weights, so that squares of them were summed?"""
-        sums = self._sums("fBinSumw2")
-        return len(sums) > 0 and len(sums) == self._stored().size
-
-    def _effective(self) -> Floats:
-        weights, squares = self._sums("fBinEntries"), self._sums("fBinSumw2")
-        if len(squares) == 0 or len(squares) != len(weights):
-            return weights
-        return np.divide(weights**2, squares, out=np.zeros_like(weights), where=squares > 0)
-
-    def _mean(self) -> Floats:
-        sums, weights = np.asarray(self._stored(), "float64"), self._sums("fBinEntries")
-        return np.divide(sums, weights, out=np.zeros_like(sums), where=weights != 0)
-
-    def _error(self, mode: int | str | None) -> Floats:
-        if mode is None:
-            mode = self.member("fErrorMode", none_if_missing=True) or 0
-        # `TProfileHelper::GetBinError`, without its approximation for bins of few entries, which ROOT leaves
-        # off, too.
-        try:
-            chosen = _MODES[mode]
-        except (KeyError, TypeError):
-            raise ValueError(
-                f"error_mode is '' for the error of the mean, 's' for the spread, 'i' for the spread of whole numbers "
-                f"or 'g' for Gaussian errors, not {mode!r}"
-            ) from None
-        weights, mean, effective = self._sums("fBinEntries"), self._mean(), self._effective()
-        filled = weights != 0
-        out = np.zeros_like(mean)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if chosen == "g":
-                out[filled] = 1.0 / np.sqrt(weights[filled])
-                return out
-            squares = self._sums("fSumw2")
-            if len(squares) != len(mean):
-                squares = np.zeros_like(mean)
-            spread = np.sqrt(
-                np.abs(np.divide(squares, weights, out=np.zeros_like(mean), where=filled) - mean**2)
-            )
-            if chosen == "s":
-                out[filled] = spread[filled]
-            elif chosen == "i":
-                sure = np.where(spread != 0, spread / np.sqrt(effective), 1.0 / np.sqrt(12.0 * effective))
-                out[filled] = sure[filled]
-            else:
-                out[filled] = (spread / np.sqrt(effective))[filled]
-        return out
+        return self._native.bin_sumw2() is not None
 
     def values(self, flow: bool = False) -> Array:
         """Mean in each bin; 0 where nothing was filled."""
-        return self._shaped(self._mean(), flow)
+        return self._shaped(self._native.values(), flow)
 
     def counts(self, flow: bool = False) -> Array:
         """Effective entries of each bin: the square of the summed weights over the sum of their squares."""
-        return self._shaped(self._effective(), flow)
+        return self._shaped(self._native.counts(), flow)
 
     def errors(self, flow: bool = False, error_mode: int | str | None = None) -> Array:
         """Error of each mean: ``""`` error of the mean, ``"s"`` spread, ``"i"`` spread of whole numbers,
         ``"g"`` Gaussian; ``None`` as the histogram itself says in ``fErrorMode``, which is what ROOT
         shows."""
-        return self._shaped(self._error(error_mode), flow)
+        try:
+            mode = None if error_mode is None else _MODES[error_mode]
+        except (KeyError, TypeError):
+            raise ValueError(
+                f"error_mode is '' for the error of the mean, 's' for the spread, 'i' for the spread of whole numbers "
+                f"or 'g' for Gaussian errors, not {error_mode!r}"
+            ) from None
+        return self._shaped(self._native.profile_errors(mode), flow)
 
     def variances(self, flow: bool = False, error_mode: int | str | None = None) -> Array:
         """Squares of :meth:`errors`."""
@@ -114,18 +69,17 @@ class Profile(Hist):
             setattr(out, name, self.member(member))
         where = without_underflow(axes)
 
-        def shaped(flat: Floats) -> Array:
+        def shaped(flat: Any) -> Array:
             return self._shaped(flat, True)[where]
 
-        weights, mean, squares = self._sums("fBinEntries"), self._mean(), self._sums("fSumw2")
-        if len(squares) != len(mean):
-            squares = np.zeros_like(mean)
+        native = self._native
+        weights, mean, squares = native.bin_entries(), native.values(), native.sumw2()
         deviations = np.maximum(squares - weights * mean**2, 0.0)
         view = out.view(flow=True)
         view["value"] = shaped(mean)
         if self.weighted:
             view["sum_of_weights"] = shaped(weights)
-            view["sum_of_weights_squared"] = shaped(self._sums("fBinSumw2"))
+            view["sum_of_weights_squared"] = shaped(native.bin_sumw2())
             view["_sum_of_weighted_deltas_squared"] = shaped(deviations)
         else:
             view["count"] = shaped(weights)

@@ -17,7 +17,9 @@ use crate::write::file::directory::DirectoryState;
 use crate::write::file::free_list::FreeList;
 use crate::write::file::state::{Output, State};
 use crate::write::model::branch::BranchSpec;
-use crate::write::options::{TreeOptions, WriteOptions};
+use crate::write::ntuple::NTupleWriter;
+use crate::write::options::{NTupleOptions, TreeOptions, WriteOptions};
+use crate::write::page::field::FieldSpec;
 use crate::write::record::state::TreeState;
 use crate::write::tree::TreeWriter;
 
@@ -213,6 +215,17 @@ impl FileWriter {
         Ok(TreeWriter::new(Arc::clone(&self.output), index, &state.trees[index], branches, options))
     }
 
+    /// Begins an RNTuple. It is saved at once, without entries.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for types that no RNTuple holds,
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for names of fields that ROOT refuses,
+    /// [`Exists`](crate::ErrorKind::Exists) for two of one name.
+    pub fn ntuple(&mut self, path: &str, fields: Vec<FieldSpec>, options: NTupleOptions) -> Result<NTupleWriter> {
+        NTupleWriter::begin(&self.output, path, fields, options)
+    }
+
     /// Adds a tree without entries; returns its index in the file.
     pub(crate) fn begin_tree(&self, path: &str, branches: &[BranchSpec], options: &TreeOptions) -> Result<usize> {
         let mut state = self.output.open_state()?;
@@ -270,10 +283,12 @@ impl FileWriter {
         if let Some(lost) = state.lost.take() {
             return Err(lost);
         }
-        match state.trees.iter().find(|tree| tree.is_open) {
-            Some(tree) => {
+        let open_trees = state.trees.iter().filter(|tree| tree.is_open).map(|tree| &tree.name);
+        let open_ntuples = state.ntuples.iter().filter(|ntuple| ntuple.is_open).map(|ntuple| &ntuple.name);
+        match open_trees.chain(open_ntuples).next() {
+            Some(name) => {
                 let words = "the file was closed before the tree: rows that its writer holds are lost";
-                Err(self.output.in_file(Error::mismatch(words).in_object(&tree.name)))
+                Err(self.output.in_file(Error::mismatch(words).in_object(name)))
             }
             None => Ok(()),
         }

@@ -1,0 +1,154 @@
+//! Fills blocks of rows, column by column.
+//!
+//! The result is that of single fills: each sum takes its terms in the order of rows.
+
+use super::axis::Axis;
+use super::cells::Cells;
+use super::class::VALUE_SUMS;
+use super::histogram::Histogram;
+use super::statistics::add_terms;
+
+/// Rows of a block: what is computed for them stays in the processor's nearest cache.
+pub(super) const BLOCK: usize = 512;
+
+/// What is found out about the rows of a block before they are filled.
+pub(super) struct Block {
+    bins: [u32; BLOCK],
+    inside: [bool; BLOCK],
+    weights: [f64; BLOCK],
+    /// Weights times values of a profile.
+    products: [f64; BLOCK],
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self { bins: [0; BLOCK], inside: [true; BLOCK], weights: [1.0; BLOCK], products: [1.0; BLOCK] }
+    }
+}
+
+impl Histogram {
+    /// Whether rows can be filled as blocks: where no axis changes, and every row counts.
+    pub(super) fn fills_blocks(&self) -> bool {
+        let fixed = |axis: &Axis| axis.has_limits() && (!axis.can_extend() || axis.is_alphanumeric());
+        self.buffer.is_empty() && self.value_limits.is_none() && self.axes().iter().all(fixed)
+    }
+
+    /// Fills a block; columns and weights are of its length. Gives `false`, and fills nothing, where squares of weights must be summed
+    /// from one of its rows on.
+    pub(super) fn fill_block(&mut self, block: &mut Block, columns: &[&[f64]], weights: Option<&[f64]>) -> bool {
+        let rows = columns.first().map_or(0, |column| column.len()).min(BLOCK);
+        if let Some(weights) = weights {
+            if !self.sums_squares() && !self.never_weighted && weights.iter().any(|weight| *weight != 1.0) {
+                return false;
+            }
+            block.weights[..rows].copy_from_slice(weights);
+        }
+        let Block { bins, inside, weights, products } = block;
+        let (bins, inside) = (&mut bins[..rows], &mut inside[..rows]);
+        let (weights, products) = (&weights[..rows], &mut products[..rows]);
+        bins.fill(0);
+        inside.fill(true);
+        let mut stride = 1;
+        for (axis, column) in self.axes[..self.dimension].iter().zip(columns) {
+            axis.find_all(column, stride, bins, inside);
+            stride *= axis.bins as u32 + 2;
+        }
+        self.entries += rows as f64;
+        let values = columns.get(self.dimension).copied().filter(|_| self.profile);
+        match values {
+            Some(values) => {
+                for ((product, weight), value) in products.iter_mut().zip(weights).zip(values) {
+                    *product = weight * value;
+                }
+                self.cells.add_all(bins, products);
+                add_all(&mut self.sumw2, bins, products.iter().zip(values).map(|(product, value)| product * value));
+                add_all(&mut self.bin_entries, bins, weights.iter().copied());
+                add_all(&mut self.bin_sumw2, bins, weights.iter().map(|weight| weight * weight));
+            }
+            None => {
+                self.cells.add_all(bins, weights);
+                add_all(&mut self.sumw2, bins, weights.iter().map(|weight| weight * weight));
+            }
+        }
+        self.add_statistics(inside, weights, columns);
+        true
+    }
+
+    fn add_statistics(&mut self, inside: &[bool], weights: &[f64], columns: &[&[f64]]) {
+        let dimension = self.dimension;
+        let (sum, squares) = VALUE_SUMS[dimension - 1];
+        let mut sums = self.sums;
+        for (row, (inside, w)) in inside.iter().zip(weights).enumerate() {
+            if !inside && !self.counts_overflows {
+                continue;
+            }
+            let at = |place: usize| columns.get(place).and_then(|column| column.get(row)).copied().unwrap_or(0.0);
+            let w = *w;
+            let x = [at(0), if dimension > 1 { at(1) } else { 0.0 }, if dimension > 2 { at(2) } else { 0.0 }];
+            add_terms(&mut sums, dimension, [w, w * w], x);
+            if self.profile {
+                let value = at(dimension);
+                sums[sum] += w * value;
+                sums[squares] += w * value * value;
+            }
+        }
+        self.sums = sums;
+    }
+}
+
+impl Axis {
+    /// Adds the number of the bin of each value, times a stride, to the numbers of bins; notes which values are not inside.
+    fn find_all(&self, values: &[f64], stride: u32, bins: &mut [u32], inside: &mut [bool]) {
+        let last = self.bins as u32;
+        let note = |bin: u32, at: &mut u32, inside: &mut bool| {
+            *at += bin * stride;
+            *inside &= bin.wrapping_sub(1) < last;
+        };
+        let rows = values.iter().zip(bins.iter_mut().zip(inside.iter_mut()));
+        if self.has_edges() {
+            rows.for_each(|(x, (at, inside))| note(self.find(*x) as u32, at, inside));
+            return;
+        }
+        // As `find`, without a branch.
+        let (min, max, count) = (self.min, self.max, self.bins as f64);
+        let range = max - min;
+        let width = range / count;
+        for (x, (at, inside)) in rows {
+            let x = *x;
+            let rounded = (count * (x - min) / range) as i32;
+            let low = min + f64::from(rounded) * width;
+            let high = min + (f64::from(rounded) + 1.0) * width;
+            let bin = rounded.wrapping_add(1) + i32::from(x >= high) - i32::from(x < low);
+            let bin = if x < min { 0 } else { bin as u32 };
+            note(if x < max { bin } else { last + 1 }, at, inside);
+        }
+    }
+}
+
+fn add_all(sums: &mut [f64], bins: &[u32], terms: impl Iterator<Item = f64>) {
+    if sums.is_empty() {
+        return;
+    }
+    for (bin, term) in bins.iter().zip(terms) {
+        if let Some(sum) = sums.get_mut(*bin as usize) {
+            *sum += term;
+        }
+    }
+}
+
+impl Cells {
+    /// Adds to bins, one after the other.
+    fn add_all(&mut self, bins: &[u32], weights: &[f64]) {
+        match self {
+            Self::Double(values) => add_all(values, bins, weights.iter().copied()),
+            Self::Float(values) => {
+                for (bin, weight) in bins.iter().zip(weights) {
+                    if let Some(value) = values.get_mut(*bin as usize) {
+                        *value += *weight as f32;
+                    }
+                }
+            }
+            whole => bins.iter().zip(weights).for_each(|(bin, weight)| whole.add(*bin as usize, *weight)),
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Histograms, axes and graphs: what Python asks of `sapwood::hist`.
+
+use bytes::Bytes;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+use sapwood::column::Number;
+use sapwood::hist::{self, Cells, ProfileError};
+use sapwood::schema::{self, Datum};
+use sapwood::{Error, Result};
+
+use crate::buffer::Buffer;
+use crate::draft::{Draft, datum};
+use crate::errors::{raise, run};
+use crate::object::{Object, Struct};
+
+/// Records and objects within each other.
+const DEEPEST: u32 = 16;
+
+/// An axis of a histogram.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct Axis(hist::Axis);
+
+#[pymethods]
+impl Axis {
+    /// An axis with these edges, and labels for its bins, where it has them.
+    #[new]
+    fn new(edges: Vec<f64>, labels: Option<Vec<String>>, title: String) -> PyResult<Self> {
+        let axis = hist::Axis::from_edges(&edges).map_err(raise)?.with_title(title);
+        let axis = match labels {
+            Some(labels) => axis.with_labels(labels).map_err(raise)?,
+            None => axis,
+        };
+        Ok(Self(axis))
+    }
+
+    /// The axis that a record is.
+    #[staticmethod]
+    fn of(record: &Bound<'_, Struct>) -> PyResult<Self> {
+        let (draft, _) = flattened(record, true)?;
+        hist::Axis::from_draft(&draft).map(Self).map_err(raise)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.bins()
+    }
+
+    /// Where the first bin begins.
+    #[getter]
+    fn low(&self) -> f64 {
+        self.0.min()
+    }
+
+    /// Where the last bin ends.
+    #[getter]
+    fn high(&self) -> f64 {
+        self.0.max()
+    }
+
+    /// Whether it has edges of its own, so that bins may differ in width.
+    #[getter]
+    fn has_edges(&self) -> bool {
+        self.0.has_edges()
+    }
+
+    /// Edges of its bins.
+    fn edges(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        doubles(py, &self.0.edges())
+    }
+
+    /// Labels of its bins; `None` unless each bin has one.
+    fn labels<'py>(&self, py: Python<'py>) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
+        let text = |label: &[u8]| PyBytes::new(py, label).call_method1("decode", ("utf-8", "surrogateescape"));
+        self.0.complete_labels().map(|labels| labels.iter().map(|label| text(label)).collect()).transpose()
+    }
+}
+
+/// A histogram or a profile. All arrays are flat, with flow bins; x runs fastest.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct Histogram(hist::Histogram);
+
+#[pymethods]
+impl Histogram {
+    /// The histogram that a record is.
+    #[staticmethod]
+    fn of(record: &Bound<'_, Struct>) -> PyResult<Self> {
+        let (draft, bases) = flattened(record, false)?;
+        let bases: Vec<&str> = bases.iter().map(String::as_str).collect();
+        run(record.py(), || hist::Histogram::from_derived(draft, &bases)).map(Self)
+    }
+
+    /// What bins hold, in the type of the class.
+    fn cells(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        macro_rules! bytes {
+            ($values:expr) => {
+                $values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>()
+            };
+        }
+        let cells = self.0.cells();
+        let bytes = match cells {
+            Cells::Char(values) => bytes!(values),
+            Cells::Short(values) => bytes!(values),
+            Cells::Int(values) => bytes!(values),
+            Cells::Long(values) => bytes!(values),
+            Cells::Float(values) => bytes!(values),
+            Cells::Double(values) => bytes!(values),
+        };
+        numpy(py, cells.number(), bytes)
+    }
+
+    /// Sums of squared weights; for profiles, of weighted squares of values.
+    fn sumw2(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.0.sumw2().map(|sums| doubles(py, sums)).transpose()
+    }
+
+    /// Sums of weights of a profile.
+    fn bin_entries(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.0.bin_entries().map(|sums| doubles(py, sums)).transpose()
+    }
+
+    /// Sums of squared weights of a profile.
+    fn bin_sumw2(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.0.bin_sumw2().map(|sums| doubles(py, sums)).transpose()
+    }
+
+    /// Values: of profiles the means.
+    fn values(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        doubles(py, &self.0.values())
+    }
+
+    /// Effective entries.
+    fn counts(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        doubles(py, &self.0.counts())
+    }
+
+    /// Errors of a profile: of the mean, `"s"` spread, `"i"` of whole numbers, `"g"` Gaussian; `None` as it says itself.
+    fn profile_errors(&self, py: Python<'_>, of: Option<&str>) -> PyResult<Py<PyAny>> {
+        let of = match of {
+            None => self.0.profile_error(),
+            Some("s") => ProfileError::Spread,
+            Some("i") => ProfileError::Integer,
+            Some("g") => ProfileError::Gaussian,
+            Some(_) => ProfileError::Mean,
+        };
+        doubles(py, &self.0.profile_errors(of).map_err(raise)?)
+    }
+}
+
+/// The name of the NumPy type that the bins of a class of histograms have; `None` for another class.
+#[pyfunction]
+pub(crate) fn histogram_dtype(class: &str) -> Option<&'static str> {
+    hist::number_of(class).map(Number::numpy_name)
+}
+
+/// The names of the members that are the axes of a histogram of so many dimensions.
+#[pyfunction]
+pub(crate) fn axis_members(dimensions: usize) -> Vec<&'static str> {
+    (0..dimensions).filter_map(hist::axis_member).collect()
+}
+
+/// A histogram to be written: its bins, flow bins included, decide about its class. `statistics` are the sums of
+/// `TH1::GetStats`.
+#[pyfunction]
+pub(crate) fn histogram(
+    title: &str,
+    axes: Vec<PyRef<'_, Axis>>,
+    cells: &Bound<'_, PyAny>,
+    sumw2: Option<Vec<f64>>,
+    entries: f64,
+    statistics: Vec<f64>,
+) -> PyResult<Draft> {
+    let Datum::Numbers(number, bytes) = datum(cells, "cells")? else {
+        return Err(raise(Error::mismatch("the bins of a histogram are numbers")));
+    };
+    let make = || -> Result<schema::Draft> {
+        let class = hist::class_of(axes.len(), number)
+            .ok_or_else(|| Error::mismatch(format!("no histogram has {} axes and bins of {number}", axes.len())))?;
+        let mut made = hist::Histogram::new(&class, axes.iter().map(|axis| axis.0.clone()))?.with_title(title);
+        let cells = Cells::from_bytes(number, &bytes).ok_or_else(|| Error::internal("bins of an unknown type"))?;
+        made.set_cells(cells, sumw2)?;
+        made.set_statistics(&statistics);
+        made.set_entries(entries);
+        Ok(made.into_draft())
+    };
+    make().map(Draft::from).map_err(raise)
+}
+
+/// A profile to be written, by the sums in each bin, flow bins included: of weights, of weighted values, of their
+/// weighted squares, and of squares of weights.
+#[pyfunction]
+#[pyo3(signature = (title, axes, sums, squared_weights, entries, statistics))]
+pub(crate) fn profile(
+    title: &str,
+    axes: Vec<PyRef<'_, Axis>>,
+    sums: (Vec<f64>, Vec<f64>, Vec<f64>),
+    squared_weights: Option<Vec<f64>>,
+    entries: f64,
+    statistics: Vec<f64>,
+) -> PyResult<Draft> {
+    let make = || -> Result<schema::Draft> {
+        let class = hist::profile_class_of(axes.len())
+            .ok_or_else(|| Error::mismatch(format!("no profile has {} axes", axes.len())))?;
+        let mut made = hist::Histogram::new(class, axes.iter().map(|axis| axis.0.clone()))?.with_title(title);
+        let (weights, values, squared_values) = sums;
+        made.set_profile(weights, values, squared_values, squared_weights)?;
+        made.set_statistics(&statistics);
+        made.set_entries(entries);
+        Ok(made.into_draft())
+    };
+    make().map(Draft::from).map_err(raise)
+}
+
+/// A graph to be written: points, with errors along x and y, each below and above, or the same on both sides.
+#[pyfunction]
+pub(crate) fn graph(
+    title: &str,
+    points: (Vec<f64>, Vec<f64>),
+    errors: Option<(Vec<f64>, Vec<f64>)>,
+    asymmetric_errors: Option<[(Vec<f64>, Vec<f64>); 2]>,
+) -> PyResult<Draft> {
+    let make = || -> Result<schema::Draft> {
+        let graph = hist::Graph::new(&points.0, &points.1)?.with_title(title);
+        let graph = match (&errors, &asymmetric_errors) {
+            (_, Some([x, y])) => graph.with_asymmetric_errors((&x.0, &x.1), (&y.0, &y.1))?,
+            (Some((x, y)), None) => graph.with_errors(x, y)?,
+            (None, None) => graph,
+        };
+        Ok(graph.into_draft())
+    };
+    make().map(Draft::from).map_err(raise)
+}
+
+fn doubles(py: Python<'_>, values: &[f64]) -> PyResult<Py<PyAny>> {
+    numpy(py, Number::F64, values.iter().flat_map(|value| value.to_ne_bytes()).collect())
+}
+
+fn numpy(py: Python<'_>, number: Number, bytes: Vec<u8>) -> PyResult<Py<PyAny>> {
+    let buffer = Buffer::of_object(Bytes::from(bytes)).into_py_any(py)?;
+    let array = py.import("numpy")?.call_method1("asarray", (buffer,))?;
+    array.call_method1("view", (number.numpy_name(),))?.into_py_any(py)
+}
+
+/// All members of a record and its bases, and the names of these, nearest first. Of objects behind pointers, parts of
+/// histograms come along if `follow` is set.
+fn flattened(record: &Bound<'_, Struct>, follow: bool) -> PyResult<(schema::Draft, Vec<String>)> {
+    let mut bases = Vec::new();
+    let mut draft = schema::Draft::new(record.get().classname.as_str());
+    flatten(record, follow, 0, &mut draft, &mut bases)?;
+    Ok((draft, bases))
+}
+
+fn flatten(
+    record: &Bound<'_, Struct>,
+    follow: bool,
+    depth: u32,
+    draft: &mut schema::Draft,
+    bases: &mut Vec<String>,
+) -> PyResult<()> {
+    if depth > DEEPEST {
+        return Err(raise(Error::limit("parts of a histogram nest too deep", DEEPEST.into(), depth.into())));
+    }
+    let py = record.py();
+    for base in record.get().bases.bind(py) {
+        let base = base.cast_into::<Struct>()?;
+        bases.push(base.get().classname.clone());
+        flatten(&base, follow, depth + 1, draft, bases)?;
+    }
+    for (name, value) in record.get().members.bind(py) {
+        let name: String = name.extract()?;
+        let value = part(&value, &name, follow, depth)?;
+        draft.set(name, value);
+    }
+    Ok(())
+}
+
+fn part(value: &Bound<'_, PyAny>, name: &str, follow: bool, depth: u32) -> PyResult<Datum> {
+    if let Ok(record) = value.cast::<Struct>() {
+        let mut draft = schema::Draft::new(record.get().classname.as_str());
+        flatten(record, follow, depth + 1, &mut draft, &mut Vec::new())?;
+        return Ok(Datum::Value(draft));
+    }
+    if let Ok(list) = value.cast::<PyList>() {
+        return list.iter().map(|item| part(&item, name, follow, depth)).collect::<PyResult<_>>().map(Datum::List);
+    }
+    // Bytes of unknown layout, and maps: neither is a part.
+    if value.is_instance_of::<PyTuple>() {
+        return Ok(Datum::Null);
+    }
+    // An object behind a pointer, of the engine or kept apart from it.
+    if value.is_instance_of::<Object>() || value.hasattr("classname")? {
+        let class: String = value.getattr("classname")?.extract()?;
+        if !follow || !hist::is_part(&class) {
+            return Ok(Datum::Null);
+        }
+        return part(&value.call_method0("value")?, name, follow, depth + 1);
+    }
+    datum(value, name)
+}
