@@ -20,25 +20,43 @@ file = ROOT.TFile(sys.argv[1], "RECREATE")
 tree = ROOT.TTree("tree", "of ROOT")
 n, x, m, b = array("i", [0]), array("f", 100 * [0]), array("d", 4 * [0]), array("b", [0])
 s = bytearray(100)
-v, vv, w = ROOT.std.vector("float")(), ROOT.std.vector(ROOT.std.vector("short"))(),
-ROOT.std.vector("string")() tree.Branch("n", n, "n/I") tree.Branch("x", x, "x[n]/F") tree.Branch("m", m,
-"m[2][2]/D") tree.Branch("b", b, "b/B") tree.Branch("s", s, "s/C") tree.Branch("v", v) tree.Branch("vv", vv)
-tree.Branch("w", w) if len(sys.argv) > 2: tree.SetAutoFlush(int(sys.argv[2])) for i in range(250): n[0] = i %
-5 for k in range(n[0]): x[k] = i + k / 4 for k in range(4): m[k] = i * k b[0] = i % 100 text = f"entry
-{i}".encode() + b"\\0" s[: len(text)] = text v.clear(); vv.clear(); w.clear() for k in range(i % 3):
-v.push_back(i / 2); inner = ROOT.std.vector("short")(); inner.push_back(k); vv.push_back(inner);
-w.push_back(f"w{k}") tree.Fill() tree.Write() file.Close()
+v, vv, w = ROOT.std.vector("float")(), ROOT.std.vector(ROOT.std.vector("short"))(), ROOT.std.vector("string")()
+tree.Branch("n", n, "n/I")
+tree.Branch("x", x, "x[n]/F")
+tree.Branch("m", m, "m[2][2]/D")
+tree.Branch("b", b, "b/B")
+tree.Branch("s", s, "s/C")
+tree.Branch("v", v)
+tree.Branch("vv", vv)
+tree.Branch("w", w)
+if len(sys.argv) > 2:
+    tree.SetAutoFlush(int(sys.argv[2]))
+for i in range(250):
+    n[0] = i % 5
+    for k in range(n[0]): x[k] = i + k / 4
+    for k in range(4): m[k] = i * k
+    b[0] = i % 100
+    text = f"entry {i}".encode() + b"\\0"
+    s[: len(text)] = text
+    v.clear(); vv.clear(); w.clear()
+    for k in range(i % 3):
+        v.push_back(i / 2); inner = ROOT.std.vector("short")(); inner.push_back(k); vv.push_back(inner); w.push_back(f"w{k}")
+    tree.Fill()
+tree.Write()
+file.Close()
 """
 
 LOOK = """
-ROOT.gInterpreter.Declare('std::string text_of(TTree &tree) { return static_cast<const char
-*>(tree.GetLeaf(\"s\")->GetValuePointer()); }') file = ROOT.TFile(sys.argv[1]) tree = file.Get("tree") rows =
-[] for i in range(tree.GetEntries()): assert tree.GetEntry(i) > 0 rows.append([tree.n, list(tree.x)[: tree.n],
-[tree.m[k // 2][k % 2] for k in range(4)], int(tree.b) if not isinstance(tree.b, str) else ord(tree.b),
-str(ROOT.text_of(tree)), list(tree.v), [list(q) for q in tree.vv], [str(q) for q in tree.w]]) clusters,
-iterator = [], tree.GetClusterIterator(0) while (start := iterator()) < tree.GetEntries():
-clusters.append(start) answer([rows, clusters, [branch.GetName() for branch in tree.GetListOfBranches()], {b:
-[getattr(tree, b)] for b in ("extra", "lists_n") if tree.GetBranch(b)}])
+ROOT.gInterpreter.Declare('std::string text_of(TTree &tree) { return static_cast<const char *>(tree.GetLeaf(\"s\")->GetValuePointer()); }')
+file = ROOT.TFile(sys.argv[1])
+tree = file.Get("tree")
+rows = []
+for i in range(tree.GetEntries()):
+    assert tree.GetEntry(i) > 0
+    rows.append([tree.n, list(tree.x)[: tree.n], [tree.m[k // 2][k % 2] for k in range(4)], int(tree.b) if not isinstance(tree.b, str) else ord(tree.b), str(ROOT.text_of(tree)), list(tree.v), [list(q) for q in tree.vv], [str(q) for q in tree.w]])
+clusters, iterator = [], tree.GetClusterIterator(0)
+while (start := iterator()) < tree.GetEntries(): clusters.append(start)
+answer([rows, clusters, [branch.GetName() for branch in tree.GetListOfBranches()], {b: [getattr(tree, b)] for b in ("extra", "lists_n") if tree.GetBranch(b)}])
 """
 
 
@@ -217,10 +235,8 @@ file.Close()
 RANGES = """
 file = ROOT.TFile(sys.argv[1])
 tree = file.Get("tree")
-lengths = [[tree.GetEntry(i), tree.GetBranch("x").GetLeaf("values").GetLen(),
-tree.GetBranch("y").GetLeaf("values").GetLen()] for i in range(tree.GetEntries())]
-answer([[tree.GetBranch("counter").GetLeaf("n").GetMaximum(), tree.GetBranch("n").GetLeaf("k").GetMaximum()],
-[l[1:] for l in lengths]])
+lengths = [[tree.GetEntry(i), tree.GetBranch("x").GetLeaf("values").GetLen(), tree.GetBranch("y").GetLeaf("values").GetLen()] for i in range(tree.GetEntries())]
+answer([[tree.GetBranch("counter").GetLeaf("n").GetMaximum(), tree.GetBranch("n").GetLeaf("k").GetMaximum()], [l[1:] for l in lengths]])
 """
 
 

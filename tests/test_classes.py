@@ -74,13 +74,14 @@ CPP = """
 struct Point { double x, y; Point() {} };
 struct Base { int run; std::vector<float> weights; Base() {} };
 struct Inner : public Base { Point at; bool flag; Inner() {} };
-struct Track { float pt; char charge; Point at; std::vector<int> hits; std::string tag; float cov[3]; Inner
-inner; std::vector<Point> points; std::map<int, double> seen; Track() {} }; inline int charge(const Track &t)
-{ return t.charge; } struct Event : public Inner { Long64_t number; ULong64_t big; bool ok; std::string name;
-double matrix[2][3]; Point vertex; Track best; std::vector<Track> tracks; std::map<std::string, int> counts;
-std::map<int, Point> places; std::map<short, std::vector<double>> lists; std::vector<std::string> words;
-std::vector<std::vector<unsigned short>> nested; Point *maybe = nullptr; Event() {} virtual ~Event() {}
-ClassDef(Event, 4) };
+struct Track { float pt; char charge; Point at; std::vector<int> hits; std::string tag; float cov[3]; Inner inner; std::vector<Point> points; std::map<int, double> seen; Track() {} };
+inline int charge(const Track &t) { return t.charge; }
+struct Event : public Inner { Long64_t number; ULong64_t big; bool ok; std::string name; double matrix[2][3]; Point vertex; Track best; std::vector<Track> tracks;
+  std::map<std::string, int> counts; std::map<int, Point> places; std::map<short, std::vector<double>> lists; std::vector<std::string> words;
+  std::vector<std::vector<unsigned short>> nested; Point *maybe = nullptr;
+  Event() {}
+  virtual ~Event() {}
+  ClassDef(Event, 4) };
 #ifdef __CLING__
 #pragma link C++ struct Point+;
 #pragma link C++ struct Base+;
@@ -104,11 +105,10 @@ def track(t):
     return [t.pt, ROOT.charge(t), point(t.at), list(t.hits), str(t.tag), [t.cov[i] for i in range(3)],
             inner(t.inner), [point(p) for p in t.points], sorted([k, v] for k, v in t.seen)]
 def event(e):
-    return [inner(e), e.number, e.big, bool(e.ok), str(e.name), [[e.matrix[i][j] for j in range(3)] for i in
-            range(2)], point(e.vertex), track(e.best), [track(t) for t in e.tracks], sorted([str(k), v] for k,
-            v in e.counts), sorted([k, point(p)] for k, p in e.places), sorted([k, list(v)] for k, v in
-            e.lists), [str(w) for w in e.words], [list(v) for v in e.nested], point(e.maybe) if e.maybe else
-            None]
+    return [inner(e), e.number, e.big, bool(e.ok), str(e.name), [[e.matrix[i][j] for j in range(3)] for i in range(2)], point(e.vertex),
+            track(e.best), [track(t) for t in e.tracks], sorted([str(k), v] for k, v in e.counts), sorted([k, point(p)] for k, p in e.places),
+            sorted([k, list(v)] for k, v in e.lists), [str(w) for w in e.words], [list(v) for v in e.nested],
+            point(e.maybe) if e.maybe else None]
 """
 
 BUILD = "assert ROOT.gSystem.CompileMacro(sys.argv[1], 'ks') == 1\n"
@@ -219,17 +219,22 @@ def test_branches_are_those_that_root_makes(files: Path) -> None:
     lines = """
 def look(branches, found):
     for branch in branches:
-        leaves = [[leaf.GetName(), leaf.GetTitle(), leaf.GetLenStatic(), leaf.GetLenType(),
-        leaf.GetLeafCount().GetName() if leaf.GetLeafCount() else ""] for leaf in branch.GetListOfLeaves()]
-        count = branch.GetBranchCount() found.append([branch.GetName(), branch.GetTitle(),
-        branch.GetClassName(), branch.GetParentName(), branch.GetClonesName(), branch.GetID(),
-        branch.GetType(), branch.GetStreamerType(), branch.GetSplitLevel(), branch.GetClassVersion(),
-        branch.GetCheckSum() % 2**32, count.GetName() if count else "", branch.GetEntryOffsetLen() > 0,
-        leaves]) look(branch.GetListOfBranches(), found) return found found = {} for split in (99, 2, 1, 0):
-        for name in ("event.", "event"): ours = ROOT.TFile(f"{sys.argv[2]}/{split}True.root") file =
-        ROOT.TMemFile("theirs.root", "RECREATE") tree = ROOT.TTree("t", "") one = ROOT.Event()
-        tree.Branch(name, one, 32000, split) found[f"{split} {name}"] = [look([ours.Get(f"tree
-        {name}").GetBranch(name)], []), look([tree.GetBranch(name)], [])] answer(found)
+        leaves = [[leaf.GetName(), leaf.GetTitle(), leaf.GetLenStatic(), leaf.GetLenType(), leaf.GetLeafCount().GetName() if leaf.GetLeafCount() else ""] for leaf in branch.GetListOfLeaves()]
+        count = branch.GetBranchCount()
+        found.append([branch.GetName(), branch.GetTitle(), branch.GetClassName(), branch.GetParentName(), branch.GetClonesName(), branch.GetID(), branch.GetType(),
+                      branch.GetStreamerType(), branch.GetSplitLevel(), branch.GetClassVersion(), branch.GetCheckSum() % 2**32, count.GetName() if count else "", branch.GetEntryOffsetLen() > 0, leaves])
+        look(branch.GetListOfBranches(), found)
+    return found
+found = {}
+for split in (99, 2, 1, 0):
+    for name in ("event.", "event"):
+        ours = ROOT.TFile(f"{sys.argv[2]}/{split}True.root")
+        file = ROOT.TMemFile("theirs.root", "RECREATE")
+        tree = ROOT.TTree("t", "")
+        one = ROOT.Event()
+        tree.Branch(name, one, 32000, split)
+        found[f"{split} {name}"] = [look([ours.Get(f"tree {name}").GetBranch(name)], []), look([tree.GetBranch(name)], [])]
+answer(found)
 """
     found = root(BUILD + lines, files / "classes.C", files)
     for what, (ours, theirs) in found.items():

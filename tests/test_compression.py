@@ -128,8 +128,7 @@ def test_added_entries_and_branches_keep_to_their_settings(path: Path, tmp_path:
             assert raw[key.fSeekKey + key.fKeylen :][:2].decode("latin-1") == BLOCKS[WANTED[name]]
     lines = """
 file = ROOT.TFile(sys.argv[1])
-answer([[[row.x, row.y, row.z, row.w] for row in file.Get("one")], [[row.x, row.noise] for row in
-file.Get("t")]])
+answer([[[row.x, row.y, row.z, row.w] for row in file.Get("one")], [[row.x, row.noise] for row in file.Get("t")]])
 """
     ones, twice = root(lines, copy)
     assert ones == [[e / 2, e / 2, e, e] for e in range(ENTRIES)]

@@ -60,12 +60,13 @@ CPP = """
 #include <Rtypes.h>
 struct Pos { double x, y; Pos() {} bool operator<(const Pos &o) const { return x < o.x; } };
 struct Bag {
-  std::set<int> s; std::multiset<float> ms; std::list<double> l; std::deque<short> d; std::forward_list<int>
-  fl; std::unordered_set<int> us; std::unordered_multiset<int> ums; std::multimap<int, double> mm;
-  std::unordered_map<int, float> um; std::unordered_multimap<std::string, int> umm; std::list<Pos> lp;
-  std::deque<Pos> dp; std::set<Pos> sp; std::set<std::string> ss; std::forward_list<Pos> fp;
-  std::unordered_map<int, Pos> ump; std::list<std::string> ls; std::vector<std::set<int>> vs;
-  std::map<std::string, std::set<int>> mss; std::deque<bool> db; Bag() {} };
+  std::set<int> s; std::multiset<float> ms; std::list<double> l; std::deque<short> d; std::forward_list<int> fl; std::unordered_set<int> us;
+  std::unordered_multiset<int> ums; std::multimap<int, double> mm; std::unordered_map<int, float> um; std::unordered_multimap<std::string, int> umm;
+  std::list<Pos> lp; std::deque<Pos> dp; std::set<Pos> sp; std::set<std::string> ss; std::forward_list<Pos> fp;
+  std::unordered_map<int, Pos> ump; std::list<std::string> ls; std::vector<std::set<int>> vs; std::map<std::string, std::set<int>> mss;
+  std::deque<bool> db;
+  Bag() {}
+};
 #ifdef __CLING__
 #pragma link C++ struct Pos+;
 #pragma link C++ struct Bag+;
@@ -93,10 +94,9 @@ BUILD = "assert ROOT.gSystem.CompileMacro(sys.argv[1], 'ks') == 1\n"
 READ = """
 def pos(p): return [p.x, p.y]
 def bag(b):
-    return [list(b.s), list(b.ms), list(b.l), list(b.d), list(b.fl), sorted(b.us), sorted(b.ums), [[k, v] for
-            k, v in b.mm], sorted([k, v] for k, v in b.um), sorted([str(k), v] for k, v in b.umm), [pos(p) for
-            p in b.lp], [pos(p) for p in b.dp], [pos(p) for p in b.sp], [str(s) for s in b.ss], [pos(p) for p
-            in b.fp], sorted([k, pos(p)] for k, p in b.ump), [str(s) for s in b.ls], [list(s) for s in b.vs],
+    return [list(b.s), list(b.ms), list(b.l), list(b.d), list(b.fl), sorted(b.us), sorted(b.ums), [[k, v] for k, v in b.mm], sorted([k, v] for k, v in b.um),
+            sorted([str(k), v] for k, v in b.umm), [pos(p) for p in b.lp], [pos(p) for p in b.dp], [pos(p) for p in b.sp], [str(s) for s in b.ss],
+            [pos(p) for p in b.fp], sorted([k, pos(p)] for k, p in b.ump), [str(s) for s in b.ls], [list(s) for s in b.vs],
             sorted([str(k), list(s)] for k, s in b.mss), [bool(d) for d in b.db]]
 """
 FORMS = [(99, True), (99, False), (1, True), (0, True), (0, False)]
@@ -155,8 +155,8 @@ for path in sorted(glob.glob(sys.argv[2] + "/*e.root")):
     tree = file.Get("t")
     one = ROOT.Bag()
     tree.SetBranchAddress("bag", one)
-    found[path.rsplit("/", 1)[1]] = [bag(one) for entry in range(tree.GetEntries()) if tree.GetEntry(entry) >
-0] answer(found)
+    found[path.rsplit("/", 1)[1]] = [bag(one) for entry in range(tree.GetEntries()) if tree.GetEntry(entry) > 0]
+answer(found)
 """
     found = root(READ + BUILD + lines, files / "bag.C", files)
     assert len(found) == len(FORMS)
@@ -169,16 +169,26 @@ def test_branches_are_those_that_root_makes_and_its_files_are_read(files: Path, 
     lines = """
 def look(branches, found):
     for branch in branches:
-        found.append([branch.GetName(), branch.GetTitle(), branch.GetClassName(), branch.GetClonesName(),
-                      branch.GetID(), branch.GetType(), branch.GetStreamerType(), branch.GetSplitLevel(),
-                      branch.GetCheckSum() % 2**32]) look(branch.GetListOfBranches(), found) return found
-                      found = {} for split in (99, 0): ours = ROOT.TFile(f"{sys.argv[2]}/{split}True.root")
-                      file = ROOT.TFile(f"{sys.argv[3]}/root{split}.root", "RECREATE") tree = ROOT.TTree("t",
-                      "") one = ROOT.Bag() tree.Branch("bag", one, 32000, split) source = ours.Get("t")
-                      source.SetBranchAddress("bag", one) for entry in range(source.GetEntries()):
-                      source.GetEntry(entry) tree.Fill() tree.Write() found[split] =
-                      [look(source.GetListOfBranches(), []), look(tree.GetListOfBranches(), [])] file.Close()
-                      answer(found)
+        found.append([branch.GetName(), branch.GetTitle(), branch.GetClassName(), branch.GetClonesName(), branch.GetID(), branch.GetType(),
+                      branch.GetStreamerType(), branch.GetSplitLevel(), branch.GetCheckSum() % 2**32])
+        look(branch.GetListOfBranches(), found)
+    return found
+found = {}
+for split in (99, 0):
+    ours = ROOT.TFile(f"{sys.argv[2]}/{split}True.root")
+    file = ROOT.TFile(f"{sys.argv[3]}/root{split}.root", "RECREATE")
+    tree = ROOT.TTree("t", "")
+    one = ROOT.Bag()
+    tree.Branch("bag", one, 32000, split)
+    source = ours.Get("t")
+    source.SetBranchAddress("bag", one)
+    for entry in range(source.GetEntries()):
+        source.GetEntry(entry)
+        tree.Fill()
+    tree.Write()
+    found[split] = [look(source.GetListOfBranches(), []), look(tree.GetListOfBranches(), [])]
+    file.Close()
+answer(found)
 """
     for ours, theirs in root(BUILD + lines, files / "bag.C", files, tmp_path).values():
         for mine, other in zip(ours, theirs, strict=True):
@@ -264,8 +274,7 @@ DEEP = """
 #include <vector>
 #include <Rtypes.h>
 struct Pos { double x, y; Pos() {} };
-struct Deep { std::vector<std::array<float, 3>> arrays; std::list<std::array<double, 2>> more;
-std::vector<Pos*> points; std::deque<Pos*> queue; Deep() {} };
+struct Deep { std::vector<std::array<float, 3>> arrays; std::list<std::array<double, 2>> more; std::vector<Pos*> points; std::deque<Pos*> queue; Deep() {} };
 #ifdef __CLING__
 #pragma link C++ struct Pos+;
 #pragma link C++ struct Deep+;
@@ -299,9 +308,8 @@ for path in sorted(glob.glob(sys.argv[2] + "/*e.root")):
     tree = file.Get("t")
     one = ROOT.Deep()
     tree.SetBranchAddress("deep", one)
-    found[path] = [[[list(a) for a in one.arrays], [list(a) for a in one.more], [pos(p) for p in one.points],
-                   [pos(p) for p in one.queue]] for entry in range(tree.GetEntries()) if tree.GetEntry(entry) >
-                   0]
+    found[path] = [[[list(a) for a in one.arrays], [list(a) for a in one.more], [pos(p) for p in one.points], [pos(p) for p in one.queue]]
+                   for entry in range(tree.GetEntries()) if tree.GetEntry(entry) > 0]
 # What ROOT writes whole: split, it loses the arrays.
 out = ROOT.TFile(sys.argv[2] + "/root.root", "RECREATE")
 again = ROOT.TTree("t", "")

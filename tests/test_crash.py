@@ -175,8 +175,7 @@ os.kill(os.getpid(), 9)
     lines = """
 file = ROOT.TFile(sys.argv[1])
 tree = file.Get("tree")
-answer([[tree.GetEntry(i) > 0 and tree.x, list(tree.y)[: tree.n], list(tree.v)] for i in
-range(tree.GetEntries())])
+answer([[tree.GetEntry(i) > 0 and tree.x, list(tree.y)[: tree.n], list(tree.v)] for i in range(tree.GetEntries())])
 """
     rows = root(lines, path)
     assert [row[0] for row in rows] == list(range(1000)) and rows[998][1] == [998.0] * (998 % 7)

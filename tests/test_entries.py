@@ -34,11 +34,13 @@ struct Header { int run; std::vector<float> weights; };
 namespace lab {
 struct Track { float fPt; char charge; Point at; std::vector<short> hits; std::string tag; float cov[3]; };
 inline int charge(const Track &t) { return t.charge; }
-struct Event : public Header { ULong64_t number; bool ok; double matrix[2][3]; Track best; std::vector<Track>
-  tracks; std::map<std::string, int> counts; std::unordered_map<int, Point> places; std::set<int> layers;
-  std::unordered_set<std::string> names; std::deque<Point> queue; std::list<float> list;
+struct Event : public Header { ULong64_t number; bool ok; double matrix[2][3]; Track best; std::vector<Track> tracks; std::map<std::string, int> counts;
+  std::unordered_map<int, Point> places; std::set<int> layers; std::unordered_set<std::string> names; std::deque<Point> queue; std::list<float> list;
   std::vector<std::string> words; std::vector<std::vector<unsigned short>> nested; Point *vertex = nullptr;
-  Event() {} virtual ~Event() {} ClassDef(lab::Event, 3) }; }
+  Event() {}
+  virtual ~Event() {}
+  ClassDef(lab::Event, 3) };
+}
 #ifdef __CLING__
 #pragma link C++ struct Point+;
 #pragma link C++ struct Header+;
@@ -68,9 +70,8 @@ OTHER = (
 struct Run { short run; };
 struct Header : public Run { std::vector<float> weights; };
 struct TrackBase { double fPt; };
-struct Track : public TrackBase { Point at; TString tag; std::vector<Point> points; std::vector<unsigned char>
-hits; Point *none = nullptr; }; struct Event : public Header { Track best; std::map<std::string, short>
-counts; Long64_t number; std::vector<Track> tracks; float matrix[2][3]; };
+struct Track : public TrackBase { Point at; TString tag; std::vector<Point> points; std::vector<unsigned char> hits; Point *none = nullptr; };
+struct Event : public Header { Track best; std::map<std::string, short> counts; Long64_t number; std::vector<Track> tracks; float matrix[2][3]; };
 #ifdef __CLING__
 #pragma link C++ struct Point+;
 #pragma link C++ struct Run+;
@@ -95,18 +96,32 @@ CLONES = """
 #include <TString.h>
 #include <TTree.h>
 struct Track : public TObject { std::vector<int> hits; float momentum; TString tag; ClassDef(Track, 2) };
-struct Event : public TObject { int run; TClonesArray tracks; unsigned short number; std::map<std::string,
-  int> counts; double matrix[2][3]; Track *best; Event() : tracks("Track"), best(new Track) {} ClassDef(Event,
-  7) }; inline void make(Track *t, int seed) { t->momentum = seed / 8.f; t->tag = ""; t->hits.clear(); for
-  (int i = 0; i < seed % 3; ++i) t->tag += "\\xc3\\xa9"; for (int i = 0; i < seed % 4; ++i)
-  t->hits.push_back(i); } inline void filled(const char *path) { TFile file(path, "RECREATE"); Event event;
+struct Event : public TObject { int run; TClonesArray tracks; unsigned short number; std::map<std::string, int> counts; double matrix[2][3]; Track *best;
+  Event() : tracks("Track"), best(new Track) {}
+  ClassDef(Event, 7) };
+inline void make(Track *t, int seed) {
+  t->momentum = seed / 8.f; t->tag = ""; t->hits.clear();
+  for (int i = 0; i < seed % 3; ++i) t->tag += "\\xc3\\xa9";
+  for (int i = 0; i < seed % 4; ++i) t->hits.push_back(i);
+}
+inline void filled(const char *path) {
+  TFile file(path, "RECREATE");
+  Event event;
   for (int split : {99, 1, 0}) for (const char *name : {"event", "event."}) for (bool whole : {true, false}) {
-  event.tracks.BypassStreamer(!whole); TTree tree(Form("%s%d%d", name, split, whole), ""); tree.Branch(name,
-  &event, 2000, split); for (int seed = 0; seed < 40; ++seed) { event.run = seed; event.number = 1000 + seed;
-  event.counts.clear(); event.tracks.Clear("C"); make(event.best, seed); for (int i = 0; i < seed % 3; ++i)
-  event.counts[Form("key %d", i)] = i; for (int i = 0; i < seed % 4; ++i) make(static_cast<Track
-  *>(event.tracks.ConstructedAt(i)), seed + i); double matrix[2][3] = {{double(seed), 1, 2}, {3, 4, 5}}; for
-  (int i = 0; i < 6; ++i) event.matrix[i / 3][i % 3] = matrix[i / 3][i % 3]; tree.Fill(); } tree.Write(); } }
+    event.tracks.BypassStreamer(!whole);
+    TTree tree(Form("%s%d%d", name, split, whole), "");
+    tree.Branch(name, &event, 2000, split);
+    for (int seed = 0; seed < 40; ++seed) {
+      event.run = seed; event.number = 1000 + seed; event.counts.clear(); event.tracks.Clear("C"); make(event.best, seed);
+      for (int i = 0; i < seed % 3; ++i) event.counts[Form("key %d", i)] = i;
+      for (int i = 0; i < seed % 4; ++i) make(static_cast<Track *>(event.tracks.ConstructedAt(i)), seed + i);
+      double matrix[2][3] = {{double(seed), 1, 2}, {3, 4, 5}};
+      for (int i = 0; i < 6; ++i) event.matrix[i / 3][i % 3] = matrix[i / 3][i % 3];
+      tree.Fill();
+    }
+    tree.Write();
+  }
+}
 #ifdef __CLING__
 #pragma link C++ class Track+;
 #pragma link C++ class Event+;
@@ -179,16 +194,21 @@ def test_real_root_reads_entries_of_rust_types(tmp_path: Path) -> None:
     lines = """
 def point(p): return [p.x, p.y]
 def track(t):
-    return {"pt": t.fPt, "charge": ROOT.lab.charge(t), "at": point(t.at), "hits": list(t.hits), "tag":
-str(t.tag), "cov": [t.cov[i] for i in range(3)]} def event(e): return {"run": e.run, "weights":
-list(e.weights), "number": e.number, "ok": bool(e.ok), "matrix": [[e.matrix[i][j] for j in range(3)] for i in
-range(2)], "best": track(e.best), "tracks": [track(t) for t in e.tracks], "counts": sorted([str(k), v] for k,
-v in e.counts), "places": sorted([k, point(p)] for k, p in e.places), "layers": list(e.layers), "names":
-sorted(str(n) for n in e.names), "queue": [point(p) for p in e.queue], "list": list(e.list), "words": [str(w)
-for w in e.words], "nested": [list(v) for v in e.nested], "vertex": point(e.vertex) if e.vertex else None}
-file = ROOT.TFile(sys.argv[2]) found = {} for key in file.GetListOfKeys(): tree = key.ReadObj() one =
-ROOT.lab.Event() tree.SetBranchAddress("event.", one) found[key.GetName()] = [event(one) for entry in
-range(tree.GetEntries()) if tree.GetEntry(entry) > 0] answer(found)
+    return {"pt": t.fPt, "charge": ROOT.lab.charge(t), "at": point(t.at), "hits": list(t.hits), "tag": str(t.tag), "cov": [t.cov[i] for i in range(3)]}
+def event(e):
+    return {"run": e.run, "weights": list(e.weights), "number": e.number, "ok": bool(e.ok), "matrix": [[e.matrix[i][j] for j in range(3)] for i in range(2)],
+            "best": track(e.best), "tracks": [track(t) for t in e.tracks], "counts": sorted([str(k), v] for k, v in e.counts),
+            "places": sorted([k, point(p)] for k, p in e.places), "layers": list(e.layers), "names": sorted(str(n) for n in e.names),
+            "queue": [point(p) for p in e.queue], "list": list(e.list), "words": [str(w) for w in e.words], "nested": [list(v) for v in e.nested],
+            "vertex": point(e.vertex) if e.vertex else None}
+file = ROOT.TFile(sys.argv[2])
+found = {}
+for key in file.GetListOfKeys():
+    tree = key.ReadObj()
+    one = ROOT.lab.Event()
+    tree.SetBranchAddress("event.", one)
+    found[key.GetName()] = [event(one) for entry in range(tree.GetEntries()) if tree.GetEntry(entry) > 0]
+answer(found)
 """
     found = root(BUILD + lines, tmp_path / "events.C", tmp_path / "events.root")
     assert sorted(found) == sorted(TREES)
@@ -216,11 +236,17 @@ inline void fill(const char *path) {
     Event event;
     tree.Branch(name, &event, 2000, split);
     for (int seed = 0; seed < 40; ++seed) {
-      event.run = seed; event.weights.assign(seed % 3, 0.5); event.best = track(seed); event.number = 1000 +
-      seed; event.counts.clear(); event.tracks.clear(); for (int i = 0; i < seed % 3; ++i)
-      event.counts[Form("key %d", i)] = i; for (int i = 0; i < seed % 4; ++i)
-      event.tracks.push_back(track(seed + i)); float matrix[2][3] = {{float(seed), 1, 2}, {3, 4, 5}}; for (int
-      i = 0; i < 6; ++i) event.matrix[i / 3][i % 3] = matrix[i / 3][i % 3]; tree.Fill(); } tree.Write(); } }
+      event.run = seed; event.weights.assign(seed % 3, 0.5); event.best = track(seed); event.number = 1000 + seed;
+      event.counts.clear(); event.tracks.clear();
+      for (int i = 0; i < seed % 3; ++i) event.counts[Form("key %d", i)] = i;
+      for (int i = 0; i < seed % 4; ++i) event.tracks.push_back(track(seed + i));
+      float matrix[2][3] = {{float(seed), 1, 2}, {3, 4, 5}};
+      for (int i = 0; i < 6; ++i) event.matrix[i / 3][i % 3] = matrix[i / 3][i % 3];
+      tree.Fill();
+    }
+    tree.Write();
+  }
+}
 """
     )
     root(BUILD + "ROOT.fill(sys.argv[2])", tmp_path / "other.C", tmp_path / "other.root")

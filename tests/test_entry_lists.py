@@ -20,16 +20,38 @@ def tree(name, entries):
         x[0] = entry
         made.Fill()
     return made
-tests = {"few": lambda i: i % 3000 == 1, "third": lambda i: i % 3 == 0, "most": lambda i: i % 2000 != 5,
-"none": lambda i: False} file = ROOT.TFile("lists.root", "recreate") tree("t", 130000).Write() for name, test
-in tests.items(): for packed in (False, True): made = ROOT.TEntryList(name + ("_packed" if packed else ""),
-"") made.SetTree("t", "lists.root") for entry in filter(test, range(130000)): made.Enter(entry) if packed:
-made.OptimizeStorage() made.Write() old = ROOT.TEventList("old", "") for entry in (3, 5): old.Enter(entry)
-old.Write() file.Close() for name, entries in (("b", 6), ("a", 4)): file = ROOT.TFile(name + ".root",
-"recreate") own = tree("t", entries) if name == "a": own.AddFriend("f = t", "b.root") own.Write() file.Close()
-chain = ROOT.TChain("t") for name in ("a.root", "b.root"): chain.Add(name) file = ROOT.TFile("chain.root",
-"recreate") chain.Write("chain") chain.Draw(">>passed", "x > 2", "entrylist")
-ROOT.gDirectory.Get("passed").Write() file.Close()
+tests = {"few": lambda i: i % 3000 == 1, "third": lambda i: i % 3 == 0, "most": lambda i: i % 2000 != 5, "none": lambda i: False}
+file = ROOT.TFile("lists.root", "recreate")
+tree("t", 130000).Write()
+for name, test in tests.items():
+    for packed in (False, True):
+        made = ROOT.TEntryList(name + ("_packed" if packed else ""), "")
+        made.SetTree("t", "lists.root")
+        for entry in filter(test, range(130000)):
+            made.Enter(entry)
+        if packed:
+            made.OptimizeStorage()
+        made.Write()
+old = ROOT.TEventList("old", "")
+for entry in (3, 5):
+    old.Enter(entry)
+old.Write()
+file.Close()
+for name, entries in (("b", 6), ("a", 4)):
+    file = ROOT.TFile(name + ".root", "recreate")
+    own = tree("t", entries)
+    if name == "a":
+        own.AddFriend("f = t", "b.root")
+    own.Write()
+    file.Close()
+chain = ROOT.TChain("t")
+for name in ("a.root", "b.root"):
+    chain.Add(name)
+file = ROOT.TFile("chain.root", "recreate")
+chain.Write("chain")
+chain.Draw(">>passed", "x > 2", "entrylist")
+ROOT.gDirectory.Get("passed").Write()
+file.Close()
 """
 
 

@@ -86,20 +86,31 @@ told = {}
 for name, hist in made.items():
     file.WriteTObject(hist)
     # ROOT knows no mean of the value of a TProfile3D.
-    directions = range(1, hist.GetDimension() + 1 + hist.InheritsFrom("TProfile") +
-    hist.InheritsFrom("TProfile2D")) bins = range(hist.GetNcells()) told[name] = { "entries":
-    hist.GetEntries(), "effective": hist.GetEffectiveEntries(), "integral": hist.Integral(), "means":
-    [hist.GetMean(axis) for axis in directions], "deviations": [hist.GetStdDev(axis) for axis in directions],
-    "values": [hist.GetBinContent(bin) for bin in bins], "errors": [hist.GetBinError(bin) for bin in bins],
-    "low": [hist.GetBinErrorLow(bin) for bin in bins], "high": [hist.GetBinErrorUp(bin) for bin in bins], }
-    plain, weighted = ROOT.TEfficiency("efficiency", "a title", *small), ROOT.TEfficiency("efficiency2", "",
-    *small, *small) for x, y, z, value, weight in rows: plain.Fill(value < 0, x) weighted.FillWeighted(value <
-    0, abs(weight), x, y) x, y, z, value, weight = (array("d", column) for column in zip(*rows[900:920]))
-    graphs = [ROOT.TGraph(20, x, y), ROOT.TGraphErrors(20, x, y, z, value), ROOT.TGraphAsymmErrors(20, x, y,
-    z, value, weight, x)] for graph in graphs: graph.SetTitle("a title") graph.SetName("Graph") twice =
-    ROOT.TList() twice.Add(graphs[2].Clone()) graphs[2].Merge(twice) for name, one in zip(("efficiency",
-    "efficiency2", "graph", "graph_errors", "graph_asymmetric"), (plain, weighted, *graphs)):
-    file.WriteTObject(one, name) file.Close() answer(told)
+    directions = range(1, hist.GetDimension() + 1 + hist.InheritsFrom("TProfile") + hist.InheritsFrom("TProfile2D"))
+    bins = range(hist.GetNcells())
+    told[name] = {
+        "entries": hist.GetEntries(), "effective": hist.GetEffectiveEntries(), "integral": hist.Integral(),
+        "means": [hist.GetMean(axis) for axis in directions], "deviations": [hist.GetStdDev(axis) for axis in directions],
+        "values": [hist.GetBinContent(bin) for bin in bins], "errors": [hist.GetBinError(bin) for bin in bins],
+        "low": [hist.GetBinErrorLow(bin) for bin in bins], "high": [hist.GetBinErrorUp(bin) for bin in bins],
+    }
+plain, weighted = ROOT.TEfficiency("efficiency", "a title", *small), ROOT.TEfficiency("efficiency2", "", *small, *small)
+for x, y, z, value, weight in rows:
+    plain.Fill(value < 0, x)
+    weighted.FillWeighted(value < 0, abs(weight), x, y)
+x, y, z, value, weight = (array("d", column) for column in zip(*rows[900:920]))
+graphs = [ROOT.TGraph(20, x, y), ROOT.TGraphErrors(20, x, y, z, value),
+          ROOT.TGraphAsymmErrors(20, x, y, z, value, weight, x)]
+for graph in graphs:
+    graph.SetTitle("a title")
+    graph.SetName("Graph")
+twice = ROOT.TList()
+twice.Add(graphs[2].Clone())
+graphs[2].Merge(twice)
+for name, one in zip(("efficiency", "efficiency2", "graph", "graph_errors", "graph_asymmetric"), (plain, weighted, *graphs)):
+    file.WriteTObject(one, name)
+file.Close()
+answer(told)
 """
 
 

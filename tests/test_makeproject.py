@@ -117,9 +117,9 @@ for name in ("t", "whole"):
     found[name] = []
     for entry in range(tree.GetEntries()):
         assert tree.GetEntry(entry) > 0
-        found[name].append([e.run, list(e.weights), e.number, [[t.pt, ROOT.charge(t), t.at.y, t.cov[1][2]] for
-                            t in e.tracks], [[str(k), v] for k, v in e.counts], [str(w) for w in e.words],
-                            e.maybe.x if e.maybe else None]) answer(found)
+        found[name].append([e.run, list(e.weights), e.number, [[t.pt, ROOT.charge(t), t.at.y, t.cov[1][2]] for t in e.tracks], [[str(k), v] for k, v in e.counts],
+                            [str(w) for w in e.words], e.maybe.x if e.maybe else None])
+answer(found)
 """
     found = root(lines, tmp_path / "classes.C", path)
     for rows in found.values():

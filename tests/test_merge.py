@@ -42,13 +42,28 @@ def make(path, first, entries, compression=101, flush=None, order=1, embedded=Fa
     x, n, y = array("f", [0]), array("i", [0]), array("d", 20 * [0])
     v, s, vv = ROOT.std.vector("double")(), ROOT.std.string(), ROOT.std.vector("std::vector<int>")()
     branches = [("x", x, "x/F"), ("n", n, "n/I"), ("y", y, "y[n]/D"), ("v", v), ("s", s), ("vv", vv)]
-    for branch in branches[:1] + branches[1:][::order] if order > 0 else [branches[k] for k in (5, 1, 2, 4, 0,
-        3)]: tree.Branch(*branch) for i in range(first, first + entries): x[0], n[0] = 0.5 * i, i % (7 + first
-        % 5) for k in range(n[0]): y[k] = i + k v.clear(); vv.clear() for k in range(i % 4): v.push_back(i *
-        k) vv.push_back(ROOT.std.vector("int")(range(k))) s.assign("x" * (i % 300 if i % 100 == 0 else 3) +
-        str(i)) tree.Fill() inner.cd() inner.WriteTObject(tree) other = ROOT.TTree("few", "")
-        other.Branch("n", n, "n/I") for i in range(3): n[0] = first + i other.Fill() other.Write()
-        other.Write()  # another cycle file.Close()
+    for branch in branches[:1] + branches[1:][::order] if order > 0 else [branches[k] for k in (5, 1, 2, 4, 0, 3)]:
+        tree.Branch(*branch)
+    for i in range(first, first + entries):
+        x[0], n[0] = 0.5 * i, i % (7 + first % 5)
+        for k in range(n[0]):
+            y[k] = i + k
+        v.clear(); vv.clear()
+        for k in range(i % 4):
+            v.push_back(i * k)
+            vv.push_back(ROOT.std.vector("int")(range(k)))
+        s.assign("x" * (i % 300 if i % 100 == 0 else 3) + str(i))
+        tree.Fill()
+    inner.cd()
+    inner.WriteTObject(tree)
+    other = ROOT.TTree("few", "")
+    other.Branch("n", n, "n/I")
+    for i in range(3):
+        n[0] = first + i
+        other.Fill()
+    other.Write()
+    other.Write()  # another cycle
+    file.Close()
 """
 
 MAKE = """
@@ -66,9 +81,10 @@ for path in sys.argv[1:]:
     tree = file.Get("deep/er/tree")
     rows = []
     for entry in tree:
-        rows.append([entry.x, entry.n, list(entry.y)[: entry.n], list(entry.v), str(entry.s), [list(inner) for
-    inner in entry.vv]]) few = file.Get("deep/er/few") answers.append([rows, [entry.n for entry in few]])
-    answer(answers)
+        rows.append([entry.x, entry.n, list(entry.y)[: entry.n], list(entry.v), str(entry.s), [list(inner) for inner in entry.vv]])
+    few = file.Get("deep/er/few")
+    answers.append([rows, [entry.n for entry in few]])
+answer(answers)
 """
 
 
@@ -508,10 +524,15 @@ def test_inputs_that_vanish_and_those_that_come_twice(tmp_path: Path) -> None:
 def test_extents_and_leaves_in_another_order_are_refused(tmp_path: Path) -> None:
     write = """
 from array import array
-for name, extents, leaves in (("one", "[2][3]", "a/I:b/I"), ("two", "[3][2]", "a/I:b/I"), ("three", "[2][3]",
-    "b/I:a/I")): file = ROOT.TFile(f"{sys.argv[1]}/{name}.root", "RECREATE") tree = ROOT.TTree("t", "") m,
-    pair = array("f", range(6)), array("i", [1, 2]) tree.Branch("m", m, f"m{extents}/F") tree.Branch("pair",
-    pair, leaves) tree.Fill() tree.Write() file.Close()
+for name, extents, leaves in (("one", "[2][3]", "a/I:b/I"), ("two", "[3][2]", "a/I:b/I"), ("three", "[2][3]", "b/I:a/I")):
+    file = ROOT.TFile(f"{sys.argv[1]}/{name}.root", "RECREATE")
+    tree = ROOT.TTree("t", "")
+    m, pair = array("f", range(6)), array("i", [1, 2])
+    tree.Branch("m", m, f"m{extents}/F")
+    tree.Branch("pair", pair, leaves)
+    tree.Fill()
+    tree.Write()
+    file.Close()
 """
     root(write, tmp_path)
     for other, branch in (("two", "m"), ("three", "pair")):

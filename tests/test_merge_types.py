@@ -22,15 +22,23 @@ def make(path, first, entries, types, flush, embedded=False, compression=101):
     tree.SetAutoFlush(flush)
     if embedded:
         tree.SetDirectory(ROOT.nullptr)
-    codes = {"B": "b", "b": "B", "S": "h", "s": "H", "I": "i", "i": "I", "L": "q", "l": "Q", "F": "f", "D":
-    "d", "O": "b"} x, n, y, a, u, o = (array(codes[code], [0] * 20) for code in types) for name, memory,
-    shape, code in zip("xnyauo", (x, n, y, a, u, o), ("", "", "[n]", "[3]", "", ""), types): tree.Branch(name,
-    memory, f"{name}{shape}/{code}") for i in range(first, first + entries): x[0], n[0], u[0], o[0] = 0.1 * i,
-    i % 7, i % 250, i % 2 for k in range(n[0]): y[k] = 0.1 * (i + k) for k in range(3): a[k] = (-1) ** i * (i +
-    k) tree.Fill() file.WriteTObject(tree) file.Close() make(sys.argv[1] + "/wide.root", 0, 1000, "DIDLSI",
-    100) make(sys.argv[1] + "/narrow.root", 1000, 1037, "FSFIbO", 130) make(sys.argv[1] + "/embedded.root",
-    2037, 20, "FBFSbO", 100, embedded=True) make(sys.argv[1] + "/raw.root", 2057, 400, "FIDSbB", 10,
-    compression=0)
+    codes = {"B": "b", "b": "B", "S": "h", "s": "H", "I": "i", "i": "I", "L": "q", "l": "Q", "F": "f", "D": "d", "O": "b"}
+    x, n, y, a, u, o = (array(codes[code], [0] * 20) for code in types)
+    for name, memory, shape, code in zip("xnyauo", (x, n, y, a, u, o), ("", "", "[n]", "[3]", "", ""), types):
+        tree.Branch(name, memory, f"{name}{shape}/{code}")
+    for i in range(first, first + entries):
+        x[0], n[0], u[0], o[0] = 0.1 * i, i % 7, i % 250, i % 2
+        for k in range(n[0]):
+            y[k] = 0.1 * (i + k)
+        for k in range(3):
+            a[k] = (-1) ** i * (i + k)
+        tree.Fill()
+    file.WriteTObject(tree)
+    file.Close()
+make(sys.argv[1] + "/wide.root", 0, 1000, "DIDLSI", 100)
+make(sys.argv[1] + "/narrow.root", 1000, 1037, "FSFIbO", 130)
+make(sys.argv[1] + "/embedded.root", 2037, 20, "FBFSbO", 100, embedded=True)
+make(sys.argv[1] + "/raw.root", 2057, 400, "FIDSbB", 10, compression=0)
 """
 
 READ = """
@@ -39,8 +47,8 @@ def whole(value):
 def rows(path):
     file = ROOT.TFile.Open(path)
     tree = file.Get("t")
-    return [[e.x, whole(e.n), list(e.y), list(e.a), whole(e.u), whole(e.o)] for e in tree],
-[tree.GetTotBytes(), tree.GetZipBytes()] answer([rows(path) for path in sys.argv[1:]])
+    return [[e.x, whole(e.n), list(e.y), list(e.a), whole(e.u), whole(e.o)] for e in tree], [tree.GetTotBytes(), tree.GetZipBytes()]
+answer([rows(path) for path in sys.argv[1:]])
 """
 
 

@@ -39,9 +39,9 @@ for path in sys.argv[1:]:
     file = ROOT.TFile(path)
     tree = file.Get("t")
     index = tree.GetTreeIndex()
-    rows = [tree.GetEntryNumberWithIndex(run, event) for run in range(4) for event in range(8, 40)] if index
-    else None found.append([rows, str(index.GetMinorName()) if index else None, str(tree.GetAlias("twice")),
-    tree.GetEntries()]) answer(found)
+    rows = [tree.GetEntryNumberWithIndex(run, event) for run in range(4) for event in range(8, 40)] if index else None
+    found.append([rows, str(index.GetMinorName()) if index else None, str(tree.GetAlias("twice")), tree.GetEntries()])
+answer(found)
 """
 
 

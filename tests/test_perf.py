@@ -213,9 +213,10 @@ graphs = [[list(graph.GetX()), list(graph.GetY()), list(graph.GetEY())] for grap
 reads = file.Get("ioperf_reads")
 answer([
     stats.ClassName(), stats.GetName(), stats.GetHostInfo(), io.GetTitle(), graphs,
-    [stats.GetTreeCacheSize(), stats.GetNleaves(), stats.GetReadCalls(), stats.GetBytesRead(),
-    stats.GetBytesReadExtra()], [stats.GetRealTime(), stats.GetCpuTime(), stats.GetDiskTime(),
-    stats.GetUnzipTime()], [[read.offset, read.bytes] for read in reads], ])
+    [stats.GetTreeCacheSize(), stats.GetNleaves(), stats.GetReadCalls(), stats.GetBytesRead(), stats.GetBytesReadExtra()],
+    [stats.GetRealTime(), stats.GetCpuTime(), stats.GetDiskTime(), stats.GetUnzipTime()],
+    [[read.offset, read.bytes] for read in reads],
+])
 """
     found = root(lines, tmp_path / "run.root", tmp_path / "drawn.png", tmp_path / "print.txt")
     name, called, host, title, (io, time), counts, times, reads = found
@@ -257,8 +258,7 @@ ROOT.gSystem.RedirectOutput(sys.argv[4])
 stats.Print("unzip")
 ROOT.gROOT.ProcessLine("gSystem->RedirectOutput(nullptr);")
 io = stats.GetGraphIO()
-answer([list(io.GetX()), list(io.GetY()), list(io.GetEY()), stats.GetReadCalls(), stats.GetBytesRead(),
-stats.GetDiskTime()])
+answer([list(io.GetX()), list(io.GetY()), list(io.GetEY()), stats.GetReadCalls(), stats.GetBytesRead(), stats.GetDiskTime()])
 """
     for budget, name in ((0, "before"), (30_000_000, "after")):
         theirs, printed = tmp_path / f"{name}.root", tmp_path / f"{name}.txt"

@@ -93,9 +93,13 @@ plugins.LoadHandlersFromPluginDirs("TFile")
 handler = plugins.FindHandler("TFile", sys.argv[1])
 if handler and str(handler.GetClass()) == "ROOT::Deprecated::TWebFile":
     plugins.RemoveHandler("TFile", "^http[s]?:")
-    plugins.AddHandler("TFile", "^http[s]?:", "ROOT::Deprecated::TWebFile", "Net", "TWebFile(const
-char*,Option_t*)") file = ROOT.TFile.Open(sys.argv[1]) tree = file.Get("events") rows = [] for entry in
-range(0, tree.GetEntries(), 101): tree.GetEntry(entry) rows.append([tree.x00, tree.x11, list(tree.hits)])
+    plugins.AddHandler("TFile", "^http[s]?:", "ROOT::Deprecated::TWebFile", "Net", "TWebFile(const char*,Option_t*)")
+file = ROOT.TFile.Open(sys.argv[1])
+tree = file.Get("events")
+rows = []
+for entry in range(0, tree.GetEntries(), 101):
+    tree.GetEntry(entry)
+    rows.append([tree.x00, tree.x11, list(tree.hits)])
 answer([file.ClassName(), tree.GetEntries(), rows])
 """
     with proxying(local.parent, tmp_path / "cache") as url:

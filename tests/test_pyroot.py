@@ -33,11 +33,11 @@ for wrong in (ROOT.TTree("t", "t"), 5):
         refused.append(str(error))
 answer({
     "values": found.values(flow=True).tolist(), "title": found.title, "weighted": found.weighted,
-    "same": [same.GetBinContent(bin) for bin in range(12)], "entries": same.GetEntries(), "owned":
-    same.GetDirectory() == ROOT.nullptr, "vector": [vector.member("fP").member("fX"), vector.member("fE")],
-    "text": str(read["text"]), "name": read["dir/h"].name, "made":
-    str(sapwood.to_writable("hello").to_pyroot()), "edges": sapwood.to_writable((np.array([3.0]),
-    np.array([1.0, 2.0]))).axis().edges().tolist(), "refused": refused, })
+    "same": [same.GetBinContent(bin) for bin in range(12)], "entries": same.GetEntries(), "owned": same.GetDirectory() == ROOT.nullptr,
+    "vector": [vector.member("fP").member("fX"), vector.member("fE")], "text": str(read["text"]), "name": read["dir/h"].name,
+    "made": str(sapwood.to_writable("hello").to_pyroot()), "edges": sapwood.to_writable((np.array([3.0]), np.array([1.0, 2.0]))).axis().edges().tolist(),
+    "refused": refused,
+})
 """
 
 

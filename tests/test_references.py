@@ -56,16 +56,27 @@ READ = """
 ROOT.gInterpreter.Declare(r'''
 std::vector<std::string> follow(TFile &file, TString folder) {
     auto said = [](TObject *object, TProcessID *process) {
-        return std::string(object ? object->GetTitle() : "nothing") + " of " + (process ? process->GetTitle()
-    : "nobody"); }; std::vector<std::string> found; auto tree = file.Get<TTree>(folder + "/tree"); TNamed
-    *named = nullptr; TRef *ref = nullptr; tree->SetBranchAddress("named", &named);
-    tree->SetBranchAddress("ref", &ref); for (int i = 0; i < tree->GetEntries(); i++) { tree->GetEntry(i);
-    found.push_back(said(ref->GetObject(), ref->GetPID())); } auto alone = file.Get<TNamed>(folder +
-    "/alone"); auto to_alone = static_cast<TRef *>(file.Get<TList>(folder + "/pair")->First());
-    found.push_back(alone ? said(to_alone->GetObject(), to_alone->GetPID()) : ""); return found; } ''') file =
-    ROOT.TFile(sys.argv[1]) found = {folder: [str(text) for text in ROOT.follow(file, folder)] for folder in
-    sys.argv[2:]} answer([found, sorted(key.GetName() for key in file.GetListOfKeys() if key.GetClassName() ==
-    "TProcessID")])
+        return std::string(object ? object->GetTitle() : "nothing") + " of " + (process ? process->GetTitle() : "nobody");
+    };
+    std::vector<std::string> found;
+    auto tree = file.Get<TTree>(folder + "/tree");
+    TNamed *named = nullptr;
+    TRef *ref = nullptr;
+    tree->SetBranchAddress("named", &named);
+    tree->SetBranchAddress("ref", &ref);
+    for (int i = 0; i < tree->GetEntries(); i++) {
+        tree->GetEntry(i);
+        found.push_back(said(ref->GetObject(), ref->GetPID()));
+    }
+    auto alone = file.Get<TNamed>(folder + "/alone");
+    auto to_alone = static_cast<TRef *>(file.Get<TList>(folder + "/pair")->First());
+    found.push_back(alone ? said(to_alone->GetObject(), to_alone->GetPID()) : "");
+    return found;
+}
+''')
+file = ROOT.TFile(sys.argv[1])
+found = {folder: [str(text) for text in ROOT.follow(file, folder)] for folder in sys.argv[2:]}
+answer([found, sorted(key.GetName() for key in file.GetListOfKeys() if key.GetClassName() == "TProcessID")])
 """
 
 

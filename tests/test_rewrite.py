@@ -119,10 +119,18 @@ tree.SetAutoFlush(0)
 n, x = array("i", [0]), array("f", 10 * [0])
 v = ROOT.std.vector("double")()
 obj = ROOT.TNamed("a", "b")
-tree.Branch("n", n, "n/I", 500); tree.Branch("x", x, "x[n]/F", 500); tree.Branch("v", v, 500);
-tree.Branch("obj", obj, 500, 0) for i in range(3000): n[0] = i % 7 for k in range(n[0]): x[k] = i + k / 8
-v.clear() for k in range(i % 4): v.push_back(i) obj.SetTitle(f"title {i}") tree.Fill() tree.Write() file.cd()
-h.Write() file.Close()
+tree.Branch("n", n, "n/I", 500); tree.Branch("x", x, "x[n]/F", 500); tree.Branch("v", v, 500); tree.Branch("obj", obj, 500, 0)
+for i in range(3000):
+    n[0] = i % 7
+    for k in range(n[0]): x[k] = i + k / 8
+    v.clear()
+    for k in range(i % 4): v.push_back(i)
+    obj.SetTitle(f"title {i}")
+    tree.Fill()
+tree.Write()
+file.cd()
+h.Write()
+file.Close()
 """
     root(lines, path)
     (made,) = sapwood.rewrite(path, target, compression="zstd:5", auto_flush=1000).values()
@@ -131,9 +139,10 @@ h.Write() file.Close()
     look = """
 file = ROOT.TFile(sys.argv[1])
 tree = file.Get("deep/tree")
-rows = [[tree.GetEntry(i) > 0 and tree.n, list(tree.x)[: tree.n], list(tree.v), str(tree.obj.GetTitle())] for
-i in range(tree.GetEntries())] clusters, iterator = [], tree.GetClusterIterator(0) while (start := iterator())
-< tree.GetEntries(): clusters.append(start) answer([rows, clusters, file.Get("h").GetBinContent(6)])
+rows = [[tree.GetEntry(i) > 0 and tree.n, list(tree.x)[: tree.n], list(tree.v), str(tree.obj.GetTitle())] for i in range(tree.GetEntries())]
+clusters, iterator = [], tree.GetClusterIterator(0)
+while (start := iterator()) < tree.GetEntries(): clusters.append(start)
+answer([rows, clusters, file.Get("h").GetBinContent(6)])
 """
     rows, clusters, content = root(look, target)
     assert clusters == [0, 1000, 2000] and content == 1.0
@@ -178,17 +187,22 @@ def fill(tree, entries):
     n, x = array("i", [0]), array("f", 10 * [0])
     v = ROOT.std.vector("double")()
     obj = ROOT.TNamed("a", "b")
-    tree.Branch("n", n, "n/I", 700); tree.Branch("x", x, "x[n]/F", 900); tree.Branch("v", v, 1100);
-    tree.Branch("obj", obj, 1300, 0) for i in range(entries): n[0] = i % 7 for k in range(n[0]): x[k] = i + k
-    / 8 v.clear() for k in range(i % 4): v.push_back(i) obj.SetTitle(f"title {i}") tree.Fill()
+    tree.Branch("n", n, "n/I", 700); tree.Branch("x", x, "x[n]/F", 900); tree.Branch("v", v, 1100); tree.Branch("obj", obj, 1300, 0)
+    for i in range(entries):
+        n[0] = i % 7
+        for k in range(n[0]): x[k] = i + k / 8
+        v.clear()
+        for k in range(i % 4): v.push_back(i)
+        obj.SetTitle(f"title {i}")
+        tree.Fill()
 """
 LOOK = """
 found = []
 for path in sys.argv[1:]:
     file = ROOT.TFile(path)
     tree = file.Get("tree")
-    found.append([[tree.GetEntry(i) > 0 and tree.n, list(tree.x)[: tree.n], list(tree.v),
-str(tree.obj.GetTitle())] for i in range(tree.GetEntries())]) answer(found)
+    found.append([[tree.GetEntry(i) > 0 and tree.n, list(tree.x)[: tree.n], list(tree.v), str(tree.obj.GetTitle())] for i in range(tree.GetEntries())])
+answer(found)
 """
 
 

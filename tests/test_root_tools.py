@@ -117,10 +117,13 @@ def test_hadd_takes_our_baskets_as_they_are(tmp_path: Path, split: int) -> None:
 FRAME = LOAD + """
 frame = ROOT.RDataFrame("deep/tree", sys.argv[1])
 sums = [frame.Sum(name) for name in ("x", "i", "hits", "vector")]
-spots = frame.Define("charges", "double sum = 0; for (auto &spot : shot.spots) sum += spot.charge; return
-sum;").Sum("charges") cut = frame.Filter("i > 300 && hits.size() > 2").Count() file = ROOT.TFile(sys.argv[1])
-tree = file.Get("deep/tree") tree.SetScanField(0) lines = tree.Scan("x:i:Length$(hits):shot.spots.charge", "i
-== 5", "", 20) answer([[float(s.GetValue()) for s in sums], float(spots.GetValue()), cut.GetValue(), lines])
+spots = frame.Define("charges", "double sum = 0; for (auto &spot : shot.spots) sum += spot.charge; return sum;").Sum("charges")
+cut = frame.Filter("i > 300 && hits.size() > 2").Count()
+file = ROOT.TFile(sys.argv[1])
+tree = file.Get("deep/tree")
+tree.SetScanField(0)
+lines = tree.Scan("x:i:Length$(hits):shot.spots.charge", "i == 5", "", 20)
+answer([[float(s.GetValue()) for s in sums], float(spots.GetValue()), cut.GetValue(), lines])
 """
 
 

@@ -127,8 +127,7 @@ def test_over_a_link_entries_cost_requests_by_the_window(tree: Any) -> None:
         server.forget()
         for row in far.rows():
             assert row["number"] == row.entry and row["root"] == np.sqrt(row.entry)
-    # 12 clusters of two branches: the first look at each, and windows of 1, 1, 2, 4 and the last 4 clusters,
-    # one range a request.
+    # 12 clusters of two branches: the first look at each, and windows of 1, 1, 2, 4 and the last 4 clusters, one range a request.
     assert 4 <= len(server.asked) <= 14, server.asked
 
 

@@ -20,8 +20,8 @@ from pathlib import Path
 hadd = Path(ROOT.__file__).parent / "bin" / "hadd"
 if not hadd.exists():
     hadd = Path(str(ROOT.gSystem.Which(ROOT.gSystem.Getenv("PATH") or "", "hadd")))
-done = subprocess.run([str(hadd), "-f", "-v", "0", *sys.argv[1:]], capture_output=True, text=True,
-timeout=300) answer([done.returncode, done.stdout + done.stderr])
+done = subprocess.run([str(hadd), "-f", "-v", "0", *sys.argv[1:]], capture_output=True, text=True, timeout=300)
+answer([done.returncode, done.stdout + done.stderr])
 """
 
 

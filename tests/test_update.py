@@ -127,8 +127,7 @@ def test_classes_and_rules_that_we_do_not_know_stay(path: Path) -> None:
     lines = """
 file = ROOT.TFile(sys.argv[1])
 infos = file.GetStreamerInfoList()
-answer(sorted([info.GetName(), info.GetClassVersion(), info.GetCheckSum()] for info in infos if
-info.ClassName() == "TStreamerInfo"))
+answer(sorted([info.GetName(), info.GetClassVersion(), info.GetCheckSum()] for info in infos if info.ClassName() == "TStreamerInfo"))
 """
     before = root(lines, path)
     with sapwood.update(path) as file:
@@ -279,10 +278,11 @@ def look(folder):
         if thing.InheritsFrom("TDirectory"):
             found[key.GetName()] = look(thing)
         elif thing.InheritsFrom("TTree"):
-            found[key.GetName()] = [thing.GetEntries(), thing.GetName(), thing.Draw("x", "", "goff"),
-        sum(thing.GetEntry(i) > 0 for i in range(thing.GetEntries()))] else: found[key.GetName()] =
-        [thing.ClassName(), str(thing.GetName()), key.GetCycle()] return found
-        answer(look(ROOT.TFile(sys.argv[1])))
+            found[key.GetName()] = [thing.GetEntries(), thing.GetName(), thing.Draw("x", "", "goff"), sum(thing.GetEntry(i) > 0 for i in range(thing.GetEntries()))]
+        else:
+            found[key.GetName()] = [thing.ClassName(), str(thing.GetName()), key.GetCycle()]
+    return found
+answer(look(ROOT.TFile(sys.argv[1])))
 """
 
 

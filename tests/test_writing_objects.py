@@ -95,8 +95,9 @@ def filled_by_root(path: Path) -> None:
         h3 = ROOT.TH3I("h3", "three", 3, 0, 3, 2, 0, 2, 2, 0, 2); h3.Fill(1, 1, 0.5)
         text, named = ROOT.TObjString("in a list"), ROOT.TNamed("name", "title")
         items = ROOT.TList(); items.Add(text); items.Add(named); items.Write("list", 1)
-        g = ROOT.TGraphAsymmErrors(2, array("d", [1, 2]), array("d", [3, 4])); g.SetPointError(0, 1, 2, 3, 4);
-        g.Write("graph") ROOT.TParameter["double"]("parameter", 2.5).Write() file.Write(); file.Close()
+        g = ROOT.TGraphAsymmErrors(2, array("d", [1, 2]), array("d", [3, 4])); g.SetPointError(0, 1, 2, 3, 4); g.Write("graph")
+        ROOT.TParameter["double"]("parameter", 2.5).Write()
+        file.Write(); file.Close()
     """
     np.save(str(path) + ".npy", np.array([X, Y, Z, W]))
     lines = [line.removeprefix("        ") for line in code.splitlines()]

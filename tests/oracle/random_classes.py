@@ -3,10 +3,9 @@
 
     python tests/oracle/random_classes.py DIRECTORY SEED [SEED ...]
 
-Each seed becomes DIRECTORY/random_<seed>.root, with trees that differ in codec, baskets, split level and
-streaming, and DIRECTORY/random_<seed>.json: for each tree and branch one value an entry, as ROOT reads it
-back. The same seed gives the same classes and values. Members of a class have its number (``f2_0``), so that
-no two classes share one.
+Each seed becomes DIRECTORY/random_<seed>.root, with trees that differ in codec, baskets, split level and streaming,
+and DIRECTORY/random_<seed>.json: for each tree and branch one value an entry, as ROOT reads it back. The same seed
+gives the same classes and values. Members of a class have its number (``f2_0``), so that no two classes share one.
 """
 
 from __future__ import annotations
@@ -159,18 +158,39 @@ template <class T> void fill(T *&o, Gen &g)
 {
    // ROOT writes an empty collection for a null pointer to one.
    o = nullptr;
-   if (std::is_class_v<T> && TClass::GetClass<T>()->GetCollectionProxy() || g.below(3)) o = new T(), fill(*o,
-g); } template <class T> void dump(Out &o, T *const &x) { if (x) dump(o, *x); else o << "null"; }
+   if (std::is_class_v<T> && TClass::GetClass<T>()->GetCollectionProxy() || g.below(3)) o = new T(), fill(*o, g);
+}
+template <class T> void dump(Out &o, T *const &x) { if (x) dump(o, *x); else o << "null"; }
 
 using Fillers = std::vector<std::function<void()>>;
-template <class T> void add_branch(TTree &t, const char *name, int basket, int split, uint64_t seed, Fillers
-&fillers) { auto value = new T *(new T()); auto g = std::make_shared<Gen>(seed); t.Branch(name, value, basket,
-split); fillers.push_back([value, g]() { fill(**value, *g); }); } void fill_tree(TTree &t, Fillers &fillers,
-int entries) { for (int i = 0; i < entries; ++i) { for (auto &one : fillers) one(); t.Fill(); }
-fillers.clear(); t.Write(); } template <class T> void dump_branch(Out &o, TTree &t, const char *name) { T
-*value = nullptr; t.SetBranchAddress(name, &value); o << '"' << name << "\":["; for (Long64_t i = 0; i <
-t.GetEntries(); ++i) { t.LoadTree(i), t.GetBranch(name)->GetEntry(i); o << (i ? ",\n" : ""), dump(o, *value);
-} o << ']'; t.ResetBranchAddresses(); }
+template <class T> void add_branch(TTree &t, const char *name, int basket, int split, uint64_t seed, Fillers &fillers)
+{
+   auto value = new T *(new T());
+   auto g = std::make_shared<Gen>(seed);
+   t.Branch(name, value, basket, split);
+   fillers.push_back([value, g]() { fill(**value, *g); });
+}
+void fill_tree(TTree &t, Fillers &fillers, int entries)
+{
+   for (int i = 0; i < entries; ++i) {
+      for (auto &one : fillers) one();
+      t.Fill();
+   }
+   fillers.clear();
+   t.Write();
+}
+template <class T> void dump_branch(Out &o, TTree &t, const char *name)
+{
+   T *value = nullptr;
+   t.SetBranchAddress(name, &value);
+   o << '"' << name << "\":[";
+   for (Long64_t i = 0; i < t.GetEntries(); ++i) {
+      t.LoadTree(i), t.GetBranch(name)->GetEntry(i);
+      o << (i ? ",\n" : ""), dump(o, *value);
+   }
+   o << ']';
+   t.ResetBranchAddresses();
+}
 """
 
 

@@ -1,7 +1,7 @@
 """What real ROOT reads from files that others wrote: python read_back.py FILE... prints one JSON document.
 
-For each tree of a file: entries, where its clusters begin, and for each branch the values of every entry.
-Merging and appending leave files beside the first one: `merged.root`, `appended.root`.
+For each tree of a file: entries, where its clusters begin, and for each branch the values of every entry. Merging and
+appending leave files beside the first one: `merged.root`, `appended.root`.
 """
 
 from __future__ import annotations
