@@ -1,7 +1,7 @@
 //! Fills histograms from a file of numbers, and writes them: `histograms <numbers> <output.root>`.
 //!
-//! The numbers are rows of five native doubles: x, y, z, a value, a weight. What each histogram says of itself is
-//! printed as JSON. `tests/test_hist.py` compares all of it with real ROOT, which fills the same rows.
+//! The numbers are rows of five native doubles: x, y, z, a value, a weight. What each histogram says of itself is printed as JSON.
+//! `tests/test_hist.py` compares all of it with real ROOT, which fills the same rows.
 
 use std::error::Error;
 

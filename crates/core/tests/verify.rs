@@ -1,5 +1,4 @@
-//! Small files with bytes changed and cut off at every length: verification finds what has a checksum, and never
-//! panics.
+//! Small files with bytes changed and cut off at every length: verification finds what has a checksum, and never panics.
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};

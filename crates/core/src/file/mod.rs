@@ -123,8 +123,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound), [`Denied`](crate::ErrorKind::Denied), and
-    /// [`Malformed`](crate::ErrorKind::Malformed) for what is no ROOT file.
+    /// [`NotFound`](crate::ErrorKind::NotFound), [`Denied`](crate::ErrorKind::Denied), and [`Malformed`](crate::ErrorKind::Malformed) for what
+    /// is no ROOT file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, OpenOptions::default())
     }
@@ -270,8 +270,8 @@ impl File {
         self.gather(&self.0.keys, true, fail).map_err(|error| self.name(error))
     }
 
-    /// Keys in the order of the file, those of a directory behind its own. A directory is gone through once: one that
-    /// holds itself would never end, and one that stands below many would come again and again.
+    /// Keys in the order of the file, those of a directory behind its own. A directory is gone through once: one that holds itself
+    /// would never end, and one that stands below many would come again and again.
     fn gather(
         &self,
         listing: &Arc<Listing>,
@@ -391,8 +391,8 @@ impl File {
         self.0.load_infos_and_rules().map_err(|error| self.name(error))
     }
 
-    /// Has classes of ROOT's own that the file does not describe read as ROOT 6.40 writes them: for files whose writer
-    /// died before it described them. Does nothing once classes of the file were asked for.
+    /// Has classes of ROOT's own that the file does not describe read as ROOT 6.40 writes them: for files whose writer died before it
+    /// described them. Does nothing once classes of the file were asked for.
     pub(crate) fn assume_root_classes(&self) {
         // A list that cannot be read describes nothing.
         let mut infos = self.infos().unwrap_or_default();
@@ -442,8 +442,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) for classes that
-    /// nothing describes, and for RNTuples.
+    /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) for classes that nothing describes, and
+    /// for RNTuples.
     pub fn object(&self, path: &str) -> Result<Object> {
         let key = self.key(path)?;
         self.object_at(&key)

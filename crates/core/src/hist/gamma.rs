@@ -1,7 +1,6 @@
 //! Quantiles of the gamma distribution: limits of a Poisson distribution's mean.
 
-/// Where the lower tail of a gamma distribution holds a probability, given its shape: `ROOT::Math::gamma_quantile` at
-/// scale 1.
+/// Where the lower tail of a gamma distribution holds a probability, given its shape: `ROOT::Math::gamma_quantile` at scale 1.
 pub(super) fn quantile(probability: f64, shape: f64) -> f64 {
     solve(shape, |x| lower(shape, x) - probability)
 }

@@ -13,8 +13,8 @@ impl Histogram {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for other classes, [`Malformed`](crate::ErrorKind::Malformed)
-    /// where its arrays do not fit its axes.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for other classes, [`Malformed`](crate::ErrorKind::Malformed) where its arrays
+    /// do not fit its axes.
     ///
     /// # Example
     ///
@@ -114,8 +114,7 @@ impl Histogram {
         self.clone().into_draft()
     }
 
-    /// The object to be [written](crate::write::FileWriter::write), which keeps all members that histograms do not have
-    /// in common.
+    /// The object to be [written](crate::write::FileWriter::write), which keeps all members that histograms do not have in common.
     ///
     /// # Example
     ///

@@ -39,8 +39,8 @@ pub struct RootChoice {
 
 /// Sizes of baskets as `TTree::OptimizeBaskets(max_memory, min_compression)` sets them, branch by branch.
 ///
-/// `leaves` names the branch of each leaf of the tree, in the order of `fLeaves`: a branch with several leaves takes
-/// part as often. `tot_bytes` and `auto_flush` are the tree's.
+/// `leaves` names the branch of each leaf of the tree, in the order of `fLeaves`: a branch with several leaves takes part as often.
+/// `tot_bytes` and `auto_flush` are the tree's.
 ///
 /// # Example
 ///
@@ -192,8 +192,8 @@ pub fn root_choice_of(tree: &Tree, max_memory: u64, min_compression: f32) -> Vec
 
 /// What `TTree::OptimizeBaskets` would do to a tree, what Sapwood's own sizes would, and what is there.
 ///
-/// Nothing is written. Both are simulated over the tree's own clusters: ROOT writes a basket when it is full and the
-/// rest when the cluster ends; Sapwood writes a cluster branch by branch.
+/// Nothing is written. Both are simulated over the tree's own clusters: ROOT writes a basket when it is full and the rest when
+/// the cluster ends; Sapwood writes a cluster branch by branch.
 ///
 /// # Example
 ///

@@ -193,8 +193,7 @@ impl Picture {
     }
 }
 
-/// One mark for all baskets that cover the same cells of a grid with cells of `step` points; the largest gives the
-/// colour.
+/// One mark for all baskets that cover the same cells of a grid with cells of `step` points; the largest gives the colour.
 fn marks(layout: &Layout, colours: &[Colour], step: u32) -> Vec<Mark> {
     let mut cells: HashMap<[u32; 4], (u64, usize)> = HashMap::new();
     let down = |point: u32| point / step * step;
@@ -229,8 +228,7 @@ pub(super) fn scaled(part: u64, whole: u64, points: u32) -> u32 {
     u32::try_from(part).unwrap_or(points).min(points)
 }
 
-/// Colours that differ from those of their neighbours: steps of the golden angle around the wheel, in turn dark and
-/// light.
+/// Colours that differ from those of their neighbours: steps of the golden angle around the wheel, in turn dark and light.
 fn colour(rank: usize) -> Colour {
     let hue = (rank as f64 * 137.507_764) % 360.0;
     let (saturation, light) = (0.65, [0.45, 0.62, 0.35][rank % 3]);

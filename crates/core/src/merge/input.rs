@@ -75,8 +75,8 @@ impl Input {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) for files that were not closed or were cut, and for records that
-    /// cannot be read; [`Unsupported`](crate::ErrorKind::Unsupported) for an RNTuple, which cannot be merged.
+    /// [`Malformed`](crate::ErrorKind::Malformed) for files that were not closed or were cut, and for records that cannot be read;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for an RNTuple, which cannot be merged.
     pub(super) fn look(file: File, trees: bool, listed: Option<&Listed>, registries: &Registries) -> Result<Self> {
         check_closed(&file)?;
         file.perf().start();

@@ -48,8 +48,8 @@ impl Builder<'_> {
         (self.buffers - 1) as BufferId
     }
 
-    /// The last field of a chain from a top-level field down, without the other members of the records above it: of a
-    /// list of records, lists of the member.
+    /// The last field of a chain from a top-level field down, without the other members of the records above it: of a list
+    /// of records, lists of the member.
     fn chain(&mut self, chain: &[FieldId]) -> Result<(Kind, Node)> {
         let (id, rest) = match chain {
             [] => return Err(Error::internal("a field has no number")),

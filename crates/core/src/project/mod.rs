@@ -1,7 +1,6 @@
 //! PROJECTS: the classes that a file describes, as source code: Rust types, Python dataclasses or C++ headers.
 //!
-//! What `TFile::MakeProject` is in ROOT. Classes that ROOT itself has are left out; those that others are made of stand
-//! first.
+//! What `TFile::MakeProject` is in ROOT. Classes that ROOT itself has are left out; those that others are made of stand first.
 
 mod cpp;
 mod language;
@@ -14,8 +13,8 @@ use crate::schema::StreamerInfo;
 pub use language::Language;
 use model::Project;
 
-/// Source code of classes: those that are named and what they are made of, or all that are not ROOT's own. Of several
-/// versions the newest counts. Members that the language cannot express are comments that say why.
+/// Source code of classes: those that are named and what they are made of, or all that are not ROOT's own. Of several versions the newest
+/// counts. Members that the language cannot express are comments that say why.
 ///
 /// # Errors
 ///

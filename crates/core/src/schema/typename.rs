@@ -144,8 +144,8 @@ pub enum TypeName {
 const DEEPEST: u32 = 64;
 
 impl TypeName {
-    /// Parses a name as ROOT writes it: with or without `std::`, with typedefs like `Int_t`, with default allocators
-    /// and comparators, with `> >` or `>>`.
+    /// Parses a name as ROOT writes it: with or without `std::`, with typedefs like `Int_t`, with default allocators and
+    /// comparators, with `> >` or `>>`.
     ///
     /// # Errors
     ///

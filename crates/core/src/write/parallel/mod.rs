@@ -374,8 +374,7 @@ impl NumberedContext {
     ///
     /// # Errors
     ///
-    /// Those of [`unit`](Self::unit) and [`ParallelWriter::adopt`]: the unit has no entries then, but for clusters that
-    /// were committed before.
+    /// Those of [`unit`](Self::unit) and [`ParallelWriter::adopt`]: the unit has no entries then, but for clusters that were committed before.
     pub fn adopt(&mut self, number: u64, tree: &Tree) -> Result<u64> {
         check_alone(tree)?;
         self.adopt_only(number, tree)

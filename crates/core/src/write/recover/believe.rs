@@ -1,7 +1,7 @@
 //! Whether a record that a save does not vouch for is what it was when it was written.
 //!
-//! After the death of a process every byte that it wrote is there. After that of the machine, pages of a file may have
-//! never reached the disk, and read as zeros, even though later pages did.
+//! After the death of a process every byte that it wrote is there. After that of the machine, pages of a file may have never reached the
+//! disk, and read as zeros, even though later pages did.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -91,8 +91,8 @@ impl<'f> Judge<'f> {
         Ok((record, zeros_at))
     }
 
-    /// Checks the record of an object. A tree is whole where all its baskets are that stand `behind` a place, up to
-    /// which a save vouches for them.
+    /// Checks the record of an object. A tree is whole where all its baskets are that stand `behind` a place, up to which a save vouches
+    /// for them.
     ///
     /// # Errors
     ///
@@ -140,8 +140,7 @@ impl<'f> Judge<'f> {
     }
 }
 
-/// The first page of zeros in some bytes of a file, which begin at `start` and reach to the end of a page or of the
-/// file.
+/// The first page of zeros in some bytes of a file, which begin at `start` and reach to the end of a page or of the file.
 fn lost_page(start: u64, bytes: &[u8]) -> Option<u64> {
     let mut at = start;
     let mut rest = bytes;

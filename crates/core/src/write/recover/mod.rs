@@ -1,9 +1,8 @@
-//! Brings back what a writer that died had written: records that no directory lists, behind the end that the last
-//! header knows or in room that was used again.
+//! Brings back what a writer that died had written: records that no directory lists, behind the end that the last header knows or in
+//! room that was used again.
 //!
-//! Source: `TFile::Recover`, which brings back the keys. A basket's key says more: its name is its branch, its title
-//! its tree, and its cycle its number. So the baskets that were written after the last record of their tree are found,
-//! too.
+//! Source: `TFile::Recover`, which brings back the keys. A basket's key says more: its name is its branch, its title its tree, and
+//! its cycle its number. So the baskets that were written after the last record of their tree are found, too.
 
 pub(crate) mod believe;
 pub(crate) mod orphan_baskets;
@@ -42,9 +41,8 @@ pub struct Recovered {
     pub trees: Vec<(String, u64, u64)>,
     /// What was seen and left alone, and why.
     pub left: Vec<String>,
-    /// What was brought back and may not be what was written: baskets without compression that hold a page of zeros,
-    /// which after the death of the machine may be one that never reached the disk; objects whose class the file does
-    /// not describe.
+    /// What was brought back and may not be what was written: baskets without compression that hold a page of zeros, which after the
+    /// death of the machine may be one that never reached the disk; objects whose class the file does not describe.
     pub doubtful: Vec<String>,
     /// Bytes behind the last whole record, which were cut off.
     pub cut_bytes: u64,
@@ -52,20 +50,20 @@ pub struct Recovered {
     pub was_closed: bool,
 }
 
-/// Brings back what a writer that died had written, in place: objects whose record is whole, and the clusters of trees
-/// that were committed after the last save, up to the last entry that all branches have.
+/// Brings back what a writer that died had written, in place: objects whose record is whole, and the clusters of trees that
+/// were committed after the last save, up to the last entry that all branches have.
 ///
-/// Every record is read and every basket inflated before it is believed; where a newer record of an object cannot be
-/// read, the one that the last save knows stays. After the death of a process all that it wrote is there. After that of
-/// the machine only what was saved with [`WriteOptions::sync`] is sure to be; pages that never reached the disk read as
-/// zeros, which is found out in compressed baskets, and [told](Recovered::doubtful) of others.
+/// Every record is read and every basket inflated before it is believed; where a newer record of an object cannot be read, the one that
+/// the last save knows stays. After the death of a process all that it wrote is there. After that of the machine only what was saved
+/// with [`WriteOptions::sync`] is sure to be; pages that never reached the disk read as zeros, which is found out in compressed
+/// baskets, and [told](Recovered::doubtful) of others.
 ///
 /// With `dry_run` nothing is written, and what would be brought back is told.
 ///
 /// # Errors
 ///
-/// Those of [`FileWriter::update`](crate::write::FileWriter::update), and [`Malformed`](crate::ErrorKind::Malformed)
-/// where there is no root directory.
+/// Those of [`FileWriter::update`](crate::write::FileWriter::update), and [`Malformed`](crate::ErrorKind::Malformed) where there is no root
+/// directory.
 ///
 /// # Example
 ///
@@ -139,8 +137,8 @@ struct Unlisted {
     gaps: Vec<Range<u64>>,
     /// Where the last whole record ends.
     end: u64,
-    /// Free segments of the last save that end in a gap today, and begin with something else: what ROOT and Sapwood
-    /// leave when they write into one.
+    /// Free segments of the last save that end in a gap today, and begin with something else: what ROOT and Sapwood leave when they
+    /// write into one.
     used_again: Vec<Range<u64>>,
 }
 
@@ -471,8 +469,7 @@ fn is_basket(key: &Key) -> bool {
     &*key.class == "TBasket"
 }
 
-/// Whether a record may be an object that a directory lists: no basket, no page of an RNTuple, no list of the file's
-/// own.
+/// Whether a record may be an object that a directory lists: no basket, no page of an RNTuple, no list of the file's own.
 fn is_object(key: &Key) -> bool {
     let is_list = &*key.class == "TFile" || &*key.class == "TList" && &*key.name == "StreamerInfo";
     !is_basket(key) && !is_list && !matches!(&*key.class, "" | "RBlob")

@@ -43,15 +43,14 @@ impl<'k> OrphanBaskets<'k> {
         stray
     }
 
-    /// Whether one has a number below `number`, up to which the record has them all: it was copied, or is another
-    /// tree's.
+    /// Whether one has a number below `number`, up to which the record has them all: it was copied, or is another tree's.
     pub(crate) fn is_below(&self, name: &str, number: usize) -> bool {
         number < TURN
             && self.named.get(name).is_some_and(|named| named.baskets > 0 && usize::from(named.lowest) < number)
     }
 
-    /// The one that comes `after` behind the `number` that the record has. Branches of one name wrote each number once,
-    /// in their order; what was begun last may be there for the first of them only.
+    /// The one that comes `after` behind the `number` that the record has. Branches of one name wrote each number once, in their
+    /// order; what was begun last may be there for the first of them only.
     ///
     /// # Errors
     ///

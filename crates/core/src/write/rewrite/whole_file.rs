@@ -87,8 +87,8 @@ impl FileWriter {
     ///
     /// # Errors
     ///
-    /// Those of [`rewrite`](Self::rewrite) and [`copy`](Self::copy); [`NotFound`](crate::ErrorKind::NotFound) for trees
-    /// that were named and are not there.
+    /// Those of [`rewrite`](Self::rewrite) and [`copy`](Self::copy); [`NotFound`](crate::ErrorKind::NotFound) for trees that were
+    /// named and are not there.
     ///
     /// # Example
     ///

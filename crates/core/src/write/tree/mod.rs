@@ -174,14 +174,14 @@ impl TreeWriter {
         outcome
     }
 
-    /// Adds the rows of an Arrow record batch: a column for every branch by name, without the counters. Columns of
-    /// lists fill vectors and counted lists, fixed-size lists fill arrays. [`BranchSpec::from_arrow`] makes branches
-    /// from the fields of a schema.
+    /// Adds the rows of an Arrow record batch: a column for every branch by name, without the counters. Columns of lists
+    /// fill vectors and counted lists, fixed-size lists fill arrays. [`BranchSpec::from_arrow`] makes branches from the
+    /// fields of a schema.
     ///
     /// # Errors
     ///
-    /// Those of [`extend`](Self::extend); [`Mismatch`](crate::ErrorKind::Mismatch) for nulls, which branches do not
-    /// have; [`Unsupported`](crate::ErrorKind::Unsupported) for columns of types that no branch holds.
+    /// Those of [`extend`](Self::extend); [`Mismatch`](crate::ErrorKind::Mismatch) for nulls, which branches do not have;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for columns of types that no branch holds.
     ///
     /// # Example
     ///
