@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_much_is_in_memory_as_fits_and_one_cluster_at_least() {
+    fn memory_holds_all_clusters_that_fit_and_at_least_one() {
         let lengths = |bytes: &[u64], clusters, order| -> Vec<(usize, u64)> {
             let steps = steps(bytes, clusters, order);
             let covered: u64 =
