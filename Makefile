@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 RUST_SOURCES := $(shell git ls-files 'crates/*' Cargo.toml Cargo.lock pyproject.toml)
 CARGO_TEST := cargo test --workspace --exclude sapwood-python
 
-.PHONY: demo test test-rust test-python bench check torture clean
+.PHONY: demo test test-rust test-python bench bench-micro check torture clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet awkward
@@ -23,14 +23,18 @@ test-python: $(VENV)/.tests
 
 # Side by side with ROOT, uproot and the limit; rewrites docs/benchmarks.md and docs/benchmarks/.
 bench: $(VENV)/.tests
-	$(BIN)/python bench/run.py
-	$(BIN)/python bench/papers.py
-	$(BIN)/python bench/writing.py
-	$(BIN)/python bench/parallel.py
-	$(BIN)/python bench/merging.py --command $(BIN)/sapwood
-	$(BIN)/python bench/incremental.py
-	$(BIN)/python bench/remote.py
-	$(BIN)/python bench/treecache.py
+	$(BIN)/python -m bench.read.run
+	$(BIN)/python -m bench.read.papers
+	$(BIN)/python -m bench.write.writing
+	$(BIN)/python -m bench.write.parallel
+	$(BIN)/python -m bench.write.merging --command $(BIN)/sapwood
+	$(BIN)/python -m bench.write.incremental
+	$(BIN)/python -m bench.remote.remote
+	$(BIN)/python -m bench.read.treecache
+
+# The hot loops alone, in memory: which one became slower.
+bench-micro:
+	cargo bench --package sapwood --bench hot_loops
 
 check: $(VENV)/.tests
 	cargo fmt --all --check

@@ -1,7 +1,7 @@
 """Checks that examples of the documentation call every public function of the engine, and that links lead somewhere.
 
-An example is one of the function, of its type, of its module or of the crate; `cargo test --doc` runs them. Reads what
-`cargo doc` writes:
+An example is one of the function, of its type, of its module or of the crate; `cargo test --doc` runs them.
+Reads what `cargo doc` writes:
 
     cargo doc --package sapwood --no-deps && python tools/examples.py
 """

@@ -1,4 +1,4 @@
-//! The work list: a text file with one line for each branch and each basket, written by `bench/index.py`.
+//! The work list: a text file with one line for each branch and each basket, written by `bench/support/index.py`.
 
 use std::str::SplitAsciiWhitespace;
 

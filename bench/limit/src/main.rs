@@ -1,6 +1,6 @@
 //! The limit of reading a tree: inflate each basket with the fastest library, swap its bytes straight into an answer
 //! that is already there, convert its offsets; nothing is parsed, planned or checked. The work list is made beforehand
-//! (`bench/index.py`). No reader can be faster than this by more than the noise.
+//! (`bench/support/index.py`). No reader can be faster than this by more than the noise.
 //!
 //! ```text
 //! limit INDEX [--threads N] [--memory fresh|reused] [--repeat N] [--columns a,b,c] [--sums] [--record] [--plain]

@@ -1,4 +1,4 @@
-//! A link to a server that is far away, as `bench/remote.py` asks for it:
+//! A link to a server that is far away, as `bench/remote/remote.py` asks for it:
 //! `cargo run --release -p sapwood-testkit --example wan -- ADDRESS ROUND_TRIP_MS MEGABITS`.
 //!
 //! It prints the port that leads to the server. For each line that it reads it prints what went through so far:

@@ -45,7 +45,7 @@ fn compressor(level: u8, contexts: &mut Contexts) -> Option<&mut Compressor> {
 /// ROOT's level, which is zlib's, as a level of libdeflate.
 ///
 /// No level packs less tight than ROOT's does. Packed bytes as a share of ROOT 6.40's at its level 1, of the same values in
-/// baskets of 512 KB (`bench/writing.py`): 250 whole events, 250 split ones, 50,000 entries with lists, 100,000 flat ones.
+/// baskets of 512 KB (`bench/write/writing.py`): 250 whole events, 250 split ones, 50,000 entries with lists, 100,000 flat ones.
 ///
 /// | libdeflate | whole | split | lists | flat | CPU time against level 1 |
 /// |---|---|---|---|---|---|

@@ -563,12 +563,49 @@ impl File {
     /// [`NotFound`](crate::ErrorKind::NotFound); [`Mismatch`](crate::ErrorKind::Mismatch) for what is no RNTuple;
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for versions before 1.0 and for features that are not known;
     /// [`Checksum`](crate::ErrorKind::Checksum).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("file-ntuple.root");
+    /// # use sapwood::column::{Kind, Number};
+    /// # use sapwood::read::Column;
+    /// # use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
+    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// # let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::I32 });
+    /// # let mut ntuple = file.ntuple("numbers", vec![spec], NTupleOptions::default())?;
+    /// # ntuple.extend(&[("x", Column::from_numbers(&[1, 2, 3]))])?;
+    /// # ntuple.close()?;
+    /// # file.close()?;
+    /// let file = sapwood::File::open(&path)?;
+    /// assert_eq!(file.ntuple("numbers")?.entries, 3);
+    /// assert_eq!(file.ntuple_at(&file.key("numbers")?)?.entries, 3);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn ntuple(&self, path: &str) -> Result<Arc<NTuple>> {
         let key = self.key(path)?;
         self.ntuple_at(&key)
     }
 
     /// Opens the RNTuple of a key.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("file-ntuple-at.root");
+    /// # use sapwood::column::{Kind, Number};
+    /// # use sapwood::read::Column;
+    /// # use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
+    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// # let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::I32 });
+    /// # let mut ntuple = file.ntuple("numbers", vec![spec], NTupleOptions::default())?;
+    /// # ntuple.extend(&[("x", Column::from_numbers(&[1, 2, 3]))])?;
+    /// # ntuple.close()?;
+    /// # file.close()?;
+    /// let file = sapwood::File::open(&path)?;
+    /// assert_eq!(file.ntuple_at(&file.key("numbers")?)?.entries, 3);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn ntuple_at(&self, key: &Key) -> Result<Arc<NTuple>> {
         if let Ok(ntuples) = self.0.ntuples.read()
             && let Some(ntuple) = ntuples.get(&key.seek_key).and_then(Weak::upgrade)

@@ -13,7 +13,7 @@ use crate::codec::Compression;
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Value;
-use crate::write::{FileWriter, Fit, Joined, Mark, Notes, TreeIndex, Widening};
+use crate::write::{BranchMatches, Checkpoint, FileWriter, GrowingTree, Notes, TreeIndex, Widening};
 
 /// The output and its state.
 pub(super) struct Running {
@@ -71,7 +71,7 @@ impl Meaning {
 
 /// A tree of the output.
 struct Growing {
-    joined: Joined,
+    joined: GrowingTree,
     report: MergedTree,
 }
 
@@ -102,7 +102,7 @@ impl Running {
         let known = self.trees.len();
         // Compare all trees before writing any of them.
         let mut notes: Vec<(String, Notes)> = Vec::new();
-        let mut fits: Vec<(usize, Fit)> = Vec::new();
+        let mut matches: Vec<(usize, BranchMatches)> = Vec::new();
         let mut indices: Vec<Option<TreeIndex>> = Vec::new();
         let meanings = self.meanings_of(&input)?;
         let outcome = (|| {
@@ -112,7 +112,7 @@ impl Running {
                 let mut found = Notes::default();
                 let growing = self.trees.get(index).ok_or_else(|| Error::mismatch("a tree was lost"))?;
                 let within = |error: Error| file.name(error.in_object(&path));
-                fits.push((index, growing.joined.fit(tree, &mut found).map_err(within)?));
+                matches.push((index, growing.joined.match_branches(tree, &mut found).map_err(within)?));
                 // Most trees have none, and need not be read as they are for that.
                 let has_index = matches!(tree.object.member("fTreeIndex"), Ok(Value::Object(_)));
                 indices.push(match has_index && growing.joined.wants_index() {
@@ -123,16 +123,18 @@ impl Running {
             }
             Ok(())
         })();
-        let marks: Vec<(usize, Mark)> =
-            fits.iter().filter_map(|(index, _)| Some((*index, self.trees.get(*index)?.joined.mark()))).collect();
+        let checkpoints: Vec<(usize, Checkpoint)> = matches
+            .iter()
+            .filter_map(|(index, _)| Some((*index, self.trees.get(*index)?.joined.checkpoint())))
+            .collect();
         let sums = std::mem::take(&mut input.sums);
         let before = if skips { self.sums.before(&sums) } else { Vec::new() };
         let outcome = outcome.and_then(|()| self.sums.add(&self.writer, &file, sums));
-        let outcome = outcome.and_then(|()| self.copy(&input, &fits));
+        let outcome = outcome.and_then(|()| self.copy(&input, &matches));
         let objects = match outcome {
             Ok(objects) => objects,
             Err(error) => {
-                for (index, mark) in marks {
+                for (index, mark) in checkpoints {
                     if let Some(growing) = self.trees.get_mut(index) {
                         self.writer.shrink(&mut growing.joined, mark)?;
                     }
@@ -166,7 +168,7 @@ impl Running {
                 }
             }
         }
-        for ((index, before), added) in marks.into_iter().zip(indices) {
+        for ((index, before), added) in checkpoints.into_iter().zip(indices) {
             let Some(Growing { joined, report }) = self.trees.get_mut(index) else { continue };
             report.inputs += 1;
             if joined.add_index(added, &before) {
@@ -236,14 +238,14 @@ impl Running {
     }
 
     /// Copies the content of an input, trees first; returns the number of other objects.
-    fn copy(&mut self, input: &Input, fits: &[(usize, Fit)]) -> Result<u64> {
+    fn copy(&mut self, input: &Input, matches: &[(usize, BranchMatches)]) -> Result<u64> {
         let file = &input.file;
         for folder in &input.folders {
             self.writer.mkdir(folder)?;
         }
-        for ((index, fit), (_, tree)) in fits.iter().zip(&input.trees) {
+        for ((index, matched), (_, tree)) in matches.iter().zip(&input.trees) {
             let Some(growing) = self.trees.get_mut(*index) else { continue };
-            self.writer.grow(&mut growing.joined, file, tree, fit, self.again)?;
+            self.writer.grow(&mut growing.joined, file, tree, matched, self.again)?;
         }
         if !self.classes.contains(&input.classes) {
             let (infos, rules) = file.infos_and_rules()?;

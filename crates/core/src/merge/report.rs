@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::error::Error;
-use crate::write::{Figures, Moved};
+use crate::write::{Figures, MovedBaskets};
 
 /// How the baskets of a tree were moved to the output: the slowest way used for any of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,7 +95,7 @@ impl MergedTree {
         }
     }
 
-    pub(super) fn note(&mut self, moved: Moved) {
+    pub(super) fn note(&mut self, moved: MovedBaskets) {
         (self.copied, self.recompressed) = (moved.copied, moved.recompressed);
         (self.reencoded, self.embedded) = (moved.reencoded, moved.embedded);
         if moved.recompressed.0 > 0 {

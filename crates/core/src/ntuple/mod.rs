@@ -60,6 +60,28 @@ use page_list::ClusterPages;
 /// let energies: Vec<f32> = columns[0].numbers()?;
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::scratch("ntuple.root");
+/// # use sapwood::column::{Kind, Number};
+/// # use sapwood::read::Column;
+/// # use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
+/// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// # let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::I32 });
+/// # let mut ntuple = file.ntuple("numbers", vec![spec], NTupleOptions::default())?;
+/// # ntuple.extend(&[("x", Column::from_numbers(&[1, 2, 3]))])?;
+/// # ntuple.close()?;
+/// # file.close()?;
+/// let file = sapwood::File::open(&path)?;
+/// let ntuple = file.ntuple("numbers")?;
+/// let x = ntuple.field("x")?.id;
+/// assert_eq!((ntuple.top(), ntuple.fields()[x].path.as_ref()), (&[x][..], "x"));
+/// assert_eq!(ntuple.clusters()?, [0..3]);
+/// println!("{:?}, {:?} in pages {:?}", ntuple.cache().figures(), ntuple.field_bytes(x)?, ntuple.first_pages(x)?);
+/// assert_eq!(ntuple.file().identity(), file.identity());
+/// assert!(ntuple.classes()?.info("Event", None, None).is_none());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 pub struct NTuple {
     /// Its name.
     pub name: Arc<str>,

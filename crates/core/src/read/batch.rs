@@ -43,9 +43,9 @@ pub struct Batch {
 /// ```
 /// # let path = sapwood_testkit::example("nano.root");
 /// let tree = sapwood::File::open(path)?.tree("Events")?;
-/// let mut steps = tree.scan(&["nJet"])?.entries(2..10).step_bytes(1);
+/// let mut steps = tree.scan(&["nJet"])?.entries(2..10)?.step_bytes(1);
 /// let first = steps.next().expect("a step")?;
-/// assert_eq!(first.entries, 2..3);
+/// assert_eq!(first.entries.span(), 2..3);
 /// assert_eq!(steps.map(|step| step.map(|step| step.columns()[0].len)).sum::<sapwood::Result<usize>>()?, 7);
 /// # Ok::<(), sapwood::Error>(())
 /// ```

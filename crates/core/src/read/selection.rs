@@ -25,6 +25,15 @@ use crate::tree::BasketPlace;
 /// assert_eq!(columns[0].numbers::<f64>()?, [1.5, 2.0, 20.5]);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// use sapwood::read::Selection;
+/// let wanted = Selection::of_ranges([3..5, 40..42])?;
+/// assert_eq!((wanted.len(), wanted.is_empty(), wanted.span()), (4, false, 3..42));
+/// assert_eq!((wanted.entry(2), wanted.row(40)), (Some(40), Some(2)));
+/// assert_eq!(wanted.part(1..3), Selection::of_entries([4, 40])?);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Selection {
     runs: Arc<[Run]>,

@@ -45,7 +45,7 @@ pub use parallel::{NumberedContext, ParallelWriter};
 pub use recover::{Recovered, recover};
 pub use rewrite::Rewrite;
 pub(crate) use rewrite::compatibility::Notes;
-pub(crate) use rewrite::concat::{Fit, Joined, Mark, Moved};
+pub(crate) use rewrite::concat::{BranchMatches, Checkpoint, GrowingTree, MovedBaskets};
 pub(crate) use rewrite::tree_index::TreeIndex;
 pub use rewrite::whole_file::{Figures, Remade, Remake};
 pub(crate) use rewrite::widen::Widening;

@@ -56,24 +56,24 @@ impl RawEntries {
     }
 }
 
-/// The facts needed to extract entries from a branch's baskets.
+/// How entries lie in the baskets of a branch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct How {
+pub(crate) struct EntryEncoding {
     /// Whether entries differ in length.
     varies: bool,
     /// Whether objects of an entry may refer to each other.
     has_tags: bool,
 }
 
-impl How {
-    /// How it is for a branch.
+impl EntryEncoding {
+    /// That of a branch.
     pub(crate) fn of(tree: &Tree, branch: &Branch) -> Self {
         let varies = branch.entry_offset_len > 0;
         let may_have_tags = || tree.interpretation(branch.id).map_or(true, |found| found.program.may_have_tags());
         Self { varies, has_tags: varies && may_have_tags() }
     }
 
-    /// The same for entries that keep their offsets in the basket: references by position stay valid.
+    /// For entries that keep their offsets in the basket: references by position stay valid.
     pub(crate) fn in_place(self) -> Self {
         Self { has_tags: false, ..self }
     }

@@ -36,6 +36,22 @@ use crate::write::page::state::NTupleState;
 /// assert_eq!(&columns[0].numbers::<i32>()?[..], [1, 2, 3]);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::scratch("ntuple-flush.root");
+/// use sapwood::column::{Kind, Number};
+/// use sapwood::read::Column;
+/// use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::I32 });
+/// let mut ntuple = file.ntuple("numbers", vec![spec], NTupleOptions::default())?;
+/// ntuple.extend(&[("x", Column::from_numbers(&[1, 2, 3]))])?;
+/// ntuple.flush()?; // a cluster of its own
+/// assert_eq!((ntuple.fields().len(), ntuple.taken()), (1, 3));
+/// # ntuple.close()?;
+/// # file.close()?;
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct NTupleWriter {
     output: Arc<Output>,

@@ -1,7 +1,7 @@
-//! Whether a record that a save does not vouch for is what it was when it was written.
+//! Checks records that were written after the last save.
 //!
-//! After the death of a process every byte that it wrote is there. After that of the machine, pages of a file may have never reached the
-//! disk, and read as zeros, even though later pages did.
+//! If only the process died, the file holds every byte that it wrote. If the machine died, some pages may be missing
+//! and read as zeros, although later pages reached the disk.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::schema::{Encoder, StreamerInfo};
 use crate::tree::{Basket, BasketBytes};
 use crate::wire::Reader;
 
-/// The page size of the systems that ROOT runs on, or a part of it.
+/// The page size of all systems that ROOT runs on is a multiple of this.
 const PAGE_BYTES: u64 = 4096;
-/// At the end of the file fewer zeros than this may be the end of a record, and no page that is missing.
+/// Fewer zeros than this at the end of the file are taken for the end of a record, not for a missing page.
 const ZEROS: usize = 8;
 
-/// What a basket holds, as far as it can be told.
+/// A basket that was checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Believed {
     pub(crate) entries: u64,
-    /// The first page of zeros in a payload that is not compressed: values, or a page that never reached the disk.
+    /// The first page of zeros in an uncompressed payload: either values or a missing page.
     pub(crate) zeros_at: Option<u64>,
 }
 
@@ -37,13 +37,13 @@ pub(crate) struct Judge<'f> {
     scratch: Scratch,
 }
 
-/// What is known of an object's record.
+/// The outcome of checking an object's record.
 pub(crate) enum Object {
-    /// It is whole: the classes that it takes to read it.
+    /// It is whole; reading it takes these classes.
     Whole(Vec<Arc<StreamerInfo>>),
-    /// Its bytes are there, and the file does not describe its class.
+    /// Its bytes are there, but the file does not describe its class.
     Undescribed(Error),
-    /// It is another directory's list of keys, which looks like a directory.
+    /// It is the list of keys of another directory, which looks like a directory.
     List,
 }
 
@@ -61,7 +61,7 @@ impl<'f> Judge<'f> {
     ///
     /// # Errors
     ///
-    /// What reading it reports, and [`Malformed`](crate::ErrorKind::Malformed) where a page of its record is not there.
+    /// What reading it reports, and [`Malformed`](crate::ErrorKind::Malformed) if a page of its record is missing.
     pub(crate) fn basket(&mut self, key: &Key) -> Result<Believed> {
         if let Some(known) = self.baskets.get(&key.seek_key) {
             return known.clone();
@@ -81,7 +81,7 @@ impl<'f> Judge<'f> {
         Ok(Believed { entries: u64::from(basket.entries), zeros_at })
     }
 
-    /// A record, and where a page of it is zeros.
+    /// A record, and the offset of its first page of zeros.
     fn read(&self, key: &Key) -> Result<(Bytes, Option<u64>)> {
         let room = key.room();
         let page_end = room.end.next_multiple_of(PAGE_BYTES).min(self.file.identity().len).max(room.end);
@@ -91,8 +91,8 @@ impl<'f> Judge<'f> {
         Ok((record, zeros_at))
     }
 
-    /// Checks the record of an object. A tree is whole where all its baskets are that stand `behind` a place, up to which a save vouches
-    /// for them.
+    /// Checks the record of an object. Of a tree, the baskets after offset `behind` are checked as well: the last save
+    /// covers those before it.
     ///
     /// # Errors
     ///
@@ -140,7 +140,7 @@ impl<'f> Judge<'f> {
     }
 }
 
-/// The first page of zeros in some bytes of a file, which begin at `start` and reach to the end of a page or of the file.
+/// The first page of zeros in bytes that begin at `start` and end with a page or with the file.
 fn lost_page(start: u64, bytes: &[u8]) -> Option<u64> {
     let mut at = start;
     let mut rest = bytes;
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_those_of_the_file() {
+    fn pages_are_aligned_to_the_file() {
         let mut record = vec![1; 3 * PAGE_BYTES as usize];
         assert_eq!(lost_page(100, &record), None);
         let first = PAGE_BYTES as usize - 100;

@@ -1,8 +1,8 @@
-//! Brings back what a writer that died had written: records that no directory lists, behind the end that the last header knows or in
-//! room that was used again.
+//! Recovers records that a writer wrote and did not save before it died. They are after the end in the last header, or
+//! in space that was reused.
 //!
-//! Source: `TFile::Recover`, which brings back the keys. A basket's key says more: its name is its branch, its title its tree, and
-//! its cycle its number. So the baskets that were written after the last record of their tree are found, too.
+//! Source: `TFile::Recover`, which recovers keys. The key of a basket names its branch (name), its tree (title) and its
+//! number (cycle), so baskets that were written after the last record of their tree are recovered, too.
 
 pub(crate) mod believe;
 pub(crate) mod orphan_baskets;
@@ -32,37 +32,37 @@ use crate::write::recover::believe::{Judge, Object};
 use crate::write::recover::orphan_baskets::OrphanBaskets;
 use crate::write::writer::update;
 
-/// What was brought back.
+/// What was recovered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
     /// Objects and directories that no directory listed.
     pub objects: Vec<String>,
     /// Trees that have more entries than before: path, entries before and now.
     pub trees: Vec<(String, u64, u64)>,
-    /// What was seen and left alone, and why.
+    /// What was found and not recovered, and why.
     pub left: Vec<String>,
-    /// What was brought back and may not be what was written: baskets without compression that hold a page of zeros, which after the
-    /// death of the machine may be one that never reached the disk; objects whose class the file does not describe.
+    /// What was recovered and could not be checked: uncompressed baskets with a page of zeros, which is either data or
+    /// missing; objects whose class the file does not describe.
     pub doubtful: Vec<String>,
-    /// Bytes behind the last whole record, which were cut off.
+    /// Bytes that were cut off after the last whole record.
     pub cut_bytes: u64,
     /// Whether the file was closed, so that there was nothing to do.
     pub was_closed: bool,
 }
 
-/// Brings back what a writer that died had written, in place: objects whose record is whole, and the clusters of trees that
-/// were committed after the last save, up to the last entry that all branches have.
+/// Recovers, in place, what a writer wrote and did not save before it died: objects whose record is whole, and clusters
+/// of trees that were committed after the last save, up to the last entry that all branches have.
 ///
-/// Every record is read and every basket inflated before it is believed; where a newer record of an object cannot be read, the one that
-/// the last save knows stays. After the death of a process all that it wrote is there. After that of the machine only what was saved
-/// with [`WriteOptions::sync`] is sure to be; pages that never reached the disk read as zeros, which is found out in compressed
-/// baskets, and [told](Recovered::doubtful) of others.
+/// Every record is read and every basket inflated before it is accepted. If a newer record of an object cannot be read,
+/// the saved one stays. If only the process died, the file holds all that it wrote. If the machine died, only what was
+/// saved with [`WriteOptions::sync`] is certain; missing pages read as zeros, which is an error in compressed baskets
+/// and [reported](Recovered::doubtful) for others.
 ///
-/// With `dry_run` nothing is written, and what would be brought back is told.
+/// With `dry_run` nothing is written; the result says what would be recovered.
 ///
 /// # Errors
 ///
-/// Those of [`FileWriter::update`](crate::write::FileWriter::update), and [`Malformed`](crate::ErrorKind::Malformed) where there is no root
+/// Those of [`FileWriter::update`](crate::write::FileWriter::update), and [`Malformed`](crate::ErrorKind::Malformed) if there is no root
 /// directory.
 ///
 /// # Example
@@ -101,7 +101,7 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
     let seek_dir = file.root().seek_dir.max(u64::from(file.header().begin));
     let record = Directory { seek_dir, ..file.root().clone() };
     let mut free_list = FreeList::new(end, Vec::new());
-    // The last list of free segments does not know what the writer did after it: the marks do.
+    // The saved list of free segments is older than what the writer did afterwards; gaps are marked in the file.
     gaps.into_iter().for_each(|gap| free_list.release(gap));
     let output = Output::over(file.clone(), Box::new(Arc::clone(&sink)), options, record, free_list)?;
     let mut state = output.open_state()?;
@@ -116,7 +116,7 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
         state.closed = true;
         return Ok(found);
     }
-    // What is behind the end may be half a record.
+    // Bytes after the end may be half a record.
     sink.set_len(end)?;
     output.save(&mut state)?;
     drop(state);
@@ -133,12 +133,12 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
 struct Unlisted {
     /// Keys of whole records: objects wherever they are, and baskets behind the end that the header knows.
     keys: Vec<Key>,
-    /// Room that was reserved and never written, or given up.
+    /// Space that was reserved and never written, or freed.
     gaps: Vec<Range<u64>>,
     /// Where the last whole record ends.
     end: u64,
-    /// Free segments of the last save that end in a gap today, and begin with something else: what ROOT and Sapwood leave when they
-    /// write into one.
+    /// Saved free segments that now end in a gap and begin with something else, as they do once ROOT or Sapwood has
+    /// written into one.
     used_again: Vec<Range<u64>>,
 }
 
@@ -146,12 +146,12 @@ impl Unlisted {
     fn of(file: &File) -> Result<Self> {
         let (mut keys, mut gaps, mut used_again) = (Vec::new(), Vec::new(), Vec::new());
         let (header, root) = (file.header(), file.root());
-        // The lists of a file stand under its class, which may be derived from `TFile`.
+        // The lists of a file have its class, which may be derived from `TFile`.
         let list = if file.is_recovered() { None } else { file.key_at(root.seek_keys).ok() };
         let class = list.map_or_else(|| "TFile".into(), |key| key.class);
         let is_object = |key: &Key| is_object(key) && (key.class != class || key.is_directory());
         if !file.is_recovered() {
-            // Objects that were written into room that was used before. Baskets are always appended.
+            // Objects in reused space. Baskets are always appended.
             let mut listed: HashSet<u64> = file.keys(true)?.iter().map(|found| found.key.seek_key).collect();
             listed.extend([root.seek_keys, header.seek_free, header.seek_info]);
             let mut walk = Walk::new(file);
@@ -165,7 +165,7 @@ impl Unlisted {
                 }
             }
             if !matches!(walk.stop(), Some(Stop::End)) {
-                // Writers that do not mark what they free leave bytes there that look like marks.
+                // Writers that do not mark freed space may leave bytes there that look like marks.
                 gaps.clear();
             }
             for free in file.free_segments().unwrap_or_default() {
@@ -189,7 +189,7 @@ impl Unlisted {
 }
 
 impl Output {
-    /// Lists objects that no directory lists; gives the baskets that were met.
+    /// Adds objects that no directory lists to their directories; returns the baskets found on the way.
     fn add_objects(
         &self,
         state: &mut State,
@@ -199,11 +199,11 @@ impl Output {
         found: &mut Recovered,
     ) -> Result<Vec<Key>> {
         let file = judge.file();
-        // Up to there the last save vouches for baskets.
+        // The last save covers baskets before this offset.
         let saved = if file.is_recovered() { 0 } else { file.header().end };
         self.load_folders(state, file)?;
         let (baskets, mut objects): (Vec<Key>, Vec<Key>) = unlisted.into_iter().partition(is_basket);
-        // The oldest first, so that the newest stays; room that is used again tells nothing of age.
+        // The oldest first, so that the newest stays. In reused space the order of offsets is not that of time.
         objects.sort_by_key(|key| (!key.is_directory(), key.datime, key.seek_key));
         for key in objects {
             let folder = state.folders.iter().position(|folder| folder.record.seek_dir == key.seek_pdir);
@@ -213,7 +213,7 @@ impl Output {
                 continue;
             }
             let path = state.folders[folder].path_of(&key.name);
-            // What is older than the save that does not list it was deleted: not every writer marks what it frees.
+            // An object that is older than the save and not listed by it was deleted; not every writer marks freed space.
             let modified = state.folders[folder].record.modified;
             if !file.is_recovered() && key.datime < modified {
                 continue;
@@ -257,17 +257,17 @@ impl Output {
         Ok(baskets)
     }
 
-    /// Reads all directories, so that what was written into them finds them.
+    /// Reads all directories that recovered objects may belong to.
     fn load_folders(&self, state: &mut State, file: &File) -> Result<()> {
         let listed = file.keys(true)?;
         for found in listed.iter().filter(|found| found.key.is_directory()) {
-            // One that cannot be read hides no other.
+            // If one cannot be read, the others still are.
             let _ = self.find_folder(state, &found.path, false);
         }
         Ok(())
     }
 
-    /// Gives trees the baskets that were written behind their last record.
+    /// Adds baskets that were written after the last record of their tree.
     fn add_baskets(
         &self,
         state: &mut State,
@@ -319,7 +319,7 @@ impl Output {
         Ok(())
     }
 
-    /// The largest counts and the longest strings, which the record lists: only the values say.
+    /// Updates the largest counts and longest strings of the record from the values.
     fn count_again(&self, found: &Recovered) -> Result<bool> {
         let mut state = self.open_state()?;
         let store = Arc::new(LocalFile::open(&*self.name)?);
@@ -335,7 +335,7 @@ impl Output {
                 if !counts {
                     continue;
                 }
-                // What cannot be counted is read all the same by whoever looks at the baskets.
+                // Baskets that cannot be counted stay readable.
                 let Ok(columns) = read::columns(&tree, &[branch.id], *before..tree.entries) else { continue };
                 let most = columns.first().map_or(0, largest);
                 known.most = known.most.max(most);
@@ -349,7 +349,7 @@ impl Output {
     }
 }
 
-/// A tree with the baskets behind its record; none where they add nothing.
+/// A tree with the baskets after its record; none if they add no entries.
 fn longer(
     judge: &mut Judge<'_>,
     folder: usize,
@@ -402,7 +402,7 @@ fn longer(
             state.add(basket, u64::from(key.keylen) + u64::from(key.objlen));
             entry += entries;
         }
-        // A basket that the record holds itself counts as long as none on storage has its place.
+        // An embedded basket counts unless a stored one has its number.
         if state.baskets.is_empty() {
             entry = entry.max(embedded_end);
         }
@@ -412,7 +412,7 @@ fn longer(
     if common == u64::MAX || common <= tree.entries {
         return Ok(None);
     }
-    // What begins behind the last common entry belongs to no whole row.
+    // Baskets after the last common entry belong to no complete row.
     for state in &mut states {
         state.baskets.retain(|basket| basket.first_entry < common);
     }
@@ -448,7 +448,7 @@ fn largest(column: &Column) -> u64 {
     }
 }
 
-/// Entries of clusters: they begin where baskets of all branches begin.
+/// Entries of the clusters: a cluster begins where baskets of all branches begin.
 fn clusters(branches: &[BranchState], before: u64, end: u64) -> Vec<u64> {
     let mut common: Option<HashSet<u64>> = None;
     for branch in branches.iter().filter(|branch| branch.layout.has_data()) {
@@ -475,12 +475,12 @@ fn is_object(key: &Key) -> bool {
     !is_basket(key) && !is_list && !matches!(&*key.class, "" | "RBlob")
 }
 
-/// Entries of a tree; none where it cannot be opened.
+/// Entries of a tree; none if it cannot be opened.
 fn entries_of(file: &File, key: &Key) -> Option<u64> {
     file.tree_at(key).ok().map(|tree| tree.entries)
 }
 
-/// Whether a record has so many branches.
+/// Whether a record has this number of branches.
 fn check(draft: &mut Draft, branches: usize) -> Result<()> {
     let mut there = 0;
     each_branch(draft, &mut |_| there += 1);

@@ -1,4 +1,4 @@
-//! Baskets that stand in a file and that their tree's record does not know.
+//! Baskets in a file that their tree's record does not list.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,17 +6,17 @@ use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::tree::{BasketPlace, Branch};
 
-/// Numbers of baskets are the cycles of their keys, which have 16 bits: after so many they begin again.
+/// The number of a basket is the cycle of its key. It has 16 bits, so numbers repeat after this many.
 const TURN: usize = 1 << 16;
 
-/// Baskets that a tree's record does not know.
+/// Baskets that a tree's record does not list.
 pub(crate) struct OrphanBaskets<'k> {
     /// By the name of their branch and the cycle of their key, in the order in which they were written.
     of: HashMap<(&'k str, u16), Vec<&'k Key>>,
     named: HashMap<&'k str, Named>,
 }
 
-/// What there is of a name.
+/// The baskets of one branch name.
 struct Named {
     branches: usize,
     baskets: usize,
@@ -24,7 +24,7 @@ struct Named {
 }
 
 impl<'k> OrphanBaskets<'k> {
-    /// Those of these keys that none of these branches has in its list.
+    /// The keys that none of these branches lists.
     pub(crate) fn of(branches: &[&'k Branch], keys: &'k [Key]) -> Self {
         let mut known: HashSet<u64> = HashSet::new();
         let mut stray = Self { of: HashMap::new(), named: HashMap::new() };
@@ -43,18 +43,19 @@ impl<'k> OrphanBaskets<'k> {
         stray
     }
 
-    /// Whether one has a number below `number`, up to which the record has them all: it was copied, or is another tree's.
+    /// Whether a basket has a number below `number`, although the record has all of those: it is a copy, or another
+    /// tree's.
     pub(crate) fn is_below(&self, name: &str, number: usize) -> bool {
         number < TURN
             && self.named.get(name).is_some_and(|named| named.baskets > 0 && usize::from(named.lowest) < number)
     }
 
-    /// The one that comes `after` behind the `number` that the record has. Branches of one name wrote each number once, in their
-    /// order; what was begun last may be there for the first of them only.
+    /// The basket that comes `after` baskets later than `number`, the record's last one. Branches of one name wrote each
+    /// number once, in their order; of the last number, only the first branches may have a basket.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where baskets have a number in common that no order tells apart.
+    /// [`Malformed`](crate::ErrorKind::Malformed) if baskets share a number and no order tells them apart.
     pub(crate) fn get(&self, branch: &Branch, place: usize, number: usize, after: usize) -> Result<Option<&'k Key>> {
         let name = &*branch.name;
         let Some(named) = self.named.get(name) else { return Ok(None) };
@@ -109,7 +110,7 @@ mod tests {
     fn branches_of_one_name_take_turns() -> Result<()> {
         let (first, second) = (branch("x"), branch("x"));
         let mut keys: Vec<Key> = (0..8).map(|at| key("x", at / 2, at as u64)).collect();
-        keys.push(key("x", 4, 8)); // begun, and never ended
+        keys.push(key("x", 4, 8)); // begun and never finished
         let stray = OrphanBaskets::of(&[&first, &second], &keys);
         assert_eq!(seeks(&stray, &first, 0, 0)?, [0, 2, 4, 6]);
         assert_eq!(seeks(&stray, &second, 1, 0)?, [1, 3, 5, 7]);
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_order_tells_apart_is_refused() {
+    fn baskets_in_no_unique_order_are_refused() {
         let (first, second) = (branch("x"), branch("x"));
         let torn = [key("x", 0, 0), key("x", 1, 1), key("x", 1, 2)];
         assert!(seeks(&OrphanBaskets::of(&[&first, &second], &torn), &first, 0, 0).is_err());

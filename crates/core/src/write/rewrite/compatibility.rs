@@ -9,14 +9,14 @@ use crate::schema::Program;
 use crate::tree::{Branch, BranchId, ElementBranch, Leaf, Tree};
 use crate::write::rewrite::widen::Widening;
 
-/// The branches of a tree, with what is needed to compare them with those of others.
+/// The branches of a tree, as far as they are compared with those of other trees.
 #[derive(Debug)]
-pub(crate) struct Alike {
-    branches: Vec<Known>,
+pub(crate) struct TreeSchema {
+    branches: Vec<BranchSchema>,
     top: Vec<BranchId>,
 }
 
-/// What is reported without being an error: paths of branches that are left out or widened.
+/// Differences that are reported and are no errors.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     /// Paths of branches that the first tree lacks.
@@ -25,9 +25,9 @@ pub(crate) struct Notes {
     pub(crate) widened: Vec<(Arc<str>, Widening)>,
 }
 
-/// A branch that others are compared with.
+/// A branch that those of other trees are compared with.
 #[derive(Debug)]
-struct Known {
+struct BranchSchema {
     name: Arc<str>,
     path: Arc<str>,
     class: Arc<str>,
@@ -36,14 +36,14 @@ struct Known {
     children: Vec<BranchId>,
     leaves: Vec<(Leaf, Option<Arc<str>>)>,
     element: Option<ElementBranch>,
-    /// How its entries are decoded, for objects whose class may change.
+    /// The program that decodes its entries, for objects whose class may change.
     program: Option<Arc<Program>>,
 }
 
-impl Alike {
-    /// Those of a tree.
+impl TreeSchema {
+    /// The branches of a tree.
     pub(crate) fn new(tree: &Tree) -> Self {
-        let known = |branch: &Branch| Known {
+        let known = |branch: &Branch| BranchSchema {
             name: Arc::clone(&branch.name),
             path: Arc::clone(&branch.path),
             class: Arc::clone(&branch.class),
@@ -63,7 +63,7 @@ impl Alike {
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) naming the branch that is missing, or whose bytes mean something else.
-    pub(crate) fn fit(&self, tree: &Tree, notes: &mut Notes) -> Result<Vec<(BranchId, Option<Widening>)>> {
+    pub(crate) fn match_branches(&self, tree: &Tree, notes: &mut Notes) -> Result<Vec<(BranchId, Option<Widening>)>> {
         let mut found = vec![(0, None); self.branches.len()];
         self.fit_list(&self.top, tree, tree.top(), notes, &mut found)?;
         Ok(found)
@@ -123,7 +123,7 @@ fn program(tree: &Tree, branch: &Branch) -> Option<Arc<Program>> {
     branch.has_data().then(|| tree.interpretation(branch.id).ok()).flatten().map(|found| Arc::clone(&found.program))
 }
 
-impl Known {
+impl BranchSchema {
     /// Returns how a branch differs, or whether its numbers have to be widened.
     fn compare(&self, tree: &Tree, other: &Branch) -> Result<Option<Widening>, String> {
         let differ = |what: &str, theirs: &str, ours: &str| Err(format!("{what} {theirs} here and {ours} there"));

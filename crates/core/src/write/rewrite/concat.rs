@@ -17,7 +17,7 @@ use crate::write::file::compatible::{check, same_rules};
 use crate::write::options::{Order, TreeOptions};
 use crate::write::record::edit::{self, whole};
 use crate::write::record::state::{Base, BranchState, TreeState};
-use crate::write::rewrite::compatibility::{Alike, Notes};
+use crate::write::rewrite::compatibility::{Notes, TreeSchema};
 use crate::write::rewrite::prune;
 use crate::write::rewrite::relocate::{self, Source};
 use crate::write::rewrite::tree_index::TreeIndex;
@@ -27,20 +27,20 @@ use crate::write::writer::FileWriter;
 
 /// A tree of the file being written, which grows by trees of other files.
 #[derive(Debug)]
-pub(crate) struct Joined {
+pub(crate) struct GrowingTree {
     written: TreeState,
-    alike: Alike,
+    schema: TreeSchema,
     /// Clusters that it had before.
     clusters_before: usize,
     /// The index, as long as all inputs have one.
     index: Option<TreeIndex>,
     /// What was moved so far.
-    pub(crate) moved: Moved,
+    pub(crate) moved: MovedBaskets,
 }
 
-/// What was moved.
+/// Numbers of baskets that were moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Moved {
+pub(crate) struct MovedBaskets {
     /// Baskets that were never inflated, and their bytes.
     pub(crate) copied: (u64, u64),
     /// Baskets that were recompressed, and their bytes now.
@@ -51,19 +51,19 @@ pub(crate) struct Moved {
     pub(crate) embedded: (u64, u64),
 }
 
-/// A snapshot of how far a tree has grown.
+/// The size of a growing tree, to cut it back to when an input fails.
 #[derive(Debug)]
-pub(crate) struct Mark {
+pub(crate) struct Checkpoint {
     entries: u64,
     clusters: usize,
     /// Baskets, bytes before and after compression, the largest and the most of each branch.
     branches: Vec<(usize, u64, u64, u64, u64)>,
-    moved: Moved,
+    moved: MovedBaskets,
 }
 
-/// Which branches of another tree are those of the tree that grows.
+/// For each branch of a growing tree, the branch of another tree that matches it.
 #[derive(Debug)]
-pub(crate) struct Fit(Vec<(BranchId, Option<Widening>)>);
+pub(crate) struct BranchMatches(Vec<(BranchId, Option<Widening>)>);
 
 impl FileWriter {
     /// Begins a tree like one of another file, without its entries, in a directory.
@@ -73,7 +73,7 @@ impl FileWriter {
         key: &Key,
         folder: &str,
         compression: Option<Compression>,
-    ) -> Result<Joined> {
+    ) -> Result<GrowingTree> {
         let tree = from.tree_at(key)?;
         let mut draft = from.draft_at(key)?;
         let folder = self.output.folder(&mut *self.output.open_state()?, folder)?;
@@ -86,7 +86,7 @@ impl FileWriter {
     }
 
     /// Opens a tree of the updated file, to add trees of others to it.
-    pub(crate) fn join_more(&mut self, path: &str) -> Result<Joined> {
+    pub(crate) fn join_more(&mut self, path: &str) -> Result<GrowingTree> {
         let (file, key, tree) = self.tree_before(path)?;
         let within = |error: Error| file.name(error).in_object(path);
         let branches: Vec<&Branch> = tree.branches().iter().collect();
@@ -135,7 +135,7 @@ impl FileWriter {
         Ok(folder.and_then(|folder| state.folders.get(folder)?.newest(name).cloned()))
     }
 
-    fn joined(&self, tree: &Tree, folder: usize, key: &Key, compression: Option<Compression>) -> Result<Joined> {
+    fn joined(&self, tree: &Tree, folder: usize, key: &Key, compression: Option<Compression>) -> Result<GrowingTree> {
         let usual = self.output.compression;
         let mut written = TreeState::new(folder, Arc::clone(&key.name), &[], usual, &TreeOptions::default())?;
         written.title = Arc::clone(&key.title);
@@ -145,10 +145,16 @@ impl FileWriter {
             BranchState::found(Arc::clone(&branch.name), branch.has_data(), own)
         };
         written.branches = tree.branches().iter().map(found).collect();
-        Ok(Joined { written, alike: Alike::new(tree), clusters_before: 0, index: None, moved: Moved::default() })
+        Ok(GrowingTree {
+            written,
+            schema: TreeSchema::new(tree),
+            clusters_before: 0,
+            index: None,
+            moved: MovedBaskets::default(),
+        })
     }
 
-    /// Adds all entries of a tree that fits, and counts how its baskets were moved.
+    /// Adds all entries of a tree whose branches match, and counts how its baskets were moved.
     ///
     /// # Errors
     ///
@@ -157,19 +163,19 @@ impl FileWriter {
     /// report. The growing tree is unchanged then.
     pub(crate) fn grow(
         &mut self,
-        joined: &mut Joined,
+        joined: &mut GrowingTree,
         from: &File,
         tree: &Tree,
-        fit: &Fit,
+        matches: &BranchMatches,
         again: Option<Compression>,
     ) -> Result<()> {
         let within = |error: Error| from.name(error).in_object(&tree.name);
-        let branches: Vec<&Branch> = fit.0.iter().filter_map(|&(id, _)| tree.branches().get(id)).collect();
+        let branches: Vec<&Branch> = matches.0.iter().filter_map(|&(id, _)| tree.branches().get(id)).collect();
         check(&branches, tree.entries).map_err(within)?;
         let mut baskets =
             relocate::sealed(tree, &branches, Order::Offset, Some(self.output.now()), &|_| again).map_err(within)?;
         for basket in &mut baskets {
-            let widening = fit.0.get(basket.branch).and_then(|(_, widening)| *widening);
+            let widening = matches.0.get(basket.branch).and_then(|(_, widening)| *widening);
             if let (Some(widening), Some(branch)) = (widening, joined.written.branches.get(basket.branch)) {
                 basket.widen(widening, branch.compression);
             }
@@ -207,7 +213,7 @@ impl FileWriter {
             branch.tot_bytes = branch.tot_bytes.saturating_add(basket.grown.bytes);
             branch.most = branch.most.max(basket.grown.most);
         }
-        for ((state, branch), (_, widening)) in joined.written.branches.iter_mut().zip(&branches).zip(&fit.0) {
+        for ((state, branch), (_, widening)) in joined.written.branches.iter_mut().zip(&branches).zip(&matches.0) {
             let ratio = widening.map_or(1, |widening| widening.ratio() as u64);
             state.tot_bytes = state.tot_bytes.saturating_add(branch.tot_bytes);
             state.largest_bytes = state.largest_bytes.max(ratio * u64::from(branch.basket_bytes));
@@ -220,7 +226,7 @@ impl FileWriter {
     }
 
     /// Removes what was added since: the space of its baskets becomes a gap.
-    pub(crate) fn shrink(&mut self, joined: &mut Joined, mark: Mark) -> Result<()> {
+    pub(crate) fn shrink(&mut self, joined: &mut GrowingTree, mark: Checkpoint) -> Result<()> {
         let mut state = self.output.open_state()?;
         let written = &mut joined.written;
         (written.entries, joined.moved) = (mark.entries, mark.moved);
@@ -237,7 +243,7 @@ impl FileWriter {
     }
 
     /// Passes a grown tree to the file: the next save writes its record.
-    pub(crate) fn settle(&mut self, mut joined: Joined) -> Result<()> {
+    pub(crate) fn settle(&mut self, mut joined: GrowingTree) -> Result<()> {
         joined.written.changed = true;
         if let (Some(index), Some(base)) = (joined.index, &mut joined.written.base)
             && let Some(member) = base.draft.member_mut("fTreeIndex")
@@ -294,22 +300,22 @@ impl FileWriter {
     }
 }
 
-impl Joined {
+impl GrowingTree {
     /// Whether the entries of a tree can be appended unchanged.
     ///
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) naming the branch that is missing or of another type.
-    pub(crate) fn fit(&self, tree: &Tree, notes: &mut Notes) -> Result<Fit> {
-        self.alike.fit(tree, notes).map(Fit)
+    pub(crate) fn match_branches(&self, tree: &Tree, notes: &mut Notes) -> Result<BranchMatches> {
+        self.schema.match_branches(tree, notes).map(BranchMatches)
     }
 
-    /// How far it is.
-    pub(crate) fn mark(&self) -> Mark {
+    /// Its size now.
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
         let of = |branch: &BranchState| {
             (branch.baskets.len(), branch.tot_bytes, branch.zip_bytes, branch.largest_bytes, branch.most)
         };
-        Mark {
+        Checkpoint {
             entries: self.written.entries,
             clusters: self.written.clusters.len(),
             branches: self.written.branches.iter().map(of).collect(),
@@ -317,7 +323,7 @@ impl Joined {
         }
     }
 
-    /// What it has.
+    /// Its entries, baskets, clusters and bytes.
     pub(crate) fn figures(&self) -> Figures {
         let branches = || self.written.branches.iter();
         let base = self.written.base.as_ref();
@@ -339,7 +345,7 @@ impl Joined {
 
     /// Adds the index of an appended tree. Returns whether the own index is dropped: the other tree has none over the
     /// same values, or both together are too long. Trees without entries need none.
-    pub(crate) fn add_index(&mut self, added: Option<TreeIndex>, before: &Mark) -> bool {
+    pub(crate) fn add_index(&mut self, added: Option<TreeIndex>, before: &Checkpoint) -> bool {
         if self.written.entries == before.entries {
             return false;
         }

@@ -16,7 +16,7 @@ use crate::read::selection::Piece;
 use crate::read::{Selection, embedded};
 use crate::tree::{Basket, BasketBytes, Branch, Tree};
 use crate::write::basket::buffer::RowBuffer;
-use crate::write::basket::raw_entries::{How, RawEntries};
+use crate::write::basket::raw_entries::{EntryEncoding, RawEntries};
 use crate::write::basket::recycle::Recycler;
 use crate::write::basket::seal::{Sealing, cuts, seal};
 use crate::write::basket::{PlacedBasket, SealedBasket};
@@ -198,7 +198,7 @@ impl Reseal<'_> {
         records: &HashMap<u64, Bytes>,
         bench: &mut Bench,
     ) -> Result<RawEntries> {
-        let how = How::of(self.tree, branch);
+        let encoding = EntryEncoding::of(self.tree, branch);
         let missing = || Error::malformed("a basket was not read");
         let Some(basket) = branch.baskets().get(piece.basket) else { return Err(missing()) };
         let rows = part.rows(piece, &basket.entries);
@@ -207,9 +207,9 @@ impl Reseal<'_> {
                 let record = records.get(&seek).cloned().ok_or_else(missing)?;
                 let limits = &self.from.options().limits;
                 let sealed = Basket::read(record, limits).and_then(refuse_other_processes);
-                sealed.and_then(|sealed| how.take(&sealed.unseal(&mut bench.memory, &mut bench.scratch)?, rows))
+                sealed.and_then(|sealed| encoding.take(&sealed.unseal(&mut bench.memory, &mut bench.scratch)?, rows))
             }
-            BasketBytes::Embedded(id) => how.take(&embedded(self.tree, id)?, rows),
+            BasketBytes::Embedded(id) => encoding.take(&embedded(self.tree, id)?, rows),
         };
         outcome.map_err(|error| error.in_basket(piece.basket as u32))
     }
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_much_is_in_memory_as_fits_and_one_cluster_at_least() {
+    fn memory_holds_all_clusters_that_fit_and_at_least_one() {
         let lengths = |bytes: &[u64], clusters, order| -> Vec<(usize, u64)> {
             let steps = steps(bytes, clusters, order);
             let covered: u64 =

@@ -15,7 +15,7 @@ use crate::file::File;
 use crate::read::{embedded, is_displaced};
 use crate::tree::{Basket, BasketBytes, Branch, Tree};
 use crate::write::basket::buffer::RowBuffer;
-use crate::write::basket::raw_entries::How;
+use crate::write::basket::raw_entries::EntryEncoding;
 use crate::write::basket::recycle::Workspace;
 use crate::write::basket::seal::{Sealing, seal};
 use crate::write::basket::{LARGE_BYTES, PlacedBasket, SealedBasket};
@@ -128,8 +128,8 @@ fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32, again: Option<Compre
             "a basket in the tree's record leaves out offsets, or was moved by a circular tree",
         ));
     }
-    let (how, whole) = (How::of(tree, branch), 0..unsealed.entries);
-    let pending = RowBuffer::from(how.in_place().take(&unsealed, std::iter::once(whole.clone()))?);
+    let (encoding, whole) = (EntryEncoding::of(tree, branch), 0..unsealed.entries);
+    let pending = RowBuffer::from(encoding.in_place().take(&unsealed, std::iter::once(whole.clone()))?);
     let sealing = Sealing { tree: &tree.name, datime, basket_bytes: branch.basket_bytes as usize };
     let layout = BranchLayout::Found(branch.name.clone(), true);
     let compression = again.or_else(|| Compression::from_root(branch.compress)).unwrap_or_default();
@@ -139,7 +139,7 @@ fn made(tree: &Tree, branch: &Branch, id: u32, datime: u32, again: Option<Compre
     let mut starts = Vec::new();
     unsealed.starts(&mut starts)?;
     if u32::from(Key::read(&basket.record)?.keylen) != unsealed.keylen || starts.first() != Some(&0) {
-        how.take(&unsealed, std::iter::once(whole))?;
+        encoding.take(&unsealed, std::iter::once(whole))?;
     }
     Ok(Source::Made { record: basket.record.into(), unsealed_bytes: basket.unsealed_bytes })
 }

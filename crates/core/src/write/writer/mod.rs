@@ -222,6 +222,22 @@ impl FileWriter {
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for types that no RNTuple holds,
     /// [`Mismatch`](crate::ErrorKind::Mismatch) for names of fields that ROOT refuses,
     /// [`Exists`](crate::ErrorKind::Exists) for two of one name.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("write-ntuple.root");
+    /// use sapwood::column::{Kind, Number};
+    /// use sapwood::read::Column;
+    /// use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::I32 });
+    /// let mut ntuple = file.ntuple("numbers", vec![spec], NTupleOptions::default())?;
+    /// ntuple.extend(&[("x", Column::from_numbers(&[1, 2, 3]))])?;
+    /// ntuple.close()?;
+    /// file.close()?;
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn ntuple(&mut self, path: &str, fields: Vec<FieldSpec>, options: NTupleOptions) -> Result<NTupleWriter> {
         NTupleWriter::begin(&self.output, path, fields, options)
     }

@@ -1,4 +1,4 @@
-"""Measure one writer in a process of its own: python bench/write_worker.py '{"writer": .., "family": .., "codec": .., ..}'
+"""Measure one writer in a process of its own: python -m bench.write.write_worker '{"writer": .., "family": .., "codec": .., ..}'
 
 The values are in memory before; measured is from opening the file to its being closed. Prints one JSON line.
 """
@@ -15,9 +15,9 @@ from typing import Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # NumPy's idle threads would spin, and their CPU time count
 
-from files import DATA, load_root  # noqa: E402
-from worker import cpu_seconds, memory, reset_peak  # noqa: E402
-from written import SETTINGS, STEPS, columns, event_class  # noqa: E402
+from bench.read.worker import cpu_seconds, memory, reset_peak  # noqa: E402
+from bench.support.files import DATA, load_root  # noqa: E402
+from bench.write.written import SETTINGS, STEPS, columns, event_class  # noqa: E402
 
 Write = Callable[[str, int], None]
 """Writes so many entries to a path."""

@@ -2,10 +2,10 @@
 """The tables of two old papers, with Sapwood and ROOT side by side: the Event benchmark of the 1997 page, and streaming member by
 member against object by object as in the paper of 2010.
 
-    python bench/papers.py [--scale 0.1] [--rounds 3]
+    python -m bench.read.papers [--scale 0.1] [--rounds 3]
 
-Each contender works in a process of its own and they take turns; numbers are medians. At scale 1 the tables go to bench/event.md and
-bench/streaming.md, from where `bench/writing.py` and `bench/draw_writing.py` put them into docs/benchmarks.md.
+Each contender works in a process of its own and they take turns; numbers are medians. At scale 1 the tables go to bench/write/event.md and
+bench/write/streaming.md, from where `bench/write/writing.py` and `bench/support/draw_writing.py` put them into docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # NumPy's idle threads would spin, and their CPU time count
 
-from draw import table  # noqa: E402
-from files import DATA, load_root  # noqa: E402
-from worker import cpu_seconds  # noqa: E402
+from bench.read.worker import cpu_seconds  # noqa: E402
+from bench.support.draw import table  # noqa: E402
+from bench.support.files import DATA, load_root  # noqa: E402
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parent.parent
 FOLDER = DATA / "papers"
 FLOATS = "fPx fPy fPz fRandom fMass2 fBx fBy fMeanCharge fXfirst fXlast fYfirst fYlast fZfirst fZlast fCharge"
 BELOW = 585
@@ -210,7 +210,7 @@ def run(kind: str, entries: int, rounds: int) -> dict[tuple[int, int, str], dict
         for who in contenders(kind):
             job = json.dumps({"who": who, "kind": kind, "entries": entries})
             done = subprocess.run(
-                [sys.executable, "-W", "ignore", __file__, "--job", job], capture_output=True, text=True, check=False
+                [sys.executable, "-W", "ignore", "-m", "bench.read.papers", "--job", job], capture_output=True, text=True, check=False
             )
             lines = [x for x in done.stdout.splitlines() if x.startswith("[")]
             if not lines:
@@ -236,7 +236,7 @@ def event_section(rows: dict[tuple[int, int, str], dict[str, float]], entries: i
     head = ["1997", "MB", "total write, s", "effective write, s", "CPU", "read all, s", "CPU", "read sample, s", "CPU"]
     return (
         "## The Event benchmark of 1997\n\n"
-        f"{entries:,} events of about 600 tracks of 17 members, in one thread (`bench/papers.py`). *Total* has the making of the "
+        f"{entries:,} events of about 600 tracks of 17 members, in one thread (`bench/read/papers.py`). *Total* has the making of the "
         "random numbers in it, by NumPy for Sapwood and by `TRandom3` for ROOT; *effective* has not. Sapwood is given arrays of 100 "
         "events in Python, or, row by row, values of a Rust type (`crates/core/examples/event.rs`), as ROOT is given objects. Comp 1 and 2 are levels of "
         "ZLIB. Each reads its own file: all events, or for *sample* the branch of track counts, and the whole event where it is "
@@ -258,7 +258,7 @@ def streaming_section(rows: dict[tuple[int, int, str], dict[str, float]], entrie
     return (
         "## Member by member and object by object\n\n"
         f"{entries:,} events of about 20 tracks, each with about 12 hits in a vector of its own, ZLIB-1, in one thread "
-        "(`bench/papers.py`). Split, the tracks are branches and their hits are collections in one of these.\n\n" + table(head, body)
+        "(`bench/read/papers.py`). Split, the tracks are branches and their hits are collections in one of these.\n\n" + table(head, body)
     )
 
 
@@ -276,7 +276,7 @@ def main() -> int:
     root = Root(hits)
     root.make_hits()
     root.write("hits", str(FOLDER / "hits.root"), 0, 0)
-    folder = HERE if args.scale == 1 else DATA / "docs"
+    folder = HERE / "write" if args.scale == 1 else DATA / "docs"
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in (
         ("event", event_section(run("page", pages, args.rounds), pages)),

@@ -1,4 +1,4 @@
-"""Measure one reader in a process of its own: python bench/worker.py '{"reader": .., "ways": [..], "path": .., ..}'
+"""Measure one reader in a process of its own: python -m bench.read.worker '{"reader": .., "ways": [..], "path": .., ..}'
 
 Prints one JSON line for each way of reading. A reader is measured from opening the file to the last value in memory; sums are made outside of
 the measured time for readers that give arrays, inside for ROOT, whose loops would be empty without them.
@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from files import DATA, TREE, load_root
+from bench.support.files import DATA, TREE, load_root
 
 
 def cpu_seconds() -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("SAPWOOD_BENCH_DATA") or HERE / "data")
 TREE = "tree"
 CODECS = {"none": 0, "zlib1": 101, "lz4": 404, "zstd5": 505}
@@ -82,9 +82,10 @@ def load_root(data: Path, names: list[str]) -> Any:
     ROOT.gErrorIgnoreLevel = ROOT.kWarning
     build = data / "build"
     build.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(HERE / "event.h", build)
+    shutil.copy2(HERE / "support" / "event.h", build)
     for name in names:
-        shutil.copy2(HERE / f"{name}.C", build)  # keeps the time, so that ACLiC compiles only what changed
+        source = next(HERE.glob(f"*/{name}.C"))
+        shutil.copy2(source, build)  # keeps the time, so that ACLiC compiles only what changed
         if not ROOT.gSystem.CompileMacro(str(build / f"{name}.C"), "kOs"):
             sys.exit(f"ACLiC cannot compile {name}.C")
     return ROOT

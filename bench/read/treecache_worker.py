@@ -1,4 +1,4 @@
-"""One read of a cold local file, in a process of its own: python bench/treecache_worker.py '{"reader": .., "path": .., "trees": [..], ..}'
+"""One read of a cold local file, in a process of its own: python -m bench.read.treecache_worker '{"reader": .., "path": .., "trees": [..], ..}'
 
 Measured from opening the file to the last value; libraries are loaded before. Sums are made outside of the measured time for arrays, inside for those
 who go from entry to entry. Prints one line of JSON: seconds, CPU seconds, calls, bytes and sums.
@@ -13,14 +13,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # NumPy's idle threads would spin, and their CPU time count
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from files import DATA, load_root
-from worker import cpu_seconds
+from bench.read.worker import cpu_seconds
+from bench.support.files import DATA, load_root
 
 
 def make_cold(path: str) -> None:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the cache of blocks costs when it is empty, and what it is worth when it is full.
 
-    python bench/cache.py [--delay 0.02] [--repeat 5] [--entries 2000000]
+    python -m bench.remote.cache [--delay 0.02] [--repeat 5] [--entries 2000000]
 
 A file is read over http through a server that waits before each answer, in processes of their own: without a cache, into an empty one,
 and from a full one; and from the local disk. The time is that of opening and reading in an interpreter
@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 import sapwood
 
-SERVER = Path(__file__).resolve().parent.parent / "tests" / "support" / "ranged.py"
+SERVER = Path(__file__).resolve().parents[2] / "tests" / "support" / "ranged.py"
 READ = """
 import json, sys, time, sapwood
 path, options, columns = json.loads(sys.argv[1])

@@ -2,7 +2,7 @@
 """Measure producers whose files are merged while they produce: the parallel merging of buffers that ROOT's team estimated in 2010.
 Draws docs/benchmarks/incremental.md.
 
-    python bench/incremental.py [--producers 8] [--megabytes 1000] [--pieces 20] [--rounds 3]
+    python -m bench.write.incremental [--producers 8] [--megabytes 1000] [--pieces 20] [--rounds 3]
 
 Each producer is a process that makes events and writes them in pieces of a file. *Alone*: nobody merges. *Merged while they produce*: one more
 process takes each piece as soon as it is finished into one file, and removes it. *Merged afterwards*: all pieces are there first.
@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from files import DATA
-from run import HERE, machine
+from bench.read.run import HERE, machine
+from bench.support.files import DATA
 
 TARGET = HERE.parent / "docs" / "benchmarks" / "incremental.md"
 COLUMNS = 20
@@ -119,7 +118,7 @@ def main() -> int:
     lines = [
         "# Merging while others produce",
         "",
-        f"`python bench/incremental.py{changed}` on {cpu}, {cores} cores: {args.producers} processes make {each:.0f} MB each, in {args.pieces} pieces. Seconds until",
+        f"`python -m bench.write.incremental{changed}` on {cpu}, {cores} cores: {args.producers} processes make {each:.0f} MB each, in {args.pieces} pieces. Seconds until",
         f"all is on storage, median of {args.rounds} rounds.",
         "",
         "| | seconds | against producing alone |",

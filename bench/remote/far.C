@@ -1,4 +1,4 @@
-// What `bench/remote.py` lets ROOT do with a file that is far away: read a few branches of it from entry to entry.
+// What `bench/remote/remote.py` lets ROOT do with a file that is far away: read a few branches of it from entry to entry.
 #include <string>
 #include <vector>
 

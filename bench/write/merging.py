@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure merging: `cat`, ROOT's TFileMerger and `hadd`, and Sapwood side by side; draw docs/benchmarks/merging.md.
 
-    python bench/merging.py [--files 8] [--megabytes 250] [--small 2000] [--rounds 5] [--command PATH_OF_SAPWOOD]
+    python -m bench.write.merging [--files 8] [--megabytes 250] [--small 2000] [--rounds 5] [--command PATH_OF_SAPWOOD]
 
 Two sets of inputs: few large files of flat columns (ZSTD), and many small ones. Contenders take turns, each in a process of its own;
 inputs are in the page cache, outputs are removed before the next turn. A number is the median over the rounds of the seconds on the
@@ -25,9 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from files import DATA
-from run import HERE, machine
+from bench.read.run import HERE, machine
+from bench.support.files import DATA
 
 BRANCHES = 10
 TARGET = HERE.parent / "docs" / "benchmarks" / "merging.md"
@@ -128,7 +127,7 @@ def draw(document: dict[str, Any], command: str) -> str:
     lines = [
         "# Merging",
         "",
-        f"`python bench/merging.py{command}` on {cpu}, {cores} cores. Inputs are in the page cache, outputs in memory, a number is the",
+        f"`python -m bench.write.merging{command}` on {cpu}, {cores} cores. Inputs are in the page cache, outputs in memory, a number is the",
         f"median of {document['rounds']} rounds. All keep compression but `hadd` itself. `TFileMerger` is timed inside of a process that has loaded ROOT.",
         "",
         "| | seconds | CPU seconds | peak, MB | time of Sapwood |",
@@ -153,7 +152,7 @@ def main() -> int:
     ap.add_argument("--command", default=shutil.which("sapwood"), help="the command that is measured")
     ap.add_argument("--out", type=Path, default=DATA / "merging", help="the folder of inputs and outputs")
     ap.add_argument("--no-draw", action="store_true", help="leave docs/benchmarks/merging.md as it is")
-    ap.add_argument("--results", type=Path, default=HERE / "merging.json")
+    ap.add_argument("--results", type=Path, default=HERE / "write" / "merging.json")
     args = ap.parse_args()
     if args.command is None:
         sys.exit("there is no command sapwood: --command says where it is")

@@ -1,11 +1,11 @@
-"""Draws docs/benchmarks/remote.md from what bench/remote.py measured."""
+"""Draws docs/benchmarks/remote.md from what bench/remote/remote.py measured."""
 
 from __future__ import annotations
 
 import statistics
 from typing import Any
 
-from draw import table
+from bench.support.draw import table
 
 NAMES = {"sapwood": "Sapwood", "root": "ROOT", "uproot": "uproot"}
 SCHEMES = {"http": "http (Apache)", "root": "root:// (XRootD)"}
@@ -95,7 +95,7 @@ def page(document: dict[str, Any]) -> str:
     parts = [
         "# Files that are far away\n",
         (
-            f"Written by `python bench/remote.py`; the numbers behind it are in `bench/remote.json`. {m['cpu']}, {m['cores']} cores; "
+            f"Written by `python -m bench.remote.remote`; the numbers behind it are in `bench/remote/remote.json`. {m['cpu']}, {m['cores']} cores; "
             f"Python {m['python']}; {versions}. Other processes used up to {100 * others:.0f} % of the machine during a read: "
             "what computes more is then slowed down more.\n"
         ),

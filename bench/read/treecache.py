@@ -2,9 +2,9 @@
 """Measure the tree cache on cold local files, Sapwood beside ROOT's TTreeCache, as the tables of the talk of 2010 did; and draw
 docs/benchmarks/treecache.md.
 
-    python bench/treecache.py [--scale 0.25] [--only PART_OF_A_TABLE] [--program rows] [--no-draw]
+    python -m bench.read.treecache [--scale 0.25] [--only PART_OF_A_TABLE] [--program rows] [--no-draw]
 
-ROOT writes the files (`bench/treecache.C`); at scale 1 they have the sizes of the talk. Each read has a process of its own, of which the system's cache
+ROOT writes the files (`bench/read/treecache.C`); at scale 1 they have the sizes of the talk. Each read has a process of its own, of which the system's cache
 holds nothing of the file when it begins, and is done once. Sums of all values must agree.
 """
 
@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from files import DATA, HERE
-from run import busy_seconds, machine, without_paths
-from treecache_page import page
+from bench.read.run import busy_seconds, machine, without_paths
+from bench.read.treecache_page import page
+from bench.support.files import DATA, HERE
 
 FOLDER = DATA / "treecache"
 TARGET = HERE.parent / "docs" / "benchmarks" / "treecache.md"
@@ -149,7 +149,7 @@ def build() -> Path:
 def ask(job: dict[str, Any]) -> dict[str, Any]:
     """A process of its own, and how busy the machine was with other things."""
     began, (machine_, own) = time.perf_counter(), busy_seconds()
-    command = [sys.executable, "-W", "ignore", str(HERE / "treecache_worker.py"), json.dumps(job)]
+    command = [sys.executable, "-W", "ignore", "-m", "bench.read.treecache_worker", json.dumps(job)]
     if len(command[-1]) > 100_000:
         sys.exit("a job is too long for a command line")
     try:

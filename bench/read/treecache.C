@@ -1,4 +1,4 @@
-// What `bench/treecache.py` lets ROOT do: write trees of many branches in layouts old and new, and read them entry by entry through TTreeCache.
+// What `bench/read/treecache.py` lets ROOT do: write trees of many branches in layouts old and new, and read them entry by entry through TTreeCache.
 #include <string>
 #include <vector>
 

@@ -1,10 +1,10 @@
-"""Draws docs/benchmarks/treecache.md from what bench/treecache.py measured."""
+"""Draws docs/benchmarks/treecache.md from what bench/read/treecache.py measured."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from draw import table
+from bench.support.draw import table
 
 Answer = dict[str, Any]
 NAMES = {"root": "ROOT", "rows": "rows", "arrays": "arrays"}
@@ -114,7 +114,7 @@ def page(document: dict[str, Any]) -> str:
     return "\n".join([
         "# The tree cache",
         "",
-        f"`python bench/treecache.py --scale {scale}` on {machine['cpu']}, {machine['cores']} cores. Files are written by ROOT 6.40 and local; at scale 1 they are about",
+        f"`python -m bench.read.treecache --scale {scale}` on {machine['cpu']}, {machine['cores']} cores. Files are written by ROOT 6.40 and local; at scale 1 they are about",
         "as large as those of the talk of 2010 whose tables these are (1,100 MB; 471 and 566 MB). Cache sizes are those of the talk at any scale. Of each file",
         "nothing is in the system's cache when a read begins (`posix_fadvise`), each read is a process of its own and was done once; sums of all values agree.",
         f"Other processes took up to {100 * others:.0f} % of the machine during a read: seconds are worth as much as that allows, calls and bytes do not depend on it.",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure files that are far away: Sapwood, ROOT and uproot over http and root://, and draw docs/benchmarks/remote.md.
 
-    python bench/remote.py [--rounds 3] [--only PART_OF_A_LINK] [--caches 0,64 KB,10 MB,default] [--no-blocks] [--no-draw]
+    python -m bench.remote.remote [--rounds 3] [--only PART_OF_A_LINK] [--caches 0,64 KB,10 MB,default] [--no-blocks] [--no-draw]
 
 A query reads a few branches of a tree that ROOT wrote, through one link for all (`crates/testkit/examples/wan.rs`) to a server of Debian's:
 Apache for http, XRootD for root://. Each read has a process of its own and is given `LIMIT_S` seconds. Contenders take turns; a number is the
@@ -26,13 +26,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from files import CODECS, DATA, HERE, TREE, load_root
-from remote_page import page
-from run import build_example, busy_seconds, machine, without_paths
-
-sys.path.insert(0, str(HERE.parent / "tests"))
-import pytest  # noqa: E402
-import servers  # noqa: E402
+import pytest
+from bench.read.run import build_example, busy_seconds, machine, without_paths
+from bench.remote.remote_page import page
+from bench.support.files import CODECS, DATA, HERE, TREE, load_root
+from tests.support import servers
 
 FOLDER = DATA / "remote"
 TARGET = HERE.parent / "docs" / "benchmarks" / "remote.md"
@@ -76,7 +74,7 @@ def make(path: Path) -> None:
     if path.exists():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run([sys.executable, "-W", "ignore", __file__, "--make", str(path)], check=True)
+    subprocess.run([sys.executable, "-W", "ignore", "-m", "bench.remote.remote", "--make", str(path)], check=True)
 
 
 def written(path: Path) -> None:
@@ -153,7 +151,7 @@ def read(job: dict[str, Any]) -> dict[str, Any]:
     began, (machine_, own) = time.perf_counter(), busy_seconds()
     try:
         done = subprocess.run(
-            [sys.executable, "-W", "ignore", str(HERE / "remote_worker.py"), json.dumps(job)],
+            [sys.executable, "-W", "ignore", "-m", "bench.remote.remote_worker", json.dumps(job)],
             capture_output=True, text=True, timeout=LIMIT_S + 20, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
@@ -263,7 +261,7 @@ def main() -> int:
     ap.add_argument("--schemes", default="http,root")
     ap.add_argument("--readers", default="sapwood,root,uproot")
     ap.add_argument("--no-blocks", action="store_true", help="without the cache of blocks")
-    ap.add_argument("--results", type=Path, default=HERE / "remote.json")
+    ap.add_argument("--results", type=Path, default=HERE / "remote" / "remote.json")
     ap.add_argument("--wan", type=Path, help="the program that is the link, if it is built already")
     ap.add_argument("--no-draw", action="store_true", help="leave docs/benchmarks/remote.md as it is")
     ap.add_argument("--make", type=Path, help=argparse.SUPPRESS)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure writing: the limit, ROOT, uproot and Sapwood side by side, and draw the section of docs/benchmarks.md.
 
-    python bench/writing.py [--scale 0.01] [--only PART_OF_A_NAME] [--writers limit,sapwood,uproot,root] [--rounds 3]
+    python -m bench.write.writing [--scale 0.01] [--only PART_OF_A_NAME] [--writers limit,sapwood,uproot,root] [--rounds 3]
 
 Values are in memory before a measurement begins; it ends when the file is closed. Contenders take turns, each in a process of its
 own, `--rounds` times; a number is the median of all runs. The limit (`bench/limit/src/write.rs`) packs the baskets of Sapwood's own
@@ -16,10 +16,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import draw_writing
-from files import DATA
-from run import HERE, build_limit, machine, run
-from written import LIBRARY, ROWS, Row, entries, source
+from bench.read.run import HERE, build_limit, machine, run
+from bench.support import draw_writing
+from bench.support.files import DATA
+from bench.write.written import LIBRARY, ROWS, Row, entries, source
 
 
 def contenders(row: Row, wanted: list[str]) -> list[tuple[str, int]]:
@@ -38,7 +38,7 @@ def measure(row: Row, writer: str, threads: int, args: argparse.Namespace, limit
         "entries": entries(row.values, args.scale), "source": str(source(row.values, args.scale)), "threads": threads,
         "target": str(target), "repeat": args.repeat,
     }  # fmt: skip
-    return run([sys.executable, "-W", "ignore", str(HERE / "write_worker.py"), json.dumps(job)])[0]
+    return run([sys.executable, "-W", "ignore", "-m", "bench.write.write_worker", json.dumps(job)])[0]
 
 
 def baskets_of_ours(row: Row, args: argparse.Namespace) -> None:
@@ -48,7 +48,7 @@ def baskets_of_ours(row: Row, args: argparse.Namespace) -> None:
         "entries": entries(row.values, args.scale), "source": str(source(row.values, args.scale)), "threads": 1,
         "target": str(args.out / f"{row.name}.ours.root"), "repeat": 1, "keep": True,
     }  # fmt: skip
-    answer = run([sys.executable, "-W", "ignore", str(HERE / "write_worker.py"), json.dumps(job)])[0]
+    answer = run([sys.executable, "-W", "ignore", "-m", "bench.write.write_worker", json.dumps(job)])[0]
     if "error" in answer:
         sys.exit(f"{row.name}: {answer['error']}")
 
@@ -61,7 +61,7 @@ def main() -> int:
     ap.add_argument("--rounds", type=int, default=3, help="how often each contender takes its turn")
     ap.add_argument("--repeat", type=int, default=2, help="measured runs in a turn")
     ap.add_argument("--out", type=Path, default=DATA / "writing", help="the folder that is written to")
-    ap.add_argument("--results", type=Path, help="default: bench/writing.json, at another scale in the data folder")
+    ap.add_argument("--results", type=Path, help="default: bench/write/writing.json, at another scale in the data folder")
     ap.add_argument("--no-draw", action="store_true", help="leave docs/benchmarks.md as it is")
     args = ap.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
@@ -86,8 +86,8 @@ def main() -> int:
         for (writer, threads), answer in found.items():
             rows.append({"row": row.name, "writer": writer, "threads": threads, **answer})
             print(draw_writing.line(rows[-1]), flush=True)
-    results = {"scale": args.scale, "machine": machine(), "command": "python bench/writing.py", "rows": rows}
-    target = args.results or (HERE / "writing.json" if args.scale == 1 else DATA / "writing.json")
+    results = {"scale": args.scale, "machine": machine(), "command": "python -m bench.write.writing", "rows": rows}
+    target = args.results or (HERE / "write" / "writing.json" if args.scale == 1 else DATA / "writing.json")
     if target.exists():
         results["rows"] = merged(json.loads(target.read_text()), results)
     target.write_text(json.dumps(results, indent=1) + "\n")

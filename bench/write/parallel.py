@@ -2,7 +2,7 @@
 """Measure filling one tree from many threads: Sapwood's ParallelWriter beside ROOT's TBufferMerger, its RDataFrame, uproot, and the limit;
 and draw docs/benchmarks/parallel.md.
 
-    python bench/parallel.py [--clusters 64] [--rounds 3] [--only NAME] [--no-draw]
+    python -m bench.write.parallel [--clusters 64] [--rounds 3] [--only NAME] [--no-draw]
 
 Each cluster has about 4 MB before ZLIB 1, whatever the number of branches. Values are in memory before a measurement begins; it ends
 when the file is closed. Contenders take turns, each run in a process of its own; a number is the median of the rounds.
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from files import DATA, HERE
-from run import build_example, build_limit, machine, run
+from bench.read.run import build_example, build_limit, machine, run
+from bench.support.files import DATA, HERE
 
 CONTEXTS = (1, 2, 4, 8, 64)
 TARGET = HERE.parent / "docs" / "benchmarks" / "parallel.md"
@@ -46,8 +46,8 @@ ROWS = [
 
 ROOT = f"""
 import json, sys
-sys.path.insert(0, {str(HERE)!r})
-from files import DATA, load_root
+sys.path.insert(0, {str(HERE.parent)!r})
+from bench.support.files import DATA, load_root
 root = load_root(DATA, ["parallel"])
 print(json.dumps({{"seconds": getattr(root, sys.argv[1])(*[int(x) if x.isdigit() else x for x in sys.argv[2:]])}}))
 """
@@ -108,7 +108,7 @@ def draw(results: dict[str, Any]) -> str:
     lines = [
         "# Filling one tree from many threads",
         "",
-        f"`python bench/parallel.py --clusters {results['clusters']} --rounds {results['rounds']}` on {machine['cpu']}, {machine['cores']} cores. Each cluster holds about 4 MB",
+        f"`python -m bench.write.parallel --clusters {results['clusters']} --rounds {results['rounds']}` on {machine['cpu']}, {machine['cores']} cores. Each cluster holds about 4 MB",
         "before ZLIB 1. *flat N*: N branches of numbers; *jagged N*: N of lists that share a counter; *event*: objects of 600 tracks, split. Arrays are",
         "given to Sapwood and uproot, rows to ROOT, which has no other way; events are given by row to both. *numbered*: the order of clusters is that of",
         "their numbers, so that the file does not depend on the threads. *TBufferMerger* merges each cluster as it comes; *Snapshot* is RDataFrame's,",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from files import DATA, load_root
+from bench.support.files import DATA, load_root
 
 SETTINGS = {"none": 0, "lz4": 404, "zstd5": 505, "zlib1": 101}
 """ROOT's numbers."""
@@ -101,7 +101,7 @@ def _events(array: Any) -> Any:
 
 
 def event_class() -> Any:
-    """The event as a class of Python: the members of `bench/event.h`."""
+    """The event as a class of Python: the members of `bench/support/event.h`."""
     import dataclasses
     from typing import Annotated
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draw the section on writing of docs/benchmarks.md from bench/writing.json: python bench/draw_writing.py"""
+"""Draw the section on writing of docs/benchmarks.md from bench/write/writing.json: python -m bench.support.draw_writing"""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from draw import COLOURS, bars, label, ratio, seconds, shown, table
+from bench.support.draw import COLOURS, bars, label, ratio, seconds, shown, table
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- writing -->\n", "<!-- end of writing -->\n"
 
 Rows = dict[tuple[str, str, int], dict[str, Any]]
@@ -93,7 +93,7 @@ def pictures(rows: Rows, names: list[str], folder: Path) -> list[str]:
 
 def again(docs: Path) -> None:
     """Draws what was measured before, where something was."""
-    kept = HERE / "writing.json"
+    kept = HERE / "write" / "writing.json"
     if kept.exists():
         draw(json.loads(kept.read_text()), docs)
 
@@ -106,7 +106,7 @@ def draw(results: dict[str, Any], docs: Path) -> Path:
     text = [
         "## Writing\n",
         (
-            "Written by `python bench/writing.py` (what takes another share of the rows: `--scale`); the numbers behind it are in `bench/writing.json`. Rows are in memory before a "
+            "Written by `python -m bench.write.writing` (what takes another share of the rows: `--scale`); the numbers behind it are in `bench/write/writing.json`. Rows are in memory before a "
             "measurement begins; it ends when the file is closed, in the page cache. Every number is a median over several "
             "runs, contenders took turns. Other processes used at most "
             f"{100 * others:.0f} % of the machine during a measurement.\n"
@@ -127,7 +127,7 @@ def draw(results: dict[str, Any], docs: Path) -> Path:
         sizes(rows, names),
     ]
     for more in ("event", "streaming"):
-        made = HERE / f"{more}.md" if results["scale"] == 1 else docs / f"{more}.md"
+        made = HERE / "write" / f"{more}.md" if results["scale"] == 1 else docs / f"{more}.md"
         if made.exists():
             text.append(made.read_text())
     path = docs / "benchmarks.md"

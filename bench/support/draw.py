@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draw docs/benchmarks.md and its pictures from bench/results.json: python bench/draw.py"""
+"""Draw docs/benchmarks.md and its pictures from bench/read/results.json: python -m bench.support.draw"""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from files import INPUTS
+from bench.support.files import INPUTS
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parent.parent
 
 LABELS = {
     "flat": "20 flat branches", "jagged": "counted arrays", "vectors": "vectors", "event_split": "Event, split",
@@ -276,8 +276,8 @@ def draw(results: dict[str, Any], docs: Path) -> None:
     text = [
         "# Benchmarks\n",
         (
-            "Written by `make bench` (`python bench/run.py`); do not edit by hand. "
-            "The numbers behind it are in `bench/results.json`.\n"
+            "Written by `make bench` (`python -m bench.read.run`); do not edit by hand. "
+            "The numbers behind it are in `bench/read/results.json`.\n"
         ),
         (
             f"Machine: {m['cpu']}, {m['cores']} cores; Python {m['python']}; {versions}. Files are in the page cache. "
@@ -331,13 +331,13 @@ def draw(results: dict[str, Any], docs: Path) -> None:
             peaks(rows, having("memory")),
         ]
     text.append(
-        "## Run it again\n\n```sh\nmake bench                          # everything; inputs take about 2 GB in bench/data\npython bench/run.py --quick         # a tenth of it, as a smoke test\npython bench/run.py --only flat     # some rows; the others stay\npython bench/papers.py              # the tables of old papers, for the next command to show\npython bench/writing.py             # writing: inputs and files take about 2 GB more\npython bench/writing.py --scale 0.02 --rounds 1 --repeat 1\npython bench/remote.py              # files that are far away: docs/benchmarks/remote.md\n```\n"
+        "## Run it again\n\n```sh\nmake bench                          # everything; inputs take about 2 GB in bench/data\npython -m bench.read.run --quick         # a tenth of it, as a smoke test\npython -m bench.read.run --only flat     # some rows; the others stay\npython -m bench.read.papers              # the tables of old papers, for the next command to show\npython -m bench.write.writing             # writing: inputs and files take about 2 GB more\npython -m bench.write.writing --scale 0.02 --rounds 1 --repeat 1\npython -m bench.remote.remote              # files that are far away: docs/benchmarks/remote.md\n```\n"
     )
     (docs / "benchmarks.md").write_text("\n".join(text))
 
 
 if __name__ == "__main__":
-    import draw_writing
+    from bench.support import draw_writing
 
-    draw(json.loads((HERE / "results.json").read_text()), HERE.parent / "docs")
+    draw(json.loads((HERE / "read" / "results.json").read_text()), HERE.parent / "docs")
     draw_writing.again(HERE.parent / "docs")

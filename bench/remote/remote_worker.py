@@ -1,4 +1,4 @@
-"""One read of a file that is far away, in a process of its own: python bench/remote_worker.py '{"reader": .., "url": .., "columns": [..]}'
+"""One read of a file that is far away, in a process of its own: python -m bench.remote.remote_worker '{"reader": .., "url": .., "columns": [..]}'
 
 Measured from opening the file to the last value in memory. Libraries are loaded before, ROOT's plug-ins included; nothing else is: no
 connection is made, no file opened. Prints one line of JSON: seconds, CPU seconds, the sum of all values.
@@ -11,13 +11,10 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from files import DATA, TREE, load_root
-from worker import cpu_seconds
+from bench.read.worker import cpu_seconds
+from bench.support.files import DATA, TREE, load_root
 
 
 def total(arrays: dict[str, Any]) -> float:

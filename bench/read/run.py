@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measure the limit, ROOT, uproot and Sapwood side by side, and draw docs/benchmarks.md.
 
-    python bench/run.py [--quick] [--only PART_OF_A_NAME] [--readers limit,root,uproot,sapwood] [--repeat 5]
+    python -m bench.read.run [--quick] [--only PART_OF_A_NAME] [--readers limit,root,uproot,sapwood] [--repeat 5]
 
-Inputs are written by bench/gen.py when they are missing. Every number is the median over runs in one process that has
+Inputs are written by bench/support/gen.py when they are missing. Every number is the median over runs in one process that has
 read the file once before; CPU time is that of all threads. Sums of all values must agree between readers.
 """
 
@@ -23,13 +23,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import draw
-import draw_writing
-from files import DATA, INPUTS, THREE, Input
-from gen import generate
-from index import write_index
+from bench.support import draw, draw_writing
+from bench.support.files import DATA, INPUTS, THREE, Input
+from bench.support.gen import generate
+from bench.support.index import write_index
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parent.parent
 ROOT_WAYS = ["getentry", "ttreereader", "bulk", "rdataframe"]
 
 
@@ -138,7 +137,7 @@ def measure(
         "reader": reader, "ways": ways, "path": str(path), "family": i.family, "columns": columns, "threads": threads,
         "tiny": str(i.path("tiny")), "memory": workload == "memory", "repeat": 1 if workload == "memory" else args.repeat,
     }  # fmt: skip
-    worker = [sys.executable, "-W", "ignore", str(HERE / "worker.py")]
+    worker = [sys.executable, "-W", "ignore", "-m", "bench.read.worker"]
     # peaks of memory need a fresh process each; times do not, and ROOT takes long to start
     together = [ways] if reader == "root" and workload != "memory" else [[w] for w in ways]
     for some in together:
@@ -213,7 +212,7 @@ def main() -> int:
     ap.add_argument("--readers", default="limit,sapwood,uproot,root")
     ap.add_argument("--repeat", type=int, default=0, help="measured runs (default 5, with --quick 2)")
     ap.add_argument(
-        "--results", type=Path, help="default: bench/results.json, with --quick in the data folder"
+        "--results", type=Path, help="default: bench/read/results.json, with --quick in the data folder"
     )
     ap.add_argument("--no-draw", action="store_true", help="leave docs/benchmarks.md as it is")
     args = ap.parse_args()
@@ -245,8 +244,8 @@ def main() -> int:
                         shown += f"  peak {r['peak'] / 1e6:8.1f} MB"
                     print(f"{i.name:20} {workload:8} {reader + ' ' + way:20} {shown}", flush=True)
     wrong = check_sums(rows)
-    results = {"quick": args.quick, "machine": machine(), "command": "python bench/run.py", "rows": rows}
-    target = args.results or (DATA / "results.json" if args.quick else HERE / "results.json")
+    results = {"quick": args.quick, "machine": machine(), "command": "python -m bench.read.run", "rows": rows}
+    target = args.results or (DATA / "results.json" if args.quick else HERE / "read" / "results.json")
     if not args.quick and target.exists():
         results["rows"] = merged(json.loads(target.read_text())["rows"], rows)
     target.write_text(json.dumps(results, indent=1) + "\n")

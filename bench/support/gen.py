@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the inputs of the benchmark with real ROOT: python bench/gen.py [--quick] [--only PART_OF_A_NAME] [--force]
+"""Write the inputs of the benchmark with real ROOT: python -m bench.support.gen [--quick] [--only PART_OF_A_NAME] [--force]
 
 They go to bench/data (about 2 GB; --quick: a tenth), which git ignores. The same command writes the same values anywhere.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from files import DATA, INPUTS, load_root
+from bench.support.files import DATA, INPUTS, load_root
 
 
 def generate(scale: str, only: str = "", force: bool = False) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from files import TREE
+from bench.support.files import TREE
 
 EVENT = [
     ("member", 4, 1, 0, "i"),
