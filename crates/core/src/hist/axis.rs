@@ -438,13 +438,15 @@ impl Axis {
             // The quotient is rounded; a bin holds what is between its edges.
             let width = range / self.bins as f64;
             let edge = |bin: usize| self.min + (bin as f64 - 1.0) * width;
-            if x < edge(bin) {
+            let bin = if x < edge(bin) {
                 bin - 1
             } else if x >= edge(bin + 1) {
                 bin + 1
             } else {
                 bin
-            }
+            };
+            // Bins may be narrower than numbers tell apart.
+            bin.min(self.bins + 1)
         } else {
             self.edges.partition_point(|edge| *edge <= x)
         }

@@ -5,7 +5,7 @@
 use super::axis::Axis;
 use super::bin_error::{BinError, ProfileError};
 use super::cells::Cells;
-use super::gamma;
+use super::gamma::{self, Tail};
 use super::histogram::Histogram;
 use crate::error::{Error, Result};
 
@@ -152,17 +152,19 @@ impl Histogram {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn asymmetric_error(&self, bin: usize) -> (f64, f64) {
-        let outside = match self.bin_error() {
+        let tail = match self.bin_error() {
             BinError::Normal => None,
-            BinError::Poisson => Some(1.0 - 0.682689492),
-            BinError::Poisson2 => Some(0.05),
+            BinError::Poisson => {
+                Some(Tail { probability: (1.0 - 0.682689492) / 2.0, deviations: 0.999_999_999_716_730 })
+            }
+            BinError::Poisson2 => Some(Tail { probability: 0.05 / 2.0, deviations: 1.959_963_984_540_054 }),
         };
         let content = self.cells.get(bin);
-        match outside.filter(|_| !self.profile && content >= 0.0) {
-            Some(outside) => {
+        match tail.filter(|_| !self.profile && content >= 0.0) {
+            Some(tail) => {
                 let count = content.trunc();
-                let low = if count == 0.0 { 0.0 } else { content - gamma::quantile(outside / 2.0, count) };
-                (low, gamma::quantile_above(outside / 2.0, count + 1.0) - content)
+                let low = if count == 0.0 { 0.0 } else { content - gamma::quantile(&tail, count) };
+                (low, gamma::quantile_above(&tail, count + 1.0) - content)
             }
             None => (self.error(bin), self.error(bin)),
         }

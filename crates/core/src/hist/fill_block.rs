@@ -120,7 +120,7 @@ impl Axis {
             let high = min + (f64::from(rounded) + 1.0) * width;
             let bin = rounded.wrapping_add(1) + i32::from(x >= high) - i32::from(x < low);
             let bin = if x < min { 0 } else { bin as u32 };
-            note(if x < max { bin } else { last + 1 }, at, inside);
+            note(if x < max { bin.min(last + 1) } else { last + 1 }, at, inside);
         }
     }
 }
