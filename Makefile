@@ -38,6 +38,7 @@ check: $(VENV)/.tests
 	$(BIN)/python tools/layers.py
 	$(BIN)/python tools/line_lengths.py
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --exclude sapwood-python
+	$(BIN)/python tools/examples.py
 	$(BIN)/python -m ruff check crates/python tests examples tools
 	$(BIN)/python -m mypy
 

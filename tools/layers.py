@@ -20,7 +20,7 @@ ORDER = {
         "file write merge entry project inspect"
     ).split(),
     "write": (
-        "clustering options model basket commit record file tree writer parallel rewrite recover"
+        "clustering options model basket page commit record file tree ntuple writer parallel rewrite recover"
     ).split(),
 }
 # Where two modules are one in two files: a tree knows its file, a file opens its trees and RNTuples.

@@ -5,6 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 
 /// What went wrong, for callers that decide by it.
+///
+/// # Example
+///
+/// ```
+/// assert_eq!(sapwood::ErrorKind::NotFound.as_str(), "not found");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -18,7 +24,7 @@ pub enum ErrorKind {
     Checksum,
     /// Well formed, but nothing here can read it.
     Unsupported,
-    /// A limit of [`Limits`](crate::wire::Limits) would be passed.
+    /// A limit of [`Limits`](crate::Limits) would be passed.
     Limit,
     /// What was asked for does not fit what is there.
     Mismatch,
@@ -62,6 +68,19 @@ pub struct Place {
 /// let error = Error::malformed("bad magic").at(4).wanted(7, 8).in_file("a.root");
 /// assert_eq!(error.kind(), ErrorKind::Malformed);
 /// assert_eq!(error.to_string(), "malformed: bad magic (file a.root, offset 4, expected 7, found 8)");
+/// ```
+///
+/// ```
+/// use sapwood::{Error, ErrorKind};
+/// // What a store or another library on top of this one reports.
+/// let cause = std::io::Error::other("the disk is gone");
+/// let error = Error::new(ErrorKind::Io, "cannot read").because(cause).in_object("events").in_file("a.root");
+/// assert_eq!((error.kind().as_str(), error.message()), ("i/o", "cannot read"));
+/// assert_eq!(error.place().object.as_deref(), Some("events"));
+/// assert_eq!(Error::not_found("no such file").kind(), ErrorKind::NotFound);
+/// assert_eq!(Error::mismatch("it is no tree").kind(), ErrorKind::Mismatch);
+/// assert_eq!(Error::unsupported("an RNTuple").kind(), ErrorKind::Unsupported);
+/// assert_eq!(Error::limit("too many bytes", 10, 11).place().found, Some(11));
 /// ```
 #[derive(Clone)]
 pub struct Error(Box<Detail>);
@@ -167,6 +186,7 @@ impl Error {
 
     /// Names the basket, unless a deeper layer did.
     #[must_use]
+    #[doc(hidden)]
     pub fn in_basket(mut self, basket: u32) -> Self {
         self.0.place.basket.get_or_insert(basket);
         self
@@ -182,6 +202,13 @@ impl Error {
     /// What kind of error it is.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
+    }
+
+    /// Whether it is about bytes that were read, and not about reading them: what a store reports is no fault of the
+    /// file.
+    pub(crate) fn is_about_bytes(&self) -> bool {
+        use ErrorKind::{Checksum, Limit, Malformed, Mismatch, Unsupported};
+        matches!(self.kind(), Malformed | Checksum | Unsupported | Limit | Mismatch)
     }
 
     /// The words, without the place.

@@ -32,6 +32,14 @@ const LEAST_RECYCLED_BYTES: usize = 64 << 10;
 /// drop(part);
 /// assert_eq!(memory.take(1 << 20).as_ptr(), place); // used again
 /// ```
+///
+/// ```
+/// use sapwood::memory::Memory;
+/// let memory = Memory::new(64 << 20);
+/// assert_eq!(memory.budget_bytes(), 64 << 20);
+/// memory.give_back(memory.take(1 << 20)); // one that was never lent
+/// assert_eq!(memory.idle_bytes(), 1 << 20);
+/// ```
 #[derive(Clone)]
 pub struct Memory(Arc<Shared>);
 
@@ -53,7 +61,7 @@ struct Idle {
 }
 
 impl Memory {
-    /// Memory with a budget. At most `budget_bytes` wait to be used again; a [`Fetcher`](crate::io::Fetcher) reads no
+    /// Memory with a budget. At most `budget_bytes` wait to be used again; a `Fetcher` reads no
     /// more than that ahead.
     pub fn new(budget_bytes: usize) -> Self {
         Self(Arc::new(Shared { budget_bytes, idle: Mutex::default() }))
@@ -82,6 +90,7 @@ impl Memory {
     /// # Errors
     ///
     /// [`Limit`](crate::ErrorKind::Limit) if the system has no such memory.
+    #[doc(hidden)]
     pub fn try_take(&self, bytes: usize) -> Result<BytesMut> {
         const LARGE: usize = 64 << 20;
         // Fresh zeros cannot be asked for without the risk of an abort, so that a reservation tries first. It costs nothing:

@@ -2,12 +2,29 @@
 
 use std::sync::Arc;
 
-use crate::column::{BufferId, Kind, Number, Part};
+use crate::column::{BufferId, Kind, Native, Number, Part, ends};
 use crate::error::{Error, Result};
 use crate::schema::{Machine, ObjectRow, Objects, Registry};
 use crate::wire::{Limits, Reader, text};
 
 /// An object of a file: a class name and named members. Cheap to clone; objects behind its pointers are shared.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("histograms.root");
+/// let histogram = sapwood::File::open(path)?.object("h1d")?;
+/// assert_eq!(histogram.class(), "TH1D");
+/// assert_eq!(histogram.member("fXaxis.fNbins")?.as_int(), Some(10));
+/// assert_eq!(histogram.member("fTitle")?.as_text().as_deref(), Some("h1d"));
+/// // All members, those of bases included.
+/// let members = histogram.members()?;
+/// assert_eq!(members.iter().find(|(name, _)| *name == "fEntries").and_then(|(_, value)| value.as_float()), Some(10004.0));
+/// // Objects of one record are the same where their numbers are; one that was not decoded says why.
+/// assert_eq!((histogram.id(), histogram.failure().is_none()), (1, true));
+/// assert!(matches!(histogram.value(), sapwood::Value::Record(_)));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Object {
     all: Arc<Objects>,
@@ -15,6 +32,18 @@ pub struct Object {
 }
 
 /// The value of a member.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("histograms.root");
+/// let histogram = sapwood::File::open(path)?.object("h1d")?;
+/// assert_eq!(histogram.member("fNcells")?.as_int(), Some(12));
+/// assert_eq!(histogram.member("fEntries")?.as_float(), Some(10004.0));
+/// assert_eq!(histogram.member("fName")?.as_text().as_deref(), Some("h1d"));
+/// assert_eq!(histogram.member("fSumw2")?.numbers::<f64>().map(|sums| sums.len()), Some(12));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum Value<'a> {
     /// A null pointer, or an object that could not be decoded.
@@ -42,6 +71,20 @@ pub enum Value<'a> {
 }
 
 /// Items of a list.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// use sapwood::Value;
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let branches = tree.object.member("fBranches")?;
+/// let Value::Record(array) = &branches else { panic!("it is a record") };
+/// let Some(Value::List(items)) = array.get("items") else { panic!("it holds a list") };
+/// assert_eq!((items.len(), items.is_empty()), (tree.top().len(), false));
+/// assert!(items.iter().all(|item| matches!(item, Value::Object(branch) if branch.class() == "TBranch")));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Items<'a> {
     objects: &'a Arc<Objects>,
@@ -53,6 +96,22 @@ pub struct Items<'a> {
 }
 
 /// The members of an object or of a record in it.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("histograms.root");
+/// let histogram = sapwood::File::open(path)?.object("h1d")?;
+/// let members = histogram.members()?;
+/// assert_eq!(members.class(), "TH1D");
+/// assert_eq!(members.get("fXaxis.fXmax").and_then(|value| value.as_float()), Some(4.0));
+/// // TH1D is a TH1 and an array of double, and adds nothing of its own.
+/// assert_eq!(members.bases().iter().map(|base| base.class()).collect::<Vec<_>>(), ["TH1"]);
+/// let (name, contents) = members.array_bases().next().expect("an array");
+/// assert_eq!((name, members.own().count()), ("TArrayD", 0));
+/// assert_eq!(contents.numbers::<f64>().map(|bins| bins[..2].to_vec()), Some(vec![2.0, 6.6]));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Members<'a> {
     objects: &'a Arc<Objects>,
@@ -63,15 +122,18 @@ pub struct Members<'a> {
 
 impl Object {
     /// Decodes an object of `class` from the payload of its record, with everything that it points at.
+    #[doc(hidden)]
     pub fn read(registry: &Registry, class: &str, payload: &[u8], keylen: usize, limits: &Limits) -> Result<Self> {
         let mut objects = Objects::default();
         let mut reader = Reader::with_origin(payload, keylen);
         let mut machine = Machine { registry, objects: &mut objects, limits, displacement: 0, outside: &[], depth: 0 };
         let id = machine.root(class, &mut reader)?;
+        objects.check()?;
         Ok(Self { all: Arc::new(objects), id })
     }
 
     /// Object `id` of a table: one that was decoded, or one whose [`failure`](Self::failure) is known.
+    #[doc(hidden)]
     pub fn of(all: &Arc<Objects>, id: u32) -> Option<Self> {
         (all.get(id).is_some() || all.failure(id).is_some()).then(|| Self { all: Arc::clone(all), id })
     }
@@ -82,6 +144,7 @@ impl Object {
     }
 
     /// The table it lives in.
+    #[doc(hidden)]
     pub fn table(&self) -> &Arc<Objects> {
         &self.all
     }
@@ -211,12 +274,12 @@ pub(crate) fn find<'k>(kind: &'k Kind, name: &str) -> Option<&'k Kind> {
         .or_else(|| fields.iter().filter(|field| field.base).find_map(|field| find(&field.kind, name)))
 }
 
-/// Where list `row` of a buffer of ends begins and ends.
+/// Where list `row` of a buffer of ends begins and ends. Empty behind the last one, which only an object has that could
+/// not be decoded: whole ones were checked.
 pub(crate) fn list_bounds(part: &Part, ends: BufferId, row: usize) -> std::ops::Range<usize> {
     let words = part.words(ends);
-    let start = row.checked_sub(1).and_then(|before| words.get(before)).copied().unwrap_or(0);
-    let end = words.get(row).copied().unwrap_or(start);
-    start as usize..end as usize
+    let Some(&end) = words.get(row) else { return 0..0 };
+    ends::start(words, row) as usize..end as usize
 }
 
 fn value<'a>(objects: &'a Arc<Objects>, part: &'a Part, kind: &'a Kind, row: usize) -> Value<'a> {
@@ -230,8 +293,8 @@ fn value<'a>(objects: &'a Arc<Objects>, part: &'a Part, kind: &'a Kind, row: usi
         Kind::Fixed { len, item } => items(objects, part, item, row * len..(row + 1) * len, false),
         Kind::Record { .. } => Value::Record(Members { objects, part, kind, row }),
         Kind::Pointer { buffer, .. } => {
-            let id = part.words(*buffer).get(row).copied().unwrap_or(0);
-            Object::of(objects, id).map_or(Value::Null, Value::Object)
+            let id = part.words(*buffer).get(row);
+            id.and_then(|&id| Object::of(objects, id)).map_or(Value::Null, Value::Object)
         }
         // Only whole columns are followed, and never the table of an object.
         Kind::OneOf { .. } => Value::Null,
@@ -302,6 +365,14 @@ impl Value<'_> {
             Self::Float(value) => Some(*value),
             Self::Uint(value) => Some(*value as f64),
             other => other.as_int().map(|value| value as f64),
+        }
+    }
+
+    /// A copy of the numbers of a list, where they are of this type.
+    pub fn numbers<T: Native>(&self) -> Option<Vec<T>> {
+        match self {
+            Self::Numbers(number, bytes) if *number == T::NUMBER => Some(T::read(bytes)),
+            _ => None,
         }
     }
 

@@ -27,6 +27,18 @@ use crate::io::{ByteRange, Call, Ends, Profile, Receive, Store};
 /// assert!(!perf.calls().is_empty());
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let perf = tree.file().perf();
+/// perf.start();
+/// sapwood::read::columns(&tree, &[tree.branch("Jet_pt")?.id], 0..10)?;
+/// perf.stop();
+/// assert_eq!(perf.baskets().len(), 1);
+/// assert!(perf.times().0 >= perf.waited());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Perf(Arc<Inner>);
 

@@ -15,6 +15,15 @@ use crate::memory::Memory;
 /// let session = sapwood::Session::with_threads(2);
 /// assert_eq!(session.threads(), 2);
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// use sapwood::{File, OpenOptions, Session};
+/// let session = Session::with_threads(2);
+/// let file = File::open_with(path, OpenOptions { session: session.clone(), ..OpenOptions::default() })?;
+/// assert_eq!((session.threads(), session.memory().idle_bytes()), (2, 0));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Session(Arc<Parts>);
 
@@ -60,6 +69,7 @@ impl Session {
     }
 
     /// The pool; none where the caller's thread does all the work. Started on first use.
+    #[doc(hidden)]
     pub fn pool(&self) -> Option<&rayon::ThreadPool> {
         if self.0.threads == 1 {
             return None;

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sapwood::io::{MemorySink, MemoryStore};
+use sapwood::io::{ByteRange, Ends, MemorySink, MemoryStore, Profile, Receive, Store};
 use sapwood::tree::{BasketBytes, Tree};
 use sapwood::write::{FileWriter, WriteOptions};
 use sapwood::{Error, ErrorKind, File, OpenOptions, Session, read};
@@ -167,4 +167,45 @@ fn a_reference_to_nowhere_hides_nothing_but_itself() {
     // One to bytes that are no object is null, as ROOT reads it.
     let object = with_reference(0, 400).object("t").unwrap();
     assert!(matches!(object.member("fBranchRef").unwrap(), sapwood::Value::Null));
+}
+
+/// Memory whose bytes behind the first ones cannot be read.
+struct Cut(MemoryStore);
+
+impl Store for Cut {
+    fn ends(&self, head_bytes: usize, _: usize) -> sapwood::Result<Ends> {
+        self.0.ends(head_bytes.min(200), 0)
+    }
+
+    fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> sapwood::Result<()> {
+        match ranges.iter().any(|range| range.start >= 1_000) {
+            true => Err(Error::new(ErrorKind::Io, "the link is down")),
+            false => self.0.read_ranges(ranges, into),
+        }
+    }
+
+    fn profile(&self) -> Profile {
+        self.0.profile()
+    }
+}
+
+#[test]
+fn a_store_that_fails_is_not_taken_for_a_file_without_keys() {
+    let closed = plain();
+    let seek_keys = open(plain()).key("t").map(|key| key.seek_key).unwrap();
+    assert!(seek_keys > 1_000, "its keys are behind what can be read");
+    // A file that was never closed has no list of keys: its records are walked.
+    let mut unclosed = plain();
+    let root = place(&unclosed, 100, b"TFile".to_owned());
+    let list = open(plain()).records().unwrap().into_iter().rev().find_map(|(at, record)| match record {
+        sapwood::container::Record::Key(key) if &*key.class == "TFile" && at > 1_000 => Some(at as u32),
+        _ => None,
+    });
+    let at = place(&unclosed, root, list.unwrap().to_be_bytes());
+    unclosed[at..at + 4].fill(0);
+    for bytes in [closed, unclosed] {
+        let options = OpenOptions { session: Session::with_threads(1), ..OpenOptions::default() };
+        let error = File::from_store(Arc::new(Cut(MemoryStore::new("cut.root", bytes))), options).unwrap_err();
+        assert_eq!((error.kind(), error.message()), (ErrorKind::Io, "the link is down"), "{error}");
+    }
 }

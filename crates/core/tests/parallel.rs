@@ -256,6 +256,78 @@ fn failed_writes_are_retried_at_their_reserved_offset() {
 }
 
 #[test]
+fn contexts_that_end_on_a_full_disk_leave_their_rows_with_the_tree() {
+    for writes in 0..12 {
+        for is_saved in [false, true] {
+            let gate = Arc::new(Gate::default());
+            let (file, tree) = gated(&gate, every(10));
+            let (mut first, mut second, mut third) = (tree.context(), tree.context(), tree.context());
+            *gate.left.lock().expect("a lock") = Some(writes);
+            let mut told = usize::from(fill(&mut first, 0..15).is_err());
+            told += usize::from(first.close().is_err());
+            told += usize::from(fill(&mut second, 15..18).is_err());
+            drop(second);
+            told += usize::from(fill(&mut third, 18..50).is_err());
+            assert!(told > 0 || tree.save().is_err(), "{writes} writes");
+            third.close().unwrap_err();
+            // There is room again before the tree is closed.
+            *gate.left.lock().expect("a lock") = None;
+            if is_saved {
+                assert_eq!(tree.save().expect("a save"), 50, "{writes} writes");
+            }
+            tree.close().expect("a tree");
+            file.close().expect("nothing was lost");
+            let file = open(gate.memory.to_bytes());
+            is_whole(&file);
+            let mut all = values(&file, "t");
+            all.sort_unstable();
+            assert_eq!(all, (0..50).collect::<Vec<_>>(), "{writes} writes");
+        }
+    }
+}
+
+#[test]
+fn units_that_end_on_a_full_disk_are_in_the_tree() {
+    for writes in 0..8 {
+        let gate = Arc::new(Gate::default());
+        let (file, tree) = gated(&gate, every(10));
+        let mut context = tree.numbered();
+        *gate.left.lock().expect("a lock") = Some(writes);
+        let mut told = 0;
+        for unit in 0..3 {
+            let mut writer = context.unit(unit).expect("a unit");
+            told += usize::from(fill(&mut writer, unit as i64 * 15..unit as i64 * 15 + 15).is_err());
+            told += usize::from(writer.close().is_err());
+        }
+        assert!(told > 0, "{writes} writes");
+        drop(context);
+        *gate.left.lock().expect("a lock") = None;
+        tree.close().expect("a tree");
+        file.close().expect("nothing was lost");
+        let file = open(gate.memory.to_bytes());
+        is_whole(&file);
+        assert_eq!(values(&file, "t"), (0..45).collect::<Vec<_>>(), "{writes} writes");
+    }
+}
+
+#[test]
+fn rows_that_stay_with_a_tree_are_missed_if_the_disk_stays_full() {
+    let gate = Arc::new(Gate::default());
+    let (file, tree) = gated(&gate, every(10));
+    let mut context = tree.context();
+    fill(&mut context, 0..12).expect("rows");
+    *gate.left.lock().expect("a lock") = Some(0);
+    drop(context);
+    let error = tree.close().unwrap_err();
+    assert_eq!((error.kind(), error.message()), (ErrorKind::Io, "the disk is full"), "{error}");
+    *gate.left.lock().expect("a lock") = None;
+    file.close().expect("a file");
+    let file = open(gate.memory.to_bytes());
+    is_whole(&file);
+    assert_eq!(values(&file, "t"), (0..10).collect::<Vec<_>>());
+}
+
+#[test]
 fn numbered_units_keep_their_position_after_failed_writes() {
     for writes in 0..7 {
         let gate = Arc::new(Gate::default());
@@ -308,6 +380,41 @@ fn discarded_units_leave_nothing_in_the_tree() {
     let file = open(gate.memory.to_bytes());
     is_whole(&file);
     assert_eq!(values(&file, "t"), (10..25).chain(50..60).collect::<Vec<_>>());
+}
+
+/// Memory that panics once it is told to, when baskets are written.
+#[derive(Default)]
+struct Panicking(MemorySink, AtomicBool);
+
+impl Sink for Panicking {
+    fn write_at(&self, offset: u64, parts: &[IoSlice<'_>]) -> Result<()> {
+        let bytes: usize = parts.iter().map(|part| part.len()).sum();
+        assert!(bytes <= 16 || !self.1.load(Ordering::Relaxed), "by plan");
+        self.0.write_at(offset, parts)
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_panic_while_baskets_are_sealed_or_written_is_an_internal_error() {
+    for is_parallel in [true, false] {
+        let sink = Arc::new(Panicking::default());
+        let mut file = FileWriter::to_sink(Arc::clone(&sink), "panics.root", options()).expect("a file");
+        let group = is_parallel.then(|| file.parallel_tree("t", specs(), every(10)).expect("a tree"));
+        let mut tree = match &group {
+            Some(group) => group.context(),
+            None => file.tree("t", specs(), every(10)).expect("a tree"),
+        };
+        sink.1.store(true, Ordering::Relaxed);
+        let filled = fill(&mut tree, 0..10);
+        let error = filled.and_then(|()| tree.flush()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Internal, "{error}");
+        sink.1.store(false, Ordering::Relaxed);
+        let _ = tree.discard();
+    }
 }
 
 #[test]

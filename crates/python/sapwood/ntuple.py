@@ -14,8 +14,8 @@ from sapwood.tree import Tree
 class Field(Branch):
     """A field of an RNTuple: its values, and those of the members of its records and lists of records.
 
-    ``ntuple["jets.pt"]`` is a list of numbers for each entry where ``jets`` is a list of records: only the columns of
-    ``pt`` are read.
+    ``ntuple["jets.pt"]`` is a list of numbers for each entry where ``jets`` is a list of records: only the
+    columns of ``pt`` are read.
     """
 
     _separator = "."
@@ -48,8 +48,8 @@ class Field(Branch):
 class NTuple(Tree):
     """An RNTuple (``ROOT::RNTuple``): a mapping from names to fields.
 
-    Everything that reads a :class:`~sapwood.tree.Tree` reads an RNTuple: ``arrays``, ``iterate``, ``rows``, cuts,
-    ``show``. Members of records have paths with dots.
+    What reads a :class:`~sapwood.tree.Tree` reads an RNTuple: ``arrays``, ``iterate``, cuts, ``show``.
+    Members of records have paths with dots.
     """
 
     _separator = "."

@@ -19,6 +19,7 @@ from sapwood._write.branch_schema import Schema
 from sapwood._write.parallel_tree import ParallelTree
 from sapwood._write.upload import Upload, make_folders
 from sapwood._write.writable_directory import WritableDirectory
+from sapwood._write.writable_ntuple import WritableNTuple
 from sapwood._write.writable_tree import WritableTree
 from sapwood.compression import Compression, as_compression, from_text, of_branches
 from sapwood.file import check_options
@@ -37,6 +38,7 @@ def recreate(
     reproducible: bool = False,
     sync: bool = False,
     storage_options: Mapping[str, Any] | None = None,
+    format: str = "ttree",
     **others: Unpack[Foreign],
 ) -> WritableFile:
     """A new file in place of what is there.
@@ -46,7 +48,8 @@ def recreate(
     ``simplecache::...``) gets them then, too; ``storage_options`` are for that file system. ``compression``
     is ``"zstd:5"``, ROOT's number (505), a :class:`~sapwood.Compression` like ``sapwood.ZSTD(5)``, or
     ``None`` for none; the default is ROOT's. ``reproducible`` leaves dates and UUIDs out, so that the same
-    content gives the same bytes. ``sync`` waits at each save until the bytes are on storage.
+    content gives the same bytes. ``sync`` waits at each save until the bytes are on storage. Tables that are
+    assigned become trees, or RNTuples where ``format`` is ``"rntuple"``.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()
@@ -58,7 +61,15 @@ def recreate(
     Raises :class:`sapwood.errors.IOError` where the file cannot be written.
     """
     ignore(others, "recreate")
-    return WritableFile("recreate", file_path, compression, threads, reproducible, sync, storage_options)
+    made = WritableFile("recreate", file_path, compression, threads, reproducible, sync, storage_options)
+    made._format = _format(format)
+    return made
+
+
+def _format(format: str) -> str:
+    if format not in ("ttree", "rntuple"):
+        raise ValueError(f"tables become 'ttree' or 'rntuple', not {format!r}")
+    return format
 
 
 def create(file_path: Any, **options: Any) -> WritableFile:
@@ -87,6 +98,7 @@ def update(
     reproducible: bool = False,
     sync: bool = False,
     storage_options: Mapping[str, Any] | None = None,
+    format: str = "ttree",
     **others: Unpack[Foreign],
 ) -> WritableFile:
     """A file that is there, made by whatever wrote it: what it holds stays, objects and trees are added,
@@ -116,7 +128,9 @@ def update(
         raise TypeError(f"a file is updated at a path, not in {type(file_path).__name__}")
     if not os.path.exists(place) and not urls.is_url(place):
         raise errors.MissingFileError(f"no file {place!r}: sapwood.recreate makes one")
-    return WritableFile("update", file_path, compression, threads, reproducible, sync, storage_options)
+    made = WritableFile("update", file_path, compression, threads, reproducible, sync, storage_options)
+    made._format = _format(format)
+    return made
 
 
 def _place(path: Any) -> str | None:
@@ -192,7 +206,8 @@ class WritableFile(WritableDirectory):
             raise
         self._setting: Compression | None = None if setting is None else from_text(setting)
         self._own_compression: str | None = None
-        self._trees: list[WritableTree | ParallelTree] = []
+        self._format = "ttree"
+        self._trees: list[WritableTree | ParallelTree | WritableNTuple] = []
         self._trees_by_path: dict[str, Any] = {}
         self._generation = session.generation()
         self._closed = False
@@ -280,7 +295,7 @@ class WritableFile(WritableDirectory):
         names = inspect.signature(self._begin).parameters
         return [name for name in names if name not in ("how", "name")]
 
-    def _take(self, tree: WritableTree | ParallelTree) -> None:
+    def _take(self, tree: WritableTree | ParallelTree | WritableNTuple) -> None:
         """Keeps a tree, to be found by its path and closed with the file."""
         self._forget_tree(tree.name)
         self._trees.append(tree)
@@ -301,7 +316,7 @@ class WritableFile(WritableDirectory):
             tree.flush()
             tree.closed = tree.closed or tree.is_resting
 
-    def _tree_at(self, path: str) -> WritableTree | ParallelTree | None:
+    def _tree_at(self, path: str) -> WritableTree | ParallelTree | WritableNTuple | None:
         """The tree of a path that was begun here; one that was closed can be gone on with."""
         tree = self._trees_by_path.get(path)
         if isinstance(tree, WritableTree) and tree.closed:
@@ -355,7 +370,9 @@ class WritableFile(WritableDirectory):
                 self._target.seek(0)
         errors.throw(failures)
 
-    def _failures(self, action: Callable[[WritableTree | ParallelTree], None]) -> list[Exception]:
+    def _failures(
+        self, action: Callable[[WritableTree | ParallelTree | WritableNTuple], None]
+    ) -> list[Exception]:
         """What goes wrong when something is done to all trees."""
         failures: list[Exception] = []
         for tree in self._trees:

@@ -16,6 +16,7 @@ mod merge;
 mod model;
 mod network;
 mod ntuple;
+mod ntuple_writer;
 mod object;
 mod parallel;
 mod reader;
@@ -54,6 +55,8 @@ mod _core {
     use super::model::Columns;
     #[pymodule_export]
     use super::ntuple::NTuple;
+    #[pymodule_export]
+    use super::ntuple_writer::NTupleWriter;
     #[pymodule_export]
     use super::object::{Object, Struct};
     #[pymodule_export]

@@ -6,14 +6,15 @@ use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyTuple};
 use sapwood::io::AtomicFile;
 use sapwood::io::MemorySink;
-use sapwood::write::{Baskets, Every, Figures, Remake, TreeOptions, WriteOptions};
+use sapwood::write::{Baskets, Every, FieldSpec, Figures, NTupleOptions, Remake, TreeOptions, WriteOptions};
 
 use crate::draft::Draft;
 use crate::errors::{raise, run};
 use crate::key::Key;
+use crate::ntuple_writer::{NTupleWriter, kind_of};
 use crate::parallel::ParallelWriter;
 use crate::sessions;
 use crate::tree_writer::{Spec, TreeWriter, closed, locked, spec};
@@ -211,6 +212,32 @@ impl FileWriter {
             _ => writer.tree(path, branches, options),
         })?;
         Ok(Bound::new(py, TreeWriter::from(tree))?.into_any())
+    }
+
+    /// Begins an RNTuple of these fields: name, type as nested tuples.
+    #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
+    #[pyo3(signature = (path, fields, description = "", compression = None, cluster_bytes = None, page_bytes = None))]
+    fn ntuple(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        fields: Vec<(PyBackedStr, Bound<'_, PyTuple>)>,
+        description: &str,
+        compression: Option<&str>,
+        cluster_bytes: Option<usize>,
+        page_bytes: Option<usize>,
+    ) -> PyResult<NTupleWriter> {
+        let spec = |(name, kind): &(PyBackedStr, Bound<'_, PyTuple>)| Ok(FieldSpec::new(&**name, kind_of(kind)?));
+        let fields = fields.iter().map(spec).collect::<PyResult<Vec<_>>>()?;
+        let usual = NTupleOptions::default();
+        let options = NTupleOptions {
+            description: description.into(),
+            compression: compression.map(str::parse).transpose().map_err(raise)?,
+            cluster_bytes: cluster_bytes.unwrap_or(usual.cluster_bytes),
+            page_bytes: page_bytes.unwrap_or(usual.page_bytes),
+            ..usual
+        };
+        self.with(py, |writer| writer.ntuple(path, fields, options)).map(NTupleWriter::from)
     }
 
     /// Goes on with a tree that was begun here and closed; branches may have another compression from now on.

@@ -9,7 +9,7 @@ mod scratch;
 pub mod store_contract;
 mod store_faults;
 
-pub use scratch::{Scratch, scratch};
+pub use scratch::{Scratch, example, scratch};
 pub use store_faults::{Fault, Faulty, Throttled};
 pub mod tcp_proxy;
 pub mod xrootd_server;

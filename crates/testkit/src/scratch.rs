@@ -44,3 +44,8 @@ impl Drop for Scratch {
         }
     }
 }
+
+/// The path of a file in `examples/data`.
+pub fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/data").join(name)
+}

@@ -24,7 +24,7 @@ use crate::{Error, Result};
 pub fn inflate(bytes: &[u8], into: &mut [u8], scratch: &mut Scratch) -> Result<()> {
     for block in blocks(bytes, into.len()) {
         let block = block?;
-        let place = into.get_mut(block.unsealed.clone()).unwrap_or_default();
+        let place = into.get_mut(block.unsealed.clone()).ok_or_else(outside)?;
         block.inflate(bytes, place, scratch)?;
     }
     Ok(())
@@ -87,6 +87,11 @@ pub(super) fn check_range(want: &Range<usize>, unsealed_bytes: usize, into: &[u8
     Ok(())
 }
 
+/// Blocks were checked against what their chain holds.
+fn outside() -> Error {
+    Error::internal("a block is outside of what its chain holds")
+}
+
 /// Copies the part of `want` in `block` to its position in `into`, which is as long as `want`.
 pub(super) fn inflate_part(
     chain: &[u8],
@@ -98,7 +103,8 @@ pub(super) fn inflate_part(
     let held = &block.unsealed;
     let common = held.start.max(want.start)..held.end.min(want.end);
     let Some(length) = common.end.checked_sub(common.start).filter(|length| *length > 0) else { return Ok(()) };
-    let place = into.get_mut(common.start - want.start..).and_then(|rest| rest.get_mut(..length)).unwrap_or_default();
+    let place = into.get_mut(common.start - want.start..).and_then(|rest| rest.get_mut(..length));
+    let place = place.ok_or_else(outside)?;
     if length == held.len() {
         return block.inflate(chain, place, scratch);
     }
@@ -106,12 +112,10 @@ pub(super) fn inflate_part(
     if whole.len() < held.len() {
         whole.resize(held.len(), 0); // a block: at most 16 MiB, whatever the chain claims
     }
-    let target = whole.get_mut(..held.len()).unwrap_or_default();
+    let target = &mut whole[..held.len()];
     let done = block.inflate(chain, target, scratch);
-    if done.is_ok()
-        && let Some(part) = target.get(common.start - held.start..common.end - held.start)
-    {
-        place.copy_from_slice(part);
+    if done.is_ok() {
+        place.copy_from_slice(&target[common.start - held.start..common.end - held.start]);
     }
     scratch.partial = whole;
     done
@@ -161,7 +165,7 @@ pub fn deflate(bytes: &[u8], how: Compression, into: &mut Vec<u8>, scratch: &mut
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if `bytes` are more than [`MAX_BLOCK_BYTES`],
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if `bytes` are more than 16 MiB,
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) if a codec's library has no memory.
 ///
 /// # Example
@@ -192,7 +196,7 @@ pub fn deflate_block(
     if scratch.packed.len() < room {
         scratch.packed.resize(room, 0);
     }
-    let packed = scratch.packed.get_mut(..room).unwrap_or_default();
+    let packed = &mut scratch.packed[..room];
     let length = match how.algorithm {
         Algorithm::Zlib => zlib::deflate(bytes, how.level, packed, &mut scratch.zlib),
         Algorithm::OldDeflate => zlib::deflate_raw(bytes, how.level, packed, &mut scratch.zlib),

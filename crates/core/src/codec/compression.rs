@@ -14,6 +14,11 @@ use crate::{Error, Result};
 /// assert_eq!(Algorithm::Zstd.number(), 5);
 /// assert_eq!(Algorithm::Zstd.to_string(), "zstd");
 /// ```
+///
+/// ```
+/// use sapwood::codec::Algorithm;
+/// assert_eq!((Algorithm::Zstd.name(), Algorithm::Zstd.usual_level()), ("zstd", 5));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Algorithm {
     /// `ZL`: a zlib stream.

@@ -29,11 +29,13 @@ mod table;
 mod zlib;
 mod zstd;
 
-pub(crate) use block::{Block, BlockHeader, HEADER_BYTES, MAX_BLOCK_BYTES};
+#[doc(hidden)]
+pub use block::BlockHeader;
+pub(crate) use block::{Block, HEADER_BYTES, MAX_BLOCK_BYTES};
 #[doc(hidden)]
 pub use blocks::blocks;
 #[doc(hidden)]
-pub use chain::{deflate, inflate, inflate_range};
+pub use chain::{deflate, deflate_block, inflate, inflate_range};
 pub use compression::{Algorithm, Compression};
 #[doc(hidden)]
 pub use table::BlockTable;

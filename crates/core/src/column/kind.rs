@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Number;
 
-/// Number of a buffer in its [`Part`](super::Part) or `read::Column`.
+/// Number of a buffer in its [`Column`](crate::read::Column).
 pub type BufferId = u32;
 
 /// What a C++ container means by its list.
@@ -23,6 +23,17 @@ pub enum ListOf {
 ///
 /// Rows of a node: the root has the column's rows; an item of a `List` has as many as the last offset says; an item of a
 /// `Fixed` has `len` a row; a field has its record's rows.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let column = sapwood::read::columns(&tree, &[tree.branch("Jet_pt")?.id], 0..10)?.remove(0);
+/// assert_eq!(column.kind.to_string(), "var * float32");
+/// assert!(!column.kind.has_pointers() && column.kind.members().is_empty());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// One number a row.

@@ -1,6 +1,8 @@
 //! VALUES: columns while they grow and when they are whole. No idea of branches.
 
 mod arena;
+mod complete;
+pub(crate) mod ends;
 mod kind;
 mod native;
 mod number;
@@ -8,6 +10,7 @@ mod part;
 mod stored;
 
 pub(crate) use arena::Arena;
+pub(crate) use complete::{Filled, check};
 pub use kind::{BufferId, Field, Kind, ListOf};
 pub use native::Native;
 pub(crate) use native::{aligned, sealed::Cast};

@@ -16,6 +16,12 @@ use super::Number;
 /// }
 /// assert_eq!(type_of(&[1.5_f32]), Number::F32);
 /// ```
+///
+/// ```
+/// use sapwood::column::Native;
+/// let bytes = bytes::Bytes::from_static(&[1, 0]);
+/// assert_eq!(bool::read(&bytes), [true, false]);
+/// ```
 pub trait Native: Copy + sealed::Cast + 'static {
     /// Its type.
     const NUMBER: Number;

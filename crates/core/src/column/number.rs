@@ -12,6 +12,11 @@ use arrow_schema::DataType;
 /// use sapwood::column::Number;
 /// assert_eq!((Number::F32.bytes(), Number::U64.to_string()), (4, "uint64".to_owned()));
 /// ```
+///
+/// ```
+/// use sapwood::column::Number;
+/// assert_eq!((Number::U16.is_unsigned(), Number::U16.numpy_name(), Number::U16.cpp_name()), (true, "uint16", "uint16_t"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Number {

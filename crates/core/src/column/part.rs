@@ -1,6 +1,6 @@
 //! Columns while they grow: what a program decodes into.
 
-use super::{BufferId, Number, Prim, decode_numbers};
+use super::{BufferId, Number, Prim, decode_numbers, ends};
 use crate::error::{Error, Result};
 use crate::wire::Reader;
 
@@ -135,7 +135,7 @@ impl Part {
     #[inline]
     pub(crate) fn end_list(&mut self, id: BufferId, items: usize) -> Result<()> {
         let words = self.words_mut(id);
-        let last = words.last().copied().unwrap_or(0);
+        let last = ends::total(words);
         match u32::try_from(items).ok().and_then(|items| last.checked_add(items)) {
             Some(end) => {
                 words.push(end);
@@ -174,7 +174,7 @@ impl Part {
             return Ok(());
         };
         let old = into.len();
-        let mut end = words.last().copied().unwrap_or(0);
+        let mut end = ends::total(words);
         for _ in 0..lists {
             let items = reader.count()?;
             into.extend_from_slice(reader.take(items.saturating_mul(wide))?);

@@ -6,15 +6,6 @@ use crate::error::Result;
 use crate::wire::{Reader, Writer};
 
 /// `TFree`: bytes `first..=last` are free. The last segment of a list reaches beyond the end of the file.
-///
-/// # Example
-///
-/// ```
-/// use sapwood::container::Free;
-/// let list = vec![Free { first: 200, last: 299 }, Free { first: 900, last: 2_000_000_000 }];
-/// assert_eq!(Free::read_list(&Free::write_list(&list))?, list);
-/// # Ok::<(), sapwood::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Free {
     /// First free byte.

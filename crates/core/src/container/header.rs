@@ -20,6 +20,13 @@ const BIG_VERSION: i32 = 1_000_000;
 /// assert_eq!(Header::read(&header.to_bytes())?, header);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let file = sapwood::File::open(path)?;
+/// assert_eq!((file.header().is_big(), file.header().root_version().as_str()), (false, "6.16/00"));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// `fVersion` without the million that marks 64-bit offsets, e.g. 64000 for ROOT 6.40/00.

@@ -30,6 +30,14 @@ const BIG_SEEK_PDIR_AT: usize = 26;
 /// assert_eq!(Key::read(&key.to_bytes())?, key);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let key = sapwood::File::open(path)?.key("Events")?;
+/// assert_eq!((key.class.as_ref(), key.is_compressed()), ("TTree", true));
+/// assert_eq!(key.stored_bytes(), key.nbytes - u32::from(key.keylen));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     /// `fNbytes`: bytes of the whole record, key included.
@@ -94,6 +102,7 @@ impl Key {
 
     /// Reads one key and leaves the reader behind its title: in lists of keys of ROOT 5.32 and earlier that is not where
     /// `keylen` says.
+    #[doc(hidden)]
     pub fn parse(reader: &mut Reader<'_>) -> Result<Self> {
         Self::parse_with(reader, |name| text(name).into())
     }
@@ -140,6 +149,7 @@ impl Key {
     }
 
     /// Reads the beginning of a record: a key, or the marker of a gap.
+    #[doc(hidden)]
     pub fn parse_record(bytes: &[u8]) -> Result<Record> {
         let mut reader = Reader::new(bytes);
         let nbytes = reader.i32()?;

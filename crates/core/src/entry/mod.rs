@@ -70,6 +70,36 @@ pub use writer::EntryWriter;
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 // No function takes `self` under a name that `Vec` or `String` has: it would be called in place of theirs.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::Entry;
+/// use sapwood::write::{Column, Type};
+///
+/// /// A momentum, stored as the number that it is.
+/// #[derive(Debug, PartialEq)]
+/// struct GeV(f32);
+///
+/// impl Entry for GeV {
+///     fn kind() -> Type {
+///         f32::kind()
+///     }
+///     fn push_to(&self, column: &mut Column) {
+///         self.0.push_to(column);
+///     }
+///     fn from_row(column: &Column, row: usize) -> Self {
+///         Self(f32::from_row(column, row))
+///     }
+///     fn absent() -> Self {
+///         Self(f32::absent())
+///     }
+/// }
+///
+/// let mut column = Column::of(&GeV::kind());
+/// GeV::push_all(&[GeV(1.5), GeV(2.5)], &mut column);
+/// assert_eq!(GeV::from_rows(&column, 0..2), [GeV(1.5), GeV(2.5)]);
+/// ```
 pub trait Entry: Sized {
     /// The type, as C++ has it. A class that holds itself has none.
     fn kind() -> Type;

@@ -146,6 +146,25 @@ impl Tree {
     /// # Example
     ///
     /// See [`Entries`].
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("iter-entries.root");
+    /// # use sapwood::Entry;
+    /// # use sapwood::write::{FileWriter, TreeOptions, WriteOptions};
+    /// #[derive(Entry)]
+    /// struct Hit {
+    ///     charge: f32,
+    /// }
+    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// # let mut hits = file.entries::<Hit>("hits", "hit", 99, TreeOptions::default())?;
+    /// # hits.extend(&[Hit { charge: 0.5 }, Hit { charge: 1.5 }])?;
+    /// # hits.close()?;
+    /// # file.close()?;
+    /// let tree = sapwood::File::open(&path)?.tree("hits")?;
+    /// let charges = tree.iter_entries::<Hit>("hit")?.map(|hit| hit.map(|hit| hit.charge));
+    /// assert_eq!(charges.collect::<Result<Vec<_>, _>>()?, [0.5, 1.5]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn iter_entries<T: Entry>(self: &Arc<Self>, branch: &str) -> Result<Entries<T>> {
         let steps = self.iter_columns(branch, T::kind(), 0..self.entries)?;
         let column = Column::of(&steps.kind);
@@ -162,6 +181,16 @@ impl Tree {
     /// # Example
     ///
     /// See [`Columns`].
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::column::Number;
+    /// use sapwood::write::{Column, Type};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let mut steps = tree.iter_columns("nJet", Type::Number(Number::U32), 0..3)?;
+    /// assert_eq!(steps.next().expect("a step")?, Column::from(&[2_u32, 3, 5]));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn iter_columns(self: &Arc<Self>, branch: &str, kind: Type, entries: Range<u64>) -> Result<Columns> {
         kind.check()?;
         let layout = Layout::new(self, branch, &kind)?;

@@ -33,6 +33,26 @@ use crate::write::{BranchKind, BranchSpec, FileWriter, TreeOptions, TreeWriter, 
 /// # std::fs::remove_file(path).ok();
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::scratch("entries.root");
+/// # use sapwood::Entry;
+/// # use sapwood::write::{FileWriter, TreeOptions, WriteOptions};
+/// #[derive(Entry, Debug, PartialEq)]
+/// struct Hit {
+///     charge: f32,
+/// }
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// let mut hits = file.entries::<Hit>("hits", "hit", 99, TreeOptions::default())?;
+/// hits.extend(&[Hit { charge: 0.5 }, Hit { charge: 1.5 }])?;
+/// hits.flush()?; // a cluster of its own
+/// hits.fill(&Hit { charge: 2.5 })?;
+/// hits.close()?;
+/// file.close()?;
+/// let tree = sapwood::File::open(&path)?.tree("hits")?;
+/// assert_eq!(tree.iter_entries::<Hit>("hit")?.count(), 3);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 pub struct EntryWriter<T> {
     tree: TreeWriter,
     kind: Type,
@@ -76,6 +96,26 @@ impl<T: Entry> EntryWriter<T> {
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) if it has other branches, or one of another type.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("entry-writer.root");
+    /// # use sapwood::Entry;
+    /// use sapwood::entry::{EntryClass, EntryWriter};
+    /// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, WriteOptions};
+    /// #[derive(Entry)]
+    /// struct Hit {
+    ///     charge: f32,
+    /// }
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// let tree = file.tree("hits", vec![BranchSpec::object("hit", Hit::class(), 99)], TreeOptions::default())?;
+    /// let mut hits = EntryWriter::<Hit>::new(tree)?;
+    /// hits.fill(&Hit { charge: 0.5 })?;
+    /// hits.close()?;
+    /// # file.close()?;
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn new(tree: TreeWriter) -> Result<Self> {
         let kind = T::kind();
         match tree.branches() {

@@ -31,8 +31,10 @@ impl Inner {
         };
         match listed {
             Ok(keys) => self.keys = Arc::new(Listing::new(keys)),
+            // A store that fails says nothing about the file.
+            Err(error) if !error.is_about_bytes() => return Err(error),
             Err(error) => {
-                let found = self.recover();
+                let found = self.recover()?;
                 if found.is_empty() && self.root.seek_keys != 0 {
                     return Err(error);
                 }
@@ -153,10 +155,10 @@ impl Inner {
     }
 
     /// The keys of the root directory, by walking the records as `TFile::Recover` does.
-    fn recover(&mut self) -> Vec<Key> {
+    fn recover(&mut self) -> Result<Vec<Key>> {
         self.recovered = true;
         let root = self.root.seek_dir.max(u64::from(self.header.begin));
-        let walked = self.records().unwrap_or_default();
+        let walked = self.records()?;
         let mut keys: Vec<Key> = Vec::new();
         let mut places: HashMap<(Arc<str>, u16), usize> = HashMap::new();
         for Placed { at, record } in walked {
@@ -177,6 +179,6 @@ impl Inner {
                 }
             }
         }
-        keys
+        Ok(keys)
     }
 }

@@ -59,6 +59,28 @@ impl Default for OpenOptions {
 /// }
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// use sapwood::{File, OpenOptions};
+/// let file = File::open_with(path, OpenOptions::default())?;
+/// assert!(file.identity().name.ends_with("nano.root") && !file.is_recovered());
+/// assert_eq!(file.keys_in("", false)?.len(), 2);
+/// assert_eq!(file.key("Events;1")?.class.as_ref(), "TTree");
+/// assert_eq!(file.tree("Events")?.entries, 10);
+/// // How it is stored.
+/// assert_eq!((file.root_key().class.as_ref(), file.root().seek_dir), ("TFile", 100));
+/// let payload = file.payload(&file.key("Runs")?)?;
+/// assert_eq!(payload.len() as u32, file.key("Runs")?.objlen);
+/// assert_eq!(file.read_raw(&[0..4])?[0][..], *b"root");
+/// assert!(file.store().profile().latency_ns < 1_000_000 && file.options().cache_bytes > 0);
+/// let gaps = file.free_segments()?.len();
+/// assert!(file.records()?.len() > gaps);
+/// // The classes that it describes.
+/// assert!(file.infos()?.iter().any(|info| &*info.name == "TBranch"));
+/// assert!(file.registry()?.info("TBranch", None, None).is_some());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct File(Arc<Inner>);
 
@@ -113,6 +135,19 @@ impl File {
     }
 
     /// Opens a file in any store: two round trips at most, where the tail holds what is usually there.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sapwood::io::MemoryStore;
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let bytes = std::fs::read(path)?;
+    /// let store = Arc::new(MemoryStore::new("nano.root", bytes));
+    /// let file = sapwood::File::from_store(store, sapwood::OpenOptions::default())?;
+    /// assert_eq!(file.tree("Events")?.entries, 10);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn from_store(store: Arc<dyn Store>, options: OpenOptions) -> Result<Self> {
         let perf = Perf::default();
         let store = perf.watch(store);
@@ -152,6 +187,20 @@ impl File {
     }
 
     /// The record of what reading costs; nothing is recorded before it is started.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let file = sapwood::File::open(path)?;
+    /// file.perf().start();
+    /// let tree = file.tree("Events")?;
+    /// sapwood::read::columns(&tree, &[tree.branch("Jet_pt")?.id], 0..10)?;
+    /// file.perf().stop();
+    /// assert_eq!(file.perf().baskets().len(), 1);
+    /// assert!(file.perf().times().0 >= file.perf().waited());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn perf(&self) -> &Perf {
         &self.0.perf
     }
@@ -310,6 +359,12 @@ impl File {
         load(&*self.0.store, ranges).map_err(|error| self.name(error))
     }
 
+    /// Reads one range of bytes.
+    pub(crate) fn read_one(&self, range: ByteRange) -> Result<Bytes> {
+        let read = self.read_raw(&[range])?.pop();
+        read.ok_or_else(|| self.name(Error::internal("the store gave no bytes and no error")))
+    }
+
     /// The classes that the file describes; read on first use.
     pub fn registry(&self) -> Result<Arc<Registry>> {
         if let Some(known) = self.0.registry.get() {
@@ -395,6 +450,22 @@ impl File {
     }
 
     /// Reads the object of a key.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("histograms.root");
+    /// let file = sapwood::File::open(path)?;
+    /// let key = file.key("h1d")?;
+    /// let histogram = file.object_at(&key)?;
+    /// assert_eq!(histogram.member("fEntries")?.as_float(), Some(10004.0));
+    /// // The same from a payload that was read before.
+    /// let payload = file.payload(&key)?;
+    /// assert_eq!(file.object_in(&key, &payload)?.class(), "TH1D");
+    /// // To change it and write it elsewhere.
+    /// assert_eq!(file.draft_at(&key)?.class(), "TH1D");
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn object_at(&self, key: &Key) -> Result<Object> {
         refuse_rntuple(key).map_err(|error| self.name(error))?;
         self.object_in(key, &self.payload(key)?)
@@ -459,6 +530,17 @@ impl File {
     }
 
     /// Opens the tree of a key.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let file = sapwood::File::open(path)?;
+    /// for found in file.keys(true)? {
+    ///     println!("{} has {} entries", found.path, file.tree_at(&found.key)?.entries);
+    /// }
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn tree_at(&self, key: &Key) -> Result<Arc<Tree>> {
         if let Ok(trees) = self.0.trees.read()
             && let Some(tree) = trees.get(&key.seek_key).and_then(Weak::upgrade)

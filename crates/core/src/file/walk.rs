@@ -5,6 +5,16 @@ use crate::container::{Key, Record};
 use crate::error::{Error, Result};
 
 /// A record and its range.
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// let file = sapwood::File::open(path)?;
+/// let first = sapwood::inspect::walk::Walk::new(&file).next().expect("a record");
+/// assert!(first.end() > u64::from(file.header().begin));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// Offset of its first byte.
@@ -50,6 +60,15 @@ pub enum Stop {
 /// let mut walk = Walk::new(&file);
 /// let records = walk.by_ref().count();
 /// println!("{records} records, then {:?} at {}", walk.stop(), walk.at());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// let file = sapwood::File::open(path)?;
+/// let mut walk = sapwood::inspect::walk::Walk::new(&file);
+/// let first = walk.next().expect("a record");
+/// assert_eq!((walk.at(), walk.end()), (first.end(), file.header().end));
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub struct Walk<'f> {
@@ -163,7 +182,7 @@ impl Inner {
         let mut walk = Walk::of(self);
         let mut records: Vec<Placed> = walk.by_ref().collect();
         match walk.stop {
-            Some(Stop::Unreadable(error)) if !self.recovered => return Err(error),
+            Some(Stop::Unreadable(error)) if !self.recovered || !error.is_about_bytes() => return Err(error),
             Some(Stop::Beyond(placed)) => records.push(placed),
             _ => {}
         }

@@ -1,6 +1,20 @@
 //! What the doctor complains of.
 
 /// What can be wrong.
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// use sapwood::inspect::doctor::diagnose;
+/// use sapwood::inspect::io_cost::Reader;
+/// let diagnosis = diagnose(&sapwood::File::open(path)?, None, &Reader::default())?;
+/// println!("{}", diagnosis.is_healthy());
+/// for complaint in diagnosis.trees.iter().flat_map(|tree| &tree.complaints) {
+///     println!("{}", complaint.trouble.as_str());
+/// }
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Trouble {
     /// The file was never closed.

@@ -13,6 +13,16 @@ use crate::file::File;
 use crate::tree::Tree;
 
 /// The diagnosis of a file.
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// use sapwood::inspect::{doctor::diagnose, io_cost::Reader};
+/// let diagnosis = diagnose(&sapwood::File::open(path)?, None, &Reader::default())?;
+/// println!("{}", if diagnosis.is_healthy() { "healthy" } else { "see diagnosis.trees" });
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Diagnosis {
     /// What is wrong with the file itself.

@@ -17,6 +17,14 @@ use crate::tree::{BasketBytes, BranchId, Tree};
 /// assert_eq!(layout.branches.iter().map(|branch| branch.baskets).sum::<usize>(), layout.baskets.len());
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// let layout = sapwood::inspect::layout::Layout::of(&*sapwood::File::open(path)?.tree("t")?);
+/// assert!(layout.zip_bytes() > 0 && layout.tot_bytes() > 0);
+/// assert_eq!(layout.baskets_of(0).len(), layout.branches[0].baskets);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// Name of the tree.

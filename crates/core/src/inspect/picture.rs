@@ -37,6 +37,14 @@ const BOTTOM: u32 = 40;
 /// assert!(picture.to_png()?.starts_with(b"\x89PNG"));
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// use sapwood::inspect::{layout::Layout, picture::Picture};
+/// let tree = sapwood::File::open(path)?.tree("t")?;
+/// assert!(Picture::of(&Layout::of(&tree)).marks() > 0);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Picture {
     title: String,

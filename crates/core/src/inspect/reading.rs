@@ -17,6 +17,13 @@ pub struct Reading {
 }
 
 /// The readings that are compared.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::inspect::doctor::ReadingKind;
+/// assert_eq!(ReadingKind::Full.as_str(), "full read");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadingKind {
     /// All branches, all entries.

@@ -32,6 +32,20 @@ const PARTS_A_CALL: usize = 1024;
 /// # std::fs::remove_file(path)?;
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::scratch("local.txt");
+/// use std::io::IoSlice;
+/// use sapwood::io::{LocalFile, Sink, load};
+/// let file = LocalFile::create_new(&path)?;
+/// file.write_at(0, &[IoSlice::new(b"hello "), IoSlice::new(b"world!")])?;
+/// file.set_len(11)?;
+/// drop(file);
+/// assert!(LocalFile::create_new(&path).is_err(), "it exists");
+/// let file = LocalFile::update(&path)?; // to read and write
+/// assert_eq!(load(&file, &[6..11])?[0][..], *b"world");
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct LocalFile {
     file: File,

@@ -78,6 +78,17 @@ impl Store for MemoryStore {
 /// assert_eq!(sink.into_bytes(), "\0\0abc");
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// use std::sync::Arc;
+/// use sapwood::io::MemorySink;
+/// use sapwood::write::{FileWriter, WriteOptions};
+/// let sink = Arc::new(MemorySink::default());
+/// let file = FileWriter::to_sink(Arc::clone(&sink), "empty.root", WriteOptions::default())?;
+/// assert_eq!(sink.to_bytes()[..4], *b"root"); // what was written so far
+/// file.close()?;
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct MemorySink(Mutex<Vec<u8>>);
 
@@ -105,11 +116,10 @@ impl Sink for MemorySink {
             content.try_reserve(more).map_err(|error| too_long().because(error))?;
             content.resize(end, 0);
         }
-        let mut place = content.get_mut(start..end).unwrap_or_default();
+        let mut at = start;
         for part in parts {
-            let (here, rest) = place.split_at_mut_checked(part.len()).unwrap_or_default();
-            here.copy_from_slice(part);
-            place = rest;
+            content[at..at + part.len()].copy_from_slice(part);
+            at += part.len();
         }
         Ok(())
     }

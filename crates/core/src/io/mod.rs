@@ -96,6 +96,34 @@ pub enum Flow {
 }
 
 /// Receives what a store reads.
+///
+/// # Example
+///
+/// ```
+/// use bytes::{Bytes, BytesMut};
+/// use sapwood::io::{Flow, MemoryStore, Receive, Store};
+///
+/// /// Adds up the bytes that arrive.
+/// struct Sum(u64);
+///
+/// impl Receive for Sum {
+///     fn buffer(&self, bytes: usize) -> BytesMut {
+///         BytesMut::zeroed(bytes)
+///     }
+///     fn deliver(&mut self, _index: usize, bytes: Bytes) -> Flow {
+///         self.0 += bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>();
+///         Flow::Go
+///     }
+///     fn stopped(&self) -> bool {
+///         false
+///     }
+/// }
+///
+/// let mut sum = Sum(0);
+/// MemoryStore::new("numbers", vec![1, 2, 3]).read_ranges(&[0..2, 2..3], &mut sum)?;
+/// assert_eq!(sum.0, 6);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 pub trait Receive {
     /// A buffer of exactly `bytes`, initialised, with arbitrary content. A store that has its bytes in memory already
     /// needs none and delivers slices.
@@ -109,6 +137,32 @@ pub trait Receive {
 }
 
 /// Bytes to read. Every implementation passes the contract suite of the testkit.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::io::{ByteRange, Ends, MemoryStore, Profile, Receive, Store, load};
+///
+/// /// A store that passes everything on.
+/// struct Passing(MemoryStore);
+///
+/// impl Store for Passing {
+///     fn ends(&self, head_bytes: usize, tail_bytes: usize) -> sapwood::Result<Ends> {
+///         self.0.ends(head_bytes, tail_bytes)
+///     }
+///     fn read_ranges(&self, ranges: &[ByteRange], into: &mut dyn Receive) -> sapwood::Result<()> {
+///         self.0.read_ranges(ranges, into)
+///     }
+///     fn profile(&self) -> Profile {
+///         self.0.profile()
+///     }
+/// }
+///
+/// let store = Passing(MemoryStore::new("greeting", "hello world"));
+/// assert_eq!(load(&store, &[6..11])?[0][..], *b"world");
+/// assert!(store.as_file().is_none());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 pub trait Store: Send + Sync + 'static {
     /// Identity, the first `head_bytes` and the last `tail_bytes`, in one round trip. A shorter store returns what it
     /// has.
@@ -138,6 +192,22 @@ pub trait Store: Send + Sync + 'static {
 }
 
 /// Bytes to write.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::scratch("sink.txt");
+/// use std::io::IoSlice;
+/// use sapwood::io::{LocalFile, MemoryStore, Sink};
+/// let sink = LocalFile::create(&path)?;
+/// sink.write_at(0, &[IoSlice::new(b"hello "), IoSlice::new(b"there")])?;
+/// sink.copy_at(6, &MemoryStore::new("other", "the world"), 4..9)?;
+/// sink.cut_at(11)?;
+/// sink.sync()?;
+/// sink.release();
+/// assert_eq!(std::fs::read(&path)?, b"hello world");
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 pub trait Sink: Send + Sync + 'static {
     /// Writes `parts` one after another from `offset` on. Calls from several threads do not interfere unless their
     /// bytes overlap.

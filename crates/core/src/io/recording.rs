@@ -8,6 +8,16 @@ use super::{ByteRange, Ends, Profile, Receive, Store};
 use crate::Result;
 
 /// One call of a store.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::io::{MemoryStore, Recorded, load};
+/// let store = Recorded::new(MemoryStore::new("greeting", "hello world"));
+/// load(&store, &[6..11, 0..5])?;
+/// assert_eq!(store.take_calls()[0].bytes(), 10);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// The requested ranges; for [`Store::ends`] the head and the tail.
@@ -36,6 +46,14 @@ impl Call {
 /// let calls = store.take_calls();
 /// assert_eq!((calls.len(), calls[0].bytes()), (1, 10));
 /// assert_eq!(calls[0].ranges, [6..11, 0..5]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+///
+/// ```
+/// use sapwood::io::{MemoryStore, Recorded, load};
+/// let store = Recorded::new(MemoryStore::new("greeting", "hello world"));
+/// load(&store, &[0..5])?;
+/// assert_eq!(store.calls()[0].bytes(), 5);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 #[derive(Debug)]

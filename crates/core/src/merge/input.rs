@@ -84,7 +84,7 @@ impl Input {
         let classes = match file.header().nbytes_info {
             0 => Bytes::new(),
             bytes => {
-                let record = file.read_raw(&[info..info.saturating_add(u64::from(bytes))])?.pop().unwrap_or_default();
+                let record = file.read_one(info..info.saturating_add(u64::from(bytes)))?;
                 let keylen = Key::read(&record).map_err(|error| file.name(error.at(info)))?.keylen;
                 record.slice(usize::from(keylen).min(record.len())..)
             }

@@ -6,6 +6,9 @@ use super::locator::Link;
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::{Reader, Writer};
 
+/// The version of the format that is written.
+pub(crate) const VERSION: [u16; 4] = [1, 0, 1, 0];
+
 /// The anchor's members. Source: `ROOT::RNTuple`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Anchor {

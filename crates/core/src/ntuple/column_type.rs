@@ -132,6 +132,18 @@ impl ColumnType {
         if fits { Ok(()) } else { Err(Error::malformed(format!("a column of type {self} cannot have {bits} bits"))) }
     }
 
+    /// Bits of an element, where the type determines them.
+    pub(crate) fn bits(self) -> u16 {
+        match self {
+            Bit => 1,
+            Byte | Char | Int8 | UInt8 => 8,
+            Int16 | UInt16 | SplitInt16 | SplitUInt16 | Real16 | SplitReal16 => 16,
+            Int64 | UInt64 | SplitInt64 | SplitUInt64 | Real64 | SplitReal64 | Index64 | SplitIndex64 => 64,
+            Switch => 96,
+            _ => 32,
+        }
+    }
+
     /// How its elements are arranged.
     pub(crate) fn arrangement(self) -> Arrangement {
         match self {

@@ -269,6 +269,67 @@ fn unsuitable(from: Number, to: Number) -> Error {
     Error::malformed(format!("a field of numbers of type {to} has a column of type {from}"))
 }
 
+/// Appends elements, native-endian as in memory, the way a page of their column has them before compression.
+///
+/// Ends of lists are 64 bits wide in memory, and switches as in the page.
+pub(crate) fn encode(kind: ColumnType, elements: &[u8], page: &mut Vec<u8>) {
+    use ColumnType::{
+        Bit, Index64, Int16, Int32, Int64, Real32, Real64, SplitIndex64, SplitInt16, SplitInt32, SplitInt64,
+    };
+    use ColumnType::{SplitReal32, SplitReal64, SplitUInt16, SplitUInt32, SplitUInt64, UInt16, UInt32, UInt64};
+    match kind {
+        Bit => page.extend(
+            elements
+                .chunks(8)
+                .map(|bits| bits.iter().enumerate().fold(0, |byte, (at, &bit)| byte | u8::from(bit != 0) << at)),
+        ),
+        SplitInt16 => split(elements, page, i16::from_ne_bytes, |value| (value << 1 ^ value >> 15).to_le_bytes()),
+        SplitInt32 => split(elements, page, i32::from_ne_bytes, |value| (value << 1 ^ value >> 31).to_le_bytes()),
+        SplitInt64 => split(elements, page, i64::from_ne_bytes, |value| (value << 1 ^ value >> 63).to_le_bytes()),
+        SplitUInt16 => split(elements, page, u16::from_ne_bytes, u16::to_le_bytes),
+        SplitUInt32 | SplitReal32 => split(elements, page, u32::from_ne_bytes, u32::to_le_bytes),
+        SplitUInt64 | SplitReal64 => split(elements, page, u64::from_ne_bytes, u64::to_le_bytes),
+        SplitIndex64 => {
+            let mut before = 0_u64;
+            split(elements, page, u64::from_ne_bytes, |value| {
+                let difference = value.wrapping_sub(before);
+                before = value;
+                difference.to_le_bytes()
+            });
+        }
+        Int16 | UInt16 => plain(elements, page, u16::from_ne_bytes, u16::to_le_bytes),
+        Int32 | UInt32 | Real32 => plain(elements, page, u32::from_ne_bytes, u32::to_le_bytes),
+        Int64 | UInt64 | Real64 | Index64 => plain(elements, page, u64::from_ne_bytes, u64::to_le_bytes),
+        _ => page.extend_from_slice(elements),
+    }
+}
+
+fn plain<const W: usize, T>(elements: &[u8], page: &mut Vec<u8>, from: fn([u8; W]) -> T, to: fn(T) -> [u8; W]) {
+    if cfg!(target_endian = "little") {
+        return page.extend_from_slice(elements);
+    }
+    page.extend(elements.as_chunks().0.iter().flat_map(|element| to(from(*element))));
+}
+
+fn split<const W: usize, T>(
+    elements: &[u8],
+    page: &mut Vec<u8>,
+    from: fn([u8; W]) -> T,
+    mut to: impl FnMut(T) -> [u8; W],
+) {
+    let (elements, start) = (elements.as_chunks::<W>().0, page.len());
+    let count = elements.len();
+    page.resize(start + W * count, 0);
+    let mut planes = page[start..].chunks_exact_mut(count.max(1));
+    let mut planes: [&mut [u8]; W] = std::array::from_fn(|_| planes.next().unwrap_or_default());
+    for (at, element) in elements.iter().enumerate() {
+        let bytes = to(from(*element));
+        for (plane, byte) in planes.iter_mut().zip(bytes) {
+            plane[at] = byte;
+        }
+    }
+}
+
 /// An element of a switch: which of the types, and the place among its values in the cluster.
 pub(crate) fn switches(page: &[u8]) -> impl Iterator<Item = (u64, u32)> + '_ {
     page.as_chunks::<12>().0.iter().map(|element| {

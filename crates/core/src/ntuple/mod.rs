@@ -3,8 +3,6 @@
 //!
 //! Source: `tree/ntuple` of ROOT and the specification of the format beside it.
 
-#![allow(dead_code, reason = "what writes envelopes is not used yet")]
-
 mod anchor;
 mod column_type;
 mod descriptor;
@@ -19,7 +17,7 @@ mod locator;
 mod model;
 mod node;
 mod open;
-mod page_list;
+pub(crate) mod page_list;
 mod pages;
 mod payload;
 mod plan;
@@ -30,8 +28,16 @@ mod streamed;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+pub(crate) use anchor::{Anchor, VERSION};
 pub use column_type::ColumnType;
+pub(crate) use descriptor::{ColumnDescriptor, Descriptors, FieldDescriptor};
+pub(crate) use elements::encode;
+pub(crate) use envelope::Envelope;
 pub use field::{Field, FieldId, Role};
+pub(crate) use footer::{ClusterGroup, Footer};
+pub(crate) use header::Header;
+pub(crate) use locator::{Link, Locator};
+pub(crate) use page_list::{ColumnPages, Page};
 pub use read::columns;
 pub use sizes::FieldBytes;
 
@@ -39,9 +45,6 @@ use crate::error::{Error, Result};
 use crate::file::{File, distance};
 use crate::schema::Registry;
 use crate::tree::TreeCache;
-use descriptor::{ColumnDescriptor, Descriptors};
-use envelope::Envelope;
-use footer::Footer;
 use node::Model;
 use page_list::ClusterPages;
 

@@ -84,11 +84,6 @@ pub(crate) struct ClusterPages {
 }
 
 impl ClusterPages {
-    /// Columns that it knows: later ones were added after it.
-    pub(crate) fn num_columns(&self) -> usize {
-        self.columns.len()
-    }
-
     /// The pages of a column; none where the column was added after the cluster.
     pub(crate) fn column(&self, list: &Envelope, column: usize) -> Result<Option<ColumnPages>> {
         let Some(&at) = self.columns.get(column) else { return Ok(None) };

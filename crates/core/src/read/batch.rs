@@ -15,6 +15,19 @@ use crate::tree::{BranchId, Needed, Tree};
 const STEP_BYTES: u64 = 100_000_000;
 
 /// Columns of some entries.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let batch = tree.scan(&["nJet", "Jet_pt"])?.next().expect("a step")?;
+/// assert_eq!(batch.column("nJet")?.as_slice::<u32>()?[..3], [2, 3, 5]);
+/// assert_eq!(batch.columns().len(), 2);
+/// // The same memory for Arrow.
+/// assert_eq!(batch.to_arrow()?.num_rows(), 10);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Batch {
     /// The tree's entries that it holds, a row each.
@@ -24,6 +37,27 @@ pub struct Batch {
 }
 
 /// Reads branches step by step, each of bounded memory: an iterator of [`Batch`]es. Created by [`Tree::scan`].
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let mut steps = tree.scan(&["nJet"])?.entries(2..10).step_bytes(1);
+/// let first = steps.next().expect("a step")?;
+/// assert_eq!(first.entries, 2..3);
+/// assert_eq!(steps.map(|step| step.map(|step| step.columns()[0].len)).sum::<sapwood::Result<usize>>()?, 7);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let rows = tree.scan(&["nJet"])?.rows();
+/// let counts = rows.map(|row| row?.number::<u32>("nJet")).collect::<sapwood::Result<Vec<_>>>()?;
+/// assert_eq!(counts[..3], [2, 3, 5]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Batches {
     tree: Arc<Tree>,
@@ -45,6 +79,25 @@ pub struct Rows {
 }
 
 /// One entry. It keeps its batch alive.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::scratch("row.root");
+/// # use sapwood::column::Number;
+/// # use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+/// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// # let specs = vec![BranchSpec::number("x", Number::F64), BranchSpec::text("name")];
+/// # let mut tree = file.tree("t", specs, TreeOptions::default())?;
+/// # tree.extend(&[("x", Values::from(&[0.5, 1.5])), ("name", Values::strings(["mu", "e"]))])?;
+/// # tree.close()?;
+/// # file.close()?;
+/// let tree = sapwood::File::open(&path)?.tree("t")?;
+/// let row = tree.scan(&["x", "name"])?.rows().nth(1).expect("a row")?;
+/// assert_eq!((row.entry(), row.number::<f64>("x")?, row.text("name")?.as_str()), (1, 1.5, "e"));
+/// assert_eq!(row.numbers::<f64>("x")?, [1.5]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Row {
     batch: Arc<Batch>,
@@ -62,11 +115,12 @@ impl Tree {
     ///
     /// # Example
     ///
-    /// ```no_run
-    /// let tree = sapwood::File::open("events.root")?.tree("events")?;
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
     /// for batch in tree.scan(&["nJet", "Jet_pt"])?.step_bytes(10 << 20) {
     ///     let batch = batch?;
-    ///     let pt: Vec<f32> = batch.column("Jet_pt")?.numbers()?;
+    ///     let pt: &[f32] = batch.column("Jet_pt")?.as_slice()?;
     ///     println!("{:?}: {} jets", batch.entries, pt.len());
     /// }
     /// for row in tree.scan(&["nJet", "Jet_pt"])?.rows() {

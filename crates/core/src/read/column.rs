@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::Selection;
-use crate::column::{BufferId, Cast, Kind, Native, aligned};
+use crate::column::{BufferId, Cast, Filled, Kind, Native, aligned, check};
 use crate::error::{Error, Result};
 use crate::schema::{Objects, Registry};
 
@@ -36,6 +36,22 @@ use crate::schema::{Objects, Registry};
 /// assert!(columns[0].as_slice::<f64>().is_err());
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let column = sapwood::read::columns(&tree, &[tree.branch("Jet_pt")?.id], 0..10)?.remove(0);
+/// // Copies, for small programs.
+/// let pt: Vec<f32> = column.numbers()?;
+/// assert!(column.texts().is_err(), "it holds no strings");
+/// // Another library's memory: Arrow's arrays, or the buffers that the type names.
+/// assert_eq!(column.to_arrow()?.len(), 10);
+/// let sapwood::column::Kind::List { offsets, .. } = column.kind else { panic!("it holds lists") };
+/// assert_eq!(column.bounds(offsets, 1), 2..5);
+/// assert_eq!(column.buffer(offsets).len(), 11 * 8);
+/// assert_eq!(column.memory_bytes(), column.buffers().iter().map(|buffer| buffer.len()).sum());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Column {
     /// Its type.
@@ -57,14 +73,60 @@ impl Column {
         Self { kind, len, buffers, objects, registry: None }
     }
 
+    /// A column of buffers: those that its type names, by their numbers.
+    ///
+    /// Buffers are native-endian numbers; offsets of lists and strings are `i64` and begin with 0, one more than rows;
+    /// tags are `i8`. What is too short shows when the values are used.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::{Kind, ListOf, Number};
+    /// use sapwood::read::Column;
+    /// let item = Box::new(Kind::Number { buffer: 1, number: Number::U8 });
+    /// let kind = Kind::List { offsets: 0, of: ListOf::Sequence, item };
+    /// let offsets: Vec<u8> = [0_i64, 2, 3].iter().flat_map(|end| end.to_ne_bytes()).collect();
+    /// let column = Column::from_buffers(kind, 2, vec![offsets.into(), vec![7, 8, 9].into()]);
+    /// assert_eq!(column.offsets(), [0, 2, 3]);
+    /// ```
+    pub fn from_buffers(kind: Kind, rows: usize, buffers: Vec<Bytes>) -> Self {
+        Self::new(kind, rows, buffers, None)
+    }
+
+    /// A column of numbers.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::read::Column;
+    /// assert_eq!(&Column::from_numbers(&[1.5_f32, 2.5]).numbers::<f32>()?[..], [1.5, 2.5]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn from_numbers<T: Native>(numbers: &[T]) -> Self {
+        let kind = Kind::Number { buffer: 0, number: T::NUMBER };
+        Self::new(kind, numbers.len(), vec![Bytes::copy_from_slice(T::memory(numbers))], None)
+    }
+
     /// Adds the classes that its pointers are declared with.
     pub(crate) fn described(self, registry: Option<&Arc<Registry>>) -> Self {
         Self { registry: registry.cloned(), ..self }
     }
 
+    /// Checks that it has a value for each of so many rows.
+    ///
+    /// # Errors
+    ///
+    /// [`Internal`](crate::ErrorKind::Internal).
+    pub(super) fn check(&self, rows: u64) -> Result<()> {
+        if self.len as u64 != rows {
+            return Err(Error::internal("a column has too many or too few rows").wanted(rows, self.len as u64));
+        }
+        check(&self.kind, self.len, self)
+    }
+
     /// A buffer by its number, as its [`kind`](Self::kind) names it: native-endian numbers, offsets, or text.
     pub fn buffer(&self, id: BufferId) -> Bytes {
-        self.buffers.get(id as usize).cloned().unwrap_or_default()
+        self.buffers.get(id as usize).cloned().unwrap_or_else(Bytes::new)
     }
 
     /// All buffers.
@@ -309,5 +371,22 @@ impl Column {
     /// [`Mismatch`](crate::ErrorKind::Mismatch) where the column holds something else.
     pub fn texts(&self) -> Result<Vec<String>> {
         Ok(self.strings()?.map(Cow::into_owned).collect())
+    }
+}
+
+impl Filled for Column {
+    fn bytes(&self, buffer: BufferId) -> usize {
+        self.buffers.get(buffer as usize).map_or(usize::MAX, Bytes::len)
+    }
+
+    fn ids(&self, buffer: BufferId) -> usize {
+        Filled::bytes(self, buffer) / size_of::<u32>()
+    }
+
+    fn lists(&self, buffer: BufferId) -> (usize, usize) {
+        // Offsets begin with 0: they are one more than the lists.
+        let ends = self.buffers.get(buffer as usize).and_then(|bytes| Some((bytes.len() / 8, *bytes.last_chunk()?)));
+        let ends = ends.map(|(offsets, last)| (offsets - 1, i64::from_ne_bytes(last)));
+        ends.and_then(|(lists, items)| Some((lists, usize::try_from(items).ok()?))).unwrap_or((usize::MAX, usize::MAX))
     }
 }

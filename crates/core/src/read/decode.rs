@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Selection;
-use crate::column::{BufferId, Part, Prim};
+use crate::column::{BufferId, Part, Prim, ends as column_ends};
 use crate::error::{Error, Result};
 use crate::schema::{Machine, Objects, Order, Registry};
 use crate::tree::{Form, Interpretation, Unsealed};
@@ -122,7 +122,7 @@ fn jagged(
     let Some(buffer) = buffer else { return Err(Error::unsupported("a jagged branch has no numbers")) };
     part.push_numbers(buffer, prim, data, 1, items, data.len());
     let words = part.words_mut(ends);
-    let base = words.last().copied().unwrap_or(0);
+    let base = column_ends::total(words);
     words.reserve(starts.len() - 1);
     // One division for all: an uneven entry shows in the OR of the remainders.
     let mut uneven = 0;
@@ -195,7 +195,7 @@ fn vectors(how: &Decoding<'_>, basket: &Unsealed<'_>, starts: &[u32], part: &mut
     let Some((prim, values, ends)) = how.interpretation.program.vector_of_numbers() else { return Ok(false) };
     let wide = prim.bytes();
     let (rows, items, old_bytes) = (part.rows, part.words(ends).len(), part.bytes(values).len());
-    let mut total = part.words(ends).last().copied().unwrap_or(0) as usize;
+    let mut total = column_ends::total(part.words(ends)) as usize;
     for pair in starts.windows(2) {
         let entry = &basket.data[pair[0] as usize..pair[1] as usize];
         let head = entry.first_chunk::<HEAD>();

@@ -38,12 +38,13 @@ pub use selection::Selection;
 ///
 /// # Example
 ///
-/// ```no_run
-/// let file = sapwood::File::open("events.root")?;
-/// let tree = file.tree("events")?;
-/// let id = tree.branch("energy")?.id;
-/// let columns = sapwood::read::columns(&tree, &[id], 0..tree.entries)?;
-/// let energies: Vec<f32> = columns[0].numbers()?;
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let ids = [tree.branch("Jet_pt")?.id, tree.branch("Jet_eta")?.id];
+/// let columns = sapwood::read::columns(&tree, &ids, 0..tree.entries)?;
+/// let (pt, eta): (&[f32], &[f32]) = (columns[0].as_slice()?, columns[1].as_slice()?);
+/// assert_eq!(pt.len(), eta.len());
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn columns(

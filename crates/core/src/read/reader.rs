@@ -33,6 +33,19 @@ use crate::tree::{BasketBytes, BasketPlace, Branch, BranchId, Form, Needed, Tree
 /// assert!(sum > 0.0);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let mut reader = sapwood::File::open(path)?.tree("Events")?.reader();
+/// reader.go_to(2)?;
+/// assert_eq!((reader.entry(), reader.number::<u32>("nJet")?), (2, 5));
+/// assert_eq!(reader.numbers::<f32>("Jet_pt")?.len(), 5);
+/// assert!(reader.text("nJet").is_err(), "it holds no strings");
+/// // Without a copy: the column of a whole basket, and the row in it.
+/// let (column, row) = reader.column("nJet")?;
+/// assert_eq!(column.as_slice::<u32>()?[row], 5);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 pub struct Reader {
     tree: Arc<Tree>,
     prefetcher: RowPrefetcher,

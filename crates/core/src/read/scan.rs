@@ -8,7 +8,7 @@ use bytes::BytesMut;
 use super::decode::{Counts, Decoding};
 use super::selection::Piece;
 use super::{Column, Selection};
-use crate::column::{Arena, BufferId, BufferKind, Kind, Part, Prim};
+use crate::column::{Arena, BufferId, BufferKind, Kind, Part, Prim, ends};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 use crate::schema::Objects;
@@ -78,7 +78,10 @@ impl<'t> Scan<'t> {
             _ => None,
         };
         let mut shape = shape(&interpretation);
-        let is_part = |piece: &&Piece| piece.rows as u64 != held(branch, piece.basket);
+        let is_part = |piece: &&Piece| {
+            let held = &branch.baskets()[piece.basket].entries;
+            piece.rows as u64 != held.end - held.start
+        };
         if matches!(shape, Shape::List { .. }) && pieces.iter().filter(is_part).count() > MOST_PARTS {
             // The headers do not tell the sizes.
             shape = Shape::Grown;
@@ -141,11 +144,6 @@ impl<'t> Scan<'t> {
 /// Lists in more baskets than this of which only some entries are wanted are decoded in any order, and copied to their
 /// place; in fewer (the first one and the last one of a range) they are decoded in order.
 const MOST_PARTS: usize = 2;
-
-/// How many entries a basket of a branch has.
-fn held(branch: &Branch, basket: usize) -> u64 {
-    branch.baskets().get(basket).map_or(0, |basket| basket.entries.end - basket.entries.start)
-}
 
 impl Counts {
     /// The counts in a column of them.
@@ -316,7 +314,7 @@ impl Answer {
                 BufferKind::Objects => (self.slot(id, 4 * part.words(id).len(), rows)?, 0),
                 BufferKind::Ends => {
                     let words = part.words(id);
-                    let base = self.base(id, i64::from(words.last().copied().unwrap_or(0)));
+                    let base = self.base(id, i64::from(ends::total(words)));
                     (self.slot(id, 8 * words.len(), rows)?, base)
                 }
             });
@@ -337,7 +335,9 @@ impl Answer {
         };
         let buffers = self.buffers.into_iter().map(whole).collect::<Result<_>>()?;
         let registry = pointing.then(|| scan.tree.registry());
-        Ok(Column::new(scan.interpretation.kind.clone(), self.rows, buffers, objects).described(registry))
+        let column = Column::new(scan.interpretation.kind.clone(), self.rows, buffers, objects).described(registry);
+        column.check(scan.selection.len()).map_err(|error| scan.name(error))?;
+        Ok(column)
     }
 }
 

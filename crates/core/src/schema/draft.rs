@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::framing_trace::Trace;
 use super::program::Target;
 use super::registry::Registry;
-use crate::column::Number;
+use crate::column::{Native, Number};
 
 /// An object to be written. A member that it does not have is written as zero, empty or null.
 ///
@@ -19,6 +19,19 @@ use crate::column::Number;
 /// use sapwood::schema::Draft;
 /// let named = Draft::new("TNamed").with("fName", "answer").with("fTitle", "42");
 /// assert_eq!(named.class(), "TNamed");
+/// ```
+///
+/// ```
+/// # let path = sapwood_testkit::example("histograms.root");
+/// use sapwood::schema::Datum;
+/// let mut histogram = sapwood::File::open(path)?.draft("h1d")?;
+/// assert!(histogram.mark().is_some(), "it was read");
+/// assert!(histogram.members().any(|(name, _)| name == "fXaxis"));
+/// let axis = histogram.member_mut("fXaxis").and_then(Datum::as_draft_mut).expect("an axis");
+/// axis.set("fTitle", "momentum");
+/// let axis = histogram.member("fXaxis").and_then(Datum::as_draft).expect("an axis");
+/// assert!(matches!(axis.member("fTitle"), Some(Datum::Text(title)) if &**title == "momentum"));
+/// # Ok::<(), sapwood::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Draft {
@@ -41,6 +54,27 @@ pub(super) struct Origin {
 pub struct Mark(pub(super) Arc<str>);
 
 /// The value of a member.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::schema::{Datum, Draft};
+/// let edges = Datum::from(&[0.0, 1.0, 4.0]);
+/// let mut list = Datum::List(vec![Datum::from("first")]);
+/// list.as_list_mut().expect("a list").push(Datum::from("second"));
+/// assert_eq!(list.as_list().map(|items| items.len()), Some(2));
+/// ```
+///
+/// ```
+/// # let path = sapwood_testkit::example("histograms.root");
+/// use sapwood::schema::Datum;
+/// let mut histogram = sapwood::File::open(path)?.draft("h1d")?;
+/// assert_eq!(histogram.member("fXaxis").and_then(Datum::as_draft).map(|axis| axis.class()), Some("TAxis"));
+/// if let Some(axis) = histogram.member_mut("fXaxis").and_then(|axis| axis.as_draft_mut()) {
+///     axis.set("fTitle", "momentum");
+/// }
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum Datum {
     /// A whole number, or a truth value.
@@ -209,9 +243,21 @@ impl PartialEq for Mark {
 
 impl Eq for Mark {}
 
+impl<T: Native> From<&[T]> for Datum {
+    fn from(numbers: &[T]) -> Self {
+        Self::Numbers(T::NUMBER, T::memory(numbers).to_vec())
+    }
+}
+
+impl<T: Native, const N: usize> From<&[T; N]> for Datum {
+    fn from(numbers: &[T; N]) -> Self {
+        Self::from(&numbers[..])
+    }
+}
+
 impl Datum {
-    /// Consecutive whole numbers of a type.
-    pub fn numbers<const N: usize>(number: Number, values: impl IntoIterator<Item = [u8; N]>) -> Self {
+    /// Consecutive native-endian numbers of a type.
+    pub(crate) fn numbers<const N: usize>(number: Number, values: impl IntoIterator<Item = [u8; N]>) -> Self {
         Self::Numbers(number, values.into_iter().flatten().collect())
     }
 

@@ -17,7 +17,7 @@ const DEEPEST: u32 = 512;
 
 impl Draft {
     /// The object of `class` that a record's payload holds, with everything that it points at, to be changed and written
-    /// again. What is not changed comes out as it was: [`Encoder::record`](super::Encoder::record) with the same length of
+    /// again. What is not changed comes out as it was: `Encoder::record` with the same length of
     /// the key gives the same bytes.
     ///
     /// Each object behind a pointer is a [`Datum::Object`] where it comes first, and a [`Datum::Same`] wherever else something
@@ -50,6 +50,7 @@ impl Draft {
     /// # Errors
     ///
     /// Those of [`read`](Self::read).
+    #[doc(hidden)]
     pub fn read_one(
         registry: &Arc<Registry>,
         class: &str,
@@ -70,6 +71,7 @@ impl Draft {
     /// # Errors
     ///
     /// Why one of the objects that it points at could not be decoded.
+    #[doc(hidden)]
     pub fn of(objects: &Objects, id: u32, registry: &Arc<Registry>) -> Result<Self> {
         let mut reader = Redraft { objects, registry, marks: HashMap::new(), depth: 0 };
         reader.object(id)

@@ -308,11 +308,7 @@ pub(crate) fn named(reader: &mut Reader<'_>) -> Result<(String, String)> {
 /// assert_eq!(read_infos(&payload, 64, &sapwood::wire::Limits::default())?, [(**named).clone()]);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
-pub(crate) fn write_infos<'a>(
-    infos: impl IntoIterator<Item = &'a StreamerInfo>,
-    rules: &[String],
-    keylen: usize,
-) -> Vec<u8> {
+pub fn write_infos<'a>(infos: impl IntoIterator<Item = &'a StreamerInfo>, rules: &[String], keylen: usize) -> Vec<u8> {
     let infos: Vec<_> = infos.into_iter().collect();
     let mut writer = Writer::with_origin(keylen);
     writer.framed(5, |list| {

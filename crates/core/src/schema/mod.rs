@@ -27,12 +27,12 @@ pub use encode::Encoder;
 pub(crate) use encode::{Entries, Pointees, Style};
 #[doc(hidden)]
 pub use execute::{Machine, Order};
-#[doc(hidden)]
-pub use info::read_infos;
 pub(crate) use info::read_infos_and_rules;
-pub(crate) use info::write_infos;
 pub use info::{Detail, Element, StreamerInfo};
+#[doc(hidden)]
+pub use info::{read_infos, write_infos};
 pub(crate) use numbers::NumberMap;
+#[doc(hidden)]
 pub use objects::{ObjectRow, Objects};
 pub(crate) use program::{Counter, Step, TextForm};
 #[doc(hidden)]

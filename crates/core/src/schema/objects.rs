@@ -9,7 +9,7 @@ use super::program::Program;
 use super::program::Target;
 use super::registry::Registry;
 use super::streamers;
-use crate::column::{Kind, Part};
+use crate::column::{Kind, Part, check};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::Reader;
 
@@ -104,6 +104,19 @@ impl Objects {
     /// Class, type and values of the objects in a table.
     pub(crate) fn table(&self, index: u32) -> Option<(&Arc<str>, &Kind, &Part)> {
         self.tables.get(index as usize).map(|table| (&table.class, &table.program.kind, &table.part))
+    }
+
+    /// Checks that the decoded objects have a value for each member.
+    ///
+    /// # Errors
+    ///
+    /// [`Internal`](crate::ErrorKind::Internal).
+    pub(crate) fn check(&self) -> Result<()> {
+        // The last row of a closed table is broken, and known to be.
+        self.tables.iter().filter(|table| !table.closed).try_for_each(|table| {
+            let checked = check(&table.program.kind, table.part.rows, &table.part);
+            checked.map_err(|error| error.in_object(&table.class))
+        })
     }
 
     /// The same table, which keeps what it takes to write its objects as they were.

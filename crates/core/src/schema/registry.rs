@@ -11,6 +11,19 @@ use super::typename::{TypeName, tidy};
 /// All StreamerInfos of a file, and the programs compiled from them.
 ///
 /// Shared by all readers of a file; infos never change, programs are compiled on first use.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let file = sapwood::File::open(path)?;
+/// let registry = file.registry()?;
+/// let branch = registry.info("TBranch", None, None).expect("a class of the file");
+/// assert_eq!(branch.version, 13);
+/// assert!(registry.infos().iter().any(|info| info.name == branch.name));
+/// assert_eq!(registry.file_version(), file.header().version);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Registry {
     classes: HashMap<Arc<str>, Vec<Arc<StreamerInfo>>>,
@@ -26,6 +39,7 @@ pub struct Registry {
 impl Registry {
     /// A registry of the infos of a file that ROOT `file_version` wrote. Where a class and version come twice, the first
     /// counts.
+    #[doc(hidden)]
     pub fn new(infos: Vec<StreamerInfo>, file_version: i32) -> Self {
         let mut registry = Self { file_version, ..Self::default() };
         let told = infos.len();

@@ -14,6 +14,17 @@ use crate::object::Object;
 pub type BranchId = usize;
 
 /// `TBranch` or one of its subclasses.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let pt = tree.branch("Jet_pt")?;
+/// assert_eq!((pt.path.as_ref(), pt.entry_range(), pt.has_data()), ("Jet_pt", 0..10, true));
+/// assert_eq!(pt.baskets()[0].entries, 0..10);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Branch {
     /// Its number.
@@ -115,6 +126,16 @@ impl ElementBranch {
 }
 
 /// `TLeaf` or one of its subclasses.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let leaf = &tree.branch("Jet_pt")?.leaves[0];
+/// assert_eq!((leaf.number(), leaf.dimensions()), (Some(sapwood::column::Number::F32), vec![]));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Leaf {
     /// `fName`.

@@ -30,6 +30,16 @@ pub const CACHE_BYTES: u64 = 30_000_000;
 /// tree.cache().set_budget(100_000_000); // takes effect with the next window
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// tree.cache().set_budget(1 << 20);
+/// tree.reader().number::<u32>("nJet")?;
+/// assert_eq!(tree.cache().budget(), 1 << 20);
+/// println!("{:?}", tree.cache().figures());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 pub struct TreeCache {
     budget_bytes: AtomicU64,
     kept: Mutex<Shelf>,

@@ -28,6 +28,26 @@ use crate::schema::{NumberMap, Objects, Registry};
 use record_view::View;
 
 /// `TTree`: its branches and clusters. Metadata only; values are read by [`read`](crate::read).
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// let file = sapwood::File::open(path)?;
+/// let tree = file.tree("Events")?;
+/// assert_eq!((tree.name.as_ref(), tree.entries, tree.clusters().len()), ("Events", 10, 1));
+/// let pt = tree.branch("Jet_pt")?;
+/// assert_eq!((pt.entry_range(), pt.baskets().len(), pt.has_data()), (0..10, 1, true));
+/// assert_eq!((pt.leaves[0].number(), pt.leaves[0].dimensions()), (Some(sapwood::column::Number::F32), vec![]));
+/// assert_eq!(tree.branches().len(), tree.top().len(), "no branch has others in it");
+/// assert_eq!(tree.file().identity(), file.identity());
+/// assert!(tree.registry().info("TBranch", None, None).is_some());
+/// assert!(tree.cache().budget() > 0);
+/// // Entries: columns of many (`read::columns`), steps (`scan`), single ones (`reader`), values of Rust types
+/// // (`read_entries`, `iter_entries`, `iter_columns`).
+/// assert_eq!(tree.reader().number::<u32>("nJet")?, 2);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 pub struct Tree {
     /// `fName`.
     pub name: Arc<str>,
@@ -103,7 +123,7 @@ impl Tree {
                 .map(|alias| (alias.text("fName"), alias.text("fTitle")))
                 .collect()
         });
-        Ok(Self {
+        let tree = Self {
             name: row.text("fName").into(),
             title: row.text("fTitle").into(),
             class: Arc::clone(&key.class),
@@ -124,7 +144,9 @@ impl Tree {
             cluster_borders: OnceLock::new(),
             cache: TreeCache::new(file.options().cache_bytes),
             object,
-        })
+        };
+        view.check()?;
+        Ok(tree)
     }
 
     /// The file it is in.
@@ -181,6 +203,7 @@ impl Tree {
     /// # Errors
     ///
     /// [`Unsupported`](crate::ErrorKind::Unsupported) with the reason why it cannot be decoded.
+    #[doc(hidden)]
     pub fn interpretation(&self, id: BranchId) -> Result<Arc<Interpretation>> {
         let slot = self.interpretations.get(id).ok_or_else(|| Error::not_found("no such branch"))?;
         let found = slot.get_or_init(|| interpret::interpret(self, &self.branches[id]).map(Arc::new));
@@ -257,6 +280,7 @@ impl Builder<'_, '_> {
         }
         let id = self.branches.len();
         self.ids.insert(object, id);
+        row.expect_lists(&["fBasketBytes", "fBasketSeek", "fBasketEntry"]);
         let mut branch = Branch::read(row);
         branch.id = id;
         branch.parent = parent;

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use crate::column::{BufferId, Kind, Number, Part};
+use crate::error::{Error, Result};
 use crate::object::{find, list_bounds};
 use crate::schema::{NumberMap, Objects};
 use crate::wire::text;
@@ -16,6 +17,8 @@ pub(super) struct View<'a> {
     objects: &'a Objects,
     /// By class and by the address of the name in this program: names are literals here.
     members: RefCell<NumberMap<Place, Option<&'a Kind>>>,
+    /// The first member that is of another type than ROOT ever gave it.
+    fault: RefCell<Option<Error>>,
 }
 
 /// One object.
@@ -30,11 +33,21 @@ pub(super) struct Row<'v, 'a> {
 
 impl<'a> View<'a> {
     pub(super) fn new(objects: &'a Objects) -> Self {
-        Self { objects, members: RefCell::default() }
+        Self { objects, members: RefCell::default(), fault: RefCell::default() }
+    }
+
+    /// What was wrong with the members that were looked at.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`](crate::ErrorKind::Malformed) if one is of another type than in any version of its class: it counted
+    /// as absent. Members that are absent are none: classes had fewer once.
+    pub(super) fn check(&self) -> Result<()> {
+        self.fault.borrow().clone().map_or(Ok(()), Err)
     }
 
     /// Why an object could not be decoded.
-    pub(super) fn failure(&self, id: u32) -> Option<crate::Error> {
+    pub(super) fn failure(&self, id: u32) -> Option<Error> {
         self.objects.failure(id).cloned()
     }
 
@@ -60,6 +73,15 @@ impl<'v, 'a> Row<'v, 'a> {
         found
     }
 
+    /// What stands for a member that is absent; one of another type is noted as a fault.
+    fn absent<T: Default>(&self, name: &'static str, found: Option<&Kind>) -> T {
+        if let Some(kind) = found {
+            let words = format!("member {name} of a {} is of type {kind}, which it never was", self.class);
+            self.view.fault.borrow_mut().get_or_insert_with(|| Error::malformed(words));
+        }
+        T::default()
+    }
+
     fn numbers(&self, buffer: BufferId, number: Number, rows: Range<usize>) -> impl Iterator<Item = i64> + use<'a> {
         let wide = number.bytes();
         number.wholes(self.part.bytes(buffer).get(rows.start * wide..rows.end * wide).unwrap_or(&[]))
@@ -72,49 +94,66 @@ impl<'v, 'a> Row<'v, 'a> {
     /// An integer; 0 if there is no such member.
     pub(super) fn int(&self, name: &'static str) -> i64 {
         match self.kind(name) {
-            Some(Kind::Number { buffer, number }) => self.numbers(*buffer, *number, self.row..self.row + 1).next(),
-            _ => None,
+            Some(Kind::Number { buffer, number }) => {
+                let value = self.numbers(*buffer, *number, self.row..self.row + 1).next();
+                // An object that broke off has none: its failure is known.
+                value.unwrap_or_default()
+            }
+            other => self.absent(name, other),
         }
-        .unwrap_or(0)
     }
 
     pub(super) fn float(&self, name: &'static str) -> f64 {
         match self.kind(name) {
             Some(Kind::Number { buffer, number: Number::F64 }) => {
-                let bytes = self.part.bytes(*buffer).get(8 * self.row..);
-                bytes.and_then(|bytes| bytes.first_chunk()).map_or(0.0, |chunk| f64::from_ne_bytes(*chunk))
+                let bytes = self.part.bytes(*buffer).get(8 * self.row..).and_then(|bytes| bytes.first_chunk());
+                // As above.
+                bytes.map(|bytes| f64::from_ne_bytes(*bytes)).unwrap_or_default()
             }
             _ => self.int(name) as f64,
         }
     }
 
     pub(super) fn text(&self, name: &'static str) -> String {
-        self.kind(name).map_or_else(String::new, |kind| match kind {
-            Kind::Text { offsets, bytes } => {
+        match self.kind(name) {
+            Some(Kind::Text { offsets, bytes }) => {
                 text(self.part.bytes(*bytes).get(list_bounds(self.part, *offsets, self.row)).unwrap_or(&[]))
             }
-            _ => String::new(),
-        })
+            other => self.absent(name, other),
+        }
     }
 
     /// A list of integers.
     pub(super) fn ints(&self, name: &'static str) -> Vec<i64> {
         match self.kind(name) {
-            Some(Kind::List { offsets, item, .. }) => match &**item {
+            Some(list @ Kind::List { offsets, item, .. }) => match &**item {
                 Kind::Number { buffer, number } => {
                     self.numbers(*buffer, *number, list_bounds(self.part, *offsets, self.row)).collect()
                 }
-                _ => Vec::new(),
+                _ => self.absent(name, Some(list)),
             },
-            _ => Vec::new(),
+            other => self.absent(name, other),
+        }
+    }
+
+    /// Notes as a fault which of these are no lists of integers, for members that are looked at later.
+    pub(super) fn expect_lists(&self, names: &[&'static str]) {
+        for name in names {
+            let found = self.kind(name);
+            let is_list =
+                |kind: &Kind| matches!(kind, Kind::List { item, .. } if matches!(**item, Kind::Number { .. }));
+            if !found.is_some_and(is_list) {
+                self.absent::<()>(name, found);
+            }
         }
     }
 
     /// The number of the object behind a pointer, 0 for null.
     pub(super) fn pointer(&self, name: &'static str) -> u32 {
         match self.kind(name) {
-            Some(Kind::Pointer { buffer, .. }) => self.part.words(*buffer).get(self.row).copied().unwrap_or(0),
-            _ => 0,
+            // Null where the object broke off.
+            Some(Kind::Pointer { buffer, .. }) => self.part.words(*buffer).get(self.row).copied().unwrap_or_default(),
+            other => self.absent(name, other),
         }
     }
 
@@ -122,7 +161,7 @@ impl<'v, 'a> Row<'v, 'a> {
     pub(super) fn objects(&self, name: &'static str) -> &'a [u32] {
         match self.kind(name) {
             Some(collection @ Kind::Record { .. }) => items(self.part, collection, self.row),
-            _ => &[],
+            other => self.absent(name, other),
         }
     }
 
@@ -139,5 +178,44 @@ fn items<'a>(part: &'a Part, collection: &'a Kind, row: usize) -> &'a [u32] {
             _ => &[],
         },
         _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn a_member_of_another_type_is_an_error_and_an_absent_one_is_none() -> Result<()> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+        let tree = crate::File::open(path)?.tree("t")?;
+        type Look = fn(&Row<'_, '_>);
+        let absent: [Look; 3] = [
+            |row| assert_eq!((row.int("fNowhere"), row.float("fNowhere"), row.pointer("fNowhere")), (0, 0.0, 0)),
+            |row| assert!(row.ints("fNowhere").is_empty() && row.objects("fNowhere").is_empty()),
+            |row| row.expect_lists(&["fNowhere"]),
+        ];
+        let wrong: [Look; 6] = [
+            |row| assert_eq!(row.int("fName"), 0),
+            |row| assert_eq!(row.text("fEntries"), ""),
+            |row| assert!(row.ints("fEntries").is_empty()),
+            |row| assert_eq!(row.pointer("fEntries"), 0),
+            |row| assert!(row.objects("fEntries").is_empty()),
+            |row| row.expect_lists(&["fEntries"]),
+        ];
+        let check = |look: Look| {
+            let view = View::new(tree.object.table());
+            look(&view.get(tree.object.id()).expect("the tree"));
+            view.check()
+        };
+        for look in absent {
+            check(look)?;
+        }
+        for look in wrong {
+            let error = check(look).expect_err("a fault");
+            assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
+        }
+        Ok(())
     }
 }

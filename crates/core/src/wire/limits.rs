@@ -5,8 +5,8 @@
 /// # Example
 ///
 /// ```
-/// let strict = sapwood::wire::Limits { object_bytes: 1 << 20, ..Default::default() };
-/// assert!(strict.object_bytes < sapwood::wire::Limits::default().object_bytes);
+/// let strict = sapwood::Limits { object_bytes: 1 << 20, ..Default::default() };
+/// assert!(strict.object_bytes < sapwood::Limits::default().object_bytes);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {

@@ -12,6 +12,8 @@ mod model;
 
 mod basket;
 
+mod page;
+
 mod commit;
 
 mod record;
@@ -19,6 +21,8 @@ mod record;
 mod file;
 
 mod tree;
+
+mod ntuple;
 
 mod writer;
 
@@ -34,7 +38,9 @@ pub(crate) use model::class::ARRAY_MEMBER;
 pub use model::class::{Class, Member, Type};
 pub use model::columns::Column;
 pub use model::values::Values;
-pub use options::{Baskets, Order, TreeOptions, WriteOptions};
+pub use ntuple::NTupleWriter;
+pub use options::{Baskets, NTupleOptions, Order, TreeOptions, WriteOptions};
+pub use page::field::FieldSpec;
 pub use parallel::{NumberedContext, ParallelWriter};
 pub use recover::{Recovered, recover};
 pub use rewrite::Rewrite;

@@ -73,6 +73,47 @@ impl Default for TreeOptions {
     }
 }
 
+/// How an RNTuple is written: ROOT's own sizes unless set otherwise.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::write::NTupleOptions;
+/// let small = NTupleOptions { cluster_bytes: 1 << 20, ..NTupleOptions::default() };
+/// assert!(small.with_checksums && small.compression.is_none());
+/// ```
+#[derive(Clone, Debug)]
+pub struct NTupleOptions {
+    /// What to say about it.
+    pub description: Arc<str>,
+    /// Compression of its pages; none for ZSTD at ROOT's level 5.
+    pub compression: Option<Compression>,
+    /// Compressed bytes of a cluster: it ends after the row with which it is expected to have so many.
+    pub cluster_bytes: usize,
+    /// A cluster ends at the latest when its values take so many bytes in memory.
+    pub most_cluster_bytes: usize,
+    /// Bytes of the values of a page in memory.
+    pub page_bytes: usize,
+    /// Each page has a checksum.
+    pub with_checksums: bool,
+    /// After so many stored bytes everything written so far is saved.
+    pub auto_save_bytes: u64,
+}
+
+impl Default for NTupleOptions {
+    fn default() -> Self {
+        Self {
+            description: "".into(),
+            compression: None,
+            cluster_bytes: 128 << 20,
+            most_cluster_bytes: 1280 << 20,
+            page_bytes: 1 << 20,
+            with_checksums: true,
+            auto_save_bytes: 300_000_000,
+        }
+    }
+}
+
 /// How a tree's baskets are written.
 ///
 /// # Example

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sapwood import errors
 from sapwood._read.compat_kwargs import Foreign, ignore
 from sapwood._read.key_listing import Listing
-from sapwood._write import branch_schema, lossless, tables
+from sapwood._write import branch_schema, lossless, tables, writable_ntuple
 from sapwood._write.conversion import as_object
 from sapwood._write.parallel_tree import ParallelTree
+from sapwood._write.writable_ntuple import WritableNTuple
 from sapwood._write.writable_tree import WritableTree
-from sapwood.compression import of_branches
+from sapwood.compression import as_compression, of_branches
 from sapwood.directory import DIRECTORIES, TREES
 from sapwood.errors import near, not_found
 from sapwood.filters import Filter
+from sapwood.sizes import as_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -323,6 +325,36 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         self.file._take(tree)
         return tree
 
+    def mkrntuple(
+        self,
+        name: str,
+        field_types: Any,
+        description: str = "",
+        *,
+        compression: Any = "zstd:5",
+        cluster_bytes: int | str | None = None,
+        page_bytes: int | str | None = None,
+    ) -> WritableNTuple:
+        """Begins an RNTuple; :meth:`WritableNTuple.extend` fills it.
+
+        ``field_types`` gives each field a NumPy or Awkward type (``"float32"``, ``"string"``, ``"?int32"``,
+        ``"var * {pt: float32, n: int32}"``), or is data, which are the first entries. Clusters hold
+        ``cluster_bytes`` compressed bytes (128 MiB), pages ``page_bytes`` bytes of values (1 MiB), as ROOT
+        has it.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(memory := io.BytesIO()) as file:
+        ...     ntuple = file.mkrntuple("events", {"x": [1.5, 2.5], "tags": [["a"], []]})
+        ...     ntuple.extend({"x": [3.5], "tags": [["b", "c"]]})
+        >>> sapwood.open(memory)["events"].arrays().tolist()[2]
+        {'x': 3.5, 'tags': ['b', 'c']}
+        """
+        full = self._full(name, "the name of an RNTuple")
+        self.file._make_way(full)
+        setting = as_compression(compression)
+        bounds = [None if size is None else as_bytes(size) for size in (cluster_bytes, page_bytes)]
+        return writable_ntuple.begin(self.file, full, field_types, description, setting, bounds[0], bounds[1])
+
     def __setitem__(self, name: str, value: Any) -> None:
         """Writes a value: histograms of NumPy, boost-histogram, hist and all others of the UHI protocol,
         objects that were read or that :mod:`sapwood.objects` made, text as ``TObjString``, lists of objects
@@ -360,6 +392,9 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
                 f"{lossless.shown(value)} cannot be written: a file takes tables ({tables.TABLES}), text, histograms, objects that "
                 "were read, lists of objects, and what sapwood.objects makes, like parameter for a number"
             )
+        if self.file._format == "rntuple":
+            self.mkrntuple(name, found).close()
+            return
         columns = tables.check_columns(full, found)
         schema = branch_schema.schema_of(columns, branch_schema.counter_name, branch_schema.field_name)
         specs = [spec.for_engine() for spec in schema.specs]

@@ -3,6 +3,14 @@
 use super::PerfStats;
 
 /// A figure of two runs. One that a run does not have is none.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::inspect::perf::Compared;
+/// let calls = Compared { name: "ReadCalls", before: Some(8.0), after: Some(2.0), unit: "" };
+/// assert_eq!(calls.ratio(), Some(0.25));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compared {
     /// Its name.

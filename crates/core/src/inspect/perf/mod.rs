@@ -31,6 +31,15 @@ pub use picture::PerfPicture;
 /// println!("{report}");
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// use sapwood::inspect::perf::PerfStats;
+/// let tree = sapwood::File::open(path)?.tree("t")?;
+/// assert!(PerfStats::of(&tree).figures().iter().any(|(name, _, _)| *name == "ReadCalls"));
+/// assert!(PerfStats::find(tree.file(), None)?.is_none(), "no run was saved in this file");
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PerfStats {
     /// The file, and the tree in it: `events.root/Events`.

@@ -41,6 +41,16 @@ const PALE: f64 = 0.25;
 /// assert!(picture.to_png()?.starts_with(b"\x89PNG"));
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// use sapwood::inspect::perf::{PerfPicture, PerfStats};
+/// let tree = sapwood::File::open(path)?.tree("t")?;
+/// tree.file().perf().start();
+/// sapwood::read::columns(&tree, &[0], 0..tree.entries)?;
+/// assert!(PerfPicture::of(&[("run", &PerfStats::of(&tree))]).marks() > 0);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct PerfPicture {
     panels: Vec<Panel>,

@@ -5,6 +5,12 @@ use std::fmt;
 use crate::error::Error;
 
 /// How bad a [`Finding`] is.
+///
+/// # Example
+///
+/// ```
+/// assert_eq!(sapwood::inspect::verify::Severity::Damage.as_str(), "damage");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing; files that are whole have it.
@@ -146,6 +152,16 @@ impl fmt::Display for Finding {
 }
 
 /// What was checked, and what was found.
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+/// use sapwood::inspect::verify::{Severity, verify_file};
+/// let report = verify_file(&sapwood::File::open(path)?);
+/// assert_eq!((report.is_damaged(), report.count(Severity::Damage)), (false, 0));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// In the order in which they were found, but no more than [`MOST_FINDINGS`].

@@ -102,7 +102,7 @@ fn inflate(file: &File, start: u64, key: &Key, bench: &mut Bench) -> Result<u64>
         }
         _ => error,
     };
-    let bytes = file.read_raw(&[start..start.saturating_add(stored)]).map_err(unnamed)?.pop().unwrap_or_default();
+    let bytes = file.read_one(start..start.saturating_add(stored)).map_err(unnamed)?;
     if !key.is_compressed() {
         return Ok(0);
     }

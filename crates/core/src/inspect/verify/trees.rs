@@ -173,12 +173,9 @@ fn check_counters(tree: &Tree, path: &str, report: &mut Report) {
             let end = range.end.min(start + STEP);
             // Where they cannot be read, the baskets say why.
             let Ok(columns) = crate::read::columns(tree, &[id], start..end) else { break };
-            let Some(crate::column::Kind::Number { buffer, number }) = columns.first().map(|column| &column.kind)
-            else {
-                break;
-            };
-            let bytes = columns.first().map(|column| column.buffer(*buffer)).unwrap_or_default();
-            largest = number.wholes(&bytes).max().unwrap_or(0).max(largest);
+            let Some(column) = columns.first() else { break };
+            let crate::column::Kind::Number { buffer, number } = &column.kind else { break };
+            largest = number.wholes(&column.buffer(*buffer)).fold(largest, i64::max);
             start = end;
         }
         if largest > leaf.maximum {
@@ -233,7 +230,7 @@ fn check_basket(tree: &Tree, claim: &Claim, bench: &mut Bench) -> Checked {
     let file = tree.file();
     let mut findings = Vec::new();
     let range = claim.seek..claim.seek.saturating_add(claim.nbytes.into());
-    let record = match file.read_raw(&[range]).map(|mut read| read.pop().unwrap_or_default()) {
+    let record = match file.read_one(range) {
         Ok(record) => record,
         Err(error) => return (vec![Finding::damage("a basket cannot be read").because(&error)], 0),
     };

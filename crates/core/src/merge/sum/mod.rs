@@ -69,6 +69,16 @@ pub fn can_add(class: &str) -> bool {
 /// assert!(matches!(sum.finish().member("fVal"), Some(Datum::Int(5))));
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::example("histograms.root");
+/// use sapwood::merge::Sum;
+/// let file = sapwood::File::open(path)?;
+/// let mut sum = Sum::new(file.draft("h1d")?)?;
+/// sum.add(&file.draft("h1d")?)?;
+/// assert_eq!(sum.class(), "TH1D");
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Sum {
     state: State,

@@ -21,6 +21,7 @@ impl Registry {
     /// # Errors
     ///
     /// [`Unsupported`](crate::ErrorKind::Unsupported) naming the class that the file does not describe.
+    #[doc(hidden)]
     pub fn program(&self, target: &Target) -> Result<Arc<Program>> {
         if let Some(program) = self.compiled(target) {
             return Ok(program);

@@ -1,5 +1,6 @@
 //! Rows that are buffered until their cluster is full.
 
+use crate::column::ends;
 use crate::write::basket::raw_entries::RawEntries;
 use crate::write::model::branch::{BranchKind, BranchSpec};
 use crate::write::model::columns::{Column, move_ends, move_rest};
@@ -69,10 +70,10 @@ impl RowBuffer {
         let mut span = rows.clone();
         for (level, known) in self.levels.iter_mut().enumerate() {
             let ends = values.ends(level);
-            let end = |list: usize| list.checked_sub(1).and_then(|list| ends.get(list)).copied().unwrap_or(0) as u64;
-            let (first, before) = (end(span.start), known.last().copied().unwrap_or(0));
+            let (first, last) = (ends::start(ends, span.start) as u64, ends::start(ends, span.end) as u64);
+            let before = ends::total(known);
             known.extend(ends[span.clone()].iter().map(|&end| before + (end as u64 - first)));
-            span = first as usize..end(span.end) as usize;
+            span = first as usize..last as usize;
         }
         let width = spec.width();
         self.bytes.extend_from_slice(&values.memory()[span.start * width..span.end * width]);
@@ -80,7 +81,7 @@ impl RowBuffer {
 
     /// Appends the lengths of lists, as integers of `width` bytes.
     pub(crate) fn append_lengths(&mut self, ends: &[i64], rows: &Range<usize>, width: usize) {
-        let mut before = rows.start.checked_sub(1).and_then(|list| ends.get(list)).copied().unwrap_or(0);
+        let mut before = ends::start(ends, rows.start);
         for &end in &ends[rows.clone()] {
             let length = end - before;
             match width {
@@ -135,8 +136,10 @@ impl RowBuffer {
 
     /// The range of items of consecutive lists of a level.
     pub(crate) fn lists(&self, level: usize, lists: &Range<usize>) -> Range<usize> {
-        let ends = self.levels.get(level).map_or(&[][..], |ends| ends);
-        let end = |list: usize| list.checked_sub(1).and_then(|list| ends.get(list)).copied().unwrap_or(0) as usize;
-        end(lists.start)..end(lists.end)
+        match self.levels.get(level) {
+            Some(ends) => ends::start(ends, lists.start) as usize..ends::start(ends, lists.end) as usize,
+            // A branch without lists.
+            None => 0..0,
+        }
     }
 }

@@ -182,7 +182,7 @@ impl Fill<'_> {
         let Column::Numbers(width, bytes) = column else {
             return Err(Error::mismatch("values are not laid out as their class is"));
         };
-        let from = bytes.get(rows.start * width..rows.end * width).unwrap_or_default();
+        let from = bytes.get(rows.start * width..rows.end * width).ok_or_else(too_few)?;
         self.part.bytes_mut(buffer).extend_from_slice(from);
         Ok(())
     }
@@ -217,19 +217,17 @@ fn datum(registry: &Arc<Registry>, element: &crate::schema::Element, column: &Co
     match column {
         Column::Numbers(width, bytes) => {
             let number = element_number(element.code)?;
-            let bytes = bytes.get(row * width..(row + 1) * width).unwrap_or_default();
+            let bytes = bytes.get(row * width..(row + 1) * width).ok_or_else(too_few)?;
             Ok(match (element.array_length, number) {
-                (0, Number::F32) => {
-                    Datum::Float(bytes.first_chunk().map_or(0.0, |bytes| f32::from_ne_bytes(*bytes).into()))
-                }
-                (0, Number::F64) => Datum::Float(bytes.first_chunk().map_or(0.0, |bytes| f64::from_ne_bytes(*bytes))),
+                (0, Number::F32) => Datum::Float(f32::from_ne_bytes(*bytes.first_chunk().ok_or_else(too_few)?).into()),
+                (0, Number::F64) => Datum::Float(f64::from_ne_bytes(*bytes.first_chunk().ok_or_else(too_few)?)),
                 (0, number) => Datum::Int(number.whole(bytes)),
                 _ => Datum::Numbers(number, bytes.to_vec()),
             })
         }
         Column::Lists(ends, items) if &*class == "string" => {
             let Column::Numbers(_, bytes) = &**items else { return Err(Error::mismatch("a string without bytes")) };
-            let text = bytes.get(Column::span(ends, &one)).unwrap_or_default();
+            let text = bytes.get(Column::span(ends, &one)).ok_or_else(too_few)?;
             Ok(Datum::Bytes(text.into()))
         }
         Column::Record(..) => Ok(Datum::Value(draft(registry, &class, column, row)?)),
@@ -241,7 +239,7 @@ fn datum(registry: &Arc<Registry>, element: &crate::schema::Element, column: &Co
             (Column::Numbers(1.., bytes), crate::schema::Detail::Stl { item_code, .. }) if *item_code < 60 => {
                 let number = element_number(*item_code)?;
                 let span = Column::span(ends, &one);
-                let bytes = bytes.get(span.start * number.bytes()..span.end * number.bytes()).unwrap_or_default();
+                let bytes = bytes.get(span.start * number.bytes()..span.end * number.bytes()).ok_or_else(too_few)?;
                 Ok(Datum::Numbers(number, bytes.to_vec()))
             }
             _ => Err(Error::unsupported(format!(
@@ -250,6 +248,11 @@ fn datum(registry: &Arc<Registry>, element: &crate::schema::Element, column: &Co
             ))),
         },
     }
+}
+
+/// Values were checked when they were given.
+fn too_few() -> Error {
+    Error::internal("a column that is written has too few values")
 }
 
 fn element_number(code: i32) -> Result<Number> {

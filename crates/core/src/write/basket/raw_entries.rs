@@ -39,8 +39,7 @@ impl RawEntries {
     }
 
     fn span(&self, rows: &Range<usize>) -> Range<usize> {
-        let at = |row: usize| self.starts.get(row).copied().unwrap_or(self.data.len());
-        at(rows.start)..at(rows.end)
+        self.starts[rows.start]..self.starts[rows.end]
     }
 
     /// Appends entries in the format of a basket; none if they exceed 32-bit offsets.
@@ -51,7 +50,7 @@ impl RawEntries {
         if let Some(width) = self.width {
             return Some(Shape { data_bytes, width });
         }
-        let start = |row: usize| self.starts.get(row).map_or(0, |start| start - span.start);
+        let start = |row: usize| self.starts[row] - span.start;
         offsets(into, keylen, (rows.start..rows.end + 1).map(start))?;
         Some(Shape { data_bytes, width: 0 })
     }
@@ -113,7 +112,8 @@ impl How {
 fn check_tags(unsealed: &Unsealed<'_>, first: usize, bounds: &[u32]) -> Result<()> {
     for (index, bounds) in bounds.windows(2).enumerate() {
         let [start, end] = *bounds else { continue };
-        let entry = unsealed.data.get(start as usize..end as usize).unwrap_or_default();
+        let too_short = || Error::malformed("a basket is too short for its entries");
+        let entry = unsealed.data.get(start as usize..end as usize).ok_or_else(too_short)?;
         let origin = i64::from(start) + i64::from(unsealed.keylen) - unsealed.displacement(first + index, start);
         if may_refer(entry, origin) {
             let words = "objects of an entry refer to each other by position, so that they cannot be moved";

@@ -99,6 +99,8 @@ pub(crate) struct ClusterQueue {
     pub(crate) ready: Vec<Written>,
     /// Bytes and entries of all clusters with reserved space.
     pub(crate) reserved: (u64, u64),
+    /// Sealed clusters that got no space, to be retried; the first is at the back.
+    pub(crate) parked: VecDeque<SealedCluster>,
 }
 
 impl Numbers {
@@ -197,6 +199,7 @@ impl ClusterQueue {
             numbers: Arc::new(Numbers::start(branches)),
             ready: Vec::new(),
             reserved: (0, 0),
+            parked: VecDeque::new(),
         }
     }
 

@@ -19,6 +19,7 @@ impl Output {
     /// always at the end, so that a file is longer than its header says for as long as the two disagree.
     pub(crate) fn save(&self, state: &mut State) -> Result<()> {
         self.save_trees(state)?;
+        self.save_ntuples(state)?;
         self.save_infos(state)?;
         let folders = self.save_keys(state)?;
         self.save_free(state)?;

@@ -14,6 +14,7 @@ use crate::write::commit::sync::{Condvar, Mutex, MutexGuard, yield_now};
 use crate::write::file::directory::DirectoryState;
 use crate::write::file::free_list::FreeList;
 use crate::write::options::WriteOptions;
+use crate::write::page::state::NTupleState;
 use crate::write::record::state::TreeState;
 
 /// The state that a file and its trees share.
@@ -45,6 +46,7 @@ pub(crate) struct State {
     pub(crate) rules: Vec<String>,
     pub(crate) infos_changed: bool,
     pub(crate) trees: Vec<TreeState>,
+    pub(crate) ntuples: Vec<NTupleState>,
     /// Whether a cluster is being written.
     pub(crate) in_flight: bool,
     /// Clusters of shared trees with reserved space that are not written yet.
@@ -74,6 +76,7 @@ impl State {
             rules: Vec::new(),
             infos_changed: false,
             trees: Vec::new(),
+            ntuples: Vec::new(),
             in_flight: false,
             writing: 0,
             holds: 0,

@@ -17,6 +17,19 @@ use crate::write::model::class::{Class, Type, cpp_name};
 /// let jets = BranchSpec::jagged("jet_pt", Number::F32, "njet");
 /// assert_eq!(jets.title(), "jet_pt[njet]/F");
 /// ```
+///
+/// ```
+/// use std::sync::Arc;
+/// use sapwood::column::Number;
+/// use sapwood::write::{BranchSpec, Class, Item, Type};
+/// assert_eq!(BranchSpec::number("x", Number::F64).number_type(), Some(Number::F64));
+/// assert_eq!(BranchSpec::number("m", Number::F32).with_dimensions([3, 3]).leaf_title(), "m[3][3]");
+/// assert_eq!(BranchSpec::counter("n").title(), "n/I");
+/// assert_eq!(BranchSpec::text("name").title(), "name/C");
+/// assert_eq!(BranchSpec::vector("v", Item::Text, 2).class().as_deref(), Some("vector<vector<string> >"));
+/// let hit = Arc::new(Class::new("Hit").member("charge", Type::Number(Number::F32)));
+/// assert_eq!(BranchSpec::object("hit", hit, 99).number_type(), None);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct BranchSpec {
     /// Its name.

@@ -49,6 +49,15 @@ pub enum Type {
 /// let point = Class::new("Pos").member("x", Type::Number(Number::F64)).member("y", Type::Number(Number::F64));
 /// assert_eq!(point.checksum(), 1_565_559_781, "what ROOT computes for struct Pos {{ double x, y; }}");
 /// ```
+///
+/// ```
+/// use std::sync::Arc;
+/// use sapwood::column::Number;
+/// use sapwood::write::{Class, Type};
+/// let header = Arc::new(Class::new("Header").member("run", Type::Number(Number::I32)));
+/// let event = Class::new("Event").base(header).member("energy", Type::Number(Number::F64)).was("fE").with_version(2);
+/// assert_eq!((event.version, event.info().elements.len()), (Some(2), 2));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class {
     /// Its C++ name.
@@ -101,6 +110,14 @@ impl Type {
     }
 
     /// A `std::map`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::Number;
+    /// use sapwood::write::Type;
+    /// assert_eq!(Type::map(Type::Text, Type::Number(Number::I32)).name(), "map<string,int>");
+    /// ```
     pub fn map(key: Self, value: Self) -> Self {
         Self::mapping(Mapping::Map, key, value)
     }

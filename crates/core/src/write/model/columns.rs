@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::column::{Native, Number};
+use crate::column::{Native, Number, ends};
 use crate::error::{Error, Result};
 use crate::write::model::class::{Type, pair};
 
@@ -18,6 +18,12 @@ use crate::write::model::class::{Type, pair};
 /// assert_eq!(lists.len(), 3);
 /// lists.check(&Type::vector(Type::Number(Number::F32)))?;
 /// # Ok::<(), sapwood::Error>(())
+/// ```
+///
+/// ```
+/// use sapwood::column::Number;
+/// use sapwood::write::{Column, Type};
+/// assert!(Column::of(&Type::vector(Type::Number(Number::F32))).is_empty());
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
@@ -104,7 +110,7 @@ impl Column {
             },
             Type::Text | Type::RootText | Type::Sequence(..) | Type::Mapping(..) | Type::Pointer(_) => {
                 let Self::Lists(ends, items) = self else { return wrong("are given as something else") };
-                let ordered = ends.is_sorted() && ends.last().copied().unwrap_or(0) == items.len() as u64;
+                let ordered = ends.is_sorted() && ends::total(ends) == items.len() as u64;
                 let most = if matches!(kind, Type::Pointer(_)) { 1 } else { i32::MAX as u64 };
                 let mut before = 0;
                 let fits = ordered && ends.iter().all(|&end| end - std::mem::replace(&mut before, end) <= most);
@@ -130,7 +136,7 @@ impl Column {
     pub(crate) fn is_level(&self) -> bool {
         match self {
             Self::Numbers(width, bytes) => bytes.len().is_multiple_of((*width).max(1)),
-            Self::Lists(ends, items) => ends.last().copied().unwrap_or(0) == items.len() as u64 && items.is_level(),
+            Self::Lists(ends, items) => ends::total(ends) == items.len() as u64 && items.is_level(),
             Self::Record(len, columns) => columns.iter().all(|column| column.len() == *len && column.is_level()),
         }
     }
@@ -156,8 +162,7 @@ impl Column {
 
     /// The range of items of consecutive lists.
     pub(crate) fn span(ends: &[u64], rows: &Range<usize>) -> Range<usize> {
-        let end = |row: usize| row.checked_sub(1).and_then(|row| ends.get(row)).copied().unwrap_or(0) as usize;
-        end(rows.start)..end(rows.end)
+        ends::start(ends, rows.start) as usize..ends::start(ends, rows.end) as usize
     }
 
     /// Bytes of memory of consecutive values.
@@ -211,7 +216,7 @@ pub(crate) fn move_rest(bytes: &mut Vec<u8>, front: usize, into: &mut Vec<u8>) {
 
 /// Moves the ends of the lists after the first ones into an empty vector, counted from 0 again.
 pub(crate) fn move_ends(ends: &mut Vec<u64>, front: usize, into: &mut Vec<u64>) {
-    let below = front.checked_sub(1).and_then(|last| ends.get(last)).copied().unwrap_or(0);
+    let below = ends::start(ends, front);
     into.extend(ends[front..].iter().map(|end| end - below));
     ends.truncate(front);
 }

@@ -75,7 +75,7 @@ impl<'t> Finished<'t> {
 
     /// The next cluster: the fewest baskets after which all branches continue with the same entry.
     pub(crate) fn next(&mut self) -> Result<Option<SealedCluster>> {
-        let rest = self.baskets.get(self.next..).unwrap_or_default();
+        let rest = &self.baskets[self.next..];
         let Some(first) = rest.first().map(|basket| basket.entries.start) else { return Ok(None) };
         let mut end = first;
         let belongs = |basket: &&Stored| {
@@ -146,7 +146,9 @@ impl SealedCluster {
     pub(crate) fn fetch(&mut self) -> Result<()> {
         let Origin::Stored(file, rooms) = &self.origin else { return Ok(()) };
         for (basket, record) in self.baskets.iter_mut().zip(file.read_raw(rooms)?) {
-            basket.record.extend_from_slice(record.get(basket.record.len()..).unwrap_or_default());
+            let rest = record.get(basket.record.len()..);
+            let rest = rest.ok_or_else(|| Error::internal("a basket is shorter than what was read of it"))?;
+            basket.record.extend_from_slice(rest);
             basket.elsewhere = 0;
         }
         self.origin = Origin::Other;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Instant;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::tree::Tree;
 use crate::write::commit::ordered_units::{Drained, Granted, Next, OrderedUnits, Submitted};
 use crate::write::commit::queue::{ClusterQueue, Origin, Reservation, SealedCluster};
@@ -112,6 +112,10 @@ impl Group {
         let Some(unit) = unit else {
             return match self.reserve(&sealed) {
                 Ok(reservation) => Outcome::Committed(self.write(reservation, sealed, true)),
+                Err(error) if matches!(sealed.origin, Origin::Own) => match self.park(sealed) {
+                    Ok(()) => Outcome::Committed(Err(error)),
+                    Err(closed) => Outcome::Dropped(closed),
+                },
                 Err(error) => Outcome::Kept(error),
             };
         };
@@ -128,6 +132,14 @@ impl Group {
                 }
             }
         }
+    }
+
+    /// Keeps a sealed cluster without a position for [`retry_failed`](Self::retry_failed): its writer may end before
+    /// there is space again.
+    fn park(&self, cluster: SealedCluster) -> Result<()> {
+        let mut state = self.output().lock_state()?;
+        self.queue(&mut state)?.parked.push_front(cluster);
+        Ok(())
     }
 
     /// Reserves space and a position for a cluster.
@@ -189,8 +201,8 @@ impl Group {
                 Origin::Own | Origin::Other => output.fill_gap(start, &records.collect::<Vec<_>>()),
             }
         };
-        // A panic in the sink must not block other threads forever.
-        let died = |_| Err(output.in_file(Error::new(ErrorKind::Io, "a thread that wrote baskets died")));
+        // A panic must not block other threads forever.
+        let died = |_| Err(output.in_file(Error::internal("writing baskets panicked")));
         let filled = if addressed.is_ok() { catch_unwind(AssertUnwindSafe(fill)).unwrap_or_else(died) } else { Ok(()) };
         // A cluster kept for a retry must not depend on its source file.
         let fetch = || cluster.fetch();
@@ -216,7 +228,13 @@ impl Group {
         if let Err(error) = lost {
             // It can never be written: its space stays a gap.
             state.free_list.release(reservation.room);
-            return Err(output.in_file(error.in_object(&self.committer.name)));
+            drop((held, state));
+            let error = output.in_file(error.in_object(&self.committer.name));
+            if let Origin::Own = cluster.origin {
+                // The caller may be a context that is dropped: closing the file reports it, too.
+                output.defer_error(Some(error.clone()));
+            }
+            return Err(error);
         }
         let is_due = may_save && self.is_save_due(&mut state)?;
         drop((held, state));
@@ -226,15 +244,32 @@ impl Group {
         if is_due { self.save_if_due() } else { Ok(()) }
     }
 
-    /// Retries the clusters whose writes failed.
+    /// Retries the clusters whose writes failed, and those that got no space.
     pub(crate) fn retry_failed(&self) -> Result<()> {
         loop {
             let mut state = self.output().lock_state()?;
-            let Some((reservation, cluster)) = self.queue(&mut state)?.take_failed() else { return Ok(()) };
-            state.writing += 1;
-            drop(state);
-            self.write(reservation, cluster, false)?;
+            let queue = self.queue(&mut state)?;
+            if let Some((reservation, cluster)) = queue.take_failed() {
+                state.writing += 1;
+                drop(state);
+                self.write(reservation, cluster, false)?;
+            } else if let Some(cluster) = queue.parked.pop_back() {
+                drop(state);
+                match self.reserve(&cluster) {
+                    Ok(reservation) => self.write(reservation, cluster, false)?,
+                    Err(error) => return self.park_again(cluster).and(Err(error)),
+                }
+            } else {
+                return Ok(());
+            }
         }
+    }
+
+    /// Puts a parked cluster back: it is the next to be retried.
+    fn park_again(&self, cluster: SealedCluster) -> Result<()> {
+        let mut state = self.output().lock_state()?;
+        self.queue(&mut state)?.parked.push_back(cluster);
+        Ok(())
     }
 
     /// Writes the cluster that got its position, and those that get theirs after it.
@@ -275,6 +310,12 @@ impl Group {
         let mut state = output.open_state()?;
         let tree = &mut state.trees[index];
         let Some(queue) = &mut tree.queue else { return outcome };
+        let parked: u64 = queue.parked.drain(..).map(|cluster| cluster.rows).sum();
+        if parked > 0 && outcome.is_ok() {
+            // They came while the tree was closed.
+            let error = Error::mismatch("the tree was closed while one of its contexts ended: rows are lost");
+            outcome = Err(output.in_file(error.wanted(0, parked).in_object(&self.committer.name)));
+        }
         let lost = queue.abandon_failed();
         tree.advance();
         tree.update_branches();
@@ -333,11 +374,15 @@ impl CommitPath for ContextPath {
         if let Err(error) = group.retry_failed() {
             return Outcome::Kept(error);
         }
-        let sealed = match group.sealers.pass(|| group.committer.seal_cluster(cluster)) {
-            Ok(sealed) => sealed,
-            Err(error) => return Outcome::Dropped(error),
-        };
-        group.commit(self.unit(), sealed)
+        self.commit_last(cluster)
+    }
+
+    fn commit_last(&self, cluster: &Cluster) -> Outcome {
+        let group = &*self.group;
+        match group.sealers.pass(|| group.committer.seal_cluster(cluster)) {
+            Ok(sealed) => group.commit(self.unit(), sealed),
+            Err(error) => Outcome::Dropped(error),
+        }
     }
 
     fn end(&mut self) -> Result<()> {

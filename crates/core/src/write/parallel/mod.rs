@@ -58,6 +58,23 @@ use crate::write::writer::FileWriter;
 /// # std::fs::remove_file(path).ok();
 /// # Ok::<(), sapwood::Error>(())
 /// ```
+///
+/// ```
+/// # let path = sapwood_testkit::scratch("parallel.root");
+/// # use sapwood::column::Number;
+/// # use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// let tree = file.parallel_tree("t", vec![BranchSpec::number("x", Number::F64)], TreeOptions::default())?;
+/// let mut context = tree.context();
+/// context.extend(&[("x", Values::from(&[0.5, 1.5]))])?;
+/// context.flush()?;
+/// assert_eq!((tree.branches().len(), tree.entries()?), (1, 2));
+/// assert_eq!(tree.save()?, 2); // readers see so many
+/// context.close()?;
+/// tree.close()?;
+/// file.close()?;
+/// # Ok::<(), sapwood::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct ParallelWriter {
     pub(crate) group: Arc<Group>,
@@ -85,6 +102,32 @@ pub struct ParallelWriter {
 /// let file = sapwood::File::open(&path)?;
 /// let x = sapwood::read::columns(&*file.tree("t")?, &[0], 0..20)?;
 /// # drop((x, std::fs::remove_file(path)));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+///
+/// ```
+/// # let path = sapwood_testkit::scratch("numbered.root");
+/// use std::sync::Arc;
+/// use sapwood::column::Number;
+/// use sapwood::io::{MemorySink, MemoryStore};
+/// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+/// # let x = || vec![BranchSpec::number("x", Number::U8)];
+/// # let sink = Arc::new(MemorySink::default());
+/// # let mut part = FileWriter::to_sink(Arc::clone(&sink), "part.root", WriteOptions::default())?;
+/// # let mut tree = part.tree("t", x(), TreeOptions::default())?;
+/// # tree.extend(&[("x", Values::from(&[1_u8, 2, 3]))])?;
+/// # tree.close()?;
+/// # part.close()?;
+/// let part = sapwood::File::from_store(Arc::new(MemoryStore::new("part.root", sink.to_bytes())), Default::default())?;
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// let tree = file.parallel_tree("t", x(), TreeOptions::default())?;
+/// let mut context = tree.numbered();
+/// assert_eq!(context.adopt(1, &*part.tree("t")?)?, 3);
+/// assert_eq!(context.adopt_only(0, &*part.tree("t")?)?, 3); // leaves other objects of its file
+/// drop(context);
+/// tree.close()?;
+/// file.close()?;
+/// assert_eq!(sapwood::File::open(&path)?.tree("t")?.entries, 6);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 #[derive(Debug)]
@@ -144,6 +187,22 @@ impl ParallelWriter {
     ///
     /// Open one per thread before any of them begins: a context that is blocked on a number which no open context can
     /// produce gets an error.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("numbered.root");
+    /// use sapwood::column::Number;
+    /// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// let tree = file.parallel_tree("t", vec![BranchSpec::number("x", Number::F64)], TreeOptions::default())?;
+    /// let mut unit = tree.numbered().unit(0)?;
+    /// unit.extend(&[("x", Values::from(&[0.5]))])?;
+    /// unit.close()?;
+    /// # tree.close()?;
+    /// # file.close()?;
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn numbered(&self) -> NumberedContext {
         self.group.units.add_context();
         NumberedContext { member: Arc::new(Member { group: Arc::clone(&self.group) }) }
@@ -166,6 +225,7 @@ impl ParallelWriter {
 
     /// How long all commits together have held the file's lock so far, to get their space and become part of the tree.
     /// Other threads wait at most that long; saves, whose time grows with the number of branches, are not counted.
+    #[doc(hidden)]
     pub fn time_under_lock(&self) -> Duration {
         Duration::from_nanos(self.group.held.load(Ordering::Relaxed))
     }
@@ -280,6 +340,30 @@ impl ParallelWriter {
     /// # Errors
     ///
     /// Those of [`adopt`](Self::adopt) but for the first.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("adopt-only.root");
+    /// use std::sync::Arc;
+    /// use sapwood::column::Number;
+    /// use sapwood::io::{MemorySink, MemoryStore};
+    /// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+    /// # let x = || vec![BranchSpec::number("x", Number::U8)];
+    /// # let sink = Arc::new(MemorySink::default());
+    /// # let mut part = FileWriter::to_sink(Arc::clone(&sink), "part.root", WriteOptions::default())?;
+    /// # let mut tree = part.tree("t", x(), TreeOptions::default())?;
+    /// # tree.extend(&[("x", Values::from(&[1_u8, 2, 3]))])?;
+    /// # tree.close()?;
+    /// # part.close()?;
+    /// let part = sapwood::File::from_store(Arc::new(MemoryStore::new("part.root", sink.to_bytes())), Default::default())?;
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// let tree = file.parallel_tree("t", x(), TreeOptions::default())?;
+    /// assert_eq!(tree.adopt_only(&*part.tree("t")?)?, 3);
+    /// tree.close()?;
+    /// file.close()?;
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn adopt_only(&self, tree: &Tree) -> Result<u64> {
         self.group.adopt(tree, None)
     }

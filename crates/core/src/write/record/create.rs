@@ -20,9 +20,12 @@ pub(crate) fn branches(tree: &TreeState) -> Result<(Vec<Datum>, Vec<Datum>)> {
     let mut below: Vec<Vec<Datum>> = tree.branches.iter().map(|_| Vec::new()).collect();
     let mut top = Vec::new();
     for (index, parent) in tree.parents().collect::<Vec<_>>().into_iter().rev() {
-        let children = below.get_mut(index).map(std::mem::take).unwrap_or_default();
+        let children = std::mem::take(&mut below[index]);
         let draft = branch(tree, index, &leaves, &marks, children.into_iter().rev().collect())?;
-        let into = parent.and_then(|parent| below.get_mut(parent)).unwrap_or(&mut top);
+        let into = match parent {
+            Some(parent) => &mut below[parent],
+            None => &mut top,
+        };
         into.push(Datum::Object(Arc::new(draft)));
     }
     top.reverse();

@@ -172,8 +172,9 @@ impl TreeState {
 
     /// Baskets that a branch has.
     pub(crate) fn baskets_of(&self, index: usize) -> usize {
-        let before = self.base.as_ref().and_then(|base| base.baskets.as_ref()?.get(index)).copied().unwrap_or(0);
-        before + self.branches.get(index).map_or(0, |branch| branch.baskets.len())
+        // A tree that is new has none from before.
+        let before = self.base.as_ref().and_then(|base| base.baskets.as_ref()).map_or(0, |before| before[index]);
+        before + self.branches[index].baskets.len()
     }
 
     /// Whether its record can be written: added branches have a value for each entry.

@@ -85,7 +85,7 @@ impl<'f> Judge<'f> {
     fn read(&self, key: &Key) -> Result<(Bytes, Option<u64>)> {
         let room = key.room();
         let page_end = room.end.next_multiple_of(PAGE_BYTES).min(self.file.identity().len).max(room.end);
-        let mut record = self.file.read_raw(&[room.start..page_end])?.pop().unwrap_or_default();
+        let mut record = self.file.read_one(room.start..page_end)?;
         let zeros_at = lost_page(room.start, &record);
         record.truncate((room.end - room.start) as usize);
         Ok((record, zeros_at))

@@ -183,10 +183,12 @@ impl FileWriter {
         let numbers: Vec<Vec<Option<usize>>> =
             (0..).zip(&branches).map(|(index, b)| numbers(b, joined.written.baskets_of(index))).collect();
         baskets.retain_mut(|basket| {
-            let number = numbers.get(basket.branch).and_then(|numbers| *numbers.get(basket.number)?);
-            basket.number = number.unwrap_or_default();
+            let Some(number) = numbers.get(basket.branch).and_then(|numbers| *numbers.get(basket.number)?) else {
+                return false;
+            };
+            basket.number = number;
             basket.first_entry = basket.first_entry.saturating_add(joined.written.entries);
-            number.is_some()
+            true
         });
         let placed = self.output.relocate(from, &mut baskets, directory, process_ids)?;
         let mut placed: Vec<_> = baskets.iter().zip(placed).collect();

@@ -145,12 +145,13 @@ impl Reseal<'_> {
         sealed.iter_mut().try_for_each(|basket| Key::shift_pid_offset(&mut basket.record, self.process_ids))?;
         let mut numbers: Vec<usize> = into.branches.iter().map(|branch| branch.baskets.len()).collect();
         let number = |_: &State, index: usize| {
-            let number = jobs.get(index).and_then(|job| numbers.get_mut(job.branch));
-            number.map_or(0, |number| std::mem::replace(number, *number + 1))
+            let number = &mut numbers[jobs[index].branch];
+            *number += 1;
+            *number - 1
         };
         let places = self.output.append(self.output.open_state()?, self.directory, &mut sealed, number)?;
         for ((job, basket), seek) in jobs.iter().zip(&sealed).zip(places) {
-            let Some(branch) = into.branches.get_mut(job.branch) else { continue };
+            let branch = &mut into.branches[job.branch];
             let nbytes = basket.record.len() as u32;
             branch.add(PlacedBasket { seek, nbytes, first_entry: job.first_entry }, basket.unsealed_bytes);
         }
@@ -160,7 +161,7 @@ impl Reseal<'_> {
 
     /// Entries of some branches, read at once; each basket is read and inflated once.
     fn gather(&self, branches: &Range<usize>, part: &Selection) -> Result<Vec<RowBuffer>> {
-        let branches = self.branches.get(branches.clone()).unwrap_or_default();
+        let branches = &self.branches[branches.clone()];
         let mut jobs = Vec::new();
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for (index, branch) in branches.iter().enumerate().filter(|(_, branch)| branch.has_data()) {

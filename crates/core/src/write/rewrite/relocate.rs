@@ -199,13 +199,11 @@ impl Output {
     ) -> Result<Vec<PlacedBasket>> {
         let ranges: Vec<_> = step.iter().filter_map(Sealed::range).collect();
         let mut stored = side_by_side(from, &ranges)?.into_iter();
-        let sources: Vec<_> = step
-            .iter()
-            .map(|basket| match &basket.source {
-                Source::Stored { .. } => stored.next().unwrap_or_default(),
-                Source::Made { record, .. } => record.clone(),
-            })
-            .collect();
+        let mut next = |basket: &Sealed| match &basket.source {
+            Source::Stored { .. } => stored.next().ok_or_else(|| Error::internal("a basket was not read")),
+            Source::Made { record, .. } => Ok(record.clone()),
+        };
+        let sources = step.iter().map(&mut next).collect::<Result<Vec<_>>>()?;
         let pack = |scratch: &mut Packing, (basket, record): (&Sealed, &Bytes)| -> Result<(SealedBasket, Grown)> {
             let at = match basket.source {
                 Source::Stored { seek, .. } => seek,
@@ -236,7 +234,7 @@ impl Output {
             }
         };
         let (mut records, grown): (Vec<SealedBasket>, Vec<Grown>) = records?.into_iter().unzip();
-        let number = |_: &State, index: usize| step.get(index).map_or(0, |basket| basket.number);
+        let number = |_: &State, index: usize| step[index].number;
         let places = self.append(self.open_state()?, directory, &mut records, number)?;
         step.iter_mut().zip(grown).for_each(|(basket, grown)| basket.grown = grown);
         let placed = step.iter().zip(&records).zip(places);
@@ -320,11 +318,14 @@ impl Output {
         let (mut at, mut first) = (start, None);
         for (range, key) in ranges.iter().zip(keys) {
             let skipped = if at == start { WORD } else { 0 };
-            self.put(at + skipped as u64, &[key.get(skipped..).unwrap_or_default()])?;
+            self.put(at + skipped as u64, &[key.get(skipped..).ok_or_else(no_key)?])?;
             first.get_or_insert(key);
             at += range.end - range.start;
         }
-        self.put(start, &[first.and_then(|key| key.get(..WORD)).unwrap_or_default()])
+        match first {
+            Some(key) => self.put(start, &[key.get(..WORD).ok_or_else(no_key)?]),
+            None => Ok(()),
+        }
     }
 }
 
@@ -340,17 +341,27 @@ fn side_by_side(from: &File, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
     let read = from.read_raw(&runs)?;
     let mut rest = read.into_iter();
     let mut run = Bytes::new();
+    let missing = || Error::internal("a run of baskets is shorter than these");
     let take = |range: &Range<u64>| {
-        if run.is_empty() && !range.is_empty() {
-            run = rest.next().unwrap_or_default();
+        let bytes = (range.end - range.start) as usize;
+        if run.is_empty() && bytes > 0 {
+            run = rest.next().ok_or_else(missing)?;
         }
-        run.split_to(run.len().min((range.end - range.start) as usize))
+        if run.len() < bytes {
+            return Err(missing());
+        }
+        Ok(run.split_to(bytes))
     };
-    Ok(ranges.iter().map(take).collect())
+    ranges.iter().map(take).collect()
 }
 
 /// The length of a record.
 const WORD: usize = 4;
+
+/// The key was read from the record before.
+fn no_key() -> Error {
+    Error::internal("a record is shorter than its key")
+}
 
 /// The workspace that a recompressing thread keeps between baskets.
 #[derive(Default)]
@@ -375,7 +386,7 @@ fn packed(
 ) -> Result<(Vec<u8>, Grown)> {
     let basket = Basket::read(record.clone(), &from.options().limits)?;
     let keylen = usize::from(basket.key.keylen);
-    let mut packed = record.get(..keylen).unwrap_or_default().to_vec();
+    let mut packed = record.get(..keylen).ok_or_else(no_key)?.to_vec();
     let mut payload = basket.inflate(&mut work.memory, &mut work.scratch)?;
     let limit = from.options().limits.object_bytes;
     let wide = widening.map(|widening| widening.widen(&basket, payload, limit, &mut packed)).transpose()?;

@@ -64,6 +64,9 @@ pub(crate) trait CommitPath: std::fmt::Debug + Send + Sync {
     /// Seals a cluster in this thread and commits it.
     fn commit(&self, cluster: &mut Cluster) -> Outcome;
 
+    /// The same for a writer that ends: its cluster is kept with the tree until failed writes of others succeed.
+    fn commit_last(&self, cluster: &Cluster) -> Outcome;
+
     /// Ends the unit, or the writer.
     ///
     /// # Errors
@@ -223,8 +226,9 @@ impl Committer {
                 jobs.par_iter().with_max_len(1).map(alone).collect()
             }),
             None => self.recycler.with(|work| {
-                let mut records = self.recycler.records(jobs.len());
-                jobs.iter().map(|job| one(job, records.pop().unwrap_or_default(), work)).collect()
+                // With fewer used records than baskets, the rest gets new ones.
+                let records = self.recycler.records(jobs.len()).into_iter().chain(std::iter::repeat_with(Vec::new));
+                jobs.iter().zip(records).map(|(job, record)| one(job, record, work)).collect()
             }),
         };
         sealed.map_err(|error| error.in_object(&self.name))

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, PoisonError};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::write::commit::sync::yield_now;
 use crate::write::tree::commit::{Cluster, CommitPath, Committer, Outcome};
 
@@ -61,7 +61,7 @@ impl InFlight {
             Err(error) => return Self::Done(Box::new((cluster, Outcome::Kept(error)))),
         };
         let run = move || {
-            let died = |_| Outcome::Dropped(Error::new(ErrorKind::Io, "a thread that sealed baskets died"));
+            let died = |_| Outcome::Dropped(Error::internal("sealing baskets panicked"));
             let outcome = catch_unwind(AssertUnwindSafe(|| guard.0.commit(&mut cluster))).unwrap_or_else(died);
             drop(guard);
             (cluster, outcome)
@@ -95,7 +95,7 @@ impl InFlight {
             Self::None | Self::Failed(_) => return Ok(None),
             Self::Done(done) => *done,
             Self::Running(receiver) => receive(&receiver).ok_or_else(|| {
-                Error::new(ErrorKind::Io, "a thread that sealed baskets died").in_object(&committer.name)
+                Error::internal("a thread that sealed baskets gave no answer").in_object(&committer.name)
             })?,
         };
         match outcome {
@@ -105,6 +105,17 @@ impl InFlight {
                 Err(error)
             }
             Outcome::Dropped(error) => Err(error),
+        }
+    }
+
+    /// Takes the cluster whose write failed.
+    pub(crate) fn take_failed(&mut self) -> Option<Cluster> {
+        match std::mem::take(self) {
+            Self::Failed(cluster) => Some(cluster),
+            other => {
+                *self = other;
+                None
+            }
         }
     }
 

@@ -19,7 +19,7 @@ use crate::write::model::branch::{BranchKind, BranchSpec, most_items};
 use crate::write::model::values::Values;
 use crate::write::options::TreeOptions;
 use crate::write::record::state::TreeState;
-use crate::write::tree::commit::{Cluster, CommitPath, Committer};
+use crate::write::tree::commit::{Cluster, CommitPath, Committer, Outcome};
 use crate::write::tree::in_flight::InFlight;
 
 /// Takes rows of a tree.
@@ -38,6 +38,21 @@ use crate::write::tree::in_flight::InFlight;
 /// file.close()?;
 /// assert_eq!(sapwood::File::open(&path)?.tree("t")?.entries, 3);
 /// # std::fs::remove_file(path).ok();
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+///
+/// ```
+/// # let path = sapwood_testkit::scratch("tree-writer.root");
+/// # use sapwood::column::Number;
+/// # use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// let mut tree = file.tree("t", vec![BranchSpec::number("x", Number::F64)], TreeOptions::default())?;
+/// assert_eq!(tree.branches()[0].title(), "x/D");
+/// tree.extend(&[("x", Values::from(&[0.5, 1.5]))])?;
+/// tree.flush()?; // a cluster of its own
+/// tree.discard()?; // or no tree at all
+/// file.close()?;
+/// assert!(sapwood::File::open(&path)?.tree("t").is_err());
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 #[derive(Debug)]
@@ -382,16 +397,18 @@ impl TreeWriter {
     ///
     /// # Errors
     ///
-    /// Those of [`flush`](Self::flush), and rows whose write failed are lost: flush first to be able to retry.
+    /// Those of [`flush`](Self::flush), and rows whose write failed are lost: flush first to be able to retry. Rows of a
+    /// context of a [`ParallelWriter`](crate::write::ParallelWriter) are not: they stay with its tree, which tries again
+    /// with the next commit, when it is saved, and when it is closed.
     /// [`Mismatch`](crate::ErrorKind::Mismatch) if branches were added to a tree and got fewer entries than it has:
     /// they are not in the tree then.
     pub fn close(mut self) -> Result<()> {
         let flushed = self.flush();
+        if self.commit_path.is_some() && flushed.is_err() && self.hand_over().is_err() {
+            return flushed;
+        }
         if let Some(commit_path) = &mut self.commit_path {
-            // The error may belong to another writer: this one is complete if it has nothing left.
-            if flushed.is_err() && (self.rows > 0 || self.flight.has_failed()) {
-                return flushed;
-            }
+            // The error may belong to another writer: this one is complete as it has nothing left.
             let ended = commit_path.end();
             return flushed.and(ended);
         }
@@ -413,6 +430,22 @@ impl TreeWriter {
         // A tree without rows was never published.
         tree.changed |= outcome.is_ok() && tree.key.is_none() && tree.base.is_none();
         outcome
+    }
+
+    /// Leaves what could not be written with the tree that many threads fill.
+    fn hand_over(&mut self) -> Result<()> {
+        let Some(commit_path) = &self.commit_path else { return Ok(()) };
+        let failed = self.flight.take_failed();
+        let rest = (self.rows > 0).then(|| Cluster::new(std::mem::take(&mut self.pending), self.rows));
+        self.rows = 0;
+        for cluster in failed.into_iter().chain(rest) {
+            match commit_path.commit_last(&cluster) {
+                // What is written later may fail later, and is reported then.
+                Outcome::Committed(_) => {}
+                Outcome::Kept(error) | Outcome::Dropped(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Discards a tree that was begun, with all its rows. A tree that existed before keeps what was committed; buffered
@@ -454,12 +487,15 @@ impl Drop for TreeWriter {
         if let Some(unit) = self.commit_path.as_ref().and_then(|commit_path| commit_path.unit()) {
             return self.abandon(unit, was_told);
         }
-        let written = if std::thread::panicking() { self.wait_for_commit() } else { self.flush() };
-        let mut lost = written.err().filter(|_| !was_told);
-        if let Some(commit_path) = &mut self.commit_path {
-            lost = lost.or(commit_path.end().err());
+        if self.commit_path.is_some() {
+            // What waits for storage stays with the tree, which says so if it cannot be written.
+            let mut lost = if std::thread::panicking() { None } else { self.hand_over().err() };
+            let ended = self.commit_path.as_mut().map_or(Ok(()), |commit_path| commit_path.end());
+            lost = lost.or(ended.err());
             return self.committer.output.defer_error(lost);
         }
+        let written = if std::thread::panicking() { self.wait_for_commit() } else { self.flush() };
+        let lost = written.err().filter(|_| !was_told);
         let Committer { output, tree: index, .. } = &*self.committer;
         output.defer_error(lost);
         if let Ok(mut state) = output.open_state() {

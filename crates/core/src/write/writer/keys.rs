@@ -54,6 +54,7 @@ impl FileWriter {
         let state = self.output.open_state()?;
         let is_changed = state.infos_changed
             || state.trees.iter().any(|tree| tree.changed)
+            || state.ntuples.iter().any(|ntuple| ntuple.changed)
             || state.folders.iter().any(|folder| folder.changed);
         Ok(!is_changed)
     }

@@ -17,7 +17,9 @@ use crate::write::file::directory::DirectoryState;
 use crate::write::file::free_list::FreeList;
 use crate::write::file::state::{Output, State};
 use crate::write::model::branch::BranchSpec;
-use crate::write::options::{TreeOptions, WriteOptions};
+use crate::write::ntuple::NTupleWriter;
+use crate::write::options::{NTupleOptions, TreeOptions, WriteOptions};
+use crate::write::page::field::FieldSpec;
 use crate::write::record::state::TreeState;
 use crate::write::tree::TreeWriter;
 
@@ -35,6 +37,39 @@ use crate::write::tree::TreeWriter;
 /// let read = sapwood::File::open(&path)?;
 /// assert_eq!(read.object("notes/answer")?.member("fString")?.as_text().as_deref(), Some("42"));
 /// # std::fs::remove_file(path).ok();
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+///
+/// ```
+/// # let path = sapwood_testkit::scratch("create.root");
+/// use sapwood::Entry;
+/// use sapwood::column::Number;
+/// use sapwood::write::{BranchSpec, FileWriter, TreeOptions, Values, WriteOptions};
+/// #[derive(Entry)]
+/// struct Hit {
+///     charge: f32,
+/// }
+/// let mut file = FileWriter::create(&path, WriteOptions::default())?; // an error if there is one
+/// file.mkdir("empty")?;
+/// let mut columns = file.tree("columns", vec![BranchSpec::number("x", Number::F64)], TreeOptions::default())?;
+/// columns.extend(&[("x", Values::from(&[0.5, 1.5]))])?;
+/// columns.close()?;
+/// let mut hits = file.entries::<Hit>("hits", "hit", 99, TreeOptions::default())?;
+/// hits.fill(&Hit { charge: 0.5 })?;
+/// hits.close()?;
+/// let parallel = file.parallel_tree("parallel", vec![BranchSpec::number("x", Number::F64)], TreeOptions::default())?;
+/// parallel.close()?;
+/// file.close()?;
+///
+/// let mut file = FileWriter::update(&path, WriteOptions::default())?;
+/// file.rename("columns", "folder/columns")?;
+/// file.close()?;
+/// let mut file = FileWriter::update(&path, WriteOptions::default())?;
+/// let mut more = file.add_branches("folder/columns", vec![BranchSpec::text("name")], TreeOptions::default())?;
+/// more.extend(&[("name", Values::strings(["mu", "e"]))])?;
+/// more.close()?;
+/// file.close()?;
+/// assert_eq!(sapwood::File::open(&path)?.tree("folder/columns")?.branches().len(), 2);
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 #[derive(Debug)]
@@ -100,11 +135,38 @@ impl FileWriter {
     }
 
     /// [`update`](Self::update) of any file: `sink` writes what `store` reads.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("update-with.root");
+    /// use std::sync::Arc;
+    /// use sapwood::io::LocalFile;
+    /// use sapwood::write::{FileWriter, WriteOptions};
+    /// # FileWriter::recreate(&path, WriteOptions::default())?.close()?;
+    /// let (store, sink) = (Arc::new(LocalFile::open(&path)?), LocalFile::update(&path)?);
+    /// let mut file = FileWriter::update_with(store, sink, WriteOptions::default())?;
+    /// file.mkdir("folder")?;
+    /// file.close()?;
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn update_with(store: Arc<dyn Store>, sink: impl Sink, options: WriteOptions) -> Result<Self> {
         Output::open(store, Box::new(sink), options).map(|output| Self { output: Arc::new(output) })
     }
 
     /// Creates a file in any sink.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sapwood::io::MemorySink;
+    /// use sapwood::write::{FileWriter, WriteOptions};
+    /// let sink = Arc::new(MemorySink::default());
+    /// FileWriter::to_sink(Arc::clone(&sink), "in memory.root", WriteOptions::default())?.close()?;
+    /// assert_eq!(sink.to_bytes()[..4], *b"root");
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn to_sink(sink: impl Sink, name: impl Into<Arc<str>>, options: WriteOptions) -> Result<Self> {
         let name: Arc<str> = name.into();
         let compression = options.compression.unwrap_or_default();
@@ -121,7 +183,7 @@ impl FileWriter {
     ///
     /// # Errors
     ///
-    /// Those of [`Encoder::record`](crate::schema::Encoder::record), and what the sink reports.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the object is not of its class, and what the sink reports.
     pub fn write(&mut self, path: &str, object: Draft) -> Result<()> {
         let object = Arc::new(object);
         let mut state = self.output.open_state()?;
@@ -151,6 +213,17 @@ impl FileWriter {
         let index = self.begin_tree(path, &branches, &options)?;
         let state = self.output.open_state()?;
         Ok(TreeWriter::new(Arc::clone(&self.output), index, &state.trees[index], branches, options))
+    }
+
+    /// Begins an RNTuple. It is saved at once, without entries.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for types that no RNTuple holds,
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for names of fields that ROOT refuses,
+    /// [`Exists`](crate::ErrorKind::Exists) for two of one name.
+    pub fn ntuple(&mut self, path: &str, fields: Vec<FieldSpec>, options: NTupleOptions) -> Result<NTupleWriter> {
+        NTupleWriter::begin(&self.output, path, fields, options)
     }
 
     /// Adds a tree without entries; returns its index in the file.
@@ -210,10 +283,12 @@ impl FileWriter {
         if let Some(lost) = state.lost.take() {
             return Err(lost);
         }
-        match state.trees.iter().find(|tree| tree.is_open) {
-            Some(tree) => {
+        let open_trees = state.trees.iter().filter(|tree| tree.is_open).map(|tree| &tree.name);
+        let open_ntuples = state.ntuples.iter().filter(|ntuple| ntuple.is_open).map(|ntuple| &ntuple.name);
+        match open_trees.chain(open_ntuples).next() {
+            Some(name) => {
                 let words = "the file was closed before the tree: rows that its writer holds are lost";
-                Err(self.output.in_file(Error::mismatch(words).in_object(&tree.name)))
+                Err(self.output.in_file(Error::mismatch(words).in_object(name)))
             }
             None => Ok(()),
         }

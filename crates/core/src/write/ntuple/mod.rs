@@ -1,0 +1,274 @@
+//! The RNTuple being written: rows are buffered until their cluster is full, then sealed and committed.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::codec::{Algorithm, Compression};
+use crate::error::{Error, Result};
+use crate::ntuple::Header;
+use crate::read::Column;
+use crate::write::file::state::Output;
+use crate::write::options::NTupleOptions;
+use crate::write::page::buffer::ClusterBuffer;
+use crate::write::page::field::{ColumnPlan, FieldSpec, Node, Schema};
+use crate::write::page::seal::{Sealing, seal};
+use crate::write::page::state::NTupleState;
+
+/// Takes rows of an RNTuple.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::scratch("ntuple-writer.root");
+/// use sapwood::column::{Kind, Number};
+/// use sapwood::read::Column;
+/// use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::I32 });
+/// let mut ntuple = file.ntuple("numbers", vec![spec], NTupleOptions::default())?;
+/// ntuple.extend(&[("x", Column::from_numbers(&[1, 2, 3]))])?;
+/// ntuple.close()?;
+/// file.close()?;
+///
+/// let ntuple = sapwood::File::open(&path)?.ntuple("numbers")?;
+/// let columns = sapwood::ntuple::columns(&ntuple, &[ntuple.field("x")?.id], 0..3)?;
+/// assert_eq!(&columns[0].numbers::<i32>()?[..], [1, 2, 3]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct NTupleWriter {
+    output: Arc<Output>,
+    index: usize,
+    name: Arc<str>,
+    fields: Vec<FieldSpec>,
+    nodes: Vec<Node>,
+    plans: Vec<ColumnPlan>,
+    buffer: ClusterBuffer,
+    sealing: Sealing,
+    options: NTupleOptions,
+    /// Stored bytes, and bytes in memory, of the clusters so far.
+    sizes: (u64, u64),
+    unsaved: u64,
+    taken: u64,
+    is_closed: bool,
+}
+
+impl NTupleWriter {
+    /// Adds an RNTuple without entries to a file.
+    pub(crate) fn begin(
+        output: &Arc<Output>,
+        path: &str,
+        fields: Vec<FieldSpec>,
+        options: NTupleOptions,
+    ) -> Result<Self> {
+        let compression = options.compression.unwrap_or(USUAL);
+        let (schema, nodes) = Schema::new(&fields, compression.level > 0)?;
+        let mut state = output.open_state()?;
+        let (folder, name) = output.folder_of(&mut state, path)?;
+        let name: Arc<str> = name.into();
+        if state.folders[folder].named(&name, None).any(|key| key.is_directory()) {
+            return Err(output.in_file(Error::new(crate::ErrorKind::Exists, format!("{name:?} is a directory"))));
+        }
+        let columns = schema.columns.len();
+        let header = Header {
+            name: Arc::clone(&name),
+            description: Arc::clone(&options.description),
+            writer: concat!("Sapwood ", env!("CARGO_PKG_VERSION")).into(),
+            schema: schema.descriptors,
+        };
+        let header = header.seal()?;
+        let (link, _) = output.write_envelope(&mut state, &header, compression)?;
+        state.ntuples.push(NTupleState::new(folder, Arc::clone(&name), header, link, columns));
+        let index = state.ntuples.len() - 1;
+        output.save(&mut state)?;
+        drop(state);
+        let sealing = Sealing {
+            compression,
+            page_bytes: options.page_bytes.clamp(64, 1 << 29),
+            with_checksums: options.with_checksums,
+        };
+        Ok(Self {
+            output: Arc::clone(output),
+            index,
+            name,
+            fields,
+            nodes,
+            buffer: ClusterBuffer::new(&schema.columns),
+            plans: schema.columns,
+            sealing,
+            options,
+            sizes: (0, 0),
+            unsaved: 0,
+            taken: 0,
+            is_closed: false,
+        })
+    }
+
+    /// The fields.
+    pub fn fields(&self) -> &[FieldSpec] {
+        &self.fields
+    }
+
+    /// Rows taken so far, buffered ones included.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Adds rows: a column for every field by name, of the field's type. Rows are buffered until their cluster is full.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where fields are missing, unknown or of another type, or where lengths
+    /// differ: then no row was added. What the sink reports: then the rows of earlier clusters are there, and the others
+    /// are buffered.
+    pub fn extend(&mut self, values: &[(&str, Column)]) -> Result<()> {
+        let name = Arc::clone(&self.name);
+        let output = Arc::clone(&self.output);
+        let in_ntuple = |error: Error| output.in_file(error.in_object(&name));
+        let (sources, rows) = self.sources(values).map_err(in_ntuple)?;
+        let (mut outcome, mut start) = (Ok(()), 0);
+        while start < rows {
+            let target = self.target_bytes();
+            let left = target.saturating_sub(self.buffer.bytes());
+            let end = end_of_cluster(&sources, start..rows, left).map_err(in_ntuple)?;
+            for (node, column) in &sources {
+                self.buffer.append(node, column, start..end).map_err(in_ntuple)?;
+            }
+            self.buffer.rows += (end - start) as u64;
+            start = end;
+            // All rows are buffered, even if storage fails.
+            if outcome.is_ok() && self.buffer.bytes() >= target {
+                outcome = self.flush();
+            }
+        }
+        self.taken += rows as u64;
+        outcome
+    }
+
+    /// Writes the buffered rows as a cluster of their own.
+    ///
+    /// # Errors
+    ///
+    /// What the sink reports: the rows stay buffered then.
+    pub fn flush(&mut self) -> Result<()> {
+        if self.buffer.rows == 0 {
+            return Ok(());
+        }
+        let in_memory = self.buffer.bytes() as u64;
+        let sealed = seal(&self.plans, &self.buffer, &self.sealing, &self.output.options.session)
+            .map_err(|error| self.output.in_file(error.in_object(&self.name)))?;
+        let stored = sealed.stored;
+        let mut state = self.output.open_state()?;
+        self.output.commit_cluster(&mut state, self.index, self.buffer.rows, sealed, self.sealing.compression)?;
+        self.buffer.clear();
+        self.sizes = (self.sizes.0 + stored, self.sizes.1 + in_memory);
+        self.unsaved += stored;
+        if self.unsaved >= self.options.auto_save_bytes {
+            self.output.save(&mut state)?;
+            self.unsaved = 0;
+        }
+        Ok(())
+    }
+
+    /// Writes the buffered rows, and one page list for all clusters. The file's next save shows them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`flush`](Self::flush): what was committed stays.
+    pub fn close(mut self) -> Result<()> {
+        self.finish()
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.is_closed, true) {
+            return Ok(());
+        }
+        let outcome = self.flush();
+        let mut state = self.output.open_state()?;
+        let joined = self.output.join_page_lists(&mut state, self.index, self.sealing.compression);
+        if let Some(ntuple) = state.ntuples.get_mut(self.index) {
+            ntuple.is_open = false;
+        }
+        outcome.and(joined)
+    }
+
+    /// Bytes in memory with which a cluster is full, by the compression of those before.
+    fn target_bytes(&self) -> usize {
+        let (most, cluster) = (self.options.most_cluster_bytes.max(1), self.options.cluster_bytes.max(1));
+        let target = match self.sizes {
+            _ if self.sealing.compression.level == 0 => cluster as u128,
+            (0, _) => 2 * cluster as u128,
+            (stored, in_memory) => cluster as u128 * u128::from(in_memory) / u128::from(stored),
+        };
+        usize::try_from(target).map_or(most, |target| target.clamp(1, most))
+    }
+
+    /// For each field the column of its values, checked before anything is buffered; and the number of rows.
+    fn sources<'v>(&self, values: &'v [(&str, Column)]) -> Result<(Vec<(Node, &'v Column)>, usize)> {
+        let mut given: HashMap<&str, &Column> = HashMap::with_capacity(values.len());
+        let mut rows: Option<(usize, &str)> = None;
+        for (name, column) in values {
+            if !self.fields.iter().any(|field| *field.name == **name) {
+                return Err(Error::not_found(format!("there is no field {name:?}")));
+            }
+            match rows {
+                Some((wanted, first)) if wanted != column.len => {
+                    let message = format!("field {name:?} was given another number of values than {first:?}");
+                    return Err(Error::mismatch(message).wanted(wanted as u64, column.len as u64));
+                }
+                _ => rows = Some((column.len, name)),
+            }
+            if given.insert(name, column).is_some() {
+                return Err(Error::mismatch(format!("field {name:?} was given values twice")));
+            }
+        }
+        let rows = rows.map_or(0, |(rows, _)| rows);
+        let mut sources = Vec::with_capacity(self.fields.len());
+        for (field, node) in self.fields.iter().zip(&self.nodes) {
+            let column = given.get(&*field.name).copied();
+            let column =
+                column.ok_or_else(|| Error::mismatch(format!("field {:?} was given no values", field.name)))?;
+            let bound = node.bound(&column.kind).and_then(|bound| {
+                ClusterBuffer::check(&bound, column, 0..rows)?;
+                Ok(bound)
+            });
+            sources.push((bound.map_err(|error| error.in_object(&field.name))?, column));
+        }
+        Ok((sources, rows))
+    }
+}
+
+impl Drop for NTupleWriter {
+    fn drop(&mut self) {
+        // Call `close` to get the error.
+        let _ = self.finish();
+    }
+}
+
+/// The row after the first with which a cluster has at least `left` bytes more, or the last.
+fn end_of_cluster(sources: &[(Node, &Column)], rows: Range<usize>, left: usize) -> Result<usize> {
+    let bytes = |end: usize| -> Result<usize> {
+        let mut sum = 0;
+        for (node, column) in sources {
+            sum += ClusterBuffer::bytes_of(node, column, rows.start..end)?;
+        }
+        Ok(sum)
+    };
+    if bytes(rows.end)? < left {
+        return Ok(rows.end);
+    }
+    let (mut low, mut high) = (rows.start + 1, rows.end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if bytes(middle)? >= left {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Ok(low)
+}
+
+/// ROOT's setting for RNTuples: ZSTD, level 5.
+const USUAL: Compression = Compression { algorithm: Algorithm::Zstd, level: 5 };

@@ -1,0 +1,333 @@
+//! From the types of values to fields and columns.
+//!
+//! Source: `RFieldBase::Create`, `RField::GenerateColumns`.
+
+use std::sync::Arc;
+
+use crate::column::{BufferId, Kind, ListOf, Number};
+use crate::error::{Error, Result};
+use crate::ntuple::{ColumnDescriptor, ColumnType, Descriptors, FieldDescriptor, Role};
+
+/// A top-level field of an RNTuple that is written: its name, and the type of its values.
+///
+/// Records without a class, and lists of them, become fields without a type name; `pair` and `tuple` become those of
+/// the standard library; other classes keep their names, and ROOT needs their dictionaries to read them.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::column::{Kind, Number};
+/// use sapwood::write::FieldSpec;
+/// let field = FieldSpec::new("energy", Kind::Number { buffer: 0, number: Number::F32 });
+/// assert_eq!(field.type_name()?, "float");
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldSpec {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Type of its values. Numbers of buffers mean nothing here.
+    pub kind: Kind,
+    /// What to say about it.
+    pub description: Arc<str>,
+}
+
+impl FieldSpec {
+    /// A field of a name and a type.
+    pub fn new(name: impl Into<Arc<str>>, kind: Kind) -> Self {
+        Self { name: name.into(), kind, description: "".into() }
+    }
+
+    /// Its type in C++, as ROOT normalises it; empty for records without a class.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for types that no RNTuple holds.
+    pub fn type_name(&self) -> Result<String> {
+        type_name(&self.kind).map_err(|error| error.in_object(&self.name))
+    }
+}
+
+/// How the values of a type go to columns, which are numbered in the order of the schema.
+#[derive(Debug)]
+pub(crate) enum Node {
+    Numbers { buffer: BufferId, number: Number, column: usize },
+    Text { offsets: BufferId, bytes: BufferId, ends: usize, chars: usize },
+    List { offsets: BufferId, ends: usize, item: Box<Node> },
+    Optional { tags: BufferId, ends: usize, item: Box<Node> },
+    Variant { tags: BufferId, switch: usize, items: Vec<Node> },
+    Fixed { len: usize, item: Box<Node> },
+    Record { members: Vec<Node> },
+}
+
+impl Node {
+    /// The same node over the buffers of a column.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where the column is of another type.
+    pub(crate) fn bound(&self, kind: &Kind) -> Result<Self> {
+        let other = || Error::mismatch(format!("the values are of type {kind}, which is not the type of the field"));
+        Ok(match (self, kind) {
+            (Self::Numbers { number, column, .. }, Kind::Number { buffer, number: given }) if number == given => {
+                Self::Numbers { buffer: *buffer, number: *number, column: *column }
+            }
+            (Self::Text { ends, chars, .. }, Kind::Text { offsets, bytes }) => {
+                Self::Text { offsets: *offsets, bytes: *bytes, ends: *ends, chars: *chars }
+            }
+            (Self::List { ends, item, .. }, Kind::List { offsets, item: given, .. }) => {
+                Self::List { offsets: *offsets, ends: *ends, item: Box::new(item.bound(given)?) }
+            }
+            (Self::Optional { ends, item, .. }, Kind::OneOf { tags, of }) if of.len() == 1 => {
+                Self::Optional { tags: *tags, ends: *ends, item: Box::new(item.bound(&of[0])?) }
+            }
+            (Self::Variant { switch, items, .. }, Kind::OneOf { tags, of }) if of.len() == items.len() => {
+                let items = items.iter().zip(of).map(|(item, kind)| item.bound(kind)).collect::<Result<_>>()?;
+                Self::Variant { tags: *tags, switch: *switch, items }
+            }
+            (Self::Fixed { len, item }, Kind::Fixed { len: given_len, item: given }) if len == given_len => {
+                Self::Fixed { len: *len, item: Box::new(item.bound(given)?) }
+            }
+            (Self::Record { members }, Kind::Record { fields, .. }) if members.len() == fields.len() => {
+                let of = members.iter().zip(fields).map(|(member, field)| member.bound(&field.kind));
+                Self::Record { members: of.collect::<Result<_>>()? }
+            }
+            _ => return Err(other()),
+        })
+    }
+}
+
+/// What a column holds while its cluster is buffered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ColumnPlan {
+    pub(crate) kind: ColumnType,
+    /// Bytes of an element in memory.
+    pub(crate) wide: usize,
+}
+
+impl ColumnPlan {
+    /// Bytes of an element as ROOT counts them for the size of pages.
+    pub(crate) fn memory_bytes(self) -> usize {
+        if self.kind == ColumnType::Switch { 16 } else { self.wide }
+    }
+}
+
+/// The schema of an RNTuple, and how values get into it.
+#[derive(Debug, Default)]
+pub(crate) struct Schema {
+    pub(crate) descriptors: Descriptors,
+    pub(crate) columns: Vec<ColumnPlan>,
+    is_compressed: bool,
+}
+
+impl Schema {
+    /// The schema of fields, and for each field how its values become columns. Without compression elements are stored
+    /// as in memory.
+    pub(crate) fn new(fields: &[FieldSpec], is_compressed: bool) -> Result<(Self, Vec<Node>)> {
+        let mut schema = Self { is_compressed, ..Self::default() };
+        let mut nodes = Vec::with_capacity(fields.len());
+        let mut names = std::collections::HashSet::new();
+        for field in fields {
+            check_name(&field.name)?;
+            if !names.insert(&field.name) {
+                return Err(Error::new(crate::ErrorKind::Exists, format!("there are two fields {:?}", field.name)));
+            }
+            let id = schema.descriptors.fields.len();
+            let node = schema.field(&field.name, &field.kind, id, 0).map_err(|error| error.in_object(&field.name))?;
+            if let Some(described) = schema.descriptors.fields.get_mut(id) {
+                described.description = Arc::clone(&field.description);
+            }
+            nodes.push(node);
+        }
+        Ok((schema, nodes))
+    }
+
+    /// Adds a field and all below it; of a top-level field `parent` is its own number.
+    fn field(&mut self, name: &str, kind: &Kind, parent: usize, depth: u32) -> Result<Node> {
+        const DEEPEST: u32 = 60;
+        if depth > DEEPEST {
+            return Err(Error::limit("fields are nested too deep", DEEPEST.into(), depth.into()));
+        }
+        let id = self.descriptors.fields.len();
+        let role = match kind {
+            Kind::Number { .. } | Kind::Text { .. } | Kind::Fixed { .. } => Role::Plain,
+            Kind::List { .. } => Role::Collection,
+            Kind::OneOf { of, .. } if of.len() == 1 => Role::Collection,
+            Kind::OneOf { .. } => Role::Variant,
+            Kind::Record { .. } => Role::Record,
+            Kind::Opaque { .. } | Kind::Pointer { .. } => return Err(refused(kind)),
+        };
+        self.descriptors.fields.push(FieldDescriptor {
+            field_version: 0,
+            type_version: 0,
+            parent,
+            role,
+            name: name.into(),
+            type_name: type_name(kind)?.into(),
+            type_alias: "".into(),
+            description: "".into(),
+            repetitions: match kind {
+                Kind::Fixed { len, .. } => Some(*len as u64),
+                _ => None,
+            },
+            source: None,
+            checksum: None,
+            is_soa: false,
+        });
+        let split = |plain: ColumnType, split: ColumnType| if self.is_compressed { split } else { plain };
+        let index = split(ColumnType::Index64, ColumnType::SplitIndex64);
+        Ok(match kind {
+            Kind::Number { buffer, number } => {
+                let column = self.column(id, number_type(*number, self.is_compressed), number.bytes());
+                Node::Numbers { buffer: *buffer, number: *number, column }
+            }
+            Kind::Text { offsets, bytes } => {
+                let ends = self.column(id, index, 8);
+                let chars = self.column(id, ColumnType::Char, 1);
+                Node::Text { offsets: *offsets, bytes: *bytes, ends, chars }
+            }
+            Kind::List { offsets, item, .. } => {
+                let ends = self.column(id, index, 8);
+                let item = Box::new(self.field("_0", item, id, depth + 1)?);
+                Node::List { offsets: *offsets, ends, item }
+            }
+            Kind::OneOf { tags, of } if of.len() == 1 => {
+                let ends = self.column(id, index, 8);
+                let item = Box::new(self.field("_0", &of[0], id, depth + 1)?);
+                Node::Optional { tags: *tags, ends, item }
+            }
+            Kind::OneOf { tags, of } => {
+                if of.is_empty() {
+                    return Err(Error::unsupported("values of no known type cannot be written"));
+                }
+                let switch = self.column(id, ColumnType::Switch, SWITCH_BYTES);
+                let items = of.iter().enumerate().map(|(at, kind)| self.field(&format!("_{at}"), kind, id, depth + 1));
+                Node::Variant { tags: *tags, switch, items: items.collect::<Result<_>>()? }
+            }
+            Kind::Fixed { len, item } => {
+                if *len == 0 {
+                    return Err(Error::unsupported("arrays of no items cannot be written"));
+                }
+                Node::Fixed { len: *len, item: Box::new(self.field("_0", item, id, depth + 1)?) }
+            }
+            Kind::Record { class, fields } => {
+                let mut members = Vec::with_capacity(fields.len());
+                for (at, field) in fields.iter().enumerate() {
+                    let counted = matches!(&**class, "pair" | "tuple");
+                    let name = if counted { format!("_{at}") } else { field.name.to_string() };
+                    if !field.base {
+                        check_name(&name)?;
+                    }
+                    members.push(self.field(&name, &field.kind, id, depth + 1)?);
+                }
+                Node::Record { members }
+            }
+            Kind::Opaque { .. } | Kind::Pointer { .. } => return Err(refused(kind)),
+        })
+    }
+
+    fn column(&mut self, field: usize, kind: ColumnType, wide: usize) -> usize {
+        self.descriptors.columns.push(ColumnDescriptor {
+            kind: Some(kind),
+            code: kind.code(),
+            bits: kind.bits(),
+            field,
+            representation: 0,
+            first_element: None,
+            range: None,
+        });
+        self.columns.push(ColumnPlan { kind, wide });
+        self.columns.len() - 1
+    }
+}
+
+/// Bytes of an element of a switch.
+pub(crate) const SWITCH_BYTES: usize = 12;
+
+fn number_type(number: Number, is_compressed: bool) -> ColumnType {
+    use ColumnType::{
+        Bit, Int8, Int16, Int32, Int64, Real32, Real64, SplitInt16, SplitInt32, SplitInt64, SplitReal32, SplitReal64,
+        SplitUInt16, SplitUInt32, SplitUInt64, UInt8, UInt16, UInt32, UInt64,
+    };
+    let (plain, split) = match number {
+        Number::Bool => (Bit, Bit),
+        Number::I8 => (Int8, Int8),
+        Number::U8 => (UInt8, UInt8),
+        Number::I16 => (Int16, SplitInt16),
+        Number::U16 => (UInt16, SplitUInt16),
+        Number::I32 => (Int32, SplitInt32),
+        Number::U32 => (UInt32, SplitUInt32),
+        Number::I64 => (Int64, SplitInt64),
+        Number::U64 => (UInt64, SplitUInt64),
+        Number::F32 => (Real32, SplitReal32),
+        Number::F64 => (Real64, SplitReal64),
+    };
+    if is_compressed { split } else { plain }
+}
+
+fn refused(kind: &Kind) -> Error {
+    Error::unsupported(format!("an RNTuple cannot hold values of type {kind}"))
+}
+
+/// Names of fields that ROOT refuses are refused here, too.
+fn check_name(name: &str) -> Result<()> {
+    let is_bad = |letter: char| letter.is_control() || matches!(letter, '.' | ' ' | '/' | '\\');
+    if name.is_empty() || name.chars().any(is_bad) {
+        let message =
+            format!("a field cannot be named {name:?}: names have no dots, blanks, slashes or control characters");
+        return Err(Error::mismatch(message));
+    }
+    Ok(())
+}
+
+/// A type in C++, as ROOT normalises it; empty where a record without a class is inside.
+fn type_name(kind: &Kind) -> Result<String> {
+    let all = |kinds: &mut dyn Iterator<Item = &Kind>| -> Result<Option<String>> {
+        let names = kinds.map(type_name).collect::<Result<Vec<_>>>()?;
+        Ok((!names.iter().any(String::is_empty)).then(|| names.join(",")))
+    };
+    let around = |template: &str, inside: Option<String>| {
+        inside.map_or_else(String::new, |inside| format!("{template}<{inside}>"))
+    };
+    Ok(match kind {
+        Kind::Number { number, .. } => match number {
+            Number::Bool => "bool".to_owned(),
+            Number::F32 => "float".to_owned(),
+            Number::F64 => "double".to_owned(),
+            other => format!("std::{}", other.cpp_name()),
+        },
+        Kind::Text { .. } => "std::string".to_owned(),
+        Kind::List { of, item, .. } => {
+            let item = Some(type_name(item)?).filter(|name| !name.is_empty());
+            match of {
+                ListOf::Sequence => around("std::vector", item),
+                ListOf::Set => around("std::set", item),
+                ListOf::Map => item.map_or_else(String::new, |pair| {
+                    let inside = pair.strip_prefix("std::pair<").and_then(|pair| pair.strip_suffix('>'));
+                    inside.map_or_else(String::new, |inside| format!("std::map<{inside}>"))
+                }),
+            }
+        }
+        Kind::OneOf { of, .. } => {
+            let inside = all(&mut of.iter())?;
+            if inside.is_none() {
+                let message = "values that may be absent, or of several types, cannot be records without a class";
+                return Err(Error::unsupported(message));
+            }
+            around(if of.len() == 1 { "std::optional" } else { "std::variant" }, inside)
+        }
+        Kind::Fixed { len, item } => {
+            let item = type_name(item)?;
+            if item.is_empty() {
+                return Err(Error::unsupported("arrays of fixed length cannot hold records without a class"));
+            }
+            format!("std::array<{item},{len}>")
+        }
+        Kind::Record { class, fields } => match &**class {
+            "pair" => around("std::pair", all(&mut fields.iter().map(|field| &field.kind))?),
+            "tuple" => around("std::tuple", all(&mut fields.iter().map(|field| &field.kind))?),
+            class => class.to_owned(),
+        },
+        Kind::Opaque { .. } | Kind::Pointer { .. } => return Err(refused(kind)),
+    })
+}

@@ -1,0 +1,93 @@
+//! What a file knows of an RNTuple that is written.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::container::Key;
+use crate::error::Result;
+use crate::ntuple::{ClusterGroup, ColumnPages, Descriptors, Envelope, Footer, Link, page_list};
+
+/// A committed cluster.
+#[derive(Clone, Debug)]
+pub(crate) struct CommittedCluster {
+    pub(crate) entries: Range<u64>,
+    pub(crate) columns: Vec<ColumnPages>,
+}
+
+/// Clusters whose page list was written.
+#[derive(Clone, Debug)]
+pub(crate) struct WrittenGroup {
+    pub(crate) clusters: Range<usize>,
+    pub(crate) group: ClusterGroup,
+    /// The record of the page list.
+    pub(crate) room: Range<u64>,
+}
+
+/// An RNTuple of the file being written.
+#[derive(Debug)]
+pub(crate) struct NTupleState {
+    pub(crate) folder: usize,
+    pub(crate) name: Arc<str>,
+    pub(crate) header: Envelope,
+    pub(crate) header_link: Link,
+    pub(crate) clusters: Vec<CommittedCluster>,
+    pub(crate) groups: Vec<WrittenGroup>,
+    pub(crate) entries: u64,
+    /// Elements of each column so far.
+    pub(crate) elements: Vec<u64>,
+    /// Record of the footer on storage.
+    pub(crate) footer: Option<Range<u64>>,
+    /// The anchor's key.
+    pub(crate) key: Option<Key>,
+    /// Whether its anchor has to be written anew.
+    pub(crate) changed: bool,
+    pub(crate) is_open: bool,
+    /// Stored bytes of all pages.
+    pub(crate) stored: u64,
+}
+
+impl NTupleState {
+    pub(crate) fn new(folder: usize, name: Arc<str>, header: Envelope, link: Link, columns: usize) -> Self {
+        Self {
+            folder,
+            name,
+            header,
+            header_link: link,
+            clusters: Vec::new(),
+            groups: Vec::new(),
+            entries: 0,
+            elements: vec![0; columns],
+            footer: None,
+            key: None,
+            changed: true,
+            is_open: true,
+            stored: 0,
+        }
+    }
+
+    /// The page list of some clusters.
+    pub(crate) fn page_list(&self, clusters: Range<usize>) -> Result<Envelope> {
+        let clusters: Vec<_> =
+            self.clusters[clusters].iter().map(|cluster| (cluster.entries.clone(), cluster.columns.clone())).collect();
+        page_list::seal(&self.header, &clusters)
+    }
+
+    /// The footer of all groups that were written.
+    pub(crate) fn seal_footer(&self) -> Result<Envelope> {
+        let groups = self.groups.iter().map(|written| written.group).collect();
+        Footer { groups, attribute_sets: Vec::new() }.seal(&self.header, &Descriptors::default())
+    }
+
+    /// Clusters whose page list is not written yet.
+    pub(crate) fn unlisted(&self) -> Range<usize> {
+        self.groups.last().map_or(0, |group| group.clusters.end)..self.clusters.len()
+    }
+
+    /// What the footer says of clusters whose page list is at a place.
+    pub(crate) fn group(&self, clusters: &Range<usize>, page_list: Link) -> ClusterGroup {
+        let first_entry = self.clusters.get(clusters.start).map_or(0, |cluster| cluster.entries.start);
+        let end = clusters.clone().last().and_then(|last| self.clusters.get(last));
+        let end = end.map_or(first_entry, |cluster| cluster.entries.end);
+        ClusterGroup { first_entry, entries: end - first_entry, clusters: clusters.len() as u32, page_list }
+    }
+}

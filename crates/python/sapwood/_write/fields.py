@@ -1,0 +1,264 @@
+"""Columns of Python as the engine's: a type as nested tuples (see :mod:`sapwood._read.layout`), and buffers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sapwood._write import tables
+from sapwood._write.lossless import as_array
+from sapwood.errors import MismatchError, UnsupportedError
+
+Kind = tuple[Any, ...]
+Buffers = list[np.ndarray[Any, Any]]
+
+
+def of_data(name: str, data: Any) -> tuple[Kind, int, Buffers]:
+    """Type, rows and buffers of a column: NumPy, Awkward, pandas, Arrow, or lists.
+
+    >>> of_data("x", [[1, 2], []])[:2]
+    (('list', 0, 'sequence', ('number', 1, 'int64')), 2)
+
+    Raises :class:`~sapwood.errors.UnsupportedError` for what no RNTuple holds.
+    """
+    buffers: Buffers = []
+    try:
+        if isinstance(data, np.ndarray) and data.dtype.kind in "biuf" and not np.ma.isMaskedArray(data):
+            return _numpy(data, buffers), len(data), buffers
+        layout = _awkward(name, data).layout
+        return _layout(layout, buffers), len(layout), buffers
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{error} (field {name!r})") from None
+
+
+def of_type(name: str, kind: Any) -> Kind:
+    """The type that a NumPy or Awkward type, or a word for one, stands for.
+
+    >>> of_type("x", "var * float32")
+    ('list', 0, 'sequence', ('number', 1, 'float32'))
+    """
+    import awkward as ak
+
+    if isinstance(kind, (np.dtype, type)) or (isinstance(kind, str) and _is_dtype(kind)):
+        empty: Any = np.empty(0, np.dtype(kind))
+    elif isinstance(kind, (str, ak.types.Type)):
+        try:
+            found = ak.types.from_datashape(kind, highlevel=False) if isinstance(kind, str) else kind
+            empty = ak.Array(ak.forms.from_type(found).length_zero_array(highlevel=False))
+        except Exception as error:  # of the parser, which has errors of its own
+            raise UnsupportedError(f"{kind!r} is no type of NumPy or Awkward (field {name!r})") from error
+    else:
+        raise UnsupportedError(f"{kind!r} is no type of NumPy or Awkward (field {name!r})")
+    return of_data(name, empty)[0]
+
+
+def are_types(given: Any) -> bool:
+    """Whether a mapping gives types, and no data."""
+    import awkward as ak
+
+    types = (str, np.dtype, type, ak.types.Type)
+    return isinstance(given, dict) and bool(given) and all(isinstance(one, types) for one in given.values())
+
+
+def _is_dtype(word: str) -> bool:
+    try:
+        np.dtype(word)
+    except TypeError:
+        return False
+    return True
+
+
+def _awkward(name: str, data: Any) -> Any:
+    import awkward as ak
+
+    if tables.is_awkward(data):
+        return data
+    if hasattr(data, "__arrow_c_array__") or type(data).__module__.startswith("pyarrow"):
+        return ak.from_arrow(data)
+    if isinstance(data, np.ndarray) and data.dtype.names:
+        return ak.from_numpy(data)
+    if hasattr(data, "to_numpy") and not isinstance(data, np.ndarray):
+        data = data.to_numpy()
+    if isinstance(data, np.ndarray) and data.dtype.kind in "biufUS":
+        return ak.from_numpy(data)
+    if isinstance(data, np.ndarray):
+        data = data.tolist()
+    if not isinstance(data, (list, tuple, range)):
+        data = list(data)
+    if data and isinstance(data[0], (int, np.integer)):
+        return ak.from_numpy(as_array(data))
+    return ak.from_iter(data)
+
+
+def _add(buffers: Buffers, array: np.ndarray[Any, Any]) -> int:
+    buffers.append(np.ascontiguousarray(array).reshape(-1).view("uint8"))
+    return len(buffers) - 1
+
+
+def _numpy(array: np.ndarray[Any, Any], buffers: Buffers) -> Kind:
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize not in (1, 2, 4, 8) or array.dtype == np.float16:
+        raise UnsupportedError(f"an RNTuple cannot hold values of type {array.dtype}: convert them first")
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    kind: Kind = ("number", _add(buffers, native), native.dtype.name)
+    for length in reversed(array.shape[1:]):
+        kind = ("fixed", int(length), kind)
+    return kind
+
+
+def _layout(layout: Any, buffers: Buffers) -> Kind:
+    """The type of a layout of Awkward; its memory is added to the buffers."""
+    if layout.is_numpy:
+        return _numpy(np.asarray(layout.data), buffers)
+    if layout.is_unknown:
+        # A list that was always empty: nothing says of what.
+        return _numpy(np.empty(0), buffers)
+    if layout.is_list and layout.parameter("__array__") in ("string", "bytestring"):
+        layout = layout.to_ListOffsetArray64(True)
+        offsets = np.asarray(layout.offsets)
+        at = _add(buffers, offsets.astype("int64", copy=False))
+        data = np.asarray(layout.content.data)[: int(offsets[-1])]
+        return ("text", at, _add(buffers, data))
+    if layout.is_regular:
+        if layout.size == 0:
+            raise UnsupportedError("an RNTuple cannot hold arrays of no items")
+        return ("fixed", int(layout.size), _layout(layout.content[: layout.size * len(layout)], buffers))
+    if layout.is_list:
+        layout = layout.to_ListOffsetArray64(True)
+        offsets = np.asarray(layout.offsets)
+        at = _add(buffers, offsets.astype("int64", copy=False))
+        item = layout.content[: int(offsets[-1])]
+        is_map = item.is_record and item.is_tuple and item.parameter("__array__") == "sorted_map"
+        means = "map" if is_map else "set" if layout.parameter("__array__") == "set" else "sequence"
+        return ("list", at, means, _layout(item, buffers))
+    if layout.is_record:
+        # Before what is inside is cut to its length.
+        names = layout.fields
+        contents = [_layout(content[: len(layout)], buffers) for content in layout.contents]
+        if layout.is_tuple:
+            return ("record", "pair" if len(names) == 2 else "tuple", _fields(names, contents))
+        return ("record", "", _fields(names, contents))
+    if layout.is_option:
+        layout = layout.to_IndexedOptionArray64()
+        index = np.asarray(layout.index)
+        at = _add(buffers, np.where(index < 0, -1, 0).astype("int8"))
+        return ("oneof", at, [_layout(layout.content._carry(_index(index[index >= 0]), False), buffers)])
+    if layout.is_indexed:
+        return _layout(layout.project(), buffers)
+    if layout.is_union:
+        return _union(layout, buffers)
+    raise UnsupportedError(f"an RNTuple cannot hold {type(layout).__name__}")
+
+
+def _fields(names: list[str], kinds: list[Kind]) -> list[tuple[str, bool, Kind]]:
+    return [(name, False, kind) for name, kind in zip(names, kinds)]
+
+
+def _index(numbers: np.ndarray[Any, Any]) -> Any:
+    import awkward as ak
+
+    return ak.index.Index64(numbers.astype("int64", copy=False))
+
+
+def _union(layout: Any, buffers: Buffers) -> Kind:
+    tags = np.asarray(layout.tags).astype("int8")
+    index = np.asarray(layout.index)[: len(tags)]
+    at, contents = _add(buffers, tags), []
+    rows = tags.copy()
+    for tag, content in enumerate(layout.contents):
+        its = index[tags == tag]
+        picked = content._carry(_index(its), False)
+        if picked.is_option:
+            # A variant has no nulls of its own but those that stand for none of its types.
+            picked = picked.to_IndexedOptionArray64()
+            inner = np.asarray(picked.index)
+            rows[np.flatnonzero(tags == tag)[inner < 0]] = -1
+            picked = picked.content._carry(_index(inner[inner >= 0]), False)
+        contents.append(_layout(picked, buffers))
+    buffers[at] = rows.view("uint8")
+    return ("oneof", at, contents)
+
+
+def fitted(name: str, wanted: Kind, given: Kind, rows: int, buffers: Buffers) -> tuple[Kind, Buffers]:
+    """Values as of the type of their field: numbers are converted where none changes.
+
+    Raises :class:`~sapwood.errors.MismatchError` where values are of another type than their field.
+    """
+    buffers = list(buffers)
+    try:
+        return _fit(wanted, given, buffers), buffers
+    except _Differs:
+        message = f"field {name!r} takes {shape(wanted)}, and was given {shape(given)}"
+        raise MismatchError(message) from None
+
+
+class _Differs(Exception):
+    pass
+
+
+def _fit(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
+    if wanted[0] == "number" and given[0] == "number":
+        if wanted[2] != given[2]:
+            values = buffers[given[1]].view(given[2])
+            with np.errstate(all="ignore"):
+                there = values.astype(wanted[2])
+                is_same = np.array_equal(there.astype(values.dtype), values) or (
+                    values.dtype.kind == "f" and there.dtype.kind == "f"
+                )
+            if not is_same or (there.dtype.kind == "b") != (values.dtype.kind == "b"):
+                raise _Differs
+            buffers[given[1]] = there.view("uint8")
+        return ("number", given[1], wanted[2])
+    if wanted[0] != given[0]:
+        if wanted[0] == "oneof" and len(wanted[2]) == 1:
+            # Values without a null are given to a field that may have them.
+            inner = _fit(wanted[2][0], given, buffers)
+            buffers.append(np.zeros(_rows(inner, buffers), "uint8"))
+            return ("oneof", len(buffers) - 1, [inner])
+        raise _Differs
+    if wanted[0] == "text":
+        return given
+    if wanted[0] == "list":
+        return ("list", given[1], wanted[2], _fit(wanted[3], given[3], buffers))
+    if wanted[0] == "fixed":
+        if wanted[1] != given[1]:
+            raise _Differs
+        return ("fixed", given[1], _fit(wanted[2], given[2], buffers))
+    if wanted[0] == "record":
+        named = {field: kind for field, _, kind in given[2]}
+        if set(named) != {field for field, _, _ in wanted[2]}:
+            raise _Differs
+        members = [(field, base, _fit(kind, named[field], buffers)) for field, base, kind in wanted[2]]
+        return ("record", wanted[1], members)
+    if len(wanted[2]) != len(given[2]):
+        raise _Differs
+    return ("oneof", given[1], [_fit(one, other, buffers) for one, other in zip(wanted[2], given[2])])
+
+
+def _rows(kind: Kind, buffers: Buffers) -> int:
+    """Rows of a type, by its buffers."""
+    if kind[0] == "number":
+        return len(buffers[kind[1]]) // np.dtype(kind[2]).itemsize
+    if kind[0] in ("text", "list"):
+        return len(buffers[kind[1]]) // 8 - 1
+    if kind[0] == "fixed":
+        return _rows(kind[2], buffers) // int(kind[1])
+    if kind[0] == "oneof":
+        return len(buffers[kind[1]])
+    return _rows(kind[2][0][2], buffers) if kind[2] else 0
+
+
+def shape(kind: Kind) -> str:
+    """A type in words, without the numbers of buffers."""
+    if kind[0] == "number":
+        return str(kind[2])
+    if kind[0] == "text":
+        return "string"
+    if kind[0] == "list":
+        return f"var * {shape(kind[3])}"
+    if kind[0] == "fixed":
+        return f"{kind[1]} * {shape(kind[2])}"
+    if kind[0] == "record":
+        return "{" + ", ".join(f"{name}: {shape(of)}" for name, _, of in kind[2]) + "}"
+    inside = ", ".join(shape(of) for of in kind[2])
+    return f"?{inside}" if len(kind[2]) == 1 else f"union[{inside}]"
