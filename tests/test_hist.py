@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from support.rootobjects import COMPARE
 from support.rootrun import root
 

@@ -1,5 +1,5 @@
-//! Histograms without files: bins of values on edges, what is refused, and what stays after it. What real ROOT makes of the same fills
-//! is tested in `tests/test_hist.py`.
+//! Histograms without files: bins of values on edges, what is refused, and what stays after it. What real ROOT makes of
+//! the same fills is tested in `tests/test_hist.py`.
 
 use sapwood::ErrorKind;
 use sapwood::hist::{Axis, BinError, Cells, Efficiency, Graph, Histogram};

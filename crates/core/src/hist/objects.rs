@@ -12,7 +12,8 @@ use crate::schema::{Datum, Draft};
 /// Records and objects within each other.
 const DEEPEST: u32 = 16;
 
-/// Whether an object behind a pointer is a part of what this module reads, by its class: a list of labels, a label, a histogram.
+/// Whether an object behind a pointer is a part of what this module reads, by its class: a list of labels, a label, a
+/// histogram.
 ///
 /// # Example
 ///
@@ -25,8 +26,9 @@ pub fn is_part(class: &str) -> bool {
 }
 
 impl Histogram {
-    /// The histogram that an object is: one of its classes, or of a class that is derived from one. What else its pointers lead to,
-    /// functions say, is not taken along; [`File::draft`](crate::File::draft) and [`from_draft`](Self::from_draft) keep it.
+    /// The histogram that an object is: one of its classes, or of a class that is derived from one. What else its
+    /// pointers lead to, functions say, is not taken along; [`File::draft`](crate::File::draft) and
+    /// [`from_draft`](Self::from_draft) keep it.
     ///
     /// # Errors
     ///
