@@ -1,7 +1,7 @@
 //! Fills histograms from a file of numbers, and writes them: `histograms <numbers> <output.root>`.
 //!
-//! The numbers are rows of five native doubles: x, y, z, a value, a weight. What each histogram says of itself is printed as JSON.
-//! `tests/test_hist.py` compares all of it with real ROOT, which fills the same rows.
+//! The numbers are rows of five native doubles: x, y, z, a value, a weight. What each histogram says of itself is
+//! printed as JSON. `tests/test_hist.py` compares all of it with real ROOT, which fills the same rows.
 
 use std::error::Error;
 
@@ -152,14 +152,17 @@ fn tell(histogram: &Histogram) -> sapwood::Result<String> {
     };
     let (low, high): (Vec<f64>, Vec<f64>) =
         (0..histogram.cells().len()).map(|bin| histogram.asymmetric_error(bin)).unzip();
-    Ok(format!(
-        r#"{{"entries": {:?}, "effective": {:?}, "integral": {:?}, "means": {:?}, "deviations": {:?}, "values": {:?}, "errors": {:?}, "low": {low:?}, "high": {high:?}}}"#,
-        histogram.entries(),
-        histogram.effective_entries()?,
-        histogram.integral(),
-        moments(Histogram::mean)?,
-        moments(Histogram::std_dev)?,
-        histogram.values(),
-        histogram.errors(),
-    ))
+    let told = [
+        ("entries", format!("{:?}", histogram.entries())),
+        ("effective", format!("{:?}", histogram.effective_entries()?)),
+        ("integral", format!("{:?}", histogram.integral())),
+        ("means", format!("{:?}", moments(Histogram::mean)?)),
+        ("deviations", format!("{:?}", moments(Histogram::std_dev)?)),
+        ("values", format!("{:?}", histogram.values())),
+        ("errors", format!("{:?}", histogram.errors())),
+        ("low", format!("{low:?}")),
+        ("high", format!("{high:?}")),
+    ];
+    let told: Vec<String> = told.iter().map(|(name, value)| format!("{name:?}: {value}")).collect();
+    Ok(format!("{{{}}}", told.join(", ")))
 }

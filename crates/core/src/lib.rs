@@ -6,6 +6,7 @@
 //! | read columns, steps, rows | [`read::columns`], [`Tree::scan`](tree::Tree::scan), [`Tree::reader`](tree::Tree::reader) |
 //! | Rust types as entries | [`#[derive(Entry)]`](derive@Entry) |
 //! | write and change files | [`write::FileWriter`]: `create`, `recreate`, `update` |
+//! | fill, read and write histograms | [`hist::Histogram`], [`hist::Graph`], [`hist::Efficiency`] |
 //! | merge and rewrite files | [`merge::Merge`], [`write::Remake`] |
 //! | find out what is in a file and what it costs | [`inspect`] |
 //! | read from elsewhere than the disk | [`io::Store`]; http, root and clouds are in the crate `sapwood-store` |
@@ -36,6 +37,17 @@
 //! let histogram = sapwood::File::open(path)?.object("h1d")?;
 //! assert_eq!(histogram.member("fXaxis.fNbins")?.as_int(), Some(10));
 //! assert_eq!(histogram.member("fSumw2")?.numbers::<f64>().map(|sums| sums.len()), Some(12));
+//! # Ok::<(), sapwood::Error>(())
+//! ```
+//!
+//! Those of histograms are also known as what they are:
+//!
+//! ```
+//! # let path = sapwood_testkit::example("histograms.root");
+//! use sapwood::hist::Histogram;
+//! let mut histogram = Histogram::from_draft(sapwood::File::open(path)?.draft("h1d")?)?;
+//! histogram.fill_many(&[&[0.5, 1.5]], Some(&[1.0, 2.0]))?;
+//! println!("{} +- {}", histogram.mean(0)?, histogram.std_dev(0)?);
 //! # Ok::<(), sapwood::Error>(())
 //! ```
 //!

@@ -1,5 +1,5 @@
-//! Histograms without files: bins of values on edges, what is refused, and what stays after it. What real ROOT makes of the same fills
-//! is tested in `tests/test_hist.py`.
+//! Histograms without files: bins of values on edges, what is refused, and what stays after it. What real ROOT makes of
+//! the same fills is tested in `tests/test_hist.py`.
 
 use sapwood::ErrorKind;
 use sapwood::hist::{Axis, BinError, Cells, Efficiency, Graph, Histogram};
@@ -168,7 +168,11 @@ fn limits_of_counts_are_found_whatever_the_count() {
     // Those of ROOT 6.40, whose last one is 1.2e-6 too high.
     for (count, low, high) in [
         (1.0, 0.8272462208950817, 2.2995265585528952),
+        (100.0, 9.983254820245776, 11.033360938117326),
         (10.0, 3.1086944386636226, 4.266949759891316),
+        // On both sides of where another method begins; with 30 digits.
+        (99998.0, 316.2240765082188, 317.2256578093154),
+        (100000.0, 316.2272388069616, 317.22882009224365),
         (1e6, 999.9998331097886, 1001.0003342226846),
     ] {
         histogram.set_cells(Cells::Double(vec![0.0, count, 0.0]), None).unwrap();

@@ -9,6 +9,7 @@ use std::hash::Hasher;
 use std::path::PathBuf;
 
 use sapwood::column::Number;
+use sapwood::hist::{Axis, Efficiency, Graph, Histogram};
 use sapwood::io::Flow;
 use sapwood::merge::{Merge, Packing};
 use sapwood::schema::Draft;
@@ -233,6 +234,39 @@ fn updated(spread: &mut Spread) {
     spread.note("updated");
 }
 
+fn histograms(spread: &mut Spread) {
+    let axis = || Axis::regular(5, 0.0, 1.0).unwrap().with_title("x");
+    let edges = || Axis::variable(&[0.0, 1.0, 10.0]).unwrap();
+    let x: Vec<f64> = (0..2_000).map(|i| f64::from(i % 97) / 80.0).collect();
+    let y: Vec<f64> = x.iter().map(|x| x * 11.0).collect();
+    for number in 1..=2 {
+        let name = format!("histograms-{number}");
+        let mut file = spread.create(&name, "zstd:5");
+        let weights: Vec<f64> = x.iter().map(|x| x + f64::from(number)).collect();
+        for (class, axes) in [("TH1F", vec![axis()]), ("TH2D", vec![axis(), edges()]), ("TProfile", vec![axis()])] {
+            let mut made = Histogram::new(class, axes).unwrap().with_name(class);
+            let columns = if class == "TH1F" { vec![&x[..]] } else { vec![&x[..], &y[..]] };
+            made.fill_many(&columns, Some(&weights)).unwrap();
+            file.write(class, made.into_draft()).unwrap();
+        }
+        let mut labels = Histogram::new("TH1I", [Axis::labelled(["a", "b"]).unwrap()]).unwrap();
+        ["b", "c", "d"].iter().for_each(|label| labels.fill_label(label, 1.0).unwrap());
+        file.write("labels", labels.into_draft()).unwrap();
+        let mut part = Efficiency::new("TH1D", [axis()]).unwrap().with_name("part", "passed");
+        x.iter().for_each(|x| part.fill(*x < 0.4, &[*x], 1.0).unwrap());
+        file.write("part", part.into_draft()).unwrap();
+        let graph = Graph::new(&x[..9], &y[..9]).unwrap().with_errors(&x[9..18], &y[9..18]).unwrap();
+        file.write("graph", graph.into_draft()).unwrap();
+        file.close().unwrap();
+        spread.note(&name);
+    }
+    let inputs = [1, 2].map(|number| spread.path(&format!("histograms-{number}")).to_string_lossy().into_owned());
+    let session = Session::with_threads(spread.threads);
+    let how = Merge { replaces: true, reproducible: true, session, ..Merge::default() };
+    how.run(spread.path("histograms"), &inputs, &|path| File::open(path), &mut |_| Flow::Go).unwrap();
+    spread.note("histograms");
+}
+
 /// Writes all files with so many threads, in a folder named after the test; gives a line for each.
 fn spread(test: &str, threads: usize) -> String {
     let folder = std::env::temp_dir().join(format!("sapwood-{test}-{}-{threads}", std::process::id()));
@@ -244,6 +278,7 @@ fn spread(test: &str, threads: usize) -> String {
     merged(&mut spread);
     parallel(&mut spread);
     updated(&mut spread);
+    histograms(&mut spread);
     std::fs::remove_dir_all(&spread.folder).unwrap();
     spread.hashes
 }

@@ -133,7 +133,8 @@ impl Histogram {
         doubles(py, &self.0.counts())
     }
 
-    /// Errors of a profile: of the mean, `"s"` spread, `"i"` of whole numbers, `"g"` Gaussian; `None` as it says itself.
+    /// Errors of a profile: of the mean, `"s"` spread, `"i"` of whole numbers, `"g"` Gaussian; `None` as it says
+    /// itself.
     fn profile_errors(&self, py: Python<'_>, of: Option<&str>) -> PyResult<Py<PyAny>> {
         let of = match of {
             None => self.0.profile_error(),

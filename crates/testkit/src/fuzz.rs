@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use sapwood::codec::{self, Algorithm, BlockTable, Compression, Scratch};
 use sapwood::container::{Header, Key, read_key_list};
+use sapwood::hist::{Efficiency, Graph, Histogram};
 use sapwood::inspect::doctor::diagnose;
 use sapwood::inspect::io_cost;
 use sapwood::inspect::optimize::{MAX_MEMORY, MIN_COMPRESSION, optimize_baskets};
@@ -127,6 +128,11 @@ pub fn object(data: &[u8]) {
     let registry = Arc::new(Registry::new(infos, 63000));
     if let Ok(object) = Object::read(&registry, class, payload, 64, &LIMITS) {
         look(&object.value(), 0, &mut 10_000);
+        let _ = Efficiency::from_object(&object).map(|efficiency| efficiency.values());
+        let _ = Graph::from_object(&object).map(|graph| (graph.errors(0), graph.errors(1)));
+        if let Ok(histogram) = Histogram::from_object(&object) {
+            let _ = (histogram.values(), histogram.errors(), histogram.integral(), histogram.mean(0));
+        }
     }
     // What was read can be written, or says why not.
     if let Ok(draft) = Draft::read(&registry, class, payload, 64, &LIMITS) {

@@ -14,12 +14,13 @@ pub(crate) fn same_bin(_: &mut Histogram, _: &Histogram, at: [usize; 3]) -> Resu
 }
 
 impl Histogram {
-    /// Adds the bins, statistics and entries of a histogram of the same axes. [`Sum`](crate::merge::Sum) adds others, too, as ROOT
-    /// merges them: it extends axes, and finds bins by their labels.
+    /// Adds the bins, statistics and entries of a histogram of the same axes. [`Sum`](crate::merge::Sum) adds others,
+    /// too, as ROOT merges them: it extends axes, and finds bins by their labels.
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for another class, and for other axes or labels; this histogram is unchanged then.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for another class, and for other axes or labels; this histogram is
+    /// unchanged then.
     ///
     /// # Example
     ///

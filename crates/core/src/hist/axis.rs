@@ -88,7 +88,8 @@ impl Axis {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for fewer than two edges, and for edges that are infinite or do not grow.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for fewer than two edges, and for edges that are infinite or do not
+    /// grow.
     ///
     /// # Example
     ///
@@ -105,8 +106,8 @@ impl Axis {
         Ok(axis)
     }
 
-    /// An axis with these edges: one [with bins of one width](Self::regular) where they differ by no more than rounding, else one
-    /// [with edges](Self::variable).
+    /// An axis with these edges: one [with bins of one width](Self::regular) where they differ by no more than
+    /// rounding, else one [with edges](Self::variable).
     ///
     /// # Errors
     ///
@@ -438,13 +439,15 @@ impl Axis {
             // The quotient is rounded; a bin holds what is between its edges.
             let width = range / self.bins as f64;
             let edge = |bin: usize| self.min + (bin as f64 - 1.0) * width;
-            if x < edge(bin) {
+            let bin = if x < edge(bin) {
                 bin - 1
             } else if x >= edge(bin + 1) {
                 bin + 1
             } else {
                 bin
-            }
+            };
+            // Bins may be narrower than numbers tell apart.
+            bin.min(self.bins + 1)
         } else {
             self.edges.partition_point(|edge| *edge <= x)
         }
@@ -465,7 +468,8 @@ impl Axis {
                 .all(|(bin, (one, two))| close(*one, *two, self.width(bin)))
     }
 
-    /// The axis that holds the bins of both: bins as wide as the wider ones, which are a multiple of the others, with a common edge.
+    /// The axis that holds the bins of both: bins as wide as the wider ones, which are a multiple of the others, with a
+    /// common edge.
     pub(crate) fn joined(&self, other: &Self) -> Option<Self> {
         if self.same(other) {
             return Some(self.clone());

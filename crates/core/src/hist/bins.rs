@@ -5,7 +5,7 @@
 use super::axis::Axis;
 use super::bin_error::{BinError, ProfileError};
 use super::cells::Cells;
-use super::gamma;
+use super::gamma::{self, Tail};
 use super::histogram::Histogram;
 use crate::error::{Error, Result};
 
@@ -67,7 +67,8 @@ impl Histogram {
         self.bin(at)
     }
 
-    /// The value of a bin, flow bins included: its content; for profiles the mean, which is zero where nothing was filled.
+    /// The value of a bin, flow bins included: its content; for profiles the mean, which is zero where nothing was
+    /// filled.
     ///
     /// # Example
     ///
@@ -102,8 +103,8 @@ impl Histogram {
         (0..self.cells.len()).map(|bin| self.value(bin)).collect()
     }
 
-    /// The errors of all bins, flow bins included: of histograms the roots of summed squares, or of contents where there are none;
-    /// of profiles those that it [asks for](Self::profile_error).
+    /// The errors of all bins, flow bins included: of histograms the roots of summed squares, or of contents where
+    /// there are none; of profiles those that it [asks for](Self::profile_error).
     ///
     /// # Example
     ///
@@ -139,8 +140,8 @@ impl Histogram {
         }
     }
 
-    /// The errors below and above a bin's value: `TH1::GetBinErrorLow` and `GetBinErrorUp`. They differ where the histogram asks for
-    /// those of a Poisson distribution.
+    /// The errors below and above a bin's value: `TH1::GetBinErrorLow` and `GetBinErrorUp`. They differ where the
+    /// histogram asks for those of a Poisson distribution.
     ///
     /// # Example
     ///
@@ -152,24 +153,26 @@ impl Histogram {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn asymmetric_error(&self, bin: usize) -> (f64, f64) {
-        let outside = match self.bin_error() {
+        let tail = match self.bin_error() {
             BinError::Normal => None,
-            BinError::Poisson => Some(1.0 - 0.682689492),
-            BinError::Poisson2 => Some(0.05),
+            BinError::Poisson => {
+                Some(Tail { probability: (1.0 - 0.682689492) / 2.0, deviations: 0.999_999_999_716_730 })
+            }
+            BinError::Poisson2 => Some(Tail { probability: 0.05 / 2.0, deviations: 1.959_963_984_540_054 }),
         };
         let content = self.cells.get(bin);
-        match outside.filter(|_| !self.profile && content >= 0.0) {
-            Some(outside) => {
+        match tail.filter(|_| !self.profile && content >= 0.0) {
+            Some(tail) => {
                 let count = content.trunc();
-                let low = if count == 0.0 { 0.0 } else { content - gamma::quantile(outside / 2.0, count) };
-                (low, gamma::quantile_above(outside / 2.0, count + 1.0) - content)
+                let low = if count == 0.0 { 0.0 } else { content - gamma::quantile(&tail, count) };
+                (low, gamma::quantile_above(&tail, count + 1.0) - content)
             }
             None => (self.error(bin), self.error(bin)),
         }
     }
 
-    /// Effective entries of all bins, flow bins included: for profiles the square of the summed weights over the sum of their
-    /// squares, for histograms the same, or contents where no squares were summed.
+    /// Effective entries of all bins, flow bins included: for profiles the square of the summed weights over the sum of
+    /// their squares, for histograms the same, or contents where no squares were summed.
     ///
     /// # Example
     ///
@@ -238,13 +241,14 @@ impl Histogram {
         }
     }
 
-    /// Sets what bins hold, flow bins included: the contents of a histogram, and its sums of squared weights if they differ from
-    /// them. Statistics become those of the bins, and entries the sum of contents; with squares, as many as have the same effect.
+    /// Sets what bins hold, flow bins included: the contents of a histogram, and its sums of squared weights if they
+    /// differ from them. Statistics become those of the bins, and entries the sum of contents; with squares, as many as
+    /// have the same effect.
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for a profile, for numbers of another type than the class has, and for another number
-    /// of bins.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for a profile, for numbers of another type than the class has, and for
+    /// another number of bins.
     ///
     /// # Example
     ///
@@ -268,8 +272,8 @@ impl Histogram {
         Ok(())
     }
 
-    /// Sets the bins of a profile, flow bins included: the sums of weights, of weighted values, of their weighted squares, and of
-    /// squared weights if they differ from weights. Statistics and entries become those of the bins.
+    /// Sets the bins of a profile, flow bins included: the sums of weights, of weighted values, of their weighted
+    /// squares, and of squared weights if they differ from weights. Statistics and entries become those of the bins.
     ///
     /// # Errors
     ///

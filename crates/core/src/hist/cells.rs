@@ -165,7 +165,8 @@ impl Cells {
         }
     }
 
-    /// Adds to a bin. Whole numbers stop short of their type's bounds, as they do when ROOT fills them: the lowest is never reached.
+    /// Adds to a bin. Whole numbers stop short of their type's bounds, as they do when ROOT fills them: the lowest is
+    /// never reached.
     pub(crate) fn add(&mut self, bin: usize, weight: f64) {
         macro_rules! bounded {
             ($values:ident, $type:ty) => {

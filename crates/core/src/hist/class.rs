@@ -6,7 +6,8 @@ use crate::schema::Draft;
 
 /// Members that say where the axes are.
 pub(super) const AXES: [&str; 3] = ["fXaxis", "fYaxis", "fZaxis"];
-/// Members that hold bins, whatever their type: bases, by the name that a draft gives them, and ROOT's name for what they hold.
+/// Members that hold bins, whatever their type: bases, by the name that a draft gives them, and ROOT's name for what
+/// they hold.
 pub(super) const CELLS: [&str; 7] = ["TArrayC", "TArrayS", "TArrayI", "TArrayL64", "TArrayF", "TArrayD", "fArray"];
 /// Letters of the value along the axis after the last, which a profile averages.
 pub(super) const VALUES: [char; 3] = ['Y', 'Z', 'T'];

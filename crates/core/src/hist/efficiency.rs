@@ -271,7 +271,8 @@ impl Efficiency {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where it has not both histograms, and those of [`Histogram::from_draft`].
+    /// [`Malformed`](crate::ErrorKind::Malformed) where it has not both histograms, and those of
+    /// [`Histogram::from_draft`].
     ///
     /// # Example
     ///

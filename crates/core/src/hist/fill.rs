@@ -1,4 +1,5 @@
-//! What histograms do while they are filled, and when a sum puts more into them: buffers that become bins, axes that grow.
+//! What histograms do while they are filled, and when a sum puts more into them: buffers that become bins, axes that
+//! grow.
 //!
 //! Source: `TH1::BufferEmpty`, `TH1::BufferFill`, `TH1::Fill`, `TH1::ExtendAxis`, `TH1::LabelsInflate`.
 
@@ -86,13 +87,13 @@ impl Histogram {
         Ok(())
     }
 
-    /// Fills once: one coordinate for each axis, then for profiles the value, as `TH1::Fill` does. Axes that can grow do so, and a
-    /// weight other than one makes it [sum squared weights](Self::sum_squares).
+    /// Fills once: one coordinate for each axis, then for profiles the value, as `TH1::Fill` does. Axes that can grow
+    /// do so, and a weight other than one makes it [sum squared weights](Self::sum_squares).
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for another number of coordinates, [`Limit`](crate::ErrorKind::Limit) where an axis
-    /// would grow too far.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for another number of coordinates, [`Limit`](crate::ErrorKind::Limit)
+    /// where an axis would grow too far.
     ///
     /// # Example
     ///
@@ -111,13 +112,13 @@ impl Histogram {
         self.fill_one(&fill[..=x.len()])
     }
 
-    /// Fills once for each row of slices: one slice of coordinates for each axis, then for profiles one of values. Without weights,
-    /// they are one. The result is that of as many [fills](Self::fill).
+    /// Fills once for each row of slices: one slice of coordinates for each axis, then for profiles one of values.
+    /// Without weights, they are one. The result is that of as many [fills](Self::fill).
     ///
     /// # Errors
     ///
-    /// Those of [`fill`](Self::fill), and [`Mismatch`](crate::ErrorKind::Mismatch) for slices of different lengths, before anything is
-    /// filled.
+    /// Those of [`fill`](Self::fill), and [`Mismatch`](crate::ErrorKind::Mismatch) for slices of different lengths,
+    /// before anything is filled.
     ///
     /// # Example
     ///
@@ -179,8 +180,8 @@ impl Histogram {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for other histograms, and for profiles; [`Limit`](crate::ErrorKind::Limit) where the
-    /// axis would grow too far.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for other histograms, and for profiles;
+    /// [`Limit`](crate::ErrorKind::Limit) where the axis would grow too far.
     ///
     /// # Example
     ///
@@ -355,7 +356,8 @@ impl Histogram {
         Ok(())
     }
 
-    /// The bin of a label on an axis: the one that has it, or a new one. Where an axis takes no more of them, its underflow.
+    /// The bin of a label on an axis: the one that has it, or a new one. Where an axis takes no more of them, its
+    /// underflow.
     pub(crate) fn bin_of_label(&mut self, place: usize, label: &Arc<[u8]>) -> Result<usize> {
         loop {
             match self.axes[place].find_label(label) {

@@ -33,8 +33,8 @@ impl Histogram {
         self.buffer.is_empty() && self.value_limits.is_none() && self.axes().iter().all(fixed)
     }
 
-    /// Fills a block; columns and weights are of its length. Gives `false`, and fills nothing, where squares of weights must be summed
-    /// from one of its rows on.
+    /// Fills a block; columns and weights are of its length. Gives `false`, and fills nothing, where squares of weights
+    /// must be summed from one of its rows on.
     pub(super) fn fill_block(&mut self, block: &mut Block, columns: &[&[f64]], weights: Option<&[f64]>) -> bool {
         let rows = columns.first().map_or(0, |column| column.len()).min(BLOCK);
         if let Some(weights) = weights {
@@ -97,7 +97,8 @@ impl Histogram {
 }
 
 impl Axis {
-    /// Adds the number of the bin of each value, times a stride, to the numbers of bins; notes which values are not inside.
+    /// Adds the number of the bin of each value, times a stride, to the numbers of bins; notes which values are not
+    /// inside.
     fn find_all(&self, values: &[f64], stride: u32, bins: &mut [u32], inside: &mut [bool]) {
         let last = self.bins as u32;
         let note = |bin: u32, at: &mut u32, inside: &mut bool| {
@@ -120,7 +121,7 @@ impl Axis {
             let high = min + (f64::from(rounded) + 1.0) * width;
             let bin = rounded.wrapping_add(1) + i32::from(x >= high) - i32::from(x < low);
             let bin = if x < min { 0 } else { bin as u32 };
-            note(if x < max { bin } else { last + 1 }, at, inside);
+            note(if x < max { bin.min(last + 1) } else { last + 1 }, at, inside);
         }
     }
 }

@@ -1,13 +1,35 @@
 //! Quantiles of the gamma distribution: limits of a Poisson distribution's mean.
 
-/// Where the lower tail of a gamma distribution holds a probability, given its shape: `ROOT::Math::gamma_quantile` at scale 1.
-pub(super) fn quantile(probability: f64, shape: f64) -> f64 {
-    solve(shape, |x| lower(shape, x) - probability)
+/// A tail of a distribution: its probability, and how many standard deviations of a normal distribution it is away.
+pub(super) struct Tail {
+    pub(super) probability: f64,
+    pub(super) deviations: f64,
 }
 
-/// Where the upper tail does: `ROOT::Math::gamma_quantile_c` at scale 1.
-pub(super) fn quantile_above(probability: f64, shape: f64) -> f64 {
-    solve(shape, |x| probability - (1.0 - lower(shape, x)))
+/// Shapes from which on the expansion for large ones has all digits.
+const LARGE: f64 = 1e5;
+
+/// Where the lower tail of a gamma distribution begins, given its shape: `ROOT::Math::gamma_quantile` at scale 1.
+pub(super) fn quantile(tail: &Tail, shape: f64) -> f64 {
+    if shape >= LARGE {
+        return expanded(-tail.deviations, shape);
+    }
+    solve(shape, |x| lower(shape, x) - tail.probability)
+}
+
+/// Where the upper tail begins: `ROOT::Math::gamma_quantile_c` at scale 1.
+pub(super) fn quantile_above(tail: &Tail, shape: f64) -> f64 {
+    if shape >= LARGE {
+        return expanded(tail.deviations, shape);
+    }
+    solve(shape, |x| tail.probability - (1.0 - lower(shape, x)))
+}
+
+/// A quantile by that of the normal distribution (Cornish and Fisher).
+fn expanded(z: f64, shape: f64) -> f64 {
+    let root = shape.sqrt();
+    let far = (z.powi(3) - 7.0 * z) / (36.0 * root) - (3.0 * z.powi(4) + 7.0 * z * z - 16.0) / (810.0 * shape);
+    shape + root * z + (z * z - 1.0) / 3.0 + far
 }
 
 /// Where a function that grows is zero, by halving what encloses it, until no number is between.
@@ -29,8 +51,8 @@ fn solve(shape: f64, f: impl Fn(f64) -> f64) -> f64 {
 
 /// The regularized lower incomplete gamma function: a series below its mean, a continued fraction above.
 fn lower(shape: f64, x: f64) -> f64 {
-    /// Terms, of which about the root of the shape are needed.
-    const MOST_TERMS: usize = 1_000_000;
+    /// Terms, of which a few times the root of the shape are needed.
+    const MOST_TERMS: usize = 20_000;
     if x <= 0.0 {
         return 0.0;
     }

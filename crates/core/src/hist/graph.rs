@@ -185,7 +185,8 @@ impl Graph {
         Ok(graph)
     }
 
-    /// The object to be [written](crate::write::FileWriter::write), which keeps all members that graphs do not have in common.
+    /// The object to be [written](crate::write::FileWriter::write), which keeps all members that graphs do not have in
+    /// common.
     ///
     /// # Example
     ///
@@ -225,8 +226,8 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// [`NotFound`](crate::ErrorKind::NotFound) for an axis that is not there, [`Malformed`](crate::ErrorKind::Malformed) where there is
-    /// not one number for each point.
+    /// [`NotFound`](crate::ErrorKind::NotFound) for an axis that is not there,
+    /// [`Malformed`](crate::ErrorKind::Malformed) where there is not one number for each point.
     ///
     /// # Example
     ///
@@ -241,8 +242,8 @@ impl Graph {
         }
     }
 
-    /// Errors of all points along an axis, numbered from 0, below and above; none where the class has none. Of several kinds of
-    /// errors, the root of the sum of their squares.
+    /// Errors of all points along an axis, numbered from 0, below and above; none where the class has none. Of several
+    /// kinds of errors, the root of the sum of their squares.
     ///
     /// # Errors
     ///

@@ -10,8 +10,8 @@ use crate::schema::draft_members::text_of;
 /// Bins that an axis may grow to, in all its dimensions: as many doubles take a gigabyte.
 const MOST_CELLS: usize = 1 << 27;
 
-/// A histogram or a profile, as ROOT fills and stores it: `TH1`, `TH2`, `TH3` in all types of contents, `TProfile`, `TProfile2D`,
-/// `TProfile3D`.
+/// A histogram or a profile, as ROOT fills and stores it: `TH1`, `TH2`, `TH3` in all types of contents, `TProfile`,
+/// `TProfile2D`, `TProfile3D`.
 ///
 /// # Example
 ///
@@ -66,8 +66,8 @@ pub struct Histogram {
     /// Sums over what was filled.
     pub(crate) sums: [f64; 13],
     pub(crate) entries: f64,
-    /// What was filled and is not in bins yet: how often, and then weight, coordinates and value of each. Below zero where it is in
-    /// bins, too.
+    /// What was filled and is not in bins yet: how often, and then weight, coordinates and value of each. Below zero
+    /// where it is in bins, too.
     pub(crate) buffer: Vec<f64>,
 }
 
@@ -76,8 +76,9 @@ impl Histogram {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for another number of axes, [`Unsupported`](crate::ErrorKind::Unsupported) for other
-    /// classes, [`Limit`](crate::ErrorKind::Limit) for more than 2<sup>27</sup> bins.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for another number of axes,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for other classes, [`Limit`](crate::ErrorKind::Limit) for more
+    /// than 2<sup>27</sup> bins.
     ///
     /// # Example
     ///
@@ -238,7 +239,8 @@ impl Histogram {
         self.profile
     }
 
-    /// What bins hold, flow bins included, in the type of the class; x runs fastest. Bins of profiles hold sums of weighted values.
+    /// What bins hold, flow bins included, in the type of the class; x runs fastest. Bins of profiles hold sums of
+    /// weighted values.
     ///
     /// # Example
     ///
@@ -253,7 +255,8 @@ impl Histogram {
         &self.cells
     }
 
-    /// Sums of squared weights of all bins; none where they are not summed. For profiles, sums of weighted squares of values.
+    /// Sums of squared weights of all bins; none where they are not summed. For profiles, sums of weighted squares of
+    /// values.
     ///
     /// # Example
     ///
@@ -347,8 +350,8 @@ impl Histogram {
         !if self.profile { &self.bin_sumw2 } else { &self.sumw2 }.is_empty()
     }
 
-    /// Sums squared weights from now on, where it does not do so already; so far, weights were one. Fills with another weight do the
-    /// same.
+    /// Sums squared weights from now on, where it does not do so already; so far, weights were one. Fills with another
+    /// weight do the same.
     ///
     /// # Example
     ///

@@ -13,8 +13,8 @@ impl Histogram {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for other classes, [`Malformed`](crate::ErrorKind::Malformed) where its arrays
-    /// do not fit its axes.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for other classes, [`Malformed`](crate::ErrorKind::Malformed)
+    /// where its arrays do not fit its axes.
     ///
     /// # Example
     ///
@@ -65,8 +65,8 @@ impl Histogram {
         Ok(read)
     }
 
-    /// The histogram that an object of any class is which derives from one of histograms: `bases` are the names of its bases, nearest
-    /// first. It becomes one of that class.
+    /// The histogram that an object of any class is which derives from one of histograms: `bases` are the names of its
+    /// bases, nearest first. It becomes one of that class.
     ///
     /// # Errors
     ///
@@ -114,7 +114,8 @@ impl Histogram {
         self.clone().into_draft()
     }
 
-    /// The object to be [written](crate::write::FileWriter::write), which keeps all members that histograms do not have in common.
+    /// The object to be [written](crate::write::FileWriter::write), which keeps all members that histograms do not have
+    /// in common.
     ///
     /// # Example
     ///

@@ -88,8 +88,8 @@ impl Axis {
         Some((1..=self.bins).map(|bin| self.label(bin)).collect())
     }
 
-    /// Labels of all bins, which may be no text; none unless each bin has one. Labels that do not say which bins they are of are in
-    /// the order of bins.
+    /// Labels of all bins, which may be no text; none unless each bin has one. Labels that do not say which bins they
+    /// are of are in the order of bins.
     ///
     /// # Example
     ///

@@ -1,7 +1,7 @@
 //! Limits of axes: of automatic bins, of axes that grow, and of two axes together.
 
-/// Limits that hold both of two axes, each given as its minimum, maximum and the width of its bins; and how many bins they have.
-/// The wider bins are kept, if the others fit into them and some edges are common.
+/// Limits that hold both of two axes, each given as its minimum, maximum and the width of its bins; and how many bins
+/// they have. The wider bins are kept, if the others fit into them and some edges are common.
 ///
 /// Source: `TH1::RecomputeAxisLimits`.
 pub(crate) fn joined(one: (f64, f64, f64), two: (f64, f64, f64)) -> Option<(f64, f64, usize)> {

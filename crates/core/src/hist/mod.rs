@@ -1,4 +1,16 @@
-//! Histograms, profiles, graphs and efficiencies: made, filled, added, and turned into the objects that ROOT stores, and back.
+//! Histograms, profiles, graphs and efficiencies: made, filled, added, and turned into the objects that ROOT stores,
+//! and back.
+//!
+//! | type | what ROOT stores of it |
+//! |---|---|
+//! | [`Histogram`] | `TH1`, `TH2`, `TH3` in all types, `TProfile`, `TProfile2D`, `TProfile3D` |
+//! | [`Axis`] | `TAxis`: bins of one width or of any, labels, times, ranges |
+//! | [`Graph`] | `TGraph`, `TGraphErrors`, `TGraphAsymmErrors` and others; `TGraph2D` |
+//! | [`Efficiency`] | `TEfficiency` |
+//!
+//! Each is made of a [`Draft`](crate::schema::Draft), which [`File::draft`](crate::File::draft) reads, and becomes one,
+//! which [`FileWriter::write`](crate::write::FileWriter::write) takes; members that it does not know stay as they are.
+//! Fills, statistics and errors are those of ROOT 6.40 to the last bin.
 
 mod add;
 mod axis;

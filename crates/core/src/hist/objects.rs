@@ -12,7 +12,8 @@ use crate::schema::{Datum, Draft};
 /// Records and objects within each other.
 const DEEPEST: u32 = 16;
 
-/// Whether an object behind a pointer is a part of what this module reads, by its class: a list of labels, a label, a histogram.
+/// Whether an object behind a pointer is a part of what this module reads, by its class: a list of labels, a label, a
+/// histogram.
 ///
 /// # Example
 ///
@@ -25,8 +26,9 @@ pub fn is_part(class: &str) -> bool {
 }
 
 impl Histogram {
-    /// The histogram that an object is: one of its classes, or of a class that is derived from one. What else its pointers lead to,
-    /// functions say, is not taken along; [`File::draft`](crate::File::draft) and [`from_draft`](Self::from_draft) keep it.
+    /// The histogram that an object is: one of its classes, or of a class that is derived from one. What else its
+    /// pointers lead to, functions say, is not taken along; [`File::draft`](crate::File::draft) and
+    /// [`from_draft`](Self::from_draft) keep it.
     ///
     /// # Errors
     ///
@@ -35,20 +37,10 @@ impl Histogram {
     /// # Example
     ///
     /// ```
-    /// # use std::sync::Arc;
-    /// # use sapwood::io::{MemorySink, MemoryStore};
-    /// # use sapwood::write::{FileWriter, WriteOptions};
-    /// # use sapwood::{File, OpenOptions};
-    /// use sapwood::hist::{Axis, Histogram};
-    /// # let mut filled = Histogram::new("TH1D", [Axis::labelled(["a", "b"])?])?;
-    /// # filled.fill_label("b", 1.0)?;
-    /// # let sink = Arc::new(MemorySink::default());
-    /// # let mut file = FileWriter::to_sink(Arc::clone(&sink), "memory.root", WriteOptions::default())?;
-    /// # file.write("h", filled.to_draft())?;
-    /// # file.close()?;
-    /// # let file = File::from_store(Arc::new(MemoryStore::new("memory.root", sink.to_bytes())), OpenOptions::default())?;
-    /// let histogram = Histogram::from_object(&file.object("h")?)?;
-    /// assert_eq!((histogram.values(), histogram.axes()[0].label(2)), (vec![0.0, 0.0, 1.0, 0.0], "b".to_owned()));
+    /// # let path = sapwood_testkit::example("histograms.root");
+    /// use sapwood::hist::Histogram;
+    /// let histogram = Histogram::from_object(&sapwood::File::open(path)?.object("h1d")?)?;
+    /// assert_eq!((histogram.class(), histogram.axes()[0].bins()), ("TH1D", 10));
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn from_object(object: &Object) -> Result<Self> {
@@ -69,9 +61,15 @@ impl Axis {
     ///
     /// # Example
     ///
-    /// ```no_run
-    /// let file = sapwood::File::open("axes.root")?;
-    /// println!("{}", sapwood::hist::Axis::from_object(&file.object("axis")?)?);
+    /// ```
+    /// # let path = sapwood_testkit::scratch("axes.root");
+    /// use sapwood::hist::Axis;
+    /// use sapwood::write::{FileWriter, WriteOptions};
+    /// let mut file = FileWriter::create(&path, WriteOptions::default())?;
+    /// file.write("made", sapwood::schema::Draft::new("TAxis").with("fNbins", 2).with("fXmax", 1.0))?;
+    /// file.close()?;
+    /// let read = Axis::from_object(&sapwood::File::open(&path)?.object("made")?)?;
+    /// assert_eq!(read.edges(), [0.0, 0.5, 1.0]);
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn from_object(object: &Object) -> Result<Self> {
@@ -88,9 +86,15 @@ impl Graph {
     ///
     /// # Example
     ///
-    /// ```no_run
-    /// let file = sapwood::File::open("graphs.root")?;
-    /// println!("{:?}", sapwood::hist::Graph::from_object(&file.object("graph")?)?.values(1)?);
+    /// ```
+    /// # let path = sapwood_testkit::scratch("graphs.root");
+    /// use sapwood::hist::Graph;
+    /// use sapwood::write::{FileWriter, WriteOptions};
+    /// let mut file = FileWriter::create(&path, WriteOptions::default())?;
+    /// file.write("made", Graph::new(&[1.0], &[2.0])?.into_draft())?;
+    /// file.close()?;
+    /// let read = Graph::from_object(&sapwood::File::open(&path)?.object("made")?)?;
+    /// assert_eq!(read.values(1)?, [2.0]);
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn from_object(object: &Object) -> Result<Self> {
@@ -107,9 +111,15 @@ impl Efficiency {
     ///
     /// # Example
     ///
-    /// ```no_run
-    /// let file = sapwood::File::open("efficiencies.root")?;
-    /// println!("{:?}", sapwood::hist::Efficiency::from_object(&file.object("trigger")?)?.values());
+    /// ```
+    /// # let path = sapwood_testkit::scratch("efficiencies.root");
+    /// use sapwood::hist::{Axis, Efficiency};
+    /// use sapwood::write::{FileWriter, WriteOptions};
+    /// let mut file = FileWriter::create(&path, WriteOptions::default())?;
+    /// file.write("made", Efficiency::new("TH1D", [Axis::labelled(["a"])?])?.into_draft())?;
+    /// file.close()?;
+    /// let read = Efficiency::from_object(&sapwood::File::open(&path)?.object("made")?)?;
+    /// assert_eq!(read.total().axes()[0].label(1), "a");
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn from_object(object: &Object) -> Result<Self> {

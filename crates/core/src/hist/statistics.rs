@@ -46,9 +46,10 @@ impl Histogram {
         self.entries = entries;
     }
 
-    /// Sums over what was filled, in the order of `TH1::GetStats`: of weights w, w², then wx, wx², wy, wy², wxy, wz, wz², wxz, wyz,
-    /// as far as there are axes; sums over a profile's value and its square are where the next coordinate's would be. They are those
-    /// of bins, at their centers, where an axis has a range, or where bins were set and not filled.
+    /// Sums over what was filled, in the order of `TH1::GetStats`: of weights w, w², then wx, wx², wy, wy², wxy, wz,
+    /// wz², wxz, wyz, as far as there are axes; sums over a profile's value and its square are where the next
+    /// coordinate's would be. They are those of bins, at their centers, where an axis has a range, or where bins were
+    /// set and not filled.
     ///
     /// # Errors
     ///
@@ -137,8 +138,8 @@ impl Histogram {
         sums
     }
 
-    /// The mean along an axis, numbered from 0; along the axis after the last, the mean of a profile's value: `TH1::GetMean`. Zero
-    /// where nothing was filled, and for an axis that is not there.
+    /// The mean along an axis, numbered from 0; along the axis after the last, the mean of a profile's value:
+    /// `TH1::GetMean`. Zero where nothing was filled, and for an axis that is not there.
     ///
     /// # Errors
     ///
@@ -202,7 +203,8 @@ impl Histogram {
         Ok(if squares == 0.0 { weights.abs() } else { weights * weights / squares })
     }
 
-    /// The sum of the values of all bins without underflow and overflow, or of those in the ranges of its axes: `TH1::Integral`.
+    /// The sum of the values of all bins without underflow and overflow, or of those in the ranges of its axes:
+    /// `TH1::Integral`.
     ///
     /// # Example
     ///

@@ -23,8 +23,8 @@ enum Common {
 ///
 /// # Errors
 ///
-/// [`Mismatch`](crate::ErrorKind::Mismatch) where ROOT does not merge them, [`Limit`](crate::ErrorKind::Limit) where the sum would
-/// have too many bins.
+/// [`Mismatch`](crate::ErrorKind::Mismatch) where ROOT does not merge them, [`Limit`](crate::ErrorKind::Limit) where
+/// the sum would have too many bins.
 pub(super) fn add(sum: &mut Histogram, mut next: Histogram) -> Result<()> {
     let mut new = sum.clone();
     match examine(&mut new, &mut next)? {
