@@ -325,22 +325,6 @@ def judge_keys(reader: Reader, truth: dict[str, Any], f: Any) -> tuple[str, str]
     return "ok", ""
 
 
-def judge_rntuple(f: Any, key: str) -> tuple[str, str]:
-    try:
-        o = f[key]
-        getattr(o, "arrays", lambda: None)()
-    except Exception as e:
-        clear = "RNTuple" in str(e) and re.search(
-            r"not (yet )?(supported|implemented|readable)|not yet|unsupported", str(e)
-        )
-        return (
-            ("ok", "")
-            if clear
-            else ("mismatch", f"the error does not say that RNTuple is not supported: {brief(e)}")
-        )
-    return "mismatch", "an RNTuple was read without an error: compare its values, or give a clear error"
-
-
 def find_branch(tree: Any, place: str) -> Any:
     b = tree
     for i in place.split("."):
@@ -388,9 +372,6 @@ def check_file(
     yield from judged("keys", {}, lambda: judge_keys(reader, truth, f))
     for key, t in truth["trees"].items():
         is_rntuple = t.get("class") in RNTUPLE
-        if is_rntuple and not reader.reads_rntuple:
-            yield from judged(key, t, lambda: judge_rntuple(f, key))
-            continue
         tree: Any = None
         entries = t["entries"] if t.get("entries") is not None else t.get("root", {}).get("entries")
 

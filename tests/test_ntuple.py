@@ -12,6 +12,7 @@ import awkward as ak
 import numpy as np
 import pytest
 import sapwood
+
 from support.rootrun import root
 
 MACRO = Path(__file__).resolve().parent / "oracle" / "ntuples.C"
@@ -20,16 +21,18 @@ assert ROOT.gSystem.CompileMacro(sys.argv[1], "kOs"), "ACLiC cannot compile it"
 """
 WRITE = """
 ROOT.gSystem.Load(sys.argv[1])
-path, numbers = sys.argv[2], [int(word) for word in sys.argv[3:7]]
-ROOT.ntuples.write_all(path, *numbers)
-reader = ROOT.RNTupleReader.Open("all", path)
-names = [field.GetFieldName() for field in reader.GetDescriptor().GetTopLevelFields()]
-ROOT.ntuples.dump_all(path, "all", path + ".json", ROOT.std.vector["std::string"](names))
+for how in sys.argv[3:]:
+    path = f"{sys.argv[2]}/{how}.root"
+    ROOT.ntuples.write_all(path, *map(int, how.split("-")))
+    reader = ROOT.RNTupleReader.Open("all", path)
+    names = [field.GetFieldName() for field in reader.GetDescriptor().GetTopLevelFields()]
+    ROOT.ntuples.dump_all(path, "all", path + ".json", ROOT.std.vector["std::string"](names))
 """
 DUMP = """
 ROOT.gSystem.Load(sys.argv[1])
-path, name = sys.argv[2], sys.argv[3]
-ROOT.ntuples.dump_all(path, name, path + ".json", ROOT.std.vector["std::string"](sys.argv[4:]))
+paths, names = sys.argv[2].split(), sys.argv[3:]
+for path in paths:
+    ROOT.ntuples.dump_all(path, "all", path + ".json", ROOT.std.vector["std::string"](names))
 """
 UNORDERED = {"unordered_set", "unordered_multiset", "unordered_map", "unordered_multimap"}
 
@@ -63,43 +66,42 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "ntuples_C.so"
 
 
+HOWS = {
+    "one cluster": (505, 300, 0, 0),
+    "raw": (0, 100, 30, 0),
+    "small pages": (404, 300, 70, 1),
+    "no checksums": (101, 300, 70, 2),
+    "unbuffered": (505, 100, 30, 4),
+    "small keys": (0, 300, 0, 8),
+    "late fields": (207, 200, 30, 16),
+    "cluster groups": (0, 200, 30, 16 + 32 + 1),
+}
+"""Compression, entries, entries a cluster, flags of the macro."""
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, library: Path) -> Any:
-    """Makes files with ROOT, each once: (compression, entries, entries a cluster, flags) to the file and its values."""
+    """Files that ROOT wrote, and the values that it reads from them, by name."""
     folder = tmp_path_factory.mktemp("ntuples")
-    known: dict[tuple[int, int, int, int], tuple[Path, dict[str, Any]]] = {}
+    words = {name: "-".join(map(str, how)) for name, how in HOWS.items()}
+    root(WRITE, library, folder, *words.values())
 
-    def make(*how: int) -> tuple[Path, dict[str, Any]]:
-        if how not in known:
-            path = folder / ("-".join(map(str, how)) + ".root")
-            root(WRITE, library, path, *how)
-            values = json.loads(Path(f"{path}.json").read_text())
-            for name in UNORDERED & set(values):
-                values[name] = [sorted(row, key=repr) for row in values[name]]
-            known[how] = path, values
-        return known[how]
+    def find(name: str) -> tuple[Path, dict[str, Any]]:
+        path = folder / f"{words[name]}.root"
+        values = json.loads(Path(f"{path}.json").read_text())
+        for field in UNORDERED & set(values):
+            values[field] = [sorted(row, key=repr) for row in values[field]]
+        return path, values
 
-    return make
-
-
-HOWS = [
-    pytest.param((505, 300, 0, 0), id="one cluster"),
-    pytest.param((0, 100, 30, 0), id="raw"),
-    pytest.param((404, 300, 70, 1), id="small pages"),
-    pytest.param((101, 300, 70, 2), id="no checksums"),
-    pytest.param((505, 100, 30, 4), id="unbuffered"),
-    pytest.param((0, 300, 0, 8), id="small keys"),
-    pytest.param((207, 200, 30, 16), id="late fields"),
-    pytest.param((0, 200, 30, 16 + 32 + 1), id="cluster groups"),
-]
+    return find
 
 
 @pytest.mark.parametrize("how", HOWS)
-def test_every_value_of_root_is_read(made: Any, how: tuple[int, ...]) -> None:
-    path, values = made(*how)
+def test_every_value_of_root_is_read(made: Any, how: str) -> None:
+    path, values = made(how)
     with sapwood.open(path) as file:
         ntuple = file["all"]
-        assert ntuple.num_entries == how[1] and ntuple.description == "fields of many types"
+        assert ntuple.num_entries == HOWS[how][1] and ntuple.description == "fields of many types"
         assert ntuple.keys(recursive=False) == list(values)
         for name, expected in values.items():
             assert rows_of(ntuple[name].array(), name) == expected, name
@@ -107,7 +109,7 @@ def test_every_value_of_root_is_read(made: Any, how: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_parts_are_the_same_as_the_whole(made: Any, threads: int) -> None:
-    path, values = made(505, 300, 70, 1)
+    path, values = made("small pages")
     rng = np.random.default_rng(5)
     with sapwood.open(path, threads=threads) as file:
         ntuple = file["all"]
@@ -125,10 +127,12 @@ def test_parts_are_the_same_as_the_whole(made: Any, threads: int) -> None:
 
 
 def test_members_are_read_alone(made: Any) -> None:
-    path, values = made(505, 300, 0, 0)
+    path, values = made("one cluster")
     ntuple = sapwood.open(path)["all"]
     assert rows_of(ntuple["object.fName"].array(), "") == [row["fName"] for row in values["object"]]
-    assert rows_of(ntuple["objects.fBase"].array(), "") == [[one["fBase"] for one in row] for row in values["objects"]]
+    assert rows_of(ntuple["objects.fBase"].array(), "") == [
+        [one["fBase"] for one in row] for row in values["objects"]
+    ]
     assert rows_of(ntuple["objects.fMember.fName"].array(), "") == [
         [one["fMember"]["fName"] for one in row] for row in values["objects"]
     ]
@@ -141,25 +145,41 @@ def test_members_are_read_alone(made: Any) -> None:
 
 def test_what_is_written_is_read_by_root_and_uproot(made: Any, library: Path, tmp_path: Path) -> None:
     uproot = pytest.importorskip("uproot")
-    path, values = made(505, 300, 70, 1)
+    path, values = made("small pages")
     source = sapwood.open(path)["all"]
     # The classes of objects are ROOT's own; unordered and multiple containers, and pointers, become plain ones.
-    others = {"enum", "small_enum", "enums", "char", "byte", "multiset", "multimap", "pointer", "pointers", "atomic"}
+    others = {
+        "enum",
+        "small_enum",
+        "enums",
+        "char",
+        "byte",
+        "multiset",
+        "multimap",
+        "pointer",
+        "pointers",
+        "atomic",
+    }
     others |= {"atomic_float", "object_pointer", "variant_of_objects", "rvec", "rvecs", "bits", "more_bits"}
     others |= {"vector_of_bits", "array_of_objects", *UNORDERED}
     others |= {name for name in values if "object" in name or name == "derived"}
     names = [name for name in values if name not in others]
     arrays = {name: source[name].array() for name in names}
-    for compression in ("zstd:5", "lz4:4", None):
-        ours = tmp_path / f"{compression}.root".replace(":", "")
+    files = {setting: tmp_path / f"{setting}.root".replace(":", "") for setting in ("zstd:5", "lz4:4", None)}
+    for compression, ours in files.items():
         with sapwood.recreate(ours) as file:
             first = {name: array[:111] for name, array in arrays.items()}
-            ntuple = file.mkrntuple("all", first, "here", compression=compression, cluster_bytes=4000, page_bytes=300)
+            ntuple = file.mkrntuple(
+                "all", first, "here", compression=compression, cluster_bytes=4000, page_bytes=300
+            )
             ntuple.extend({name: array[111:] for name, array in arrays.items()})
+    root(DUMP, library, " ".join(map(str, files.values())), *names)
+    for ours in files.values():
         again = sapwood.open(ours)["all"]
         assert len(again.clusters) > 3
-        assert {name: again[name].typename for name in names} == {name: source[name].typename for name in names}
-        root(DUMP, library, ours, "all", *names)
+        assert {name: again[name].typename for name in names} == {
+            name: source[name].typename for name in names
+        }
         dumped = json.loads(Path(f"{ours}.json").read_text())
         by_uproot = uproot.open(ours)["all"]
         for name in names:

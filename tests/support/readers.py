@@ -13,7 +13,6 @@ from support.parts import array_parts
 
 class Reader:
     name = "?"
-    reads_rntuple = False
     ranges = True
     """Check ranges of entries too."""
 
@@ -70,7 +69,6 @@ class Sapwood(Reader):
 
 class Uproot(Reader):
     name = "uproot"
-    reads_rntuple = True
     ranges = False
 
     def __init__(self) -> None:

@@ -102,7 +102,8 @@ def graph(
         ]
     elif ex is not None or ey is not None:
         both = tuple(
-            zeros if errors is None else _points(errors, f"e{letter}") for letter, errors in (("x", ex), ("y", ey))
+            zeros if errors is None else _points(errors, f"e{letter}")
+            for letter, errors in (("x", ex), ("y", ey))
         )
     return _core.graph(";".join([title, *axis_titles]), points, both, sides)
 

@@ -97,8 +97,10 @@ def _add(buffers: Buffers, array: np.ndarray[Any, Any]) -> int:
 
 
 def _numpy(array: np.ndarray[Any, Any], buffers: Buffers) -> Kind:
-    if array.dtype.kind not in "biuf" or array.dtype.itemsize not in (1, 2, 4, 8) or array.dtype == np.float16:
-        raise UnsupportedError(f"an RNTuple cannot hold values of type {array.dtype}: convert them first")
+    is_held = array.dtype.kind in "biuf" and array.dtype.itemsize in (1, 2, 4, 8)
+    if not is_held or array.dtype == np.float16:
+        message = f"an RNTuple cannot hold values of type {array.dtype}: convert them first"
+        raise UnsupportedError(message)
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     kind: Kind = ("number", _add(buffers, native), native.dtype.name)
     for length in reversed(array.shape[1:]):

@@ -43,11 +43,11 @@ class WritableNTuple:
         return list(self._kinds)
 
     def extend(self, data: Any) -> None:
-        """Adds rows: a mapping from names of fields to columns, an Awkward array of records, a structured NumPy array,
-        a DataFrame or an Arrow table.
+        """Adds rows: a mapping from names of fields to columns, an Awkward array of records, a structured
+        NumPy array, a DataFrame or an Arrow table.
 
-        Raises :class:`~sapwood.errors.MismatchError` where fields are missing, unknown or of another type: no row is
-        added then.
+        Raises :class:`~sapwood.errors.MismatchError` where fields are missing, unknown or of another type: no
+        row is added then.
         """
         if self.closed:
             raise MismatchError(f"the RNTuple {self.name!r} is closed")
