@@ -204,3 +204,28 @@ def test_what_uproot_writes_is_read(tmp_path: Path) -> None:
     arrays = sapwood.open(tmp_path / "theirs.root")["t"].arrays()
     for name, array in data.items():
         assert arrays[name].to_list() == ak.Array(array).to_list(), name
+
+
+def test_rows_streams_and_cuts_are_as_those_of_trees(made: Any) -> None:
+    path, values = made("small pages")
+    ntuple = sapwood.open(path)["all"]
+    rows = ntuple.rows()
+    assert len(rows) == 300
+    for entry in (0, 299, 69, 70, 150):
+        assert normal(ak.to_list(rows[entry]["strings"])) == values["strings"][entry]
+        assert int(rows[entry]["int32"]) == values["int32"][entry]
+    cut = ntuple.arrays(["string"], cut="(int32 > 0) & (float < 1)")
+    expected = [
+        text
+        for text, whole, real in zip(values["string"], values["int32"], values["float"])
+        if whole > 0 and real not in ("inf", "nan") and real < 1
+    ]
+    assert cut["string"].to_list() == expected
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table(ntuple)
+    assert table["vector"].to_pylist() == values["vector"]
+    assert table["optional_vector"].to_pylist() == values["optional_vector"]
+    assert ntuple.arrays(["int32", "double"], library="pd")["int32"].tolist() == values["int32"]
+    for refused in (lambda: ntuple.perf, ntuple.layout, ntuple.optimize_baskets, lambda: ntuple.model):
+        with pytest.raises(sapwood.errors.UnsupportedError, match="RNTuple"):
+            refused()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from typing import Any
 
 from sapwood import interpretation, session
@@ -111,11 +112,51 @@ class NTuple(Tree):
         """An RNTuple has no record with members by ROOT's names."""
         raise _no_record(self)
 
+    def _reader(self, entries: Any) -> Any:
+        return _Blocks(self.clusters)
+
+    @property
+    def perf(self) -> Any:
+        """What reading costs is not told for RNTuples yet: raises :class:`UnsupportedError`."""
+        raise _not_yet(self, "the record of what reading costs")
+
+    def layout(self) -> Any:
+        """Is not told for RNTuples yet: raises :class:`UnsupportedError`."""
+        raise _not_yet(self, "the layout of its pages")
+
+    def optimize_baskets(self, *_: Any, **__: Any) -> Any:
+        """An RNTuple has no baskets: raises :class:`UnsupportedError`."""
+        where = place(self.file_path, self.object_path)
+        raise UnsupportedError(f"an RNTuple has pages of a fixed size, and no baskets{where}")
+
     def __repr__(self) -> str:
         if self._root.closed:
             return f"<RNTuple {self.object_path!r} of {self.file_path!r}, which is closed>"
         size = f"{len(self)} fields, {self.num_entries} entries"
         return f"<{self.classname} {self.name!r} ({size}) of {self.file_path!r}>"
+
+
+class _Blocks:
+    """Which entries are read together where single ones are looked at: blocks of a cluster."""
+
+    _ENTRIES = 4096
+
+    def __init__(self, clusters: list[tuple[int, int]]) -> None:
+        self._clusters = clusters
+        self._starts = [start for start, _ in clusters]
+
+    def touch(self, ids: list[int], entry: int) -> tuple[int, int]:
+        at = bisect.bisect_right(self._starts, entry) - 1
+        if at < 0 or entry >= self._clusters[at][1]:
+            raise IndexError(f"there is no entry {entry}")
+        start, stop = self._clusters[at]
+        first = start + (entry - start) // self._ENTRIES * self._ENTRIES
+        return first, min(first + self._ENTRIES, stop)
+
+
+def _not_yet(ntuple: Tree, what: str) -> UnsupportedError:
+    where = place(ntuple.file_path, ntuple.object_path)
+    return UnsupportedError(f"{what} is not supported for RNTuples yet{where}")
 
 
 def _no_record(ntuple: Tree) -> UnsupportedError:

@@ -167,6 +167,10 @@ class Tree(HasBranches):
         """
         return Rows(self, entries, columns)
 
+    def _reader(self, entries: Any) -> Any:
+        """What fetches ahead for single entries: as they come, or these in this order."""
+        return _core.Reader(self._core, entries)
+
     @property
     def perf(self) -> PerfRecord:
         """A record of what is read of it: ``with tree.perf as perf: ...``, then ``print(perf)``

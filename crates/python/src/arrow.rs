@@ -49,13 +49,36 @@ pub(crate) fn array_of<'py>(
     Ok((capsule_of(py, &field)?, PyCapsule::new_with_value(py, data, ARRAY)?))
 }
 
-/// The schema of a tree's branches.
-pub(crate) fn schema(tree: &sapwood::tree::Tree, ids: &[usize], names: &[String]) -> sapwood::Result<Schema> {
-    let fields = ids.iter().zip(names).map(|(&id, name)| {
-        let kind = sapwood::read::declared(&tree.interpretation(id)?.kind, tree.registry())?;
-        kind.arrow_field(name)
-    });
-    Ok(Schema::new(fields.collect::<sapwood::Result<Vec<_>>>()?))
+/// What a stream of Arrow is read from.
+pub(crate) enum Source {
+    /// Branches.
+    Tree(Arc<sapwood::tree::Tree>),
+    /// Fields.
+    NTuple(Arc<sapwood::ntuple::NTuple>),
+}
+
+impl Source {
+    /// The schema of some branches or fields under names.
+    pub(crate) fn schema(&self, ids: &[usize], names: &[String]) -> sapwood::Result<Schema> {
+        let fields = ids.iter().zip(names).map(|(&id, name)| {
+            let kind = match self {
+                Self::Tree(tree) => sapwood::read::declared(&tree.interpretation(id)?.kind, tree.registry())?,
+                Self::NTuple(ntuple) => {
+                    let classes = ntuple.classes()?;
+                    sapwood::read::declared(&ntuple.kind(id)?, &classes)?
+                }
+            };
+            kind.arrow_field(name)
+        });
+        Ok(Schema::new(fields.collect::<sapwood::Result<Vec<_>>>()?))
+    }
+
+    fn columns(&self, ids: &[usize], entries: Range<u64>) -> sapwood::Result<Vec<sapwood::read::Column>> {
+        match self {
+            Self::Tree(tree) => sapwood::read::columns(tree, ids, entries),
+            Self::NTuple(ntuple) => sapwood::ntuple::columns(ntuple, ids, entries),
+        }
+    }
 }
 
 /// A schema as a capsule.
@@ -64,9 +87,9 @@ pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }
 
-/// Batches of a tree, each read when it is asked for.
+/// Batches of a tree or RNTuple, each read when it is asked for.
 pub(crate) struct Batches {
-    pub(crate) tree: Arc<sapwood::tree::Tree>,
+    pub(crate) source: Source,
     pub(crate) ids: Vec<usize>,
     pub(crate) schema: SchemaRef,
     pub(crate) steps: Steps,
@@ -79,7 +102,7 @@ impl Batches {
     fn batch(&self, step: Range<u64>) -> Result<RecordBatch, ArrowError> {
         let rows = (step.end - step.start) as usize;
         let external = |error: Error| ArrowError::ExternalError(Box::new(error));
-        let columns = sapwood::read::columns(&self.tree, &self.ids, step).map_err(external)?;
+        let columns = self.source.columns(&self.ids, step).map_err(external)?;
         let arrays: Vec<ArrayRef> =
             columns.iter().map(|column| column.to_arrow().map_err(external)).collect::<Result<_, _>>()?;
         for (array, field) in arrays.iter().zip(self.schema.fields()) {

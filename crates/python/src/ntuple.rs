@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyCapsule, PyDict};
 use sapwood::ntuple::{Field, NTuple as Engine, Role};
 use sapwood::read::Selection;
 
+use crate::arrow::{self, Source};
 use crate::column::{Column, kind};
 use crate::errors::{raise, run};
 use crate::steps::Steps;
@@ -45,6 +46,11 @@ impl NTuple {
             }
         }
         Self { engine, named, above }
+    }
+
+    /// Numbers of fields in the RNTuple.
+    fn ids(&self, ids: &[usize]) -> PyResult<Vec<usize>> {
+        ids.iter().map(|&id| self.field(id).map(|field| field.id)).collect()
     }
 
     fn field(&self, id: usize) -> PyResult<&Field> {
@@ -179,6 +185,31 @@ impl NTuple {
         (figures.hits, figures.misses, figures.fetched_bytes, figures.wasted_bytes)
     }
 
+    /// Schema of fields under names, for Arrow.
+    fn arrow_schema<'py>(
+        &self,
+        py: Python<'py>,
+        ids: Vec<usize>,
+        names: Vec<String>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let (source, ids) = (Source::NTuple(Arc::clone(&self.engine)), self.ids(&ids)?);
+        arrow::schema_capsule(py, &run(py, || source.schema(&ids, &names))?)
+    }
+
+    /// Stream of fields under names, for Arrow: a batch for each step. `by_python` says that Python reads the file.
+    fn arrow_stream<'py>(
+        &self,
+        py: Python<'py>,
+        ids: Vec<usize>,
+        names: Vec<String>,
+        steps: PyRef<'_, Steps>,
+        by_python: bool,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let (source, ids) = (Source::NTuple(Arc::clone(&self.engine)), self.ids(&ids)?);
+        let schema = Arc::new(run(py, || source.schema(&ids, &names))?);
+        arrow::stream_capsule(py, arrow::Batches { source, ids, schema, steps: steps.clone(), by_python })
+    }
+
     /// Reads fields for entries `start..stop`, or for ascending `entries`, in one plan.
     #[pyo3(signature = (ids, start, stop, entries=None, progress=None))]
     fn columns(
@@ -191,7 +222,7 @@ impl NTuple {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<Column>> {
         let entries = entries.map(|entries| entries.to_vec(py)).transpose()?;
-        let ids = ids.into_iter().map(|id| self.field(id).map(|field| field.id)).collect::<PyResult<Vec<_>>>()?;
+        let ids = self.ids(&ids)?;
         let columns = run(py, || {
             let selection = match entries {
                 // A negative number would be a very large one, which no RNTuple has.

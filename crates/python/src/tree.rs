@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use sapwood::read::{Plan, Selection};
 
-use crate::arrow;
+use crate::arrow::{self, Source};
 use crate::column::{Column, kind};
 use crate::errors::{run, with_python_unchanged};
 use crate::model::{Columns, Model};
@@ -224,7 +224,8 @@ impl Tree {
         ids: Vec<usize>,
         names: Vec<String>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        arrow::schema_capsule(py, &run(py, || arrow::schema(&self.0, &ids, &names))?)
+        let source = Source::Tree(Arc::clone(&self.0));
+        arrow::schema_capsule(py, &run(py, || source.schema(&ids, &names))?)
     }
 
     /// Stream of branches under names, for Arrow: a batch for each step. `by_python` says that Python reads the file.
@@ -236,11 +237,9 @@ impl Tree {
         steps: PyRef<'_, Steps>,
         by_python: bool,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = Arc::new(run(py, || arrow::schema(&self.0, &ids, &names))?);
-        arrow::stream_capsule(
-            py,
-            arrow::Batches { tree: Arc::clone(&self.0), ids, schema, steps: steps.clone(), by_python },
-        )
+        let source = Source::Tree(Arc::clone(&self.0));
+        let schema = Arc::new(run(py, || source.schema(&ids, &names))?);
+        arrow::stream_capsule(py, arrow::Batches { source, ids, schema, steps: steps.clone(), by_python })
     }
 }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from sapwood import _core, errors, session
+from sapwood import errors, session
 from sapwood._read import reading
 from sapwood._read.libraries import as_library
 from sapwood._write import lossless
@@ -84,7 +84,7 @@ class Rows(Sequence[Row]):
         self._begin()
 
     def _begin(self) -> None:
-        self._reader = _core.Reader(self.tree._core, self._entries if self._listed else None)
+        self._reader = self.tree._reader(self._entries if self._listed else None)
         # A child process that was forked has a tree of its own.
         self._generation = session.generation()
         #: By name: first entry, one past the last, and the values of a basket.
