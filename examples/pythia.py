@@ -2,7 +2,7 @@
 
     python examples/pythia.py events.root --events 2000 --workers 4 --how processes --numbered
 
-Events are made in units of work (``--unit``), each with a seed of its own, so that a unit is the same whoever
+Events are made in units of work (``--unit``), each with a seed of its own, so that a unit is the same whatever process
 makes it. Three ways lead into the file:
 
 - ``serial``: one generator, one after another.
@@ -153,7 +153,7 @@ def threads(tree: sapwood.ParallelTree, units: range, given: argparse.Namespace,
     # The first batch of all imports modules behind a lock of C++: two threads that come to it at once wait
     # for each other for ever.
     generators[0].unit(0, events=1)
-    # All contexts are there before the first unit begins, so that nobody waits for a number that seems to
+    # All contexts are there before the first unit begins, so that no context waits for a number that seems to
     # come from nowhere.
     contexts = [tree.numbered() if given.numbered else tree.context() for _ in range(given.workers)]
 

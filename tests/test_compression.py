@@ -1,4 +1,4 @@
-"""Branches that are compressed in their own way: in the record, in each basket, and for whoever reads them."""
+"""Branches that are compressed in their own way: in the record, in each basket, and for all readers."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ What happened to one item (a branch, an object, the list of keys):
     ok        same as the truth                    mismatch  other values, other parts, another shape
     weak      same sums as the truth               error     could not be read, though uproot or ROOT could
     unsure    the truth itself is weak, and        panic, crash, hang   must never happen
-              differs (listed, no failure)         refused   could not be read, and nobody tells the values
-    untold    read; nobody tells the values        group     holds no values of its own
+              differs (listed, no failure)         refused   could not be read, and no reader tells the values
+    untold    read; no reader tells the values      group     holds no values of its own
 """
 
 from __future__ import annotations
@@ -454,7 +454,7 @@ def check_all(
 
 
 def unexpected(name: str, records: list[dict[str, Any]], known: dict[tuple[str, str], str]) -> list[str]:
-    """Lines on what is not as it should be: failures nobody listed, and listed ones that are none (any more)."""
+    """Lines on what is not as it should be: failures that are not listed, and listed ones that are none (any more)."""
     lines, seen = [], set()
     for r in records:
         seen.add(r["item"])

@@ -55,7 +55,7 @@ def test_pythia_in_each_way(tmp_path: Path) -> None:
         for _, energy, *momentum in events:
             assert energy == pytest.approx(14_000, abs=0.1)
             assert momentum == pytest.approx([0, 0, 0], abs=0.1)
-    assert found[0] == found[1] == found[2], "a unit is the same whoever makes it"
+    assert found[0] == found[1] == found[2], "a unit is the same in every process"
 
 
 @pytest.mark.parametrize("how", ["threads", "processes"])

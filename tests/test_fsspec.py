@@ -227,7 +227,7 @@ def test_many_baskets_are_one_call(book: Book, scheme: str, near: Any) -> None:
     assert same(tree.arrays(["x03", "x07"]), near[["x03", "x07"]])
     [call] = book.calls()
     assert len(call) == 2 * ENTRIES // CLUSTER
-    # Nothing that nobody wants lies between: what was asked for is what the baskets have, and a gap of few bytes at most.
+    # No unwanted bytes lie between: what was asked for is what the baskets have, and a gap of few bytes at most.
     assert sum(end - start for start, end in call) < 2 * ENTRIES * 4 * 1.1
 
 

@@ -62,7 +62,7 @@ def answered(connection: socket.socket, offers: bytes) -> None:
 
 @contextmanager
 def strict(offers: bytes) -> Iterator[str]:
-    """The address of a server that lets nobody in without one of these proofs."""
+    """The address of a server that wants one of these proofs of every client."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:

@@ -44,7 +44,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """One that nobody can complain of, and one with thousands of small baskets."""
+    """One without findings, and one with thousands of small baskets."""
     folder = tmp_path_factory.mktemp("inspected")
     rng = np.random.default_rng(1)
     columns = {f"x{k}": rng.normal(size=100_000).astype("f4") for k in range(10)}

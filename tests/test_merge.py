@@ -161,7 +161,7 @@ def test_all_values_are_where_hadd_puts_them(inputs: list[Path], tmp_path: Path)
     found = root(LOOK, ours, theirs)
     assert found[0] == [ALL, FEW] and found[1] == found[0]
     assert in_uproot(ours) == in_uproot(theirs) == in_sapwood(ours) == in_sapwood(theirs)
-    # Objects that nobody adds up are there once for each input.
+    # Objects that are not added up are there once for each input.
     assert keys(ours) == keys(theirs)
     assert not sapwood.verify(ours)
     assert merged.adler32 == f"{zlib.adler32(ours.read_bytes()):08x}" and merged.bytes == ours.stat().st_size

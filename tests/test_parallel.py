@@ -212,7 +212,7 @@ def test_who_fails_leaves_whole_clusters_and_no_rows_that_wait() -> None:
 def test_the_error_that_came_first_is_told(tmp_path: Path) -> None:
     path = tmp_path / "failed.root"
     kept: list[Any] = []
-    for _ in range(2):  # what the first round leaves behind is in nobody's way
+    for _ in range(2):  # what the first round leaves behind disturbs no other
         with pytest.raises(KeyError, match="a mistake of the user") as told, sapwood.recreate(path) as file:
             tree = file.parallel_tree("tree", {"x": "i4"})
             kept += [tree, worker := tree.numbered()]

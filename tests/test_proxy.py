@@ -87,7 +87,7 @@ def test_sapwood_and_uproot_read_a_tree_value_for_value(local: Path, tmp_path: P
 def test_root_reads_a_tree_value_for_value(local: Path, tmp_path: Path) -> None:
     near = sapwood.open(local)["events"].arrays()
     lines = """
-# The plug-in of 6.40 names the constructor of its class in a way in which nobody finds it.
+# The plug-in of 6.40 names the constructor of its class in a way in which it is not found.
 plugins = ROOT.gROOT.GetPluginManager()
 plugins.LoadHandlersFromPluginDirs("TFile")
 handler = plugins.FindHandler("TFile", sys.argv[1])
@@ -120,7 +120,7 @@ def test_real_servers_are_asked_once(name: str, local: Path, tmp_path: Path) -> 
         upstreams = [server.url] + ([server.root_url + "/"] if name == "xrootd" else [])
         for number, upstream in enumerate(upstreams):
             with proxying(upstream, tmp_path / f"cache{number}") as url:
-                # Where the upstream wants a token, the client's is passed on, and lets nobody else in.
+                # Where the upstream wants a token, the client's is passed on, and no other client gets in with it.
                 private = name != "xrootd"
                 far = f"{url}/private/data.root" if private else f"{url}/data.root"
                 options = {"token": "sesame"} if private else {}

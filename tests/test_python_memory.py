@@ -172,7 +172,7 @@ try:
 except KeyError:
     pass
 del branch
-assert count() == before, "a file that nobody holds is open"
+assert count() == before, "a file without references is open"
 for _ in range(50):
     file = sapwood.open(path)
     file["folder/tree"].arrays(["x"])

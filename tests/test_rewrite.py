@@ -312,7 +312,7 @@ def test_what_kept_baskets_cannot_do_is_refused(tmp_path: Path) -> None:
 
 
 def test_objects_that_refer_to_each_other_keep_their_baskets(tmp_path: Path) -> None:
-    """Entries that nobody can move: their baskets are moved, and branches beside them dropped."""
+    """Entries that cannot be moved: their baskets are moved, and branches beside them dropped."""
     path, kept, dropped = tmp_path / "old.root", tmp_path / "kept.root", tmp_path / "dropped.root"
     packed = tmp_path / "packed.root"
     lines = """

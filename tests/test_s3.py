@@ -193,7 +193,7 @@ def test_errors_say_what_is_wrong_and_show_no_keys(bucket: Bucket) -> None:
     for name, word in wrong:
         _, error = run(bucket, "ls", ONE, code=1, **{name: "true"})
         assert f"403 Forbidden{word}" in error and ONE in error and bucket.key not in error, error
-    # Nobody says who asks, and the service that a machine of the cloud would ask is not there.
+    # There are no credentials, and the service that a machine of the cloud would ask is not there.
     nobody = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_METADATA_ENDPOINT": f"http://127.0.0.1:{servers.free_port()}"}
     _, error = run(bucket, "ls", ONE, code=1, **nobody)
     assert "no credentials" in error, error

@@ -319,7 +319,7 @@ def test_arrow_is_taken_as_far_as_it_goes() -> None:
 def test_entries_after_an_interrupt_are_those_that_were_taken(tmp_path: Path) -> None:
     file = sapwood.recreate(tmp_path / "a.root", compression="lzma:6")
     tree = file.mktree("t", {"x": "f8"})
-    # Whoever runs in the background of a shell ignores interrupts.
+    # A background process of a shell ignores interrupts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):

@@ -230,7 +230,7 @@ def test_a_cache_in_front_of_a_server_is_read_cold_and_warm(local: Path) -> None
         assert same(cold.arrays(**some), near.arrays(**some))
         assert same(cold.arrays(entries=apart, filter_name=["x02"]), near.arrays(entries=apart, filter_name=["x02"]))
         behind.close()
-        # Nobody is there any more who could be asked.
+        # No server is left that could be asked.
         with pytest.raises(sapwood.errors.IOError, match="no connection"):
             sapwood.open(f"{server.root_url}//data.root", retries=0)
         warm = sapwood.open(url)["events"]

@@ -33,7 +33,7 @@ READAHEAD = 256_000
 READERS = ("root", "arrays", "rows")
 BRANCHES = 9_705
 LIMIT_S = 120
-"""Whoever takes longer is given up."""
+"""A run that takes longer is given up."""
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ def main() -> int:
             print(cell.table, cell.row, cell.cache, reader, found[reader].get("error", shown), flush=True)
         rows.append({"table": cell.table, "row": cell.row, "cache": cell.cache, "of": found})
         if not args.no_draw and not args.only:
-            draw(rows, args.scale, is_whole=False)  # whoever is stopped has what was measured
+            draw(rows, args.scale, is_whole=False)  # a run that is stopped keeps what was measured
     if not args.no_draw and not args.only:
         draw(rows, args.scale, is_whole=True)
     wrong = differing(rows)

@@ -126,7 +126,7 @@ def page(document: dict[str, Any]) -> str:
         "- *rows*: `Tree::reader` from entry to entry (`crates/core/examples/rows.rs`), which is what `tree.rows()` of Python uses; compiled, too. *arrays*: `tree.arrays` of",
         "  Python, all columns at once. *Calls* are requests, and in brackets the ranges of bytes in them: a request reads up to 16 ranges that are announced to the",
         "  system together. Both decode with all cores; CPU time is that of all threads. `cache_size` bounds a window; while one is read, the next is on its way.",
-        "- *MB read*: with bytes between baskets that nobody wanted. Megabytes are millions of bytes, seconds are from opening the file on.",
+        "- *MB read*: with bytes between baskets that were not wanted. Megabytes are millions of bytes, seconds are from opening the file on.",
         "",
         f"*32 KB baskets*: {sizes['old']} MB, one tree of 9,705 branches of 1 to 400 floats in baskets of 32 KB, `SetAutoFlush(0)`, ZLIB 1. *Reclustered*: the same",
         f"after `sapwood.rewrite(order=\"entry\")`, clusters of 30 MB, {sizes['reclustered']} MB. *Unsplit*: the same values in 203 branches, each an object with a number and the",

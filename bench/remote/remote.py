@@ -37,7 +37,7 @@ TARGET = HERE.parent / "docs" / "benchmarks" / "remote.md"
 BRANCHES, ENTRIES, CLUSTER = 300, 495_000, 12_375
 COLUMNS = ["b00003", "b00061", "b00122", "b00183", "b00244", "b00289"]
 LIMIT_S = 120
-"""Whoever takes longer is given up."""
+"""A run that takes longer is given up."""
 LONG_S = 25
 """What took longer is done once."""
 CACHES = {"0": 0, "64 KB": 64_000, "10 MB": 10_000_000, "default": None}
@@ -243,7 +243,7 @@ def blocks(results: Results, link: str, scheme: str, url: str, way: Wan) -> None
 
 
 def keep(results: Results, trips: dict[str, float], found: dict[str, int], args: Any) -> None:
-    """Writes what there is, and the page: whoever is stopped has what was measured."""
+    """Writes what there is, and the page: a run that is stopped keeps what was measured."""
     size = found["query"] + found["record"]
     floors = {link.name: {scheme: round(link.floor(TRIPS[scheme], size), 4) for scheme in TRIPS} for link in LINKS}
     rows = list(results.rows.values())

@@ -4,7 +4,7 @@ Draws docs/benchmarks/incremental.md.
 
     python -m bench.write.incremental [--producers 8] [--megabytes 1000] [--pieces 20] [--rounds 3]
 
-Each producer is a process that makes events and writes them in pieces of a file. *Alone*: nobody merges. *Merged while they produce*: one more
+Each producer is a process that makes events and writes them in pieces of a file. *Alone*: no process merges. *Merged while they produce*: one more
 process takes each piece as soon as it is finished into one file, and removes it. *Merged afterwards*: all pieces are there first.
 With a slow disk put the data folder (`SAPWOOD_BENCH_DATA`) into memory.
 """

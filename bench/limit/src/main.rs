@@ -318,7 +318,7 @@ fn main() {
     }
     let index = Index::read(&path);
     let file = File::open(&index.file).expect("the file of the index");
-    // SAFETY: nobody writes to the inputs while they are measured
+    // SAFETY: no process writes to the inputs while they are measured
     let map = unsafe { memmap2::Mmap::map(&file).expect("the file can be mapped") };
     let wanted: Vec<usize> = (0..index.branches.len())
         .filter(|&i| columns.is_empty() || columns.contains(&index.branches[i].name))

@@ -1,5 +1,5 @@
 //! Entries of Rust types: `entries write FILE` makes trees of them, `entries read FILE TREE` prints what another version of the type finds
-//! in a tree, whoever wrote it.
+//! in a tree, also one that ROOT wrote.
 //!
 //! ```text
 //! cargo run --example entries -- write events.root

@@ -88,7 +88,7 @@
 //!
 //! ## Write
 //!
-//! `create` wants no file there, `recreate` replaces one, `update` changes one in place, whoever wrote it. Readers see
+//! `create` wants no file there, `recreate` replaces one, `update` changes one in place, also one of ROOT's. Readers see
 //! what was saved last, even if the process dies. Values are typed slices or an Arrow record batch
 //! ([`extend_batch`](write::TreeWriter::extend_batch)).
 //!

@@ -41,7 +41,7 @@ fn many_clients_that_read_nothing_hold_little_memory() {
     let clients: Vec<_> =
         (0..many).map(|_| ask(&proxy, "GET /f HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).collect();
     until("all are served", || metric(&proxy, "open_connections") >= many as u64);
-    // Each has got what the system holds for him, and nobody takes more.
+    // Each client has got what the system buffers for it, and takes no more.
     let sent = || metric(&proxy, "served_bytes_total");
     let last = AtomicU64::new(0);
     until("nothing goes on", || {
@@ -111,7 +111,7 @@ fn stopping_finishes_answers_in_progress() {
     taking.read_to_end(&mut got).unwrap();
     assert!(got.ends_with(&bytes));
     end.join().unwrap();
-    assert!(began.elapsed() < Duration::from_secs(9), "nobody waits for a connection that is idle");
+    assert!(began.elapsed() < Duration::from_secs(9), "no client waits for an idle connection");
     assert!(TcpStream::connect(address).is_err());
     drop(idle);
 }

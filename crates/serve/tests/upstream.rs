@@ -157,7 +157,7 @@ fn access_of_one_client_is_not_shared_with_another() {
     let config = ServerConfig { token: Some("sesame-7391".into()), ..ServerConfig::default() };
     let server = HttpServer::start(bytes.clone(), config);
     let upstream = format!("http://{}", server.address());
-    // A token of the proxy's own is nobody else's.
+    // The proxy's own token is used for no client.
     let mine = sapwood_store::NetOptions { token: Some("sesame-7391".into()), ..quick() };
     let proxy = Proxy::start(ProxyOptions { net: mine.clone(), ..options(&upstream, &scrap) }).unwrap();
     let shown = |token: &str| get(&proxy, "/f", &format!("Authorization: Bearer {token}\r\n"));
@@ -208,7 +208,7 @@ fn a_dcache_is_read_by_any_client_of_http() {
         let got = get(&proxy, "/a%20file.root", "Authorization: Bearer sesame\r\nRange: bytes=500000-500099\r\n");
         assert_eq!((got.status, &got.body[..]), (206, &bytes[500_000..500_100]));
         let told = |seen: &dcap_server::Seen| matches!(seen, dcap_server::Seen::Line(line) if line.contains("sesame"));
-        assert!(!server.seen().iter().any(told), "what a client shows is for nobody there");
+        assert!(!server.seen().iter().any(told), "a client's secret is not sent there");
     }
     let reads = server.seen().into_iter().filter(|seen| matches!(seen, dcap_server::Seen::Read(_))).count();
     assert_eq!((reads, server.connections()), (2, (1, 1)), "both ends, and the block that was wanted, once");
@@ -274,7 +274,7 @@ fn an_upstream_that_dies_midway_ends_the_answer_and_what_is_kept_is_served() {
     assert_eq!(got.status, 200);
     assert!(got.body.len() < bytes.len() && got.body.len() >= 4 << 20, "{} bytes", got.body.len());
     assert!(got.body == bytes[..got.body.len()]);
-    // The file is asked for anew after trouble, and nobody is there.
+    // The file is requested again after the error, and no server is there.
     assert_eq!(get(&proxy, "/f", "Range: bytes=0-9\r\n").status, 502);
     drop(link);
     let proxy = start(&format!("http://{}", server.address()), &scrap);

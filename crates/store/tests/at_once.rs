@@ -79,7 +79,7 @@ fn what_many_miss_at_once_is_asked_for_once() {
             store.ends(0, 0).unwrap();
         }
         far.inner.take_calls();
-        // Whoever waits is asked whether he wants to.
+        // A waiting caller is polled whether it still wants to.
         let waiting = [const { AtomicBool::new(false) }; 8];
         let failed: usize = std::thread::scope(|scope| {
             let first =

@@ -217,7 +217,7 @@ fn redirections_are_followed_and_remembered_and_secrets_stay() {
     assert_eq!((origin.requests(), target.requests()), (2, 3));
     assert!(origin.seen().iter().all(|seen| seen.authorization.as_deref() == Some("Bearer sesame")));
     assert!(target.seen().iter().all(|seen| seen.authorization.is_none()), "another port is another host");
-    // A ticket that ran out: whoever gave it gives another.
+    // An expired ticket: its source gives another.
     target.spoil(&[Fault::Status(403, None)]);
     load(&store, &[5..10]).unwrap();
     assert_eq!((origin.requests(), target.requests()), (3, 5));

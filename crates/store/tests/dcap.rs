@@ -62,7 +62,7 @@ fn an_idle_file_is_closed_and_reopened() {
     let server = DcapServer::start(content.clone(), ServerConfig::default());
     let store = store(&server);
     store.ends(10, 10).unwrap();
-    // Whoever goes on reading keeps it.
+    // A reader that goes on keeps it.
     for _ in 0..4 {
         std::thread::sleep(TIMEOUT);
         load(&store, &[0..10]).unwrap();

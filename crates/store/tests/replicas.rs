@@ -21,7 +21,7 @@ fn patient() -> NetOptions {
     NetOptions { timeout: Duration::from_secs(5), ..quick() }
 }
 
-/// Nobody listens there.
+/// An address where no server listens.
 fn nobody() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
     let address = listener.local_addr().expect("a listener has an address");

@@ -216,7 +216,7 @@ fn a_manager_is_told_which_server_failed() {
         assert_eq!(opens(&manager), ["/data.root".to_owned(), tried.clone()]);
         assert_eq!(opens(&good).last(), Some(&tried));
     }
-    // Nobody listens there at all.
+    // No server listens there.
     let gone = XrootdServer::start("", ServerConfig::default());
     let elsewhere = vec![Elsewhere::at(gone.address()), Elsewhere::at(good.address())];
     drop(gone);

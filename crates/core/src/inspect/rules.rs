@@ -85,8 +85,8 @@ fn clusters(layout: &Layout, reader: &Reader, costs: bool, found: &mut Vec<Compl
         if many {
             found.push(complaint(
                 Trouble::NoClusters,
-                "the tree does not say where its clusters are (written before 2009, or with AutoFlush switched off): nobody can \
-                 tell which baskets belong together, and parallel readers cut them anywhere",
+                "the tree does not say where its clusters are (written before 2009, or with AutoFlush switched off): which \
+                 baskets belong together is not known, and parallel readers cut them anywhere",
             ));
         }
         return;

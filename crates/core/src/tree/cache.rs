@@ -42,7 +42,7 @@ pub const CACHE_BYTES: u64 = 30_000_000;
 /// ```
 pub struct TreeCache {
     budget_bytes: AtomicU64,
-    kept: Mutex<Shelf>,
+    kept: Mutex<CachedBaskets>,
     hits: AtomicU64,
     misses: AtomicU64,
     fetched_bytes: AtomicU64,
@@ -64,13 +64,13 @@ pub struct CacheFigures {
 
 /// The cached baskets.
 #[derive(Default)]
-struct Shelf {
+struct CachedBaskets {
     baskets: HashMap<u64, Kept>,
     /// Entries whose baskets are kept: sorted, disjoint ranges.
     windows: Vec<Range<u64>>,
 }
 
-impl Shelf {
+impl CachedBaskets {
     /// Whether a basket is cached or in flight. A failed one is requested again on its next use.
     fn has(&self, seek: u64) -> bool {
         self.baskets.get(&seek).is_some_and(|kept| !kept.coming.has_failed())
@@ -214,7 +214,7 @@ impl TreeCache {
         self.wasted_bytes.fetch_add(wasted, Ordering::Relaxed);
     }
 
-    fn kept(&self) -> MutexGuard<'_, Shelf> {
+    fn kept(&self) -> MutexGuard<'_, CachedBaskets> {
         // No panic can leave it inconsistent.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -48,7 +48,7 @@ impl Drop for Scrap {
     }
 }
 
-/// The network of a test: whoever does not answer is given up soon.
+/// The network of a test: a server that does not answer is given up soon.
 pub fn quick() -> NetOptions {
     NetOptions { timeout: Duration::from_secs(2), retries: 1, ..NetOptions::default() }
 }

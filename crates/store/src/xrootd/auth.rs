@@ -17,7 +17,7 @@ const HERE: &str = "; here are unix, tokens (ztn) and keys (sss)";
 /// A token that is longer is none.
 const TOKEN_BYTES: usize = 4096;
 /// The user name of the login where the URL has none.
-pub(super) const NOBODY: &str = "sapwood";
+pub(super) const DEFAULT_USER: &str = "sapwood";
 
 /// What can be proved to a server.
 pub(super) struct Means<'a> {

@@ -11,7 +11,7 @@ use sapwood::{Error, ErrorKind};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::{OnceCell, Semaphore};
 
-use super::auth::{Means, NOBODY, unproved};
+use super::auth::{DEFAULT_USER, Means, unproved};
 use super::connection::{Connection, Pending};
 use super::further::Further;
 use super::handshake::{Start, broke, greet, secured, unwelcome, wait, within};
@@ -263,7 +263,7 @@ async fn prove(
 }
 
 fn user(server: &Server) -> &str {
-    if server.user.is_empty() { NOBODY } else { &server.user }
+    if server.user.is_empty() { DEFAULT_USER } else { &server.user }
 }
 
 /// A connection to the first address that takes one.

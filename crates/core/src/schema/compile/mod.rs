@@ -109,7 +109,7 @@ struct Compiler<'r> {
 /// Version of a class without a dictionary of its own: the file gives 0 and a checksum.
 const FOREIGN: i32 = -1;
 /// Version of no object.
-const NOBODY: i32 = i32::MIN;
+const NO_VERSION: i32 = i32::MIN;
 const DEEPEST: usize = 96;
 const MOST_STEPS: usize = 1 << 18;
 const MOST_CLASSES: usize = 1 << 16;
@@ -231,7 +231,7 @@ impl Compiler<'_> {
             // Where its columns cannot be these: a body that no object names, so that the one that is left is not taken
             // for all versions.
             let body = self.other_version(&other, &kind, other.version == info.version)?.unwrap_or(Body {
-                version: NOBODY,
+                version: NO_VERSION,
                 checksum: 0,
                 span,
             });
