@@ -2,8 +2,8 @@
 
     python examples/pythia.py events.root --events 2000 --workers 4 --how processes --numbered
 
-Events are made in units of work (``--unit``), each with a seed of its own, so that a unit is the same whatever process
-makes it. Three ways lead into the file:
+Events are made in units of work (``--unit``), each with a seed of its own, so that a unit is the same
+whatever process makes it. Three ways lead into the file:
 
 - ``serial``: one generator, one after another.
 - ``threads``: each thread has its generator, and a context of one parallel tree, which compresses and writes
