@@ -1,0 +1,236 @@
+//! RNTuples that are written and read: values, bytes, requests, and what happens when storage fails.
+
+#![allow(clippy::unwrap_used, reason = "tests may")]
+
+use std::sync::Arc;
+
+use sapwood::column::{Field, Kind, ListOf, Number};
+use sapwood::io::{MemorySink, MemoryStore, Recorded, Store};
+use sapwood::ntuple::{NTuple, columns};
+use sapwood::read::{Column, Selection};
+use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
+use sapwood::{ErrorKind, File, OpenOptions, Session};
+
+const ROWS: usize = 1_000;
+
+fn number(buffer: u32, number: Number) -> Kind {
+    Kind::Number { buffer, number }
+}
+
+fn le<const W: usize, T>(values: impl IntoIterator<Item = T>, to: impl Fn(T) -> [u8; W]) -> Vec<u8> {
+    values.into_iter().flat_map(to).collect()
+}
+
+/// A field `jets`: lists of records with a number, a text and an option.
+fn jets(rows: std::ops::Range<usize>) -> Column {
+    let per_row = |row: usize| row % 4;
+    let items: Vec<usize> = rows.clone().flat_map(|row| (0..per_row(row)).map(move |k| row * 10 + k)).collect();
+    let mut ends = vec![0_i64];
+    for row in rows.clone() {
+        ends.push(ends[ends.len() - 1] + per_row(row) as i64);
+    }
+    let texts: Vec<String> = items.iter().map(|item| "x".repeat(item % 5)).collect();
+    let mut text_ends = vec![0_i64];
+    for text in &texts {
+        text_ends.push(text_ends[text_ends.len() - 1] + text.len() as i64);
+    }
+    let tags: Vec<u8> = items.iter().map(|item| if item % 3 == 0 { u8::MAX } else { 0 }).collect();
+    let options = items.iter().filter(|&item| item % 3 != 0).map(|&item| item as i16);
+    let buffers = vec![
+        le(ends, i64::to_ne_bytes).into(),
+        le(items.iter().map(|&item| item as f32), f32::to_ne_bytes).into(),
+        le(text_ends, i64::to_ne_bytes).into(),
+        texts.concat().into_bytes().into(),
+        tags.into(),
+        le(options, i16::to_ne_bytes).into(),
+    ];
+    let member = |name: &str, kind| Field { name: name.into(), kind, base: false };
+    let record = Kind::Record {
+        class: "".into(),
+        fields: vec![
+            member("pt", number(1, Number::F32)),
+            member("name", Kind::Text { offsets: 2, bytes: 3 }),
+            member("maybe", Kind::OneOf { tags: 4, of: vec![number(5, Number::I16)] }),
+        ],
+    };
+    let kind = Kind::List { offsets: 0, of: ListOf::Sequence, item: Box::new(record) };
+    Column::from_buffers(kind, rows.len(), buffers)
+}
+
+fn numbers(rows: std::ops::Range<usize>) -> Column {
+    Column::from_numbers(&rows.map(|row| row as i64 * 1_000_003).collect::<Vec<_>>())
+}
+
+fn specs() -> Vec<FieldSpec> {
+    vec![FieldSpec::new("n", numbers(0..0).kind.clone()), FieldSpec::new("jets", jets(0..0).kind.clone())]
+}
+
+fn small() -> NTupleOptions {
+    NTupleOptions { cluster_bytes: 4_000, page_bytes: 512, ..NTupleOptions::default() }
+}
+
+/// A file of all rows, which come `step` at a time.
+fn written(threads: usize, step: usize, options: NTupleOptions) -> Vec<u8> {
+    let sink = Arc::new(MemorySink::default());
+    let how = WriteOptions { session: Session::with_threads(threads), reproducible: true, ..WriteOptions::default() };
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "memory.root", how).unwrap();
+    let mut ntuple = file.ntuple("folder/events", specs(), options).unwrap();
+    for start in (0..ROWS).step_by(step) {
+        let rows = start..ROWS.min(start + step);
+        ntuple.extend(&[("jets", jets(rows.clone())), ("n", numbers(rows))]).unwrap();
+    }
+    ntuple.close().unwrap();
+    file.close().unwrap();
+    sink.to_bytes().to_vec()
+}
+
+fn opened(bytes: Vec<u8>, threads: usize) -> (Arc<NTuple>, Arc<Recorded<MemoryStore>>) {
+    let store = Arc::new(Recorded::new(MemoryStore::new("memory.root", bytes)));
+    let options = OpenOptions { session: Session::with_threads(threads), ..OpenOptions::default() };
+    let watched: Arc<dyn Store> = Arc::new(Arc::clone(&store));
+    let file = File::from_store(watched, options).unwrap();
+    (file.ntuple("folder/events").unwrap(), store)
+}
+
+fn top(ntuple: &NTuple) -> Vec<usize> {
+    ntuple.top().to_vec()
+}
+
+#[test]
+fn what_is_written_is_read_whole_and_in_parts() {
+    for threads in [1, 2] {
+        let (ntuple, _) = opened(written(2, 130, small()), threads);
+        assert!(ntuple.clusters().unwrap().len() > 3);
+        for range in [0..ROWS, 0..0, 17..18, 3..999, 500..501, 990..ROWS] {
+            let read = columns(&ntuple, &top(&ntuple), range.start as u64..range.end as u64).unwrap();
+            assert_eq!(read[0].to_arrow().unwrap().as_ref(), numbers(range.clone()).to_arrow().unwrap().as_ref());
+            assert_eq!(
+                read[1].to_arrow().unwrap().as_ref(),
+                jets(range.clone()).to_arrow().unwrap().as_ref(),
+                "{range:?}"
+            );
+        }
+        let some = Selection::of_entries((0..ROWS as u64).filter(|entry| entry % 37 == 5)).unwrap();
+        let read = columns(&ntuple, &top(&ntuple), some.clone()).unwrap();
+        let wanted: Vec<i64> = some.ranges().flatten().map(|entry| entry as i64 * 1_000_003).collect();
+        assert_eq!(read[0].as_slice::<i64>().unwrap(), wanted);
+        let path = ntuple.field("jets.pt").unwrap().id;
+        let pt = columns(&ntuple, &[path], 0..ROWS as u64).unwrap();
+        assert_eq!(pt[0].offsets(), jets(0..ROWS).offsets());
+    }
+}
+
+#[test]
+fn bytes_depend_on_rows_alone() {
+    let bytes = written(1, ROWS, small());
+    for (threads, step) in [(2, ROWS), (1, 1), (4, 7), (2, 499)] {
+        assert!(written(threads, step, small()) == bytes, "{threads} threads, {step} rows at a time");
+    }
+}
+
+#[test]
+fn whole_columns_cost_a_request_a_window() {
+    let (ntuple, store) = opened(written(1, ROWS, NTupleOptions::default()), 1);
+    store.take_calls();
+    let clusters = ntuple.clusters().unwrap().len();
+    assert_eq!((clusters, store.take_calls().len()), (1, 1), "the page list");
+    columns(&ntuple, &top(&ntuple), 0..ROWS as u64).unwrap();
+    assert_eq!(store.take_calls().len(), 1, "all pages of a cluster lie together");
+    // A part of lists: the ends at its borders, then the rest; what is known is not read again.
+    columns(&ntuple, &top(&ntuple)[..1], 10..20).unwrap();
+    assert_eq!(store.take_calls().len(), 1);
+    let (ntuple, store) = opened(written(1, ROWS, small()), 1);
+    ntuple.clusters().unwrap();
+    store.take_calls();
+    columns(&ntuple, &[ntuple.field("jets").unwrap().id], 100..110).unwrap();
+    let calls = store.take_calls();
+    let mut ranges: Vec<_> = calls.iter().flat_map(|call| call.ranges.clone()).collect();
+    ranges.sort_by_key(|range| range.start);
+    assert!(ranges.windows(2).all(|pair| pair[0].end <= pair[1].start), "{ranges:?}");
+    assert!(calls.len() <= 3, "ends of the lists, ends of the texts and options, the values: {}", calls.len());
+}
+
+#[test]
+fn equal_pages_are_stored_once() {
+    let size = |values: &[i32]| {
+        let sink = Arc::new(MemorySink::default());
+        let how = WriteOptions { reproducible: true, ..WriteOptions::default() };
+        let mut file = FileWriter::to_sink(Arc::clone(&sink), "memory.root", how).unwrap();
+        let spec = |name| FieldSpec::new(name, number(0, Number::I32));
+        let mut ntuple = file.ntuple("t", vec![spec("a"), spec("b")], NTupleOptions::default()).unwrap();
+        ntuple.extend(&[("a", Column::from_numbers(values)), ("b", Column::from_numbers(values))]).unwrap();
+        ntuple.close().unwrap();
+        file.close().unwrap();
+        sink.to_bytes().len()
+    };
+    let mut state = 1_u64;
+    let noise: Vec<i32> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 32) as i32
+    })
+    .take(10_000)
+    .collect();
+    assert!(size(&noise) < 40_000 + 8_000, "two columns with the same values take the room of one");
+}
+
+#[test]
+fn wrong_rows_are_refused_and_change_nothing() {
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "memory.root", WriteOptions::default()).unwrap();
+    let mut ntuple = file.ntuple("t", specs(), NTupleOptions::default()).unwrap();
+    let kind = |error: sapwood::Error| (error.kind(), error.to_string());
+    let (found, words) = kind(ntuple.extend(&[("n", numbers(0..3))]).unwrap_err());
+    assert!(found == ErrorKind::Mismatch && words.contains("\"jets\" was given no values"), "{words}");
+    let (found, words) = kind(ntuple.extend(&[("n", numbers(0..3)), ("jets", jets(0..2))]).unwrap_err());
+    assert!(found == ErrorKind::Mismatch && words.contains("another number of values"), "{words}");
+    let (found, words) = kind(ntuple.extend(&[("n", jets(0..2)), ("jets", jets(0..2))]).unwrap_err());
+    assert!(found == ErrorKind::Mismatch && words.contains("not the type of the field"), "{words}");
+    let (found, _) = kind(ntuple.extend(&[("m", numbers(0..2))]).unwrap_err());
+    assert_eq!(found, ErrorKind::NotFound);
+    let short = Column::from_buffers(number(0, Number::I64), 5, vec![vec![0; 16].into()]);
+    let (found, words) = kind(ntuple.extend(&[("n", short), ("jets", jets(0..5))]).unwrap_err());
+    assert!(found == ErrorKind::Mismatch && words.contains("fewer values than rows"), "{words}");
+    ntuple.extend(&[("n", numbers(0..5)), ("jets", jets(0..5))]).unwrap();
+    assert_eq!(ntuple.taken(), 5);
+    ntuple.close().unwrap();
+    file.close().unwrap();
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new("memory.root", sink.to_bytes()));
+    let file = File::from_store(store, OpenOptions::default()).unwrap();
+    assert_eq!(file.ntuple("t").unwrap().entries, 5);
+    for name in ["", "a.b", "a b", "a/b", "a\\b", "a\nb"] {
+        let error = FieldSpec::new(name, number(0, Number::I8));
+        let sink = Arc::new(MemorySink::default());
+        let mut file = FileWriter::to_sink(sink, "memory.root", WriteOptions::default()).unwrap();
+        assert_eq!(file.ntuple("t", vec![error], NTupleOptions::default()).unwrap_err().kind(), ErrorKind::Mismatch);
+    }
+}
+
+#[test]
+fn what_was_saved_is_there_while_more_is_written() {
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "memory.root", WriteOptions::default()).unwrap();
+    let mut ntuple = file.ntuple("t", specs(), small()).unwrap();
+    let entries = || {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new("memory.root", sink.to_bytes()));
+        let file = File::from_store(store, OpenOptions::default()).unwrap();
+        let ntuple = file.ntuple("t").unwrap();
+        let read = columns(&ntuple, &top(&ntuple), 0..ntuple.entries).unwrap();
+        assert_eq!(
+            read[0].to_arrow().unwrap().as_ref(),
+            numbers(0..ntuple.entries as usize).to_arrow().unwrap().as_ref()
+        );
+        ntuple.entries
+    };
+    assert_eq!(entries(), 0, "it is there from the beginning");
+    for part in 0..5 {
+        let rows = part * 100..(part + 1) * 100;
+        ntuple.extend(&[("n", numbers(rows.clone())), ("jets", jets(rows.clone()))]).unwrap();
+        ntuple.flush().unwrap();
+        assert_eq!(entries(), rows.start as u64, "committed, and not saved yet");
+        file.save().unwrap();
+        assert_eq!(entries(), rows.end as u64);
+    }
+    ntuple.close().unwrap();
+    file.close().unwrap();
+    assert_eq!(entries(), 500);
+}
