@@ -229,3 +229,47 @@ def test_rows_streams_and_cuts_are_as_those_of_trees(made: Any) -> None:
     for refused in (lambda: ntuple.perf, ntuple.layout, ntuple.optimize_baskets, lambda: ntuple.model):
         with pytest.raises(sapwood.errors.UnsupportedError, match="RNTuple"):
             refused()
+
+
+def test_types_and_rows_that_do_not_fit(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "types.root") as file:
+        types = {"run": "int32", "jets": "var * {pt: float32, tag: ?string}", "w": np.dtype(("f8", (2,)))}
+        ntuple = file.mkrntuple("events", types)
+        ntuple.extend({"run": [1, 1], "jets": [[{"pt": 20.5, "tag": None}], []], "w": [[1, 2], [3, 4]]})
+        ntuple.extend({"run": [2], "jets": [[]], "w": np.ones((1, 2))})
+        for name, values, words in [
+            ("run", [1.5], "takes int32, and was given float64"),
+            ("run", [2**40], "takes int32"),
+            ("jets", [[{"pt": 1.0}]], "takes var"),
+            ("w", [[1, 2, 3]], "takes 2"),
+        ]:
+            rows: dict[str, Any] = {"run": [1], "jets": [[]], "w": [[1, 2]], name: values}
+            with pytest.raises(sapwood.errors.MismatchError, match=words):
+                ntuple.extend(rows)
+        with pytest.raises(sapwood.SapwoodError, match="jets"):
+            ntuple.extend({"run": [1], "w": [[1, 2]]})
+        with pytest.raises(sapwood.SapwoodError, match="field 'x'|\"x\""):
+            ntuple.extend({"run": [1], "jets": [[]], "w": [[1, 2]], "x": [1]})
+        assert ntuple.num_entries == 3
+        for name in ("a.b", "a b", ""):
+            with pytest.raises(sapwood.errors.MismatchError, match="cannot be named"):
+                file.mkrntuple("bad", {name: [1]})
+        with pytest.raises(sapwood.errors.UnsupportedError, match="no type"):
+            file.mkrntuple("bad", {"x": "var * what"})
+        with pytest.raises(sapwood.errors.UnsupportedError, match="complex128"):
+            file.mkrntuple("bad", {"x": np.zeros(1, complex)})
+    events = sapwood.open(tmp_path / "types.root")["events"]
+    assert events["jets"].array().to_list() == [[{"pt": 20.5, "tag": None}], [], []]
+    assert events["w"].array().to_list() == [[1, 2], [3, 4], [1, 1]]
+    assert "bad" not in sapwood.open(tmp_path / "types.root")
+
+
+def test_files_of_rntuples_by_assignment(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "all.root", format="rntuple") as file:
+        file["folder/t"] = {"x": [1, 2], "y": [[1.5], []]}
+        file["note"] = "text"
+    opened = sapwood.open(tmp_path / "all.root")
+    assert opened.classnames(cycle=False)["folder/t"] == "ROOT::RNTuple"
+    assert opened["folder/t"].arrays().to_list() == [{"x": 1, "y": [1.5]}, {"x": 2, "y": []}]
+    with pytest.raises(ValueError, match="'ttree' or 'rntuple'"):
+        sapwood.recreate(tmp_path / "other.root", format="parquet")

@@ -14,8 +14,9 @@ Kind = tuple[Any, ...]
 Buffers = list[np.ndarray[Any, Any]]
 
 
-def of_data(name: str, data: Any) -> tuple[Kind, int, Buffers]:
-    """Type, rows and buffers of a column: NumPy, Awkward, pandas, Arrow, or lists.
+def of_data(name: str, data: Any, wanted: Kind | None = None) -> tuple[Kind, int, Buffers]:
+    """Type, rows and buffers of a column: NumPy, Awkward, pandas, Arrow, or lists. Where the type of its field is
+    given, numbers are converted to it if none changes.
 
     >>> of_data("x", [[1, 2], []])[:2]
     (('list', 0, 'sequence', ('number', 1, 'int64')), 2)
@@ -25,11 +26,16 @@ def of_data(name: str, data: Any) -> tuple[Kind, int, Buffers]:
     buffers: Buffers = []
     try:
         if isinstance(data, np.ndarray) and data.dtype.kind in "biuf" and not np.ma.isMaskedArray(data):
-            return _numpy(data, buffers), len(data), buffers
-        layout = _awkward(name, data).layout
-        return _layout(layout, buffers), len(layout), buffers
+            kind, rows = _numpy(data, buffers), len(data)
+        else:
+            layout = _awkward(name, data).layout
+            kind, rows = _layout(layout, buffers), len(layout)
+        return (_settled(kind, buffers) if wanted is None else _fit(wanted, kind, buffers)), rows, buffers
     except UnsupportedError as error:
         raise UnsupportedError(f"{error} (field {name!r})") from None
+    except _DiffersError:
+        message = f"field {name!r} takes {shape(wanted or ())}, and was given {shape(kind)}"
+        raise MismatchError(message) from None
 
 
 def of_type(name: str, kind: Any) -> Kind:
@@ -64,7 +70,7 @@ def are_types(given: Any) -> bool:
 def _is_dtype(word: str) -> bool:
     try:
         np.dtype(word)
-    except TypeError:
+    except (TypeError, ValueError, SyntaxError):  # what NumPy says of words that are none of its types
         return False
     return True
 
@@ -114,7 +120,7 @@ def _layout(layout: Any, buffers: Buffers) -> Kind:
         return _numpy(np.asarray(layout.data), buffers)
     if layout.is_unknown:
         # A list that was always empty: nothing says of what.
-        return _numpy(np.empty(0), buffers)
+        return ("unknown",)
     if layout.is_list and layout.parameter("__array__") in ("string", "bytestring"):
         layout = layout.to_ListOffsetArray64(True)
         offsets = np.asarray(layout.offsets)
@@ -183,24 +189,42 @@ def _union(layout: Any, buffers: Buffers) -> Kind:
     return ("oneof", at, contents)
 
 
-def fitted(name: str, wanted: Kind, given: Kind, rows: int, buffers: Buffers) -> tuple[Kind, Buffers]:
-    """Values as of the type of their field: numbers are converted where none changes.
-
-    Raises :class:`~sapwood.errors.MismatchError` where values are of another type than their field.
-    """
-    buffers = list(buffers)
-    try:
-        return _fit(wanted, given, buffers), buffers
-    except _Differs:
-        message = f"field {name!r} takes {shape(wanted)}, and was given {shape(given)}"
-        raise MismatchError(message) from None
-
-
-class _Differs(Exception):
+class _DiffersError(Exception):
     pass
 
 
+def _settled(kind: Kind, buffers: Buffers) -> Kind:
+    """A type in which items of lists that were always empty are floats, as in Awkward."""
+    if kind[0] == "unknown":
+        return _numpy(np.empty(0), buffers)
+    if kind[0] in ("list", "fixed"):
+        return (*kind[:-1], _settled(kind[-1], buffers))
+    if kind[0] == "record":
+        return (*kind[:2], [(name, base, _settled(of, buffers)) for name, base, of in kind[2]])
+    if kind[0] == "oneof":
+        return (*kind[:2], [_settled(of, buffers) for of in kind[2]])
+    return kind
+
+
+def _nothing(kind: Kind, buffers: Buffers) -> Kind:
+    """No values of a type."""
+    if kind[0] == "number":
+        return ("number", _add(buffers, np.empty(0, kind[2])), kind[2])
+    if kind[0] == "text":
+        return ("text", _add(buffers, np.zeros(1, "int64")), _add(buffers, np.empty(0, "uint8")))
+    if kind[0] == "list":
+        return ("list", _add(buffers, np.zeros(1, "int64")), kind[2], _nothing(kind[3], buffers))
+    if kind[0] == "fixed":
+        return ("fixed", kind[1], _nothing(kind[2], buffers))
+    if kind[0] == "record":
+        return (*kind[:2], [(name, base, _nothing(of, buffers)) for name, base, of in kind[2]])
+    return ("oneof", _add(buffers, np.empty(0, "int8")), [_nothing(of, buffers) for of in kind[2]])
+
+
 def _fit(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
+    """The buffers of a type as of another one: numbers are converted where none changes."""
+    if given[0] == "unknown":
+        return _nothing(wanted, buffers)
     if wanted[0] == "number" and given[0] == "number":
         if wanted[2] != given[2]:
             values = buffers[given[1]].view(given[2])
@@ -210,32 +234,41 @@ def _fit(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
                     values.dtype.kind == "f" and there.dtype.kind == "f"
                 )
             if not is_same or (there.dtype.kind == "b") != (values.dtype.kind == "b"):
-                raise _Differs
+                raise _DiffersError
             buffers[given[1]] = there.view("uint8")
         return ("number", given[1], wanted[2])
+    if wanted[0] == "fixed" and given[0] == "list":
+        offsets = buffers[given[1]].view("int64")
+        if (np.diff(offsets) != wanted[1]).any():
+            raise _DiffersError
+        return ("fixed", wanted[1], _fit(wanted[2], given[3], buffers))
+    if wanted[0] == "list" and given[0] == "fixed":
+        rows = _rows(given, buffers)
+        at = _add(buffers, np.arange(rows + 1, dtype="int64") * given[1])
+        return ("list", at, wanted[2], _fit(wanted[3], given[2], buffers))
     if wanted[0] != given[0]:
         if wanted[0] == "oneof" and len(wanted[2]) == 1:
             # Values without a null are given to a field that may have them.
             inner = _fit(wanted[2][0], given, buffers)
             buffers.append(np.zeros(_rows(inner, buffers), "uint8"))
             return ("oneof", len(buffers) - 1, [inner])
-        raise _Differs
+        raise _DiffersError
     if wanted[0] == "text":
         return given
     if wanted[0] == "list":
         return ("list", given[1], wanted[2], _fit(wanted[3], given[3], buffers))
     if wanted[0] == "fixed":
         if wanted[1] != given[1]:
-            raise _Differs
+            raise _DiffersError
         return ("fixed", given[1], _fit(wanted[2], given[2], buffers))
     if wanted[0] == "record":
         named = {field: kind for field, _, kind in given[2]}
         if set(named) != {field for field, _, _ in wanted[2]}:
-            raise _Differs
+            raise _DiffersError
         members = [(field, base, _fit(kind, named[field], buffers)) for field, base, kind in wanted[2]]
         return ("record", wanted[1], members)
     if len(wanted[2]) != len(given[2]):
-        raise _Differs
+        raise _DiffersError
     return ("oneof", given[1], [_fit(one, other, buffers) for one, other in zip(wanted[2], given[2])])
 
 
@@ -249,11 +282,13 @@ def _rows(kind: Kind, buffers: Buffers) -> int:
         return _rows(kind[2], buffers) // int(kind[1])
     if kind[0] == "oneof":
         return len(buffers[kind[1]])
-    return _rows(kind[2][0][2], buffers) if kind[2] else 0
+    return _rows(kind[2][0][2], buffers) if kind[0] == "record" and kind[2] else 0
 
 
 def shape(kind: Kind) -> str:
     """A type in words, without the numbers of buffers."""
+    if kind[0] == "unknown":
+        return "unknown"
     if kind[0] == "number":
         return str(kind[2])
     if kind[0] == "text":

@@ -53,10 +53,7 @@ class WritableNTuple:
             raise MismatchError(f"the RNTuple {self.name!r} is closed")
         given, rows = [], 0
         for name, column in tables.columns_of(data, self._kinds).items():
-            kind, rows, buffers = fields.of_data(name, column)
-            if name in self._kinds:
-                column_kind = self._kinds[name]
-                kind, buffers = fields.fitted(name, column_kind, kind, rows, buffers)
+            kind, rows, buffers = fields.of_data(name, column, self._kinds.get(name))
             given.append((name, kind, rows, buffers))
         self._core.extend(given)
         self._entries += rows if given else 0
