@@ -234,3 +234,47 @@ fn what_was_saved_is_there_while_more_is_written() {
     file.close().unwrap();
     assert_eq!(entries(), 500);
 }
+
+#[test]
+fn many_threads_fill_one_ntuple() {
+    const THREADS: usize = 8;
+    const EACH: usize = 400;
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "memory.root", WriteOptions::default()).unwrap();
+    let ntuple = file.parallel_ntuple("t", specs(), small()).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let mut context = ntuple.context();
+            scope.spawn(move || {
+                for start in (0..EACH).step_by(50) {
+                    let rows = thread * EACH + start..thread * EACH + start + 50;
+                    context.extend(&[("n", numbers(rows.clone())), ("jets", jets(rows))]).unwrap();
+                }
+                context.close().unwrap();
+            });
+        }
+    });
+    let open = ntuple.context();
+    assert_eq!(ntuple.fields().len(), 2);
+    drop(open);
+    ntuple.close().unwrap();
+    file.close().unwrap();
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new("memory.root", sink.to_bytes()));
+    let file = File::from_store(store, OpenOptions::default()).unwrap();
+    let ntuple = file.ntuple("t").unwrap();
+    assert_eq!(ntuple.entries as usize, THREADS * EACH);
+    let read = columns(&ntuple, &top(&ntuple), 0..ntuple.entries).unwrap();
+    let rows: Vec<usize> = read[0].as_slice::<i64>().unwrap().iter().map(|n| (n / 1_000_003) as usize).collect();
+    let mut sorted = rows.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, (0..THREADS * EACH).collect::<Vec<_>>(), "each row once");
+    // The columns of a row stay together.
+    let ends = read[1].offsets();
+    assert!(rows.iter().enumerate().all(|(at, row)| (ends[at + 1] - ends[at]) as usize == row % 4));
+    let mut file = FileWriter::to_sink(sink, "memory.root", WriteOptions::default()).unwrap();
+    let ntuple = file.parallel_ntuple("t", specs(), small()).unwrap();
+    let context = ntuple.context();
+    let error = ntuple.close().unwrap_err();
+    assert!(error.kind() == ErrorKind::Mismatch && error.to_string().contains("1 contexts"), "{error}");
+    drop(context);
+}

@@ -39,6 +39,7 @@ pub use model::class::{Class, Member, Type};
 pub use model::columns::Column;
 pub use model::values::Values;
 pub use ntuple::NTupleWriter;
+pub use ntuple::parallel::ParallelNTupleWriter;
 pub use options::{Baskets, NTupleOptions, Order, TreeOptions, WriteOptions};
 pub use page::field::FieldSpec;
 pub use parallel::{NumberedContext, ParallelWriter};

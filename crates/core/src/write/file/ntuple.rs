@@ -140,6 +140,13 @@ impl Output {
         Ok(())
     }
 
+    /// Ends an RNTuple: one page list, and no more rows.
+    pub(crate) fn end_ntuple(&self, state: &mut State, index: usize, compression: Compression) -> Result<()> {
+        let joined = self.join_page_lists(state, index, compression);
+        ntuple(state, index)?.is_open = false;
+        joined
+    }
+
     /// Writes footers and anchors of RNTuples that changed.
     pub(crate) fn save_ntuples(&self, state: &mut State) -> Result<()> {
         for index in 0..state.ntuples.len() {

@@ -1,5 +1,7 @@
 //! The RNTuple being written: rows are buffered until their cluster is full, then sealed and committed.
 
+pub(crate) mod parallel;
+
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -56,10 +58,7 @@ use crate::write::page::state::NTupleState;
 pub struct NTupleWriter {
     output: Arc<Output>,
     index: usize,
-    name: Arc<str>,
-    fields: Vec<FieldSpec>,
-    nodes: Vec<Node>,
-    plans: Vec<ColumnPlan>,
+    layout: Arc<Layout>,
     buffer: ClusterBuffer,
     sealing: Sealing,
     options: NTupleOptions,
@@ -68,6 +67,17 @@ pub struct NTupleWriter {
     unsaved: u64,
     taken: u64,
     is_closed: bool,
+    /// Whether it is one of many threads that fill the RNTuple: then another one ends it.
+    is_context: bool,
+}
+
+/// What the writers of an RNTuple share: its fields, and how their values become pages.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    pub(crate) name: Arc<str>,
+    pub(crate) fields: Vec<FieldSpec>,
+    nodes: Vec<Node>,
+    plans: Vec<ColumnPlan>,
 }
 
 impl NTupleWriter {
@@ -99,31 +109,37 @@ impl NTupleWriter {
         let index = state.ntuples.len() - 1;
         output.save(&mut state)?;
         drop(state);
+        let layout = Layout { name, fields, nodes, plans: schema.columns };
+        Ok(Self::over(Arc::clone(output), index, Arc::new(layout), options, false))
+    }
+
+    /// A writer of an RNTuple that was begun.
+    pub(crate) fn over(
+        output: Arc<Output>,
+        index: usize,
+        layout: Arc<Layout>,
+        options: NTupleOptions,
+        is_context: bool,
+    ) -> Self {
         let sealing = Sealing {
-            compression,
+            compression: options.compression.unwrap_or(USUAL),
             page_bytes: options.page_bytes.clamp(64, 1 << 29),
             with_checksums: options.with_checksums,
         };
-        Ok(Self {
-            output: Arc::clone(output),
-            index,
-            name,
-            fields,
-            nodes,
-            buffer: ClusterBuffer::new(&schema.columns),
-            plans: schema.columns,
-            sealing,
-            options,
-            sizes: (0, 0),
-            unsaved: 0,
-            taken: 0,
-            is_closed: false,
-        })
+        let buffer = ClusterBuffer::new(&layout.plans);
+        let (sizes, unsaved, taken, is_closed) = ((0, 0), 0, 0, false);
+        Self { output, index, layout, buffer, sealing, options, sizes, unsaved, taken, is_closed, is_context }
+    }
+
+    /// The same RNTuple, to be filled by many threads. No row was taken yet.
+    pub(crate) fn into_parts(mut self) -> (Arc<Output>, usize, Arc<Layout>, NTupleOptions) {
+        self.is_closed = true;
+        (Arc::clone(&self.output), self.index, Arc::clone(&self.layout), self.options.clone())
     }
 
     /// The fields.
     pub fn fields(&self) -> &[FieldSpec] {
-        &self.fields
+        &self.layout.fields
     }
 
     /// Rows taken so far, buffered ones included.
@@ -139,7 +155,7 @@ impl NTupleWriter {
     /// differ: then no row was added. What the sink reports: then the rows of earlier clusters are there, and the others
     /// are buffered.
     pub fn extend(&mut self, values: &[(&str, Column)]) -> Result<()> {
-        let name = Arc::clone(&self.name);
+        let name = Arc::clone(&self.layout.name);
         let output = Arc::clone(&self.output);
         let in_ntuple = |error: Error| output.in_file(error.in_object(&name));
         let (sources, rows) = self.sources(values).map_err(in_ntuple)?;
@@ -172,8 +188,8 @@ impl NTupleWriter {
             return Ok(());
         }
         let in_memory = self.buffer.bytes() as u64;
-        let sealed = seal(&self.plans, &self.buffer, &self.sealing, &self.output.options.session)
-            .map_err(|error| self.output.in_file(error.in_object(&self.name)))?;
+        let sealed = seal(&self.layout.plans, &self.buffer, &self.sealing, &self.output.options.session)
+            .map_err(|error| self.output.in_file(error.in_object(&self.layout.name)))?;
         let stored = sealed.stored;
         let mut state = self.output.open_state()?;
         self.output.commit_cluster(&mut state, self.index, self.buffer.rows, sealed, self.sealing.compression)?;
@@ -201,12 +217,11 @@ impl NTupleWriter {
             return Ok(());
         }
         let outcome = self.flush();
-        let mut state = self.output.open_state()?;
-        let joined = self.output.join_page_lists(&mut state, self.index, self.sealing.compression);
-        if let Some(ntuple) = state.ntuples.get_mut(self.index) {
-            ntuple.is_open = false;
+        if self.is_context {
+            return outcome;
         }
-        outcome.and(joined)
+        let mut state = self.output.open_state()?;
+        outcome.and(self.output.end_ntuple(&mut state, self.index, self.sealing.compression))
     }
 
     /// Bytes in memory with which a cluster is full, by the compression of those before.
@@ -225,7 +240,7 @@ impl NTupleWriter {
         let mut given: HashMap<&str, &Column> = HashMap::with_capacity(values.len());
         let mut rows: Option<(usize, &str)> = None;
         for (name, column) in values {
-            if !self.fields.iter().any(|field| *field.name == **name) {
+            if !self.layout.fields.iter().any(|field| *field.name == **name) {
                 return Err(Error::not_found(format!("there is no field {name:?}")));
             }
             match rows {
@@ -240,8 +255,8 @@ impl NTupleWriter {
             }
         }
         let rows = rows.map_or(0, |(rows, _)| rows);
-        let mut sources = Vec::with_capacity(self.fields.len());
-        for (field, node) in self.fields.iter().zip(&self.nodes) {
+        let mut sources = Vec::with_capacity(self.layout.fields.len());
+        for (field, node) in self.layout.fields.iter().zip(&self.layout.nodes) {
             let column = given.get(&*field.name).copied();
             let column =
                 column.ok_or_else(|| Error::mismatch(format!("field {:?} was given no values", field.name)))?;
@@ -287,4 +302,4 @@ fn end_of_cluster(sources: &[(Node, &Column)], rows: Range<usize>, left: usize) 
 }
 
 /// ROOT's setting for RNTuples: ZSTD, level 5.
-const USUAL: Compression = Compression { algorithm: Algorithm::Zstd, level: 5 };
+pub(crate) const USUAL: Compression = Compression { algorithm: Algorithm::Zstd, level: 5 };

@@ -18,6 +18,7 @@ use crate::write::file::free_list::FreeList;
 use crate::write::file::state::{Output, State};
 use crate::write::model::branch::BranchSpec;
 use crate::write::ntuple::NTupleWriter;
+use crate::write::ntuple::parallel::ParallelNTupleWriter;
 use crate::write::options::{NTupleOptions, TreeOptions, WriteOptions};
 use crate::write::page::field::FieldSpec;
 use crate::write::record::state::TreeState;
@@ -240,6 +241,24 @@ impl FileWriter {
     /// ```
     pub fn ntuple(&mut self, path: &str, fields: Vec<FieldSpec>, options: NTupleOptions) -> Result<NTupleWriter> {
         NTupleWriter::begin(&self.output, path, fields, options)
+    }
+
+    /// Begins an RNTuple that many threads fill.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ntuple`](Self::ntuple).
+    ///
+    /// # Example
+    ///
+    /// That of [`ParallelNTupleWriter`].
+    pub fn parallel_ntuple(
+        &mut self,
+        path: &str,
+        fields: Vec<FieldSpec>,
+        options: NTupleOptions,
+    ) -> Result<ParallelNTupleWriter> {
+        ParallelNTupleWriter::begin(&self.output, path, fields, options)
     }
 
     /// Adds a tree without entries; returns its index in the file.

@@ -1,0 +1,105 @@
+//! One RNTuple that many threads fill.
+//!
+//! Source: `ROOT::RNTupleParallelWriter`, `RNTupleFillContext`.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::write::file::state::Output;
+use crate::write::ntuple::{Layout, NTupleWriter, USUAL};
+use crate::write::options::NTupleOptions;
+use crate::write::page::field::FieldSpec;
+
+/// An RNTuple that many threads fill, each through a context of its own. Entries are numbered in the order in which
+/// clusters are committed.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::scratch("parallel-ntuple.root");
+/// use sapwood::column::{Kind, Number};
+/// use sapwood::read::Column;
+/// use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
+/// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+/// let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::I32 });
+/// let ntuple = file.parallel_ntuple("numbers", vec![spec], NTupleOptions::default())?;
+/// std::thread::scope(|scope| {
+///     for thread in 0..4 {
+///         let mut context = ntuple.context();
+///         scope.spawn(move || {
+///             context.extend(&[("x", Column::from_numbers(&[thread; 10]))])?;
+///             context.close()
+///         });
+///     }
+/// });
+/// ntuple.close()?;
+/// file.close()?;
+/// assert_eq!(sapwood::File::open(&path)?.ntuple("numbers")?.entries, 40);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ParallelNTupleWriter {
+    output: Arc<Output>,
+    index: usize,
+    layout: Arc<Layout>,
+    options: NTupleOptions,
+    is_closed: bool,
+}
+
+impl ParallelNTupleWriter {
+    pub(crate) fn begin(
+        output: &Arc<Output>,
+        path: &str,
+        fields: Vec<FieldSpec>,
+        options: NTupleOptions,
+    ) -> Result<Self> {
+        let (output, index, layout, options) = NTupleWriter::begin(output, path, fields, options)?.into_parts();
+        Ok(Self { output, index, layout, options, is_closed: false })
+    }
+
+    /// A context for one thread: it seals its own clusters, and only their writing waits for others. Close it before the
+    /// RNTuple.
+    ///
+    /// # Example
+    ///
+    /// As that of [`ParallelNTupleWriter`].
+    pub fn context(&self) -> NTupleWriter {
+        let (output, layout) = (Arc::clone(&self.output), Arc::clone(&self.layout));
+        NTupleWriter::over(output, self.index, layout, self.options.clone(), true)
+    }
+
+    /// The fields.
+    pub fn fields(&self) -> &[FieldSpec] {
+        &self.layout.fields
+    }
+
+    /// Writes one page list for all clusters. The file's next save shows them.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) while contexts are open: their rows are not lost, and the RNTuple ends
+    /// with the file.
+    pub fn close(mut self) -> Result<()> {
+        let open = Arc::strong_count(&self.layout) - 1;
+        if open > 0 {
+            let message = format!("{open} contexts of the RNTuple are still open: close them first");
+            return Err(self.output.in_file(Error::mismatch(message).in_object(&self.layout.name)));
+        }
+        self.finish()
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.is_closed, true) {
+            return Ok(());
+        }
+        let mut state = self.output.open_state()?;
+        self.output.end_ntuple(&mut state, self.index, self.options.compression.unwrap_or(USUAL))
+    }
+}
+
+impl Drop for ParallelNTupleWriter {
+    fn drop(&mut self) {
+        // Call `close` to get the error.
+        let _ = self.finish();
+    }
+}
