@@ -32,6 +32,7 @@ use crate::write::page::field::FieldSpec;
 ///         });
 ///     }
 /// });
+/// assert_eq!(&*ntuple.fields()[0].name, "x");
 /// ntuple.close()?;
 /// file.close()?;
 /// assert_eq!(sapwood::File::open(&path)?.ntuple("numbers")?.entries, 40);

@@ -251,7 +251,17 @@ impl FileWriter {
     ///
     /// # Example
     ///
-    /// That of [`ParallelNTupleWriter`].
+    /// ```
+    /// # let path = sapwood_testkit::scratch("begin-parallel-ntuple.root");
+    /// use sapwood::column::{Kind, Number};
+    /// use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::F32 });
+    /// let ntuple = file.parallel_ntuple("numbers", vec![spec], NTupleOptions::default())?;
+    /// ntuple.close()?; // the contexts of the threads come before
+    /// file.close()?;
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn parallel_ntuple(
         &mut self,
         path: &str,
