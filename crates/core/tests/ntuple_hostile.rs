@@ -1,10 +1,8 @@
 //! RNTuples that were damaged at known places: errors that say which field, cluster, column and page, and at what
 //! offset; and what is not damaged can be read.
 
-mod damage;
-
-use damage::{CLUSTER, Damaged, FIELDS, changed, column, field, open, others_are_there, read, whole};
 use sapwood::{Error, ErrorKind, File};
+use sapwood_testkit::ntuple::{CLUSTER, Damaged, FIELDS, changed, column, field, open, others_are_there, read, whole};
 
 const ALL: u64 = 2 * CLUSTER as u64;
 

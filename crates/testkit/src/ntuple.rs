@@ -19,22 +19,35 @@ pub const FIELDS: [&str; 7] = ["x", "list", "text", "maybe", "either", "both", "
 
 /// Numbers of columns.
 pub mod column {
+    /// Of field x.
     pub const X: usize = 0;
+    /// Ends of field list.
     pub const LIST: usize = 1;
+    /// Items of field list.
     pub const ITEMS: usize = 2;
+    /// Ends of field text.
     pub const TEXT: usize = 3;
+    /// Characters of field text.
     pub const CHARS: usize = 4;
+    /// Ends of field maybe.
     pub const MAYBE: usize = 5;
+    /// Switches of field either.
     pub const SWITCH: usize = 7;
+    /// Items of field fixed.
     pub const INSIDE_FIXED: usize = 13;
 }
 
 /// Numbers of fields.
 pub mod field {
+    /// Field x.
     pub const X: usize = 0;
+    /// The items of field list.
     pub const ITEMS: usize = 2;
+    /// Field text.
     pub const TEXT: usize = 3;
+    /// Field fixed.
     pub const FIXED: usize = 12;
+    /// The items of field fixed.
     pub const INSIDE_FIXED: usize = 13;
 }
 
@@ -140,21 +153,34 @@ pub fn others_are_there(file: &File, but: &[&str]) {
 }
 
 /// The bytes of a file, and where its parts are. Nothing in it is compressed.
+#[derive(Clone, Debug)]
 pub struct Damaged {
+    /// All of them.
     pub bytes: Vec<u8>,
     /// Payload of the anchor.
     pub anchor: usize,
+    /// The header.
     pub header: Range<usize>,
+    /// The footer.
     pub footer: Range<usize>,
+    /// The page list of the only group.
     pub list: Range<usize>,
 }
 
+impl Default for Damaged {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Damaged {
+    /// A file whose envelopes and pages are not compressed.
     pub fn new() -> Self {
         Self::of(whole("zlib:0"))
     }
 
-    pub fn of(bytes: Vec<u8>) -> Self {
+    /// A file of [`whole`], its envelopes not compressed.
+    fn of(bytes: Vec<u8>) -> Self {
         let key = open(bytes.clone()).expect("a file").key("n").expect("an anchor");
         let anchor = key.seek_key as usize + usize::from(key.keylen);
         let word = |at: usize| u64::from_be_bytes(bytes[at..at + 8].try_into().expect("eight bytes")) as usize;
@@ -169,14 +195,17 @@ impl Damaged {
         damaged
     }
 
+    /// Eight bytes, little-endian.
     pub fn u64(&self, at: usize) -> u64 {
         u64::from_le_bytes(self.bytes[at..at + 8].try_into().expect("eight bytes"))
     }
 
+    /// Four bytes, little-endian.
     pub fn u32(&self, at: usize) -> u32 {
         u32::from_le_bytes(self.bytes[at..at + 4].try_into().expect("four bytes"))
     }
 
+    /// Overwrites bytes.
     pub fn put(&mut self, at: usize, bytes: &[u8]) {
         self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
@@ -211,11 +240,46 @@ impl Damaged {
         add(record, 8);
         header[record + 16] |= 1;
         header.splice(record + 20..record + 20, first.to_le_bytes());
-        self.header = self.bytes.len()..self.bytes.len() + header.len();
-        self.bytes.extend(&header);
-        self.put(self.anchor + 14, &(self.header.start as u64).to_be_bytes());
-        for at in [self.anchor + 22, self.anchor + 30] {
-            self.put(at, &(header.len() as u64).to_be_bytes());
+        self.header = self.append(&header);
+        self.link_from_anchor(14, self.header.clone());
+    }
+
+    /// Puts another payload in place of an envelope's: 0 for the header, 1 for the footer, 2 for the page list. The
+    /// envelope moves to the end of the file.
+    pub fn replace(&mut self, envelope: usize, payload: &[u8]) {
+        let head = ((payload.len() as u64 + 16) << 16) | (envelope as u64 + 1);
+        let whole = [&head.to_le_bytes()[..], payload, &[0; 8]].concat();
+        let at = self.append(&whole);
+        match envelope {
+            0 => {
+                self.header = at.clone();
+                self.link_from_anchor(14, at);
+            }
+            1 => {
+                self.footer = at.clone();
+                self.link_from_anchor(38, at);
+            }
+            _ => {
+                let link = self.group() + 28;
+                self.list = at.clone();
+                self.put(link, &(at.len() as u64).to_le_bytes());
+                self.put(link + 8, &(at.len() as u32).to_le_bytes());
+                self.put(link + 12, &(at.start as u64).to_le_bytes());
+            }
+        }
+    }
+
+    /// Puts bytes at the end of the file.
+    pub fn append(&mut self, bytes: &[u8]) -> Range<usize> {
+        let start = self.bytes.len();
+        self.bytes.extend(bytes);
+        start..self.bytes.len()
+    }
+
+    fn link_from_anchor(&mut self, member: usize, envelope: Range<usize>) {
+        let (at, bytes) = (envelope.start as u64, envelope.len() as u64);
+        for (word, value) in [at, bytes, bytes].into_iter().enumerate() {
+            self.put(self.anchor + member + 8 * word, &value.to_be_bytes());
         }
     }
 
@@ -278,8 +342,11 @@ impl Damaged {
     pub fn seal_all(&mut self) {
         self.seal(self.header.clone());
         let sum = self.u64(self.header.end - 8).to_le_bytes();
-        self.put(self.footer.start + 16, &sum);
-        self.put(self.list.start + 8, &sum);
+        for (at, end) in [(self.footer.start + 16, self.footer.end), (self.list.start + 8, self.list.end)] {
+            if at + 16 <= end {
+                self.put(at, &sum);
+            }
+        }
         self.seal(self.footer.clone());
         self.seal(self.list.clone());
         self.seal_anchor();
