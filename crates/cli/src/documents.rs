@@ -192,7 +192,7 @@ pub fn verify(path: &str, report: &Report) -> Value {
         "findings": report.findings.iter().map(row).collect::<Vec<_>>(),
         "left_out": report.left_out, "records": report.records, "gaps": report.gaps, "gap_bytes": report.gap_bytes,
         "payloads": report.payloads, "inflated_bytes": report.inflated_bytes, "baskets": report.baskets,
-        "trees": report.trees,
+        "trees": report.trees, "pages": report.pages, "ntuples": report.ntuples,
     })
 }
 

@@ -19,6 +19,8 @@ use sapwood::tree::Basket;
 use sapwood::wire::{Limits, Reader};
 use sapwood::{File, Object, OpenOptions, Value};
 
+use crate::ntuple::{Damaged, column};
+
 /// A fuzz target: it must accept any bytes.
 pub type Target = fn(&[u8]);
 
@@ -34,6 +36,10 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("object", object),
     ("basket", basket),
     ("file", file),
+    ("ntuple_header", ntuple_header),
+    ("ntuple_footer", ntuple_footer),
+    ("ntuple_list", ntuple_list),
+    ("ntuple_page", ntuple_page),
 ];
 
 /// Reads a chain of blocks. The first 3 bytes are its unsealed size, little-endian, cut to 1 MiB.
@@ -186,6 +192,60 @@ fn inspect(file: &File) {
             optimize_baskets(&tree, MAX_MEMORY, MIN_COMPRESSION);
         }
     }
+}
+
+/// Reads an RNTuple with another header, from its feature flags on.
+pub fn ntuple_header(data: &[u8]) {
+    ntuple(|damaged| damaged.replace(0, data));
+}
+
+/// Reads an RNTuple with another footer, from its feature flags on.
+pub fn ntuple_footer(data: &[u8]) {
+    ntuple(|damaged| damaged.replace(1, data));
+}
+
+/// Reads an RNTuple with another page list, from the header's checksum on.
+pub fn ntuple_list(data: &[u8]) {
+    ntuple(|damaged| damaged.replace(2, data));
+}
+
+/// Reads an RNTuple with other bytes for the first page of a column. In front of them stand the number of the column, its
+/// type, its bits and the page's elements: a byte each.
+pub fn ntuple_page(data: &[u8]) {
+    let Some((&[column, code, bits, elements], stored)) = data.split_first_chunk::<4>() else { return };
+    ntuple(|damaged| {
+        let column = usize::from(column) % (column::INSIDE_FIXED + 1);
+        let (described, entry) = (damaged.described(1, column), damaged.entry(0, column, 0));
+        let at = damaged.append(stored);
+        damaged.put(described + 8, &[code, 0, bits, 0]);
+        damaged.put(entry, &u32::from(elements).to_le_bytes());
+        damaged.put(entry + 4, &(at.len() as u32).to_le_bytes());
+        damaged.put(entry + 8, &(at.start as u64).to_le_bytes());
+    });
+}
+
+/// Reads all of an RNTuple that was changed.
+fn ntuple(change: impl FnOnce(&mut Damaged)) {
+    static WHOLE: OnceLock<Damaged> = OnceLock::new();
+    let mut damaged = WHOLE.get_or_init(Damaged::new).clone();
+    change(&mut damaged);
+    damaged.seal_all();
+    let store = Arc::new(MemoryStore::new("fuzzed", damaged.bytes));
+    let session = SESSION.get_or_init(|| sapwood::Session::with_threads(1)).clone();
+    let file = File::from_store(store, OpenOptions { limits: LIMITS, session, ..OpenOptions::default() });
+    let file = file.expect("only the RNTuple was changed");
+    let Ok(ntuple) = file.ntuple("n") else { return };
+    let _ = (ntuple.clusters(), ntuple.classes());
+    for field in ntuple.fields().iter().take(64) {
+        let _ = (ntuple.kind(field.id), ntuple.field_bytes(field.id), ntuple.first_pages(field.id));
+        for entries in [0..ntuple.entries.min(1000), ntuple.entries / 3..ntuple.entries.min(ntuple.entries / 3 + 3)] {
+            let rows = entries.end - entries.start;
+            if let Ok(columns) = sapwood::ntuple::columns(&ntuple, &[field.id], entries) {
+                assert_eq!(columns[0].len as u64, rows, "{}", field.path);
+            }
+        }
+    }
+    inspect(&file);
 }
 
 /// Looks at a value and at what is in it, up to a depth and a number.

@@ -4,6 +4,7 @@ pub mod dcap_server;
 pub mod fuzz;
 pub mod http_server;
 mod link_shaper;
+pub mod ntuple;
 mod requests;
 mod scratch;
 pub mod store_contract;

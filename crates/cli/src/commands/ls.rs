@@ -14,7 +14,7 @@ pub(crate) struct Arguments {
     /// FILE or FILE:DIRECTORY, one or more.
     #[arg(required = true)]
     files: Vec<String>,
-    /// Also show title, date, lengths, and entries of trees.
+    /// Also show title, date, lengths, and entries of trees and RNTuples.
     #[arg(short, long)]
     long: bool,
     /// Also list the directories below.
@@ -35,8 +35,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         let file = output::open(path, 1, &arguments.remote)?;
         let keys = file.keys_in(inside.unwrap_or(""), arguments.recursive)?;
         let entries = |found: &sapwood::KeyPath| {
-            let is_tree = found.key.is_tree();
-            is_tree.then(|| file.tree_at(&found.key).ok().map(|tree| tree.entries)).flatten()
+            match &found.key {
+                key if key.is_tree() => file.tree_at(key).ok().map(|tree| tree.entries),
+                key if key.is_ntuple() => file.ntuple_at(key).ok().map(|ntuple| ntuple.entries),
+                _ => None,
+            }
         };
         if arguments.json {
             let keys: Vec<_> = keys

@@ -11,7 +11,8 @@ use crate::documents;
 use crate::output::{self, Failure, Outcome};
 use crate::remote::Remote;
 
-/// Say whether files are whole: structure, checksums of all payloads, baskets against their index. The exit code is 1
+/// Say whether files are whole: structure, checksums of all payloads, baskets against their index,
+/// pages and values of RNTuples. The exit code is 1
 /// where anything is damaged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sapwood verify events.root\n  sapwood verify --quiet run*.root && echo all whole")]
@@ -56,13 +57,16 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         if !arguments.quiet {
             writeln!(
                 out,
-                "{path}: {}: {} records, {} gaps of {} bytes, {} baskets of {} trees, {} payloads of {} bytes inflated",
+                "{path}: {}: {} records, {} gaps of {} bytes, {} baskets of {} trees, {} pages of {} RNTuples, {} payloads \
+                 of {} bytes inflated",
                 if report.is_damaged() { "damaged" } else { "whole" },
                 report.records,
                 report.gaps,
                 report.gap_bytes,
                 report.baskets,
                 report.trees,
+                report.pages,
+                report.ntuples,
                 report.payloads,
                 report.inflated_bytes,
             )?;

@@ -37,10 +37,7 @@ impl Anchor {
         let mut reader = Reader::new(payload);
         let (word, class_version) = (reader.u32()?, reader.u16()?);
         if class_version < CLASS_VERSION {
-            let message = format!(
-                "the RNTuple's anchor has class version {class_version}, of the time before the format was released"
-            );
-            return Err(Error::unsupported(message).at(4));
+            return Err(Self::before_release(payload));
         }
         // The checksum is last, and covers the members, also where later versions have more of them.
         let count = (word & !BYTE_COUNT_BIT) as usize;
@@ -78,6 +75,28 @@ impl Anchor {
             return Err(Error::malformed("the anchor leads to no header or footer: its writer failed before the end"));
         }
         Ok(anchor)
+    }
+
+    /// Why an anchor of the time before the format was released cannot be read.
+    pub(super) fn before_release(payload: &[u8]) -> Error {
+        /// The first class version whose anchors begin with the version of the format.
+        const WITH_VERSION: u16 = 4;
+        let mut reader = Reader::new(payload);
+        let mut words = || -> Result<String> {
+            reader.skip(4)?;
+            let class_version = reader.u16()?;
+            if class_version < WITH_VERSION {
+                return Ok(format!("its class version is {class_version}"));
+            }
+            let parts = [reader.u16()?, reader.u16()?, reader.u16()?, reader.u16()?];
+            Ok(format!("its version is {}", parts.map(|part| part.to_string()).join(".")))
+        };
+        let words = words().unwrap_or_else(|_| "its anchor names no version".to_owned());
+        let message = format!(
+            "the RNTuple was written before the format was released ({words}): only versions 1.x are read. ROOT 6.34 \
+             and later write them"
+        );
+        Error::unsupported(message)
     }
 
     /// The payload of an anchor's key.

@@ -113,8 +113,15 @@ pub(super) struct Asked {
     len: usize,
 }
 
-/// Requests the pages of a window; what is `known` already is not requested.
-pub(super) fn ask(ntuple: &NTuple, window: &[PageId], known: &HashMap<u64, Bytes>, is_ahead: bool) -> Result<Asked> {
+/// Requests the pages of a window; what is `known` already is not requested. `name` adds to an error which page it is
+/// about.
+pub(super) fn ask(
+    ntuple: &NTuple,
+    window: &[PageId],
+    known: &HashMap<u64, Bytes>,
+    is_ahead: bool,
+    name: impl Fn(&PageId, Error) -> Error,
+) -> Result<Asked> {
     let (file, session) = (&ntuple.file, &ntuple.file.options().session);
     let (store, max_key_bytes) = (file.store(), ntuple.max_key_bytes);
     let (to, arrivals): (Sender<Arrival>, _) = channel();
@@ -129,16 +136,16 @@ pub(super) fn ask(ntuple: &NTuple, window: &[PageId], known: &HashMap<u64, Bytes
     };
     let mut wants = Vec::with_capacity(window.len());
     for (id, page) in window.iter().enumerate() {
-        let (at, bytes) = page.place().map_err(|error| page.name(error))?;
+        let (at, bytes) = page.place().map_err(|error| name(page, error))?;
         if let Some(bytes) = known.get(&at) {
             asked.known.push((id, bytes.clone()));
         } else if is_spread(bytes, max_key_bytes) {
-            let spread = read_payloads(file, &[(at, bytes)], max_key_bytes).map_err(|error| page.name(error))?;
+            let spread = read_payloads(file, &[(at, bytes)], max_key_bytes).map_err(|error| name(page, error))?;
             asked.known.extend(spread.into_iter().map(|bytes| (id, bytes)));
         } else if let Some(coming) = ntuple.cache.get(at) {
             asked.kept.push((id, coming));
         } else {
-            let range = in_file(file, at, bytes).map_err(|error| page.name(error))?;
+            let range = in_file(file, at, bytes).map_err(|error| name(page, error))?;
             // In the order of the file: pages of one cluster lie together.
             wants.push(Want { id: id as u64, range, first_entry: page.cluster as u64 });
         }
@@ -213,7 +220,7 @@ pub(super) fn fetch(
     if once.is_empty() {
         return Ok(Vec::new());
     }
-    let asked = ask(ntuple, &once, &HashMap::new(), false)?;
+    let asked = ask(ntuple, &once, &HashMap::new(), false, name)?;
     let bytes = asked.take(ntuple)?;
     once.iter().zip(bytes).map(|(page, bytes)| Ok((page.page.locator.in_file()?.0, bytes))).collect()
 }

@@ -4,6 +4,7 @@
 //! Source: `tree/ntuple` of ROOT and the specification of the format beside it.
 
 mod anchor;
+mod check;
 mod column_type;
 mod descriptor;
 mod elements;
@@ -29,6 +30,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 pub(crate) use anchor::{Anchor, VERSION};
+pub(crate) use check::ListedPage;
 pub use column_type::ColumnType;
 pub(crate) use descriptor::{ColumnDescriptor, Descriptors, FieldDescriptor};
 pub(crate) use elements::encode;

@@ -27,9 +27,7 @@ impl NTuple {
             return Err(Error::mismatch(format!("an object of class {} is no RNTuple", key.class)));
         }
         if &*key.class != "ROOT::RNTuple" {
-            let message = "the RNTuple was written before the format was released (class ROOT::Experimental::RNTuple): \
-                           only versions 1.x are read";
-            return Err(Error::unsupported(message));
+            return Err(Anchor::before_release(&file.payload(key)?));
         }
         let limits = &file.options().limits;
         let anchor = Anchor::read(&file.payload(key)?)?;

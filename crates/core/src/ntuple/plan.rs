@@ -9,7 +9,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::elements::{decode, switches};
-use super::fetch::{PageId, fetch};
+use super::fetch::{PageId, fetch, inflated};
 use super::node::{Model, Node, Shape};
 use super::pages::Live;
 use super::{NTuple, PageLists};
@@ -261,7 +261,7 @@ impl<'m> Plan<'m> {
             });
             wanted.extend(pages);
         }
-        wanted.retain(|id| id.page.locator.in_file().is_ok_and(|(at, _)| !self.known.contains_key(&at)));
+        wanted.retain(|id| !id.page.locator.in_file().is_ok_and(|(at, _)| self.known.contains_key(&at)));
         fetch(self.ntuple, &wanted, |id, error| self.place(id.node, id.cluster, id.name(error)))?
             .into_iter()
             .for_each(|(at, bytes)| drop(self.known.insert(at, bytes)));
@@ -307,9 +307,11 @@ impl<'m> Plan<'m> {
         let column = live.ok_or_else(|| Error::internal("a list has no index column"))?;
         let Some(piece) = column.pages_of(row..row + 1).next() else { return Ok(0) };
         let described = self.ntuple.column(column.column)?;
-        let page = self.page(&piece.page, described.bits)?;
+        let page = PageId { node, cluster, column: column.column, number: piece.number, page: piece.page };
+        let bytes = self.page(&page, described.bits)?;
         let mut end = [0; 8];
-        decode(described, &page, piece.page.elements as usize, piece.want, Number::U64, &mut end)?;
+        let decoded = decode(described, &bytes, piece.page.elements as usize, piece.want, Number::U64, &mut end);
+        decoded.map_err(|error| page.name(error))?;
         Ok(u64::from_ne_bytes(end))
     }
 
@@ -317,29 +319,37 @@ impl<'m> Plan<'m> {
     fn read_switches(&mut self, node: usize, segment: usize) -> Result<Vec<Needed>> {
         let (rows, cluster) = (self.nodes[node].rows[segment].clone(), self.segments[segment].cluster);
         let below = self.nodes[node].below.clone();
+        let most = self.ntuple.file.options().limits.answer_bytes;
         let column = &self.live(node, cluster)?.columns;
         let column = column.first().ok_or_else(|| Error::internal("a variant has no switch column"))?;
         let absent = column.missing.min(rows.end).saturating_sub(rows.start);
+        // These are in no page: their number is what the schema says.
+        if absent > most {
+            return Err(Error::limit("the answer is larger than the limit", most, absent));
+        }
+        let number = column.column;
         let pieces: Vec<_> = column.pages_of(rows.clone()).collect();
         let mut tags = vec![-1_i8; absent as usize];
         let mut ranges: Vec<Option<Range<u64>>> = vec![None; below.len()];
         for piece in pieces {
-            let page = self.page(&piece.page, 96)?;
-            for (place, tag) in switches(&page).skip(piece.want.start).take(piece.want.len()) {
+            let page = PageId { node, cluster, column: number, number: piece.number, page: piece.page };
+            let bytes = self.page(&page, SWITCH_BITS)?;
+            for (place, tag) in switches(&bytes).skip(piece.want.start).take(piece.want.len()) {
                 let Some(tag) = (tag as usize).checked_sub(1) else {
                     tags.push(-1);
                     continue;
                 };
                 let Some(range) = ranges.get_mut(tag) else {
                     let message = "a variant's value is of a type that the field does not have";
-                    return Err(Error::malformed(message).wanted(below.len() as u64, tag as u64 + 1));
+                    return Err(page.name(Error::malformed(message).wanted(below.len() as u64, tag as u64 + 1)));
                 };
                 let range = range.get_or_insert(place..place);
                 if range.end != place {
                     let message = "the values of one type of a variant do not follow one another";
-                    return Err(Error::malformed(message).wanted(range.end, place));
+                    return Err(page.name(Error::malformed(message).wanted(range.end, place)));
                 }
-                range.end = place.checked_add(1).ok_or_else(|| Error::malformed("a variant has too many values"))?;
+                let end = place.checked_add(1).ok_or_else(|| Error::malformed("a variant has too many values"));
+                range.end = end.map_err(|error| page.name(error))?;
                 tags.push(tag as i8);
             }
         }
@@ -357,12 +367,16 @@ impl<'m> Plan<'m> {
     }
 
     /// A page that was fetched for the plan, inflated.
-    fn page(&self, page: &super::page_list::Page, bits: u16) -> Result<Bytes> {
-        let (at, _) = page.locator.in_file()?;
+    fn page(&self, id: &PageId, bits: u16) -> Result<Bytes> {
+        let (at, _) = id.page.locator.in_file()?;
         let stored = self.known.get(&at).ok_or_else(|| Error::internal("a page was not fetched"))?;
-        super::fetch::inflated(page, stored, bits, &self.ntuple.file.options().limits, &mut Scratch::default())
+        let limits = &self.ntuple.file.options().limits;
+        inflated(&id.page, stored, bits, limits, &mut Scratch::default()).map_err(|error| id.name(error))
     }
 }
+
+/// Bits of an element of a switch: where a value is, and its type.
+const SWITCH_BITS: u16 = 96;
 
 /// Cuts ranges of entries where clusters end.
 fn segments(lists: &PageLists, entries: &[Range<u64>]) -> Vec<Segment> {

@@ -125,6 +125,12 @@ impl<'m> Reading<'m> {
         let memory = self.plan.ntuple.file.options().session.memory().clone();
         let rows = planned.rows.iter().try_fold(0_u64, |sum, rows| sum.checked_add(rows.end - rows.start));
         let items = planned.items.iter().try_fold(0_u64, |sum, items| sum.checked_add(items.end - items.start));
+        // Lists of records without members have items that take no memory.
+        if !items.is_some_and(|items| i64::try_from(items).is_ok()) {
+            let error = Error::malformed("lists have more items than there can be");
+            return Err(self.plan.ntuple.in_field(planned.node.field, error));
+        }
+        let ends = rows.and_then(|rows| rows.checked_add(1));
         let mut take = |count: Option<u64>, wide: usize, memory: &Memory| -> Result<BytesMut> {
             let bytes = count.and_then(|count| count.checked_mul(wide as u64)).unwrap_or(u64::MAX);
             let allowed = *left;
@@ -139,13 +145,13 @@ impl<'m> Reading<'m> {
                 self.lay_out(node, main, 0, Target::Numbers(to))
             }
             Shape::Text { .. } | Shape::Streamed { .. } => {
-                let main = take(rows.map(|rows| rows + 1), 8, &memory)?;
+                let main = take(ends, 8, &memory)?;
                 let bytes = take(items, 1, &memory)?;
                 self.lay_out(node, main, 0, Target::Ends { base: 0, items: (0, 0) })?;
                 self.lay_out(node, bytes, 1, Target::Numbers(Number::U8))
             }
             Shape::List { .. } | Shape::Optional { .. } | Shape::Counts { .. } => {
-                let main = take(rows.map(|rows| rows + 1), 8, &memory)?;
+                let main = take(ends, 8, &memory)?;
                 self.lay_out(node, main, 0, Target::Ends { base: 0, items: (0, 0) })
             }
             Shape::Variant { .. } | Shape::Fixed { .. } | Shape::Record { .. } => Ok(()),
@@ -246,20 +252,18 @@ impl<'m> Reading<'m> {
         let workspaces: Vec<Mutex<Workspace>> = (0..session.threads().max(1)).map(|_| Mutex::default()).collect();
         let mut asked = None;
         let ids_of = |jobs: &[Job]| jobs.iter().map(|job| job.id).collect::<Vec<_>>();
-        let name = |plan: &Plan<'_>, error: Error| match error.place().object {
-            Some(_) => plan.ntuple.place(error),
-            None => error,
+        let request = |plan: &Plan<'_>, jobs: &[Job]| {
+            let name = |id: &PageId, error: Error| plan.place(id.node, id.cluster, id.name(error));
+            ask(plan.ntuple, &ids_of(jobs), &plan.known, is_ahead, name)
         };
         for (number, window) in windows.iter().enumerate() {
             let here = match asked.take() {
                 Some(here) => here,
-                None => ask(self.plan.ntuple, &ids_of(&jobs[window.clone()]), &self.plan.known, is_ahead)
-                    .map_err(|error| name(&self.plan, error))?,
+                None => request(&self.plan, &jobs[window.clone()])?,
             };
             let pages = here.take(self.plan.ntuple)?;
             if is_ahead && let Some(next) = windows.get(number + 1) {
-                let next = ask(self.plan.ntuple, &ids_of(&jobs[next.clone()]), &self.plan.known, true);
-                asked = Some(next.map_err(|error| name(&self.plan, error))?);
+                asked = Some(request(&self.plan, &jobs[next.clone()])?);
             }
             let current = &mut jobs[window.clone()];
             for (job, stored) in current.iter_mut().zip(pages) {

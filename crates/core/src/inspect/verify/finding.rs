@@ -182,6 +182,10 @@ pub struct Report {
     pub baskets: u64,
     /// Trees, each cycle for itself.
     pub trees: u64,
+    /// Pages that belong to an RNTuple: those that several columns share count once.
+    pub pages: u64,
+    /// RNTuples, each cycle for itself.
+    pub ntuples: u64,
     damages: u64,
 }
 

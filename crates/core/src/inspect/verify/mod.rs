@@ -1,13 +1,14 @@
 //! Whether a file is whole: structure, checksums, and whether its parts agree with each other.
 //!
 //! The header comes first, then every record from the first to the end, directories and their keys against the records, free
-//! segments against gaps, the classes, objects, and each tree: its baskets against its index, clusters, counters. Every block of
-//! every payload is inflated, which verifies the checksums of zlib, LZ4 and xz; old deflate and Zstandard as ROOT writes it
+//! segments against gaps, the classes, objects, each tree: its baskets against its index, clusters, counters; and each
+//! RNTuple: its envelopes, pages and values. Every block of every payload is inflated, which verifies the checksums of zlib, LZ4 and xz; old deflate and Zstandard as ROOT writes it
 //! have none. Payloads that are not compressed have none either: of those only the structure can be verified.
 
 mod classes;
 mod directories;
 mod finding;
+mod ntuples;
 mod objects;
 mod payload;
 mod records;
@@ -101,6 +102,7 @@ pub fn verify_file(file: &File) -> Report {
     }
     objects::check_objects(file, &listed, &mut report);
     let claimed = trees::check_trees(file, &listed, &seen, &mut report);
+    ntuples::check_ntuples(file, &listed, &seen, &mut report);
     let orphans: Vec<u64> = seen.baskets.iter().copied().filter(|at| claimed.binary_search(at).is_err()).collect();
     records::check_orphans(file, &mut report, &orphans);
     report

@@ -9,11 +9,11 @@ use crate::object::{Members, Object, Value};
 /// Larger ones are left out: decoded objects take several times the room of their bytes.
 const MOST_BYTES: u32 = 64 << 20;
 
-/// Decodes all objects but trees and directories.
+/// Decodes all objects but trees, RNTuples and directories.
 pub(super) fn check_objects(file: &File, listed: &[Listed], report: &mut Report) {
     for found in listed {
         let key = &found.key;
-        let elsewhere = key.is_directory() || key.is_tree() || &*key.class == "TBasket";
+        let elsewhere = key.is_directory() || key.is_tree() || key.is_ntuple() || &*key.class == "TBasket";
         if elsewhere || key.objlen > MOST_BYTES {
             continue;
         }
