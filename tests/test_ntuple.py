@@ -204,3 +204,28 @@ def test_what_uproot_writes_is_read(tmp_path: Path) -> None:
     arrays = sapwood.open(tmp_path / "theirs.root")["t"].arrays()
     for name, array in data.items():
         assert arrays[name].to_list() == ak.Array(array).to_list(), name
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_root_reads_every_value_of_copies(
+    made: Any, library: Path, tmp_path: Path, how: tuple[int, ...]
+) -> None:
+    path, values = made(*how)
+    copy = tmp_path / "copy.root"
+    with sapwood.recreate(copy) as file:
+        file.copy(path, "all", "folder/copied")
+        file.copy(path, "all")
+    with sapwood.update(copy) as file:
+        file.rename("folder/copied", "moved")
+    for name in ["all", "moved"]:
+        root(DUMP, library, copy, name, *values)
+        dumped = json.loads(Path(f"{copy}.json").read_text())
+        for field, expected in values.items():
+            got = dumped[field]
+            assert (sorted(map(repr, got)) if field in UNORDERED else got) == (
+                sorted(map(repr, expected)) if field in UNORDERED else expected
+            ), (name, field)
+        with sapwood.open(copy) as file:
+            assert file[name].num_entries == how[1]
+            for field, expected in values.items():
+                assert rows_of(file[name][field].array(), field) == expected, (name, field)

@@ -116,7 +116,7 @@ pub(super) struct Asked {
 /// Requests the pages of a window; what is `known` already is not requested.
 pub(super) fn ask(ntuple: &NTuple, window: &[PageId], known: &HashMap<u64, Bytes>, is_ahead: bool) -> Result<Asked> {
     let (file, session) = (&ntuple.file, &ntuple.file.options().session);
-    let (store, max_key_bytes) = (file.store(), ntuple.max_key_bytes);
+    let (store, max_key_bytes) = (file.store(), ntuple.anchor.max_key_bytes);
     let (to, arrivals): (Sender<Arrival>, _) = channel();
     let mut asked = Asked {
         arrivals,

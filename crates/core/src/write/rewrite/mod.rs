@@ -5,6 +5,8 @@
 pub(crate) mod compatibility;
 pub(crate) mod concat;
 pub(crate) mod copy;
+pub(crate) mod copy_ntuple;
+pub(crate) mod pages;
 pub(crate) mod prune;
 pub(crate) mod recluster;
 pub(crate) mod relocate;
