@@ -206,26 +206,42 @@ def test_what_uproot_writes_is_read(tmp_path: Path) -> None:
         assert arrays[name].to_list() == ak.Array(array).to_list(), name
 
 
-@pytest.mark.parametrize("how", HOWS)
-def test_root_reads_every_value_of_copies(
-    made: Any, library: Path, tmp_path: Path, how: tuple[int, ...]
+@pytest.mark.parametrize("how", ["raw", "small keys", "late fields", "cluster groups"])
+def test_root_reads_every_value_of_copies_and_sums(
+    made: Any, library: Path, tmp_path: Path, how: str
 ) -> None:
-    path, values = made(*how)
-    copy = tmp_path / "copy.root"
-    with sapwood.recreate(copy) as file:
-        file.copy(path, "all", "folder/copied")
-        file.copy(path, "all")
-    with sapwood.update(copy) as file:
-        file.rename("folder/copied", "moved")
-    for name in ["all", "moved"]:
-        root(DUMP, library, copy, name, *values)
-        dumped = json.loads(Path(f"{copy}.json").read_text())
-        for field, expected in values.items():
-            got = dumped[field]
-            assert (sorted(map(repr, got)) if field in UNORDERED else got) == (
-                sorted(map(repr, expected)) if field in UNORDERED else expected
-            ), (name, field)
-        with sapwood.open(copy) as file:
-            assert file[name].num_entries == how[1]
-            for field, expected in values.items():
-                assert rows_of(file[name][field].array(), field) == expected, (name, field)
+    path, values = made(how)
+    copy, moved, merged = (tmp_path / name for name in ("copy.root", "moved.root", "merged.root"))
+    for ours in (copy, moved):
+        with sapwood.recreate(ours) as file:
+            file.copy(path, "all")
+    with sapwood.update(moved) as file:
+        file.rename("all", "folder/moved")
+    with sapwood.update(moved) as file:
+        file.rename("folder/moved", "all")
+    sapwood.merge(merged, [path, copy])
+    files = {copy: 1, moved: 1, merged: 2}
+    root(DUMP, library, " ".join(map(str, files)), *values)
+    for ours, times in files.items():
+        dumped = json.loads(Path(f"{ours}.json").read_text())
+        ntuple = sapwood.open(ours)["all"]
+        for name, expected in values.items():
+            got = [sorted(row, key=repr) for row in dumped[name]] if name in UNORDERED else dumped[name]
+            assert got == expected * times, (ours.name, name)
+            assert rows_of(ntuple[name].array(), name) == expected * times, (ours.name, name)
+
+
+def test_files_without_checksums_are_merged(tmp_path: Path) -> None:
+    uproot = pytest.importorskip("uproot")
+    inputs = [tmp_path / "one.root", tmp_path / "two.root"]
+    for number, path in enumerate(inputs):
+        with uproot.recreate(path) as file:
+            ntuple = file.mkrntuple("t", {"x": np.arange(5), "l": ak.Array([[number]] * 5)})
+            ntuple.extend({"x": np.arange(5, 7), "l": ak.Array([[], [1, 2]])})
+    sapwood.merge(tmp_path / "merged.root", inputs)
+    for arrays in [
+        sapwood.open(tmp_path / "merged.root")["t"].arrays(),
+        uproot.open(tmp_path / "merged.root")["t"].arrays(),
+    ]:
+        assert arrays["x"].to_list() == [0, 1, 2, 3, 4, 5, 6] * 2
+        assert arrays["l"].to_list() == [[0]] * 5 + [[], [1, 2]] + [[1]] * 5 + [[], [1, 2]]
