@@ -1,15 +1,18 @@
 //! RNTuples that are copied, moved, merged and recovered.
 
+use std::io::IoSlice;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use sapwood::codec::Compression;
 use sapwood::column::{Kind, Number};
-use sapwood::io::Flow;
+use sapwood::inspect::verify::Severity;
+use sapwood::io::{Flow, Sink};
 use sapwood::merge::{Level, Merge, Merged, Packing};
 use sapwood::ntuple::columns;
 use sapwood::read::Column;
-use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
-use sapwood::{ErrorKind, File};
+use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions, recover};
+use sapwood::{ErrorKind, File, Session};
 use sapwood_testkit::{Scratch, scratch};
 
 fn number(name: &str) -> FieldSpec {
@@ -170,4 +173,105 @@ fn rntuples_of_other_fields_are_refused_by_name() {
     let merged = merge(&Merge::default(), &output, &[&one, &more]).unwrap();
     assert!(merged.notices[0].contains("n: field more left out"), "{:?}", merged.notices);
     check(&output, "n", "n", 12, 2);
+}
+
+/// Keeps each write.
+#[derive(Default)]
+struct Journal(Mutex<Vec<(u64, Vec<u8>)>>);
+
+impl Sink for Journal {
+    fn write_at(&self, offset: u64, parts: &[IoSlice<'_>]) -> sapwood::Result<()> {
+        self.0.lock().unwrap().push((offset, parts.iter().flat_map(|part| part.iter().copied()).collect()));
+        Ok(())
+    }
+
+    fn sync(&self) -> sapwood::Result<()> {
+        Ok(())
+    }
+}
+
+impl Journal {
+    /// The file after so many writes, and half of the next. A word is written as one.
+    fn image(&self, writes: usize) -> Vec<u8> {
+        let mut image = Vec::new();
+        for (index, (offset, bytes)) in self.0.lock().unwrap().iter().take(writes + 1).enumerate() {
+            let bytes = if index == writes { &bytes[..bytes.len() / 8 * 4] } else { bytes };
+            let end = *offset as usize + bytes.len();
+            image.resize(image.len().max(end), 0);
+            image[*offset as usize..end].copy_from_slice(bytes);
+        }
+        image
+    }
+}
+
+#[test]
+fn committed_clusters_are_there_whenever_the_writer_dies() {
+    let journal = Arc::new(Journal::default());
+    let options = || WriteOptions { session: Session::with_threads(1), reproducible: true, ..WriteOptions::default() };
+    let mut file = FileWriter::to_sink(Arc::clone(&journal), "crash.root", options()).unwrap();
+    let small = NTupleOptions { page_bytes: 64, ..NTupleOptions::default() };
+    let mut ntuple = file.ntuple("a/n", vec![number("x")], small).unwrap();
+    let writes = || journal.0.lock().unwrap().len();
+    // Writes after which rows are saved, and after which they are committed.
+    let (mut saved, mut committed) = (vec![(writes(), 0)], vec![(writes(), 0)]);
+    for step in 0..6 {
+        let numbers: Vec<i32> = (step * 30..(step + 1) * 30).collect();
+        ntuple.extend(&[("x", Column::from_numbers(&numbers))]).unwrap();
+        ntuple.flush().unwrap();
+        committed.push((writes(), (step + 1) * 30));
+        if step % 3 == 1 {
+            file.save().unwrap();
+            saved.push((writes(), (step + 1) * 30));
+        }
+    }
+    ntuple.close().unwrap();
+    file.close().unwrap();
+    let at = |of: &[(usize, i32)], writes: usize| of.iter().rev().find(|(count, _)| *count <= writes).map(|of| of.1);
+    for count in saved[0].0..=writes() {
+        let path = scratch("ntuple-crash.root");
+        std::fs::write(&path, journal.image(count)).unwrap();
+        let rows = |least: i32| {
+            let found = numbers(&File::open(&path).unwrap(), "a/n", "x");
+            assert!(found.len() as i32 >= least, "{count}: {} of {least} rows", found.len());
+            assert_eq!(found, (0..found.len() as i32).collect::<Vec<_>>(), "{count}");
+            found.len()
+        };
+        let before = rows(at(&saved, count).unwrap());
+        let dry = recover(&path, true, options()).unwrap();
+        let found = recover(&path, false, options()).unwrap();
+        assert_eq!((&dry.trees, dry.left.len()), (&found.trees, 0), "{count}");
+        let after = rows(at(&committed, count).unwrap());
+        // Where a newer anchor was written, that is what came back.
+        let is_named = found.objects.contains(&"a/n".to_owned())
+            || found.trees.contains(&("a/n".into(), before as u64, after as u64));
+        assert_eq!(after > before, is_named, "{count}: {found:?}");
+        let report = sapwood::inspect::verify::verify(&path, sapwood::OpenOptions::default()).unwrap();
+        assert!(report.findings.iter().all(|finding| finding.severity != Severity::Damage), "{count}: {report:?}");
+    }
+}
+
+#[test]
+fn a_cluster_that_never_reached_the_disk_ends_what_is_recovered() {
+    let journal = Arc::new(Journal::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&journal), "crash.root", WriteOptions::default()).unwrap();
+    let mut ntuple = file.ntuple("n", vec![number("x")], NTupleOptions::default()).unwrap();
+    for step in 0..3 {
+        let numbers: Vec<i32> = (step * 300..(step + 1) * 300).collect();
+        ntuple.extend(&[("x", Column::from_numbers(&numbers))]).unwrap();
+        ntuple.flush().unwrap();
+    }
+    let path = scratch("ntuple-lost.root");
+    let writes = journal.0.lock().unwrap().len();
+    let mut image = journal.image(writes);
+    // The pages of the second cluster: the payload of its blob.
+    let blobs: Vec<usize> = (0..image.len() - 6).filter(|&at| &image[at..at + 6] == b"\x05RBlob").collect();
+    let pages = blobs[blobs.len() - 4];
+    image[pages + 40] ^= 1;
+    std::fs::write(&path, image).unwrap();
+    let found = recover(&path, false, WriteOptions::default()).unwrap();
+    assert_eq!(found.trees, [("n".into(), 0, 300)]);
+    assert!(found.left[0].contains("n ends at entry 300") && found.left[0].contains("checksum"), "{found:?}");
+    assert_eq!(numbers(&File::open(&path).unwrap(), "n", "x"), (0..300).collect::<Vec<_>>());
+    ntuple.close().unwrap();
+    file.close().unwrap();
 }

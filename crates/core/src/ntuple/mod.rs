@@ -40,6 +40,7 @@ pub(crate) use header::Header;
 pub(crate) use locator::{Link, Locator};
 pub(crate) use page_list::{ColumnPages, Page};
 pub use read::columns;
+pub(crate) use sealed::Cluster;
 pub use sizes::FieldBytes;
 
 use crate::error::{Error, Result};

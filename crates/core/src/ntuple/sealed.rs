@@ -6,16 +6,19 @@ use bytes::Bytes;
 
 use super::anchor::Anchor;
 use super::descriptor::Descriptors;
-use super::envelope::Envelope;
+use super::envelope::{Envelope, EnvelopeType};
 use super::field::FieldId;
 use super::footer::Footer;
 use super::header::Header;
 use super::locator::Link;
-use super::page_list::ColumnPages;
+use super::page_list::{ClusterPages, ColumnPages, group_of, read_clusters};
 use super::payload::{is_spread, read_payloads};
 use super::{NTuple, Role};
 use crate::container::Key;
 use crate::error::{Error, Result};
+
+/// Entries of a cluster, and its pages, column by column.
+pub(crate) type Cluster = (Range<u64>, Vec<ColumnPages>);
 
 impl NTuple {
     /// The header as it was written.
@@ -50,7 +53,7 @@ impl NTuple {
     }
 
     /// Entries and pages of a cluster: one item for each column that the cluster knows.
-    pub(crate) fn cluster_pages(&self, number: usize) -> Result<(Range<u64>, Vec<ColumnPages>)> {
+    pub(crate) fn cluster_pages(&self, number: usize) -> Result<Cluster> {
         let lists = self.lists()?;
         let cluster = lists.cluster(number)?;
         let list = lists.envelope(cluster)?;
@@ -59,6 +62,23 @@ impl NTuple {
             columns.push(pages);
         }
         Ok((cluster.entries.clone(), columns))
+    }
+
+    /// The clusters of a page list that its footer does not know, as [`cluster_pages`](Self::cluster_pages); none where
+    /// the payload is no page list of this RNTuple.
+    pub(crate) fn clusters_of_list(&self, at: u64, stored: Bytes, length: u64) -> Option<Vec<Cluster>> {
+        let link = Link::new(at, stored.len() as u64, length);
+        let list = Envelope::open(EnvelopeType::PageList, stored, &link, &self.file.options().limits).ok()?;
+        let group = group_of(&list, &self.header, link).ok()??;
+        let clusters = read_clusters(&list, &self.header, 0, &group, self.schema.columns.len()).ok()?;
+        let pages = |cluster: ClusterPages| {
+            let mut columns = Vec::new();
+            while let Some(pages) = cluster.column(&list, columns.len()).ok()? {
+                columns.push(pages);
+            }
+            Some((cluster.entries, columns))
+        };
+        clusters.into_iter().map(pages).collect()
     }
 
     /// How many elements of a field's first column an entry has; none below collections and variants.

@@ -12,7 +12,7 @@ use twox_hash::XxHash3_64;
 use crate::codec::{Compression, Scratch, deflate};
 use crate::container::Key;
 use crate::error::{Error, Result};
-use crate::ntuple::{ColumnDescriptor, ColumnPages, ColumnType, Locator, NTuple, Page, Role};
+use crate::ntuple::{Cluster, ColumnDescriptor, ColumnPages, ColumnType, Locator, NTuple, Page, Role};
 use crate::write::file::compatible::same_rules;
 use crate::write::file::state::{Output, State};
 use crate::write::page::state::{CommittedCluster, NTupleState};
@@ -66,36 +66,8 @@ impl FileWriter {
 
     /// Opens an RNTuple of the updated file, to add RNTuples of others to it.
     pub(crate) fn join_more_ntuple(&mut self, key: &Key) -> Result<GrowingNTuple> {
-        let before = self.output.before.as_ref();
-        let before = before.ok_or_else(|| Error::internal("an RNTuple of a new file was there before"))?;
-        let from = before.ntuple_at(key)?;
         let mut state = self.output.open_state()?;
-        let folder = state.folders.iter().position(|folder| folder.keys().contains(key));
-        let folder = folder.ok_or_else(|| from.place(Error::internal("an RNTuple is in no directory")))?;
-        let columns = from.schema().columns.len();
-        let (header, link) = (from.header().clone(), from.anchor().header);
-        let mut written = NTupleState::new(folder, Arc::clone(&key.name), header, link, columns);
-        written.is_open = false;
-        written.added = from.added()?;
-        written.features = from.footer().features;
-        written.attribute_sets.clone_from(&from.footer().attribute_sets);
-        written.key = Some(key.clone());
-        // The old header stays in use.
-        let header = from.anchor().header.locator.in_file()?.0;
-        let mut old = from.envelope_rooms();
-        old.retain(|room| !room.contains(&header));
-        let mut grown =
-            GrowingNTuple { written, first: Arc::clone(&from), old, unpacked: 0, moved: MovedPages::default() };
-        let matches = ColumnMatches::own(&from);
-        for number in 0..from.clusters()?.len() {
-            let (entries, pages) = from.cluster_pages(number)?;
-            if pages.iter().flat_map(|column| &column.pages).any(|page| is_spread(&from, page)) {
-                let words = "pages that are spread over several keys: the RNTuple cannot grow in place";
-                return Err(from.place(Error::unsupported(words)));
-            }
-            self.output.add_cluster(&mut state, &mut grown, &from, &matches, (entries, pages), None)?;
-        }
-        Ok(grown)
+        self.output.grown_ntuple(&mut state, key, Vec::new())
     }
 
     /// Adds all entries of an RNTuple whose fields match.
@@ -159,13 +131,22 @@ impl FileWriter {
     /// Passes a grown RNTuple to the file: the next save writes its page list, footer and anchor.
     pub(crate) fn settle_ntuple(&mut self, joined: GrowingNTuple) -> Result<()> {
         let mut state = self.output.open_state()?;
-        state.ntuples.push(joined.written);
-        joined.old.into_iter().for_each(|room| state.free_list.release(room));
+        joined.settle(&mut state);
         Ok(())
     }
 }
 
 impl GrowingNTuple {
+    /// Passes it to the file: the next save writes its page list, footer and anchor.
+    pub(crate) fn settle(self, state: &mut State) {
+        state.ntuples.push(self.written);
+        self.old.into_iter().for_each(|room| state.free_list.release(room));
+    }
+
+    pub(crate) fn entries(&self) -> u64 {
+        self.written.entries
+    }
+
     /// The columns of another RNTuple that go on with those of this one.
     ///
     /// # Errors
@@ -210,6 +191,39 @@ impl GrowingNTuple {
 }
 
 impl Output {
+    /// An RNTuple of the updated file as one that grows, with clusters whose pages are in the file already.
+    pub(crate) fn grown_ntuple(&self, state: &mut State, key: &Key, more: Vec<Cluster>) -> Result<GrowingNTuple> {
+        let before = self.before.as_ref();
+        let before = before.ok_or_else(|| Error::internal("an RNTuple of a new file was there before"))?;
+        let from = before.ntuple_at(key)?;
+        let folder = state.folders.iter().position(|folder| folder.keys().contains(key));
+        let folder = folder.ok_or_else(|| from.place(Error::internal("an RNTuple is in no directory")))?;
+        let columns = from.schema().columns.len();
+        let (header, link) = (from.header().clone(), from.anchor().header);
+        let mut written = NTupleState::new(folder, Arc::clone(&key.name), header, link, columns);
+        written.is_open = false;
+        written.added = from.added()?;
+        written.features = from.footer().features;
+        written.attribute_sets.clone_from(&from.footer().attribute_sets);
+        written.key = Some(key.clone());
+        // The old header stays in use.
+        let header = from.anchor().header.locator.in_file()?.0;
+        let mut old = from.envelope_rooms();
+        old.retain(|room| !room.contains(&header));
+        let mut grown =
+            GrowingNTuple { written, first: Arc::clone(&from), old, unpacked: 0, moved: MovedPages::default() };
+        let matches = ColumnMatches::own(&from);
+        let known = (0..from.clusters()?.len()).map(|number| from.cluster_pages(number)).collect::<Result<Vec<_>>>()?;
+        for (entries, pages) in known.into_iter().chain(more) {
+            if pages.iter().flat_map(|column| &column.pages).any(|page| is_spread(&from, page)) {
+                let words = "pages that are spread over several keys: the RNTuple cannot grow in place";
+                return Err(from.place(Error::unsupported(words)));
+            }
+            self.add_cluster(state, &mut grown, &from, &matches, (entries, pages), None)?;
+        }
+        Ok(grown)
+    }
+
     /// Adds a cluster, whose pages are in this file. `again` is how pages of zeros are compressed.
     fn add_cluster(
         &self,
@@ -250,7 +264,7 @@ impl Output {
                         within(Error::malformed(words).wanted(all - absent, in_pages))
                     })?;
                     if missing > 0 {
-                        if !matches.may_lack(from, column) {
+                        if matches.is_own() || !matches.may_lack(from, column) {
                             let words = "a column's pages do not have the elements of their cluster";
                             return Err(within(Error::malformed(words).wanted(all, in_pages)));
                         }

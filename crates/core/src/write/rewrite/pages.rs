@@ -12,6 +12,7 @@ use twox_hash::XxHash3_64;
 use crate::codec::{Compression, Scratch, deflate, inflate};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ntuple::{ColumnPages, Locator, NTuple};
+use crate::session::Session;
 use crate::write::file::state::{Output, State};
 use crate::write::rewrite::relocate::side_by_side;
 
@@ -52,18 +53,7 @@ impl Output {
         again: Option<Compression>,
         moved: &mut MovedPages,
     ) -> Result<()> {
-        let mut sources: Vec<Source> = Vec::new();
-        for (number, (column, &bits)) in columns.iter().zip(bits).enumerate() {
-            for page in &column.pages {
-                let (at, stored) = page.locator.in_file().map_err(|error| from.place(error))?;
-                let unpacked = (u64::from(page.elements) * u64::from(bits)).div_ceil(8);
-                if stored > unpacked {
-                    let error = Error::malformed("a page is longer than its elements").at(at).wanted(unpacked, stored);
-                    return Err(from.place(error.in_object(&format!("column {number}"))));
-                }
-                sources.push(Source { at, stored, has_checksum: page.has_checksum, unpacked });
-            }
-        }
+        let mut sources = sources(from, columns, bits)?;
         let all = sources.clone();
         sources.sort_by_key(|page| (page.at, page.stored, page.has_checksum, page.unpacked));
         sources.dedup();
@@ -77,7 +67,7 @@ impl Output {
             });
             let (step, later) = rest.split_at(ends.unwrap_or(rest.len()).max(1));
             rest = later;
-            let pages = self.sealed(from, step, again)?;
+            let pages = sealed(from, step, again, self.options.verify, &self.options.session)?;
             let parts: Vec<&[u8]> = pages.iter().map(|page| &page[..]).collect();
             let bytes: u64 = pages.iter().map(|page| page.len() as u64).sum();
             let sums = 8 * step.iter().filter(|page| page.has_checksum).count() as u64;
@@ -101,36 +91,73 @@ impl Output {
         }
         Ok(())
     }
+}
 
-    /// Pages as they are written.
-    fn sealed(&self, from: &NTuple, step: &[Source], again: Option<Compression>) -> Result<Vec<Bytes>> {
-        let with_sum = |page: &Source| page.stored + if page.has_checksum { 8 } else { 0 };
-        let stored = if step.iter().any(|page| from.is_spread(with_sum(page))) {
-            let places: Vec<_> = step.iter().map(|page| (page.at, with_sum(page))).collect();
-            from.payloads(&places)?
-        } else {
-            let len = from.file().identity().len;
-            let range = |page: &Source| {
-                let end = page.at.checked_add(with_sum(page)).filter(|&end| end <= len);
-                let error = || Error::malformed("a page reaches beyond the end of the file").at(page.at);
-                end.map(|end| page.at..end).ok_or_else(|| from.place(error()))
-            };
-            let ranges = step.iter().map(range).collect::<Result<Vec<_>>>()?;
-            side_by_side(from.file(), &ranges).map_err(|error| from.place(error))?
-        };
-        if again.is_none() && !self.options.verify {
-            return Ok(stored);
-        }
-        let jobs: Vec<_> = step.iter().zip(stored).collect();
-        let work = |scratch: &mut Scratch, (page, stored): &(&Source, Bytes)| {
-            again_or_checked(page, stored, again, scratch).map_err(|error| from.place(error.at(page.at)))
-        };
-        match self.options.session.pool() {
-            Some(pool) => pool.install(|| jobs.par_iter().with_max_len(1).map_init(Scratch::default, work).collect()),
-            None => {
-                let mut scratch = Scratch::default();
-                jobs.iter().map(|job| work(&mut scratch, job)).collect()
+/// The pages of columns, one for each locator.
+fn sources(from: &NTuple, columns: &[ColumnPages], bits: &[u16]) -> Result<Vec<Source>> {
+    let mut sources: Vec<Source> = Vec::new();
+    for (number, (column, &bits)) in columns.iter().zip(bits).enumerate() {
+        for page in &column.pages {
+            let (at, stored) = page.locator.in_file().map_err(|error| from.place(error))?;
+            let unpacked = (u64::from(page.elements) * u64::from(bits)).div_ceil(8);
+            if stored > unpacked {
+                let error = Error::malformed("a page is longer than its elements").at(at).wanted(unpacked, stored);
+                return Err(from.place(error.in_object(&format!("column {number}"))));
             }
+            sources.push(Source { at, stored, has_checksum: page.has_checksum, unpacked });
+        }
+    }
+    Ok(sources)
+}
+
+/// Reads the pages of a cluster, and checks each: by its checksum, or by inflating it. Returns whether there is one of
+/// which nothing tells whether it is whole.
+///
+/// # Errors
+///
+/// What the first page that is not whole reports.
+pub(crate) fn check_pages(from: &NTuple, columns: &[ColumnPages], bits: &[u16], session: &Session) -> Result<bool> {
+    let sources = sources(from, columns, bits)?;
+    for step in sources.chunks(64) {
+        sealed(from, step, None, true, session)?;
+    }
+    Ok(sources.iter().any(|page| !page.has_checksum && page.stored == page.unpacked))
+}
+
+/// Pages as they are written.
+fn sealed(
+    from: &NTuple,
+    step: &[Source],
+    again: Option<Compression>,
+    verify: bool,
+    session: &Session,
+) -> Result<Vec<Bytes>> {
+    let with_sum = |page: &Source| page.stored + if page.has_checksum { 8 } else { 0 };
+    let stored = if step.iter().any(|page| from.is_spread(with_sum(page))) {
+        let places: Vec<_> = step.iter().map(|page| (page.at, with_sum(page))).collect();
+        from.payloads(&places)?
+    } else {
+        let len = from.file().identity().len;
+        let range = |page: &Source| {
+            let end = page.at.checked_add(with_sum(page)).filter(|&end| end <= len);
+            let error = || Error::malformed("a page reaches beyond the end of the file").at(page.at);
+            end.map(|end| page.at..end).ok_or_else(|| from.place(error()))
+        };
+        let ranges = step.iter().map(range).collect::<Result<Vec<_>>>()?;
+        side_by_side(from.file(), &ranges).map_err(|error| from.place(error))?
+    };
+    if again.is_none() && !verify {
+        return Ok(stored);
+    }
+    let jobs: Vec<_> = step.iter().zip(stored).collect();
+    let work = |scratch: &mut Scratch, (page, stored): &(&Source, Bytes)| {
+        again_or_checked(page, stored, again, scratch).map_err(|error| from.place(error.at(page.at)))
+    };
+    match session.pool() {
+        Some(pool) => pool.install(|| jobs.par_iter().with_max_len(1).map_init(Scratch::default, work).collect()),
+        None => {
+            let mut scratch = Scratch::default();
+            jobs.iter().map(|job| work(&mut scratch, job)).collect()
         }
     }
 }
