@@ -273,3 +273,44 @@ def test_files_of_rntuples_by_assignment(tmp_path: Path) -> None:
     assert opened["folder/t"].arrays().to_list() == [{"x": 1, "y": [1.5]}, {"x": 2, "y": []}]
     with pytest.raises(ValueError, match="'ttree' or 'rntuple'"):
         sapwood.recreate(tmp_path / "other.root", format="parquet")
+
+
+@pytest.mark.parametrize("how", ["raw", "small keys", "late fields", "cluster groups"])
+def test_root_reads_every_value_of_copies_and_sums(
+    made: Any, library: Path, tmp_path: Path, how: str
+) -> None:
+    path, values = made(how)
+    copy, moved, merged = (tmp_path / name for name in ("copy.root", "moved.root", "merged.root"))
+    for ours in (copy, moved):
+        with sapwood.recreate(ours) as file:
+            file.copy(path, "all")
+    with sapwood.update(moved) as file:
+        file.rename("all", "folder/moved")
+    with sapwood.update(moved) as file:
+        file.rename("folder/moved", "all")
+    sapwood.merge(merged, [path, copy])
+    files = {copy: 1, moved: 1, merged: 2}
+    root(DUMP, library, " ".join(map(str, files)), *values)
+    for ours, times in files.items():
+        dumped = json.loads(Path(f"{ours}.json").read_text())
+        ntuple = sapwood.open(ours)["all"]
+        for name, expected in values.items():
+            got = [sorted(row, key=repr) for row in dumped[name]] if name in UNORDERED else dumped[name]
+            assert got == expected * times, (ours.name, name)
+            assert rows_of(ntuple[name].array(), name) == expected * times, (ours.name, name)
+
+
+def test_files_without_checksums_are_merged(tmp_path: Path) -> None:
+    uproot = pytest.importorskip("uproot")
+    inputs = [tmp_path / "one.root", tmp_path / "two.root"]
+    for number, path in enumerate(inputs):
+        with uproot.recreate(path) as file:
+            ntuple = file.mkrntuple("t", {"x": np.arange(5), "l": ak.Array([[number]] * 5)})
+            ntuple.extend({"x": np.arange(5, 7), "l": ak.Array([[], [1, 2]])})
+    sapwood.merge(tmp_path / "merged.root", inputs)
+    for arrays in [
+        sapwood.open(tmp_path / "merged.root")["t"].arrays(),
+        uproot.open(tmp_path / "merged.root")["t"].arrays(),
+    ]:
+        assert arrays["x"].to_list() == [0, 1, 2, 3, 4, 5, 6] * 2
+        assert arrays["l"].to_list() == [[0]] * 5 + [[], [1, 2]] + [[1]] * 5 + [[], [1, 2]]

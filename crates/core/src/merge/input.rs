@@ -10,6 +10,7 @@ use super::listed::Listed;
 use crate::container::Key;
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::ntuple::NTuple;
 use crate::schema::{Draft, Registry};
 use crate::tree::Tree;
 use crate::write::check_closed;
@@ -21,6 +22,8 @@ pub(super) struct Input {
     pub(super) folders: Vec<String>,
     /// The newest cycle of each tree, with its directory.
     pub(super) trees: Vec<(Place, Arc<Tree>)>,
+    /// The newest cycle of each RNTuple, with its directory.
+    pub(super) ntuples: Vec<(Place, Arc<NTuple>)>,
     /// The newest cycle of each object that is added to others, with its directory.
     pub(super) sums: Vec<(Place, Draft)>,
     /// All other objects with their directories, older cycles first.
@@ -76,7 +79,7 @@ impl Input {
     /// # Errors
     ///
     /// [`Malformed`](crate::ErrorKind::Malformed) for files that were not closed or were cut, and for records that cannot be read;
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for an RNTuple, which cannot be merged.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for RNTuples of the time before the format was released.
     pub(super) fn look(file: File, trees: bool, listed: Option<&Listed>, registries: &Registries) -> Result<Self> {
         check_closed(&file)?;
         file.perf().start();
@@ -95,6 +98,7 @@ impl Input {
             file,
             folders: Vec::new(),
             trees: Vec::new(),
+            ntuples: Vec::new(),
             sums: Vec::new(),
             objects: Vec::new(),
             classes,
@@ -131,7 +135,8 @@ impl Input {
                 None => true,
             };
             // Keys skipped for another reason do not count as found.
-            if trees || !key.is_tree() {
+            let is_rows = key.is_tree() || key.is_ntuple();
+            if trees || !is_rows {
                 self.listed.extend(found);
             }
             if key.is_directory() {
@@ -146,15 +151,17 @@ impl Input {
                 let inside = self.file.keys_of(key).map_err(|error| error.in_object(&path))?;
                 self.folders.push(path.clone());
                 self.gather(&path, inside, (trees, listed, is_whole), seen, depth + 1)?;
-            } else if !is_whole || key.is_tree() && (!trees || newest(&key.name) != Some(key.cycle)) {
+            } else if !is_whole || is_rows && (!trees || newest(&key.name) != Some(key.cycle)) {
             } else if key.is_tree() {
                 let tree = self.file.tree_at(key)?;
                 // Read the lists of baskets here, concurrently with the merge.
                 tree.branches().iter().for_each(|branch| _ = branch.baskets());
                 self.trees.push((place, tree));
             } else if key.is_ntuple() {
-                let error = Error::unsupported("an RNTuple cannot be merged yet: leave it out by its name");
-                return Err(self.file.name(error.in_object(&path)));
+                let ntuple = self.file.ntuple_at(key)?;
+                // Read the page lists here, concurrently with the merge.
+                ntuple.clusters()?;
+                self.ntuples.push((place, ntuple));
             } else if can_add(&key.class) {
                 if newest(&key.name) == Some(key.cycle) {
                     let object = self.file.draft_at(key).map_err(|error| error.in_object(folder))?;

@@ -6,6 +6,7 @@
 mod input;
 mod list;
 mod listed;
+mod ntuples;
 mod objects;
 mod output;
 mod prefetch_inputs;

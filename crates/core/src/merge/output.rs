@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::can_add;
 use super::input::{Input, Place};
+use super::ntuples::{Added, NTuples};
 use super::objects::{self, Sums};
 use super::report::{Merged, MergedTree};
 use crate::codec::Compression;
@@ -21,6 +22,7 @@ pub(super) struct Running {
     /// How baskets are recompressed; none if they are kept.
     again: Option<Compression>,
     trees: Vec<Growing>,
+    ntuples: NTuples,
     places: HashMap<String, usize>,
     /// Class descriptions that were copied.
     classes: HashSet<Bytes>,
@@ -38,6 +40,7 @@ pub(super) struct Running {
 #[derive(Clone)]
 enum Meaning {
     Tree,
+    NTuple,
     Folder,
     /// Objects that are added, of this class.
     Sum(Arc<str>),
@@ -49,6 +52,7 @@ impl Meaning {
     fn of(key: &Key) -> Self {
         match () {
             () if key.is_tree() => Self::Tree,
+            () if key.is_ntuple() => Self::NTuple,
             () if key.is_directory() => Self::Folder,
             () if can_add(&key.class) => Self::Sum(Arc::clone(&key.class)),
             () => Self::Object(Arc::clone(&key.class)),
@@ -63,6 +67,7 @@ impl Meaning {
     fn words(&self) -> String {
         match self {
             Self::Tree => "a tree".to_owned(),
+            Self::NTuple => "an RNTuple".to_owned(),
             Self::Folder => "a directory".to_owned(),
             Self::Sum(class) | Self::Object(class) => format!("an object of class {class}"),
         }
@@ -81,6 +86,7 @@ impl Running {
             writer,
             again,
             trees: Vec::new(),
+            ntuples: NTuples::default(),
             places: HashMap::new(),
             classes: HashSet::new(),
             sums: Sums::default(),
@@ -105,6 +111,7 @@ impl Running {
         let mut matches: Vec<(usize, BranchMatches)> = Vec::new();
         let mut indices: Vec<Option<TreeIndex>> = Vec::new();
         let meanings = self.meanings_of(&input)?;
+        let mut added = Added::default();
         let outcome = (|| {
             for (place, tree) in &input.trees {
                 let path = place.path();
@@ -123,6 +130,7 @@ impl Running {
             }
             Ok(())
         })();
+        let outcome = outcome.and_then(|()| self.ntuples.compare(&mut self.writer, &input, &mut added));
         let checkpoints: Vec<(usize, Checkpoint)> = matches
             .iter()
             .filter_map(|(index, _)| Some((*index, self.trees.get(*index)?.joined.checkpoint())))
@@ -130,6 +138,7 @@ impl Running {
         let sums = std::mem::take(&mut input.sums);
         let before = if skips { self.sums.before(&sums) } else { Vec::new() };
         let outcome = outcome.and_then(|()| self.sums.add(&self.writer, &file, sums));
+        let outcome = outcome.and_then(|()| self.ntuples.grow(&mut self.writer, &input, &added, self.again));
         let outcome = outcome.and_then(|()| self.copy(&input, &matches));
         let objects = match outcome {
             Ok(objects) => objects,
@@ -139,6 +148,7 @@ impl Running {
                         self.writer.shrink(&mut growing.joined, mark)?;
                     }
                 }
+                self.ntuples.undo(&mut self.writer, added)?;
                 self.trees.truncate(known);
                 self.places.retain(|_, index| *index < known);
                 self.sums.restore(before);
@@ -152,6 +162,7 @@ impl Running {
                 return Err(error);
             }
         };
+        self.ntuples.note(&input, added, merged);
         for (path, found) in notes {
             for (branch, widening) in found.widened {
                 let branch = format!("{path}/{branch}");
@@ -212,6 +223,7 @@ impl Running {
     /// [`Exists`](ErrorKind::Exists) for a path with another meaning.
     fn meanings_of(&self, input: &Input) -> Result<HashMap<String, (Meaning, bool)>> {
         let places = input.trees.iter().map(|(place, _)| place).chain(input.sums.iter().map(|(place, _)| place));
+        let places = places.chain(input.ntuples.iter().map(|(place, _)| place));
         let places = places.chain(&input.objects).map(|place| {
             let meaning = Meaning::of(&place.key);
             (place.path(), place.folder.as_str(), &*place.key.name, meaning)
@@ -263,6 +275,7 @@ impl Running {
             self.writer.settle(joined)?;
             merged.trees.push(report);
         }
+        self.ntuples.finish(&mut self.writer, merged)?;
         merged.objects += self.sums.finish(&mut self.writer)?;
         self.writer.close()
     }

@@ -33,7 +33,7 @@ impl Level {
     }
 }
 
-/// A tree of the output.
+/// A tree or RNTuple of the output: what is said of baskets is about pages there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergedTree {
     /// Its path.

@@ -132,7 +132,7 @@ impl NTuple {
 
     /// Reads a page, and checks its checksum and its length.
     pub(crate) fn stored_page(&self, listed: &ListedPage) -> Result<StoredPage> {
-        let bytes = read_payloads(&self.file, &[listed.place], self.max_key_bytes)?;
+        let bytes = read_payloads(&self.file, &[listed.place], self.anchor.max_key_bytes)?;
         let bytes = bytes.into_iter().next().ok_or_else(|| Error::internal("a page was not read"))?;
         let stored = checked(&listed.page, &bytes)?.len();
         let whole = inflated_bytes(&listed.page, stored, listed.bits, &self.file.options().limits)?;

@@ -120,18 +120,20 @@ impl Envelope {
     }
 }
 
-/// Reads feature flags.
+/// Reads feature flags, and returns those that are known.
 ///
 /// # Errors
 ///
 /// [`Unsupported`](ErrorKind::Unsupported) for a flag that is not known, naming its number.
-pub(crate) fn read_feature_flags(reader: &mut FrameReader<'_>) -> Result<()> {
+pub(crate) fn read_feature_flags(reader: &mut FrameReader<'_>) -> Result<u64> {
     /// Deferred columns below collections: they are read as any suppressed column.
     const KNOWN: u64 = 1;
+    let mut known = 0;
     for word in 0_u64.. {
         let at = reader.position() as u64;
         let bits = reader.u64()?;
         let unknown = bits & !(1 << 63) & if word == 0 { !KNOWN } else { u64::MAX };
+        known |= if word == 0 { bits & KNOWN } else { 0 };
         if unknown != 0 {
             let flag = word * 64 + u64::from(unknown.trailing_zeros());
             return Err(Error::unsupported(format!("the RNTuple uses feature {flag}, which is not known")).at(at));
@@ -140,7 +142,7 @@ pub(crate) fn read_feature_flags(reader: &mut FrameReader<'_>) -> Result<()> {
             break;
         }
     }
-    Ok(())
+    Ok(known)
 }
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ pub(super) fn ask(
     name: impl Fn(&PageId, Error) -> Error,
 ) -> Result<Asked> {
     let (file, session) = (&ntuple.file, &ntuple.file.options().session);
-    let (store, max_key_bytes) = (file.store(), ntuple.max_key_bytes);
+    let (store, max_key_bytes) = (file.store(), ntuple.anchor.max_key_bytes);
     let (to, arrivals): (Sender<Arrival>, _) = channel();
     let mut asked = Asked {
         arrivals,

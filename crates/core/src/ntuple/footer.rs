@@ -28,6 +28,8 @@ pub(crate) struct AttributeSet {
 /// What the footer holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Footer {
+    /// Features of the format that are used.
+    pub(crate) features: u64,
     pub(crate) groups: Vec<ClusterGroup>,
     pub(crate) attribute_sets: Vec<AttributeSet>,
 }
@@ -44,7 +46,7 @@ impl Footer {
 
     fn read_into(envelope: &Envelope, header: &Envelope, schema: &mut Descriptors) -> Result<Self> {
         let mut reader = envelope.payload();
-        read_feature_flags(&mut reader)?;
+        let features = read_feature_flags(&mut reader)?;
         check_header(reader.u64()?, header)?;
         let mut extension = reader.record()?;
         if extension.left() > 0 {
@@ -69,13 +71,13 @@ impl Footer {
                 attribute_sets.push(AttributeSet { version, anchor_bytes, anchor, name });
             }
         }
-        Ok(Self { groups, attribute_sets })
+        Ok(Self { features, groups, attribute_sets })
     }
 
     /// A new footer. `added` is what the schema has beyond the header's.
     pub(crate) fn seal(&self, header: &Envelope, added: &Descriptors) -> Result<Envelope> {
         Envelope::seal(EnvelopeType::Footer, |writer| {
-            writer.u64(0);
+            writer.u64(self.features);
             writer.u64(header.checksum);
             writer.record(|extension| added.write(extension))?;
             writer.list(self.groups.len(), |list| {

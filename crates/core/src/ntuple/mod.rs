@@ -23,6 +23,7 @@ mod pages;
 mod payload;
 mod plan;
 mod read;
+mod sealed;
 mod sizes;
 mod streamed;
 
@@ -36,11 +37,12 @@ pub(crate) use descriptor::{ColumnDescriptor, Descriptors, FieldDescriptor};
 pub(crate) use elements::encode;
 pub(crate) use envelope::Envelope;
 pub use field::{Field, FieldId, Role};
-pub(crate) use footer::{ClusterGroup, Footer};
+pub(crate) use footer::{AttributeSet, ClusterGroup, Footer};
 pub(crate) use header::Header;
 pub(crate) use locator::{Link, Locator};
 pub(crate) use page_list::{ColumnPages, Page};
 pub use read::columns;
+pub(crate) use sealed::Cluster;
 pub use sizes::FieldBytes;
 
 use crate::error::{Error, Result};
@@ -100,7 +102,7 @@ pub struct NTuple {
     /// Names of its sets of attributes, which are not read.
     pub attribute_sets: Vec<Arc<str>>,
     file: File,
-    max_key_bytes: u64,
+    anchor: Anchor,
     header: Envelope,
     footer: Footer,
     /// Fields of the header, columns of the header: what follows was added later.

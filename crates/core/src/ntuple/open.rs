@@ -29,14 +29,19 @@ impl NTuple {
         if &*key.class != "ROOT::RNTuple" {
             return Err(Anchor::before_release(&file.payload(key)?));
         }
-        let limits = &file.options().limits;
         let anchor = Anchor::read(&file.payload(key)?)?;
+        Self::at_anchor(file, anchor, key.cycle)
+    }
+
+    /// Opens the RNTuple that an anchor leads to.
+    pub(super) fn at_anchor(file: &File, anchor: Anchor, cycle: u16) -> Result<Self> {
+        let limits = &file.options().limits;
         let places = [anchor.header.locator.in_file()?, anchor.footer.locator.in_file()?];
         let stored = read_payloads(file, &places, anchor.max_key_bytes)?;
         let [header, footer] = <[Bytes; 2]>::try_from(stored).map_err(|_| Error::internal("an envelope is missing"))?;
         let header = Envelope::open(EnvelopeType::Header, header, &anchor.header, limits)?;
         let footer = Envelope::open(EnvelopeType::Footer, footer, &anchor.footer, limits)?;
-        let Header { name, description, writer, mut schema } = Header::read(&header)?;
+        let Header { name, description, writer, mut schema, .. } = Header::read(&header)?;
         let fields_of_header = schema.fields.len();
         let footer = Footer::read(&footer, &header, &mut schema)?;
         let (fields, top) = fields(&schema, fields_of_header, limits.depth)?;
@@ -48,10 +53,10 @@ impl NTuple {
             writer,
             version: anchor.version,
             entries,
-            cycle: key.cycle,
+            cycle,
             attribute_sets: footer.attribute_sets.iter().map(|set| Arc::clone(&set.name)).collect(),
             file: file.clone(),
-            max_key_bytes: anchor.max_key_bytes,
+            anchor,
             header,
             footer,
             models: fields.iter().map(|_| OnceLock::new()).collect(),
@@ -78,7 +83,7 @@ impl NTuple {
         let limits = &self.file.options().limits;
         let links: Vec<Link> = self.footer.groups.iter().map(|group| group.page_list).collect();
         let places = links.iter().map(|link| link.locator.in_file()).collect::<Result<Vec<_>>>()?;
-        let stored = read_payloads(&self.file, &places, self.max_key_bytes)?;
+        let stored = read_payloads(&self.file, &places, self.anchor.max_key_bytes)?;
         let (mut envelopes, mut clusters) = (Vec::with_capacity(links.len()), Vec::new());
         for (number, ((stored, link), group)) in stored.into_iter().zip(&links).zip(&self.footer.groups).enumerate() {
             let name = |error: Error| error.in_object(&format!("cluster group {number}"));

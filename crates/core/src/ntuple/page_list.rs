@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::envelope::{Envelope, EnvelopeType};
 use super::footer::{ClusterGroup, check_header};
 use super::frame::{FrameReader, FrameWriter};
-use super::locator::Locator;
+use super::locator::{Link, Locator};
 use crate::error::{Error, Result};
 
 /// A page of a column.
@@ -166,6 +166,22 @@ fn clusters_of(
         clusters.push(ClusterPages { entries, group, columns: places });
     }
     Ok(clusters)
+}
+
+/// What a footer would say of a page list: none for one of another RNTuple.
+pub(crate) fn group_of(list: &Envelope, header: &Envelope, page_list: Link) -> Result<Option<ClusterGroup>> {
+    let mut reader = list.payload();
+    if reader.u64()? != header.checksum {
+        return Ok(None);
+    }
+    let (mut summaries, count) = reader.list(24)?;
+    let (mut first_entry, mut entries) = (u64::MAX, 0_u64);
+    for _ in 0..count {
+        let mut record = summaries.record()?;
+        first_entry = first_entry.min(record.u64()?);
+        entries = entries.saturating_add(record.u64()? & ((1 << FLAG_SHIFT) - 1));
+    }
+    Ok(Some(ClusterGroup { first_entry, entries, clusters: count as u32, page_list }))
 }
 
 /// A page list of clusters: their entries, and the pages of each column.

@@ -47,6 +47,8 @@ pub use recover::{Recovered, recover};
 pub use rewrite::Rewrite;
 pub(crate) use rewrite::compatibility::Notes;
 pub(crate) use rewrite::concat::{BranchMatches, Checkpoint, GrowingTree, MovedBaskets};
+pub(crate) use rewrite::concat_ntuple::{GrowingNTuple, NTupleCheckpoint};
+pub(crate) use rewrite::ntuple_schema::ColumnMatches;
 pub(crate) use rewrite::tree_index::TreeIndex;
 pub use rewrite::whole_file::{Figures, Remade, Remake};
 pub(crate) use rewrite::widen::Widening;

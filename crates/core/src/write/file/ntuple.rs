@@ -150,40 +150,50 @@ impl Output {
     /// Writes footers and anchors of RNTuples that changed.
     pub(crate) fn save_ntuples(&self, state: &mut State) -> Result<()> {
         for index in 0..state.ntuples.len() {
-            let compression = self.compression;
-            if !state.ntuples[index].changed {
-                continue;
-            }
-            self.write_page_list(state, index, compression)?;
-            let footer = state.ntuples[index].seal_footer()?;
-            let (link, room) = self.write_envelope(state, &footer, compression)?;
-            let ntuple = &state.ntuples[index];
-            let anchor =
-                Anchor { version: VERSION, header: ntuple.header_link, footer: link, max_key_bytes: MAX_KEY_BYTES };
-            let payload = anchor.write()?;
-            let (folder, name, old) = (ntuple.folder, Arc::clone(&ntuple.name), ntuple.key.clone());
-            let key = self.key(state, "ROOT::RNTuple", &name, &"".into());
-            let cycle = match &old {
-                Some(old) => old.cycle,
-                None => state.folders[folder].next_cycle(&name)?,
-            };
-            let key = self.put_stored(state, folder, Key { cycle, ..key }, payload.len(), &payload)?;
-            match &old {
-                Some(old) => {
-                    state.folders[folder].replace(old, key.clone());
-                    state.free_list.release(old.room());
-                }
-                None => state.folders[folder].add(key.clone()),
-            }
-            let ntuple = self::ntuple(state, index)?;
-            let old_footer = ntuple.footer.replace(room);
-            ntuple.key = Some(key);
-            ntuple.changed = false;
-            if let Some(old) = old_footer {
-                state.free_list.release(old);
+            if state.ntuples[index].changed {
+                self.save_ntuple(state, index)?;
             }
         }
         Ok(())
+    }
+
+    /// Writes footer and anchor of an RNTuple, and lists the anchor in its directory.
+    pub(crate) fn save_ntuple(&self, state: &mut State, index: usize) -> Result<()> {
+        let (anchor, room) = self.write_footer(state, index)?;
+        let payload = anchor.write()?;
+        let ntuple = ntuple(state, index)?;
+        let (folder, name, old) = (ntuple.folder, Arc::clone(&ntuple.name), ntuple.key.clone());
+        let key = self.key(state, "ROOT::RNTuple", &name, &"".into());
+        let cycle = match &old {
+            Some(old) => old.cycle,
+            None => state.folders[folder].next_cycle(&name)?,
+        };
+        let key = self.put_stored(state, folder, Key { cycle, ..key }, payload.len(), &payload)?;
+        match &old {
+            Some(old) => {
+                state.folders[folder].replace(old, key.clone());
+                state.free_list.release(old.room());
+            }
+            None => state.folders[folder].add(key.clone()),
+        }
+        let ntuple = self::ntuple(state, index)?;
+        let old_footer = ntuple.footer.replace(room);
+        ntuple.key = Some(key);
+        ntuple.changed = false;
+        if let Some(old) = old_footer {
+            state.free_list.release(old);
+        }
+        Ok(())
+    }
+
+    /// Writes the page list of clusters that have none, and the footer. Returns the anchor that leads to it, and the
+    /// footer's record.
+    pub(crate) fn write_footer(&self, state: &mut State, index: usize) -> Result<(Anchor, Range<u64>)> {
+        self.write_page_list(state, index, self.compression)?;
+        let ntuple = ntuple(state, index)?;
+        let (header, footer) = (ntuple.header_link, ntuple.seal_footer()?);
+        let (footer, room) = self.write_envelope(state, &footer, self.compression)?;
+        Ok((Anchor { version: VERSION, header, footer, max_key_bytes: MAX_KEY_BYTES }, room))
     }
 }
 

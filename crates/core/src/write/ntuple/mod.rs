@@ -98,6 +98,7 @@ impl NTupleWriter {
         }
         let columns = schema.columns.len();
         let header = Header {
+            features: 0,
             name: Arc::clone(&name),
             description: Arc::clone(&options.description),
             writer: concat!("Sapwood ", env!("CARGO_PKG_VERSION")).into(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::container::Key;
 use crate::error::Result;
-use crate::ntuple::{ClusterGroup, ColumnPages, Descriptors, Envelope, Footer, Link, page_list};
+use crate::ntuple::{AttributeSet, ClusterGroup, ColumnPages, Descriptors, Envelope, Footer, Link, page_list};
 
 /// A committed cluster.
 #[derive(Clone, Debug)]
@@ -30,6 +30,11 @@ pub(crate) struct NTupleState {
     pub(crate) name: Arc<str>,
     pub(crate) header: Envelope,
     pub(crate) header_link: Link,
+    /// What the footer adds to the schema of the header.
+    pub(crate) added: Descriptors,
+    pub(crate) attribute_sets: Vec<AttributeSet>,
+    /// Features of the format that the footer names.
+    pub(crate) features: u64,
     pub(crate) clusters: Vec<CommittedCluster>,
     pub(crate) groups: Vec<WrittenGroup>,
     pub(crate) entries: u64,
@@ -53,6 +58,9 @@ impl NTupleState {
             name,
             header,
             header_link: link,
+            added: Descriptors::default(),
+            attribute_sets: Vec::new(),
+            features: 0,
             clusters: Vec::new(),
             groups: Vec::new(),
             entries: 0,
@@ -75,7 +83,8 @@ impl NTupleState {
     /// The footer of all groups that were written.
     pub(crate) fn seal_footer(&self) -> Result<Envelope> {
         let groups = self.groups.iter().map(|written| written.group).collect();
-        Footer { groups, attribute_sets: Vec::new() }.seal(&self.header, &Descriptors::default())
+        let footer = Footer { features: self.features, groups, attribute_sets: self.attribute_sets.clone() };
+        footer.seal(&self.header, &self.added)
     }
 
     /// Clusters whose page list is not written yet.

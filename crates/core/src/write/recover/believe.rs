@@ -110,6 +110,7 @@ impl<'f> Judge<'f> {
             self.tree(key, behind)?;
         }
         if key.is_ntuple() {
+            self.file.ntuple_at(key)?.clusters()?;
             return Ok(Object::Whole(Vec::new()));
         }
         match self.file.draft_at(key) {

@@ -6,6 +6,7 @@
 
 pub(crate) mod believe;
 pub(crate) mod orphan_baskets;
+pub(crate) mod orphan_clusters;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -37,7 +38,7 @@ use crate::write::writer::update;
 pub struct Recovered {
     /// Objects and directories that no directory listed.
     pub objects: Vec<String>,
-    /// Trees that have more entries than before: path, entries before and now.
+    /// Trees and RNTuples that have more entries than before: path, entries before and now.
     pub trees: Vec<(String, u64, u64)>,
     /// What was found and not recovered, and why.
     pub left: Vec<String>,
@@ -51,7 +52,7 @@ pub struct Recovered {
 }
 
 /// Recovers, in place, what a writer wrote and did not save before it died: objects whose record is whole, and clusters
-/// of trees that were committed after the last save, up to the last entry that all branches have.
+/// of trees and RNTuples that were committed after the last save, up to the last entry that all branches have.
 ///
 /// Every record is read and every basket inflated before it is accepted. If a newer record of an object cannot be read,
 /// the saved one stays. If only the process died, the file holds all that it wrote. If the machine died, only what was
@@ -89,7 +90,7 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
     let file = File::from_store(Arc::new(LocalFile::open(path)?), open)?;
     let there = file.identity().len;
     let mut found = Recovered::default();
-    let Unlisted { keys, gaps, end, used_again } = Unlisted::of(&file)?;
+    let Unlisted { keys, blobs, gaps, end, used_again } = Unlisted::of(&file)?;
     let is_closed = update::check_closed(&file).is_ok();
     if is_closed && keys.is_empty() {
         found.was_closed = true;
@@ -110,6 +111,7 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
     let mut judge = Judge::new(&file);
     let baskets = output.add_objects(&mut state, &mut judge, keys, &used_again, &mut found)?;
     output.add_baskets(&mut state, &mut judge, baskets, &mut found)?;
+    output.add_clusters(&mut state, &blobs, &mut found)?;
     found.was_closed = is_closed && found.objects.is_empty();
     if dry_run || found.was_closed {
         found.cut_bytes *= u64::from(!found.was_closed);
@@ -133,6 +135,8 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
 struct Unlisted {
     /// Keys of whole records: objects wherever they are, and baskets behind the end that the header knows.
     keys: Vec<Key>,
+    /// Blobs of RNTuples behind that end.
+    blobs: Vec<Key>,
     /// Space that was reserved and never written, or freed.
     gaps: Vec<Range<u64>>,
     /// Where the last whole record ends.
@@ -175,16 +179,18 @@ impl Unlisted {
                 }
             }
         }
+        let mut blobs = Vec::new();
         let mut walk = Walk::behind(file);
         for placed in walk.by_ref() {
             let room = placed.at..placed.end();
             match placed.record {
                 Record::Key(key) if key.seek_key == placed.at && (is_object(&key) || is_basket(&key)) => keys.push(key),
+                Record::Key(key) if key.seek_key == placed.at && &*key.class == "RBlob" => blobs.push(key),
                 Record::Key(_) => {}
                 Record::Gap(_) => gaps.push(room),
             }
         }
-        Ok(Self { keys, gaps, end: walk.at().min(walk.end()), used_again })
+        Ok(Self { keys, blobs, gaps, end: walk.at().min(walk.end()), used_again })
     }
 }
 
@@ -220,7 +226,7 @@ impl Output {
             }
             let is_within = |room: &Range<u64>| room.start <= key.seek_key && key.room().end <= room.end;
             let is_doubtful = key.seek_key < saved && key.datime == modified && !used_again.iter().any(is_within);
-            let is_older = |old: &Key| !old.is_tree() || entries_of(file, old) >= entries_of(file, &key);
+            let is_older = |old: &Key| !has_entries(old) || entries_of(file, old) >= entries_of(file, &key);
             if is_doubtful && known.as_ref().is_some_and(is_older) {
                 continue;
             }
@@ -244,6 +250,8 @@ impl Output {
             }
             match known {
                 Some(old) if old.is_tree() && entries_of(file, &old) > entries_of(file, &key) => continue,
+                // Where both have as many, the page lists of the one that is not listed may be released.
+                Some(old) if old.is_ntuple() && entries_of(file, &old) >= entries_of(file, &key) => continue,
                 Some(old) => state.folders[folder].replace(&old, key.clone()),
                 None => state.folders[folder].add(key.clone()),
             }
@@ -475,8 +483,15 @@ fn is_object(key: &Key) -> bool {
     !is_basket(key) && !is_list && !matches!(&*key.class, "" | "RBlob")
 }
 
-/// Entries of a tree; none if it cannot be opened.
+fn has_entries(key: &Key) -> bool {
+    key.is_tree() || key.is_ntuple()
+}
+
+/// Entries of a tree or RNTuple; none if it cannot be opened.
 fn entries_of(file: &File, key: &Key) -> Option<u64> {
+    if key.is_ntuple() {
+        return file.ntuple_at(key).ok().map(|ntuple| ntuple.entries);
+    }
     file.tree_at(key).ok().map(|tree| tree.entries)
 }
 

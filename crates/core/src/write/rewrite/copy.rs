@@ -28,14 +28,14 @@ pub(crate) struct Copied {
 }
 
 impl FileWriter {
-    /// Copies an object, a tree with its baskets, or a directory with all below it, from another file or from this one
-    /// as it was when it was opened. `to` is the new path; missing directories are created. Payloads are copied
+    /// Copies an object, a tree with its baskets, an RNTuple with its pages, or a directory with all below it, from
+    /// another file or from this one as it was when it was opened. `to` is the new path; missing directories are created. Payloads are copied
     /// unchanged, so that unknown classes are copied, too, with their descriptions.
     ///
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) if an object of an
-    /// unknown class would get another name; for an RNTuple, whose pages would not be copied.
+    /// unknown class would get another name; for an RNTuple of the time before the format was released.
     ///
     /// # Example
     ///
@@ -59,7 +59,7 @@ impl FileWriter {
         self.copy_key(file, &key, to.trim_matches('/'), true)
     }
 
-    /// Gives an object another name or directory. Baskets of a tree are not moved.
+    /// Gives an object another name or directory. Baskets of a tree, and pages of an RNTuple, are not moved.
     ///
     /// # Errors
     ///
@@ -147,18 +147,18 @@ impl FileWriter {
                 .iter()
                 .try_for_each(|below| self.copy_key(file, below, &format!("{to}/{}", below.name), with_baskets));
         }
-        if with_baskets && key.is_ntuple() {
-            let error = Error::unsupported("an RNTuple cannot be copied yet: its pages would stay behind");
-            return Err(file.name(error.in_object(&key.name)));
-        }
         let output = Arc::clone(&self.output);
         let mut state = output.open_state()?;
         let (folder, name) = output.folder_of(&mut state, to)?;
         if folder == 0 && is_process_id(key) {
             return output.process_ids(&mut state, file).map(drop);
         }
-        let process_ids = output.process_ids(&mut state, file)?;
         let is_renamed = name != &*key.name;
+        // Only its header has the name of an RNTuple: where that and the pages stay, the anchor leads to all of it.
+        if key.is_ntuple() && (with_baskets || is_renamed) {
+            return output.copy_ntuple(&mut state, file, key, (folder, name), with_baskets);
+        }
+        let process_ids = output.process_ids(&mut state, file)?;
         if !key.is_tree() && !is_renamed {
             self.copy_record(&mut state, file, key, folder, process_ids)?;
             state.describe(file.infos()?.into_iter().map(Arc::new));

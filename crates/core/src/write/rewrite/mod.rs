@@ -4,7 +4,11 @@
 
 pub(crate) mod compatibility;
 pub(crate) mod concat;
+pub(crate) mod concat_ntuple;
 pub(crate) mod copy;
+pub(crate) mod copy_ntuple;
+pub(crate) mod ntuple_schema;
+pub(crate) mod pages;
 pub(crate) mod prune;
 pub(crate) mod recluster;
 pub(crate) mod relocate;

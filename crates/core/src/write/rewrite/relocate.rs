@@ -330,7 +330,7 @@ impl Output {
 }
 
 /// Reads ranges, those that touch each other at once.
-fn side_by_side(from: &File, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+pub(crate) fn side_by_side(from: &File, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
     let mut runs: Vec<Range<u64>> = Vec::new();
     for range in ranges.iter().filter(|range| !range.is_empty()) {
         match runs.last_mut().filter(|run| run.end == range.start) {

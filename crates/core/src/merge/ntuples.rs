@@ -1,0 +1,121 @@
+//! RNTuples of the output: each grows by those of the same path.
+
+use std::collections::{HashMap, HashSet};
+
+use super::input::{Input, Place};
+use super::report::{Merged, MergedTree};
+use crate::codec::Compression;
+use crate::error::{Error, Result};
+use crate::write::{ColumnMatches, FileWriter, GrowingNTuple, MovedBaskets, NTupleCheckpoint};
+
+/// The RNTuples of the output, by their paths.
+#[derive(Default)]
+pub(super) struct NTuples {
+    all: Vec<Growing>,
+    places: HashMap<String, usize>,
+    /// Fields that were left out, once for each.
+    left_out: HashSet<String>,
+}
+
+struct Growing {
+    joined: GrowingNTuple,
+    report: MergedTree,
+}
+
+/// What an input adds, and what was there before.
+#[derive(Default)]
+pub(super) struct Added {
+    known: usize,
+    matches: Vec<(usize, ColumnMatches, NTupleCheckpoint)>,
+    left_out: Vec<String>,
+}
+
+impl NTuples {
+    /// Compares the RNTuples of an input with those of the output; begins those that are new.
+    pub(super) fn compare(&mut self, writer: &mut FileWriter, input: &Input, added: &mut Added) -> Result<()> {
+        added.known = self.all.len();
+        for (place, ntuple) in &input.ntuples {
+            let path = place.path();
+            let index = match self.places.get(&path) {
+                Some(&known) => known,
+                None => self.begin(writer, place, ntuple, path.clone())?,
+            };
+            let growing = self.all.get(index).ok_or_else(|| Error::internal("an RNTuple was lost"))?;
+            let mut left_out = Vec::new();
+            let matches = growing.joined.match_columns(ntuple, &mut left_out)?;
+            let sets = ntuple.attribute_sets.iter().map(|set| format!("{path}: attributes {set}"));
+            added.left_out.extend(sets.chain(left_out.into_iter().map(|field| format!("{path}: field {field}"))));
+            added.matches.push((index, matches, growing.joined.checkpoint()));
+        }
+        Ok(())
+    }
+
+    fn begin(
+        &mut self,
+        writer: &mut FileWriter,
+        place: &Place,
+        ntuple: &std::sync::Arc<crate::ntuple::NTuple>,
+        path: String,
+    ) -> Result<usize> {
+        let joined = match writer.newest(&place.folder, &place.key.name)? {
+            Some(there) => writer.join_more_ntuple(&there)?,
+            None => writer.join_ntuple(ntuple, &place.key, &place.folder)?,
+        };
+        self.all.push(Growing { joined, report: MergedTree::new(path.clone()) });
+        self.places.insert(path, self.all.len() - 1);
+        Ok(self.all.len() - 1)
+    }
+
+    /// Moves the pages of an input.
+    pub(super) fn grow(
+        &mut self,
+        writer: &mut FileWriter,
+        input: &Input,
+        added: &Added,
+        again: Option<Compression>,
+    ) -> Result<()> {
+        for ((index, matches, _), (_, ntuple)) in added.matches.iter().zip(&input.ntuples) {
+            let Some(growing) = self.all.get_mut(*index) else { continue };
+            writer.grow_ntuple(&mut growing.joined, ntuple, matches, again)?;
+        }
+        Ok(())
+    }
+
+    /// Undoes what an input began and added.
+    pub(super) fn undo(&mut self, writer: &mut FileWriter, added: Added) -> Result<()> {
+        for (index, _, mark) in added.matches {
+            if let Some(growing) = self.all.get_mut(index) {
+                writer.shrink_ntuple(&mut growing.joined, mark)?;
+            }
+        }
+        self.places.retain(|_, index| *index < added.known);
+        self.all.drain(added.known..).try_for_each(|growing| writer.forget_ntuple(growing.joined))
+    }
+
+    /// Reports what an input added.
+    pub(super) fn note(&mut self, input: &Input, added: Added, merged: &mut Merged) {
+        for (index, _, _) in added.matches {
+            if let Some(growing) = self.all.get_mut(index) {
+                growing.report.inputs += 1;
+            }
+        }
+        for words in added.left_out {
+            if self.left_out.insert(words.clone()) {
+                let name = &input.file.identity().name;
+                merged.notices.push(format!("{words} left out: {name} has it, and the output has not"));
+            }
+        }
+    }
+
+    /// Passes all to the file.
+    pub(super) fn finish(self, writer: &mut FileWriter, merged: &mut Merged) -> Result<()> {
+        for Growing { joined, mut report } in self.all {
+            let (copied, recompressed) = (joined.moved.copied, joined.moved.recompressed);
+            report.note(MovedBaskets { copied, recompressed, ..MovedBaskets::default() });
+            report.figures = joined.figures();
+            writer.settle_ntuple(joined)?;
+            merged.trees.push(report);
+        }
+        Ok(())
+    }
+}

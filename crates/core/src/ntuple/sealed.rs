@@ -1,0 +1,136 @@
+//! An RNTuple as those need it who move its pages without decoding them.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::anchor::Anchor;
+use super::descriptor::Descriptors;
+use super::envelope::{Envelope, EnvelopeType};
+use super::field::FieldId;
+use super::footer::Footer;
+use super::header::Header;
+use super::locator::Link;
+use super::page_list::{ClusterPages, ColumnPages, group_of, read_clusters};
+use super::payload::{is_spread, read_payloads};
+use super::{NTuple, Role};
+use crate::container::Key;
+use crate::error::{Error, Result};
+
+/// Entries of a cluster, and its pages, column by column.
+pub(crate) type Cluster = (Range<u64>, Vec<ColumnPages>);
+
+impl NTuple {
+    /// The header as it was written.
+    pub(crate) fn header(&self) -> &Envelope {
+        &self.header
+    }
+
+    /// What its anchor leads to.
+    pub(crate) fn anchor(&self) -> &Anchor {
+        &self.anchor
+    }
+
+    pub(crate) fn footer(&self) -> &Footer {
+        &self.footer
+    }
+
+    /// The schema of header and footer together.
+    pub(crate) fn schema(&self) -> &Descriptors {
+        &self.schema
+    }
+
+    /// What the footer adds to the schema of the header.
+    pub(crate) fn added(&self) -> Result<Descriptors> {
+        let of_header = Header::read(&self.header).map_err(|error| self.place(error))?.schema;
+        let schema = &self.schema;
+        Ok(Descriptors {
+            fields: schema.fields.get(of_header.fields.len()..).unwrap_or_default().to_vec(),
+            columns: schema.columns.get(of_header.columns.len()..).unwrap_or_default().to_vec(),
+            aliases: schema.aliases.get(of_header.aliases.len()..).unwrap_or_default().to_vec(),
+            infos: schema.infos.get(of_header.infos.len()..).unwrap_or_default().to_vec(),
+        })
+    }
+
+    /// Entries and pages of a cluster: one item for each column that the cluster knows.
+    pub(crate) fn cluster_pages(&self, number: usize) -> Result<Cluster> {
+        let lists = self.lists()?;
+        let cluster = lists.cluster(number)?;
+        let list = lists.envelope(cluster)?;
+        let mut columns = Vec::new();
+        while let Some(pages) = cluster.column(list, columns.len()).map_err(|error| self.place(error))? {
+            columns.push(pages);
+        }
+        Ok((cluster.entries.clone(), columns))
+    }
+
+    /// The clusters of a page list that its footer does not know, as [`cluster_pages`](Self::cluster_pages); none where
+    /// the payload is no page list of this RNTuple.
+    pub(crate) fn clusters_of_list(&self, at: u64, stored: Bytes, length: u64) -> Option<Vec<Cluster>> {
+        let link = Link::new(at, stored.len() as u64, length);
+        let list = Envelope::open(EnvelopeType::PageList, stored, &link, &self.file.options().limits).ok()?;
+        let group = group_of(&list, &self.header, link).ok()??;
+        let clusters = read_clusters(&list, &self.header, 0, &group, self.schema.columns.len()).ok()?;
+        let pages = |cluster: ClusterPages| {
+            let mut columns = Vec::new();
+            while let Some(pages) = cluster.column(&list, columns.len()).ok()? {
+                columns.push(pages);
+            }
+            Some((cluster.entries, columns))
+        };
+        clusters.into_iter().map(pages).collect()
+    }
+
+    /// How many elements of a field's first column an entry has; none below collections and variants.
+    pub(crate) fn per_entry(&self, field: FieldId) -> Option<u64> {
+        let (mut count, mut at) = (1_u64, self.fields.get(field)?);
+        loop {
+            count = count.saturating_mul(at.repetitions.unwrap_or(1));
+            let Some(parent) = at.parent else { return Some(count) };
+            at = self.fields.get(parent)?;
+            if matches!(at.role, Role::Collection | Role::Variant) {
+                return None;
+            }
+        }
+    }
+
+    /// Whether a payload is spread over several keys.
+    pub(crate) fn is_spread(&self, bytes: u64) -> bool {
+        is_spread(bytes, self.anchor.max_key_bytes)
+    }
+
+    /// Payloads as they are stored.
+    pub(crate) fn payloads(&self, places: &[(u64, u64)]) -> Result<Vec<Bytes>> {
+        read_payloads(&self.file, places, self.anchor.max_key_bytes).map_err(|error| self.place(error))
+    }
+
+    /// One of its sets of attributes, which is an RNTuple itself.
+    pub(crate) fn attribute_set(&self, number: usize) -> Result<Self> {
+        let set = self.footer.attribute_sets.get(number);
+        let set = set.ok_or_else(|| Error::internal("a set of attributes does not exist"))?;
+        let open = || {
+            let payloads = self.payloads(&[set.anchor.in_file()?])?;
+            let anchor = Anchor::read(payloads.first().map_or(&[][..], |payload| payload))?;
+            Self::at_anchor(&self.file, anchor, 0)
+        };
+        open().map_err(|error| self.place(error.in_object(&set.name)))
+    }
+
+    /// The records of header, footer and page lists, to be released once nothing leads to them any more. Those that are
+    /// spread, or stand in records of another form, are left out.
+    pub(crate) fn envelope_rooms(&self) -> Vec<Range<u64>> {
+        let lists = self.footer.groups.iter().map(|group| group.page_list);
+        lists.chain([self.anchor.header, self.anchor.footer]).filter_map(|link| self.room_of(&link)).collect()
+    }
+
+    fn room_of(&self, link: &Link) -> Option<Range<u64>> {
+        /// Bytes of the key of a blob.
+        const KEY_BYTES: u64 = 42;
+        let (at, bytes) = link.locator.in_file().ok()?;
+        let start = at.checked_sub(KEY_BYTES).filter(|_| !self.is_spread(bytes))?;
+        let head = self.file.read_raw(&[start..at]).ok()?;
+        let key = Key::read(head.first()?).ok()?;
+        let is_own = &*key.class == "RBlob" && key.seek_key == start && u64::from(key.keylen) == KEY_BYTES;
+        (is_own && u64::from(key.nbytes) == KEY_BYTES + bytes).then(|| key.room())
+    }
+}

@@ -1,0 +1,197 @@
+//! Pages of RNTuples that move from file to file: as they are, or compressed anew. Their values are not decoded.
+//!
+//! Source: `RNTupleMerger`.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use bytes::Bytes;
+use rayon::prelude::*;
+use twox_hash::XxHash3_64;
+
+use crate::codec::{Compression, Scratch, deflate, inflate};
+use crate::error::{Error, ErrorKind, Result};
+use crate::ntuple::{ColumnPages, Locator, NTuple};
+use crate::session::Session;
+use crate::write::file::state::{Output, State};
+use crate::write::rewrite::relocate::side_by_side;
+
+/// Pages that were moved.
+#[derive(Debug, Default)]
+pub(crate) struct MovedPages {
+    /// Pages that were never inflated, and their bytes.
+    pub(crate) copied: (u64, u64),
+    /// Pages that were recompressed, and their bytes now.
+    pub(crate) recompressed: (u64, u64),
+    /// The records that they are in now.
+    pub(crate) rooms: Vec<Range<u64>>,
+}
+
+/// The most bytes of pages that are in memory at a time, unless one page has more.
+const STEP_BYTES: u64 = 32 << 20;
+
+/// A page to move. Locators of several pages may lead to the same bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Source {
+    at: u64,
+    /// Stored bytes, without the checksum.
+    stored: u64,
+    has_checksum: bool,
+    /// Bytes of the elements.
+    unpacked: u64,
+}
+
+impl Output {
+    /// Writes the pages of a cluster of another RNTuple, and gives the columns their new places. `bits` are those of an
+    /// element of each column. What was written is noted even if an error follows.
+    pub(crate) fn move_pages(
+        &self,
+        state: &mut State,
+        from: &NTuple,
+        columns: &mut [ColumnPages],
+        bits: &[u16],
+        again: Option<Compression>,
+        moved: &mut MovedPages,
+    ) -> Result<()> {
+        let mut sources = sources(from, columns, bits)?;
+        let all = sources.clone();
+        sources.sort_by_key(|page| (page.at, page.stored, page.has_checksum, page.unpacked));
+        sources.dedup();
+        let mut places: HashMap<Source, Locator> = HashMap::with_capacity(sources.len());
+        let mut rest = sources.as_slice();
+        while !rest.is_empty() {
+            let mut bytes = 0_u64;
+            let ends = rest.iter().position(|page| {
+                bytes = bytes.saturating_add(page.stored);
+                bytes > STEP_BYTES
+            });
+            let (step, later) = rest.split_at(ends.unwrap_or(rest.len()).max(1));
+            rest = later;
+            let pages = sealed(from, step, again, self.options.verify, &self.options.session)?;
+            let parts: Vec<&[u8]> = pages.iter().map(|page| &page[..]).collect();
+            let bytes: u64 = pages.iter().map(|page| page.len() as u64).sum();
+            let sums = 8 * step.iter().filter(|page| page.has_checksum).count() as u64;
+            let (mut at, room) = self.write_blob(state, &parts, bytes - sums)?;
+            moved.rooms.push(room);
+            for (source, page) in step.iter().zip(&pages) {
+                let own = page.len() as u64 - if source.has_checksum { 8 } else { 0 };
+                places.insert(*source, Locator::File { at, bytes: own });
+                at += page.len() as u64;
+            }
+            let counted = if again.is_some() { &mut moved.recompressed } else { &mut moved.copied };
+            *counted = (counted.0 + pages.len() as u64, counted.1 + bytes);
+        }
+        let pages = columns.iter_mut().flat_map(|column| &mut column.pages);
+        for (page, source) in pages.zip(all) {
+            let place = places.get(&source);
+            page.locator = *place.ok_or_else(|| Error::internal("a page was not moved"))?;
+        }
+        if let Some(again) = again {
+            columns.iter_mut().for_each(|column| column.compression = again.to_root() as u32);
+        }
+        Ok(())
+    }
+}
+
+/// The pages of columns, one for each locator.
+fn sources(from: &NTuple, columns: &[ColumnPages], bits: &[u16]) -> Result<Vec<Source>> {
+    let mut sources: Vec<Source> = Vec::new();
+    for (number, (column, &bits)) in columns.iter().zip(bits).enumerate() {
+        for page in &column.pages {
+            let (at, stored) = page.locator.in_file().map_err(|error| from.place(error))?;
+            let unpacked = (u64::from(page.elements) * u64::from(bits)).div_ceil(8);
+            if stored > unpacked {
+                let error = Error::malformed("a page is longer than its elements").at(at).wanted(unpacked, stored);
+                return Err(from.place(error.in_object(&format!("column {number}"))));
+            }
+            sources.push(Source { at, stored, has_checksum: page.has_checksum, unpacked });
+        }
+    }
+    Ok(sources)
+}
+
+/// Reads the pages of a cluster, and checks each: by its checksum, or by inflating it. Returns whether there is one of
+/// which nothing tells whether it is whole.
+///
+/// # Errors
+///
+/// What the first page that is not whole reports.
+pub(crate) fn check_pages(from: &NTuple, columns: &[ColumnPages], bits: &[u16], session: &Session) -> Result<bool> {
+    let sources = sources(from, columns, bits)?;
+    for step in sources.chunks(64) {
+        sealed(from, step, None, true, session)?;
+    }
+    Ok(sources.iter().any(|page| !page.has_checksum && page.stored == page.unpacked))
+}
+
+/// Pages as they are written.
+fn sealed(
+    from: &NTuple,
+    step: &[Source],
+    again: Option<Compression>,
+    verify: bool,
+    session: &Session,
+) -> Result<Vec<Bytes>> {
+    let with_sum = |page: &Source| page.stored + if page.has_checksum { 8 } else { 0 };
+    let stored = if step.iter().any(|page| from.is_spread(with_sum(page))) {
+        let places: Vec<_> = step.iter().map(|page| (page.at, with_sum(page))).collect();
+        from.payloads(&places)?
+    } else {
+        let len = from.file().identity().len;
+        let range = |page: &Source| {
+            let end = page.at.checked_add(with_sum(page)).filter(|&end| end <= len);
+            let error = || Error::malformed("a page reaches beyond the end of the file").at(page.at);
+            end.map(|end| page.at..end).ok_or_else(|| from.place(error()))
+        };
+        let ranges = step.iter().map(range).collect::<Result<Vec<_>>>()?;
+        side_by_side(from.file(), &ranges).map_err(|error| from.place(error))?
+    };
+    if again.is_none() && !verify {
+        return Ok(stored);
+    }
+    let jobs: Vec<_> = step.iter().zip(stored).collect();
+    let work = |scratch: &mut Scratch, (page, stored): &(&Source, Bytes)| {
+        again_or_checked(page, stored, again, scratch).map_err(|error| from.place(error.at(page.at)))
+    };
+    match session.pool() {
+        Some(pool) => pool.install(|| jobs.par_iter().with_max_len(1).map_init(Scratch::default, work).collect()),
+        None => {
+            let mut scratch = Scratch::default();
+            jobs.iter().map(|job| work(&mut scratch, job)).collect()
+        }
+    }
+}
+
+/// Checks a page, and compresses it anew where that is wanted.
+fn again_or_checked(page: &Source, stored: &Bytes, again: Option<Compression>, scratch: &mut Scratch) -> Result<Bytes> {
+    let (own, sum) = stored.split_at(page.stored as usize);
+    if let Some(sum) = sum.first_chunk() {
+        let (wanted, found) = (u64::from_le_bytes(*sum), XxHash3_64::oneshot(own));
+        if wanted != found {
+            let error = Error::new(ErrorKind::Checksum, "a page does not match its checksum");
+            return Err(error.wanted(wanted, found));
+        }
+        if again.is_none() {
+            return Ok(stored.clone());
+        }
+    }
+    let mut inflated = Vec::new();
+    let elements = if page.stored == page.unpacked {
+        own
+    } else {
+        inflated.resize(page.unpacked as usize, 0);
+        inflate(own, &mut inflated, scratch)?;
+        &inflated
+    };
+    let Some(again) = again else { return Ok(stored.clone()) };
+    let mut sealed = Vec::new();
+    if !deflate(elements, again, &mut sealed, scratch)? {
+        sealed.clear();
+        sealed.extend_from_slice(elements);
+    }
+    if page.has_checksum {
+        let sum = XxHash3_64::oneshot(&sealed);
+        sealed.extend_from_slice(&sum.to_le_bytes());
+    }
+    Ok(sealed.into())
+}

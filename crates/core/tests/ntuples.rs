@@ -1,0 +1,277 @@
+//! RNTuples that are copied, moved, merged and recovered.
+
+use std::io::IoSlice;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use sapwood::codec::Compression;
+use sapwood::column::{Kind, Number};
+use sapwood::inspect::verify::Severity;
+use sapwood::io::{Flow, Sink};
+use sapwood::merge::{Level, Merge, Merged, Packing};
+use sapwood::ntuple::columns;
+use sapwood::read::Column;
+use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions, recover};
+use sapwood::{ErrorKind, File, Session};
+use sapwood_testkit::{Scratch, scratch};
+
+fn number(name: &str) -> FieldSpec {
+    FieldSpec::new(name, Kind::Number { buffer: 0, number: Number::I32 })
+}
+
+/// A file with an RNTuple of clusters of these rows: numbers from the first on.
+fn with_clusters(name: &str, path: &str, first: i32, clusters: &[i32]) -> Scratch {
+    let at = scratch(name);
+    let mut file = FileWriter::recreate(&at, WriteOptions::default()).unwrap();
+    let options = NTupleOptions { page_bytes: 64, ..NTupleOptions::default() };
+    let mut ntuple = file.ntuple(path, vec![number("x"), number("zero")], options).unwrap();
+    let mut next = first;
+    for rows in clusters {
+        let numbers: Vec<i32> = (next..next + rows).collect();
+        let zeros = vec![0; numbers.len()];
+        ntuple.extend(&[("x", Column::from_numbers(&numbers)), ("zero", Column::from_numbers(&zeros))]).unwrap();
+        ntuple.flush().unwrap();
+        next += rows;
+    }
+    ntuple.close().unwrap();
+    file.close().unwrap();
+    at
+}
+
+fn numbers(file: &File, path: &str, field: &str) -> Vec<i32> {
+    let ntuple = file.ntuple(path).unwrap();
+    let id = ntuple.field(field).unwrap().id;
+    columns(&ntuple, &[id], 0..ntuple.entries).unwrap()[0].numbers::<i32>().unwrap().to_vec()
+}
+
+fn check(at: &Path, path: &str, name: &str, rows: i32, clusters: usize) {
+    let file = File::open(at).unwrap();
+    let ntuple = file.ntuple(path).unwrap();
+    assert_eq!((&*ntuple.name, ntuple.clusters().unwrap().len()), (name, clusters));
+    assert_eq!(numbers(&file, path, "x"), (0..rows).collect::<Vec<_>>());
+    assert_eq!(numbers(&file, path, "zero"), vec![0; rows as usize]);
+}
+
+#[test]
+fn a_copy_has_the_same_pages_under_another_name() {
+    let old = with_clusters("ntuple-copy-1.root", "a/old", 0, &[40, 100]);
+    let new = scratch("ntuple-copy-2.root");
+    let from = File::open(&old).unwrap();
+    let mut file = FileWriter::recreate(&new, WriteOptions { verify: true, ..WriteOptions::default() }).unwrap();
+    file.copy(&from, "a/old", "b/new").unwrap();
+    file.copy(&from, "a", "c").unwrap();
+    assert_eq!(&*file.key("b/new").unwrap().class, "ROOT::RNTuple");
+    file.close().unwrap();
+    check(&new, "b/new", "new", 140, 2);
+    check(&new, "c/old", "old", 140, 2);
+    let sizes = |at: &Path, path: &str| {
+        let ntuple = File::open(at).unwrap().ntuple(path).unwrap();
+        ntuple.field_bytes(ntuple.field("x").unwrap().id).unwrap()
+    };
+    assert_eq!(format!("{:?}", sizes(&old, "a/old")), format!("{:?}", sizes(&new, "b/new")));
+}
+
+#[test]
+fn a_damaged_page_is_found_while_it_is_copied() {
+    let (old, new) = (with_clusters("ntuple-damaged-1.root", "n", 0, &[40]), scratch("ntuple-damaged-2.root"));
+    let ntuple = File::open(&old).unwrap().ntuple("n").unwrap();
+    let (_, at, _) = ntuple.first_pages(ntuple.field("x").unwrap().id).unwrap()[1].clone();
+    let mut bytes = std::fs::read(&old).unwrap();
+    bytes[at as usize + 3] ^= 1;
+    std::fs::write(&old, bytes).unwrap();
+    let mut file = FileWriter::recreate(&new, WriteOptions { verify: true, ..WriteOptions::default() }).unwrap();
+    let error = file.copy(&File::open(&old).unwrap(), "n", "n").unwrap_err();
+    assert_eq!((error.kind(), error.place().offset), (ErrorKind::Checksum, Some(at)), "{error}");
+    file.close().unwrap();
+    assert!(File::open(&new).unwrap().ntuple("n").is_err());
+}
+
+#[test]
+fn moves_leave_the_pages_in_place() {
+    let at = with_clusters("ntuple-move.root", "old", 0, &[40, 100]);
+    let bytes = std::fs::metadata(&at).unwrap().len();
+    for (from, to, name) in [("old", "a/old", "old"), ("a/old", "a/new", "new"), ("a", "b", "new")] {
+        let mut file = FileWriter::update(&at, WriteOptions::default()).unwrap();
+        file.rename(from, to).unwrap();
+        file.close().unwrap();
+        let to = if to == "b" { "b/new" } else { to };
+        check(&at, to, name, 140, 2);
+        assert!(File::open(&at).unwrap().ntuple(from).is_err());
+    }
+    assert!(std::fs::metadata(&at).unwrap().len() < bytes + 3000);
+}
+
+fn merge(how: &Merge, output: &Path, inputs: &[&Path]) -> sapwood::Result<Merged> {
+    let inputs: Vec<String> = inputs.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    how.run(output, &inputs, &|path| File::open(path), &mut |_| Flow::Go)
+}
+
+#[test]
+fn merged_rntuples_have_all_entries() {
+    let one = with_clusters("ntuple-merge-1.root", "a/n", 0, &[40, 100]);
+    let two = with_clusters("ntuple-merge-2.root", "a/n", 140, &[7]);
+    let again = Packing::As("lz4:4".parse().unwrap());
+    for (packing, level) in [(Packing::Keep, Level::Copy), (again, Level::Recompress)] {
+        let output = scratch("ntuple-merged.root");
+        let merged = merge(&Merge { packing, verify: true, ..Merge::default() }, &output, &[&one, &two]).unwrap();
+        let tree = &merged.trees[0];
+        assert_eq!((tree.path.as_str(), tree.level, tree.inputs), ("a/n", level, 2));
+        assert_eq!((tree.figures.entries, tree.figures.clusters, tree.figures.tot_bytes), (147, 3, 147 * 8));
+        check(&output, "a/n", "n", 147, 3);
+        // More is added in place.
+        let three = with_clusters("ntuple-merge-3.root", "a/n", 147, &[3, 50]);
+        let merged = merge(&Merge { append: true, packing, ..Merge::default() }, &output, &[&three]).unwrap();
+        assert_eq!((merged.trees[0].figures.entries, merged.trees[0].figures.clusters), (200, 5));
+        check(&output, "a/n", "n", 200, 5);
+        let report = sapwood::inspect::verify::verify(&output, sapwood::OpenOptions::default()).unwrap();
+        assert!(report.findings.is_empty(), "{report:?}");
+    }
+}
+
+#[test]
+fn rntuples_of_other_fields_are_refused_by_name() {
+    let one = with_clusters("ntuple-differ-1.root", "n", 0, &[10]);
+    let other = |specs: Vec<FieldSpec>, columns: &[(&str, Column)], compression: Option<Compression>| {
+        let at = scratch("ntuple-differ-2.root");
+        let mut file = FileWriter::recreate(&at, WriteOptions::default()).unwrap();
+        let mut ntuple = file.ntuple("n", specs, NTupleOptions { compression, ..NTupleOptions::default() }).unwrap();
+        ntuple.extend(columns).unwrap();
+        ntuple.close().unwrap();
+        file.close().unwrap();
+        at
+    };
+    let x = || ("x", Column::from_numbers(&[10, 11]));
+    let zero = || ("zero", Column::from_numbers(&[0, 0]));
+    let lacking = other(vec![number("x")], &[x()], None);
+    let float = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::F32 });
+    let float = other(vec![float, number("zero")], &[("x", Column::from_numbers(&[1.0_f32, 2.0])), zero()], None);
+    let plain = other(vec![number("x"), number("zero")], &[x(), zero()], Some(Compression::NONE));
+    for (two, field, words) in [
+        (&lacking, "zero", "does not have this field"),
+        (&float, "x", "its type is float, that of the first RNTuple is std::int32_t"),
+        (&plain, "x", "stored as Int32 of 32 bits, in the first RNTuple as SplitInt32 of 32 bits"),
+    ] {
+        let output = scratch("ntuple-differ.root");
+        let error = merge(&Merge::default(), &output, &[&one, two]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        let shown = error.to_string();
+        assert!(shown.contains(words) && shown.contains(field) && shown.contains("ntuple-differ-2"), "{shown}");
+        assert!(!output.exists());
+        // Where inputs may be skipped, the others are there.
+        let how = Merge { skips: true, ..Merge::default() };
+        let merged = merge(&how, &output, &[&one, two, &one]).unwrap();
+        assert_eq!((merged.inputs, merged.skipped.len()), (2, 1));
+        assert_eq!(numbers(&File::open(&output).unwrap(), "n", "x"), (0..10).chain(0..10).collect::<Vec<_>>());
+    }
+    // Another order of fields, and one more.
+    let more = other(
+        vec![number("zero"), number("more"), number("x")],
+        &[zero(), x(), ("more", Column::from_numbers(&[5, 6]))],
+        None,
+    );
+    let output = scratch("ntuple-more.root");
+    let merged = merge(&Merge::default(), &output, &[&one, &more]).unwrap();
+    assert!(merged.notices[0].contains("n: field more left out"), "{:?}", merged.notices);
+    check(&output, "n", "n", 12, 2);
+}
+
+/// Keeps each write.
+#[derive(Default)]
+struct Journal(Mutex<Vec<(u64, Vec<u8>)>>);
+
+impl Sink for Journal {
+    fn write_at(&self, offset: u64, parts: &[IoSlice<'_>]) -> sapwood::Result<()> {
+        self.0.lock().unwrap().push((offset, parts.iter().flat_map(|part| part.iter().copied()).collect()));
+        Ok(())
+    }
+
+    fn sync(&self) -> sapwood::Result<()> {
+        Ok(())
+    }
+}
+
+impl Journal {
+    /// The file after so many writes, and half of the next. A word is written as one.
+    fn image(&self, writes: usize) -> Vec<u8> {
+        let mut image = Vec::new();
+        for (index, (offset, bytes)) in self.0.lock().unwrap().iter().take(writes + 1).enumerate() {
+            let bytes = if index == writes { &bytes[..bytes.len() / 8 * 4] } else { bytes };
+            let end = *offset as usize + bytes.len();
+            image.resize(image.len().max(end), 0);
+            image[*offset as usize..end].copy_from_slice(bytes);
+        }
+        image
+    }
+}
+
+#[test]
+fn committed_clusters_are_there_whenever_the_writer_dies() {
+    let journal = Arc::new(Journal::default());
+    let options = || WriteOptions { session: Session::with_threads(1), reproducible: true, ..WriteOptions::default() };
+    let mut file = FileWriter::to_sink(Arc::clone(&journal), "crash.root", options()).unwrap();
+    let small = NTupleOptions { page_bytes: 64, ..NTupleOptions::default() };
+    let mut ntuple = file.ntuple("a/n", vec![number("x")], small).unwrap();
+    let writes = || journal.0.lock().unwrap().len();
+    // Writes after which rows are saved, and after which they are committed.
+    let (mut saved, mut committed) = (vec![(writes(), 0)], vec![(writes(), 0)]);
+    for step in 0..6 {
+        let numbers: Vec<i32> = (step * 30..(step + 1) * 30).collect();
+        ntuple.extend(&[("x", Column::from_numbers(&numbers))]).unwrap();
+        ntuple.flush().unwrap();
+        committed.push((writes(), (step + 1) * 30));
+        if step % 3 == 1 {
+            file.save().unwrap();
+            saved.push((writes(), (step + 1) * 30));
+        }
+    }
+    ntuple.close().unwrap();
+    file.close().unwrap();
+    let at = |of: &[(usize, i32)], writes: usize| of.iter().rev().find(|(count, _)| *count <= writes).map(|of| of.1);
+    for count in saved[0].0..=writes() {
+        let path = scratch("ntuple-crash.root");
+        std::fs::write(&path, journal.image(count)).unwrap();
+        let rows = |least: i32| {
+            let found = numbers(&File::open(&path).unwrap(), "a/n", "x");
+            assert!(found.len() as i32 >= least, "{count}: {} of {least} rows", found.len());
+            assert_eq!(found, (0..found.len() as i32).collect::<Vec<_>>(), "{count}");
+            found.len()
+        };
+        let before = rows(at(&saved, count).unwrap());
+        let dry = recover(&path, true, options()).unwrap();
+        let found = recover(&path, false, options()).unwrap();
+        assert_eq!((&dry.trees, dry.left.len()), (&found.trees, 0), "{count}");
+        let after = rows(at(&committed, count).unwrap());
+        // Where a newer anchor was written, that is what came back.
+        let is_named = found.objects.contains(&"a/n".to_owned())
+            || found.trees.contains(&("a/n".into(), before as u64, after as u64));
+        assert_eq!(after > before, is_named, "{count}: {found:?}");
+        let report = sapwood::inspect::verify::verify(&path, sapwood::OpenOptions::default()).unwrap();
+        assert!(report.findings.iter().all(|finding| finding.severity != Severity::Damage), "{count}: {report:?}");
+    }
+}
+
+#[test]
+fn a_cluster_that_never_reached_the_disk_ends_what_is_recovered() {
+    let journal = Arc::new(Journal::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&journal), "crash.root", WriteOptions::default()).unwrap();
+    let mut ntuple = file.ntuple("n", vec![number("x")], NTupleOptions::default()).unwrap();
+    for step in 0..3 {
+        let numbers: Vec<i32> = (step * 300..(step + 1) * 300).collect();
+        ntuple.extend(&[("x", Column::from_numbers(&numbers))]).unwrap();
+        ntuple.flush().unwrap();
+    }
+    let path = scratch("ntuple-lost.root");
+    let writes = journal.0.lock().unwrap().len();
+    let mut image = journal.image(writes);
+    // The pages of the second cluster: the payload of its blob.
+    let blobs: Vec<usize> = (0..image.len() - 6).filter(|&at| &image[at..at + 6] == b"\x05RBlob").collect();
+    let pages = blobs[blobs.len() - 4];
+    image[pages + 40] ^= 1;
+    std::fs::write(&path, image).unwrap();
+    let found = recover(&path, false, WriteOptions::default()).unwrap();
+    assert_eq!(found.trees, [("n".into(), 0, 300)]);
+    assert!(found.left[0].contains("n ends at entry 300") && found.left[0].contains("checksum"), "{found:?}");
+    assert_eq!(numbers(&File::open(&path).unwrap(), "n", "x"), (0..300).collect::<Vec<_>>());
+    ntuple.close().unwrap();
+    file.close().unwrap();
+}
