@@ -152,13 +152,25 @@ fn unsplit32(page: &[u8], elements: usize, want: Range<usize>, out: &mut [u8], m
 }
 
 fn unsplit64(page: &[u8], elements: usize, want: Range<usize>, out: &mut [u8], mut then: impl FnMut(u64) -> u64) {
-    let count = want.len();
+    /// Elements that are joined half by half: the compiler makes vector instructions of each step.
+    const BLOCK: usize = 64;
     let planes: [&[u8]; 8] = std::array::from_fn(|at| plane(page, elements, &want, at));
-    let [a, b, c, d, e, f, g, h] = planes.map(|plane| &plane[..count]);
-    for (at, out) in out.as_chunks_mut::<8>().0[..count].iter_mut().enumerate() {
-        let low = u32::from(a[at]) | u32::from(b[at]) << 8 | u32::from(c[at]) << 16 | u32::from(d[at]) << 24;
-        let high = u32::from(e[at]) | u32::from(f[at]) << 8 | u32::from(g[at]) << 16 | u32::from(h[at]) << 24;
-        *out = then(u64::from(low) | u64::from(high) << 32).to_ne_bytes();
+    let (mut low, mut high) = ([0_u32; BLOCK], [0_u32; BLOCK]);
+    for (number, out) in out.as_chunks_mut::<8>().0.chunks_mut(BLOCK).enumerate() {
+        let (start, count) = (number * BLOCK, out.len());
+        let of = |at: usize| &planes[at][start..start + count];
+        join32([of(0), of(1), of(2), of(3)], &mut low[..count]);
+        join32([of(4), of(5), of(6), of(7)], &mut high[..count]);
+        for ((out, low), high) in out.iter_mut().zip(&low).zip(&high) {
+            *out = then(u64::from(*low) | u64::from(*high) << 32).to_ne_bytes();
+        }
+    }
+}
+
+/// Joins four planes to numbers.
+fn join32([a, b, c, d]: [&[u8]; 4], out: &mut [u32]) {
+    for ((((out, a), b), c), d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+        *out = u32::from(*a) | u32::from(*b) << 8 | u32::from(*c) << 16 | u32::from(*d) << 24;
     }
 }
 
