@@ -30,10 +30,18 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+class _Usual(str):
+    """A setting that was not asked for."""
+
+
+USUAL = _Usual("zlib:1")
+"""ROOT's setting of files, for objects and trees. RNTuples have one of their own."""
+
+
 def recreate(
     file_path: Any,
     *,
-    compression: Any = "zlib:1",
+    compression: Any = USUAL,
     threads: int = 0,
     reproducible: bool = False,
     sync: bool = False,
@@ -61,8 +69,9 @@ def recreate(
     Raises :class:`sapwood.errors.IOError` where the file cannot be written.
     """
     ignore(others, "recreate")
+    tables = _format(format)  # before the file that is there goes
     made = WritableFile("recreate", file_path, compression, threads, reproducible, sync, storage_options)
-    made._format = _format(format)
+    made._format, made._is_usual = tables, compression is USUAL
     return made
 
 
@@ -128,8 +137,9 @@ def update(
         raise TypeError(f"a file is updated at a path, not in {type(file_path).__name__}")
     if not os.path.exists(place) and not urls.is_url(place):
         raise errors.MissingFileError(f"no file {place!r}: sapwood.recreate makes one")
+    tables = _format(format)
     made = WritableFile("update", file_path, compression, threads, reproducible, sync, storage_options)
-    made._format = _format(format)
+    made._format = tables
     return made
 
 
@@ -207,6 +217,8 @@ class WritableFile(WritableDirectory):
         self._setting: Compression | None = None if setting is None else from_text(setting)
         self._own_compression: str | None = None
         self._format = "ttree"
+        # Whether its compression is the one that files have if nothing else is said.
+        self._is_usual = False
         self._trees: list[WritableTree | ParallelTree | WritableNTuple] = []
         self._trees_by_path: dict[str, Any] = {}
         self._generation = session.generation()

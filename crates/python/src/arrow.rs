@@ -64,8 +64,8 @@ impl Source {
             let kind = match self {
                 Self::Tree(tree) => sapwood::read::declared(&tree.interpretation(id)?.kind, tree.registry())?,
                 Self::NTuple(ntuple) => {
-                    let classes = ntuple.classes()?;
-                    sapwood::read::declared(&ntuple.kind(id)?, &classes)?
+                    let kind = ntuple.kind(id)?;
+                    if kind.has_pointers() { sapwood::read::declared(&kind, &*ntuple.classes()?)? } else { kind }
                 }
             };
             kind.arrow_field(name)

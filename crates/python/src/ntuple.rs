@@ -150,9 +150,16 @@ impl NTuple {
     /// Type of a field: (type in C++ words, type as nested tuples). Raises why it cannot be decoded.
     fn interpretation(&self, py: Python<'_>, id: usize) -> PyResult<(String, Py<PyAny>)> {
         let field = self.field(id)?;
-        let (found, registry) = run(py, || Ok((self.engine.kind(field.id)?, self.engine.classes()?)))?;
-        let declared = sapwood::read::declared(&found, &registry);
-        Ok((field.type_name.to_string(), kind(py, declared.as_ref().unwrap_or(&found))?))
+        let found = run(py, || {
+            let found = self.engine.kind(field.id)?;
+            if !found.has_pointers() {
+                return Ok(found);
+            }
+            // Classes are needed for what streamed objects point to.
+            let classes = self.engine.classes()?;
+            Ok(sapwood::read::declared(&found, &classes).unwrap_or(found))
+        })?;
+        Ok((field.type_name.to_string(), kind(py, &found)?))
     }
 
     /// Entries that a field has: all.

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sapwood._write import tables
-from sapwood._write.lossless import as_array
+from sapwood._write import branch_types, tables
+from sapwood._write.lossless import as_array, shown
 from sapwood.errors import MismatchError, UnsupportedError
 
 Kind = tuple[Any, ...]
@@ -33,6 +33,8 @@ def of_data(name: str, data: Any, wanted: Kind | None = None) -> tuple[Kind, int
         return (_settled(kind, buffers) if wanted is None else _fit(wanted, kind, buffers)), rows, buffers
     except UnsupportedError as error:
         raise UnsupportedError(f"{error} (field {name!r})") from None
+    except (TypeError, ValueError, RuntimeError) as error:  # of NumPy and Awkward
+        raise MismatchError(f"{shown(data)} cannot be a column: {error} (field {name!r})") from None
     except _DiffersError:
         message = f"field {name!r} takes {shape(wanted or ())}, and was given {shape(kind)}"
         raise MismatchError(message) from None
@@ -46,16 +48,19 @@ def of_type(name: str, kind: Any) -> Kind:
     """
     import awkward as ak
 
-    if isinstance(kind, (np.dtype, type)) or (isinstance(kind, str) and _is_dtype(kind)):
-        empty: Any = np.empty(0, np.dtype(kind))
-    elif isinstance(kind, (str, ak.types.Type)):
-        try:
-            found = ak.types.from_datashape(kind, highlevel=False) if isinstance(kind, str) else kind
+    try:
+        found = branch_types.as_type(kind)
+        if isinstance(found, str):  # a vector in C++ words
+            depth, item = branch_types.vector(name, found)
+            found = ak.types.from_datashape("var * " * depth + (item or "string"), highlevel=False)
+        if isinstance(found, np.dtype):
+            empty: Any = np.empty(0, found)
+        else:
             empty = ak.Array(ak.forms.from_type(found).length_zero_array(highlevel=False))
-        except Exception as error:  # of the parser, which has errors of its own
-            raise UnsupportedError(f"{kind!r} is no type of NumPy or Awkward (field {name!r})") from error
-    else:
-        raise UnsupportedError(f"{kind!r} is no type of NumPy or Awkward (field {name!r})")
+    except UnsupportedError:
+        raise
+    except Exception as error:  # of Awkward, which has errors of its own
+        raise UnsupportedError(f"{kind!r} is no type that an RNTuple holds (field {name!r})") from error
     return of_data(name, empty)[0]
 
 
@@ -67,14 +72,6 @@ def are_types(given: Any) -> bool:
     return isinstance(given, dict) and bool(given) and all(isinstance(one, types) for one in given.values())
 
 
-def _is_dtype(word: str) -> bool:
-    try:
-        np.dtype(word)
-    except (TypeError, ValueError, SyntaxError):  # what NumPy says of words that are none of its types
-        return False
-    return True
-
-
 def _awkward(name: str, data: Any) -> Any:
     import awkward as ak
 
@@ -84,7 +81,10 @@ def _awkward(name: str, data: Any) -> Any:
         return ak.from_arrow(data)
     if isinstance(data, np.ndarray) and data.dtype.names:
         return ak.from_numpy(data)
-    if hasattr(data, "to_numpy") and not isinstance(data, np.ndarray):
+    if hasattr(data, "isna") and data.dtype.kind not in "biufc":
+        # A Series of pandas with missing values: these are None, and whole numbers stay whole.
+        data = [None if is_missing else one for one, is_missing in zip(data.tolist(), data.isna())]
+    elif hasattr(data, "to_numpy") and not isinstance(data, np.ndarray):
         data = data.to_numpy()
     if isinstance(data, np.ndarray) and data.dtype.kind in "biufUS":
         return ak.from_numpy(data)
@@ -92,7 +92,7 @@ def _awkward(name: str, data: Any) -> Any:
         data = data.tolist()
     if not isinstance(data, (list, tuple, range)):
         data = list(data)
-    if data and isinstance(data[0], (int, np.integer)):
+    if data and all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in data):
         return ak.from_numpy(as_array(data))
     return ak.from_iter(data)
 
@@ -233,7 +233,8 @@ def _fit(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
                 is_same = np.array_equal(there.astype(values.dtype), values) or (
                     values.dtype.kind == "f" and there.dtype.kind == "f"
                 )
-            if not is_same or (there.dtype.kind == "b") != (values.dtype.kind == "b"):
+            is_lost = there.dtype.kind == "f" and bool((np.isinf(there) & np.isfinite(values)).any())
+            if not is_same or is_lost or (there.dtype.kind == "b") != (values.dtype.kind == "b"):
                 raise _DiffersError
             buffers[given[1]] = there.view("uint8")
         return ("number", given[1], wanted[2])

@@ -331,14 +331,15 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         field_types: Any,
         description: str = "",
         *,
-        compression: Any = "zstd:5",
+        compression: Any = "file",
         cluster_bytes: int | str | None = None,
         page_bytes: int | str | None = None,
     ) -> WritableNTuple:
         """Begins an RNTuple; :meth:`WritableNTuple.extend` fills it.
 
         ``field_types`` gives each field a NumPy or Awkward type (``"float32"``, ``"string"``, ``"?int32"``,
-        ``"var * {pt: float32, n: int32}"``), or is data, which are the first entries. Clusters hold
+        ``"var * {pt: float32, n: int32}"``), or is data, which are the first entries. The compression is the
+        file's, and ROOT's for RNTuples (``"zstd:5"``) where the file was made without one. Clusters hold
         ``cluster_bytes`` compressed bytes (128 MiB), pages ``page_bytes`` bytes of values (1 MiB), as ROOT
         has it.
 
@@ -351,6 +352,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         """
         full = self._full(name, "the name of an RNTuple")
         self.file._make_way(full)
+        if compression == "file":
+            compression = "zstd:5" if self.file._is_usual else self.file._setting
         setting = as_compression(compression)
         bounds = [None if size is None else as_bytes(size) for size in (cluster_bytes, page_bytes)]
         return writable_ntuple.begin(self.file, full, field_types, description, setting, bounds[0], bounds[1])
