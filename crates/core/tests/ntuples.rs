@@ -11,7 +11,7 @@ use sapwood::io::{Flow, Sink};
 use sapwood::merge::{Level, Merge, Merged, Packing};
 use sapwood::ntuple::columns;
 use sapwood::read::Column;
-use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions, recover};
+use sapwood::write::{BranchSpec, FieldSpec, FileWriter, NTupleOptions, TreeOptions, Values, WriteOptions, recover};
 use sapwood::{ErrorKind, File, Session};
 use sapwood_testkit::{Scratch, scratch};
 
@@ -274,4 +274,54 @@ fn a_cluster_that_never_reached_the_disk_ends_what_is_recovered() {
     assert_eq!(numbers(&File::open(&path).unwrap(), "n", "x"), (0..300).collect::<Vec<_>>());
     ntuple.close().unwrap();
     file.close().unwrap();
+}
+
+#[test]
+fn a_tree_becomes_an_rntuple_of_the_same_values() {
+    let from = File::open(sapwood_testkit::example("nano.root")).unwrap();
+    let tree = from.tree("Events").unwrap();
+    let path = scratch("ntuple-of-tree.root");
+    let mut file = FileWriter::recreate(&path, WriteOptions::default()).unwrap();
+    let notes = file.rewrite_as_ntuple(&from, "Events", "a/events", NTupleOptions::default()).unwrap();
+    file.close().unwrap();
+    let made = File::open(&path).unwrap();
+    let ntuple = made.ntuple("a/events").unwrap();
+    assert_eq!(ntuple.entries, tree.entries);
+    let counters = tree.top().len() - ntuple.top().len();
+    assert!(counters > 0 && notes.len() == counters, "{notes:?}");
+    for &id in ntuple.top() {
+        let name = &ntuple.fields()[id].name;
+        let ours = &columns(&ntuple, &[id], 0..ntuple.entries).unwrap()[0];
+        let theirs = &sapwood::read::columns(&tree, &[tree.branch(name).unwrap().id], 0..tree.entries).unwrap()[0];
+        assert_eq!(ours.kind.to_string(), theirs.kind.to_string(), "{name}");
+        let sorted = |column: &Column| {
+            let mut buffers = column.buffers().to_vec();
+            buffers.sort();
+            buffers
+        };
+        assert_eq!(sorted(ours), sorted(theirs), "{name}");
+    }
+}
+
+#[test]
+fn names_that_rntuples_do_not_allow_are_replaced() {
+    let (old, new) = (scratch("ntuple-names-1.root"), scratch("ntuple-names-2.root"));
+    let mut file = FileWriter::recreate(&old, WriteOptions::default()).unwrap();
+    let specs = vec![BranchSpec::number("muon.pt", Number::I32), BranchSpec::number("muon eta", Number::I32)];
+    let mut tree = file.tree("t", specs, TreeOptions::default()).unwrap();
+    tree.extend(&[("muon.pt", Values::from(&[1, 2])), ("muon eta", Values::from(&[3, 4]))]).unwrap();
+    tree.close().unwrap();
+    let same = vec![BranchSpec::number("a.b", Number::I32), BranchSpec::number("a_b", Number::I32)];
+    file.tree("same", same, TreeOptions::default()).unwrap().close().unwrap();
+    file.close().unwrap();
+    let from = File::open(&old).unwrap();
+    let mut file = FileWriter::recreate(&new, WriteOptions::default()).unwrap();
+    let notes = file.rewrite_as_ntuple(&from, "t", "t", NTupleOptions::default()).unwrap();
+    assert_eq!(notes[0], "branch \"muon.pt\" is now field \"muon_pt\"");
+    let error = file.rewrite_as_ntuple(&from, "same", "same", NTupleOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("two branches would become the field \"a_b\""), "{error}");
+    file.close().unwrap();
+    let made = File::open(&new).unwrap();
+    assert_eq!((numbers(&made, "t", "muon_pt"), numbers(&made, "t", "muon_eta")), (vec![1, 2], vec![3, 4]));
+    assert!(made.ntuple("same").is_err());
 }
