@@ -22,32 +22,37 @@ fn number(name: &str) -> FieldSpec {
 /// A file with an RNTuple of clusters of these rows: numbers from the first on.
 fn with_clusters(name: &str, path: &str, first: i32, clusters: &[i32]) -> Scratch {
     let at = scratch(name);
-    let mut file = FileWriter::recreate(&at, WriteOptions::default()).unwrap();
+    let mut file = FileWriter::recreate(&at, WriteOptions::default()).expect("a file as it should be");
     let options = NTupleOptions { page_bytes: 64, ..NTupleOptions::default() };
-    let mut ntuple = file.ntuple(path, vec![number("x"), number("zero")], options).unwrap();
+    let mut ntuple = file.ntuple(path, vec![number("x"), number("zero")], options).expect("a file as it should be");
     let mut next = first;
     for rows in clusters {
         let numbers: Vec<i32> = (next..next + rows).collect();
         let zeros = vec![0; numbers.len()];
-        ntuple.extend(&[("x", Column::from_numbers(&numbers)), ("zero", Column::from_numbers(&zeros))]).unwrap();
-        ntuple.flush().unwrap();
+        ntuple
+            .extend(&[("x", Column::from_numbers(&numbers)), ("zero", Column::from_numbers(&zeros))])
+            .expect("a file as it should be");
+        ntuple.flush().expect("a file as it should be");
         next += rows;
     }
-    ntuple.close().unwrap();
-    file.close().unwrap();
+    ntuple.close().expect("a file as it should be");
+    file.close().expect("a file as it should be");
     at
 }
 
 fn numbers(file: &File, path: &str, field: &str) -> Vec<i32> {
-    let ntuple = file.ntuple(path).unwrap();
-    let id = ntuple.field(field).unwrap().id;
-    columns(&ntuple, &[id], 0..ntuple.entries).unwrap()[0].numbers::<i32>().unwrap().to_vec()
+    let ntuple = file.ntuple(path).expect("a file as it should be");
+    let id = ntuple.field(field).expect("a file as it should be").id;
+    columns(&ntuple, &[id], 0..ntuple.entries).expect("a file as it should be")[0]
+        .numbers::<i32>()
+        .expect("a file as it should be")
+        .to_vec()
 }
 
 fn check(at: &Path, path: &str, name: &str, rows: i32, clusters: usize) {
-    let file = File::open(at).unwrap();
-    let ntuple = file.ntuple(path).unwrap();
-    assert_eq!((&*ntuple.name, ntuple.clusters().unwrap().len()), (name, clusters));
+    let file = File::open(at).expect("a file as it should be");
+    let ntuple = file.ntuple(path).expect("a file as it should be");
+    assert_eq!((&*ntuple.name, ntuple.clusters().expect("a file as it should be").len()), (name, clusters));
     assert_eq!(numbers(&file, path, "x"), (0..rows).collect::<Vec<_>>());
     assert_eq!(numbers(&file, path, "zero"), vec![0; rows as usize]);
 }
@@ -181,7 +186,7 @@ struct Journal(Mutex<Vec<(u64, Vec<u8>)>>);
 
 impl Sink for Journal {
     fn write_at(&self, offset: u64, parts: &[IoSlice<'_>]) -> sapwood::Result<()> {
-        self.0.lock().unwrap().push((offset, parts.iter().flat_map(|part| part.iter().copied()).collect()));
+        self.0.lock().expect("a lock").push((offset, parts.iter().flat_map(|part| part.iter().copied()).collect()));
         Ok(())
     }
 
@@ -194,7 +199,7 @@ impl Journal {
     /// The file after so many writes, and half of the next. A word is written as one.
     fn image(&self, writes: usize) -> Vec<u8> {
         let mut image = Vec::new();
-        for (index, (offset, bytes)) in self.0.lock().unwrap().iter().take(writes + 1).enumerate() {
+        for (index, (offset, bytes)) in self.0.lock().expect("a lock").iter().take(writes + 1).enumerate() {
             let bytes = if index == writes { &bytes[..bytes.len() / 8 * 4] } else { bytes };
             let end = *offset as usize + bytes.len();
             image.resize(image.len().max(end), 0);
