@@ -11,7 +11,9 @@ use sapwood::io::{Flow, Sink};
 use sapwood::merge::{Level, Merge, Merged, Packing};
 use sapwood::ntuple::columns;
 use sapwood::read::Column;
-use sapwood::write::{BranchSpec, FieldSpec, FileWriter, NTupleOptions, TreeOptions, Values, WriteOptions, recover};
+use sapwood::write::{
+    BranchSpec, FieldSpec, FileWriter, NTupleOptions, Remake, TreeOptions, Values, WriteOptions, recover,
+};
 use sapwood::{ErrorKind, File, Session};
 use sapwood_testkit::{Scratch, scratch};
 
@@ -329,4 +331,32 @@ fn names_that_rntuples_do_not_allow_are_replaced() {
     let made = File::open(&new).unwrap();
     assert_eq!((numbers(&made, "t", "muon_pt"), numbers(&made, "t", "muon_eta")), (vec![1, 2], vec![3, 4]));
     assert!(made.ntuple("same").is_err());
+}
+
+#[test]
+fn a_whole_file_is_rewritten_with_rntuples() {
+    let (old, new) = (scratch("ntuple-whole-1.root"), scratch("ntuple-whole-2.root"));
+    let mut file = FileWriter::recreate(&old, WriteOptions::default()).unwrap();
+    let mut tree = file.tree("a/t", vec![BranchSpec::number("x", Number::I32)], TreeOptions::default()).unwrap();
+    tree.extend(&[("x", Values::from(&[1, 2, 3]))]).unwrap();
+    tree.close().unwrap();
+    file.copy(&File::open(with_clusters("ntuple-whole-3.root", "n", 0, &[4, 5])).unwrap(), "n", "n").unwrap();
+    file.close().unwrap();
+    let from = File::open(&old).unwrap();
+    let rewritten = |how: &Remake| {
+        let writer = FileWriter::recreate(&new, WriteOptions::default()).unwrap();
+        writer.remake(&from, || File::open(&new), how)
+    };
+    let remade = rewritten(&Remake { ntuples: Some(NTupleOptions::default()), ..Remake::default() }).unwrap();
+    assert!(remade.len() == 1 && remade[0].is_ntuple && remade[0].notes.is_empty());
+    assert_eq!((remade[0].after.entries, remade[0].after.clusters, remade[0].after.tot_bytes), (3, 1, 12));
+    assert_eq!(numbers(&File::open(&new).unwrap(), "a/t", "x"), [1, 2, 3]);
+    check(&new, "n", "n", 9, 2);
+    let branches = [("a/t".to_owned(), vec!["x".into()])].into();
+    let how = Remake { ntuples: Some(NTupleOptions::default()), branches, ..Remake::default() };
+    assert_eq!(rewritten(&how).unwrap_err().kind(), ErrorKind::Unsupported);
+    // Without the wish the tree stays a tree.
+    assert!(!rewritten(&Remake::default()).unwrap()[0].is_ntuple);
+    assert_eq!(File::open(&new).unwrap().tree("a/t").unwrap().entries, 3);
+    check(&new, "n", "n", 9, 2);
 }
