@@ -24,8 +24,8 @@ impl FileWriter {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for values that no RNTuple holds, before anything is written; what
-    /// reading and writing report: then there is no RNTuple.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for values that no RNTuple holds, before anything is written;
+    /// what reading and writing report: then there is no RNTuple.
     ///
     /// # Example
     ///
