@@ -33,7 +33,8 @@ impl Rewritten {
         let files = [from, to].map(|file| (file.identity().name.to_string(), file.identity().len));
         let mut trees = Vec::new();
         for tree in remade {
-            let costs = compare(from, to, &tree.path, &reader)?;
+            // Readings of trees are compared with each other.
+            let costs = if tree.is_ntuple { Vec::new() } else { compare(from, to, &tree.path, &reader)? };
             trees.push((tree, costs));
         }
         Ok(Self { files, trees, reader, unread })
@@ -43,6 +44,9 @@ impl Rewritten {
     pub(crate) fn words(&self, out: &mut dyn Write) -> Outcome {
         let mut rows = Vec::new();
         for (tree, _) in &self.trees {
+            for note in &tree.notes {
+                writeln!(out, "{}: {note}", tree.path)?;
+            }
             if let Some(reason) = &tree.kept {
                 writeln!(out, "{}: its baskets were kept: {reason}", tree.path)?;
             }
@@ -94,7 +98,7 @@ impl Rewritten {
         };
         let tree = |(tree, costs): &(Remade, Vec<Compared>)| {
             json!({
-                "tree": tree.path, "kept": tree.kept, "before": figures(&tree.before), "after": figures(&tree.after),
+                "tree": tree.path, "kept": tree.kept, "notes": tree.notes, "before": figures(&tree.before), "after": figures(&tree.after),
                 "readings": costs.iter().map(reading).collect::<Vec<_>>(),
             })
         };

@@ -11,7 +11,9 @@ use sapwood::io::{Flow, Sink};
 use sapwood::merge::{Level, Merge, Merged, Packing};
 use sapwood::ntuple::columns;
 use sapwood::read::Column;
-use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions, recover};
+use sapwood::write::{
+    BranchSpec, FieldSpec, FileWriter, NTupleOptions, Remake, TreeOptions, Values, WriteOptions, recover,
+};
 use sapwood::{ErrorKind, File, Session};
 use sapwood_testkit::{Scratch, scratch};
 
@@ -22,32 +24,37 @@ fn number(name: &str) -> FieldSpec {
 /// A file with an RNTuple of clusters of these rows: numbers from the first on.
 fn with_clusters(name: &str, path: &str, first: i32, clusters: &[i32]) -> Scratch {
     let at = scratch(name);
-    let mut file = FileWriter::recreate(&at, WriteOptions::default()).unwrap();
+    let mut file = FileWriter::recreate(&at, WriteOptions::default()).expect("a file as it should be");
     let options = NTupleOptions { page_bytes: 64, ..NTupleOptions::default() };
-    let mut ntuple = file.ntuple(path, vec![number("x"), number("zero")], options).unwrap();
+    let mut ntuple = file.ntuple(path, vec![number("x"), number("zero")], options).expect("a file as it should be");
     let mut next = first;
     for rows in clusters {
         let numbers: Vec<i32> = (next..next + rows).collect();
         let zeros = vec![0; numbers.len()];
-        ntuple.extend(&[("x", Column::from_numbers(&numbers)), ("zero", Column::from_numbers(&zeros))]).unwrap();
-        ntuple.flush().unwrap();
+        ntuple
+            .extend(&[("x", Column::from_numbers(&numbers)), ("zero", Column::from_numbers(&zeros))])
+            .expect("a file as it should be");
+        ntuple.flush().expect("a file as it should be");
         next += rows;
     }
-    ntuple.close().unwrap();
-    file.close().unwrap();
+    ntuple.close().expect("a file as it should be");
+    file.close().expect("a file as it should be");
     at
 }
 
 fn numbers(file: &File, path: &str, field: &str) -> Vec<i32> {
-    let ntuple = file.ntuple(path).unwrap();
-    let id = ntuple.field(field).unwrap().id;
-    columns(&ntuple, &[id], 0..ntuple.entries).unwrap()[0].numbers::<i32>().unwrap().to_vec()
+    let ntuple = file.ntuple(path).expect("a file as it should be");
+    let id = ntuple.field(field).expect("a file as it should be").id;
+    columns(&ntuple, &[id], 0..ntuple.entries).expect("a file as it should be")[0]
+        .numbers::<i32>()
+        .expect("a file as it should be")
+        .to_vec()
 }
 
 fn check(at: &Path, path: &str, name: &str, rows: i32, clusters: usize) {
-    let file = File::open(at).unwrap();
-    let ntuple = file.ntuple(path).unwrap();
-    assert_eq!((&*ntuple.name, ntuple.clusters().unwrap().len()), (name, clusters));
+    let file = File::open(at).expect("a file as it should be");
+    let ntuple = file.ntuple(path).expect("a file as it should be");
+    assert_eq!((&*ntuple.name, ntuple.clusters().expect("a file as it should be").len()), (name, clusters));
     assert_eq!(numbers(&file, path, "x"), (0..rows).collect::<Vec<_>>());
     assert_eq!(numbers(&file, path, "zero"), vec![0; rows as usize]);
 }
@@ -181,7 +188,7 @@ struct Journal(Mutex<Vec<(u64, Vec<u8>)>>);
 
 impl Sink for Journal {
     fn write_at(&self, offset: u64, parts: &[IoSlice<'_>]) -> sapwood::Result<()> {
-        self.0.lock().unwrap().push((offset, parts.iter().flat_map(|part| part.iter().copied()).collect()));
+        self.0.lock().expect("a lock").push((offset, parts.iter().flat_map(|part| part.iter().copied()).collect()));
         Ok(())
     }
 
@@ -194,7 +201,7 @@ impl Journal {
     /// The file after so many writes, and half of the next. A word is written as one.
     fn image(&self, writes: usize) -> Vec<u8> {
         let mut image = Vec::new();
-        for (index, (offset, bytes)) in self.0.lock().unwrap().iter().take(writes + 1).enumerate() {
+        for (index, (offset, bytes)) in self.0.lock().expect("a lock").iter().take(writes + 1).enumerate() {
             let bytes = if index == writes { &bytes[..bytes.len() / 8 * 4] } else { bytes };
             let end = *offset as usize + bytes.len();
             image.resize(image.len().max(end), 0);
@@ -274,4 +281,82 @@ fn a_cluster_that_never_reached_the_disk_ends_what_is_recovered() {
     assert_eq!(numbers(&File::open(&path).unwrap(), "n", "x"), (0..300).collect::<Vec<_>>());
     ntuple.close().unwrap();
     file.close().unwrap();
+}
+
+#[test]
+fn a_tree_becomes_an_rntuple_of_the_same_values() {
+    let from = File::open(sapwood_testkit::example("nano.root")).unwrap();
+    let tree = from.tree("Events").unwrap();
+    let path = scratch("ntuple-of-tree.root");
+    let mut file = FileWriter::recreate(&path, WriteOptions::default()).unwrap();
+    let notes = file.rewrite_as_ntuple(&from, "Events", "a/events", NTupleOptions::default()).unwrap();
+    file.close().unwrap();
+    let made = File::open(&path).unwrap();
+    let ntuple = made.ntuple("a/events").unwrap();
+    assert_eq!(ntuple.entries, tree.entries);
+    let counters = tree.top().len() - ntuple.top().len();
+    assert!(counters > 0 && notes.len() == counters, "{notes:?}");
+    for &id in ntuple.top() {
+        let name = &ntuple.fields()[id].name;
+        let ours = &columns(&ntuple, &[id], 0..ntuple.entries).unwrap()[0];
+        let theirs = &sapwood::read::columns(&tree, &[tree.branch(name).unwrap().id], 0..tree.entries).unwrap()[0];
+        assert_eq!(ours.kind.to_string(), theirs.kind.to_string(), "{name}");
+        let sorted = |column: &Column| {
+            let mut buffers = column.buffers().to_vec();
+            buffers.sort();
+            buffers
+        };
+        assert_eq!(sorted(ours), sorted(theirs), "{name}");
+    }
+}
+
+#[test]
+fn names_that_rntuples_do_not_allow_are_replaced() {
+    let (old, new) = (scratch("ntuple-names-1.root"), scratch("ntuple-names-2.root"));
+    let mut file = FileWriter::recreate(&old, WriteOptions::default()).unwrap();
+    let specs = vec![BranchSpec::number("muon.pt", Number::I32), BranchSpec::number("muon eta", Number::I32)];
+    let mut tree = file.tree("t", specs, TreeOptions::default()).unwrap();
+    tree.extend(&[("muon.pt", Values::from(&[1, 2])), ("muon eta", Values::from(&[3, 4]))]).unwrap();
+    tree.close().unwrap();
+    let same = vec![BranchSpec::number("a.b", Number::I32), BranchSpec::number("a_b", Number::I32)];
+    file.tree("same", same, TreeOptions::default()).unwrap().close().unwrap();
+    file.close().unwrap();
+    let from = File::open(&old).unwrap();
+    let mut file = FileWriter::recreate(&new, WriteOptions::default()).unwrap();
+    let notes = file.rewrite_as_ntuple(&from, "t", "t", NTupleOptions::default()).unwrap();
+    assert_eq!(notes[0], "branch \"muon.pt\" is now field \"muon_pt\"");
+    let error = file.rewrite_as_ntuple(&from, "same", "same", NTupleOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("two branches would become the field \"a_b\""), "{error}");
+    file.close().unwrap();
+    let made = File::open(&new).unwrap();
+    assert_eq!((numbers(&made, "t", "muon_pt"), numbers(&made, "t", "muon_eta")), (vec![1, 2], vec![3, 4]));
+    assert!(made.ntuple("same").is_err());
+}
+
+#[test]
+fn a_whole_file_is_rewritten_with_rntuples() {
+    let (old, new) = (scratch("ntuple-whole-1.root"), scratch("ntuple-whole-2.root"));
+    let mut file = FileWriter::recreate(&old, WriteOptions::default()).unwrap();
+    let mut tree = file.tree("a/t", vec![BranchSpec::number("x", Number::I32)], TreeOptions::default()).unwrap();
+    tree.extend(&[("x", Values::from(&[1, 2, 3]))]).unwrap();
+    tree.close().unwrap();
+    file.copy(&File::open(with_clusters("ntuple-whole-3.root", "n", 0, &[4, 5])).unwrap(), "n", "n").unwrap();
+    file.close().unwrap();
+    let from = File::open(&old).unwrap();
+    let rewritten = |how: &Remake| {
+        let writer = FileWriter::recreate(&new, WriteOptions::default()).unwrap();
+        writer.remake(&from, || File::open(&new), how)
+    };
+    let remade = rewritten(&Remake { ntuples: Some(NTupleOptions::default()), ..Remake::default() }).unwrap();
+    assert!(remade.len() == 1 && remade[0].is_ntuple && remade[0].notes.is_empty());
+    assert_eq!((remade[0].after.entries, remade[0].after.clusters, remade[0].after.tot_bytes), (3, 1, 12));
+    assert_eq!(numbers(&File::open(&new).unwrap(), "a/t", "x"), [1, 2, 3]);
+    check(&new, "n", "n", 9, 2);
+    let branches = [("a/t".to_owned(), vec!["x".into()])].into();
+    let how = Remake { ntuples: Some(NTupleOptions::default()), branches, ..Remake::default() };
+    assert_eq!(rewritten(&how).unwrap_err().kind(), ErrorKind::Unsupported);
+    // Without the wish the tree stays a tree.
+    assert!(!rewritten(&Remake::default()).unwrap()[0].is_ntuple);
+    assert_eq!(File::open(&new).unwrap().tree("a/t").unwrap().entries, 3);
+    check(&new, "n", "n", 9, 2);
 }

@@ -10,7 +10,7 @@ use sapwood::codec::Compression;
 use sapwood::inspect::io_cost::Reader;
 use sapwood::io::AtomicFile;
 use sapwood::tree::Tree;
-use sapwood::write::{Baskets, FileWriter, Order, Remake, TreeOptions, WriteOptions};
+use sapwood::write::{Baskets, FileWriter, NTupleOptions, Order, Remake, TreeOptions, WriteOptions};
 use sapwood::{Error, ErrorKind, File, Session};
 
 use crate::clusters::clusters;
@@ -73,6 +73,10 @@ pub(crate) struct Arguments {
     /// Keep only entries that pass an expression, like 'nMuon > 1'. The Python package evaluates it.
     #[arg(long, value_name = "EXPR")]
     cut: Option<String>,
+    /// What trees become: `rntuple` writes them as RNTuples.
+    #[arg(long, value_parser = ["rntuple"],
+          conflicts_with_all = ["baskets", "order", "basket_bytes", "cluster_entries", "keep", "drop", "entries", "cut"])]
+    to: Option<String>,
     /// Replace a file that is there.
     #[arg(short, long)]
     force: bool,
@@ -193,7 +197,13 @@ pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut 
         return Err(Error::not_found(format!("no top-level branch is like {pattern:?}")).into());
     }
     let trees = (!arguments.tree.is_empty()).then(|| arguments.tree.clone());
-    let how = Remake { baskets, order, trees, branches, entries, ..Remake::default() };
+    let ntuples = arguments.to.as_ref().map(|_| {
+        let usual = NTupleOptions::default();
+        let cluster_bytes = arguments.cluster_bytes.and_then(|bytes| usize::try_from(bytes).ok());
+        let cluster_bytes = cluster_bytes.unwrap_or(usual.cluster_bytes);
+        NTupleOptions { compression: arguments.compression, cluster_bytes, ..usual }
+    });
+    let how = Remake { baskets, order, trees, branches, entries, ntuples, ..Remake::default() };
     let staged = AtomicFile::new(&arguments.output, arguments.force).map_err(|error| match error.kind() {
         ErrorKind::Exists => {
             let words = "there is a file of that name: --force replaces it";

@@ -1,5 +1,5 @@
-//! Clusters of RNTuples that were committed after the last save: each is followed by a page list, which names its RNTuple
-//! by the checksum of the header.
+//! Clusters of RNTuples that were committed after the last save: each is followed by a page list, which names its
+//! RNTuple by the checksum of the header.
 
 use crate::container::Key;
 use crate::error::{Error, Result};

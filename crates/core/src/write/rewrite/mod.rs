@@ -12,6 +12,7 @@ pub(crate) mod pages;
 pub(crate) mod prune;
 pub(crate) mod recluster;
 pub(crate) mod relocate;
+pub(crate) mod to_ntuple;
 pub(crate) mod tree_index;
 pub(crate) mod whole_file;
 pub(crate) mod widen;

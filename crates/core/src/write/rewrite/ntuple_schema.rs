@@ -22,8 +22,8 @@ impl ColumnMatches {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) naming a field that is missing, of another type, or stored in columns of
-    /// other types. A late field may be missing: its values are zeros.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) naming a field that is missing, of another type, or stored in columns
+    /// of other types. A late field may be missing: its values are zeros.
     pub(crate) fn find(first: &NTuple, other: &NTuple, left_out: &mut Vec<String>) -> Result<Self> {
         if first.header().checksum == other.header().checksum && first.schema() == other.schema() {
             // The same schema, late fields included; where other entries lack them is another question.

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use crate::codec::Compression;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
+use crate::ntuple::NTuple;
 use crate::tree::{Branch, BranchId, Tree};
-use crate::write::options::{Baskets, Order};
+use crate::write::options::{Baskets, NTupleOptions, Order};
 use crate::write::rewrite::Rewrite;
 use crate::write::writer::FileWriter;
 
@@ -27,6 +28,8 @@ pub struct Remake {
     pub entries: HashMap<String, Vec<Range<u64>>>,
     /// Compression of the new baskets of some branches, by their numbers, for each tree by its path.
     pub compression: HashMap<String, HashMap<BranchId, Compression>>,
+    /// Trees become RNTuples that are written like this; none to keep them trees.
+    pub ntuples: Option<NTupleOptions>,
 }
 
 /// What a tree has.
@@ -66,6 +69,19 @@ impl Figures {
             tot_bytes: tree.tot_bytes,
         }
     }
+
+    /// Those of an RNTuple, where baskets are pages.
+    fn of_ntuple(ntuple: &NTuple) -> Result<Self> {
+        let clusters = ntuple.clusters()?.len() as u64;
+        let mut figures = Self { entries: ntuple.entries, clusters, ..Self::default() };
+        for &id in ntuple.top() {
+            let bytes = ntuple.field_bytes(id)?;
+            figures.baskets += bytes.pages;
+            figures.zip_bytes = figures.zip_bytes.saturating_add(bytes.stored);
+            figures.tot_bytes = figures.tot_bytes.saturating_add(bytes.inflated);
+        }
+        Ok(figures)
+    }
 }
 
 /// A tree before and after.
@@ -79,6 +95,10 @@ pub struct Remade {
     pub after: Figures,
     /// Why its baskets were kept, if new ones could not be made.
     pub kept: Option<String>,
+    /// Whether it is an RNTuple now.
+    pub is_ntuple: bool,
+    /// What an RNTuple has otherwise than its tree: names of fields, branches that were left out.
+    pub notes: Vec<String>,
 }
 
 impl FileWriter {
@@ -146,22 +166,33 @@ impl FileWriter {
                 continue;
             }
             let before = Figures::of(&*from.tree_at(&found.key)?);
-            let mut kept = None;
-            if how.trees.as_ref().is_none_or(|trees| trees.iter().any(|tree| tree.trim_matches('/') == path)) {
+            let (mut kept, mut notes, mut is_ntuple) = (None, Vec::new(), false);
+            if !how.trees.as_ref().is_none_or(|trees| trees.iter().any(|tree| tree.trim_matches('/') == path)) {
+                self.copy(from, path, path)?;
+            } else if let Some(options) = &how.ntuples {
+                if branches.contains_key(path) || entries.contains_key(path) {
+                    let words = "a tree becomes an RNTuple with all of its branches and entries";
+                    return Err(from.name(Error::unsupported(words).in_object(path)));
+                }
+                notes = self.rewrite_as_ntuple(from, path, path, options.clone())?;
+                is_ntuple = true;
+            } else {
                 let (branches, entries) = (branches.get(path).copied().cloned(), entries.get(path).copied().cloned());
                 let own = how.compression.iter().find(|(tree, _)| tree.trim_matches('/') == path);
                 let compression = own.map(|(_, own)| own.clone()).unwrap_or_default();
                 let one = Rewrite { baskets: how.baskets.clone(), order: how.order, branches, entries, compression };
                 kept = self.rewrite_or_keep(from, path, one)?;
-            } else {
-                self.copy(from, path, path)?;
             }
-            remade.push(Remade { path: path.to_owned(), before, after: Figures::default(), kept });
+            let after = Figures::default();
+            remade.push(Remade { path: path.to_owned(), before, after, kept, is_ntuple, notes });
         }
         self.close()?;
         let file = reopen()?;
         for tree in &mut remade {
-            tree.after = Figures::of(&*file.tree(&tree.path)?);
+            tree.after = match tree.is_ntuple {
+                true => Figures::of_ntuple(&*file.ntuple(&tree.path)?)?,
+                false => Figures::of(&*file.tree(&tree.path)?),
+            };
         }
         Ok(remade)
     }
