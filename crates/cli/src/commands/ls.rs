@@ -34,12 +34,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         let (path, inside) = output::split(target);
         let file = output::open(path, 1, &arguments.remote)?;
         let keys = file.keys_in(inside.unwrap_or(""), arguments.recursive)?;
-        let entries = |found: &sapwood::KeyPath| {
-            match &found.key {
-                key if key.is_tree() => file.tree_at(key).ok().map(|tree| tree.entries),
-                key if key.is_ntuple() => file.ntuple_at(key).ok().map(|ntuple| ntuple.entries),
-                _ => None,
-            }
+        let entries = |found: &sapwood::KeyPath| match &found.key {
+            key if key.is_tree() => file.tree_at(key).ok().map(|tree| tree.entries),
+            key if key.is_ntuple() => file.ntuple_at(key).ok().map(|ntuple| ntuple.entries),
+            _ => None,
         };
         if arguments.json {
             let keys: Vec<_> = keys

@@ -1,8 +1,9 @@
-//! What verification needs to see: every page that the page lists name, and what they say of each column.
+//! What inspection needs to see: every page that the page lists name, and what they say of each column.
 
 use bytes::Bytes;
 
 use super::NTuple;
+use super::elements::page_bytes;
 use super::fetch::{checked, inflated_bytes};
 use super::field::{FieldId, Role};
 use super::page_list::{ClusterPages, ColumnPages, Page};
@@ -37,6 +38,13 @@ pub(crate) struct ColumnTrouble {
 pub(crate) struct StoredPage {
     pub(crate) stored: Bytes,
     pub(crate) inflated_bytes: usize,
+}
+
+impl ListedPage {
+    /// Its bytes once inflated.
+    pub(crate) fn inflated_bytes(&self) -> u64 {
+        page_bytes(self.bits, u64::from(self.page.elements))
+    }
 }
 
 impl NTuple {

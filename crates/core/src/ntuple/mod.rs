@@ -20,6 +20,7 @@ mod node;
 mod open;
 pub(crate) mod page_list;
 mod pages;
+mod parts;
 mod payload;
 mod plan;
 mod read;
@@ -40,6 +41,7 @@ pub(crate) use footer::{ClusterGroup, Footer};
 pub(crate) use header::Header;
 pub(crate) use locator::{Link, Locator};
 pub(crate) use page_list::{ColumnPages, Page};
+pub use parts::Part;
 pub use read::columns;
 pub use sizes::FieldBytes;
 
@@ -101,6 +103,8 @@ pub struct NTuple {
     pub attribute_sets: Vec<Arc<str>>,
     file: File,
     max_key_bytes: u64,
+    /// Where header and footer are.
+    links: [Link; 2],
     header: Envelope,
     footer: Footer,
     /// Fields of the header, columns of the header: what follows was added later.

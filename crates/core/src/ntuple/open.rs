@@ -52,6 +52,7 @@ impl NTuple {
             attribute_sets: footer.attribute_sets.iter().map(|set| Arc::clone(&set.name)).collect(),
             file: file.clone(),
             max_key_bytes: anchor.max_key_bytes,
+            links: [anchor.header, anchor.footer],
             header,
             footer,
             models: fields.iter().map(|_| OnceLock::new()).collect(),
