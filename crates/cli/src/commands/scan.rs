@@ -60,6 +60,9 @@ pub(crate) fn dataset(file: &File, name: Option<&str>) -> Outcome<Dataset> {
 pub(crate) fn tree(file: &File, name: Option<&str>) -> Outcome<Arc<Tree>> {
     let key = match name {
         Some(name) => file.key(name)?,
+        None if !file.keys(true)?.iter().any(|found| found.key.is_tree()) => {
+            only(file, "tree and no RNTuple", Key::is_ntuple)?
+        }
         None => only(file, "tree", Key::is_tree)?,
     };
     if key.is_ntuple() {
