@@ -379,6 +379,26 @@ mod tests {
     }
 
     #[test]
+    fn pages_that_are_small_huge_or_alone_are_seen() {
+        let troubles = |bytes: u64, gap: u64| {
+            let mut layout = layout(200, |cluster, branch| 10 * cluster + branch + 1, 0);
+            for page in &mut layout.baskets {
+                (page.at, page.bytes) = (page.at / BASKET * (bytes + gap), bytes);
+            }
+            for column in &mut layout.branches {
+                (column.max_bytes, column.zip_bytes) = (bytes, 200 * bytes);
+            }
+            let mut found = Vec::new();
+            pages(&layout, &mut found);
+            found.into_iter().map(|complaint| complaint.trouble).collect::<Vec<_>>()
+        };
+        assert_eq!(troubles(BASKET, 0), []);
+        assert_eq!(troubles(1_000, 0), [Trouble::SmallPages]);
+        assert_eq!(troubles(20 << 20, 0), [Trouble::HugePage]);
+        assert_eq!(troubles(BASKET, 42), [Trouble::UnbufferedPages]);
+    }
+
+    #[test]
     fn sizes_of_baskets_are_seen() {
         let sized = |bytes: u64| {
             let mut layout = layout(200, |cluster, branch| 10 * cluster + branch + 1, 0);
