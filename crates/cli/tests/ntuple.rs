@@ -8,13 +8,14 @@ use sapwood_testkit::ntuple::{Damaged, column, whole};
 fn run(arguments: &[&str]) -> (i32, String, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let code = sapwood_cli::run([&["sapwood"], arguments].concat(), &mut out, &mut err);
-    (code, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (code, text(out), text(err))
 }
 
 fn stored(name: &str, bytes: &[u8]) -> (sapwood_testkit::Scratch, PathBuf) {
     let scratch = sapwood_testkit::scratch(name);
     let path = scratch.to_path_buf();
-    std::fs::write(&path, bytes).unwrap();
+    std::fs::write(&path, bytes).expect("a file");
     (scratch, path)
 }
 

@@ -9,8 +9,8 @@ use super::scan::{Dataset, dataset};
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 
-/// Show the branches of a tree, or the fields of an RNTuple: name, type, entries, baskets or pages, bytes and compression; or
-/// the classes of a file.
+/// Show the branches of a tree, or the fields of an RNTuple: name, type, entries, baskets or pages, bytes and
+/// compression; or the classes of a file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// FILE:TREE, or FILE for its only tree or RNTuple.

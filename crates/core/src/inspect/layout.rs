@@ -1,4 +1,5 @@
-//! Where the baskets of a tree, or the pages of an RNTuple, are: branch by branch and cluster by cluster. Metadata only, nothing else is read.
+//! Where the baskets of a tree, or the pages of an RNTuple, are: branch by branch and cluster by cluster. Metadata
+//! only, nothing else is read.
 
 use std::ops::Range;
 
