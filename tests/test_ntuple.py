@@ -103,6 +103,9 @@ def test_every_value_of_root_is_read(made: Any, how: tuple[int, ...]) -> None:
         assert ntuple.keys(recursive=False) == list(values)
         for name, expected in values.items():
             assert rows_of(ntuple[name].array(), name) == expected, name
+    found = sapwood.verify(path)
+    assert not found and not found.damaged, [str(finding) for finding in found]
+    assert found.counts["ntuples"] == 1 and found.counts["pages"] > 100
 
 
 @pytest.mark.parametrize("threads", [1, 2])
