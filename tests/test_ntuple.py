@@ -105,6 +105,9 @@ def test_every_value_of_root_is_read(made: Any, how: str) -> None:
         assert ntuple.keys(recursive=False) == list(values)
         for name, expected in values.items():
             assert rows_of(ntuple[name].array(), name) == expected, name
+    found = sapwood.verify(path)
+    assert not found and not found.damaged, [str(finding) for finding in found]
+    assert found.counts["ntuples"] == 1 and found.counts["pages"] > 100
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -314,3 +317,24 @@ def test_files_without_checksums_are_merged(tmp_path: Path) -> None:
     ]:
         assert arrays["x"].to_list() == [0, 1, 2, 3, 4, 5, 6] * 2
         assert arrays["l"].to_list() == [[0]] * 5 + [[], [1, 2]] + [[1]] * 5 + [[], [1, 2]]
+
+
+def test_trees_become_rntuples(library: Path, tmp_path: Path) -> None:
+    data = {"int32": np.arange(50, dtype="i4"), "vector": ak.Array([[k] * (k % 4) for k in range(50)])}
+    data["string"] = ak.Array([str(k) for k in range(50)])
+    data["vector"] = ak.values_astype(data["vector"], "int32")
+    with sapwood.recreate(tmp_path / "tree.root") as file:
+        file["all"] = data
+        file["h"] = np.histogram([1, 2, 2])
+    made = tmp_path / "ntuple.root"
+    before, after = sapwood.rewrite(tmp_path / "tree.root", made, to="rntuple")["all"]
+    assert (before.entries, after.entries) == (50, 50)
+    opened = sapwood.open(made)
+    assert opened.classnames(cycle=False)["all"] == "ROOT::RNTuple" and opened["h"].values().tolist()
+    for name, values in data.items():
+        assert opened["all"][name].array().to_list() == ak.Array(values).to_list()
+    root(DUMP, library, made, *data)
+    dumped = json.loads(Path(f"{made}.json").read_text())
+    assert dumped == {name: ak.Array(values).to_list() for name, values in data.items()}
+    with pytest.raises(sapwood.errors.MismatchError, match="cut cannot be given"):
+        sapwood.rewrite(tmp_path / "tree.root", made, to="rntuple", cut="int32 > 3")

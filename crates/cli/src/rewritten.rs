@@ -98,7 +98,8 @@ impl Rewritten {
         };
         let tree = |(tree, costs): &(Remade, Vec<Compared>)| {
             json!({
-                "tree": tree.path, "kept": tree.kept, "notes": tree.notes, "before": figures(&tree.before), "after": figures(&tree.after),
+                "tree": tree.path, "kept": tree.kept, "notes": tree.notes,
+                "before": figures(&tree.before), "after": figures(&tree.after),
                 "readings": costs.iter().map(reading).collect::<Vec<_>>(),
             })
         };

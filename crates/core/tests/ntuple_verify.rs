@@ -1,5 +1,8 @@
 //! Verification of RNTuples: what is whole is called whole, and each kind of damage is found where it is.
 
+use sapwood::inspect::doctor::diagnose;
+use sapwood::inspect::io_cost::Reader;
+use sapwood::inspect::layout::Layout;
 use sapwood::inspect::verify::{Finding, Report, Severity, verify_file};
 use sapwood_testkit::ntuple::{CLUSTER, Damaged, changed, column, field, open, whole};
 
@@ -23,6 +26,25 @@ fn whole_files_are_whole() {
         assert_eq!((report.ntuples, report.trees), (1, 0));
         assert!(report.pages > 2 * 14, "{} pages", report.pages);
     }
+}
+
+#[test]
+fn a_layout_has_every_page_and_a_doctor_plans_by_it() {
+    let file = open(whole("zstd:5")).unwrap();
+    let layout = Layout::of_ntuple(&file.ntuple("n").unwrap()).unwrap();
+    assert_eq!((layout.entries, layout.clusters.len(), layout.branches.len()), (80, 2, 14));
+    assert_eq!(layout.clusters[1].entries, 40..80);
+    for (place, column) in layout.branches.iter().enumerate() {
+        let pages = layout.baskets_of(place);
+        assert_eq!((pages.len(), pages[0].entries.start, pages[pages.len() - 1].entries.end), (column.baskets, 0, 80));
+        assert!(pages.windows(2).all(|pair| pair[0].entries.end == pair[1].entries.start), "{}", column.path);
+    }
+    let x = layout.branches.iter().find(|column| column.path == "x").unwrap();
+    assert_eq!((x.baskets, x.tot_bytes, x.class.as_str()), (6, 320, "SplitInt32"));
+    assert!(layout.branches.iter().any(|column| column.path == "text (Char)"));
+    let diagnosis = diagnose(&file, Some("n"), &Reader::default()).unwrap();
+    assert!(diagnosis.is_healthy() && diagnosis.trees[0].readings[0].now.requests == 1);
+    assert_eq!(diagnose(&file, None, &Reader::default()).unwrap().trees[0].path, "n");
 }
 
 #[test]

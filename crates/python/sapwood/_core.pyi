@@ -41,6 +41,7 @@ def rewrite(
     keep_baskets: bool,
     threads: int,
     verify: bool,
+    to_ntuple: bool,
 ) -> list[tuple[str, list[int], list[int], str | None]]: ...
 def merge(
     output: str | PathLike[str],

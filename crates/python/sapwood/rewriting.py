@@ -43,6 +43,7 @@ def rewrite(
     baskets: str | None = None,
     threads: int = 0,
     verify: bool = False,
+    to: str | None = None,
 ) -> dict[str, tuple[Figures, Figures]]:
     """Writes a file again: its trees in good clusters, all other objects as they are. Gives for each tree its
     figures before and after.
@@ -61,6 +62,9 @@ def rewrite(
     ``order="offset"``, baskets are moved as they are and nothing is inflated: as fast as a copy, but
     clusters, basket sizes and compression stay, and entries cannot be chosen; ``verify=True`` inflates them
     all the same, so that a damaged one is an error.
+
+    With ``to="rntuple"`` trees become RNTuples, with the names of branches that fields may have; entries and
+    branches cannot be chosen then. RNTuples are copied as they are.
 
     A tree whose entries cannot be moved keeps its baskets, compressed as was asked for, with a warning.
 
@@ -90,6 +94,13 @@ def rewrite(
         raise errors.MismatchError(
             f"baskets that are kept stay as they are: {', '.join(named)} takes new ones"
         )
+    if to not in (None, "rntuple"):
+        raise errors.MismatchError(f"trees become 'rntuple', not {to!r}")
+    chosen = {**given, "keep": keep, "drop": drop, "order": order, "baskets": baskets}
+    chosen.pop("compression")
+    if to is not None and any(value is not None for value in chosen.values()):
+        named = [name for name, value in chosen.items() if value is not None]
+        raise errors.MismatchError(f"{', '.join(named)} cannot be given where trees become RNTuples")
     opened = file.open(source, threads=threads) if isinstance(source, (str, os.PathLike)) else source
     by_branch = isinstance(compression, Mapping)
     setting = None if by_branch or compression == "tree" else as_compression(compression)
@@ -138,6 +149,7 @@ def rewrite(
         kept_whole,
         threads,
         verify,
+        to is not None,
     )
     for path, _, _, reason in made:
         if reason is not None:

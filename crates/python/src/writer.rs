@@ -60,6 +60,7 @@ pub(crate) fn rewrite(
     keep_baskets: bool,
     threads: usize,
     verify: bool,
+    to_ntuple: bool,
 ) -> PyResult<Vec<Remade>> {
     let compression = compression.map(str::parse).transpose().map_err(raise)?;
     let usual = TreeOptions::default();
@@ -81,6 +82,7 @@ pub(crate) fn rewrite(
         branches: branches.collect(),
         entries: entries.collect(),
         compression: compressions.collect::<sapwood::Result<_>>().map_err(raise)?,
+        ntuples: to_ntuple.then(|| NTupleOptions { compression, ..NTupleOptions::default() }),
     };
     let (file, options) = (
         file_of(from),

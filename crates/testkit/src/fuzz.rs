@@ -209,8 +209,8 @@ pub fn ntuple_list(data: &[u8]) {
     ntuple(|damaged| damaged.replace(2, data));
 }
 
-/// Reads an RNTuple with other bytes for the first page of a column. In front of them stand the number of the column, its
-/// type, its bits and the page's elements: a byte each.
+/// Reads an RNTuple with other bytes for the first page of a column. In front of them are the number of the column,
+/// its type, its bits and the page's elements: a byte each.
 pub fn ntuple_page(data: &[u8]) {
     let Some((&[column, code, bits, elements], stored)) = data.split_first_chunk::<4>() else { return };
     ntuple(|damaged| {

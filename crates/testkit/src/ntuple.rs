@@ -226,7 +226,8 @@ impl Damaged {
         at
     }
 
-    /// Makes a column one that was added when entries existed: its first element. The header moves to the end of the file.
+    /// Makes a column one that was added when entries existed: its first element. The header moves to the end of the
+    /// file.
     pub fn defer(&mut self, column: usize, first: i64) {
         let record = self.described(1, column) - self.header.start;
         let list = self.described(1, 0) - 12 - self.header.start;

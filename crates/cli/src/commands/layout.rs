@@ -1,4 +1,4 @@
-//! `sapwood layout`: where the baskets of a tree are.
+//! `sapwood layout`: where the baskets of a tree, or the pages of an RNTuple, are.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use sapwood::inspect::layout::{BranchLayout, ClusterLayout, Layout};
 use sapwood::inspect::picture::Picture;
 
-use super::scan::tree;
+use super::scan::{Dataset, dataset};
 use crate::documents;
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 
-/// Show the baskets and clusters of a tree, as tables or as a picture.
+/// Show the baskets and clusters of a tree, or the pages and clusters of an RNTuple, as tables or as a picture.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  sapwood layout events.root:Events\n  sapwood layout events.root --svg layout.svg\n\n\
@@ -19,7 +19,7 @@ use crate::remote::Remote;
                   grey lines show where clusters begin."
 )]
 pub(crate) struct Arguments {
-    /// FILE:TREE, or FILE for its only tree.
+    /// FILE:TREE, or FILE for its only tree or RNTuple.
     target: String,
     /// Write a picture as SVG to this file.
     #[arg(long, value_name = "OUT")]
@@ -40,7 +40,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (path, name) = output::split(&arguments.target);
     let file = output::open(path, 1, &arguments.remote)?;
-    let layout = Layout::of(&*tree(&file, name)?);
+    let (layout, is_ntuple) = match dataset(&file, name)? {
+        Dataset::Tree(tree) => (Layout::of(&tree), false),
+        Dataset::NTuple(ntuple) => (Layout::of_ntuple(&ntuple)?, true),
+    };
     if arguments.svg.is_some() || arguments.png.is_some() {
         let picture = Picture::of(&layout);
         if let Some(path) = &arguments.svg {
@@ -53,14 +56,17 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     if arguments.json {
         return output::json(out, &documents::layout(&layout));
     }
+    let columns = layout.branches.len();
+    let words =
+        if is_ntuple { format!("pages of {columns} columns") } else { format!("baskets of {columns} branches") };
     writeln!(
         out,
-        "{};{}: {} entries, {} baskets of {} branches, {} bytes, {} before compression",
+        "{};{}: {} entries, {} {}, {} bytes, {} before compression",
         layout.tree,
         layout.cycle,
         layout.entries,
         layout.baskets.len(),
-        layout.branches.len(),
+        words,
         layout.zip_bytes(),
         layout.tot_bytes()
     )?;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use sapwood::container::{Record, datime_text};
+use sapwood::container::{Key, Record, datime_text};
 use serde_json::json;
 
 use crate::output::{self, Outcome};
@@ -32,6 +32,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     });
     let records = file.records()?;
     let free = file.free_segments()?;
+    let parts = parts(&file);
+    let part = |at: u64, key: &Key| {
+        let payload = at + u64::from(key.keylen)..at + u64::from(key.nbytes);
+        let first = parts.partition_point(|(at, _)| *at < payload.start);
+        let words = parts.get(first).filter(|(at, _)| payload.contains(at)).map(|(_, words)| words.as_str());
+        words.filter(|_| &*key.class == "RBlob")
+    };
     if arguments.json {
         let rows: Vec<_> = records
             .iter()
@@ -40,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
                 Record::Key(key) => json!({
                     "at": at, "nbytes": key.nbytes, "objlen": key.objlen, "keylen": key.keylen, "cycle": key.cycle,
                     "date": datime_text(key.datime), "class": &*key.class, "name": &*key.name, "title": &*key.title,
-                    "factor": factor(key),
+                    "factor": factor(key), "part": part(*at, key),
                 }),
             })
             .collect();
@@ -74,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
                     key.cycle.to_string(),
                     datime_text(key.datime),
                     key.class.to_string(),
-                    key.name.to_string(),
+                    part(*at, key).unwrap_or(&key.name).to_owned(),
                     factor(key).map_or_else(String::new, |factor| format!("{factor:.2}")),
                 ],
             ),
@@ -94,7 +101,20 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     Ok(())
 }
 
+/// Where parts of RNTuples begin, and what each is. What cannot be read has none: `sapwood verify` says why.
+fn parts(file: &sapwood::File) -> Vec<(u64, String)> {
+    let keys = file.keys(true).unwrap_or_default();
+    let mut found = Vec::new();
+    for ntuple in keys.iter().filter(|found| found.key.is_ntuple()) {
+        let parts = file.ntuple_at(&ntuple.key).and_then(|ntuple| ntuple.parts()).unwrap_or_default();
+        let path = format!("{};{}", ntuple.path, ntuple.key.cycle);
+        found.extend(parts.into_iter().map(|(at, part)| (at, format!("{path}: {part}"))));
+    }
+    found.sort();
+    found
+}
+
 /// Inflated over stored bytes of the payload, where it is compressed.
-fn factor(key: &sapwood::container::Key) -> Option<f64> {
+fn factor(key: &Key) -> Option<f64> {
     key.is_compressed().then(|| f64::from(key.objlen) / f64::from(key.stored_bytes().max(1)))
 }

@@ -74,8 +74,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "EXPR")]
     cut: Option<String>,
     /// What trees become: `rntuple` writes them as RNTuples.
-    #[arg(long, value_parser = ["rntuple"],
-          conflicts_with_all = ["baskets", "order", "basket_bytes", "cluster_entries", "keep", "drop", "entries", "cut"])]
+    #[arg(
+        long,
+        value_parser = ["rntuple"],
+        conflicts_with_all = ["baskets", "order", "basket_bytes", "cluster_entries", "keep", "drop", "entries", "cut"]
+    )]
     to: Option<String>,
     /// Replace a file that is there.
     #[arg(short, long)]

@@ -1,10 +1,13 @@
-//! `sapwood scan`: rows of a tree as a table.
+//! `sapwood scan`: rows of a tree or RNTuple as a table.
 
 use std::collections::HashMap;
 use std::io::Write;
+use std::ops::Range;
 use std::sync::Arc;
 
 use sapwood::column::{Kind, Number};
+use sapwood::container::Key;
+use sapwood::ntuple::NTuple;
 use sapwood::read::Column;
 use sapwood::tree::{Branch, BranchId, Tree};
 use sapwood::{Error, File};
@@ -12,12 +15,12 @@ use sapwood::{Error, File};
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 
-/// Print rows of a tree as a table.
+/// Print rows of a tree or RNTuple as a table.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// FILE:TREE, or FILE for its only tree.
+    /// FILE:TREE, or FILE for its only tree or RNTuple.
     target: String,
-    /// Branches, by name or path; all that can be decoded where none is named.
+    /// Branches or fields, by name or path; all that can be decoded where none is named.
     branches: Vec<String>,
     /// First entry.
     #[arg(long, default_value_t = 0)]
@@ -35,18 +38,49 @@ pub(crate) struct Arguments {
     pub(crate) remote: Remote,
 }
 
-/// The tree of that name, or the only one.
+/// What has entries.
+pub(crate) enum Dataset {
+    Tree(Arc<Tree>),
+    NTuple(Arc<NTuple>),
+}
+
+/// The tree or RNTuple of that name, or the only one.
+pub(crate) fn dataset(file: &File, name: Option<&str>) -> Outcome<Dataset> {
+    let key = match name {
+        Some(name) => file.key(name)?,
+        None => only(file, "tree and no RNTuple", |key| key.is_tree() || key.is_ntuple())?,
+    };
+    Ok(match key.is_ntuple() {
+        true => Dataset::NTuple(file.ntuple_at(&key)?),
+        false => Dataset::Tree(file.tree_at(&key)?),
+    })
+}
+
+/// The tree of that name, or the only one, for commands that work on trees alone.
 pub(crate) fn tree(file: &File, name: Option<&str>) -> Outcome<Arc<Tree>> {
-    if let Some(name) = name {
-        return Ok(file.tree(name)?);
+    let key = match name {
+        Some(name) => file.key(name)?,
+        None if !file.keys(true)?.iter().any(|found| found.key.is_tree()) => {
+            only(file, "tree and no RNTuple", Key::is_ntuple)?
+        }
+        None => only(file, "tree", Key::is_tree)?,
+    };
+    if key.is_ntuple() {
+        let message = format!("{:?} is an RNTuple, and this command works on trees alone", key.name);
+        return Err(Error::unsupported(message).into());
     }
+    Ok(file.tree_at(&key)?)
+}
+
+/// The only key of a kind, of all cycles the highest.
+fn only(file: &File, what: &str, fits: impl Fn(&Key) -> bool) -> Outcome<Key> {
     let keys = file.keys(true)?;
-    let mut trees: Vec<_> = keys.iter().filter(|found| found.key.is_tree()).collect();
-    trees.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
-    trees.dedup_by(|a, b| a.path == b.path);
-    match &trees[..] {
-        [one] => Ok(file.tree_at(&one.key)?),
-        [] => Err(Error::not_found("the file has no tree").into()),
+    let mut found: Vec<_> = keys.iter().filter(|found| fits(&found.key)).collect();
+    found.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
+    found.dedup_by(|a, b| a.path == b.path);
+    match &found[..] {
+        [one] => Ok(one.key.clone()),
+        [] => Err(Error::not_found(format!("the file has no {what}")).into()),
         many => {
             let names: Vec<_> = many.iter().map(|found| found.path.as_str()).collect();
             Err(Error::mismatch(format!("which tree? FILE:TREE with one of {}", names.join(", "))).into())
@@ -54,35 +88,79 @@ pub(crate) fn tree(file: &File, name: Option<&str>) -> Outcome<Arc<Tree>> {
     }
 }
 
+/// What of a tree or RNTuple is shown.
+struct Shown {
+    dataset: Dataset,
+    ids: Vec<usize>,
+    names: Vec<String>,
+    /// Names of what a table cannot show.
+    left_out: Vec<String>,
+    entries: u64,
+}
+
+impl Shown {
+    fn of(dataset: Dataset, wanted: &[String]) -> Outcome<Self> {
+        Ok(match &dataset {
+            Dataset::Tree(tree) => {
+                let (ids, left_out) = branches(tree, wanted)?;
+                let names = names(tree, &ids).into_iter().map(str::to_owned).collect();
+                Self { entries: tree.entries, dataset, ids, names, left_out }
+            }
+            Dataset::NTuple(ntuple) => {
+                let named = wanted.iter().map(|name| ntuple.field(name).map(|field| field.id));
+                let named = named.collect::<Result<Vec<_>, _>>()?;
+                let readable = |id: usize| ntuple.kind(id).is_ok_and(|kind| !kind.has_pointers());
+                let (ids, others): (Vec<_>, Vec<_>) = match named.is_empty() {
+                    true => ntuple.top().iter().partition(|&&id| readable(id)),
+                    false => (named, Vec::new()),
+                };
+                let paths = |ids: &[usize]| ids.iter().map(|&id| ntuple.fields()[id].path.to_string()).collect();
+                let (names, left_out) = (paths(&ids), paths(&others));
+                Self { entries: ntuple.entries, dataset, ids, names, left_out }
+            }
+        })
+    }
+
+    fn read(&self, entries: Range<u64>) -> Outcome<Vec<Column>> {
+        Ok(match &self.dataset {
+            Dataset::Tree(tree) => sapwood::read::columns(tree, &self.ids, entries)?,
+            Dataset::NTuple(ntuple) => sapwood::ntuple::columns(ntuple, &self.ids, entries)?,
+        })
+    }
+}
+
+/// The wanted branches, or those that a table can show; and the paths of the others.
+fn branches(tree: &Tree, wanted: &[String]) -> Outcome<(Vec<BranchId>, Vec<String>)> {
+    if !wanted.is_empty() {
+        let ids = wanted.iter().map(|name| tree.branch(name).map(|branch| branch.id)).collect::<Result<_, _>>()?;
+        return Ok((ids, Vec::new()));
+    }
+    let readable = |branch: &Branch| {
+        branch.entry_range().end >= tree.entries
+            && tree.interpretation(branch.id).is_ok_and(|found| !found.kind.has_pointers())
+    };
+    let (shown, others): (Vec<_>, Vec<_>) = tree.branches().iter().partition(|branch| readable(branch));
+    let left_out = others.iter().filter(|branch| branch.has_data()).map(|branch| branch.path.to_string()).collect();
+    Ok((shown.iter().map(|branch| branch.id).collect(), left_out))
+}
+
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (path, name) = output::split(&arguments.target);
     let file = output::open(path, arguments.threads, &arguments.remote)?;
-    let tree = tree(&file, name)?;
-    let mut left_out: Vec<&str> = Vec::new();
-    let ids: Vec<BranchId> = if arguments.branches.is_empty() {
-        let readable = |branch: &Branch| {
-            branch.entry_range().end >= tree.entries
-                && tree.interpretation(branch.id).is_ok_and(|found| !found.kind.has_pointers())
-        };
-        let (shown, others): (Vec<_>, Vec<_>) = tree.branches().iter().partition(|branch| readable(branch));
-        left_out.extend(others.iter().filter(|branch| branch.has_data()).map(|branch| &*branch.path));
-        shown.iter().map(|branch| branch.id).collect()
-    } else {
-        arguments.branches.iter().map(|name| tree.branch(name).map(|branch| branch.id)).collect::<Result<_, _>>()?
-    };
-    let start = arguments.start.min(tree.entries);
-    let stop = start.saturating_add(arguments.entries).min(tree.entries);
-    let names = names(&tree, &ids);
+    let shown_here = Shown::of(dataset(&file, name)?, &arguments.branches)?;
+    let Shown { names, left_out, entries, .. } = &shown_here;
+    let start = arguments.start.min(*entries);
+    let stop = start.saturating_add(arguments.entries).min(*entries);
     if arguments.json {
         // A few at a time: there may be more rows than memory.
         const STEP: u64 = 1 << 14;
         for start in (start..stop).step_by(STEP as usize) {
-            let columns = sapwood::read::columns(&tree, &ids, start..stop.min(start + STEP))?;
+            let columns = shown_here.read(start..stop.min(start + STEP))?;
             for row in 0..(stop - start).min(STEP) as usize {
                 let mut document = serde_json::Map::new();
                 document.insert("entry".into(), (start + row as u64).into());
                 for (name, column) in names.iter().zip(&columns) {
-                    document.insert((*name).into(), cell(column, &column.kind, row));
+                    document.insert(name.clone(), cell(column, &column.kind, row));
                 }
                 serde_json::to_writer(&mut *out, &document)?;
                 writeln!(out)?;
@@ -90,7 +168,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         }
         return Ok(());
     }
-    let columns = sapwood::read::columns(&tree, &ids, start..stop)?;
+    let columns = shown_here.read(start..stop)?;
     let rows: Vec<Vec<String>> = (0..(stop - start) as usize)
         .map(|row| {
             let mut cells = vec![(start + row as u64).to_string()];
@@ -98,7 +176,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
             cells
         })
         .collect();
-    let head: Vec<&str> = std::iter::once("entry").chain(names).collect();
+    let head: Vec<&str> = std::iter::once("entry").chain(names.iter().map(String::as_str)).collect();
     output::table(out, &head, &rows)?;
     if !left_out.is_empty() {
         writeln!(out, "left out, for a table cannot show them: {}", left_out.join(", "))?;
@@ -130,7 +208,15 @@ fn cell(column: &Column, kind: &Kind, row: usize) -> serde_json::Value {
             kind.members().into_iter().map(|(name, kind)| (name.to_string(), cell(column, kind, row))).collect()
         }
         Kind::Pointer { class, .. } => format!("({class})").into(),
-        Kind::OneOf { .. } => format!("({kind})").into(),
+        Kind::OneOf { tags, of } => {
+            // Values of one type follow one another: those before tell where this one is.
+            let tags = column.buffer(*tags);
+            let Some((&tag, before)) = tags.get(..=row).and_then(<[u8]>::split_last) else {
+                return serde_json::Value::Null;
+            };
+            let Some(kind) = of.get(usize::from(tag)) else { return serde_json::Value::Null };
+            cell(column, kind, before.iter().filter(|&&other| other == tag).count())
+        }
     }
 }
 

@@ -1,16 +1,19 @@
-//! `sapwood show`: the branches of a tree, or the classes of a file.
+//! `sapwood show`: the branches of a tree, the fields of an RNTuple, or the classes of a file.
 
 use std::io::Write;
 
+use sapwood::ntuple::{Field, NTuple};
 use serde_json::json;
 
+use super::scan::{Dataset, dataset};
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 
-/// Show the branches of a tree: name, type, entries, baskets, bytes and compression; or the classes of a file.
+/// Show the branches of a tree, or the fields of an RNTuple: name, type, entries, baskets or pages, bytes and
+/// compression; or the classes of a file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// FILE:TREE, or FILE for its only tree.
+    /// FILE:TREE, or FILE for its only tree or RNTuple.
     target: String,
     /// Show the classes that the file describes instead.
     #[arg(long)]
@@ -28,7 +31,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     if arguments.classes {
         return classes(&file, arguments.json, out);
     }
-    let tree = super::scan::tree(&file, name)?;
+    let tree = match dataset(&file, name)? {
+        Dataset::Tree(tree) => tree,
+        Dataset::NTuple(ntuple) => return fields(&ntuple, arguments.json, out),
+    };
     let described = |branch: &sapwood::tree::Branch| match tree.interpretation(branch.id) {
         Ok(found) => (found.type_name.clone(), found.kind.to_string()),
         Err(_) if !branch.children.is_empty() => ("(group)".into(), String::new()),
@@ -75,6 +81,60 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         })
         .collect();
     output::table(out, &["branch", "type in C++", "type", "entries", "baskets", "bytes", "CX"], &rows)
+}
+
+/// The fields of an RNTuple: those that have a name of their own.
+fn fields(ntuple: &NTuple, as_json: bool, out: &mut dyn Write) -> Outcome {
+    let described = |field: &Field| match ntuple.kind(field.id) {
+        Ok(kind) => kind.to_string(),
+        Err(error) => format!("({})", error.message()),
+    };
+    let version = ntuple.version.map(|part| part.to_string()).join(".");
+    let clusters = ntuple.clusters()?;
+    let named: Vec<&Field> = ntuple.fields().iter().filter(|field| field.is_named).collect();
+    if as_json {
+        let mut rows = Vec::with_capacity(named.len());
+        for field in named {
+            let bytes = ntuple.field_bytes(field.id)?;
+            rows.push(json!({
+                "path": &*field.path, "typename": &*field.type_name, "type": described(field),
+                "description": &*field.description, "pages": bytes.pages, "tot_bytes": bytes.inflated,
+                "zip_bytes": bytes.stored, "compression": bytes.compression, "late": field.is_late,
+            }));
+        }
+        let clusters: Vec<_> = clusters.into_iter().map(|range| json!([range.start, range.end])).collect();
+        return output::json(
+            out,
+            &json!({
+                "ntuple": &*ntuple.name, "description": &*ntuple.description, "version": version,
+                "writer": &*ntuple.writer, "entries": ntuple.entries, "fields": rows, "clusters": clusters,
+                "attribute_sets": ntuple.attribute_sets.iter().map(|name| &**name).collect::<Vec<_>>(),
+            }),
+        );
+    }
+    writeln!(
+        out,
+        "{} {:?}, RNTuple of version {version} by {}, {} entries, {} clusters",
+        ntuple.name,
+        &*ntuple.description,
+        ntuple.writer,
+        ntuple.entries,
+        clusters.len()
+    )?;
+    let mut rows = Vec::with_capacity(named.len());
+    for field in named {
+        let bytes = ntuple.field_bytes(field.id)?;
+        let factor = bytes.inflated as f64 / bytes.stored.max(1) as f64;
+        rows.push(vec![
+            field.path.to_string(),
+            field.type_name.to_string(),
+            described(field),
+            bytes.pages.to_string(),
+            bytes.inflated.to_string(),
+            if bytes.stored > 0 { format!("{factor:.2}") } else { String::new() },
+        ]);
+    }
+    output::table(out, &["field", "type in C++", "type", "pages", "bytes", "CX"], &rows)
 }
 
 fn classes(file: &sapwood::File, as_json: bool, out: &mut dyn Write) -> Outcome {

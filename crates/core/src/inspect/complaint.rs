@@ -49,6 +49,12 @@ pub enum Trouble {
     RepeatedCounters,
     /// Counters are stored far from what they count.
     FarCounters,
+    /// Pages of an RNTuple are too small.
+    SmallPages,
+    /// A page of an RNTuple is huge.
+    HugePage,
+    /// Each page of an RNTuple is a record of its own.
+    UnbufferedPages,
 }
 
 impl Trouble {
@@ -71,6 +77,9 @@ impl Trouble {
             Self::SlowCompression => "slow-compression",
             Self::RepeatedCounters => "repeated-counters",
             Self::FarCounters => "far-counters",
+            Self::SmallPages => "small-pages",
+            Self::HugePage => "huge-page",
+            Self::UnbufferedPages => "unbuffered-pages",
         }
     }
 }

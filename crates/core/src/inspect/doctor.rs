@@ -10,6 +10,7 @@ use super::rules;
 use super::simulate::{self, BASKET_BYTES};
 use crate::error::{Error, Result};
 use crate::file::File;
+use crate::ntuple::NTuple;
 use crate::tree::Tree;
 
 /// The diagnosis of a file.
@@ -27,7 +28,7 @@ use crate::tree::Tree;
 pub struct Diagnosis {
     /// What is wrong with the file itself.
     pub complaints: Vec<Complaint>,
-    /// Its trees, the newest cycle of each.
+    /// Its trees and RNTuples, the newest cycle of each.
     pub trees: Vec<TreeDiagnosis>,
 }
 
@@ -38,7 +39,7 @@ impl Diagnosis {
     }
 }
 
-/// The diagnosis of a tree.
+/// The diagnosis of a tree, or of an RNTuple.
 #[derive(Clone, Debug)]
 pub struct TreeDiagnosis {
     /// Path of the tree.
@@ -53,7 +54,7 @@ pub struct TreeDiagnosis {
     pub layout: Layout,
 }
 
-/// Diagnoses a file, or one tree of it. Only metadata is read.
+/// Diagnoses a file, or one tree or RNTuple of it. Only metadata is read.
 ///
 /// # Errors
 ///
@@ -74,18 +75,25 @@ pub fn diagnose(file: &File, tree: Option<&str>, reader: &Reader) -> Result<Diag
     let mut complaints = rules::of_file(file);
     let mut trees = Vec::new();
     if let Some(path) = tree {
-        let tree = file.tree(path)?;
-        trees.push(diagnose_tree(path, &tree, reader));
+        let key = file.key(path)?;
+        trees.push(match key.is_ntuple() {
+            true => diagnose_ntuple(path, &*file.ntuple_at(&key)?, reader)?,
+            false => diagnose_tree(path, &*file.tree_at(&key)?, reader),
+        });
         return Ok(Diagnosis { complaints, trees });
     }
     let mut keys = file.keys(true)?;
-    keys.retain(|found| found.key.is_tree());
+    keys.retain(|found| found.key.is_tree() || found.key.is_ntuple());
     keys.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
     keys.dedup_by(|a, b| a.path == b.path);
     keys.sort_by_key(|found| found.key.seek_key);
     for found in keys {
-        match file.tree_at(&found.key) {
-            Ok(tree) => trees.push(diagnose_tree(&found.path, &tree, reader)),
+        let diagnosed = match found.key.is_ntuple() {
+            true => file.ntuple_at(&found.key).and_then(|ntuple| diagnose_ntuple(&found.path, &ntuple, reader)),
+            false => file.tree_at(&found.key).map(|tree| diagnose_tree(&found.path, &tree, reader)),
+        };
+        match diagnosed {
+            Ok(diagnosis) => trees.push(diagnosis),
             Err(error) => complaints.push(unreadable(&found.path, &error)),
         }
     }
@@ -93,7 +101,7 @@ pub fn diagnose(file: &File, tree: Option<&str>, reader: &Reader) -> Result<Diag
 }
 
 fn unreadable(path: &str, error: &Error) -> Complaint {
-    let words = format!("the tree {path:?} cannot be opened ({}): `sapwood verify` says more", error.message());
+    let words = format!("{path:?} cannot be opened ({}): `sapwood verify` says more", error.message());
     Complaint { trouble: Trouble::Unreadable, words }
 }
 
@@ -116,6 +124,18 @@ pub fn diagnose_tree(path: &str, tree: &Tree, reader: &Reader) -> TreeDiagnosis 
     let complaints = rules::of_tree(tree, &layout, &readings, reader);
     let options = options(&complaints, reader.window_bytes);
     TreeDiagnosis { path: path.to_owned(), complaints, readings, options, layout }
+}
+
+/// Diagnoses one RNTuple. Its options are empty: what repairs it is for its writer to set.
+///
+/// # Errors
+///
+/// What reading the page lists reports.
+fn diagnose_ntuple(path: &str, ntuple: &NTuple, reader: &Reader) -> Result<TreeDiagnosis> {
+    let layout = Layout::of_ntuple(ntuple)?;
+    let readings = readings(&layout, reader);
+    let complaints = rules::of_ntuple(&layout, &readings, reader);
+    Ok(TreeDiagnosis { path: path.to_owned(), complaints, readings, options: Vec::new(), layout })
 }
 
 /// Compares what readings cost in a layout with what they would cost in a good one.

@@ -1,10 +1,13 @@
-//! Where the baskets of a tree are: branch by branch and cluster by cluster. Metadata only, nothing else is read.
+//! Where the baskets of a tree, or the pages of an RNTuple, are: branch by branch and cluster by cluster. Metadata
+//! only, nothing else is read.
 
 use std::ops::Range;
 
+use crate::error::Result;
+use crate::ntuple::NTuple;
 use crate::tree::{BasketBytes, BranchId, Tree};
 
-/// Baskets and clusters of a tree.
+/// Baskets and clusters of a tree; pages and clusters of an RNTuple.
 ///
 /// # Example
 ///
@@ -92,6 +95,23 @@ pub struct ClusterLayout {
 }
 
 impl ClusterLayout {
+    fn empty(entries: Range<u64>) -> Self {
+        Self { entries, baskets: 0, bytes: 0, span: Range { start: u64::MAX, end: 0 } }
+    }
+
+    fn add(&mut self, at: u64, bytes: u64) {
+        self.baskets += 1;
+        self.bytes += bytes;
+        self.span.start = self.span.start.min(at);
+        self.span.end = self.span.end.max(at.saturating_add(bytes));
+    }
+
+    fn settle(clusters: &mut [Self]) {
+        for cluster in clusters.iter_mut().filter(|cluster| cluster.baskets == 0) {
+            cluster.span = 0..0;
+        }
+    }
+
     /// The share of its span that is its own: 1 if its baskets are contiguous.
     ///
     /// # Example
@@ -124,10 +144,7 @@ impl Layout {
     /// The layout of a tree.
     pub fn of(tree: &Tree) -> Self {
         let ranges = tree.clusters();
-        let mut clusters: Vec<ClusterLayout> = ranges
-            .into_iter()
-            .map(|entries| ClusterLayout { entries, baskets: 0, bytes: 0, span: Range { start: u64::MAX, end: 0 } })
-            .collect();
+        let mut clusters: Vec<ClusterLayout> = ranges.into_iter().map(ClusterLayout::empty).collect();
         let (mut branches, mut baskets) = (Vec::new(), Vec::new());
         for branch in tree.branches().iter().filter(|branch| !branch.baskets().is_empty()) {
             let place = branches.len();
@@ -141,10 +158,7 @@ impl Layout {
                 let bytes = u64::from(nbytes);
                 let first = cluster_of(&clusters, basket.entries.start);
                 if let Some(cluster) = clusters.get_mut(first) {
-                    cluster.baskets += 1;
-                    cluster.bytes += bytes;
-                    cluster.span.start = cluster.span.start.min(seek);
-                    cluster.span.end = cluster.span.end.max(seek.saturating_add(bytes));
+                    cluster.add(seek, bytes);
                     spanning += usize::from(basket.entries.end > cluster.entries.end);
                 }
                 sizes.push(bytes);
@@ -168,9 +182,7 @@ impl Layout {
                 spanning,
             });
         }
-        for cluster in clusters.iter_mut().filter(|cluster| cluster.baskets == 0) {
-            cluster.span = 0..0;
-        }
+        ClusterLayout::settle(&mut clusters);
         Self {
             tree: tree.name.to_string(),
             cycle: tree.cycle,
@@ -184,6 +196,92 @@ impl Layout {
             clusters,
             baskets,
         }
+    }
+
+    /// The layout of an RNTuple: its columns in place of branches, its pages in place of baskets.
+    ///
+    /// Only of top-level fields it is known which entries a page has. Elsewhere the entries of a cluster are shared out
+    /// among a column's pages by their elements.
+    ///
+    /// # Errors
+    ///
+    /// What reading the page lists reports.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("layout-of-ntuple.root");
+    /// # use sapwood::column::{Kind, Number};
+    /// # use sapwood::read::Column;
+    /// # use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
+    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// # let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::I32 });
+    /// # let mut ntuple = file.ntuple("numbers", vec![spec], NTupleOptions::default())?;
+    /// # ntuple.extend(&[("x", Column::from_numbers(&[1, 2, 3]))])?;
+    /// # ntuple.close()?;
+    /// # file.close()?;
+    /// use sapwood::inspect::layout::Layout;
+    /// let ntuple = sapwood::File::open(&path)?.ntuple("numbers")?;
+    /// let layout = Layout::of_ntuple(&ntuple)?;
+    /// assert_eq!((layout.branches[0].path.as_str(), layout.branches[0].baskets), ("x", 1));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn of_ntuple(ntuple: &NTuple) -> Result<Self> {
+        let mut clusters: Vec<ClusterLayout> = ntuple.clusters()?.into_iter().map(ClusterLayout::empty).collect();
+        let (mut pages, _) = ntuple.listed_pages()?;
+        pages.sort_by_key(|page| (page.column, page.cluster, page.number));
+        let (mut branches, mut baskets): (Vec<BranchLayout>, Vec<Extent>) = (Vec::new(), Vec::new());
+        for of_column in pages.chunk_by(|a, b| a.column == b.column) {
+            let (column, field) = (of_column[0].column, &ntuple.fields()[of_column[0].field]);
+            let before = baskets.len();
+            for of_cluster in of_column.chunk_by(|a, b| a.cluster == b.cluster) {
+                let Some(cluster) = clusters.get_mut(of_cluster[0].cluster) else { continue };
+                let elements: u64 = of_cluster.iter().map(|page| u64::from(page.page.elements)).sum();
+                let entries = cluster.entries.clone();
+                let share = |elements_before: u64| {
+                    let all = u128::from(entries.end - entries.start);
+                    entries.start + (all * u128::from(elements_before) / u128::from(elements.max(1))) as u64
+                };
+                let mut next = 0;
+                for page in of_cluster {
+                    let (start, (at, bytes)) = (next, page.place);
+                    next += u64::from(page.page.elements);
+                    cluster.add(at, bytes);
+                    baskets.push(Extent { branch: branches.len(), entries: share(start)..share(next), at, bytes });
+                }
+            }
+            let mut sizes: Vec<u64> = baskets[before..].iter().map(|page| page.bytes).collect();
+            sizes.sort_unstable();
+            let class = ntuple.column(column)?.kind.map_or_else(|| "?".into(), |kind| kind.to_string());
+            let is_first = field.representations.iter().any(|columns| columns.first() == Some(&column));
+            branches.push(BranchLayout {
+                id: column,
+                path: if is_first { field.path.to_string() } else { format!("{} ({class})", field.path) },
+                class,
+                type_name: Some(field.type_name.to_string()),
+                entries: ntuple.entries,
+                baskets: sizes.len(),
+                embedded: 0,
+                tot_bytes: of_column.iter().fold(0, |sum, page| sum.saturating_add(page.inflated_bytes())),
+                zip_bytes: sizes.iter().sum(),
+                min_bytes: sizes.first().copied().unwrap_or(0),
+                median_bytes: sizes.get(sizes.len() / 2).copied().unwrap_or(0),
+                max_bytes: sizes.last().copied().unwrap_or(0),
+                per_cluster: sizes.len() as f64 / clusters.len().max(1) as f64,
+                spanning: 0,
+            });
+        }
+        ClusterLayout::settle(&mut clusters);
+        Ok(Self {
+            tree: ntuple.name.to_string(),
+            cycle: ntuple.cycle,
+            entries: ntuple.entries,
+            file_bytes: ntuple.file().identity().len,
+            has_clusters: true,
+            branches,
+            clusters,
+            baskets,
+        })
     }
 
     /// Stored bytes of all baskets.

@@ -38,6 +38,9 @@ const COMPRESSION_SHARE: f64 = 0.25;
 const WORTH: f64 = 1.25;
 /// A counter further away than this is in another window than its list.
 const FAR_BYTES: u64 = 30_000_000;
+/// A share of pages with other bytes before them than a page's: writers that gather a cluster's pages leave one such place
+/// a cluster.
+const UNBUFFERED: f64 = 0.5;
 /// Unused space from which a copy of the file is worth it.
 const UNUSED_SHARE: f64 = 0.1;
 
@@ -75,6 +78,55 @@ pub(super) fn of_tree(tree: &Tree, layout: &Layout, readings: &[Reading], reader
     compression(tree, layout, &mut found);
     super::counters::complaints(tree, layout, FAR_BYTES, &mut found);
     found
+}
+
+/// Of an RNTuple.
+pub(super) fn of_ntuple(layout: &Layout, readings: &[Reading], reader: &Reader) -> Vec<Complaint> {
+    let mut found = Vec::new();
+    if layout.zip_bytes() <= SMALL_TREE_BYTES || layout.baskets.is_empty() {
+        return found;
+    }
+    let costs = readings.iter().any(|reading| reading.now.seconds(reader) > WORTH * reading.good.seconds(reader));
+    clusters(layout, reader, costs, &mut found);
+    pages(layout, &mut found);
+    found
+}
+
+/// Sizes of pages, and whether those of a cluster are contiguous.
+fn pages(layout: &Layout, found: &mut Vec<Complaint>) {
+    let count = layout.baskets.len() as u64;
+    let mean = layout.zip_bytes() / count.max(1);
+    if mean < SMALL_BASKET_BYTES {
+        let columns = layout.branches.len();
+        let words = format!(
+            "{count} pages of {} on average in {columns} columns: checksums, look-ups and calls of the codec cost as much \
+             as the data",
+            bytes(mean)
+        );
+        found.push(complaint(Trouble::SmallPages, words));
+    }
+    let largest = layout.branches.iter().max_by_key(|column| column.max_bytes);
+    if let Some(column) = largest.filter(|column| column.max_bytes > HUGE_BASKET_BYTES) {
+        let words = format!(
+            "a page of {:?} has {}: reading one of its values inflates all of it, on one thread",
+            column.path,
+            bytes(column.max_bytes)
+        );
+        found.push(complaint(Trouble::HugePage, words));
+    }
+    let mut places: Vec<(u64, u64)> =
+        layout.baskets.iter().map(|page| (page.at, page.at.saturating_add(page.bytes))).collect();
+    places.sort_unstable();
+    places.dedup();
+    let alone = places.windows(2).filter(|pair| pair[0].1 < pair[1].0).count();
+    if alone > layout.clusters.len() && alone as f64 > UNBUFFERED * places.len() as f64 {
+        let words = format!(
+            "{alone} of {} pages are records of their own (unbuffered writing): those of a cluster lie apart, each with a \
+             key, in the order in which they were filled",
+            places.len()
+        );
+        found.push(complaint(Trouble::UnbufferedPages, words));
+    }
 }
 
 /// Whether there are clusters, and of which size.
@@ -324,6 +376,26 @@ mod tests {
     fn baskets_of_two_clusters_are_seen() {
         let found = troubles(&layout(200, |cluster, branch| 10 * cluster + branch + 1, 50));
         assert!(found.contains(&Trouble::SpanningBaskets), "{found:?}");
+    }
+
+    #[test]
+    fn pages_that_are_small_huge_or_alone_are_seen() {
+        let troubles = |bytes: u64, gap: u64| {
+            let mut layout = layout(200, |cluster, branch| 10 * cluster + branch + 1, 0);
+            for page in &mut layout.baskets {
+                (page.at, page.bytes) = (page.at / BASKET * (bytes + gap), bytes);
+            }
+            for column in &mut layout.branches {
+                (column.max_bytes, column.zip_bytes) = (bytes, 200 * bytes);
+            }
+            let mut found = Vec::new();
+            pages(&layout, &mut found);
+            found.into_iter().map(|complaint| complaint.trouble).collect::<Vec<_>>()
+        };
+        assert_eq!(troubles(BASKET, 0), []);
+        assert_eq!(troubles(1_000, 0), [Trouble::SmallPages]);
+        assert_eq!(troubles(20 << 20, 0), [Trouble::HugePage]);
+        assert_eq!(troubles(BASKET, 42), [Trouble::UnbufferedPages]);
     }
 
     #[test]

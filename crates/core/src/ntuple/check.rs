@@ -1,12 +1,13 @@
-//! What verification needs to see: every page that the page lists name, and what they say of each column.
+//! What inspection needs to see: every page that the page lists name, and what they say of each column.
 
 use bytes::Bytes;
 
 use super::NTuple;
+use super::elements::page_bytes;
 use super::fetch::{checked, inflated_bytes};
 use super::field::{FieldId, Role};
 use super::page_list::{ClusterPages, ColumnPages, Page};
-use super::payload::read_payloads;
+use super::payload::{is_spread, read_payloads};
 use crate::error::{Error, Result};
 
 /// A page of a column in a cluster.
@@ -20,6 +21,8 @@ pub(crate) struct ListedPage {
     pub(crate) page: Page,
     /// Position and bytes, those of the checksum behind it included.
     pub(crate) place: (u64, u64),
+    /// How many of these bytes are at that position: a large page goes on in further records.
+    pub(crate) first_bytes: u64,
     bits: u16,
 }
 
@@ -37,6 +40,13 @@ pub(crate) struct ColumnTrouble {
 pub(crate) struct StoredPage {
     pub(crate) stored: Bytes,
     pub(crate) inflated_bytes: usize,
+}
+
+impl ListedPage {
+    /// Its bytes once inflated.
+    pub(crate) fn inflated_bytes(&self) -> u64 {
+        page_bytes(self.bits, u64::from(self.page.elements))
+    }
 }
 
 impl NTuple {
@@ -103,7 +113,10 @@ impl NTuple {
         let name = |error: Error| error.in_object(&format!("page {number}"));
         let (at, bytes) = page.locator.in_file().map_err(name)?;
         let place = (at, bytes.saturating_add(if page.has_checksum { 8 } else { 0 }));
-        Ok(ListedPage { field, cluster, column, number, page: *page, place, bits: self.column(column)?.bits })
+        let is_spread = is_spread(place.1, self.anchor.max_key_bytes);
+        let first_bytes = if is_spread { self.anchor.max_key_bytes } else { place.1 };
+        let bits = self.column(column)?.bits;
+        Ok(ListedPage { field, cluster, column, number, page: *page, place, first_bytes, bits })
     }
 
     /// The first element of a column in a cluster: its entries before, and those that are in no page.

@@ -126,7 +126,7 @@ impl<'m> Reading<'m> {
         let rows = planned.rows.iter().try_fold(0_u64, |sum, rows| sum.checked_add(rows.end - rows.start));
         let items = planned.items.iter().try_fold(0_u64, |sum, items| sum.checked_add(items.end - items.start));
         // Lists of records without members have items that take no memory.
-        if !items.is_some_and(|items| i64::try_from(items).is_ok()) {
+        if items.is_none_or(|items| i64::try_from(items).is_err()) {
             let error = Error::malformed("lists have more items than there can be");
             return Err(self.plan.ntuple.in_field(planned.node.field, error));
         }

@@ -54,14 +54,14 @@ fn check_ntuple(ntuple: &NTuple, path: &str, seen: &Seen, report: &mut Report) {
         format!("{path}/{field}/cluster {}/column {}, page {}", listed.cluster, listed.column, listed.number)
     };
     for pair in pages.windows(2) {
-        let end = pair[0].place.0.saturating_add(pair[0].place.1);
+        let end = pair[0].place.0.saturating_add(pair[0].first_bytes);
         if end > pair[1].place.0 && pair[0].place != pair[1].place {
             let finding = Finding::damage("two pages overlap").within(name(&pair[1])).at(pair[1].place.0);
             report.add(finding.wanted(end, pair[1].place.0));
         }
     }
     for listed in &pages {
-        let (at, bytes) = listed.place;
+        let (at, bytes) = (listed.place.0, listed.first_bytes);
         if let Some(gap) = seen.gap_within(at, at.saturating_add(bytes)) {
             let finding = Finding::damage("a page lies in a gap").within(name(listed)).at(at);
             report.add(finding.wanted(gap.0, gap.1));

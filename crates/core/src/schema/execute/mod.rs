@@ -375,7 +375,8 @@ impl Machine<'_> {
         let at = reader.position() as u64;
         let Some(columns) = columns else {
             return Err(Error::unsupported(
-                "a collection is streamed member by member, but the file does not describe its items",
+                "a collection is streamed member by member, and its items are of a class that holds such collections \
+                 itself, or that the file does not describe: neither is read yet",
             )
             .at(at));
         };

@@ -1,0 +1,74 @@
+//! The commands that inspect files, on an RNTuple.
+
+use std::path::PathBuf;
+
+use sapwood_testkit::ntuple::{Damaged, column, whole};
+
+/// Runs a command: exit code, output, errors.
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let code = sapwood_cli::run([&["sapwood"], arguments].concat(), &mut out, &mut err);
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (code, text(out), text(err))
+}
+
+fn stored(name: &str, bytes: &[u8]) -> (sapwood_testkit::Scratch, PathBuf) {
+    let scratch = sapwood_testkit::scratch(name);
+    let path = scratch.to_path_buf();
+    std::fs::write(&path, bytes).expect("a file");
+    (scratch, path)
+}
+
+#[test]
+fn commands_show_rntuples() {
+    let (_scratch, path) = stored("commands.root", &whole("zstd:5"));
+    let path = path.to_str().unwrap();
+    let (code, out, _) = run(&["ls", "-l", path]);
+    let row: Vec<&str> = out.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!((code, &row[..3]), (0, &["ROOT::RNTuple", "n;1", "80"][..]), "{out}");
+
+    let (code, out, _) = run(&["show", path]);
+    assert!(code == 0 && out.starts_with("n \"\", RNTuple of version 1."), "{out}");
+    assert!(out.lines().next().unwrap().ends_with("80 entries, 2 clusters"), "{out}");
+    for line in ["either  std::variant<std::int32_t,std::string>  ?union[int32, string]", "both.a  double"] {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let found = out.lines().any(|line| line.split_whitespace().collect::<Vec<_>>().starts_with(&words));
+        assert!(found, "{line:?} in {out}");
+    }
+    let (code, out, _) = run(&["show", "--json", &format!("{path}:n")]);
+    assert!(code == 0 && out.contains("\"ntuple\": \"n\"") && out.contains("\"path\": \"both.b\""), "{out}");
+
+    let (code, out, _) = run(&["scan", path, "-n", "3", "x", "list", "maybe", "either"]);
+    let rows: Vec<Vec<&str>> = out.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+    let expected =
+        [["0", "0", "[]", "0", "null"], ["1", "1", "[0.0]", "null", "1"], ["2", "2", "[0.0,1.0]", "2", "ee"]];
+    assert_eq!((code, rows), (0, expected.map(|row| row.to_vec()).to_vec()), "{out}");
+    let (code, out, _) = run(&["scan", path, "--json", "--start", "79", "fixed", "both"]);
+    assert_eq!((code, out.trim()), (0, r#"{"entry":79,"fixed":[79,80,81],"both":{"a":79.0,"b":79}}"#));
+
+    let (code, out, _) = run(&["map", path]);
+    for part in ["n;1: header", "n;1: pages of cluster 0", "n;1: pages of cluster 1", "n;1: page list 0", "n;1: footer"]
+    {
+        assert!(code == 0 && out.contains(part), "{part} in {out}");
+    }
+    let (code, out, _) = run(&["layout", path]);
+    assert!(code == 0 && out.starts_with("n;1: 80 entries, ") && out.contains(" pages of 14 columns"), "{out}");
+    let (code, out, _) = run(&["doctor", path]);
+    assert!(code == 0 && out.starts_with("n: 80 entries, ") && out.ends_with("nothing to mend\n"), "{out}");
+    let (code, _, err) = run(&["perf", path]);
+    assert!(code != 0 && err.contains("RNTuple"), "what is not done says so: {err}");
+}
+
+#[test]
+fn verify_finds_a_bad_page() {
+    let mut damaged = Damaged::new();
+    let page = damaged.page(1, column::CHARS, 0);
+    damaged.bytes[page.start] ^= 1;
+    let (_scratch, path) = stored("verify.root", &damaged.bytes);
+    let path = path.to_str().unwrap();
+    let (code, out, _) = run(&["verify", path]);
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("n;1/text/cluster 1/column 4, page 0"), "{out}");
+    assert!(out.contains(&format!("offset {}", page.start)), "{out}");
+    assert!(out.lines().last().unwrap().contains("pages of 1 RNTuples"), "{out}");
+}
