@@ -12,6 +12,7 @@ import awkward as ak
 import numpy as np
 import pytest
 import sapwood
+
 from support.rootrun import root
 
 MACRO = Path(__file__).resolve().parent / "oracle" / "ntuples.C"
