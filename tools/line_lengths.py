@@ -20,7 +20,6 @@ WRITTEN = ("docs/benchmarks.md", "docs/benchmarks/")
 EXCEPTIONS: tuple[str, ...] = (
     "bench/",
     "crates/core/",
-    "docs/status.md",
     "tests/",
 )
 

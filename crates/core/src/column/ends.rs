@@ -7,6 +7,7 @@
 /// If there are fewer lists: these are ends that the engine made or checked, so that it is a bug, and must not become
 /// an empty list.
 #[inline]
+#[track_caller]
 pub(crate) fn start<T: Copy + Default>(ends: &[T], list: usize) -> T {
     match list {
         0 => T::default(),

@@ -161,6 +161,7 @@ impl Column {
     }
 
     /// The range of items of consecutive lists.
+    #[track_caller]
     pub(crate) fn span(ends: &[u64], rows: &Range<usize>) -> Range<usize> {
         ends::start(ends, rows.start) as usize..ends::start(ends, rows.end) as usize
     }
@@ -170,7 +171,10 @@ impl Column {
         match self {
             Self::Numbers(width, _) => width * rows.len(),
             Self::Lists(ends, items) => 8 * rows.len() + items.bytes_of(&Self::span(ends, rows)),
-            Self::Record(_, columns) => columns.iter().map(|column| column.bytes_of(rows)).sum(),
+            // Members without rows are absent in all of them.
+            Self::Record(_, columns) => {
+                columns.iter().filter(|column| !column.is_empty()).map(|column| column.bytes_of(rows)).sum()
+            }
         }
     }
 
