@@ -14,7 +14,7 @@ use twox_hash::XxHash3_64;
 /// Entries of each of the two clusters.
 pub const CLUSTER: usize = 40;
 
-/// The top-level fields. Numbers of their columns: see [`column`].
+/// The top-level fields. Numbers of their columns: see [`mod@column`].
 pub const FIELDS: [&str; 7] = ["x", "list", "text", "maybe", "either", "both", "fixed"];
 
 /// Numbers of columns.
