@@ -649,7 +649,8 @@ impl std::fmt::Debug for File {
 
 fn refuse_rntuple(key: &Key) -> Result<()> {
     if key.is_ntuple() {
-        return Err(Error::unsupported(format!("{:?} is an RNTuple: not yet readable", key.name)).in_object(&key.name));
+        let message = format!("{:?} is an RNTuple, which is opened as such, and not as an object or a tree", key.name);
+        return Err(Error::unsupported(message).in_object(&key.name));
     }
     Ok(())
 }
