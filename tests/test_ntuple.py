@@ -257,7 +257,7 @@ def test_types_and_rows_that_do_not_fit(tmp_path: Path) -> None:
         for name in ("a.b", "a b", ""):
             with pytest.raises(sapwood.errors.MismatchError, match="cannot be named"):
                 file.mkrntuple("bad", {name: [1]})
-        with pytest.raises(sapwood.errors.UnsupportedError, match="no type"):
+        with pytest.raises(sapwood.errors.UnsupportedError, match="is not understood"):
             file.mkrntuple("bad", {"x": "var * what"})
         with pytest.raises(sapwood.errors.UnsupportedError, match="complex128"):
             file.mkrntuple("bad", {"x": np.zeros(1, complex)})
@@ -338,3 +338,31 @@ def test_trees_become_rntuples(library: Path, tmp_path: Path) -> None:
     assert dumped == {name: ak.Array(values).to_list() for name, values in data.items()}
     with pytest.raises(sapwood.errors.MismatchError, match="cut cannot be given"):
         sapwood.rewrite(tmp_path / "tree.root", made, to="rntuple", cut="int32 > 3")
+
+
+def test_no_value_is_lost_on_the_way(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / "kept.root"
+    with sapwood.recreate(path, format="rntuple", compression="lz4:4") as file:
+        file["t"] = {
+            "whole": pandas.Series([2**53 + 1, None], dtype="Int64"),
+            "text": pandas.Series(["a", None], dtype=object),
+            "mixed": [1, "a"],
+            "none": [1, None],
+        }
+        narrow = file.mkrntuple("narrow", {"x": "float32"})
+        with pytest.raises(sapwood.errors.MismatchError, match="float32"):
+            narrow.extend({"x": [1e300]})
+        with pytest.raises(sapwood.errors.MismatchError, match="field 'x'"):
+            file.mkrntuple("bad", {"x": 1.0})
+    table = sapwood.open(path)["t"]
+    assert table["whole"].array().to_list() == [2**53 + 1, None]
+    assert table["text"].array().to_list() == ["a", None]
+    assert table["mixed"].array().to_list() == [1, "a"]
+    assert table["none"].array().to_list() == [1, None]
+    assert str(table["whole"].compression) == str(sapwood.LZ4(4))
+    before = path.read_bytes()
+    for change in (sapwood.recreate, sapwood.update):
+        with pytest.raises(ValueError, match="'ttree' or 'rntuple'"):
+            change(path, format="foo")
+        assert path.read_bytes() == before

@@ -81,7 +81,7 @@ def _awkward(name: str, data: Any) -> Any:
         return ak.from_arrow(data)
     if isinstance(data, np.ndarray) and data.dtype.names:
         return ak.from_numpy(data)
-    if hasattr(data, "isna") and data.dtype.kind not in "biufc":
+    if hasattr(data, "isna") and not (isinstance(data.dtype, np.dtype) and data.dtype.kind in "biuf"):
         # A Series of pandas with missing values: these are None, and whole numbers stay whole.
         data = [None if is_missing else one for one, is_missing in zip(data.tolist(), data.isna())]
     elif hasattr(data, "to_numpy") and not isinstance(data, np.ndarray):
