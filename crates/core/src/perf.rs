@@ -108,6 +108,11 @@ impl Perf {
         self.0.is_on.store(false, Ordering::Relaxed);
         let mut log = self.log();
         log.stopped = Some(log.times());
+        // A call that delivered its bytes may not have returned yet: what is recorded is final all the same.
+        let now = log.since.elapsed();
+        for call in log.calls.iter_mut().filter(|call| call.took.is_zero()) {
+            call.took = now.saturating_sub(call.at);
+        }
     }
 
     /// Whether it records.
@@ -184,6 +189,7 @@ impl Perf {
         let took = begun.from.elapsed();
         let mut log = self.log();
         if log.since == begun.since
+            && log.stopped.is_none()
             && let Some(call) = log.calls.get_mut(begun.number)
         {
             call.took = took;
