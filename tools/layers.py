@@ -17,7 +17,7 @@ CRATES = Path(__file__).resolve().parent.parent / "crates"
 ORDER = {
     "": (
         "error wire memory io perf codec container session column schema object hist tree read ntuple "
-        "file write merge entry project inspect"
+        "file query write merge entry project inspect"
     ).split(),
     "write": (
         "clustering options model basket page commit record file tree ntuple writer parallel rewrite recover"

@@ -28,6 +28,8 @@ pub enum ErrorKind {
     Limit,
     /// What was asked for does not fit what is there.
     Mismatch,
+    /// An expression that cannot be understood, or that asks for something that it may not.
+    Expression,
     /// The file changed while it was open.
     Changed,
     /// No answer in time.
@@ -233,6 +235,7 @@ impl ErrorKind {
             Self::Unsupported => "unsupported",
             Self::Limit => "limit",
             Self::Mismatch => "mismatch",
+            Self::Expression => "expression",
             Self::Changed => "changed",
             Self::TimedOut => "timed out",
             Self::Denied => "denied",

@@ -217,6 +217,7 @@ pub mod ntuple;
 mod object;
 pub mod perf;
 pub mod project;
+pub mod query;
 pub mod read;
 pub mod schema;
 mod session;

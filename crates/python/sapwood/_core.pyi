@@ -186,7 +186,32 @@ class File:
     @property
     def threads(self) -> int: ...
 
-def special(name: str, values: ndarray[Any, Any]) -> None: ...
+class Query:
+    def __new__(
+        cls,
+        of: Any,
+        values: list[str],
+        cut: str | None = None,
+        aliases: list[tuple[str, str]] = ...,
+        below: int | None = None,
+    ) -> Query: ...
+    needed: list[int]
+    cut_depth: int | None
+    def read(
+        self, ids: list[int], start: int, stop: int, entries: Any = None, progress: Any = None
+    ) -> tuple[Buffer | None, list[Column], list[Column]]: ...
+
+class Draws:
+    def __new__(
+        cls,
+        of: Any,
+        draws: list[tuple[str, str, bool, list[Axis] | None]],
+        aliases: list[tuple[str, str]] = ...,
+        below: int | None = None,
+    ) -> Draws: ...
+    def fill(self, start: int, stop: int, entries: Any = None) -> list[Histogram]: ...
+    def points(self, start: int, stop: int, entries: Any = None) -> tuple[list[Column], Column | None]: ...
+
 def record(tree: Tree, on: bool) -> None: ...
 def perf(tree: Tree) -> PerfRun: ...
 def perf_load(file: File, name: str | None = None) -> PerfRun: ...
@@ -336,6 +361,8 @@ class Axis:
     def labels(self) -> list[str] | None: ...
 
 class Histogram:
+    name: str
+    def draft(self) -> Draft: ...
     """Flat arrays with flow bins; x runs fastest."""
 
     @staticmethod

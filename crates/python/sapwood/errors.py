@@ -18,6 +18,7 @@ from sapwood._core import SapwoodError
 
 __all__ = [
     "ExistsError",
+    "ExpressionError",
     "IOError",
     "InternalError",
     "LimitError",
@@ -37,6 +38,12 @@ for _name in ("kind", "file", "object", "basket", "offset", "expected", "found")
 
 class NotFoundError(SapwoodError, KeyError):
     """No such key, branch or member. The message names what looks alike."""
+
+    __str__ = SapwoodError.__str__
+
+
+class ExpressionError(SapwoodError, SyntaxError, ValueError):
+    """An expression that cannot be understood, or that asks for something that is not allowed."""
 
     __str__ = SapwoodError.__str__
 

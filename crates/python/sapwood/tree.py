@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sapwood import _core, session, sizes
+from sapwood._read import drawing
 from sapwood._read.branch_index import Outline
 from sapwood._read.branches import HasBranches
 from sapwood._read.rows import Rows
@@ -170,6 +172,88 @@ class Tree(HasBranches):
     def _reader(self, entries: Any) -> Any:
         """What fetches ahead for single entries: as they come, or these in this order."""
         return _core.Reader(self._core, entries)
+
+    def draw(
+        self,
+        expression: str,
+        cut: str = "",
+        *,
+        bins: Any = None,
+        profile: bool = False,
+        aliases: Mapping[str, str] | None = None,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+        entries: Any = None,
+        library: str = "hist",
+    ) -> Any:
+        """A histogram of one to three expressions (``TTree::Draw``): ``"y:x"``, the last one along x.
+
+        ``cut`` is an expression, too; a number is a weight. Bins stand behind the expression, as in ROOT
+        (``"x>>h(100, 0, 10)"``), or in ``bins``: ``(bins, low, high)`` or edges, and a list of these for
+        several axes, along x first. Without them they are those that ROOT would choose. Lists are looped
+        over; where they differ in length, the shortest counts. With ``profile`` bins hold means of the first
+        expression.
+
+        ``library`` is ``"hist"`` (:class:`hist.Hist`), ``"root"`` (a ``TH1D`` and so on, with the methods of
+        histograms that were read), or ``"np"`` (values and edges). Nothing but the histogram is kept in
+        memory.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(memory := io.BytesIO()) as file:
+        ...     file["t"] = {"x": [1.0, 2.0, 3.0, 40.0], "v": [[1, 2], [], [3], [4]]}
+        >>> tree = sapwood.open(memory)["t"]
+        >>> tree.draw("x>>h(4, 0, 4)", "x > 1", library="np")[0].tolist()
+        [0.0, 0.0, 1.0, 1.0]
+        """
+        found = drawing.fill(
+            self, [(expression, cut)], bins, profile, aliases, entry_start, entry_stop, entries, library
+        )
+        return found[0]
+
+    def draw_many(
+        self,
+        drawings: Iterable[str | tuple[str, str]],
+        *,
+        aliases: Mapping[str, str] | None = None,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+        entries: Any = None,
+        library: str = "hist",
+    ) -> list[Any]:
+        """Histograms of many expressions, for which the tree is read once: expressions, or pairs of an
+        expression and a cut, as for :meth:`draw`.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(memory := io.BytesIO()) as file:
+        ...     file["t"] = {"x": [1.0, 2.0, 3.0]}
+        >>> tree = sapwood.open(memory)["t"]
+        >>> [int(h.sum()) for h in tree.draw_many(["x>>(5, 0, 5)", ("x>>(5, 0, 5)", "x > 1")])]
+        [3, 2]
+        """
+        pairs = [(one, "") if isinstance(one, str) else one for one in drawings]
+        return drawing.fill(self, pairs, None, False, aliases, entry_start, entry_stop, entries, library)
+
+    def points(
+        self,
+        expression: str,
+        cut: str = "",
+        *,
+        aliases: Mapping[str, str] | None = None,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+        entries: Any = None,
+    ) -> tuple[list[Any], Any]:
+        """The values that :meth:`draw` would fill, and their weights (``TTree::GetVal``, ``GetW``): an array
+        for each expression, along x first.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(memory := io.BytesIO()) as file:
+        ...     file["t"] = {"x": [1.0, 2.0], "v": [[1, 2], [3]]}
+        >>> (x, v), weights = sapwood.open(memory)["t"].points("v:x", "v > 1")
+        >>> x.tolist(), v.tolist()
+        ([1.0, 2.0], [2.0, 3.0])
+        """
+        return drawing.points(self, (expression, cut), aliases, entry_start, entry_stop, entries)
 
     @property
     def perf(self) -> PerfRecord:

@@ -130,6 +130,7 @@ fn build(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         ErrorKind::Unsupported => "UnsupportedError",
         ErrorKind::Limit => "LimitError",
         ErrorKind::Exists => "ExistsError",
+        ErrorKind::Expression => "ExpressionError",
         ErrorKind::Mismatch => "MismatchError",
         ErrorKind::Internal => "InternalError",
         _ => "IOError",

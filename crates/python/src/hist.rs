@@ -21,6 +21,13 @@ const DEEPEST: u32 = 16;
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct Axis(hist::Axis);
 
+impl Axis {
+    /// The engine's own.
+    pub(crate) fn engine(&self) -> &hist::Axis {
+        &self.0
+    }
+}
+
 #[pymethods]
 impl Axis {
     /// An axis with these edges, and labels for its bins, where it has them.
@@ -79,8 +86,25 @@ impl Axis {
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct Histogram(hist::Histogram);
 
+impl Histogram {
+    pub(crate) fn from_engine(engine: hist::Histogram) -> Self {
+        Self(engine)
+    }
+}
+
 #[pymethods]
 impl Histogram {
+    /// Its name.
+    #[getter]
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    /// As an object that can be written.
+    fn draft(&self) -> Draft {
+        self.0.to_draft().into()
+    }
+
     /// The histogram that a record is.
     #[staticmethod]
     fn of(record: &Bound<'_, Struct>) -> PyResult<Self> {

@@ -8,7 +8,6 @@ mod column;
 mod draft;
 mod errors;
 mod file;
-mod functions;
 mod hist;
 mod inspect;
 mod key;
@@ -19,6 +18,7 @@ mod ntuple;
 mod ntuple_writer;
 mod object;
 mod parallel;
+mod query;
 mod reader;
 mod remote;
 mod sessions;
@@ -42,8 +42,6 @@ mod _core {
     #[pymodule_export]
     use super::file::File;
     #[pymodule_export]
-    use super::functions::special;
-    #[pymodule_export]
     use super::hist::{Axis, Histogram, axis_members, graph, histogram, histogram_dtype, profile};
     #[pymodule_export]
     use super::inspect::{PerfRun, basket_sizes, doctor, layout, perf, perf_load, record, verify_bytes, verify_place};
@@ -61,6 +59,8 @@ mod _core {
     use super::object::{Object, Struct};
     #[pymodule_export]
     use super::parallel::{NumberedContext, ParallelWriter};
+    #[pymodule_export]
+    use super::query::{Draws, Query};
     #[pymodule_export]
     use super::reader::Reader;
     #[pymodule_export]

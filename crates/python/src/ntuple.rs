@@ -27,6 +27,16 @@ pub(crate) struct NTuple {
 }
 
 impl NTuple {
+    /// The engine's own.
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The engine's numbers of the named fields.
+    pub(crate) fn named(&self) -> &[usize] {
+        &self.named
+    }
+
     pub(crate) fn new(engine: Arc<Engine>) -> Self {
         let fields = engine.fields();
         // A user sees fields depth first; late ones stand last in the schema.

@@ -16,7 +16,7 @@ use crate::object::{Object, Origin};
 use crate::steps::Steps;
 
 /// How often a read asks whether Ctrl-C was pressed.
-const CHECK_EVERY: Duration = Duration::from_millis(100);
+pub(crate) const CHECK_EVERY: Duration = Duration::from_millis(100);
 
 /// A tree.
 #[pyclass(frozen, module = "sapwood._core")]

@@ -84,6 +84,36 @@ impl Axis {
         })
     }
 
+    /// An axis for values between two numbers, with round limits around them: the automatic bins of ROOT. For `whole`
+    /// numbers the bins are as wide as whole numbers, and may be a few more or less than asked for.
+    ///
+    /// Source: `THLimitsFinder::FindGoodLimits`.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) without bins, and for infinite numbers.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::Axis;
+    /// let axis = Axis::automatic(100, 0.3, 9.7, false)?;
+    /// assert_eq!((axis.bins(), axis.min(), axis.max()), (100, 0.0, 11.0));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn automatic(bins: usize, least: f64, largest: f64, whole: bool) -> Result<Self> {
+        let (least, largest) = if least >= largest { (least - 1.0, largest + 1.0) } else { (least, largest) };
+        if !(least.is_finite() && largest.is_finite()) {
+            return Err(Error::mismatch("automatic bins are for finite numbers"));
+        }
+        let (min, max, bins) = limits::good(bins.max(1), least, largest, whole);
+        let mut axis = Self::regular(bins, min, max)?;
+        if whole {
+            axis.bits |= INTEGER;
+        }
+        Ok(axis)
+    }
+
     /// An axis with any edges: one more than bins.
     ///
     /// # Errors

@@ -157,6 +157,15 @@ impl Column {
         Ok(Self::new(self.kind.clone(), wanted.len() as usize, vec![chosen.into()], None))
     }
 
+    /// The rows of some of its entries, if it is a column of numbers; nothing of other columns.
+    pub(crate) fn narrowed(self, held: &Selection, wanted: &Selection) -> Result<Option<Self>> {
+        match &self.kind {
+            _ if held == wanted => Ok(Some(self)),
+            Kind::Number { .. } => self.of_entries(held, wanted).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// The numbers of the column, without a copy. Of arrays and of lists these are the innermost items of all rows, one
     /// after another; see [`offsets`](Self::offsets) and [`items`](Self::items).
     ///

@@ -178,7 +178,7 @@ impl Selection {
     }
 
     /// How many of the entries are before this one.
-    pub(super) fn before(&self, entry: u64) -> u64 {
+    pub(crate) fn before(&self, entry: u64) -> u64 {
         match self.runs.get(self.runs.partition_point(|run| run.entries.end <= entry)) {
             Some(run) => run.row + entry.saturating_sub(run.entries.start),
             None => self.len,

@@ -384,7 +384,7 @@ class HasBranches(HasRecord):
         """Reads branches, or computes expressions, for all entries or some of them.
 
         ``expressions`` is a string, a list of strings, or ``None`` for all branches that pass the filters:
-        names of branches and aliases, arithmetic and comparisons over them (see :mod:`sapwood.expressions`).
+        names of branches and aliases, and what is computed of them (see ``docs/expressions.md``).
         A mapping or pairs of branches and NumPy types look at numbers as another type, like
         :meth:`Branch.array`. Only branches that are named are read. ``cut`` is an expression, too: entries
         where it is false are left out, and of the other branches only the baskets are read in which entries
@@ -407,7 +407,7 @@ class HasBranches(HasRecord):
         Shape: one row an entry that is wanted. Branches that cannot be decoded are left out unless they are
         named; those that lack some of the entries too, with a warning.
 
-        Raises ``KeyError`` naming near branches, :class:`~sapwood.expressions.ExpressionError`,
+        Raises ``KeyError`` naming near branches, :class:`~sapwood.errors.ExpressionError`,
         :class:`~sapwood.errors.UnsupportedError`, :class:`~sapwood.errors.MalformedError`.
         """
         ignore(others, "arrays")

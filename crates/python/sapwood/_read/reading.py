@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sapwood import _core
 from sapwood._read import libraries
 from sapwood._read import progress as progress_bar
 from sapwood._read.libraries import Library, Loaded, as_library
-from sapwood._read.selection import Range, Selection, bounds, select
-from sapwood.errors import MismatchError, NotFoundError, SapwoodError, UnsupportedError, not_found, place
-from sapwood.expressions import Expression, ExpressionError
+from sapwood._read.selection import Range, Selection, bounds, of_rows, select
+from sapwood.errors import (
+    ExpressionError,
+    MismatchError,
+    NotFoundError,
+    SapwoodError,
+    UnsupportedError,
+    not_found,
+    place,
+)
 from sapwood.filters import Filter
 from sapwood.interpretation import Grouped, Interpretation, Unknown
 
@@ -24,33 +32,14 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "bounds", "read", "read_branch", "select", "wrap"]
 
 
-class Names(Collection[str]):
-    """Names that an expression may use: branches by name and path, and aliases."""
-
-    def __init__(self, over: HasBranches, aliases: Mapping[str, str]) -> None:
-        self._over, self._aliases = over, aliases
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name in self._aliases or self._over._find(name) is not None)
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self._aliases
-        yield from (branch.name for branch in self._over.itervalues())
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
 class Output:
     """A field of the answer: a branch, with a NumPy type if it is to be looked at as another, or an
     expression."""
 
-    __slots__ = ("branch", "dtype", "expression", "name")
+    __slots__ = ("branch", "dtype", "name")
 
-    def __init__(
-        self, name: str, branch: Branch | None, expression: Expression | None, dtype: Any = None
-    ) -> None:
-        self.name, self.branch, self.expression, self.dtype = name, branch, expression, dtype
+    def __init__(self, name: str, branch: Branch | None, dtype: Any = None) -> None:
+        self.name, self.branch, self.dtype = name, branch, dtype
 
 
 class Plan:
@@ -68,9 +57,7 @@ class Plan:
     ) -> None:
         self.over = over
         self.tree = over.tree
-        self.aliases = {**over.aliases, **(aliases or {})}
-        self._known = Names(over, self.aliases)
-        self._expressions: dict[str, Expression] = {}
+        self.aliases = dict(aliases or {})
         self.is_everything = expressions is None
         if expressions is None:
             self.outputs = self._everything(filter_name, filter_typename, filter_branch)
@@ -92,7 +79,31 @@ class Plan:
             for output in self.outputs:
                 if types.setdefault(output.name, output.dtype) != output.dtype:
                     raise MismatchError(f"{output.name!r} is asked for as two types: read each by itself")
-        self.cut = None if cut is None else self._output(cut)
+        if cut is not None and not isinstance(cut, str):
+            raise TypeError(f"a cut is a string, not {cut!r}")
+        self.cut = cut
+        self._values = list(dict.fromkeys(output.name for output in self.outputs if output.branch is None))
+        # What the engine computes; nothing where branches are read as they are.
+        self._query = self.query(self._values, cut) if self._values or cut is not None else None
+        if self._query is not None and self._query.cut_depth:
+            # A cut on items leaves out items, and no entries.
+            self._query = self.query([*self._values, cut or ""], None)
+            self.cut_on_items = True
+        else:
+            self.cut_on_items = False
+
+    def query(self, values: list[str], cut: str | None) -> Any:
+        """Expressions and a cut, as the engine computes them."""
+        below = None if self.over is self.tree else self.over._id  # type: ignore[attr-defined]
+        try:
+            return _core.Query(self.tree._core, values, cut, list(self.aliases.items()), below)
+        except NotFoundError as error:
+            words = f"{error}{self.tree._friendly_words}"
+            raise not_found(words, self.over.file_path, self.over.object_path) from None
+        except ExpressionError as error:
+            if any("*" in text or "?" in text for text in [*values, cut or ""]):
+                raise ExpressionError(f"{error}; patterns of names go to filter_name=") from None
+            raise
 
     def _typed_output(self, text: Any, interpretation: Any) -> Output:
         """A branch that is looked at as another type; ``None`` for its own."""
@@ -102,34 +113,12 @@ class Plan:
             return output
         if output.branch is None:
             raise MismatchError(f"{text!r} is computed: only a branch can be looked at as {dtype}")
-        return Output(output.name, output.branch, None, dtype)
+        return Output(output.name, output.branch, dtype)
 
     def _output(self, text: Any) -> Output:
         if not isinstance(text, str):
             raise TypeError(f"an expression is a string, not {text!r}")
-        branch = self.over._find(text)
-        if branch is not None:
-            return Output(text, branch, None)
-        return Output(text, None, self._expression(text, ()))
-
-    def _expression(self, text: str, above: tuple[str, ...]) -> Expression:
-        if text in above:
-            raise ExpressionError(f"the alias {text!r} needs itself: {' -> '.join((*above, text))}")
-        if text not in self._expressions:
-            try:
-                made = Expression(self.aliases.get(text, text), self._known)
-            except NotFoundError as error:
-                raise not_found(
-                    f"{error}{self.tree._friendly_words}", self.over.file_path, self.over.object_path
-                ) from None
-            for name in made.names:
-                if self._branch(name) is None:
-                    self._expression(name, (*above, text))
-            self._expressions[text] = made
-        return self._expressions[text]
-
-    def _branch(self, name: str) -> Branch | None:
-        return self.over._find(name)
+        return Output(text, self.over._find(text))
 
     def _everything(self, filter_name: Filter, filter_typename: Filter, filter_branch: Any) -> list[Output]:
         """Branches with values, each under its own name; a group only where not all of what is below it
@@ -152,7 +141,7 @@ class Plan:
         passed = {branch._id for branch in plain}
         if self.tree._is_whole:
             tops = [branch for branch in plain if not any(above._id in passed for above in _above(branch))]
-            return [Output(branch.path, branch, None) for branch in tops]
+            return [Output(branch.path, branch) for branch in tops]
         whole: list[Branch] = []
         inside: set[int] = set()
         for group in groups:
@@ -167,56 +156,22 @@ class Plan:
             if branch._id not in inside:
                 # Of several branches of one name, uproot reads the first under that name.
                 first = self.over._find(branch.name)
-                outputs.setdefault(branch.name, Output(branch.name, first if _reads(first) else branch, None))
+                outputs.setdefault(branch.name, Output(branch.name, first if _reads(first) else branch))
         for branch in whole:
-            outputs.setdefault(branch.name, Output(branch.name, branch, None))
+            outputs.setdefault(branch.name, Output(branch.name, branch))
         return list(outputs.values())
 
-    def branches(self, outputs: Iterable[Output] | None = None) -> list[Branch]:
-        """Branches with values that must be read, each once; of all outputs and the cut by default."""
-        found: dict[int, Branch] = {}
-        if outputs is None:
-            outputs = [*self.outputs, *([self.cut] if self.cut is not None else [])]
-        for output in outputs:
-            for branch in self._needed(output):
-                for leaf in values_below(branch):
-                    found.setdefault(leaf._id, leaf)
+    def branches(self) -> list[Branch]:
+        """Branches that must be read, each once."""
+        found = {leaf._id: leaf for leaf in self.plain()}
+        for id in self._query.needed if self._query is not None else []:
+            found.setdefault(id, self.tree._branch(id))
         return list(found.values())
 
-    def _needed(self, output: Output) -> Iterator[Branch]:
-        if output.branch is not None:
-            yield output.branch
-            return
-        todo = [output.name]
-        seen: set[str] = set()
-        while todo:
-            text = todo.pop()
-            for name in self._expressions[text].names:
-                branch = self._branch(name)
-                if branch is not None:
-                    yield branch
-                elif name not in seen:
-                    seen.add(name)
-                    todo.append(name)
-
-    def evaluate(self, output: Output, arrays: Any, length: int) -> Any:
-        """Value of an output that is an expression; ``arrays`` gives the array of a branch."""
-        expression = output.expression
-        assert expression is not None
-        try:
-            with np.errstate(all="ignore"):
-                value = expression.value(_Values(self, arrays).get)
-        except MismatchError as error:
-            where = place(self.tree.file_path, self.tree.object_path)
-            raise MismatchError(f"{error}{where}").with_traceback(error.__traceback__) from None
-        if np.isscalar(value) or getattr(value, "shape", None) == ():
-            return np.full(length, value)
-        if len(value) != length:
-            raise MismatchError(
-                f"the expression {output.name!r} gives {len(value)} values for {length} entries; the first index counts entries, and "
-                f"[:, 0] is the first item of each{place(self.tree.file_path, self.tree.object_path)}"
-            )
-        return value
+    def plain(self) -> list[Branch]:
+        """Branches with values that are read as they are, each once."""
+        named = (output.branch for output in self.outputs if output.branch is not None)
+        return list({leaf._id: leaf for branch in named for leaf in values_below(branch)}.values())
 
     def whole(self, selection: Selection) -> Plan:
         """Leaves out branches that lack wanted entries, with a warning; what was named stays, and will
@@ -242,24 +197,6 @@ class Plan:
             )
             self.outputs = kept
         return self
-
-
-class _Values:
-    """Values of names while an expression is computed: each once. No function that calls itself by name, for
-    such a one holds itself, and with it the tree."""
-
-    def __init__(self, plan: Plan, arrays: Callable[[Branch], Any]) -> None:
-        self._plan, self._arrays = plan, arrays
-        self._known: dict[str, Any] = {}
-
-    def get(self, name: str) -> Any:
-        if name not in self._known:
-            branch = self._plan._branch(name)
-            if branch is not None:
-                self._known[name] = self._arrays(branch)
-            else:
-                self._known[name] = self._plan._expressions[name].value(self.get)
-        return self._known[name]
 
 
 def _above(branch: Branch) -> Iterator[Branch]:
@@ -315,9 +252,7 @@ def load(branches: list[Branch], selection: Selection, show: Any = None) -> dict
     _check(branches)
     if not branches:
         return {}
-    rows, index = selection.rows, None
-    if rows is not None and not selection.is_ordered:
-        rows, index = np.unique(rows, return_inverse=True)
+    rows, index = selection.in_order()
     ids = [branch._id for branch in branches]
     note = progress_bar.part(show, branches, selection)
     columns = branches[0]._tree._core.columns(ids, *selection.span, rows, note)
@@ -335,47 +270,61 @@ def read(plan: Plan, selection: Selection, library: Any, how: Any = None, show: 
 
 
 def _read(plan: Plan, selection: Selection, to: Library, how: Any, bar: Any) -> Any:
-    loaded: dict[int, Loaded] = {}
+    branches = plan.plain()
+    values: dict[str, Loaded] = {}
     mask: Any = None
-    if plan.cut is not None:
-        cut_branches = plan.branches([plan.cut])
-        loaded = load(cut_branches, selection, bar)
-        mask = _values(plan, plan.cut, loaded, selection) != 0
-        flat = libraries.flat_mask(mask)
-        if flat is not None:
-            survivors = selection.narrow(flat)
-            if not any(
-                output.expression is not None and output.expression.has_index for output in plan.outputs
-            ):
-                # What the cut itself needed is there already; all else is read for the survivors only.
-                for id, one in loaded.items():
-                    loaded[id] = one.taken(np.flatnonzero(flat))
-                selection, mask = survivors, None
-    rest = [branch for branch in plan.branches(plan.outputs) if branch._id not in loaded]
     try:
-        loaded.update(load(rest, selection, bar))
+        loaded, values, selection = _load(plan, branches, selection, bar)
     except UnsupportedError:
         if not plan.is_everything:
             raise
-        loaded.update(_load_what_can_be(plan, rest, selection, bar))
+        # The entries that pass, and then what can be decoded of them.
+        _, values, selection = _load(plan, [], selection, None)
+        loaded = _load_what_can_be(plan, branches, selection, bar)
+    if plan.cut_on_items:
+        mask = libraries.CALCULATION.column(values[plan.cut or ""], selection) != 0
     arrays: dict[str, Any] = {}
     for output in plan.outputs:
         if output.name in arrays:
             continue  # asked for twice
-        if output.branch is not None and output.dtype is not None:
+        if output.branch is None:
+            arrays[output.name] = to.column(values[output.name], selection)
+        elif output.dtype is not None:
             flat = branch_value(output.branch, loaded, libraries.NUMPY, selection)
             arrays[output.name] = to.convert(view_as(output.branch, flat, output.dtype), selection)
-        elif output.branch is not None:
-            arrays[output.name] = branch_value(output.branch, loaded, to, selection)
         else:
-            value = _values(plan, output, loaded, selection)
-            arrays[output.name] = to.convert(value, selection)
+            arrays[output.name] = branch_value(output.branch, loaded, to, selection)
     if mask is not None:
         arrays = {name: _items_left(plan.cut, name, array, mask, to) for name, array in arrays.items()}
     return to.group(arrays, plan.outputs, how, loaded)
 
 
-def _items_left(cut: Output | None, name: str, array: Any, mask: Any, to: Library) -> Any:
+def _load(
+    plan: Plan, branches: list[Branch], selection: Selection, bar: Any
+) -> tuple[dict[int, Loaded], dict[str, Loaded], Selection]:
+    """Branches, values of expressions, and the entries that pass the cut: all in one call of the engine."""
+    if plan._query is None:
+        return load(branches, selection, bar), {}, selection
+    _check(branches)
+    rows, index = selection.in_order()
+    note = progress_bar.part(bar, plan.branches(), selection)
+    ids = [branch._id for branch in branches]
+    passed, plain, computed = plan._query.read(ids, *selection.span, rows, note)
+    if passed is not None:
+        passed = np.asarray(passed).view("int64")
+        if index is None:
+            selection = of_rows(passed)
+        else:
+            # Entries in another order, or several times.
+            wanted = np.isin(selection.rows, passed)
+            selection = selection.narrow(wanted)
+            index = np.searchsorted(passed, selection.rows) if selection.rows is not None else None
+    loaded = {branch._id: Loaded(column, index, _mark(branch)) for branch, column in zip(branches, plain)}
+    names = [*plan._values, *([plan.cut or ""] if plan.cut_on_items else [])]
+    return loaded, {name: Loaded(column, index) for name, column in zip(names, computed)}, selection
+
+
+def _items_left(cut: str | None, name: str, array: Any, mask: Any, to: Library) -> Any:
     """What a cut on items leaves of a column, which has a list for each of its lists."""
     try:
         return to.apply_mask(array, mask)
@@ -383,7 +332,7 @@ def _items_left(cut: Output | None, name: str, array: Any, mask: Any, to: Librar
         raise
     except (IndexError, ValueError):
         raise MismatchError(
-            f"the cut {cut.name if cut else ''!r} is on items of lists, and {name!r} has no list for each of them: leave it out, or cut "
+            f"the cut {cut!r} is on items of lists, and {name!r} has no list for each of them: leave it out, or cut "
             "on one value an entry"
         ) from None
 
@@ -404,20 +353,6 @@ def _load_what_can_be(
                 if output.branch is None or branch not in values_below(output.branch)
             ]
     return loaded
-
-
-def _values(plan: Plan, output: Output, loaded: dict[int, Loaded], selection: Selection) -> Any:
-    """An output as something to calculate with: plain NumPy where it is plain, else Awkward."""
-    known: dict[int, Any] = {}
-
-    def arrays(branch: Branch) -> Any:
-        if branch._id not in known:
-            known[branch._id] = branch_value(branch, loaded, libraries.CALCULATION, selection)
-        return known[branch._id]
-
-    if output.branch is not None:
-        return arrays(output.branch)
-    return plan.evaluate(output, arrays, len(selection))
 
 
 def branch_value(branch: Branch, loaded: dict[int, Loaded], to: Library, selection: Selection) -> Any:

@@ -40,15 +40,19 @@ class Selection:
     def narrow(self, mask: np.ndarray[Any, Any]) -> Selection:
         """Those of the entries whose mask is true."""
         rows = np.arange(*self.span, dtype="int64") if self.rows is None else self.rows
-        return _of_rows(rows[mask])
+        return of_rows(rows[mask])
 
-    @property
-    def is_ordered(self) -> bool:
-        """Is every entry wanted once at most, in the order of the tree?"""
-        return self.rows is None or bool(np.all(self.rows[1:] > self.rows[:-1]))
+    def in_order(self) -> tuple[np.ndarray[Any, Any] | None, np.ndarray[Any, Any] | None]:
+        """The entries, each once and ascending (``None`` for all of the span), and where each wanted one is
+        among them (``None`` if these are the same)."""
+        if self.rows is None or bool(np.all(self.rows[1:] > self.rows[:-1])):
+            return self.rows, None
+        rows, index = np.unique(self.rows, return_inverse=True)
+        return rows, index
 
 
-def _of_rows(rows: np.ndarray[Any, Any]) -> Selection:
+def of_rows(rows: np.ndarray[Any, Any]) -> Selection:
+    """Entries by their numbers; a range where these follow one another."""
     if len(rows) == 0:
         return Selection((0, 0))
     first, last = int(rows.min()), int(rows.max()) + 1
@@ -94,7 +98,7 @@ def select(total: int, start: int | None, stop: int | None, entries: Any = None)
             raise ValueError(f"entries must be one-dimensional, not of shape {array.shape}")
         if array.dtype == bool:
             if len(array) == last - first:
-                return _of_rows(first + np.flatnonzero(array))
+                return of_rows(first + np.flatnonzero(array))
             if len(array) != total:
                 raise ValueError(
                     f"the mask has {len(array)} items for {last - first} entries (the tree has {total})"
@@ -106,7 +110,7 @@ def select(total: int, start: int | None, stop: int | None, entries: Any = None)
             rows = _numbers(array.astype("int64"), total)
         else:
             raise TypeError(f"entries are a slice, ranges, a mask or whole numbers, not {array.dtype}")
-    return _of_rows(rows[(rows >= first) & (rows < last)])
+    return of_rows(rows[(rows >= first) & (rows < last)])
 
 
 def _numbers(rows: np.ndarray[Any, Any], total: int) -> np.ndarray[Any, Any]:

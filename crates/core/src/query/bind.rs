@@ -1,0 +1,455 @@
+//! From what is written to what is computed: names become columns, and every value gets a type.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::bound::{Bound, Of, Op, computed, loop_of, narrowest, number, of_values};
+use super::compute::{result_of, unary_result};
+use super::fault::{fault, near};
+use super::function::{Function, chosen};
+use super::index::Slice;
+use super::names::Kernel;
+use super::number::{Cast, Wide};
+use super::parse::parse;
+use super::source::Source;
+use super::special::{SPECIAL, constant, named_constant, special};
+use super::syntax::{Binary, Expr, Item, Node, Unary};
+use super::value::Scalar;
+use crate::column::Kind;
+use crate::error::{Error, Result};
+
+/// Turns expressions over one source into values, and collects which columns they need.
+pub(super) struct Binder<'s> {
+    source: &'s Source,
+    aliases: HashMap<&'s str, &'s str>,
+    /// Numbers of the columns that are needed.
+    pub(super) needed: Vec<usize>,
+    /// Their types.
+    kinds: Vec<Kind>,
+    /// Aliases that are being bound.
+    open: Vec<String>,
+}
+
+/// The most aliases inside each other.
+const DEEPEST_ALIAS: usize = 50;
+
+impl<'s> Binder<'s> {
+    pub(super) fn new(source: &'s Source, aliases: &'s [(String, String)]) -> Self {
+        let of = |pair: &'s (String, String)| (pair.0.as_str(), pair.1.as_str());
+        let aliases = source.aliases().iter().map(of).chain(aliases.iter().map(of)).collect();
+        Self { source, aliases, needed: Vec::new(), kinds: Vec::new(), open: Vec::new() }
+    }
+
+    /// Goes on from columns that are needed already.
+    pub(super) fn with<T>(&mut self, needed: Vec<usize>, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.kinds = needed.iter().map(|&id| self.source.kind(id)).collect::<Result<_>>()?;
+        self.needed = needed;
+        bind(self)
+    }
+
+    /// The value of an expression.
+    pub(super) fn bind(&mut self, text: &str, expr: &Expr) -> Result<Bound> {
+        let at = expr.span.start;
+        match &expr.node {
+            Node::Whole(whole) => Ok(constant(
+                at,
+                match i64::try_from(*whole) {
+                    Ok(whole) => Scalar::I64(whole),
+                    Err(_) => Scalar::U64(*whole),
+                },
+            )),
+            Node::Fraction(fraction) => Ok(constant(at, Scalar::F64(*fraction))),
+            Node::Text(value) => Ok(constant(at, Scalar::Text(value.as_str().into()))),
+            Node::Name(_) | Node::Member(..) | Node::Index(..) => self.path(text, expr),
+            Node::Size(of) => self.size(text, of, at),
+            Node::Call(name, arguments) => self.call(text, expr, name, arguments),
+            Node::Unary(operator, of) => {
+                let of = self.bind(text, of)?;
+                let wide = number(text, &of)?;
+                let result = unary_result(*operator, wide).map_err(|words| fault(text, at, words))?;
+                let kind = match operator {
+                    Unary::Cast(Cast(number)) => Of::Number(*number),
+                    _ => of_values(result, &[&of]),
+                };
+                Ok(Bound { depth: of.depth, in_loop: of.in_loop, of: kind, at, op: Op::Unary(*operator, Box::new(of)) })
+            }
+            Node::Binary(operator, a, b) => {
+                let (a, b) = (self.bind(text, a)?, self.bind(text, b)?);
+                binary(text, *operator, a, b)
+            }
+            Node::Choice(condition, yes, no) => {
+                let [condition, yes, no] = [self.bind(text, condition)?, self.bind(text, yes)?, self.bind(text, no)?];
+                number(text, &condition)?;
+                let wide = chosen(number(text, &yes)?, number(text, &no)?);
+                let (depth, in_loop) = loop_of(&[&condition, &yes, &no]);
+                let kind = narrowest(wide, &[&yes, &no]);
+                let op = Op::Choice(Box::new(condition), Box::new(yes), Box::new(no));
+                Ok(Bound { op, at, depth, of: kind, in_loop })
+            }
+        }
+    }
+
+    /// A name with members and indices: of a column, an alias, or a constant.
+    fn path(&mut self, text: &str, expr: &Expr) -> Result<Bound> {
+        let mut names: Vec<(&str, usize)> = Vec::new();
+        let mut indices: Vec<&[Item]> = Vec::new();
+        let mut at = expr;
+        let root = loop {
+            match &at.node {
+                Node::Name(name) => {
+                    names.push((name, at.span.start));
+                    break None;
+                }
+                Node::Member(of, name) => {
+                    names.push((name, at.span.end - name.len()));
+                    at = of;
+                }
+                Node::Index(of, items) => {
+                    if let [Item::One(Expr { node: Node::Text(field), .. })] = &items[..] {
+                        names.push((field, at.span.start));
+                    } else {
+                        indices.push(items);
+                    }
+                    at = of;
+                }
+                Node::Call(name, arguments) if name == "get" => {
+                    let [Expr { node: Node::Text(name), .. }] = &arguments[..] else {
+                        return Err(fault(text, at.span.start, "get() takes one name in quotes"));
+                    };
+                    break Some(Named::Exact(name.as_str(), at.span.start));
+                }
+                _ => break Some(Named::Value(at)),
+            }
+        };
+        names.reverse();
+        indices.reverse();
+        let value = match root {
+            None => self.name(text, &names)?,
+            Some(Named::Exact(name, start)) => {
+                let found = self.source.find_exact(name).map(|found| (found, 0));
+                if found.is_none() && self.aliases.contains_key(name) {
+                    self.alias(text, name, start)?
+                } else {
+                    let Some((found, _)) = found else { return Err(self.unknown(text, name, start)) };
+                    let mut members: Vec<Arc<str>> = found.member.into_iter().collect();
+                    members.extend(names.iter().map(|(name, _)| Arc::from(*name)));
+                    self.column(text, found.id, members, start)?
+                }
+            }
+            Some(Named::Value(of)) => {
+                if let Some((name, start)) = names.first() {
+                    return Err(fault(text, *start, format!("a computed value has no member {name:?}")));
+                }
+                self.bind(text, of)?
+            }
+        };
+        self.indexed(text, value, &indices, expr.span.start)
+    }
+
+    fn unknown(&self, text: &str, name: &str, at: usize) -> Error {
+        let known = self.source.names().chain(self.aliases.keys().copied());
+        let error = fault(text, at, format!("there is no branch {name:?}{}", near(name, known)));
+        self.source.place(Error::not_found(error.message().to_owned()))
+    }
+
+    fn name(&mut self, text: &str, names: &[(&str, usize)]) -> Result<Bound> {
+        let parts: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+        let (first, at) = names.first().copied().unwrap_or(("", 0));
+        if names.len() == 1 && self.aliases.contains_key(first) && !self.open.iter().any(|open| open == first) {
+            return self.alias(text, first, at);
+        }
+        if let Some((found, used)) = self.source.find(&parts) {
+            let mut members: Vec<Arc<str>> = found.member.into_iter().collect();
+            members.extend(parts[used..].iter().map(|&name| Arc::from(name)));
+            return self.column(text, found.id, members, at);
+        }
+        let joined = parts.join(".");
+        if self.aliases.contains_key(joined.as_str()) {
+            return self.alias(text, &joined, at);
+        }
+        if names.len() == 1
+            && let Some(value) = named_constant(first, at)
+        {
+            return Ok(value);
+        }
+        Err(self.unknown(text, &joined, at))
+    }
+
+    fn alias(&mut self, text: &str, name: &str, at: usize) -> Result<Bound> {
+        if self.open.iter().any(|open| open == name) || self.open.len() >= DEEPEST_ALIAS {
+            let chain = self.open.join(" -> ");
+            return Err(fault(text, at, format!("the alias {name:?} needs itself: {chain} -> {name}")));
+        }
+        let Some(meaning) = self.aliases.get(name).copied() else { return Err(self.unknown(text, name, at)) };
+        self.open.push(name.to_owned());
+        let bound = parse(meaning).and_then(|expr| self.bind(meaning, &expr));
+        self.open.pop();
+        let bound =
+            bound.map_err(|error| Error::new(error.kind(), format!("{} (the alias {name:?})", error.message())))?;
+        // Errors while it is computed point at the alias.
+        Ok(Bound { at, ..bound })
+    }
+
+    fn column(&mut self, text: &str, id: usize, members: Vec<Arc<str>>, at: usize) -> Result<Bound> {
+        let place = match self.needed.iter().position(|&needed| needed == id) {
+            Some(place) => place,
+            None => {
+                self.kinds.push(self.source.kind(id)?);
+                self.needed.push(id);
+                self.needed.len() - 1
+            }
+        };
+        let mut depth = 0;
+        let mut kind = &self.kinds[place];
+        let mut path = members.iter();
+        let of = loop {
+            match kind {
+                Kind::List { item, .. } | Kind::Fixed { item, .. } => {
+                    depth += 1;
+                    kind = item;
+                }
+                Kind::Record { .. } => {
+                    let known = kind.members();
+                    let Some(name) = path.next() else {
+                        let names: Vec<&str> = known.iter().take(10).map(|(name, _)| &***name).collect();
+                        let words = format!("this is a record: name one of its members, {}", names.join(", "));
+                        return Err(fault(text, at, words));
+                    };
+                    let Some((_, member)) = known.iter().find(|(known, _)| *known == name) else {
+                        let near = near(name, known.iter().map(|(name, _)| &***name));
+                        return Err(fault(text, at, format!("there is no member {name:?}{near}")));
+                    };
+                    kind = member;
+                }
+                Kind::Number { number, .. } => break Of::Number(*number),
+                Kind::Text { .. } => break Of::Text,
+                Kind::Opaque { class, .. } => {
+                    return Err(fault(text, at, format!("the layout of {class:?} is not known")));
+                }
+                Kind::Pointer { .. } | Kind::OneOf { .. } => {
+                    return Err(fault(text, at, "expressions do not follow pointers to other objects"));
+                }
+            }
+        };
+        if let Some(name) = path.next() {
+            return Err(fault(text, at, format!("a number has no member {name:?}")));
+        }
+        Ok(Bound { op: Op::Column(place, members), at, depth, of, in_loop: false })
+    }
+
+    /// A value with indices, each in brackets of its own.
+    fn indexed(&mut self, text: &str, mut value: Bound, indices: &[&[Item]], at: usize) -> Result<Bound> {
+        let mut level = 0;
+        for items in indices {
+            // The first item of several counts entries, as in Python.
+            let counts_entries = items.len() > 1 || matches!(items, [Item::Slice { .. } | Item::Rest]);
+            let mut items = items.iter();
+            if counts_entries {
+                match items.next() {
+                    Some(Item::Slice { from: None, to: None, step: None } | Item::All) => {}
+                    Some(Item::Rest) => level = value.depth.saturating_sub(items.len()),
+                    _ => {
+                        let words = "the first index counts entries: write [:, i] for an item of each";
+                        return Err(fault(text, at, words));
+                    }
+                }
+            }
+            for item in items {
+                value = self.item(text, value, item, &mut level, counts_entries, at)?;
+            }
+        }
+        Ok(value)
+    }
+
+    fn item(
+        &mut self,
+        text: &str,
+        of: Bound,
+        item: &Item,
+        level: &mut usize,
+        from_end: bool,
+        at: usize,
+    ) -> Result<Bound> {
+        if let Item::Rest = item {
+            *level = of.depth;
+            return Ok(of);
+        }
+        if *level >= of.depth {
+            let words = match of.depth {
+                0 => "this is one value an entry: it has no items".to_owned(),
+                depth => format!("this has {depth} levels of lists, and more indices"),
+            };
+            return Err(fault(text, at, words));
+        }
+        let (depth, kind, in_loop, here) = (of.depth, of.of, of.in_loop, *level);
+        let of = Box::new(of);
+        let made = |op, depth, in_loop| Bound { op, at, depth, of: kind, in_loop };
+        Ok(match item {
+            Item::All | Item::Rest => {
+                *level += 1;
+                *of
+            }
+            Item::Slice { from, to, step } => {
+                *level += 1;
+                let mut end = |part: &Option<Expr>| match part {
+                    None => Ok(None),
+                    Some(expr) => self.whole_constant(text, expr).map(Some),
+                };
+                let slice = Slice { from: end(from)?, to: end(to)?, step: end(step)? };
+                if slice.step == Some(0) {
+                    return Err(fault(text, at, "the step of a slice is 0"));
+                }
+                made(Op::Slice { of, level: here, slice }, depth, in_loop)
+            }
+            Item::One(expr) => {
+                let by = self.bind(text, expr)?;
+                let wide = number(text, &by)?;
+                if let Op::Constant(constant) = &by.op
+                    && wide != Wide::Bool
+                {
+                    let item = constant.as_i64()?;
+                    if item < 0 && !from_end {
+                        let words = "an index counts from 0; [:, -1] is the last item of each";
+                        return Err(fault(text, by.at, words));
+                    }
+                    return Ok(made(Op::Pick { of, level: here, item, from_end }, depth - 1, in_loop));
+                }
+                if let Op::Unary(Unary::Minus, inner) = &by.op
+                    && let Op::Constant(constant) = &inner.op
+                {
+                    if !from_end {
+                        let words = "an index counts from 0; [:, -1] is the last item of each";
+                        return Err(fault(text, by.at, words));
+                    }
+                    let item = constant.as_i64()?.wrapping_neg();
+                    return Ok(made(Op::Pick { of, level: here, item, from_end }, depth - 1, in_loop));
+                }
+                if wide == Wide::Bool {
+                    if by.depth != here + 1 {
+                        let words = "a mask has a truth value for each item of a list; int(...) makes it an index";
+                        return Err(fault(text, by.at, words));
+                    }
+                    *level += 1;
+                    let in_loop = in_loop || by.in_loop;
+                    return Ok(made(Op::Mask { of, level: here, mask: Box::new(by) }, depth, in_loop));
+                }
+                let levels = depth - 1 + by.depth.saturating_sub(here);
+                let in_loop = in_loop || by.in_loop;
+                made(Op::PickBy { of, level: here, by: Box::new(by) }, levels, in_loop)
+            }
+        })
+    }
+
+    /// A whole number that is written down, with or without a sign.
+    fn whole_constant(&mut self, text: &str, expr: &Expr) -> Result<i64> {
+        let bound = self.bind(text, expr)?;
+        match &bound.op {
+            Op::Constant(Scalar::I64(whole)) => Ok(*whole),
+            Op::Unary(Unary::Minus, inner) => match &inner.op {
+                Op::Constant(Scalar::I64(whole)) => Ok(-whole),
+                _ => Err(fault(text, bound.at, "the ends of a slice are whole numbers")),
+            },
+            _ => Err(fault(text, bound.at, "the ends of a slice are whole numbers")),
+        }
+    }
+
+    /// `@list`, `list.size()`: how many items a list has.
+    fn size(&mut self, text: &str, of: &Expr, at: usize) -> Result<Bound> {
+        let of = self.bind(text, of)?;
+        if let Op::Column(place, members) = &of.op
+            && members.is_empty()
+            && self.needed.get(*place).is_some_and(|id| self.source.is_count(*id))
+        {
+            return Ok(of);
+        }
+        if of.depth == 0 {
+            return Err(fault(text, at, "this is one value an entry: it has no size"));
+        }
+        let in_loop = of.in_loop;
+        Ok(Bound { op: Op::Size(Box::new(of), 0), at, depth: 0, of: computed(Wide::I64), in_loop })
+    }
+
+    fn call(&mut self, text: &str, expr: &Expr, name: &str, arguments: &[Expr]) -> Result<Bound> {
+        let at = expr.span.start;
+        if name == "get" {
+            return self.path(text, expr);
+        }
+        if let Some(cast) = Cast::of_name(name) {
+            let [of] = arguments else { return Err(fault(text, at, format!("{name}() takes one value"))) };
+            let of = self.bind(text, of)?;
+            number(text, &of)?;
+            let (depth, in_loop) = (of.depth, of.in_loop);
+            let op = Op::Unary(Unary::Cast(cast), Box::new(of));
+            return Ok(Bound { op, at, depth, of: Of::Number(cast.0), in_loop });
+        }
+        let of = arguments.iter().map(|argument| self.bind(text, argument)).collect::<Result<Vec<_>>>()?;
+        if let Some(special) = special(text, name, at, &of)? {
+            return Ok(special);
+        }
+        let Some(function) = Function::find(name) else {
+            let known = Function::names().chain(SPECIAL);
+            return Err(fault(text, at, format!("there is no function {name:?}{}", near(name, known))));
+        };
+        let (least, most) = function.arity();
+        if !(least..=most).contains(&of.len()) {
+            let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
+            return Err(fault(text, at, format!("{name}() takes {wanted} values, not {}", of.len())));
+        }
+        if matches!(function.kernel, Kernel::Contains) {
+            if of.iter().any(|of| of.of != Of::Text) {
+                return Err(fault(text, at, "strstr() looks for a text in a text"));
+            }
+            let (depth, in_loop) = loop_of(&of.iter().collect::<Vec<_>>());
+            return Ok(Bound { op: Op::Call(function, of), at, depth, of: computed(Wide::Bool), in_loop });
+        }
+        let wides = of.iter().map(|of| number(text, of)).collect::<Result<Vec<_>>>()?;
+        let result = function.result(&wides).map_err(|words| fault(text, at, words))?;
+        let values: Vec<&Bound> = of.iter().collect();
+        let (depth, in_loop) = loop_of(&values);
+        let kind = match function.kernel {
+            Kernel::Where => narrowest(result, values.get(1..).unwrap_or_default()),
+            Kernel::WholeTwo(..) | Kernel::Bits(_) => narrowest(result, &values),
+            _ => of_values(result, &values),
+        };
+        Ok(Bound { op: Op::Call(function, of), at, depth, of: kind, in_loop })
+    }
+}
+
+enum Named<'e> {
+    Exact(&'e str, usize),
+    Value(&'e Expr),
+}
+
+fn binary(text: &str, operator: Binary, a: Bound, b: Bound) -> Result<Bound> {
+    let at = b.at;
+    let (depth, in_loop) = loop_of(&[&a, &b]);
+    let result = if a.of == Of::Text || b.of == Of::Text {
+        if a.of != b.of {
+            let text_side = if a.of == Of::Text { &a } else { &b };
+            return Err(fault(text, text_side.at, "a text is joined with a number"));
+        }
+        if !operator.is_comparison() {
+            return Err(fault(text, a.at, "texts can be compared, and nothing else"));
+        }
+        Wide::Bool
+    } else {
+        let (of_a, mut of_b) = (number(text, &a)?, number(text, &b)?);
+        let is_zero = matches!(&b.op, Op::Constant(zero) if zero.as_f64().is_ok_and(|zero| zero == 0.0));
+        if is_zero && matches!(operator, Binary::Divide | Binary::FloorDivide | Binary::Remainder) {
+            return Err(fault(text, at, "this divides by zero"));
+        }
+        // A constant without a sign may be both.
+        if of_a == Wide::U64 && matches!(b.op, Op::Constant(Scalar::I64(0..))) {
+            of_b = Wide::U64;
+        }
+        result_of(operator, of_a, of_b).map_err(|words| fault(text, at, words))?
+    };
+    let kind = match operator {
+        // The answer is no larger than what it is computed of.
+        Binary::Remainder | Binary::FloorDivide | Binary::BitAnd | Binary::BitOr | Binary::ShiftRight => {
+            narrowest(result, &[&a, &b])
+        }
+        _ => of_values(result, &[&a, &b]),
+    };
+    Ok(Bound { op: Op::Binary(operator, Box::new(a), Box::new(b)), at, depth, of: kind, in_loop })
+}

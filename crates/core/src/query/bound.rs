@@ -1,0 +1,201 @@
+//! Values that can be computed, and their types.
+
+use std::sync::Arc;
+
+use super::compute::number_of;
+use super::fault::fault;
+use super::function::Function;
+use super::index::Slice;
+use super::number::Wide;
+use super::reduce::Reduction;
+use super::syntax::{Binary, Unary};
+use super::value::Scalar;
+use crate::column::Number;
+use crate::error::Result;
+
+/// A value that can be computed.
+#[derive(Clone, Debug)]
+pub(super) struct Bound {
+    pub(super) op: Op,
+    /// The byte of the expression that errors point at.
+    pub(super) at: usize,
+    /// Levels of lists.
+    pub(super) depth: usize,
+    pub(super) of: Of,
+    /// Whether its value depends on the loop that it is in: `Iteration$`, `Length$`, `Alt$`.
+    pub(super) in_loop: bool,
+}
+
+/// What the items of a value are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Of {
+    /// Numbers, and the type that a column of them has. They are computed in a [`Wide`] one.
+    Number(Number),
+    Text,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Op {
+    Constant(Scalar),
+    /// A column by its place in what is read, and the members of its records down to the value.
+    Column(usize, Vec<Arc<str>>),
+    Unary(Unary, Box<Bound>),
+    Binary(Binary, Box<Bound>, Box<Bound>),
+    Call(Function, Vec<Bound>),
+    Choice(Box<Bound>, Box<Bound>, Box<Bound>),
+    /// One item of each list of a level, counted from the end where it is negative and that is allowed.
+    Pick {
+        of: Box<Bound>,
+        level: usize,
+        item: i64,
+        from_end: bool,
+    },
+    PickBy {
+        of: Box<Bound>,
+        level: usize,
+        by: Box<Bound>,
+    },
+    Slice {
+        of: Box<Bound>,
+        level: usize,
+        slice: Slice,
+    },
+    Mask {
+        of: Box<Bound>,
+        level: usize,
+        mask: Box<Bound>,
+    },
+    /// How many items the lists of a level have.
+    Size(Box<Bound>, usize),
+    /// How many innermost items an entry has.
+    Count(Box<Bound>),
+    /// Over all items of an entry, which may have to meet a condition.
+    ReduceAll(Reduction, Box<Bound>, Option<Box<Bound>>),
+    /// Over the innermost lists.
+    ReduceInner(Reduction, Box<Bound>),
+    /// The first or the second of each pair of items of a list.
+    Pairs(Box<Bound>, bool),
+    /// The first value where it is there, else the second.
+    Alternative(Box<Bound>, Box<Bound>),
+    Entry,
+    Entries,
+    Iteration,
+    LoopLength,
+}
+
+impl Bound {
+    /// The values that it is computed of, in its own loop.
+    pub(super) fn parts(&self) -> Vec<&Self> {
+        match &self.op {
+            Op::Unary(_, of) | Op::Pairs(of, _) | Op::Size(of, _) | Op::ReduceInner(_, of) => vec![of],
+            Op::Pick { of, .. } | Op::Slice { of, .. } => vec![of],
+            Op::PickBy { of, by, .. } => vec![of, by],
+            Op::Mask { of, mask, .. } => vec![of, mask],
+            Op::Binary(_, a, b) => vec![a, b],
+            Op::Choice(a, b, c) => vec![a, b, c],
+            Op::Call(_, of) => of.iter().collect(),
+            // The first value gives no loop its length.
+            Op::Alternative(_, b) => vec![b],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether it is a number that is written down.
+    fn is_constant(&self) -> bool {
+        match &self.op {
+            Op::Constant(_) => true,
+            Op::Unary(_, of) => of.is_constant(),
+            _ => false,
+        }
+    }
+
+    /// Whether it holds whole numbers.
+    pub(super) fn is_whole(&self) -> bool {
+        match self.of {
+            Of::Number(number) => Wide::of(number).is_whole(),
+            Of::Text => false,
+        }
+    }
+
+    /// Whether it is true or false, and no weight.
+    pub(super) fn is_condition(&self) -> bool {
+        self.of == Of::Number(Number::Bool)
+    }
+
+    /// Adds the places of all columns that it needs, each once.
+    pub(super) fn columns(&self, into: &mut Vec<usize>) {
+        if let Op::Column(place, _) = &self.op
+            && !into.contains(place)
+        {
+            into.push(*place);
+        }
+        self.all_parts().into_iter().for_each(|part| part.columns(into));
+    }
+
+    /// The values that it is computed of, those of inner loops, too.
+    fn all_parts(&self) -> Vec<&Self> {
+        match &self.op {
+            Op::Alternative(a, b) => vec![a, b],
+            Op::Count(of) => vec![of],
+            Op::ReduceAll(_, of, condition) => std::iter::once(of).chain(condition).map(|of| &**of).collect(),
+            _ => self.parts(),
+        }
+    }
+
+    /// The type of a column of such values.
+    pub(super) fn number(&self) -> Option<Number> {
+        match self.of {
+            Of::Number(number) => Some(number),
+            Of::Text => None,
+        }
+    }
+}
+
+/// The depth of what some values are computed to, and whether that depends on its loop.
+pub(super) fn loop_of(values: &[&Bound]) -> (usize, bool) {
+    (values.iter().map(|value| value.depth).max().unwrap_or(0), values.iter().any(|value| value.in_loop))
+}
+
+/// Numbers in the type that they are computed in.
+pub(super) fn computed(wide: Wide) -> Of {
+    Of::Number(number_of(wide))
+}
+
+/// The type of a column that is computed of others: fractions of 32 bits only stay such, as in NumPy, and whole
+/// numbers get 64 bits, so that no sum is too large.
+pub(super) fn of_values(wide: Wide, of: &[&Bound]) -> Of {
+    match narrowest(wide, of) {
+        Of::Number(Number::F32) => Of::Number(Number::F32),
+        _ => computed(wide),
+    }
+}
+
+/// The narrowest type that holds the values of some columns, as NumPy joins them. Constants have no say.
+pub(super) fn narrowest(wide: Wide, of: &[&Bound]) -> Of {
+    let numbers = of.iter().filter(|of| !of.is_constant()).filter_map(|of| of.number());
+    let joined = numbers.map(Some).reduce(|a, b| join(a?, b?)).flatten();
+    match joined.filter(|number| Wide::of(*number) == wide) {
+        Some(number) => Of::Number(number),
+        None => computed(wide),
+    }
+}
+
+/// The narrower of the types that hold two; none where only a wide one does.
+fn join(a: Number, b: Number) -> Option<Number> {
+    let is_small = |number: Number| number.bytes() <= 2;
+    match (a, b) {
+        (a, b) if a == b => Some(a),
+        (Number::F32, b) | (b, Number::F32) => (Wide::of(b).is_whole() && is_small(b)).then_some(Number::F32),
+        (Number::F64, _) | (_, Number::F64) => Some(Number::F64),
+        (a, b) if a.is_unsigned() == b.is_unsigned() => Some(if a.bytes() >= b.bytes() { a } else { b }),
+        _ => None,
+    }
+}
+
+/// The type of numbers; texts are refused.
+pub(super) fn number(text: &str, value: &Bound) -> Result<Wide> {
+    match value.of {
+        Of::Number(number) => Ok(Wide::of(number)),
+        Of::Text => Err(fault(text, value.at, "this is a text, and a number is needed; texts can be compared")),
+    }
+}

@@ -1,0 +1,492 @@
+//! Histograms of expressions: `TTree::Draw`.
+
+use super::align::Lengths;
+use super::bound::Bound;
+use super::compute::first;
+use super::fault::fault;
+use super::parse::parse_list;
+use super::select::{Named, Query};
+use super::source::Source;
+use super::step::Step;
+use super::token::{Token, tokens};
+use super::value::{Data, Value};
+use crate::error::{Error, Result};
+use crate::hist::{Axis, Histogram};
+use crate::read::Selection;
+
+/// Values that decide on automatic bins, as ROOT's `TTree::SetEstimate` has it; the axes grow for what follows.
+const ESTIMATE: usize = 1_000_000;
+
+/// What is drawn: one to three expressions, a cut or weight, and bins.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// use sapwood::query::Draw;
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let drawn = Draw::new(&tree, "Jet_pt>>pt(50, 0, 100)", "nJet > 2")?.run(0..tree.entries)?;
+/// assert_eq!((drawn.name(), drawn.axes()[0].bins()), ("pt".into(), 50));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Draw {
+    query: Query,
+    name: String,
+    title: String,
+    /// Whether values of bins are means of the last expression.
+    is_profile: bool,
+    bins: Vec<Bins>,
+    /// Which axes show whole numbers.
+    wholes: Vec<bool>,
+}
+
+/// The bins of an axis.
+#[derive(Clone, Debug)]
+enum Bins {
+    /// So many, around the values.
+    Automatic(usize),
+    Fixed(Axis),
+}
+
+/// Values that a histogram would be filled with, one after another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Points {
+    /// The values of each expression, along x first.
+    pub columns: Vec<Vec<f64>>,
+    /// Their weights; 1 each where there are none.
+    pub weights: Option<Vec<f64>>,
+}
+
+impl Draw {
+    /// Draws what the words of `TTree::Draw` say: `y:x>>name(bins, min, max, ...)`, the last expression along x. A cut
+    /// that is a number is a weight; an empty one keeps everything.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Query::value`], and [`Expression`](crate::ErrorKind::Expression) for bins that are none.
+    pub fn new(source: impl Into<Source>, words: &str, cut: &str) -> Result<Self> {
+        Self::with_aliases(source, words, cut, [])
+    }
+
+    /// The same, with names of expressions that others may use.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::Draw;
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let draw = Draw::with_aliases(&tree, "ht", "", [("ht", "Sum$(Jet_pt)")])?;
+    /// assert_eq!(draw.run(0..tree.entries)?.entries(), 10.0);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn with_aliases<'a>(
+        source: impl Into<Source>,
+        words: &str,
+        cut: &str,
+        aliases: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self> {
+        let (values, target) = split(words)?;
+        let mut query = Query::new(source).aliases(aliases).lengths(Lengths::Shortest);
+        let mut texts = Vec::new();
+        for expr in parse_list(values)? {
+            let text = &values[expr.span.clone()];
+            texts.push(text.to_owned());
+            query = query.value(text)?;
+        }
+        if texts.len() > 3 {
+            let words = format!("a histogram has one to three axes, not {}", texts.len());
+            return Err(Error::mismatch(words));
+        }
+        let cut = cut.trim();
+        if !cut.is_empty() {
+            query = query.cut(cut)?;
+        }
+        // The last expression is along x.
+        query.values.reverse();
+        let wholes: Vec<bool> = query.values.iter().map(|value| value.bound.is_whole()).collect();
+        if let Some(value) = query.values.iter().find(|value| value.bound.number().is_none()) {
+            return Err(fault(&value.text, 0, "texts cannot be drawn: compare them"));
+        }
+        texts.reverse();
+        let count = match texts.len() {
+            1 => 100,
+            2 => 40,
+            _ => 20,
+        };
+        let mut draw = Self {
+            title: match cut.is_empty() {
+                true => values.trim().to_owned(),
+                false => format!("{} {{{cut}}}", values.trim()),
+            },
+            bins: vec![Bins::Automatic(count); texts.len()],
+            query,
+            name: "htemp".to_owned(),
+            is_profile: false,
+            wholes,
+        };
+        if let Some(target) = target {
+            draw.set_target(words, target)?;
+        }
+        Ok(draw)
+    }
+
+    /// Draws means of the first expression in bins of the others: a profile.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where there is one expression only.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::Draw;
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let drawn = Draw::new(&tree, "Jet_pt:Jet_eta>>(10, -5, 5)", "")?.profile()?.run(0..10)?;
+    /// assert_eq!(drawn.class(), "TProfile");
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn profile(mut self) -> Result<Self> {
+        if self.query.values.len() < 2 {
+            return Err(Error::mismatch("a profile has values along y and bins along x: draw y:x"));
+        }
+        self.is_profile = true;
+        self.bins.pop();
+        if let [Bins::Automatic(40)] = self.bins[..] {
+            self.bins[0] = Bins::Automatic(100);
+        }
+        Ok(self)
+    }
+
+    /// Sets the axes of the histogram: as many as it has expressions, along x first.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for another number of axes.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::{hist::Axis, query::Draw};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let draw = Draw::new(&tree, "Jet_pt", "")?.axes([Axis::variable(&[0.0, 10.0, 100.0])?])?;
+    /// assert_eq!(draw.run(0..10)?.axes()[0].bins(), 2);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn axes(mut self, axes: impl IntoIterator<Item = Axis>) -> Result<Self> {
+        let axes: Vec<Axis> = axes.into_iter().collect();
+        if axes.len() != self.bins.len() {
+            let words = "a histogram has an axis for each expression";
+            return Err(Error::mismatch(words).wanted(self.bins.len() as u64, axes.len() as u64));
+        }
+        self.bins = axes.into_iter().map(Bins::Fixed).collect();
+        Ok(self)
+    }
+
+    /// The name of the histogram.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads some entries and fills the histogram.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Query::read`].
+    pub fn run(&self, entries: impl TryInto<Selection, Error: Into<Error>>) -> Result<Histogram> {
+        let entries: Selection = entries.try_into().map_err(Into::into)?;
+        draw_many(std::slice::from_ref(self), &entries)?.pop().ok_or_else(|| Error::internal("nothing was drawn"))
+    }
+
+    /// Reads some entries and gives the values that the histogram would be filled with: `TTree::GetVal`. All are in
+    /// memory at once.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Query::read`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::Draw;
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let points = Draw::new(&tree, "Jet_pt:Jet_eta", "Jet_pt > 30")?.points(0..tree.entries)?;
+    /// assert_eq!(points.columns.len(), 2);
+    /// assert!(points.columns[1].iter().all(|pt| *pt > 30.0));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn points(&self, entries: impl TryInto<Selection, Error: Into<Error>>) -> Result<Points> {
+        let entries: Selection = entries.try_into().map_err(Into::into)?;
+        let mut all = Points { columns: vec![Vec::new(); self.query.values.len()], weights: None };
+        Query::each_step(&[&self.query], &entries, &mut |step| {
+            self.points_of(step)?.into_iter().for_each(|points| all.append(points));
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// `name(bins, min, max, ...)`: what stands behind `>>`.
+    fn set_target(&mut self, words: &str, target: &str) -> Result<()> {
+        let at = words.len() - target.len();
+        let (name, numbers) = match target.split_once('(') {
+            None => (target, None),
+            Some((name, numbers)) => (name, Some(numbers)),
+        };
+        let name = name.trim();
+        if !name.is_empty() {
+            name.clone_into(&mut self.name);
+        }
+        let Some(numbers) = numbers else { return Ok(()) };
+        let Some(numbers) = numbers.trim_end().strip_suffix(')') else {
+            return Err(fault(words, at, "the brackets of the bins do not end"));
+        };
+        let parsed: Result<Vec<f64>, _> =
+            numbers.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::parse::<f64>).collect();
+        let Ok(parsed) = parsed else {
+            return Err(fault(words, at, "bins are numbers: (bins, min, max), for each axis from x on"));
+        };
+        let axes = parsed.chunks(3);
+        if axes.len() > self.bins.len() {
+            return Err(fault(words, at, format!("there are bins for more than {} axes", self.bins.len())));
+        }
+        for (bins, numbers) in self.bins.iter_mut().zip(axes) {
+            let count = numbers.first().copied().unwrap_or(0.0);
+            if count < 1.0 || count.fract() != 0.0 || count > 1e8 {
+                return Err(fault(words, at, "the number of bins is a whole number, at least 1"));
+            }
+            *bins = match *numbers {
+                [_, min, max] if min < max => Bins::Fixed(
+                    Axis::regular(count as usize, min, max).map_err(|error| fault(words, at, error.message()))?,
+                ),
+                [_, min, max] if min != max => {
+                    return Err(fault(words, at, "an axis begins below where it ends"));
+                }
+                _ => Bins::Automatic(count as usize),
+            };
+        }
+        Ok(())
+    }
+
+    /// The values and weights of the entries of a step.
+    fn points_of(&self, step: &Step<'_>) -> Result<Vec<Points>> {
+        let cut = self.query.cut.as_ref();
+        let bounds: Vec<&Bound> = self.query.values.iter().chain(cut).map(|value| &value.bound).collect();
+        self.query.each_part(step, &bounds, |rows| {
+            let (_, values) = rows.together(&bounds).map_err(|error| self.query.place(&self.title, error))?;
+            passing(values, cut)
+        })
+    }
+
+    /// The histogram without fills, with bins for these values.
+    fn empty(&self, points: &[Points]) -> Result<Histogram> {
+        let mut axes = Vec::with_capacity(self.bins.len());
+        for (place, bins) in self.bins.iter().enumerate() {
+            axes.push(match bins {
+                Bins::Fixed(axis) => axis.clone(),
+                Bins::Automatic(count) => {
+                    let columns = points.iter().filter_map(|points| points.columns.get(place));
+                    let finite = columns.flatten().copied().filter(|value| value.is_finite());
+                    let (least, largest) = finite.fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
+                    let (least, largest) = if least > largest { (0.0, 1.0) } else { (least, largest) };
+                    let mut axis = Axis::automatic(*count, least, largest, self.wholes[place])?;
+                    axis.set_can_extend(true);
+                    axis
+                }
+            });
+        }
+        for (axis, value) in axes.iter_mut().zip(&self.query.values) {
+            *axis = axis.clone().with_title(value.text.clone());
+        }
+        let class = match (self.is_profile, axes.len()) {
+            (false, 1) => "TH1D",
+            (false, 2) => "TH2D",
+            (false, _) => "TH3D",
+            (true, 1) => "TProfile",
+            (true, _) => "TProfile2D",
+        };
+        Ok(Histogram::new(class, axes)?.with_name(&self.name).with_title(&self.title))
+    }
+}
+
+/// Points many histograms of one source, which is read once.
+///
+/// # Errors
+///
+/// Those of [`Query::read`].
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// use sapwood::query::{Draw, draw_many};
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let draws = [Draw::new(&tree, "Jet_pt", "")?, Draw::new(&tree, "Jet_eta", "Jet_pt > 30")?];
+/// assert_eq!(draw_many(&draws, &(0..tree.entries).try_into()?)?.len(), 2);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn draw_many(draws: &[Draw], entries: &Selection) -> Result<Vec<Histogram>> {
+    let queries: Vec<&Query> = draws.iter().map(|draw| &draw.query).collect();
+    let mut filled: Vec<(Option<Histogram>, Vec<Points>, usize)> =
+        draws.iter().map(|_| (None, Vec::new(), 0)).collect();
+    Query::each_step(&queries, entries, &mut |step| {
+        for (draw, (histogram, waiting, count)) in draws.iter().zip(&mut filled) {
+            let points = draw.points_of(step)?;
+            match histogram {
+                Some(histogram) => points.iter().try_for_each(|points| fill(histogram, points))?,
+                None => {
+                    *count += points.iter().map(Points::len).sum::<usize>();
+                    waiting.extend(points);
+                    if *count >= ESTIMATE || !draw.bins.iter().any(|bins| matches!(bins, Bins::Automatic(_))) {
+                        *histogram = Some(filled_with(draw, waiting)?);
+                    }
+                }
+            }
+        }
+        Ok(())
+    })?;
+    let done = draws.iter().zip(filled).map(|(draw, (histogram, mut waiting, _))| match histogram {
+        Some(histogram) => Ok(histogram),
+        None => filled_with(draw, &mut waiting),
+    });
+    done.collect()
+}
+
+/// A histogram of what has waited for its bins.
+fn filled_with(draw: &Draw, waiting: &mut Vec<Points>) -> Result<Histogram> {
+    let mut histogram = draw.empty(waiting)?;
+    waiting.drain(..).try_for_each(|points| fill(&mut histogram, &points))?;
+    Ok(histogram)
+}
+
+fn fill(histogram: &mut Histogram, points: &Points) -> Result<()> {
+    let columns: Vec<&[f64]> = points.columns.iter().map(Vec::as_slice).collect();
+    // Axes that can grow are filled row by row: they are told to only where a value is outside of them.
+    let grows: Vec<bool> = histogram.axes().iter().map(Axis::can_extend).collect();
+    for (place, column) in columns.iter().enumerate().take(grows.len()) {
+        let (min, max) = (histogram.axes()[place].min(), histogram.axes()[place].max());
+        let is_inside = column.iter().all(|value| *value >= min && *value < max);
+        if is_inside && let Some(axis) = histogram.axis_mut(place) {
+            axis.set_can_extend(false);
+        }
+    }
+    histogram.fill_many(&columns, points.weights.as_deref())?;
+    for (place, grows) in grows.into_iter().enumerate() {
+        if let Some(axis) = histogram.axis_mut(place) {
+            axis.set_can_extend(grows);
+        }
+    }
+    Ok(())
+}
+
+impl Points {
+    /// Adds those that follow.
+    fn append(&mut self, more: Self) {
+        let count = self.len();
+        if self.weights.is_some() || more.weights.is_some() {
+            let added = more.len();
+            let weights = self.weights.get_or_insert_with(|| vec![1.0; count]);
+            weights.extend(more.weights.unwrap_or_else(|| vec![1.0; added]));
+        }
+        self.columns.resize(self.columns.len().max(more.columns.len()), Vec::new());
+        for (column, more) in self.columns.iter_mut().zip(more.columns) {
+            column.extend(more);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.columns.first().map_or(0, Vec::len)
+    }
+}
+
+/// What passes of some values that share a loop; the last of them is the cut, if there is one.
+fn passing(mut values: Vec<Value>, cut: Option<&Named>) -> Result<Points> {
+    let weight = if cut.is_some() { values.pop() } else { None };
+    let mut weights = None;
+    let mut chosen: Option<Vec<bool>> = None;
+    if let Some(weight) = weight {
+        let is_condition = cut.is_some_and(|cut| cut.bound.is_condition());
+        match &weight.data {
+            // The same for all.
+            Data::One(_) => {
+                let one = weight.data.f64s()?;
+                let super::number::Side::One(one) = one else { return Err(super::fault::no_number()) };
+                if one == 0.0 {
+                    return Ok(Points { columns: vec![Vec::new(); values.len()], weights: None });
+                }
+                if one != 1.0 {
+                    let items = weight.frame.items()?;
+                    weights = Some(vec![one; items]);
+                }
+            }
+            Data::Numbers(numbers) => {
+                chosen = Some(numbers.as_bool()?.into_owned());
+                if !is_condition {
+                    weights = Some(numbers.as_f64()?.into_owned());
+                }
+            }
+            Data::Texts(_) => return Err(super::fault::no_number()),
+        }
+        values.push(Value { data: Data::One(first(&super::number::Numbers::of(vec![true]))?), ..weight });
+    }
+    if let Some(present) = super::align::all_present(&values) {
+        chosen = Some(match chosen {
+            None => present.to_vec(),
+            Some(chosen) => chosen.iter().zip(present.iter()).map(|(&a, &b)| a && b).collect(),
+        });
+    }
+    if cut.is_some() {
+        values.pop();
+    }
+    let mut columns = Vec::with_capacity(values.len());
+    for value in values {
+        let value = value.spread()?;
+        let doubles = value.doubles()?;
+        columns.push(match &chosen {
+            None => doubles.into_owned(),
+            Some(chosen) => kept(&doubles, chosen),
+        });
+    }
+    let weights = match (&chosen, weights) {
+        (Some(chosen), Some(weights)) => Some(kept(&weights, chosen)),
+        (_, weights) => weights,
+    };
+    Ok(Points { columns, weights })
+}
+
+fn kept(values: &[f64], chosen: &[bool]) -> Vec<f64> {
+    values.iter().zip(chosen).filter(|(_, is_chosen)| **is_chosen).map(|(value, _)| *value).collect()
+}
+
+/// The expressions, and what stands behind the last `>>`, if that is a name or bins.
+fn split(words: &str) -> Result<(&str, Option<&str>)> {
+    let found = tokens(words)?;
+    let mut depth = 0_usize;
+    let mut last = None;
+    for (place, token) in found.iter().enumerate() {
+        match token.token {
+            Token::Sign("(" | "[") => depth += 1,
+            Token::Sign(")" | "]") => depth = depth.saturating_sub(1),
+            Token::Sign(">>") if depth == 0 => last = Some(place),
+            _ => {}
+        }
+    }
+    let Some(place) = last else { return Ok((words, None)) };
+    let is_target = match found.get(place + 1).map(|next| &next.token) {
+        Some(Token::Name(_)) => {
+            // A name alone, or a name with bins, and nothing behind it.
+            matches!(found.get(place + 2).map(|next| &next.token), Some(Token::End | Token::Sign("(")))
+        }
+        Some(Token::Sign("(" | "+")) => true,
+        _ => false,
+    };
+    let Some(sign) = found.get(place).filter(|_| is_target) else { return Ok((words, None)) };
+    Ok((&words[..sign.span.start], Some(words[sign.span.end..].trim().trim_start_matches('+'))))
+}

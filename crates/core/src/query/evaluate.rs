@@ -1,0 +1,290 @@
+//! Computes values of some rows.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::align::{Lengths, align, all_present};
+use super::bound::{Bound, Op};
+use super::compute::{binary, unary};
+use super::function::choose;
+use super::index;
+use super::load::load;
+use super::reduce::{Reduction, reduce};
+use super::value::{Data, Frame, Scalar, Value};
+use crate::error::{Error, ErrorKind, Result};
+use crate::read::{Column, Selection};
+
+/// Rows of columns that expressions are computed of.
+pub(super) struct Rows<'r> {
+    /// Columns by their places.
+    pub(super) columns: &'r [Option<Column>],
+    pub(super) rows: Range<usize>,
+    /// The entries of all rows of the columns.
+    pub(super) entries: &'r Selection,
+    /// Entries of the whole source.
+    pub(super) total: u64,
+    pub(super) lengths: Lengths,
+    /// The loop that the values are in, where they ask for it.
+    pub(super) frame: Option<Frame>,
+}
+
+impl Rows<'_> {
+    /// The values of expressions that share a loop: each with an item for each turn of it.
+    pub(super) fn together(&self, of: &[&Bound]) -> Result<(Frame, Vec<Value>)> {
+        let own = self.in_own_loop(of)?;
+        let rows = own.as_ref().unwrap_or(self);
+        let values = of.iter().map(|of| rows.value(of)).collect::<Result<Vec<_>>>()?;
+        rows.align(values)
+    }
+
+    /// The value of an expression in a loop of its own.
+    pub(super) fn alone(&self, of: &Bound) -> Result<Value> {
+        match self.in_own_loop(&[of])? {
+            Some(rows) => rows.value(of),
+            None => self.value(of),
+        }
+    }
+
+    /// These rows with the loop of some expressions, if these ask for it.
+    fn in_own_loop(&self, of: &[&Bound]) -> Result<Option<Rows<'_>>> {
+        if !of.iter().any(|of| of.in_loop) {
+            return Ok(None);
+        }
+        let mut lists = Vec::new();
+        for of in of {
+            self.lists_of(of, &mut lists)?;
+        }
+        let (frame, _) = self.align(lists)?;
+        Ok(Some(Rows { rows: self.rows.clone(), frame: Some(frame), ..*self }))
+    }
+
+    /// The values that give a loop its length.
+    fn lists_of(&self, of: &Bound, into: &mut Vec<Value>) -> Result<()> {
+        if !of.in_loop {
+            if of.depth > 0 {
+                into.push(self.value(of)?);
+            }
+            return Ok(());
+        }
+        of.parts().into_iter().try_for_each(|part| self.lists_of(part, into))
+    }
+
+    fn align(&self, values: Vec<Value>) -> Result<(Frame, Vec<Value>)> {
+        align(values, self.rows.len(), self.lengths).map_err(|error| match error.place().offset {
+            Some(row) if error.kind() == ErrorKind::Mismatch => self.at_entry(&error, row as usize),
+            _ => error,
+        })
+    }
+
+    /// An error that names the entry of a row.
+    fn at_entry(&self, error: &Error, row: usize) -> Error {
+        let entry = self.entries.entry((self.rows.start + row) as u64);
+        let entry = entry.map_or_else(String::new, |entry| format!(", in entry {entry}"));
+        Error::new(error.kind(), format!("{}{entry}", error.message()))
+    }
+
+    /// An error of an item names its entry.
+    fn at_item(&self, error: Error, frame: &Frame) -> Error {
+        let Some(item) = error.place().offset.filter(|_| error.kind() == ErrorKind::Mismatch) else { return error };
+        let Ok(counts) = frame.row_items() else { return error };
+        let mut end = 0;
+        let row = counts.iter().position(|count| {
+            end += *count as u64;
+            end > item
+        });
+        self.at_entry(&error, row.unwrap_or(0))
+    }
+
+    fn value(&self, of: &Bound) -> Result<Value> {
+        let len = self.rows.len();
+        Ok(match &of.op {
+            Op::Constant(constant) => Value::constant(len, constant.clone()),
+            Op::Column(place, members) => {
+                let column = self.columns.get(*place).and_then(Option::as_ref);
+                let column = column.ok_or_else(|| Error::internal("an expression's column was not read"))?;
+                load(column, members, self.rows.clone())?
+            }
+            Op::Unary(super::syntax::Unary::Cast(cast), of) => self.value(of)?.cast(cast.0)?,
+            Op::Unary(operator, of) => {
+                let value = self.value(of)?;
+                Value { data: unary(*operator, &value.data)?, ..value }
+            }
+            Op::Binary(operator, a, b) => {
+                let values = vec![self.value(a)?, self.value(b)?];
+                self.joined(values, |data, items| binary(*operator, &data[0], &data[1], items))?
+            }
+            Op::Choice(condition, yes, no) => {
+                let values = vec![self.value(condition)?, self.value(yes)?, self.value(no)?];
+                self.chosen(values)?
+            }
+            Op::Call(function, of) => {
+                let values = of.iter().map(|of| self.value(of)).collect::<Result<Vec<_>>>()?;
+                if values.is_empty() {
+                    let Data::One(one) = function.apply(&[], len)? else {
+                        return Err(Error::internal("a constant has no value"));
+                    };
+                    return Ok(Value::constant(len, one));
+                }
+                self.joined(values, |data, items| function.apply(data, items))?
+            }
+            Op::Pick { of, level, item, from_end } => index::pick(&self.value(of)?, *level, *item, *from_end)?,
+            Op::PickBy { of, level, by } => index::pick_by(&self.value(of)?, *level, self.value(by)?, self.lengths)?,
+            Op::Slice { of, level, slice } => index::slice(&self.value(of)?, *level, *slice)?,
+            Op::Mask { of, level, mask } => {
+                let mask = self.value(mask)?.spread()?;
+                index::masked(&self.value(of)?.spread()?, *level, &mask)?
+            }
+            Op::Size(of, level) => index::sizes(&self.alone(of)?.frame, *level)?,
+            Op::Count(of) => {
+                let value = self.alone(of)?;
+                let counts = match &value.present {
+                    None => value.frame.row_items()?,
+                    Some(present) => counts_of(&value.frame, |item| present[item])?,
+                };
+                Value::numbers(Frame::flat(len), counts.iter().map(|&count| count as i64).collect())
+            }
+            Op::ReduceAll(reduction, of, condition) => self.reduced(*reduction, of, condition.as_deref())?,
+            Op::ReduceInner(reduction, of) => {
+                let value = self.value(of)?.spread()?;
+                let outer = value.depth().saturating_sub(1);
+                let frame = value.frame.outer(outer);
+                let level = &value.frame.levels[outer];
+                let offsets = level.offsets()?;
+                let lists = value.frame.items_above(outer)?;
+                let lens: Vec<usize> = (0..lists).map(|list| level.bounds(offsets, list).1).collect();
+                reduce(*reduction, &value, frame, &lens)?
+            }
+            Op::Pairs(of, second) => index::pairs(&self.value(of)?.spread()?, *second)?,
+            Op::Alternative(a, b) => self.alternative(a, b)?,
+            Op::Entry => {
+                let part = self.entries.part(self.rows.start as u64..self.rows.end as u64);
+                Value::numbers(Frame::flat(len), part.ranges().flatten().map(|entry| entry as i64).collect())
+            }
+            Op::Entries => Value::constant(len, Scalar::I64(self.total as i64)),
+            Op::Iteration => {
+                let frame = self.frame.clone().unwrap_or_else(|| Frame::flat(len));
+                let counts = frame.row_items()?;
+                Value::numbers(frame, counts.iter().flat_map(|&count| 0..count as i64).collect())
+            }
+            Op::LoopLength => {
+                let counts = self.frame.as_ref().map_or_else(|| Ok(vec![1; len]), Frame::row_items)?;
+                Value::numbers(Frame::flat(len), counts.iter().map(|&count| count as i64).collect())
+            }
+        })
+    }
+
+    /// What is computed of values item by item.
+    fn joined(&self, values: Vec<Value>, join: impl FnOnce(&[Data], usize) -> Result<Data>) -> Result<Value> {
+        let (frame, values) = self.align(values)?;
+        let items = frame.items()?;
+        let present = all_present(&values);
+        let data: Vec<Data> = values.into_iter().map(|value| value.data).collect();
+        let is_one = data.iter().all(|data| matches!(data, Data::One(_)));
+        let computed = join(&data, if is_one { 1 } else { items }).map_err(|error| self.at_item(error, &frame))?;
+        let data = match computed {
+            Data::Numbers(numbers) if is_one => Data::One(super::compute::first(&numbers)?),
+            data => data,
+        };
+        Ok(Value { frame, data, present })
+    }
+
+    /// One of two values by a condition: only the chosen one has to be there.
+    fn chosen(&self, values: Vec<Value>) -> Result<Value> {
+        let (frame, values) = self.align(values)?;
+        let items = frame.items()?;
+        let [condition, yes, no] = &values[..] else { return Err(Error::internal("a choice lacks a value")) };
+        let data = choose(&condition.data, &yes.data, &no.data, items)?;
+        let present = match values.iter().any(|value| value.present.is_some()) {
+            false => None,
+            true => {
+                let spread = condition.clone().spread()?;
+                let Data::Numbers(numbers) = &spread.data else { return Err(super::fault::no_number()) };
+                let is_there = |value: &Value, item: usize| value.present.as_ref().is_none_or(|there| there[item]);
+                let conditions = numbers.as_bool()?;
+                let chosen = conditions
+                    .iter()
+                    .enumerate()
+                    .map(|(item, &is_yes)| is_there(condition, item) && is_there(if is_yes { yes } else { no }, item));
+                Some(chosen.collect::<Arc<[bool]>>())
+            }
+        };
+        Ok(Value { frame, data, present })
+    }
+
+    /// One value of all items of an entry, of those that meet a condition.
+    fn reduced(&self, reduction: Reduction, of: &Bound, condition: Option<&Bound>) -> Result<Value> {
+        let bounds: Vec<&Bound> = std::iter::once(of).chain(condition).collect();
+        let (frame, mut values) = self.together(&bounds)?;
+        let condition = condition.and_then(|_| values.pop());
+        let value = values.pop().ok_or_else(|| Error::internal("a reduction has no value"))?.spread()?;
+        let value = match condition {
+            None => value,
+            Some(condition) => {
+                let spread = condition.spread()?;
+                let Data::Numbers(numbers) = &spread.data else { return Err(super::fault::no_number()) };
+                let conditions = numbers.as_bool()?;
+                let both = conditions.iter().enumerate().map(|(item, &passes)| {
+                    let is_there = |value: &Value| value.present.as_ref().is_none_or(|there| there[item]);
+                    passes && is_there(&value) && is_there(&spread)
+                });
+                let present = Some(both.collect::<Arc<[bool]>>());
+                Value { present, ..value }
+            }
+        };
+        reduce(reduction, &value, Frame::flat(self.rows.len()), &frame.row_items()?)
+    }
+
+    /// `Alt$(a, b)`: a where the loop finds an item of it, else b. The length of a does not shorten the loop.
+    fn alternative(&self, a: &Bound, b: &Bound) -> Result<Value> {
+        let frame = self.frame.clone().unwrap_or_else(|| Frame::flat(self.rows.len()));
+        let (first, second) = (self.value(a)?.spread()?, self.value(b)?);
+        let loop_of = Value { frame, data: Data::One(Scalar::Bool(true)), present: None };
+        let (frame, mut aligned) = self.align(vec![loop_of, second])?;
+        let second = aligned.pop().ok_or_else(|| Error::internal("an alternative is lost"))?.spread()?;
+        let counts = first.frame.row_items()?;
+        let is_single = first.depth() == 0;
+        let (mut places, mut is_first) = (Vec::new(), Vec::new());
+        let mut start = 0;
+        for (&has, turns) in counts.iter().zip(frame.row_items()?) {
+            for turn in 0..turns {
+                let item = start + if is_single { 0 } else { turn };
+                let is_there = (is_single || turn < has)
+                    && first.present.as_ref().is_none_or(|present| present.get(item) == Some(&true));
+                places.push(if is_there { item } else { usize::MAX });
+                is_first.push(is_there);
+            }
+            start += has;
+        }
+        let none_there = !is_first.contains(&true);
+        let data = if none_there {
+            second.data.clone()
+        } else {
+            // Any item stands in where there is none; the second value replaces it.
+            let any = places.iter().copied().find(|place| *place != usize::MAX).unwrap_or(0);
+            let places: Vec<usize> =
+                places.into_iter().map(|place| if place == usize::MAX { any } else { place }).collect();
+            first.data.gathered(&places)?
+        };
+        let items = frame.items()?;
+        let condition = Data::Numbers(super::number::Numbers::of(is_first.clone()));
+        let data = choose(&condition, &data, &second.data, items)?;
+        let present = second.present.as_ref().map(|present| {
+            is_first.iter().zip(present.iter()).map(|(&first, &second)| first || second).collect::<Arc<[bool]>>()
+        });
+        Ok(Value { frame, data, present })
+    }
+}
+
+/// How many items of each row pass.
+fn counts_of(frame: &Frame, passes: impl Fn(usize) -> bool) -> Result<Vec<usize>> {
+    let mut start = 0;
+    let counts = frame.row_items()?;
+    Ok(counts
+        .into_iter()
+        .map(|count| {
+            let found = (start..start + count).filter(|&item| passes(item)).count();
+            start += count;
+            found
+        })
+        .collect())
+}

@@ -1,0 +1,221 @@
+//! Items of lists: one of each, some of each, those where a condition holds.
+
+use std::sync::Arc;
+
+use super::align::{Lengths, align};
+use super::value::{Data, Frame, Level, Offsets, Value};
+use crate::error::{Error, Result};
+
+/// A slice of lists, as in Python.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Slice {
+    pub(super) from: Option<i64>,
+    pub(super) to: Option<i64>,
+    pub(super) step: Option<i64>,
+}
+
+impl Slice {
+    /// The positions in a list of so many items.
+    fn positions(self, len: usize) -> impl Iterator<Item = usize> {
+        let len = len as i64;
+        let step = self.step.unwrap_or(1);
+        let place =
+            |at: i64, least: i64, most: i64| if at < 0 { (at.saturating_add(len)).max(least) } else { at.min(most) };
+        let (start, stop) = match step > 0 {
+            true => (self.from.map_or(0, |at| place(at, 0, len)), self.to.map_or(len, |at| place(at, 0, len))),
+            false => (
+                self.from.map_or(len - 1, |at| place(at, -1, len - 1)),
+                self.to.map_or(-1, |at| place(at, -1, len - 1)),
+            ),
+        };
+        let count = match step {
+            0 => 0,
+            1.. => (stop - start).max(0).div_euclid(step) + i64::from((stop - start).max(0) % step != 0),
+            _ => (start - stop).max(0) / -step + i64::from((start - stop).max(0) % -step != 0),
+        };
+        (0..count).map(move |nth| (start + nth * step) as usize)
+    }
+}
+
+/// One item of each list of a level, which goes. The item counts from the end where it is negative and `from_end`.
+pub(super) fn pick(value: &Value, level: usize, at: i64, from_end: bool) -> Result<Value> {
+    let lists = value.frame.items_above(level)?;
+    let of = level_of(value, level)?;
+    let offsets = of.offsets()?;
+    let chosen = (0..lists).map(|list| {
+        let (first, len) = of.bounds(offsets, list);
+        place(at, len, from_end).map(|at| first + at)
+    });
+    taken(value, level, chosen.collect(), value.frame.levels[..level].to_vec())
+}
+
+fn place(at: i64, len: usize, from_end: bool) -> Option<usize> {
+    let at = if at < 0 && from_end { at.checked_add(len as i64)? } else { at };
+    usize::try_from(at).ok().filter(|at| *at < len)
+}
+
+/// The item of each list that another value names.
+pub(super) fn pick_by(value: &Value, level: usize, by: Value, lengths: Lengths) -> Result<Value> {
+    let of = level_of(value, level)?;
+    let offsets = of.offsets()?;
+    if by.depth() <= level {
+        // One for each list.
+        let lists =
+            Value { frame: value.frame.outer(level), data: Data::One(super::value::Scalar::Bool(true)), present: None };
+        let (frame, mut aligned) = align(vec![lists, by], value.frame.rows, lengths)?;
+        let by = aligned.pop().ok_or_else(|| Error::internal("an index is lost"))?.spread()?;
+        let Data::Numbers(numbers) = &by.data else { return Err(super::fault::no_number()) };
+        let places = numbers.as_i64()?;
+        let chosen = places.iter().enumerate().map(|(list, &at)| {
+            let is_there = by.present.as_ref().is_none_or(|present| present[list]);
+            let (first, len) = of.bounds(offsets, list);
+            place(at, len, false).filter(|_| is_there).map(|at| first + at)
+        });
+        return taken(value, level, chosen.collect(), frame.levels);
+    }
+    if level > 0 {
+        return Err(Error::mismatch("lists of positions can be taken of the outermost lists only"));
+    }
+    // Lists of positions: the answer has their form.
+    let by = by.spread()?;
+    let Data::Numbers(numbers) = &by.data else { return Err(super::fault::no_number()) };
+    let mut row_of = Vec::with_capacity(by.frame.items()?);
+    for (row, items) in by.frame.row_items()?.into_iter().enumerate() {
+        row_of.extend(std::iter::repeat_n(row, items));
+    }
+    let places = numbers.as_i64()?;
+    let chosen = places.iter().zip(&row_of).enumerate().map(|(item, (&at, &row))| {
+        let is_there = by.present.as_ref().is_none_or(|present| present[item]);
+        let (first, len) = of.bounds(offsets, row);
+        place(at, len, false).filter(|_| is_there).map(|at| first + at)
+    });
+    let chosen: Vec<Option<usize>> = chosen.collect();
+    taken(value, level, chosen, by.frame.levels.clone())
+}
+
+/// Some items of each list of a level.
+pub(super) fn slice(value: &Value, level: usize, slice: Slice) -> Result<Value> {
+    let lists = value.frame.items_above(level)?;
+    let of = level_of(value, level)?;
+    let offsets = of.offsets()?;
+    let (mut ends, mut chosen) = (Vec::with_capacity(lists + 1), Vec::new());
+    ends.push(0_i64);
+    for list in 0..lists {
+        let (first, len) = of.bounds(offsets, list);
+        chosen.extend(slice.positions(len).map(|at| Some(first + at)));
+        ends.push(chosen.len() as i64);
+    }
+    let mut levels = value.frame.levels[..level].to_vec();
+    levels.push(Level::Lists(Offsets::of(ends)));
+    taken(value, level, chosen, levels)
+}
+
+/// The items of each list of a level for which a mask of the same form is true.
+pub(super) fn masked(value: &Value, level: usize, mask: &Value) -> Result<Value> {
+    let of = level_of(value, level)?;
+    let mut is_same = mask.depth() == level + 1;
+    for depth in 0..=level {
+        let lists = value.frame.items_above(depth)?;
+        is_same = is_same && value.frame.levels[depth].same(&mask.frame.levels[depth], lists)?;
+    }
+    if !is_same {
+        return Err(Error::mismatch("a mask has other lists than what it is a mask of"));
+    }
+    let Data::Numbers(numbers) = &mask.data else { return Err(super::fault::no_number()) };
+    let is_true = numbers.as_bool()?;
+    let lists = value.frame.items_above(level)?;
+    let offsets = of.offsets()?;
+    let (mut ends, mut chosen) = (Vec::with_capacity(lists + 1), Vec::new());
+    ends.push(0_i64);
+    for list in 0..lists {
+        let (first, len) = of.bounds(offsets, list);
+        let passes = |at: &usize| is_true[*at] && mask.present.as_ref().is_none_or(|present| present[*at]);
+        chosen.extend((first..first + len).filter(passes).map(Some));
+        ends.push(chosen.len() as i64);
+    }
+    let mut levels = value.frame.levels[..level].to_vec();
+    levels.push(Level::Lists(Offsets::of(ends)));
+    taken(value, level, chosen, levels)
+}
+
+/// The number of items in each list of a level, which goes with all below it.
+pub(super) fn sizes(frame: &Frame, level: usize) -> Result<Value> {
+    let of = frame.levels.get(level).ok_or_else(|| Error::internal("a value has no such list"))?;
+    let offsets = of.offsets()?;
+    let sizes: Vec<i64> = (0..frame.items_above(level)?).map(|list| of.bounds(offsets, list).1 as i64).collect();
+    Ok(Value::numbers(frame.outer(level), sizes))
+}
+
+/// Pairs of items of each list (`ak.combinations`): the first or the second item of each.
+pub(super) fn pairs(value: &Value, second: bool) -> Result<Value> {
+    let level = value.depth().checked_sub(1).ok_or_else(|| Error::internal("pairs of a value without lists"))?;
+    let lists = value.frame.items_above(level)?;
+    let of = level_of(value, level)?;
+    let offsets = of.offsets()?;
+    let (mut ends, mut chosen) = (Vec::with_capacity(lists + 1), Vec::new());
+    ends.push(0_i64);
+    for list in 0..lists {
+        let (first, len) = of.bounds(offsets, list);
+        if chosen.len().saturating_add(len.saturating_mul(len.saturating_sub(1)) / 2) > MOST_PAIRS {
+            return Err(Error::limit("pairs of items in a step", MOST_PAIRS as u64, (len * (len - 1) / 2) as u64));
+        }
+        for a in 0..len {
+            chosen.extend((a + 1..len).map(|b| Some(first + if second { b } else { a })));
+        }
+        ends.push(chosen.len() as i64);
+    }
+    let mut levels = value.frame.levels[..level].to_vec();
+    levels.push(Level::Lists(Offsets::of(ends)));
+    taken(value, level, chosen, levels)
+}
+
+/// The most pairs of a few thousand rows: 1.6 GB of them as doubles.
+const MOST_PAIRS: usize = 200_000_000;
+
+fn level_of(value: &Value, level: usize) -> Result<Level> {
+    value.frame.levels.get(level).cloned().ok_or_else(|| Error::internal("an index is deeper than its value"))
+}
+
+/// The chosen items of a level, under other levels above them; those below stay. An item that lacks is an empty list,
+/// or is marked as absent.
+fn taken(value: &Value, level: usize, chosen: Vec<Option<usize>>, above: Vec<Level>) -> Result<Value> {
+    let mut levels = above;
+    let mut lists = chosen;
+    for below in &value.frame.levels[level + 1..] {
+        let offsets = below.offsets()?;
+        let is_fixed = matches!(below, Level::Fixed(_)) && lists.iter().all(Option::is_some);
+        let (mut ends, mut items) = (Vec::with_capacity(lists.len() + 1), Vec::new());
+        ends.push(0_i64);
+        for list in &lists {
+            if let Some(list) = list {
+                let (first, len) = below.bounds(offsets, *list);
+                items.extend((first..first + len).map(Some));
+            }
+            ends.push(items.len() as i64);
+        }
+        levels.push(if is_fixed { below.clone() } else { Level::Lists(Offsets::of(ends)) });
+        lists = items;
+    }
+    let frame = Frame { rows: value.frame.rows, levels };
+    let was_there = |item: &Option<usize>| {
+        item.is_some_and(|item| value.present.as_ref().is_none_or(|present| present.get(item) == Some(&true)))
+    };
+    let present = match lists.iter().all(was_there) {
+        true => None,
+        false => Some(lists.iter().map(was_there).collect::<Arc<[bool]>>()),
+    };
+    if value.frame.items()? == 0 {
+        // No item can stand in for those that lack.
+        let data = match &value.data {
+            Data::Numbers(numbers) => Data::Numbers(super::number::Numbers::zeros(numbers.number, lists.len())),
+            Data::Texts(_) => Data::Texts(super::value::Texts {
+                offsets: Offsets::of(vec![0; lists.len() + 1]),
+                bytes: bytes::Bytes::new(),
+            }),
+            one => one.clone(),
+        };
+        return Ok(Value { frame, data, present });
+    }
+    let places: Vec<usize> = lists.iter().map(|item| item.unwrap_or(0)).collect();
+    Ok(Value { frame, data: value.data.gathered(&places)?, present })
+}

@@ -1,0 +1,315 @@
+//! Queries: values and a cut, bound to a source, and how they are read.
+
+use super::align::Lengths;
+use super::bind::Binder;
+use super::bound::{Bound, number};
+use super::evaluate::Rows;
+use super::load::column;
+use super::parse::parse;
+use super::source::Source;
+use super::step::Step;
+use super::value::{Data, Value};
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::read::{Column, Progress, Selection};
+
+/// Memory that the columns of a step take, about, where a source is read in steps.
+const STEP_BYTES: u64 = 32 << 20;
+
+/// Values of expressions, for the entries that pass a cut.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// use sapwood::query::Query;
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let query = Query::new(&tree).value("nJet * 2")?.value("Jet_pt[Jet_pt > 30]")?.cut("nJet > 2")?;
+/// let found = query.read(0..tree.entries)?;
+/// assert_eq!(found.columns[0].numbers::<i64>()?.iter().min(), Some(&6));
+/// assert_eq!(found.columns[1].kind.to_string(), "var * float32");
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Query {
+    pub(super) source: Source,
+    aliases: Vec<(String, String)>,
+    pub(super) values: Vec<Named>,
+    pub(super) cut: Option<Named>,
+    /// Columns that are read as they are.
+    plain: Vec<usize>,
+    /// Columns by their places in the expressions.
+    pub(super) needed: Vec<usize>,
+    pub(super) lengths: Lengths,
+}
+
+/// An expression, as written and as computed.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    pub(super) text: String,
+    pub(super) bound: Bound,
+}
+
+/// What a query found.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The entries that passed the cut, a row each.
+    pub entries: Selection,
+    /// A column for each value, in the order in which they were asked for.
+    pub columns: Vec<Column>,
+    /// The columns that were asked for as they are.
+    pub plain: Vec<Column>,
+}
+
+impl Query {
+    /// A query without values and without a cut.
+    pub fn new(source: impl Into<Source>) -> Self {
+        Self {
+            source: source.into(),
+            aliases: Vec::new(),
+            values: Vec::new(),
+            cut: None,
+            plain: Vec::new(),
+            needed: Vec::new(),
+            lengths: Lengths::default(),
+        }
+    }
+
+    /// Names of expressions that others may use. Those of the tree itself (`TTree::SetAlias`) need not be given.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::Query;
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let query = Query::new(&tree).aliases([("ht", "Sum$(Jet_pt)")]).value("ht / 2")?;
+    /// assert_eq!(query.read(0..3)?.columns[0].len, 3);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    #[must_use]
+    pub fn aliases<'a>(mut self, aliases: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        self.aliases.extend(aliases.into_iter().map(|(name, meaning)| (name.to_owned(), meaning.to_owned())));
+        self
+    }
+
+    /// What happens where lists of different lengths are computed with each other.
+    #[must_use]
+    pub fn lengths(mut self, lengths: Lengths) -> Self {
+        self.lengths = lengths;
+        self
+    }
+
+    /// Adds a value.
+    ///
+    /// # Errors
+    ///
+    /// [`Expression`](crate::ErrorKind::Expression) for what cannot be understood, at which character;
+    /// [`NotFound`](crate::ErrorKind::NotFound) for names that the source does not have, with those near to them.
+    pub fn value(mut self, text: &str) -> Result<Self> {
+        let bound = self.bind(text)?;
+        self.values.push(Named { text: text.to_owned(), bound });
+        Ok(self)
+    }
+
+    /// Adds a column as it is, by the number of its branch or field.
+    #[must_use]
+    pub fn column(mut self, id: usize) -> Self {
+        self.plain.push(id);
+        self
+    }
+
+    /// Keeps only entries for which an expression is true. A list counts as true if any item is.
+    ///
+    /// # Errors
+    ///
+    /// As [`value`](Self::value).
+    pub fn cut(mut self, text: &str) -> Result<Self> {
+        let bound = self.bind(text)?;
+        number(text, &bound)?;
+        self.cut = Some(Named { text: text.to_owned(), bound });
+        Ok(self)
+    }
+
+    /// Levels of lists of the cut; none without a cut.
+    pub fn cut_depth(&self) -> Option<usize> {
+        self.cut.as_ref().map(|cut| cut.bound.depth)
+    }
+
+    fn bind(&mut self, text: &str) -> Result<Bound> {
+        let expr = parse(text)?;
+        let mut binder = Binder::new(&self.source, &self.aliases);
+        let needed = self.needed.clone();
+        let bound = binder.with(needed, |binder| binder.bind(text, &expr))?;
+        self.needed = binder.needed;
+        Ok(bound)
+    }
+
+    /// Numbers of the branches or fields that the expressions need, each once.
+    pub fn needed(&self) -> &[usize] {
+        &self.needed
+    }
+
+    /// Reads some entries: what the cut needs first, and everything else for the entries that pass.
+    ///
+    /// # Errors
+    ///
+    /// What reading reports; [`Mismatch`](crate::ErrorKind::Mismatch), with the entry, where items lack, lists differ
+    /// in length or whole numbers are divided by zero.
+    pub fn read(&self, entries: impl TryInto<Selection, Error: Into<Error>>) -> Result<Answer> {
+        self.read_with(entries, |_| Ok(()))
+    }
+
+    /// The same, and says how far it is. An error of `progress` ends the read.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read), and what `progress` returns.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::Query;
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let mut bytes = 0;
+    /// let query = Query::new(&tree).value("sqrt(nJet)")?;
+    /// query.read_with(0..10, |progress| Ok(bytes = progress.done_bytes))?;
+    /// assert!(bytes > 0 && query.needed().len() == 1);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn read_with(
+        &self,
+        entries: impl TryInto<Selection, Error: Into<Error>>,
+        mut progress: impl FnMut(Progress) -> Result<()>,
+    ) -> Result<Answer> {
+        let entries: Selection = entries.try_into().map_err(Into::into)?;
+        let mut step = Step::new(&self.source, entries);
+        if let Some(cut) = &self.cut {
+            step.read(&self.ids_of([&cut.bound]), &mut progress)?;
+            let mask = self.mask(cut, &step)?;
+            step.narrow(&mask)?;
+        }
+        let mut ids = self.ids_of(self.values.iter().map(|value| &value.bound));
+        ids.extend(&self.plain);
+        step.read(&ids, &mut progress)?;
+        let plain = self.plain.iter().map(|&id| step.column(id)).collect::<Result<_>>()?;
+        let columns = self.values.iter().map(|value| self.compute(value, &step)).collect::<Result<_>>()?;
+        Ok(Answer { columns, plain, entries: step.entries })
+    }
+
+    /// Numbers of the columns that some values need.
+    pub(super) fn ids_of<'b>(&self, of: impl IntoIterator<Item = &'b Bound>) -> Vec<usize> {
+        let mut places = Vec::new();
+        of.into_iter().for_each(|bound| bound.columns(&mut places));
+        places.into_iter().filter_map(|place| self.needed.get(place).copied()).collect()
+    }
+
+    /// Reads what some queries of one source need, step by step: for the entries that pass the cut of any of them.
+    pub(super) fn each_step<'s>(
+        queries: &[&'s Self],
+        entries: &Selection,
+        work: &mut dyn FnMut(&Step<'s>) -> Result<()>,
+    ) -> Result<()> {
+        let Some(source) = queries.first().map(|query| &query.source) else { return Ok(()) };
+        if queries.iter().any(|query| !query.source.is(source)) {
+            return Err(Error::mismatch("what is drawn together is of one tree"));
+        }
+        // One place for what is asked for by numbers of columns.
+        let (mut of_cuts, mut all) = (Vec::new(), Vec::new());
+        for query in queries {
+            of_cuts.extend(query.ids_of(query.cut.iter().map(|cut| &cut.bound)));
+            all.extend_from_slice(&query.needed);
+        }
+        let is_narrowed = queries.iter().all(|query| query.cut.is_some()) && all.iter().any(|id| !of_cuts.contains(id));
+        let mut quiet = |_| Ok(());
+        for part in source.steps(&all, entries, STEP_BYTES)? {
+            let mut step = Step::new(source, part);
+            if is_narrowed {
+                step.read(&of_cuts, &mut quiet)?;
+                let mut any = vec![false; step.entries.len() as usize];
+                for (query, cut) in queries.iter().filter_map(|query| Some((query, query.cut.as_ref()?))) {
+                    any.iter_mut().zip(query.mask(cut, &step)?).for_each(|(any, passes)| *any |= passes);
+                }
+                step.narrow(&any)?;
+            }
+            step.read(&all, &mut quiet)?;
+            work(&step)?;
+        }
+        Ok(())
+    }
+
+    /// Computes something for parts of the rows of a step.
+    pub(super) fn each_part<T: Send>(
+        &self,
+        step: &Step<'_>,
+        of: &[&Bound],
+        compute: impl Fn(&Rows<'_>) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        step.each_part(&self.needed, self.lengths, of, compute)
+    }
+
+    /// Which rows pass the cut.
+    pub(super) fn mask(&self, cut: &Named, step: &Step<'_>) -> Result<Vec<bool>> {
+        let masks = self.each_part(step, &[&cut.bound], |rows| {
+            let value = rows.alone(&cut.bound)?.spread()?;
+            let Data::Numbers(numbers) = &value.data else { return Err(super::fault::no_number()) };
+            let is_true = numbers.as_bool()?;
+            let passes = |item: usize| is_true[item] && value.present.as_ref().is_none_or(|present| present[item]);
+            if value.depth() == 0 {
+                return Ok((0..is_true.len()).map(passes).collect::<Vec<bool>>());
+            }
+            let mut start = 0;
+            let any = value.frame.row_items()?.into_iter().map(|items| {
+                start += items;
+                (start - items..start).any(passes)
+            });
+            Ok(any.collect())
+        });
+        Ok(self.explain(&cut.text, masks)?.concat())
+    }
+
+    /// The column of a value.
+    fn compute(&self, value: &Named, step: &Step<'_>) -> Result<Column> {
+        let Named { text, bound } = value;
+        let parts = self.each_part(step, &[bound], |rows| {
+            let value = rows.alone(bound)?.spread()?;
+            if let Some(lacks) = value.present.as_ref().and_then(|present| present.iter().position(|there| !there)) {
+                return Err(lacking(rows, &value, lacks)?);
+            }
+            Ok(value)
+        });
+        column(&self.explain(text, parts)?, bound.depth, bound.number())
+    }
+
+    /// Adds to an error which expression it is about.
+    fn explain<T>(&self, text: &str, outcome: Result<T>) -> Result<T> {
+        outcome.map_err(|error| self.place(text, error))
+    }
+
+    /// An error with the expression that it is about.
+    pub(super) fn place(&self, text: &str, error: Error) -> Error {
+        match error.kind() {
+            ErrorKind::Mismatch if error.place() == &Place::default() => {
+                let words = format!("in {text:?}: {}", error.message());
+                self.source.place(Error::new(ErrorKind::Mismatch, words))
+            }
+            _ => error,
+        }
+    }
+}
+
+/// An item that an entry lacks.
+fn lacking(rows: &Rows<'_>, value: &Value, item: usize) -> Result<Error> {
+    let mut end = 0;
+    let counts = value.frame.row_items()?;
+    let row = counts.iter().position(|count| {
+        end += count;
+        end > item
+    });
+    let entry = row.and_then(|row| rows.entries.entry((rows.rows.start + row) as u64));
+    let entry = entry.map_or_else(String::new, |entry| format!(" {entry}"));
+    Ok(Error::mismatch(format!(
+        "entry{entry} has too few items: take a slice, as in [:, :1], cut such entries away, or say what stands in for \
+         them with Alt$(v[0], 0)"
+    )))
+}

@@ -1,0 +1,331 @@
+//! Where the values of names come from: a tree, or an RNTuple.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::column::Kind;
+use crate::error::{Error, Result};
+use crate::ntuple::NTuple;
+use crate::read::{Column, Progress, Selection};
+use crate::tree::{Branch, ElementBranch, Tree, element_kind};
+
+/// What an expression is about: a [`Tree`], an [`NTuple`], or columns in memory. Cheap to clone.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::query::Source;
+/// # let path = sapwood_testkit::example("nano.root");
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// assert_eq!(Source::from(&tree).entries(), 10);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Source {
+    of: Of,
+    names: Arc<Names>,
+}
+
+#[derive(Clone, Debug)]
+enum Of {
+    Tree(Arc<Tree>),
+    NTuple(Arc<NTuple>),
+    Columns(Arc<[Column]>),
+}
+
+/// The columns of a source by the names that expressions may use.
+#[derive(Debug, Default)]
+struct Names {
+    places: HashMap<String, Found>,
+    /// What users call the columns.
+    shown: Vec<String>,
+}
+
+/// What a name leads to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Found {
+    /// The number of the branch or field.
+    pub(super) id: usize,
+    /// The member of its records that is meant.
+    pub(super) member: Option<Arc<str>>,
+}
+
+impl From<&Arc<Tree>> for Source {
+    fn from(tree: &Arc<Tree>) -> Self {
+        Self { names: Arc::new(Names::of_tree(tree, None)), of: Of::Tree(Arc::clone(tree)) }
+    }
+}
+
+impl From<&Arc<NTuple>> for Source {
+    fn from(ntuple: &Arc<NTuple>) -> Self {
+        Self { names: Arc::new(Names::of_ntuple(ntuple, None)), of: Of::NTuple(Arc::clone(ntuple)) }
+    }
+}
+
+impl Source {
+    /// Columns in memory, by their names. All have the same number of rows.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for columns of different lengths.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::query::{Query, Source};
+    /// use sapwood::read::Column;
+    /// let x = Column::from_numbers(&[1.0, 2.0]);
+    /// let source = Source::of_columns([("x".to_owned(), x)])?;
+    /// assert_eq!(Query::new(source).value("x**2")?.read(0..2)?.columns[0].numbers::<f64>()?, [1.0, 4.0]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn of_columns(columns: impl IntoIterator<Item = (String, Column)>) -> Result<Self> {
+        let mut names = Names::default();
+        let mut found: Vec<Column> = Vec::new();
+        for (name, column) in columns {
+            let rows = found.first().map_or(column.len, |first| first.len);
+            if column.len != rows {
+                let words = format!("the column {name:?} has another length than the one before");
+                return Err(Error::mismatch(words).wanted(rows as u64, column.len as u64));
+            }
+            names.shown.push(name.clone());
+            names.add(name, found.len(), None);
+            found.push(column);
+        }
+        Ok(Self { of: Of::Columns(found.into()), names: Arc::new(names) })
+    }
+
+    /// The same, with names that are looked for below a branch or field first.
+    #[must_use]
+    pub fn below(&self, id: usize) -> Self {
+        let names = match &self.of {
+            Of::Tree(tree) => Names::of_tree(tree, Some(id)),
+            Of::NTuple(ntuple) => Names::of_ntuple(ntuple, Some(id)),
+            Of::Columns(_) => return self.clone(),
+        };
+        Self { names: Arc::new(names), of: self.of.clone() }
+    }
+
+    /// Its entries.
+    pub fn entries(&self) -> u64 {
+        match &self.of {
+            Of::Tree(tree) => tree.entries,
+            Of::NTuple(ntuple) => ntuple.entries,
+            Of::Columns(columns) => columns.first().map_or(1, |column| column.len as u64),
+        }
+    }
+
+    /// Whether both are the same tree.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        match (&self.of, &other.of) {
+            (Of::Tree(a), Of::Tree(b)) => Arc::ptr_eq(a, b),
+            (Of::NTuple(a), Of::NTuple(b)) => Arc::ptr_eq(a, b),
+            (Of::Columns(a), Of::Columns(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
+    /// Entries in steps whose columns take about so many bytes of memory. Steps end with clusters where these fit, so
+    /// that no basket is read twice.
+    pub(super) fn steps(&self, ids: &[usize], entries: &Selection, bytes: u64) -> Result<Vec<Selection>> {
+        let clusters = match &self.of {
+            Of::Tree(tree) => tree.clusters(),
+            Of::NTuple(ntuple) => ntuple.clusters()?,
+            Of::Columns(_) => Vec::new(),
+        };
+        let most = (bytes / self.entry_bytes(ids).max(1)).max(1);
+        let mut steps = Vec::new();
+        let mut done = 0;
+        while done < entries.len() {
+            let end = done.saturating_add(most).min(entries.len());
+            // The last cluster that ends there or before, if it ends in this step.
+            let border = entries.entry(end).and_then(|next| {
+                let last = clusters.partition_point(|cluster| cluster.end <= next).checked_sub(1)?;
+                Some(entries.before(clusters.get(last)?.end))
+            });
+            let end = border.filter(|border| *border > done).unwrap_or(end);
+            steps.push(entries.part(done..end));
+            done = end;
+        }
+        Ok(steps)
+    }
+
+    /// Expressions that it brings along, by their names.
+    pub(super) fn aliases(&self) -> &[(String, String)] {
+        match &self.of {
+            Of::Tree(tree) => &tree.aliases,
+            Of::NTuple(_) | Of::Columns(_) => &[],
+        }
+    }
+
+    /// What the longest name that the parts begin with leads to, and how many parts it has.
+    pub(super) fn find(&self, parts: &[&str]) -> Option<(Found, usize)> {
+        (1..=parts.len()).rev().find_map(|used| Some((self.names.places.get(&parts[..used].join("."))?.clone(), used)))
+    }
+
+    /// What a name in quotes leads to: it may hold any character.
+    pub(super) fn find_exact(&self, name: &str) -> Option<Found> {
+        self.names.places.get(name).or_else(|| self.names.places.get(&name.replace('/', "."))).cloned()
+    }
+
+    /// The names of its columns.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.shown.iter().map(String::as_str)
+    }
+
+    /// The type of a column.
+    pub(super) fn kind(&self, id: usize) -> Result<Kind> {
+        match &self.of {
+            Of::Tree(tree) => {
+                let branch = tree.branches().get(id).ok_or_else(|| Error::not_found("no such branch"))?;
+                if !branch.has_data() {
+                    let words = "the branch holds no values itself: name one below it";
+                    return Err(tree.place(Error::mismatch(words)).in_object(&branch.path));
+                }
+                Ok(tree.interpretation(id)?.kind.clone())
+            }
+            Of::NTuple(ntuple) => ntuple.kind(id),
+            Of::Columns(columns) => {
+                columns.get(id).map(|column| column.kind.clone()).ok_or_else(|| Error::internal("no such column"))
+            }
+        }
+    }
+
+    /// Whether the values of a column say how many items the columns below it have.
+    pub(super) fn is_count(&self, id: usize) -> bool {
+        match &self.of {
+            Of::Tree(tree) => tree.branches().get(id).is_some_and(|branch| {
+                let counts = |element: &ElementBranch| {
+                    matches!(element.kind, element_kind::CLONES | element_kind::COLLECTION)
+                };
+                !branch.children.is_empty() && branch.element.as_ref().is_some_and(counts)
+            }),
+            Of::NTuple(_) | Of::Columns(_) => false,
+        }
+    }
+
+    /// Bytes of memory that an entry of some columns takes, about.
+    fn entry_bytes(&self, ids: &[usize]) -> u64 {
+        match &self.of {
+            Of::Tree(tree) => {
+                let of = |branch: &Branch| branch.tot_bytes / branch.entries.max(1) + 1;
+                ids.iter().filter_map(|&id| tree.branches().get(id)).map(of).sum()
+            }
+            Of::NTuple(_) | Of::Columns(_) => 16 * ids.len() as u64,
+        }
+    }
+
+    /// Reads columns.
+    pub(super) fn columns(
+        &self,
+        ids: &[usize],
+        entries: &Selection,
+        progress: &mut dyn FnMut(Progress) -> Result<()>,
+    ) -> Result<Vec<Column>> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        match &self.of {
+            Of::Tree(tree) => crate::read::Plan::new(tree, ids, entries)?.columns_with(progress),
+            Of::NTuple(ntuple) => crate::ntuple::columns(ntuple, ids, entries),
+            Of::Columns(columns) => {
+                let held = Selection::try_from(0..self.entries())?;
+                let narrowed = |id: &usize| match columns.get(*id) {
+                    Some(column) => column
+                        .clone()
+                        .narrowed(&held, entries)?
+                        .ok_or_else(|| Error::unsupported("columns of lists in memory are queried whole")),
+                    None => Err(Error::internal("no such column")),
+                };
+                ids.iter().map(narrowed).collect()
+            }
+        }
+    }
+
+    /// Adds to an error which tree it is about.
+    pub(super) fn place(&self, error: Error) -> Error {
+        match &self.of {
+            Of::Tree(tree) => tree.place(error.in_object(&tree.name)),
+            Of::NTuple(ntuple) => ntuple.place(error),
+            Of::Columns(_) => error,
+        }
+    }
+
+    /// The threads and memory of its file.
+    pub(super) fn session(&self) -> Option<&crate::Session> {
+        match &self.of {
+            Of::Tree(tree) => Some(&tree.file().options().session),
+            Of::NTuple(ntuple) => Some(&ntuple.file().options().session),
+            Of::Columns(_) => None,
+        }
+    }
+}
+
+impl Names {
+    /// Adds a name, unless it is known.
+    fn add(&mut self, name: String, id: usize, member: Option<&Arc<str>>) {
+        if !name.is_empty() {
+            self.places.entry(name).or_insert_with(|| Found { id, member: member.cloned() });
+        }
+    }
+
+    /// Names of branches, the most exact first: paths, names, leaves, and the last parts of names.
+    fn of_tree(tree: &Tree, below: Option<usize>) -> Self {
+        let mut names = Self::default();
+        let branches = tree.branches();
+        if let Some(above) = below.and_then(|id| branches.get(id)) {
+            let prefix = format!("{}/", above.path);
+            for branch in branches {
+                if let Some(rest) = branch.path.strip_prefix(&prefix) {
+                    names.add(rest.replace('/', "."), branch.id, None);
+                    names.add(branch.name.to_string(), branch.id, None);
+                }
+            }
+        }
+        for branch in branches {
+            names.shown.push(branch.name.to_string());
+            names.add(branch.path.replace('/', "."), branch.id, None);
+        }
+        for branch in branches {
+            names.add(branch.name.to_string(), branch.id, None);
+        }
+        for branch in branches {
+            names.add(branch.name.trim_end_matches('.').to_owned(), branch.id, None);
+        }
+        for branch in branches.iter().filter(|branch| branch.children.is_empty()) {
+            let several = branch.leaves.len() > 1;
+            for leaf in &branch.leaves {
+                let member = several.then_some(&leaf.name);
+                names.add(format!("{}.{}", branch.name, leaf.name), branch.id, member);
+                names.add(leaf.name.to_string(), branch.id, member);
+            }
+        }
+        // What stands behind any point of a name.
+        for branch in branches.iter().filter(|branch| branch.has_data()) {
+            let mut rest = &*branch.name;
+            while let Some((_, last)) = rest.split_once('.') {
+                names.add(last.to_owned(), branch.id, None);
+                rest = last;
+            }
+        }
+        names
+    }
+
+    fn of_ntuple(ntuple: &NTuple, below: Option<usize>) -> Self {
+        let mut names = Self::default();
+        let fields = || ntuple.fields().iter().filter(|field| field.is_named);
+        if let Some(above) = below.and_then(|id| ntuple.fields().get(id)) {
+            let prefix = format!("{}.", above.path);
+            for field in fields() {
+                if let Some(rest) = field.path.strip_prefix(&prefix) {
+                    names.add(rest.to_owned(), field.id, None);
+                }
+            }
+        }
+        for field in fields() {
+            names.shown.push(field.path.to_string());
+            names.add(field.path.to_string(), field.id, None);
+        }
+        names
+    }
+}

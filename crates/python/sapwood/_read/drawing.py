@@ -1,0 +1,98 @@
+"""Histograms of expressions: what ``Tree.draw`` does."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sapwood import _core
+from sapwood._read import layout
+from sapwood._read.selection import select
+from sapwood.errors import MismatchError
+from sapwood.models.entry_list import as_numbers
+
+if TYPE_CHECKING:
+    from sapwood.tree import Tree
+
+#: One histogram: words like ``y:x>>h(10, 0, 1)``, and a cut or weight.
+Drawing = tuple[str, str]
+
+
+def fill(
+    tree: Tree,
+    drawings: Iterable[Drawing],
+    bins: Any,
+    profile: bool,
+    aliases: Mapping[str, str] | None,
+    entry_start: int | None,
+    entry_stop: int | None,
+    entries: Any,
+    library: str,
+) -> list[Any]:
+    """Histograms of one tree, which is read once."""
+    if library not in ("hist", "root", "np"):
+        raise TypeError(f'library is "hist", "root" or "np", not {library!r}')
+    axes = None if bins is None else _axes(bins)
+    draws = _core.Draws(
+        tree._core,
+        [(words, cut, profile, axes) for words, cut in drawings],
+        list((aliases or {}).items()),
+    )
+    wanted = _wanted(tree, entry_start, entry_stop, entries)
+    return [_as(one, library) for one in draws.fill(*wanted)]
+
+
+def points(
+    tree: Tree,
+    drawing: Drawing,
+    aliases: Mapping[str, str] | None,
+    entry_start: int | None,
+    entry_stop: int | None,
+    entries: Any,
+) -> tuple[list[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
+    """The values that a histogram would be filled with, along x first, and their weights."""
+    draws = _core.Draws(tree._core, [(*drawing, False, None)], list((aliases or {}).items()))
+    columns, weights = draws.points(*_wanted(tree, entry_start, entry_stop, entries))
+    found = [layout.to_numpy(column) for column in columns]
+    return found, np.ones(len(found[0])) if weights is None else layout.to_numpy(weights)
+
+
+def _wanted(tree: Tree, start: int | None, stop: int | None, entries: Any) -> tuple[int, int, Any]:
+    """The entries as the engine takes them, each once."""
+    selection = select(tree.num_entries, start, stop, as_numbers(entries, tree))
+    rows, _ = selection.in_order()
+    return (*selection.span, rows)
+
+
+def _axes(bins: Any) -> list[_core.Axis]:
+    """Axes from bins: a tuple ``(bins, low, high)``, edges, or a list of these for several axes."""
+    several = bins if isinstance(bins, list) and all(np.ndim(one) == 1 for one in bins) else [bins]
+    return [_axis(one) for one in several]
+
+
+def _axis(bins: Any) -> _core.Axis:
+    if isinstance(bins, tuple) and len(bins) == 3:
+        count, low, high = bins
+        if int(count) != count or not 0 < count < 1e8:
+            raise MismatchError(f"the number of bins is a whole number, at least 1, not {count!r}")
+        return _core.Axis(np.linspace(low, high, int(count) + 1).tolist(), None, "")
+    edges = np.asarray(bins, "float64")
+    if edges.ndim != 1 or len(edges) < 2:
+        raise MismatchError(f"bins are (bins, low, high) or edges, for each axis, not {bins!r}")
+    return _core.Axis(edges.tolist(), None, "")
+
+
+def _as(histogram: _core.Histogram, library: str) -> Any:
+    # As an object that was read: with everything that such a one can do.
+    import sapwood
+
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        file[histogram.name] = histogram.draft()
+    model = sapwood.open(memory)[histogram.name]
+    if library == "hist":
+        return model.to_hist()
+    return model.to_numpy() if library == "np" else model

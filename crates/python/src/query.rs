@@ -1,0 +1,209 @@
+//! Expressions, cuts and histograms of them.
+
+use std::time::Instant;
+
+use pyo3::buffer::PyBuffer;
+use pyo3::prelude::*;
+use sapwood::query::{self, Draw, Source};
+use sapwood::read::Selection;
+
+use crate::buffer::Buffer;
+use crate::column::Column;
+use crate::errors::{raise, run, with_python_unchanged};
+use crate::hist::{Axis, Histogram};
+use crate::ntuple::NTuple;
+use crate::tree::{CHECK_EVERY, Tree};
+
+/// What expressions are about: a tree, an RNTuple, or numbers by their names.
+fn source(of: &Bound<'_, PyAny>, below: Option<usize>) -> PyResult<Source> {
+    let found = if let Ok(tree) = of.cast::<Tree>() {
+        Source::from(&tree.get().0)
+    } else if let Ok(ntuple) = of.cast::<NTuple>() {
+        Source::from(ntuple.get().engine())
+    } else {
+        let arrays: Vec<(String, PyBuffer<f64>)> = of.extract()?;
+        let py = of.py();
+        let column = |(name, values): (String, PyBuffer<f64>)| {
+            Ok((name, sapwood::read::Column::from_numbers(&values.to_vec(py)?)))
+        };
+        Source::of_columns(arrays.into_iter().map(column).collect::<PyResult<Vec<_>>>()?).map_err(raise)?
+    };
+    Ok(match below {
+        Some(id) => found.below(id),
+        None => found,
+    })
+}
+
+/// Entries `start..stop`, or ascending numbers of entries.
+fn selection(start: u64, stop: u64, entries: Option<Vec<i64>>) -> sapwood::Result<Selection> {
+    match entries {
+        // A negative number would be a very large one, which no tree has.
+        Some(entries) => Selection::of_entries(entries.into_iter().map(|entry| entry as u64)),
+        None => Selection::try_from(start..stop),
+    }
+}
+
+/// Expressions and a cut over one tree.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct Query {
+    engine: query::Query,
+    /// The engine's numbers of fields by those that Python has; branches have the same in both.
+    named: Option<Vec<usize>>,
+}
+
+/// Entries that passed, plain columns, and columns of values.
+type Found = (Option<Buffer>, Vec<Column>, Vec<Column>);
+
+#[pymethods]
+impl Query {
+    #[new]
+    #[pyo3(signature = (of, values, cut=None, aliases=Vec::new(), below=None))]
+    fn new(
+        of: &Bound<'_, PyAny>,
+        values: Vec<String>,
+        cut: Option<String>,
+        aliases: Vec<(String, String)>,
+        below: Option<usize>,
+    ) -> PyResult<Self> {
+        let named = of.cast::<NTuple>().ok().map(|ntuple| ntuple.get().named().to_vec());
+        let below = below.and_then(|id| named.as_ref().map_or(Some(id), |named| named.get(id).copied()));
+        let source = source(of, below)?;
+        let engine = run(of.py(), || {
+            let aliases = aliases.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
+            let mut query = query::Query::new(source).aliases(aliases);
+            for value in &values {
+                query = query.value(value)?;
+            }
+            match &cut {
+                Some(cut) => query.cut(cut),
+                None => Ok(query),
+            }
+        })?;
+        Ok(Self { engine, named })
+    }
+
+    /// Numbers of the branches or fields that it needs.
+    #[getter]
+    fn needed(&self) -> Vec<usize> {
+        let needed = self.engine.needed();
+        match &self.named {
+            None => needed.to_vec(),
+            Some(named) => needed.iter().filter_map(|id| named.iter().position(|engine| engine == id)).collect(),
+        }
+    }
+
+    /// Levels of lists of the cut; `None` without a cut.
+    #[getter]
+    fn cut_depth(&self) -> Option<usize> {
+        self.engine.cut_depth()
+    }
+
+    /// Reads entries `start..stop`, or ascending `entries`: the numbers of those that passed (`None` if all did),
+    /// branches `ids` as they are, and the values. `progress` is called with the bytes that are done, and those of all.
+    #[pyo3(signature = (ids, start, stop, entries=None, progress=None))]
+    fn read(
+        &self,
+        py: Python<'_>,
+        ids: Vec<usize>,
+        start: u64,
+        stop: u64,
+        entries: Option<PyBuffer<i64>>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Found> {
+        let entries = entries.map(|entries| entries.to_vec(py)).transpose()?;
+        let (passed, plain, values) = run(py, || {
+            let wanted = selection(start, stop, entries)?;
+            let mut query = self.engine.clone();
+            for id in ids {
+                let engine = self.named.as_ref().map_or(Some(id), |named| named.get(id).copied());
+                query = query.column(engine.ok_or_else(|| sapwood::Error::not_found("no such field"))?);
+            }
+            let mut checked = Instant::now();
+            let answer = query.read_with(&wanted, |now| {
+                if progress.is_none() && checked.elapsed() < CHECK_EVERY {
+                    return Ok(());
+                }
+                checked = Instant::now();
+                with_python_unchanged(|py| {
+                    if let Some(progress) = &progress {
+                        progress.call1(py, (now.done_bytes, now.total_bytes))?;
+                    }
+                    py.check_signals()
+                })
+            })?;
+            let passed = (answer.entries != wanted).then(|| {
+                answer.entries.ranges().flatten().flat_map(|entry| (entry as i64).to_ne_bytes()).collect::<Vec<u8>>()
+            });
+            let followed = |column: sapwood::read::Column| match column.followed() {
+                Err(error) if error.kind() == sapwood::ErrorKind::Unsupported => Ok(column),
+                followed => followed,
+            };
+            let plain = answer.plain.into_iter().map(followed).collect::<sapwood::Result<Vec<_>>>()?;
+            Ok((passed, plain, answer.columns))
+        })?;
+        let columns = |columns: Vec<sapwood::read::Column>| columns.into_iter().map(Column).collect();
+        Ok((passed.map(|bytes| Buffer::of_answer(bytes.into())), columns(plain), columns(values)))
+    }
+}
+
+/// What one histogram is of: words like `y:x>>h(10, 0, 1)`, a cut, whether it is a profile, and its axes.
+type Drawn = (String, String, bool, Option<Vec<Py<Axis>>>);
+
+/// What is drawn of a tree.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct Draws(Vec<Draw>);
+
+#[pymethods]
+impl Draws {
+    #[new]
+    #[pyo3(signature = (of, draws, aliases=Vec::new(), below=None))]
+    fn new(
+        of: &Bound<'_, PyAny>,
+        draws: Vec<Drawn>,
+        aliases: Vec<(String, String)>,
+        below: Option<usize>,
+    ) -> PyResult<Self> {
+        let source = source(of, below)?;
+        run(of.py(), || {
+            let aliases = || aliases.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
+            let one = |(words, cut, is_profile, axes): &Drawn| {
+                let mut draw = Draw::with_aliases(source.clone(), words, cut, aliases())?;
+                if *is_profile {
+                    draw = draw.profile()?;
+                }
+                match axes {
+                    Some(axes) => draw.axes(axes.iter().map(|axis| axis.get().engine().clone())),
+                    None => Ok(draw),
+                }
+            };
+            draws.iter().map(one).collect()
+        })
+        .map(Self)
+    }
+
+    /// Fills all histograms with entries `start..stop`, or ascending `entries`; the tree is read once.
+    #[pyo3(signature = (start, stop, entries=None))]
+    fn fill(&self, py: Python<'_>, start: u64, stop: u64, entries: Option<PyBuffer<i64>>) -> PyResult<Vec<Histogram>> {
+        let entries = entries.map(|entries| entries.to_vec(py)).transpose()?;
+        let drawn = run(py, || query::draw_many(&self.0, &selection(start, stop, entries)?))?;
+        Ok(drawn.into_iter().map(Histogram::from_engine).collect())
+    }
+
+    /// The values that the first one would be filled with, and their weights.
+    #[pyo3(signature = (start, stop, entries=None))]
+    fn points(
+        &self,
+        py: Python<'_>,
+        start: u64,
+        stop: u64,
+        entries: Option<PyBuffer<i64>>,
+    ) -> PyResult<(Vec<Column>, Option<Column>)> {
+        let entries = entries.map(|entries| entries.to_vec(py)).transpose()?;
+        let points = run(py, || match self.0.first() {
+            Some(draw) => draw.points(selection(start, stop, entries)?),
+            None => Err(sapwood::Error::mismatch("nothing is drawn")),
+        })?;
+        let column = |values: Vec<f64>| Column(sapwood::read::Column::from_numbers(&values));
+        Ok((points.columns.into_iter().map(column).collect(), points.weights.map(column)))
+    }
+}
