@@ -113,7 +113,7 @@ class File(Directory):
 
     @property
     def is_recovered(self) -> bool:
-        """Was the file never closed, so that it shows what was saved last?"""
+        """Were the keys found by walking the records, since the file was never closed or is cut off?"""
         return bool(self._engine().is_recovered)
 
     @property

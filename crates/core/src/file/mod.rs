@@ -215,10 +215,27 @@ impl File {
         &self.0.store
     }
 
-    /// Whether the list of keys had to be found by walking the records: the file was never closed, and shows what was
-    /// saved last.
+    /// Whether the keys had to be found by walking the records: the file was never closed and shows what was saved
+    /// last, or it [is cut off](Self::is_cut_off) and shows what is left.
     pub fn is_recovered(&self) -> bool {
         self.0.recovered
+    }
+
+    /// Whether the file is shorter than its header says: an incomplete copy.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sapwood::{File, OpenOptions, io::MemoryStore};
+    /// let whole = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root"));
+    /// let open = |bytes| File::from_store(Arc::new(MemoryStore::new("plain.root", bytes)), OpenOptions::default());
+    /// assert!(!open(&whole[..])?.is_cut_off());
+    /// assert!(open(&whole[..19_000])?.is_cut_off());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn is_cut_off(&self) -> bool {
+        self.0.is_cut_off()
     }
 
     /// The key of the root directory: its name and title are the file's.
