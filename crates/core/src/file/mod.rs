@@ -11,7 +11,8 @@ use std::sync::{Arc, OnceLock, RwLock, Weak};
 use bytes::Bytes;
 
 use crate::container::{Directory, Free, Header, Key, Record};
-use crate::error::{Error, Result};
+pub(crate) use crate::error::distance;
+use crate::error::{Error, Result, nearest};
 use crate::io::{ByteRange, Identity, LocalFile, Store, load};
 use crate::ntuple::NTuple;
 use crate::object::Object;
@@ -21,7 +22,7 @@ use crate::session::Session;
 use crate::tree::{CACHE_BYTES, Tree};
 use crate::wire::Limits;
 use listing::Listing;
-pub(crate) use listing::{distance, split_cycle};
+pub(crate) use listing::split_cycle;
 
 /// How a file is opened.
 ///
@@ -131,7 +132,7 @@ impl File {
 
     /// Opens a local file.
     pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self> {
-        Self::from_store(Arc::new(LocalFile::open(path)?), options)
+        Self::from_store(Arc::new(LocalFile::find(path)?), options)
     }
 
     /// Opens a file in any store: two round trips at most, where the tail holds what is usually there.
@@ -355,11 +356,7 @@ impl File {
         let cycles: Vec<_> = listing.named(split_cycle(rest).0).map(|key| key.cycle.to_string()).collect();
         let hint = if cycles.is_empty() {
             let wanted = path.rsplit('/').next().unwrap_or(path);
-            let mut near: Vec<_> = listing.keys.iter().map(|key| (distance(wanted, &key.name), &key.name)).collect();
-            near.sort();
-            near.dedup();
-            let names: Vec<_> = near.iter().take(5).map(|(_, name)| format!("{name:?}")).collect();
-            if names.is_empty() { String::new() } else { format!("; nearest: {}", names.join(", ")) }
+            nearest(wanted, listing.keys.iter().map(|key| (&*key.name, &*key.name)))
         } else {
             format!("; it has cycles {}", cycles.join(", "))
         };

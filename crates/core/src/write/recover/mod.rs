@@ -87,7 +87,7 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
     let path = path.as_ref();
     let sink = Arc::new(LocalFile::update(path)?);
     let open = OpenOptions { session: options.session.clone(), ..OpenOptions::default() };
-    let file = File::from_store(Arc::new(LocalFile::open(path)?), open)?;
+    let file = File::from_store(Arc::new(LocalFile::find(path)?), open)?;
     let there = file.identity().len;
     let mut found = Recovered::default();
     let Unlisted { keys, blobs, gaps, end, used_again } = Unlisted::of(&file)?;
