@@ -512,7 +512,8 @@ def _buffers(spec: Spec, array: Any) -> tuple[list[Array], Array]:
     depth = spec.dimensions[0] if spec.kind == "vector" else int(spec.kind == "jagged")
     is_text = not spec.dtype
     wanted = " of ".join(["lists"] * depth + ["strings"] * is_text)
-    wrong = errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given values of type {_spelled(array)}")
+    given = f"values of type {_spelled(array)}"
+    wrong = errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given {given}")
     layout = ak.to_layout(
         ak.to_packed(array if is_awkward(array) else ak.from_numpy(array, regulararray=True))
     )
