@@ -273,3 +273,25 @@ fn a_file_that_is_cut_off_says_so() {
     let diagnosis = diagnose(&open(cut).expect("a part"), None, &Reader::default()).expect("a diagnosis");
     assert_eq!(diagnosis.complaints[0].trouble.as_str(), "cut-off");
 }
+
+#[test]
+fn a_list_of_free_segments_that_cannot_be_read_is_told() {
+    let mut bytes = written("zlib:1");
+    let store = Arc::new(MemoryStore::new("whole.root", Bytes::copy_from_slice(&bytes)));
+    let at = File::from_store(store, options()).expect("a file").header().seek_free as usize;
+    // The version of the first segment: 1 for 32 bits, above 1000 for 64.
+    let keylen = usize::from(u16::from_be_bytes([bytes[at + 14], bytes[at + 15]]));
+    bytes.truncate(at + keylen + 10);
+    bytes[at..at + 4].copy_from_slice(&(keylen as u32 + 7).to_be_bytes());
+    bytes[at + 6..at + 10].copy_from_slice(&7_u32.to_be_bytes());
+    let store = Arc::new(MemoryStore::new("broken.root", Bytes::copy_from_slice(&bytes)));
+    let file = File::from_store(store, options()).expect("a file");
+    assert!(file.free_segments().is_err());
+    assert!(check(&bytes).is_damaged());
+    let diagnosis = diagnose(&file, None, &Reader::default()).expect("a diagnosis");
+    assert!(diagnosis.complaints.iter().any(|one| one.words.contains("free segments")), "{:?}", diagnosis.complaints);
+    let path = sapwood_testkit::scratch("free-segments.root");
+    std::fs::write(&path, &bytes).expect("a file");
+    let found = sapwood::write::recover(&path, true, WriteOptions::default()).expect("a dry run");
+    assert!(found.left.iter().any(|words| words.contains("free segments")), "{found:?}");
+}

@@ -23,7 +23,7 @@ pub enum Trouble {
     CutOff,
     /// Much of the file is gaps.
     UnusedSpace,
-    /// A tree cannot be opened.
+    /// A tree cannot be opened, or the list of free segments cannot be read.
     Unreadable,
     /// The tree does not record its clusters.
     NoClusters,

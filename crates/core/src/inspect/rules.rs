@@ -57,7 +57,13 @@ pub(super) fn of_file(file: &File) -> Vec<Complaint> {
             "the file was never closed: it shows what was saved last, and every reader has to find that again",
         ));
     }
-    let (end, segments) = (file.header().end, file.free_segments().unwrap_or_default());
+    let end = file.header().end;
+    let segments = file.free_segments().unwrap_or_else(|error| {
+        let words =
+            format!("the list of free segments cannot be read ({}): no program may write into it", error.message());
+        complaints.push(complaint(Trouble::Unreadable, words));
+        Vec::new()
+    });
     let inside = segments.iter().filter(|segment| segment.last < end);
     let unused: u64 = inside.map(|segment| segment.last.saturating_sub(segment.first).saturating_add(1)).sum();
     if unused > SMALL_TREE_BYTES && unused as f64 > UNUSED_SHARE * end as f64 {
