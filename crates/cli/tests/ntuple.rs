@@ -54,7 +54,7 @@ fn commands_show_rntuples() {
     let (code, out, _) = run(&["layout", path]);
     assert!(code == 0 && out.starts_with("n;1: 80 entries, ") && out.contains(" pages of 14 columns"), "{out}");
     let (code, out, _) = run(&["doctor", path]);
-    assert!(code == 0 && out.starts_with("n: 80 entries, ") && out.ends_with("nothing to mend\n"), "{out}");
+    assert!(code == 0 && out.starts_with("n: 80 entries, ") && out.ends_with("nothing to fix\n"), "{out}");
     let (code, _, err) = run(&["perf", path]);
     assert!(code != 0 && err.contains("RNTuple"), "what is not done says so: {err}");
 }

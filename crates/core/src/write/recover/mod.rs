@@ -4,7 +4,7 @@
 //! Source: `TFile::Recover`, which recovers keys. The key of a basket names its branch (name), its tree (title) and its
 //! number (cycle), so baskets that were written after the last record of their tree are recovered, too.
 
-pub(crate) mod believe;
+pub(crate) mod judge;
 pub(crate) mod orphan_baskets;
 pub(crate) mod orphan_clusters;
 
@@ -29,7 +29,7 @@ use crate::write::file::state::{Output, State};
 use crate::write::options::{TreeOptions, WriteOptions};
 use crate::write::record::edit::each_branch;
 use crate::write::record::state::{Base, BranchState, TreeState};
-use crate::write::recover::believe::{Judge, Object};
+use crate::write::recover::judge::{Judge, Object};
 use crate::write::recover::orphan_baskets::OrphanBaskets;
 use crate::write::writer::update;
 
@@ -404,16 +404,16 @@ fn longer(
             return Err(Error::malformed("baskets of another tree of the name stand behind the last save"));
         }
         while let Some(key) = stray.get(branch, place, number, state.baskets.len())? {
-            let believed = match judge.basket(key) {
-                Ok(believed) => believed,
+            let checked = match judge.basket(key) {
+                Ok(checked) => checked,
                 Err(error) => {
                     let words = format!("{path}: {} ends at entry {entry}, for its next basket", branch.path);
                     found.left.push(format!("{words} is not whole: {error}"));
                     break;
                 }
             };
-            zeros.extend(believed.zeros_at.map(|at| (entry, at)));
-            let entries = believed.entries;
+            zeros.extend(checked.zeros_at.map(|at| (entry, at)));
+            let entries = checked.entries;
             let basket = PlacedBasket { seek: key.seek_key, nbytes: key.nbytes, first_entry: entry };
             state.add(basket, u64::from(key.keylen) + u64::from(key.objlen));
             entry += entries;
