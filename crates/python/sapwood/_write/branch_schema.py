@@ -505,14 +505,14 @@ def _buffers(spec: Spec, array: Any) -> tuple[list[Array], Array]:
             except (ValueError, TypeError):
                 raise _wrong(spec, _first_other(spec, array)) from None
         if len(array) and array.shape[1:] != spec.dimensions:
-            raise _wrong(spec, _spelled(array))
+            raise _wrong(spec, _type_of(array))
         return [], _native(spec, array, [])
     import awkward as ak
 
     depth = spec.dimensions[0] if spec.kind == "vector" else int(spec.kind == "jagged")
     is_text = not spec.dtype
     wanted = " of ".join(["lists"] * depth + ["strings"] * is_text)
-    given = f"values of type {_spelled(array)}"
+    given = f"values of type {_type_of(array)}"
     wrong = errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given {given}")
     layout = ak.to_layout(
         ak.to_packed(array if is_awkward(array) else ak.from_numpy(array, regulararray=True))
@@ -538,7 +538,7 @@ def _buffers(spec: Spec, array: Any) -> tuple[list[Array], Array]:
         raise wrong from None
     shape = () if spec.kind == "vector" else spec.dimensions
     if numbers.shape[1:] != shape:
-        raise _wrong(spec, f"lists of {_spelled(numbers)}")
+        raise _wrong(spec, f"lists of {_type_of(numbers)}")
     return levels, _native(spec, numbers, levels)
 
 
@@ -562,7 +562,7 @@ def _first_other(spec: Spec, array: Any) -> str:
         lengths = np.asarray(ak.num(array, axis=1))
         row = int((lengths != spec.dimensions[0]).argmax())
         return f"a list of {lengths[row]}{_in_row(row, len(array))}"
-    return _spelled(array)
+    return _type_of(array)
 
 
 def _in_row(row: int, rows: int) -> str:
@@ -595,7 +595,7 @@ def _native(spec: Spec, array: Any, levels: list[Array]) -> Array:
         raise _wrong(spec, f"{array.flat[place]}{_in_row(row, rows)}, which does not fit") from None
 
 
-def _spelled(array: Any) -> str:
+def _type_of(array: Any) -> str:
     """The type of the values of an array, in the words that :meth:`mktree` takes."""
     if is_awkward(array):
         import awkward as ak

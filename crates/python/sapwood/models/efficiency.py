@@ -57,7 +57,7 @@ class Efficiency(Model):
 
     def values(self, flow: bool = False) -> Array:
         """Part that passed in each bin; 0 where nothing was filled."""
-        found: Array = self.total._shaped(self._native.values(), flow)
+        found: Array = self.total._reshape(self._native.values(), flow)
         return found
 
     def counts(self, flow: bool = False) -> Array:
