@@ -207,7 +207,7 @@ def told_by_root(b: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def is_told(b: dict[str, Any]) -> bool:
-    """Does anybody tell the values of this branch?"""
+    """Is there a known truth for this branch?"""
     root = b.get("root") or {}
     return (
         b.get("uproot", {}).get("status") == "ok"

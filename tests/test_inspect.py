@@ -155,7 +155,7 @@ def test_layouts_add_up(files: dict[str, str]) -> None:
 
 def test_a_doctor_knows_good_from_poor(files: dict[str, str]) -> None:
     good = sapwood.doctor(files["good"])
-    assert good.healthy and good.rewrite == [] and str(good).endswith("nothing to mend\n")
+    assert good.healthy and good.rewrite == [] and str(good).endswith("nothing to fix\n")
     poor = sapwood.doctor(files["poor"], "tree")
     troubles = {complaint["trouble"] for complaint in poor.trees[0]["complaints"]}
     assert {"small-clusters", "small-baskets"} <= troubles, troubles

@@ -285,7 +285,7 @@ def test_branches_that_lack_entries_are_left_out_with_a_warning(
         tree._engine = core
 
 
-def test_progress_is_shown_only_where_somebody_looks(tree: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_shown_only_on_a_terminal(tree: Any, capsys: pytest.CaptureFixture[str]) -> None:
     tree.arrays()
     list(tree.iterate(step_size=100))
     assert capsys.readouterr().err == ""

@@ -115,6 +115,19 @@ def of_leaf(branch: Any, top: Any, expected: list[Any]) -> str:
     return f"from entry {half}: {wrong}" if wrong else ""
 
 
+def members(expected: Any) -> set[str]:
+    """Members of the first object of a value, or of a list of such."""
+    while isinstance(expected, list):
+        expected = next((one for one in expected if one), None)
+    return set(expected) if isinstance(expected, dict) else set()
+
+
+def parts_of(array: Any) -> set[str]:
+    """Names in the paths of all fields of an array of a split branch: a member that is split is there by its parts."""
+    columns = (re.sub(r"\[[^\]]*\]", "", column) for column in array.layout.form.columns())
+    return {name for column in columns for name in column.split(".")}
+
+
 def check(path: Path) -> Iterator[str]:
     """What is wrong in a file."""
     told = json.loads(path.with_suffix(".json").read_text())
@@ -142,6 +155,8 @@ def check(path: Path) -> Iterator[str]:
                         yield f"{path.name} {name}/{top_name} as a whole: {wrong}"
                 elif missing := {below.name for below in top.branches} - set(array.fields):
                     yield f"{path.name} {name}/{top_name}: {sorted(missing)} missing in {array.fields}"
+                elif missing := members(expected) - parts_of(array):
+                    yield f"{path.name} {name}/{top_name}: no part of {sorted(missing)} in {array.fields}"
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ROOT") is None, reason="real ROOT is not installed")

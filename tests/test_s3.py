@@ -39,7 +39,7 @@ class Bucket:
     secret: str
 
     def environment(self, **changes: str) -> dict[str, str]:
-        """What the user has in his environment; an empty value takes one away."""
+        """Variables of the environment; an empty value removes one."""
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "http_proxy", "all_proxy"))}
         user = {"AWS_ENDPOINT_URL": self.endpoint, "AWS_ACCESS_KEY_ID": self.key, "AWS_SECRET_ACCESS_KEY": self.secret}
         return {**clean, **user, **changes}

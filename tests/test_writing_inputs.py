@@ -88,7 +88,7 @@ def test_whole_numbers_of_several_types_stay_what_they_are() -> None:
     for column in ([three, less], np.array([three, less], object), pd.Series([three, less], dtype=object), [three, -5]):
         tree = written({"x": column})
         assert (tree["x"].typename, tree["x"].array().tolist()) == ("int64_t", [3, -5])
-        with pytest.raises(Mismatch, match="'x': uint64 was expected, and numbers from -5 to 3"):
+        with pytest.raises(Mismatch, match="'x' holds uint64 and was given -5 in row 1"):
             written({"x": column}, {"x": "u8"})
     for lists in ([[three, three], [less, three]], [np.array([3, 3], "u8"), np.array([-5, 3])]):
         assert written({"x": lists})["x"].array().tolist() == [[3, 3], [-5, 3]]
@@ -103,7 +103,7 @@ def test_whole_numbers_of_several_types_stay_what_they_are() -> None:
         tree.fill(x=three, u=[three])
         tree.fill(x=less, u=[large])
         tree.fill(x=less, u=[less])
-        with pytest.raises(Mismatch, match="row 2 is left out: branch 'u': uint64 was expected"):
+        with pytest.raises(Mismatch, match="row 2 is left out: branch 'u' holds lists of uint64 and was given -5, which"):
             tree.flush()
     assert sapwood.open(memory)["t"].arrays(["x", "u"]).tolist() == [{"x": 3, "u": [3]}, {"x": -5, "u": [2**63]}]
 
@@ -366,7 +366,7 @@ def holds_itself() -> list[Any]:
         ({"y": [1], "z": [1, 2]}, "different lengths"),
         ({1: [2]}, "names of fields as keys, not 1"),
         ([1.0, None], r"missing values \(the first in row 1\)"),
-        ([[1], [None]], "missing values, which"),
+        ([[1], [None]], r"missing values \(the first in row 1\)"),
         ([{"a": 1}, {"b": 2}], "missing values"),
         ([1, "a"], "union"),
         ([[[], []], []], "cannot tell the type of empty lists: use mktree"),
@@ -443,9 +443,47 @@ def test_records_of_any_words() -> None:
     for names in ({"counter_name": "{}{}"}, {"counter_name": 5}, {"field_name": "{a}"}):
         with pytest.raises(Mismatch, match=f"{next(iter(names))} is a function of names, or a text"):
             written({}, {"m": "var * f4"}, **names)
-    for wrong, words in (({"a": 1}, "lacks 'b'"), ({"a": 1, "b": 2, "c": 3}, "no branch for 'c'")):
-        with pytest.raises(Mismatch, match=f"'m' .*{words}"):
+    for wrong, words in (
+        ({"a": 1}, "its records lack 'b'"),
+        ({"a": 1, "b": 2, "c": 3}, "the tree has no branch for their 'c'"),
+    ):
+        with pytest.raises(Mismatch, match=f"'m': {words}"):
             written({"m": [wrong]}, {"m": "{a: i4, b: i4}"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "words"),
+    [
+        ("var * i4", [[1], [], [2, 2**40]], f"holds lists of int32 and was given {2**40} in row 2"),
+        ("var * var * f4", [[[1.0]], [[2.0], [1e300]]], "given 1e.300 in row 1"),
+        ("2 * i1", [[1, 2], [3, 400]], "given 400 in row 1"),
+        ("f8", [1.5, "one"], "holds float64 and was given string in row 1"),
+        ("f8", np.array(["one"]), "was given strings"),
+        ("3 * f8", [[1.0, 2.0, 3.0], [4.0]], "a list of 1 in row 1"),
+        ("var * f8", [[1.0], [2.0], [None]], "first in row 2"),
+    ],
+)
+def test_what_does_not_fit_is_told_with_its_row(kind: Any, column: Any, words: str) -> None:
+    with pytest.raises(Mismatch, match=words) as caught:
+        written({"x": column}, {"x": kind})
+    assert "shape" not in str(caught.value) and "<U" not in str(caught.value)
+
+
+@pytest.mark.parametrize("names", [{}, {"field_name": "{}.{}"}])
+def test_records_are_added_to_the_branches_that_records_became(names: dict[str, str], tmp_path: Path) -> None:
+    ak = pytest.importorskip("awkward")
+    rows = [{"r": {"a": 1, "s": {"b": 2.5}}, "p": [{"c": 3}]}, {"r": {"a": 4, "s": {"b": 5.5}}, "p": []}]
+    path = tmp_path / "records.root"
+    with sapwood.recreate(path) as file:
+        types = {"r": "{a: i8, s: {b: f8}}", "p": "var * {c: i8}"}
+        file.mktree("t", types, **names).extend({name: [row[name] for row in rows] for name in types})
+    before = sapwood.open(path)["t"].arrays().tolist()
+    with sapwood.update(path) as file:
+        file["t"].extend(ak.Array(rows))
+        file["t"].extend({name: [row[name] for row in rows] for name in types})
+        with pytest.raises(Mismatch, match="the data lacks '(r_s_b|r.s.b)'"):
+            file["t"].extend({"r": [{"a": 1}], "p": [[{"c": 3}]]})
+    assert sapwood.open(path)["t"].arrays().tolist() == 3 * before
 
 
 @pytest.mark.parametrize("kind", [None, list[float], "O", "complex64", "?f8", "var * ?f8", "no type", "vector<TObject>", 5])
@@ -456,7 +494,7 @@ def test_what_is_no_type_is_refused(kind: Any) -> None:
 
 def test_numbers_that_do_not_fit_are_refused() -> None:
     for kind, values in (("f4", [1.0, 1e300]), ("var * f4", [[], [-1e300]]), ("vector<float>", [[1e300]]), ("i1", [128]), ("u8", [-1])):
-        with pytest.raises(Mismatch, match="'x': .* was expected"):
+        with pytest.raises(Mismatch, match="'x' holds .* which does not fit"):
             written({"x": values}, {"x": kind})
     assert written({"x": [np.inf, 1e-300, 0.1]}, {"x": "f4"})["x"].array().tolist() == [np.inf, 0, float(np.float32(0.1))]
 

@@ -298,7 +298,7 @@ def keys(path: Path, text: str, mode: int = 0o600) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def locked(local: Path) -> Iterator[servers.Server]:
-    """It lets in who has one of its keys."""
+    """It admits clients that have one of its keys."""
     with servers.serving("xrootd", recipe="xrootd-sss.cfg") as found:
         put(found, local, "data.root")
         yield found

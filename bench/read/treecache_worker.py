@@ -19,6 +19,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # NumPy's idle threads would spin, and
 
 from bench.read.worker import cpu_seconds
 from bench.support.files import DATA, load_root
+from bench.support.worker import failure, leave
 
 
 def make_cold(path: str) -> None:
@@ -128,10 +129,8 @@ def main() -> None:
         else:
             answer = dict(READERS[job["reader"]](job))
     except Exception as error:
-        answer = {"error": f"{type(error).__name__}: {str(error).strip()}"[:300].replace("\n", " ")}
-    sys.stdout.write("\n" + json.dumps(answer) + "\n")
-    sys.stdout.flush()
-    os._exit(0)  # ROOT's end may crash after all is done, and nothing is left to do
+        answer = failure(error)
+    leave(answer)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ the measured time for readers that give arrays, inside for ROOT, whose loops wou
 from __future__ import annotations
 
 import json
-import os
 import resource
 import sys
 import time
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from bench.support.files import DATA, TREE, load_root
+from bench.support.worker import failure, leave, say
 
 
 def cpu_seconds() -> float:
@@ -169,16 +169,15 @@ def measure(job: dict[str, Any], way: str) -> dict[str, Any]:
             out["sum"] = sum_of(result)
             kept.append(result)  # each answer in fresh memory, not in that of the one before
     except Exception as e:
-        return {"way": way, "error": f"{type(e).__name__}: {str(e).strip()}"[:300].replace("\n", " ")}
+        return {"way": way, **failure(e)}
     return out
 
 
 def main() -> None:
     job = json.loads(sys.argv[1])
     for way in job["ways"]:
-        sys.stdout.write("\n" + json.dumps(measure(job, way)) + "\n")
-        sys.stdout.flush()
-    os._exit(0)  # ROOT's end may crash after all is done, and nothing is left to do
+        say(measure(job, way))
+    leave()
 
 
 if __name__ == "__main__":

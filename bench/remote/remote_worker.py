@@ -7,7 +7,6 @@ connection is made, no file opened. Prints one line of JSON: seconds, CPU second
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from typing import Any
 
 from bench.read.worker import cpu_seconds
 from bench.support.files import DATA, TREE, load_root
+from bench.support.worker import failure, leave
 
 
 def total(arrays: dict[str, Any]) -> float:
@@ -75,10 +75,8 @@ def main() -> None:
         answer = {"seconds": time.perf_counter() - wall, "cpu": cpu_seconds() - cpu}
         answer["sum"] = values if isinstance(values, float) else total(values)
     except Exception as error:
-        answer = {"error": f"{type(error).__name__}: {str(error).strip()}"[:300].replace("\n", " ")}
-    sys.stdout.write("\n" + json.dumps(answer) + "\n")
-    sys.stdout.flush()
-    os._exit(0)  # ROOT's end may crash after all is done, and nothing is left to do
+        answer = failure(error)
+    leave(answer)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # NumPy's idle threads would spin, and
 
 from bench.read.worker import cpu_seconds, memory, reset_peak  # noqa: E402
 from bench.support.files import DATA, load_root  # noqa: E402
+from bench.support.worker import failure, leave  # noqa: E402
 from bench.write.written import SETTINGS, STEPS, columns, event_class  # noqa: E402
 
 Write = Callable[[str, int], None]
@@ -105,13 +106,11 @@ def main() -> None:
             out["peak"] = max(memory("VmHWM") - before, out["peak"])
             out["size"] = target.stat().st_size
     except Exception as e:
-        out = {"error": f"{type(e).__name__}: {str(e).strip()}"[:300].replace("\n", " ")}
+        out = failure(e)
     finally:
         if not job.get("keep"):
             target.unlink(missing_ok=True)
-    sys.stdout.write("\n" + json.dumps(out) + "\n")
-    sys.stdout.flush()
-    os._exit(0)  # ROOT's end may crash after all is done, and nothing is left to do
+    leave(out)
 
 
 if __name__ == "__main__":

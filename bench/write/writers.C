@@ -61,6 +61,17 @@ struct Target {
    }
 };
 
+// All rows of a tree whose branches fill `row`.
+template <class Row> void load_rows(Source &s, Row &row, std::vector<Row> &rows)
+{
+   long entries = s.tree->GetEntries();
+   rows.reserve(entries);
+   for (long e = 0; e < entries; ++e) {
+      s.tree->GetEntry(e);
+      rows.push_back(row);
+   }
+}
+
 } // namespace
 
 void load_flat(const char *path)
@@ -71,12 +82,7 @@ void load_flat(const char *path)
       s.tree->SetBranchAddress(Form("f%d", k), &row.x[k]);
    for (int k = 0; k < 5; ++k)
       s.tree->SetBranchAddress(Form("d%d", k), &row.d[k]), s.tree->SetBranchAddress(Form("i%d", k), &row.n[k]);
-   long entries = s.tree->GetEntries();
-   gFlat.reserve(entries);
-   for (long e = 0; e < entries; ++e) {
-      s.tree->GetEntry(e);
-      gFlat.push_back(row);
-   }
+   load_rows(s, row, gFlat);
 }
 
 void write_flat(const char *path, int compression, long entries)
@@ -106,12 +112,7 @@ void load_jagged(const char *path)
    s.tree->SetBranchAddress("Muon_charge", row.charge);
    for (int k = 0; k < 6; ++k)
       s.tree->SetBranchAddress(Form("Jet_%s", kJet[k]), row.jet[k]);
-   long entries = s.tree->GetEntries();
-   gJagged.reserve(entries);
-   for (long e = 0; e < entries; ++e) {
-      s.tree->GetEntry(e);
-      gJagged.push_back(row);
-   }
+   load_rows(s, row, gJagged);
 }
 
 void write_jagged(const char *path, int compression, long entries)

@@ -28,7 +28,7 @@ class Child:
     pid: int
     pipe: int
     started: float
-    heard: float
+    last_output: float
     raw: bytearray = field(default_factory=bytearray)
     killed: bool = False
 
@@ -92,7 +92,7 @@ def run_guarded(
         for key, _ in selector.select(timeout=1):
             child: Child = key.data
             data = os.read(child.pipe, 1 << 20)
-            child.heard = time.monotonic()
+            child.last_output = time.monotonic()
             if data:
                 child.raw += data
                 continue
@@ -109,7 +109,7 @@ def run_guarded(
         now = time.monotonic()
         for key in list(selector.get_map().values()):
             child = key.data
-            if not child.killed and (now - child.heard > stall_s or now - child.started > job_s):
+            if not child.killed and (now - child.last_output > stall_s or now - child.started > job_s):
                 child.killed = True
                 os.kill(child.pid, signal.SIGKILL)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 
 class Teller:
-    """What a child says to who will kill it: how many entries are saved, and how many are committed."""
+    """What a child tells the process that will kill it: how many entries are saved, and how many are committed."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe
@@ -31,15 +31,15 @@ def killed_after(write: Callable[[Teller], None], words: int, linger: float = 0.
         finally:
             os._exit(3)
     os.close(tell)
-    heard = b""
-    while len(heard) < 16 * words and (more := os.read(hear, 16)):
-        heard += more
+    received = b""
+    while len(received) < 16 * words and (more := os.read(hear, 16)):
+        received += more
     time.sleep(linger)
     os.kill(child, signal.SIGKILL)
     assert os.waitpid(child, 0)[1] == signal.SIGKILL, "the writer ended before it was killed"
     while more := os.read(hear, 4096):
-        heard += more
+        received += more
     os.close(hear)
-    whole = len(heard) // 16 * 16
-    saved, committed = struct.unpack("qq", heard[whole - 16 : whole]) if whole else (0, 0)
+    whole = len(received) // 16 * 16
+    saved, committed = struct.unpack("qq", received[whole - 16 : whole]) if whole else (0, 0)
     return saved, committed

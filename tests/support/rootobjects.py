@@ -7,7 +7,7 @@ COMPARE = """
 def members(found):
     # TBufferJSON counts objects; a reference that is left says the same on both sides.
     return json.loads(str(ROOT.TBufferJSON.ConvertToJSON(found)))
-IN_MEMORY = 0x0300000f  # bits that say who owns an object, and where it lives
+IN_MEMORY = 0x0300000f  # bits that say what owns an object, and where it is
 def differences(path, one, two):
     if isinstance(one, dict) and isinstance(two, dict):
         for name in sorted(set(one) | set(two)):

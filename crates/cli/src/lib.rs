@@ -98,7 +98,7 @@ where
     run_with(arguments, None, out, err)
 }
 
-/// [`run`], with somebody who evaluates expressions.
+/// [`run`], with a function that evaluates the expressions of cuts.
 ///
 /// # Example
 ///

@@ -54,7 +54,7 @@ fn commands_show_rntuples() {
     let (code, out, _) = run(&["layout", path]);
     assert!(code == 0 && out.starts_with("n;1: 80 entries, ") && out.contains(" pages of 14 columns"), "{out}");
     let (code, out, _) = run(&["doctor", path]);
-    assert!(code == 0 && out.starts_with("n: 80 entries, ") && out.ends_with("nothing to mend\n"), "{out}");
+    assert!(code == 0 && out.starts_with("n: 80 entries, ") && out.ends_with("nothing to fix\n"), "{out}");
     let (code, _, err) = run(&["perf", path]);
     assert!(code != 0 && err.contains("RNTuple"), "what is not done says so: {err}");
 }
@@ -71,4 +71,33 @@ fn verify_finds_a_bad_page() {
     assert!(out.contains("n;1/text/cluster 1/column 4, page 0"), "{out}");
     assert!(out.contains(&format!("offset {}", page.start)), "{out}");
     assert!(out.lines().last().unwrap().contains("pages of 1 RNTuples"), "{out}");
+}
+
+#[test]
+fn what_stands_behind_a_tree_or_rntuple_is_its_branch_or_field() {
+    let (_scratch, path) = stored("parts.root", &whole("zstd:5"));
+    let path = path.to_str().unwrap();
+    let (code, out, err) = run(&["show", &format!("{path}:n/both")]);
+    let names: Vec<&str> = out.lines().skip(2).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!((code, &names[..]), (0, &["both", "both.a", "both.b"][..]), "{out}{err}");
+    let (code, out, _) = run(&["scan", "-n", "1", &format!("{path}:n/x"), "list"]);
+    assert_eq!((code, out.lines().next()), (0, Some("entry  x  list")), "{out}");
+    let (code, _, err) = run(&["show", &format!("{path}:n/eithr")]);
+    assert!(code == 1 && err.contains("no field \"eithr\"; nearest: \"either\""), "{err}");
+
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+    let (code, out, _) = run(&["show", &format!("{path}:t/x")]);
+    let names: Vec<&str> = out.lines().skip(2).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!((code, &names[..]), (0, &["x"][..]), "{out}");
+    let (code, _, err) = run(&["scan", &format!("{path}:t/xx")]);
+    assert!(code == 1 && err.contains("no branch \"xx\"; nearest: \"x\""), "{err}");
+    let (code, _, err) = run(&["show", &format!("{path}:u/x")]);
+    assert!(code == 1 && err.contains("no key \"u/x\"; nearest: \"t\""), "{err}");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_told_with_its_neighbours() {
+    let (_scratch, path) = stored("neighbour-1.root", &whole("zstd:5"));
+    let (code, _, err) = run(&["ls", path.with_file_name("neigbour-1.root").to_str().unwrap()]);
+    assert!(code == 1 && err.contains("nearest: ") && err.contains("neighbour-1.root"), "{err}");
 }

@@ -301,6 +301,33 @@ impl From<std::io::Error> for Error {
     }
 }
 
+/// Edit distance, for names that look alike.
+pub(crate) fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(64).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = diagonal + usize::from(!x.eq_ignore_ascii_case(y));
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Names that look like what was asked for, as the end of an error message: each with the name that is compared, and
+/// the one that is shown.
+pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    const MOST: usize = 5;
+    let mut near: Vec<_> = names.map(|(compared, shown)| (distance(wanted, compared), shown)).collect();
+    near.sort_unstable();
+    near.dedup();
+    let shown: Vec<_> = near.iter().take(MOST).map(|(_, name)| format!("{name:?}")).collect();
+    if shown.is_empty() { String::new() } else { format!("; nearest: {}", shown.join(", ")) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -226,8 +226,7 @@ impl Store for Watched {
         let begun = self.perf.begin_call(Vec::new());
         let ends = self.inner.ends(head_bytes, tail_bytes)?;
         if let Some(begun) = begun {
-            let tail_start = ends.identity.len.saturating_sub(ends.tail.len() as u64);
-            self.perf.end_call(begun, Some(vec![0..ends.head.len() as u64, tail_start..ends.identity.len]));
+            self.perf.end_call(begun, Some(ends.ranges()));
         }
         Ok(ends)
     }

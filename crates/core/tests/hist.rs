@@ -159,6 +159,12 @@ fn contradictory_members_are_an_error() {
         bad.set(name, Datum::Null);
         assert_eq!(Efficiency::from_draft(bad).unwrap_err().kind(), ErrorKind::Malformed);
     }
+    for option in [-1, 8] {
+        // ROOT knows no such interval: any other would be another result.
+        let mut bad = efficiency.clone();
+        bad.set("fStatisticOption", option);
+        assert_eq!(Efficiency::from_draft(bad).unwrap_err().kind(), ErrorKind::Malformed);
+    }
 }
 
 #[test]

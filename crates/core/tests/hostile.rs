@@ -1,4 +1,4 @@
-//! A file whose words were changed one by one, with the limits that everybody has: errors that say where, and never
+//! A file whose words were changed one by one, with the usual limits: errors that say where, and never
 //! numbers that are not there.
 
 use std::path::Path;
@@ -95,7 +95,7 @@ fn a_basket_without_length_is_an_error() {
 }
 
 #[test]
-fn sums_that_are_too_large_are_not_believed() {
+fn sums_that_are_too_large_are_refused() {
     let tree = open(plain()).tree("t").unwrap();
     for branch in ["n", "x", "d"] {
         let branch = tree.branch(branch).unwrap();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use sapwood::ErrorKind;
 use sapwood::column::Number;
+use sapwood::hist::{Axis, Histogram};
 use sapwood::merge::Sum;
 use sapwood::schema::{Datum, Draft};
 
@@ -110,4 +111,69 @@ fn lists_are_added_item_by_item() {
     let first = items[0].as_draft().unwrap();
     assert!(matches!(first.member("fVal"), Some(Datum::Int(3))));
     assert_eq!(sum.member("options").and_then(Datum::as_list).unwrap().len(), 3);
+}
+
+#[test]
+fn squared_weights_of_a_later_profile_are_kept() {
+    for (class, dimensions) in [("TProfile", 1), ("TProfile2D", 2), ("TProfile3D", 3)] {
+        let profile = |bins: usize, weights: &[f64]| {
+            let axes = (0..dimensions).map(|_| Axis::regular(bins, 0.0, bins as f64).expect("an axis"));
+            let mut made = Histogram::new(class, axes).expect("a profile");
+            for (number, weight) in weights.iter().enumerate() {
+                let mut fill = vec![(number % 3) as f64 + 0.5; dimensions];
+                fill.push(1.0 + number as f64);
+                made.fill(&fill, *weight).expect("a fill");
+            }
+            made
+        };
+        let add = |one: &Histogram, two: &Histogram| {
+            let mut sum = Sum::new(one.to_draft()).expect("a sum");
+            sum.add(&two.to_draft()).expect("a profile to add");
+            Histogram::from_draft(sum.finish()).expect("a profile")
+        };
+        let (plain, weighted) = (profile(4, &[1.0; 4]), profile(4, &[2.0, 3.0, 1.0, 4.0]));
+        assert!(plain.bin_sumw2().is_none() && weighted.bin_sumw2().is_some());
+        let (one, other) = (add(&plain, &weighted), add(&weighted, &plain));
+        assert_eq!(one.bin_sumw2(), other.bin_sumw2(), "{class}");
+        let bin = one.find(&[0.5, 0.5, 0.5][..dimensions]);
+        assert_eq!((one.bin_sumw2().expect("squares")[bin], one.error(bin)), (22.0, other.error(bin)));
+        // Where axes differ, bins move.
+        let wide = add(&plain, &profile(8, &[2.0, 3.0, 1.0, 4.0]));
+        let bin = wide.find(&[0.5, 0.5, 0.5][..dimensions]);
+        assert_eq!(wide.bin_sumw2().expect("squares")[bin], 22.0, "{class}");
+    }
+}
+
+/// A `THnD` of one axis.
+fn dense(contents: &[f64], squares: &[f64], sums: &[f64]) -> Draft {
+    let array = |values: &[f64]| Datum::from(Arc::new(Draft::new("TNDArrayT<double>").with("fData", values.to_vec())));
+    let axes =
+        Draft::new("TObjArray").with("items", vec![Datum::from(Arc::new(axis(contents.len() as i64 - 2, 0.0, 1.0)))]);
+    Draft::new("THnT<double>")
+        .with("fAxes", Arc::new(axes))
+        .with("fEntries", 1.0)
+        .with("fTsumw", 1.0)
+        .with("fTsumw2", 1.0)
+        .with("fTsumwx", sums.to_vec())
+        .with("fTsumwx2", sums.to_vec())
+        .with("fArray", array(contents))
+        .with("fSumw2", array(squares))
+}
+
+#[test]
+fn squares_and_statistics_of_many_dimensions_fit_the_bins() {
+    let bins = [0.0, 2.0, 3.0, 0.0];
+    let good = || dense(&bins, &[0.0, 4.0, 9.0, 0.0], &[1.5]);
+    let mut sum = Sum::new(good()).unwrap();
+    // Without squares, those of a bin are its content.
+    sum.add(&dense(&bins, &[], &[1.5])).unwrap();
+    let sum = sum.finish();
+    let squares = sum.member("fSumw2").and_then(Datum::as_draft).and_then(|array| array.member("fData")).unwrap();
+    let Datum::Numbers(_, bytes) = squares else { panic!("{squares:?}") };
+    let squares: Vec<f64> = bytes.as_chunks().0.iter().map(|x| f64::from_ne_bytes(*x)).collect();
+    assert_eq!(squares, [0.0, 6.0, 12.0, 0.0]);
+    for bad in [dense(&bins, &[0.0, 4.0], &[1.5]), dense(&bins, &[], &[1.5, 2.5])] {
+        let mut sum = Sum::new(good()).unwrap();
+        assert_eq!(sum.add(&bad).unwrap_err().kind(), ErrorKind::Malformed);
+    }
 }

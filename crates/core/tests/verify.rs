@@ -222,3 +222,76 @@ fn files_of_the_corpus_are_whole() {
     }
     assert!(seen > 0);
 }
+
+/// The first block of the first basket with this codec.
+fn first_basket_block(bytes: &[u8]) -> usize {
+    let store = Arc::new(MemoryStore::new("whole.root", Bytes::copy_from_slice(bytes)));
+    let file = File::from_store(store, options()).expect("a file");
+    let is_packed = |key: &sapwood::container::Key| &*key.class == "TBasket" && key.is_compressed();
+    let found = Walk::new(&file).find_map(|placed| match placed.record {
+        Record::Key(key) if is_packed(&key) => Some(placed.at as usize + usize::from(key.keylen)),
+        _ => None,
+    });
+    found.expect("a compressed basket")
+}
+
+#[test]
+fn a_basket_that_no_reader_can_inflate_is_damage() {
+    for setting in ["zlib:1", "zstd:5", "lzma:3"] {
+        let mut bytes = written(setting);
+        let at = first_basket_block(&bytes);
+        // The method behind the two letters of the codec.
+        bytes[at + 2] = 77;
+        let report = check(&bytes);
+        assert!(report.is_damaged(), "{setting}: {:?}", report.findings);
+        let found = report.findings.iter().find(|found| found.severity == Severity::Damage).expect("damage");
+        assert!(found.message.contains("unknown method"), "{setting}: {found}");
+        assert_eq!((found.basket, found.found), (Some(0), Some(77)), "{setting}: {found}");
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_off_says_so() {
+    let whole = written("zlib:1");
+    let open = |bytes: &[u8]| {
+        File::from_store(Arc::new(MemoryStore::new("cut.root", Bytes::copy_from_slice(bytes))), options())
+    };
+    let len = whole.len() as u64;
+    for cut in [64, 120, 200] {
+        let error = open(&whole[..cut]).expect_err("nothing is left");
+        assert_eq!(error.message(), "the file is cut off: it is shorter than its header says", "{cut}");
+        assert_eq!((error.place().expected, error.place().found), (Some(len), Some(cut as u64)));
+        let report = check(&whole[..cut]);
+        assert_eq!((report.findings[0].expected, report.findings[0].found), (Some(len), Some(cut as u64)));
+    }
+    // Where records are left they are shown, and the file is not called one that was never closed.
+    let cut = &whole[..whole.len() - 400];
+    assert!(open(cut).expect("a part").is_cut_off());
+    let report = check(cut);
+    assert_eq!(report.findings[0].message, "the file is shorter than its header says");
+    assert!(report.findings.iter().all(|found| !found.message.contains("never")), "{:?}", report.findings);
+    let diagnosis = diagnose(&open(cut).expect("a part"), None, &Reader::default()).expect("a diagnosis");
+    assert_eq!(diagnosis.complaints[0].trouble.as_str(), "cut-off");
+}
+
+#[test]
+fn a_list_of_free_segments_that_cannot_be_read_is_told() {
+    let mut bytes = written("zlib:1");
+    let store = Arc::new(MemoryStore::new("whole.root", Bytes::copy_from_slice(&bytes)));
+    let at = File::from_store(store, options()).expect("a file").header().seek_free as usize;
+    // The version of the first segment: 1 for 32 bits, above 1000 for 64.
+    let keylen = usize::from(u16::from_be_bytes([bytes[at + 14], bytes[at + 15]]));
+    bytes.truncate(at + keylen + 10);
+    bytes[at..at + 4].copy_from_slice(&(keylen as u32 + 7).to_be_bytes());
+    bytes[at + 6..at + 10].copy_from_slice(&7_u32.to_be_bytes());
+    let store = Arc::new(MemoryStore::new("broken.root", Bytes::copy_from_slice(&bytes)));
+    let file = File::from_store(store, options()).expect("a file");
+    assert!(file.free_segments().is_err());
+    assert!(check(&bytes).is_damaged());
+    let diagnosis = diagnose(&file, None, &Reader::default()).expect("a diagnosis");
+    assert!(diagnosis.complaints.iter().any(|one| one.words.contains("free segments")), "{:?}", diagnosis.complaints);
+    let path = sapwood_testkit::scratch("free-segments.root");
+    std::fs::write(&path, &bytes).expect("a file");
+    let found = sapwood::write::recover(&path, true, WriteOptions::default()).expect("a dry run");
+    assert!(found.left.iter().any(|words| words.contains("free segments")), "{found:?}");
+}

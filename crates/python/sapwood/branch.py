@@ -132,7 +132,7 @@ class Branch(HasBranches):
 
     def _interpret(self) -> Interpretation:
         if self._below:
-            declared = self._declared()
+            declared = self._declared_type()
             if declared != "TClonesArray" or not self._row["has_data"]:
                 return Grouped(declared, {child.name: child.interpretation for child in self._children})
         try:
@@ -142,7 +142,7 @@ class Branch(HasBranches):
             return Unknown(error.with_traceback(None))
         return Interpretation(interpretation.typename(name, kind), kind)
 
-    def _declared(self) -> str | None:
+    def _declared_type(self) -> str | None:
         """The class that a branch with branches below it is declared with; ``None`` where nothing says it."""
         row = self._row
         if row["class_name"] is None:
@@ -282,8 +282,8 @@ class Branch(HasBranches):
         return f"<{self.classname} {self.name!r}{below} in {self._tree.name!r}>"
 
     def __reduce__(self) -> Any:
-        return _reopened, (self._tree, self._id)
+        return _reopen, (self._tree, self._id)
 
 
-def _reopened(tree: Tree, id: int) -> Branch:
+def _reopen(tree: Tree, id: int) -> Branch:
     return tree._branch(id)

@@ -113,7 +113,7 @@ class File(Directory):
 
     @property
     def is_recovered(self) -> bool:
-        """Was the file never closed, so that it shows what was saved last?"""
+        """Were the keys found by walking the records, since the file was never closed or is cut off?"""
         return bool(self._engine().is_recovered)
 
     @property
@@ -209,11 +209,11 @@ class File(Directory):
 
     def __reduce__(self) -> Any:
         if isinstance(self._source, filesystems.Remote):
-            return _reopened, (self._source, self._options)
+            return _reopen, (self._source, self._options)
         if not isinstance(self._source, str):
             raise TypeError(f"the file {self._name} was opened from memory: it has no path to be pickled by")
         place = self._source if urls.is_url(self._source) else os.path.abspath(self._source)
-        return _reopened, (place, self._options)
+        return _reopen, (place, self._options)
 
     def __repr__(self) -> str:
         return f"<File {self._name!r}>"
@@ -225,7 +225,7 @@ def _uuid_bytes(value: Any) -> bytes:
     return bytes(value)
 
 
-def _reopened(path: Any, options: dict[str, Any]) -> File:
+def _reopen(path: Any, options: dict[str, Any]) -> File:
     return open_file(path, **options)
 
 
@@ -241,7 +241,7 @@ def open_file(
     options = check_options(threads, object_limit, answer_limit)
     remote = filesystems.remote_of(source)
     if remote is not None:
-        return _opened(remote, remote.name, {**options, "network": network})
+        return _open_core(remote, remote.name, {**options, "network": network})
     if paths.is_bytes(source):
         return File(_core.File.from_bytes(bytes(source), "<memory>", **options), None, options)
     if paths.is_open_file(source):
@@ -252,7 +252,7 @@ def open_file(
         return File(_core.File.from_bytes(content, str(name or "<file object>"), **options), None, options)
     place = os.fspath(source)
     path = place if urls.is_url(place) else os.path.expanduser(place)
-    return _opened(path, path, {**options, "network": network})
+    return _open_core(path, path, {**options, "network": network})
 
 
 def as_directory(source: Any) -> Any:
@@ -269,7 +269,7 @@ def as_file(source: Any) -> File:
     return as_directory(source).file
 
 
-def _opened(place: Any, name: str, options: dict[str, Any]) -> File:
+def _open_core(place: Any, name: str, options: dict[str, Any]) -> File:
     """Opens a path, a URL, or a file of fsspec's under this name."""
     try:
         core = _core.File.open(place, **options)

@@ -47,8 +47,9 @@ class Findings(list[Finding]):
         self.counts: dict[str, int] = {
             name: count for name, count in document.items() if name not in ("file", "damaged", "findings")
         }
-        """How many ``records``, ``gaps``, ``gap_bytes``, ``payloads``, ``inflated_bytes``, ``baskets`` and
-        ``trees`` there are, and how many findings were ``left_out`` because there are too many."""
+        """How many ``records``, ``gaps``, ``gap_bytes``, ``payloads``, ``inflated_bytes``, ``baskets``,
+        ``trees``, ``pages`` and ``ntuples`` there are, and how many findings were ``left_out`` because there
+        are too many."""
 
 
 class Diagnosis:

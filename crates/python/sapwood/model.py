@@ -263,7 +263,7 @@ def _plain(value: Any, shown: set[int]) -> Any:
             if value._identity.id in shown:
                 return f"<{value.classname}>"
             shown.add(value._identity.id)
-        items = getattr(value, "_collected", None)
+        items = getattr(value, "_items", None)
         if items is not None:
             return [_plain(item, shown) for item in items()]
         return {name: _plain(item, shown) for name, item in value.all_members.items()}

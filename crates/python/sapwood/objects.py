@@ -211,7 +211,7 @@ def histogram(
     squares = None if variances is None else bins.whole(variances, all_bins, flow, "variances")
     if squares is not None and not (np.asarray(squares) >= 0).all():
         raise MismatchError("variances of a histogram are not negative")
-    stored = _stored(weights, kind)
+    stored = _to_stored_type(weights, kind)
     return _core.histogram(
         title,
         [one.native for one in all_bins],
@@ -341,7 +341,7 @@ def _bins(axes: Sequence[Any], titles: Sequence[str]) -> list[Bins]:
     return [Bins.of(axis, title) for axis, title in zip(axes, [*titles, "", "", ""], strict=False)]
 
 
-def _stored(values: Array, kind: str | None) -> Array:
+def _to_stored_type(values: Array, kind: str | None) -> Array:
     """The values in the type of a class of histograms."""
     if kind is None:
         kind = _LETTERS.get(values.dtype.name, "D")

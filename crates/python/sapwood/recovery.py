@@ -21,7 +21,7 @@ class Recovered:
     """What was seen and left alone, and why."""
     doubtful: list[str] = field(default_factory=list)
     """What was brought back and may not be what was written: baskets without compression that hold a page of zeros, which after the
-    death of the machine may be one that never reached the disk; objects whose class the file does not describe."""
+    crash of the machine may be one that never reached the disk; objects whose class the file does not describe."""
     cut_bytes: int = 0
     """Bytes of unfinished records, which were cut off."""
     was_closed: bool = False
@@ -33,7 +33,7 @@ def recover(path: Any, *, dry_run: bool = False) -> Recovered:
     clusters of trees that were committed after the last save, up to the last entry that all branches have.
     With ``dry_run`` nothing is written.
 
-    Every record is read and every basket inflated before it is believed. After the death of a process all
+    Every record is read and every basket inflated before it is accepted. After a crash of a process all
     that it wrote is there; after that of the machine only what was saved with ``sync=True`` is sure to be.
 
     >>> import os, sapwood, tempfile

@@ -13,10 +13,10 @@ def generation() -> int:
     return _generation
 
 
-def _forked() -> None:
+def _after_fork() -> None:
     global _generation
     _generation += 1
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_after_fork)

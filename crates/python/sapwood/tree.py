@@ -345,9 +345,9 @@ class Tree(HasBranches):
         return f"<{self.classname} {self.name!r} ({size}) of {self.file_path!r}>"
 
     def __reduce__(self) -> Any:
-        return _reopened, (self._root, f"{self._path};{self._key.cycle}")
+        return _reopen, (self._root, f"{self._path};{self._key.cycle}")
 
 
-def _reopened(file: File, path: str) -> Tree:
+def _reopen(file: File, path: str) -> Tree:
     tree: Tree = file[path]
     return tree

@@ -17,7 +17,7 @@ impl Buffer {
         Self { bytes, read_only: false }
     }
 
-    /// Memory of an object, which all who have the object see.
+    /// Memory of an object, which all holders of the object share.
     pub(crate) fn of_object(bytes: Bytes) -> Self {
         Self { bytes, read_only: true }
     }

@@ -41,7 +41,7 @@ impl Column {
         arrow::schema_of(py, &self.0.kind)
     }
 
-    /// Its values, for Arrow; a wish for another type is not heard.
+    /// Its values, for Arrow; another type that is asked for is ignored.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_array__<'py>(
         &self,

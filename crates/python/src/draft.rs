@@ -99,7 +99,8 @@ pub(crate) fn datum(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Datum> {
     if let Ok(dtype) = value.getattr("dtype") {
         let spelled: String = dtype.getattr("name")?.extract()?;
         if let Some(number) = Number::from_numpy_name(&spelled) {
-            return Ok(Datum::Numbers(number, value.call_method0("tobytes")?.extract()?));
+            let bytes = value.call_method0("tobytes")?;
+            return Ok(Datum::Numbers(number, bytes.cast::<PyBytes>()?.as_bytes().to_vec()));
         }
     }
     let message = format!("member {name:?} cannot be a {}", value.get_type().name()?);

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use pyo3::IntoPyObjectExt;
+use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use sapwood::column::Number;
@@ -171,6 +172,78 @@ impl Histogram {
     }
 }
 
+/// A graph.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct Graph(hist::Graph);
+
+#[pymethods]
+impl Graph {
+    /// The graph that a record is.
+    #[staticmethod]
+    fn of(record: &Bound<'_, Struct>) -> PyResult<Self> {
+        let (draft, _) = flattened(record, false)?;
+        hist::Graph::from_draft(draft).map(Self).map_err(raise)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.points()
+    }
+
+    /// Coordinates along an axis, numbered from 0.
+    fn values(&self, py: Python<'_>, axis: usize) -> PyResult<Py<PyAny>> {
+        doubles(py, &self.0.values(axis).map_err(raise)?)
+    }
+
+    /// Errors along an axis, below and above; `None` where the class has none.
+    fn errors(&self, py: Python<'_>, axis: usize) -> PyResult<Option<(Py<PyAny>, Py<PyAny>)>> {
+        let errors = self.0.errors(axis).map_err(raise)?;
+        errors.map(|(low, high)| Ok((doubles(py, &low)?, doubles(py, &high)?))).transpose()
+    }
+}
+
+/// An efficiency. All arrays are flat, with flow bins; x runs fastest.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct Efficiency(hist::Efficiency);
+
+#[pymethods]
+impl Efficiency {
+    /// The efficiency that a record is.
+    #[staticmethod]
+    fn of(record: &Bound<'_, Struct>) -> PyResult<Self> {
+        let (draft, _) = flattened(record, true)?;
+        run(record.py(), || hist::Efficiency::from_draft(draft)).map(Self)
+    }
+
+    /// Part that passed.
+    fn values(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        doubles(py, &self.0.values())
+    }
+
+    /// Part of cases that errors are to cover.
+    #[getter]
+    fn confidence_level(&self) -> f64 {
+        self.0.confidence_level()
+    }
+
+    /// How errors are computed.
+    #[getter]
+    fn interval(&self) -> &'static str {
+        self.0.interval().as_str()
+    }
+
+    /// The two parameters of the prior of Bayesian errors.
+    #[getter]
+    fn prior(&self) -> (f64, f64) {
+        self.0.prior()
+    }
+}
+
+/// The names of the members of an efficiency that are its histograms: of all, and of what passed.
+#[pyfunction]
+pub(crate) fn efficiency_members() -> [&'static str; 2] {
+    hist::efficiency_members()
+}
+
 /// The name of the NumPy type that the bins of a class of histograms have; `None` for another class.
 #[pyfunction]
 pub(crate) fn histogram_dtype(class: &str) -> Option<&'static str> {
@@ -190,7 +263,7 @@ pub(crate) fn histogram(
     title: &str,
     axes: Vec<PyRef<'_, Axis>>,
     cells: &Bound<'_, PyAny>,
-    sumw2: Option<Vec<f64>>,
+    sumw2: Option<Doubles>,
     entries: f64,
     statistics: Vec<f64>,
 ) -> PyResult<Draft> {
@@ -202,7 +275,7 @@ pub(crate) fn histogram(
             .ok_or_else(|| Error::mismatch(format!("no histogram has {} axes and bins of {number}", axes.len())))?;
         let mut made = hist::Histogram::new(&class, axes.iter().map(|axis| axis.0.clone()))?.with_title(title);
         let cells = Cells::from_bytes(number, &bytes).ok_or_else(|| Error::internal("bins of an unknown type"))?;
-        made.set_cells(cells, sumw2)?;
+        made.set_cells(cells, sumw2.map(Doubles::into_vec))?;
         made.set_statistics(&statistics);
         made.set_entries(entries);
         Ok(made.into_draft())
@@ -217,8 +290,8 @@ pub(crate) fn histogram(
 pub(crate) fn profile(
     title: &str,
     axes: Vec<PyRef<'_, Axis>>,
-    sums: (Vec<f64>, Vec<f64>, Vec<f64>),
-    squared_weights: Option<Vec<f64>>,
+    sums: (Doubles, Doubles, Doubles),
+    squared_weights: Option<Doubles>,
     entries: f64,
     statistics: Vec<f64>,
 ) -> PyResult<Draft> {
@@ -226,8 +299,8 @@ pub(crate) fn profile(
         let class = hist::profile_class_of(axes.len())
             .ok_or_else(|| Error::mismatch(format!("no profile has {} axes", axes.len())))?;
         let mut made = hist::Histogram::new(class, axes.iter().map(|axis| axis.0.clone()))?.with_title(title);
-        let (weights, values, squared_values) = sums;
-        made.set_profile(weights, values, squared_values, squared_weights)?;
+        let (weights, values, squares) = sums;
+        made.set_profile(weights.0, values.0, squares.0, squared_weights.map(Doubles::into_vec))?;
         made.set_statistics(&statistics);
         made.set_entries(entries);
         Ok(made.into_draft())
@@ -239,20 +312,37 @@ pub(crate) fn profile(
 #[pyfunction]
 pub(crate) fn graph(
     title: &str,
-    points: (Vec<f64>, Vec<f64>),
-    errors: Option<(Vec<f64>, Vec<f64>)>,
-    asymmetric_errors: Option<[(Vec<f64>, Vec<f64>); 2]>,
+    points: (Doubles, Doubles),
+    errors: Option<(Doubles, Doubles)>,
+    asymmetric_errors: Option<[(Doubles, Doubles); 2]>,
 ) -> PyResult<Draft> {
     let make = || -> Result<schema::Draft> {
-        let graph = hist::Graph::new(&points.0, &points.1)?.with_title(title);
+        let graph = hist::Graph::new(&points.0.0, &points.1.0)?.with_title(title);
         let graph = match (&errors, &asymmetric_errors) {
-            (_, Some([x, y])) => graph.with_asymmetric_errors((&x.0, &x.1), (&y.0, &y.1))?,
-            (Some((x, y)), None) => graph.with_errors(x, y)?,
+            (_, Some([x, y])) => graph.with_asymmetric_errors((&x.0.0, &x.1.0), (&y.0.0, &y.1.0))?,
+            (Some((x, y)), None) => graph.with_errors(&x.0, &y.0)?,
             (None, None) => graph,
         };
         Ok(graph.into_draft())
     };
     make().map(Draft::from).map_err(raise)
+}
+
+/// Numbers of an array of `float64`, copied at once.
+pub(crate) struct Doubles(Vec<f64>);
+
+impl Doubles {
+    fn into_vec(self) -> Vec<f64> {
+        self.0
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Doubles {
+    type Error = PyErr;
+
+    fn extract(array: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        PyBuffer::<f64>::get(&array)?.to_vec(array.py()).map(Self)
+    }
 }
 
 fn doubles(py: Python<'_>, values: &[f64]) -> PyResult<Py<PyAny>> {

@@ -42,7 +42,10 @@ mod _core {
     #[pymodule_export]
     use super::file::File;
     #[pymodule_export]
-    use super::hist::{Axis, Histogram, axis_members, graph, histogram, histogram_dtype, profile};
+    use super::hist::{
+        Axis, Efficiency, Graph, Histogram, axis_members, efficiency_members, graph, histogram, histogram_dtype,
+        profile,
+    };
     #[pymodule_export]
     use super::inspect::{PerfRun, basket_sizes, doctor, layout, perf, perf_load, record, verify_bytes, verify_place};
     #[pymodule_export]

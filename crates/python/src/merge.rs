@@ -68,12 +68,12 @@ pub(crate) fn merge(
         let open = |name: &str| File::from_store(network.named(name.as_ref())?, options.clone());
         let mut watch = |progress: sapwood::merge::Progress| {
             // Ctrl-C is handled between two inputs.
-            let heard = Python::attach(|py| {
+            let outcome = Python::attach(|py| {
                 py.check_signals()?;
                 let call = watch.as_ref().map(|call| call.call1(py, (progress.done, progress.inputs, progress.bytes)));
                 call.transpose()
             });
-            match heard {
+            match outcome {
                 Ok(_) => Flow::Go,
                 Err(error) => {
                     stopped = Some(error);

@@ -104,9 +104,9 @@ mod tests {
         }
         assert_eq!(checks.net(&Secret::None).token.as_deref(), Some("mine"));
         let passes = Access::new(None, &own, true).unwrap();
-        let nobody = passes.net(&passes.admit(&with(b"")).unwrap());
-        assert_eq!((nobody.token, nobody.certificate), (None, None), "no client reads with the proxy's rights");
-        assert_eq!(passes.net(&passes.admit(&with(b"Bearer his")).unwrap()).token.as_deref(), Some("his"));
+        let anonymous = passes.net(&passes.admit(&with(b"")).unwrap());
+        assert_eq!((anonymous.token, anonymous.certificate), (None, None), "no client reads with the proxy's rights");
+        assert_eq!(passes.net(&passes.admit(&with(b"Bearer client")).unwrap()).token.as_deref(), Some("client"));
         let basic = passes.net(&passes.admit(&with(b"Basic eDp5")).unwrap());
         assert_eq!((basic.token, &*basic.headers[0].1), (None, "Basic eDp5"));
         assert!(passes.admit(&with(b"Bearer \xff")).is_none());

@@ -53,7 +53,7 @@ fn many_clients_that_read_nothing_hold_little_memory() {
     assert!(more < ((many as u64 * 256) << 10) + (64 << 20), "{more} bytes more in memory");
     // One more is served as if they were not there.
     assert!(get(&proxy, "/f", "Range: bytes=1000000-1999999\r\n").body == bytes[1_000_000..2_000_000]);
-    // Every tenth takes his in the end.
+    // Every tenth client reads its response in the end.
     for mut client in clients.into_iter().step_by(many.div_ceil(10)) {
         let mut got = Vec::new();
         client.read_to_end(&mut got).unwrap();

@@ -169,7 +169,7 @@ fn access_of_one_client_is_not_shared_with_another() {
     assert_eq!(get(&proxy, "/f", "").header("WWW-Authenticate"), "Bearer");
     server.forget();
     assert!(shown("sesame-7391").body == bytes);
-    assert_eq!(server.requests(), 0, "he was let in, and all is there");
+    assert_eq!(server.requests(), 0, "the client was admitted, and all blocks are there");
     // A proxy that checks.
     let checks = ProxyOptions { token: Some("knock-8824".into()), net: mine, ..options(&upstream, &scrap) };
     assert!(!format!("{checks:?}").contains("8824") && !format!("{checks:?}").contains("7391"));

@@ -31,10 +31,10 @@ use crate::{DcapStore, HttpStore, NetOptions, Replicas, XrootdStore, cache};
 /// ```
 pub fn open(url: &str, options: &NetOptions) -> Result<Arc<dyn Store>> {
     if let Some(path) = file_path(url) {
-        return Ok(Arc::new(LocalFile::open(path)?));
+        return Ok(Arc::new(LocalFile::find(path)?));
     }
     match scheme(url).map(str::to_ascii_lowercase).as_deref() {
-        None => Ok(Arc::new(LocalFile::open(url)?)),
+        None => Ok(Arc::new(LocalFile::find(url)?)),
         Some("http" | "https") => Ok(cache::in_front_of(HttpStore::new(url, &plain(options))?, url, options)),
         Some("root" | "roots" | "xroot" | "xroots") => {
             Ok(cache::in_front_of(XrootdStore::new(url, &plain(options))?, url, options))

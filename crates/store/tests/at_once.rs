@@ -104,7 +104,7 @@ fn what_many_miss_at_once_is_asked_for_once() {
             assert!(first.as_ref().is_ok_and(|right| *right) || fails);
             usize::from(first.is_err())
         });
-        assert_eq!(failed, usize::from(fails), "who waits for a failure does not fail with it");
+        assert_eq!(failed, usize::from(fails), "a request that waits for another does not fail with it");
         if !fails {
             let asked: Vec<_> = far.inner.take_calls().into_iter().map(|call| call.ranges).collect();
             assert_eq!(asked, [[0..2 * BLOCK]]);

@@ -524,7 +524,11 @@ fn errors_of_the_server_reach_the_reader() {
         all(&*through(&server.url(), scrap.options(kind)), bytes.len());
         server.spoil(&[Fault::Status(403, None)]);
         let error = through(&server.url(), scrap.options(kind)).ends(10, 10).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Denied, "who may not read the server's file may not read ours");
+        assert_eq!(
+            error.kind(),
+            ErrorKind::Denied,
+            "a client that may not read the file of the server may not read our copy"
+        );
     }
 }
 
@@ -581,7 +585,7 @@ fn a_damaged_copy_is_repaired_when_it_is_read() {
     let store = open();
     file().set_len(PART as u64 + 1).unwrap();
     assert!(all(&store, bytes.len()) == bytes);
-    // One that is damaged and cannot be repaired is not believed, nor is the read refused.
+    // One that is damaged and cannot be repaired is not used, nor is the read refused.
     let store = open();
     assert!(load(&store, &[0..10]).unwrap()[0] == bytes[..10]);
     file().write_all_at(b"damage", PART as u64).unwrap();

@@ -64,7 +64,7 @@ fn kinds() -> Vec<(&'static str, ServerConfig)> {
         ("sums", pages()),
         ("sums, in another order", ServerConfig { split_bytes: Some(5_000), ..pages() }),
         ("sums, in name only", ServerConfig { knows_pages: false, ..pages() }),
-        ("wants a name", ServerConfig { offers: "&P=gsi,v:1&P=unix", believes: "unix", ..usual() }),
+        ("wants a name", ServerConfig { offers: "&P=gsi,v:1&P=unix", accepts: "unix", ..usual() }),
     ]
 }
 
@@ -299,15 +299,15 @@ fn errors_contain_the_text_of_the_server() {
 
 #[test]
 fn an_unsupported_authentication_is_named() {
-    let config = ServerConfig { offers: "&P=gsi,v:10600&P=krb5,host", believes: "gsi", ..ServerConfig::default() };
+    let config = ServerConfig { offers: "&P=gsi,v:10600&P=krb5,host", accepts: "gsi", ..ServerConfig::default() };
     let error = store(&XrootdServer::start("x", config)).ends(1, 1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied);
     assert!(error.to_string().contains("by gsi, krb5; here are unix, tokens (ztn) and keys (sss)"), "{error}");
-    let config = ServerConfig { offers: "&P=unix", believes: "gsi", ..ServerConfig::default() };
+    let config = ServerConfig { offers: "&P=unix", accepts: "gsi", ..ServerConfig::default() };
     let error = store(&XrootdServer::start("x", config)).ends(1, 1).unwrap_err();
-    assert!(error.kind() == ErrorKind::Denied && format!("{error:?}").contains("nobody believes"), "{error:?}");
+    assert!(error.kind() == ErrorKind::Denied && format!("{error:?}").contains("credentials refused"), "{error:?}");
     // Tokens are shown over TLS alone.
-    let config = ServerConfig { offers: "&P=ztn", believes: "ztn", ..ServerConfig::default() };
+    let config = ServerConfig { offers: "&P=ztn", accepts: "ztn", ..ServerConfig::default() };
     let server = XrootdServer::start("x", config);
     let options = NetOptions { token: Some("secret".into()), ..quick() };
     let error = XrootdStore::new(&server.url(), &options).unwrap().ends(1, 1).unwrap_err();
@@ -317,7 +317,7 @@ fn an_unsupported_authentication_is_named() {
 
 #[test]
 fn a_known_authentication_saves_one_connection() {
-    let config = ServerConfig { offers: "&P=unix", believes: "unix", ..ServerConfig::default() };
+    let config = ServerConfig { offers: "&P=unix", accepts: "unix", ..ServerConfig::default() };
     let server = XrootdServer::start(content(100), config);
     store(&server).ends(1, 1).unwrap();
     assert_eq!(server.connections(), 2);
@@ -440,7 +440,7 @@ fn wide(server: &XrootdServer, streams: u8) -> XrootdStore {
 #[test]
 fn long_ranges_come_by_all_connections() {
     let content = content(30_000_000);
-    for config in [ServerConfig::default(), pages(), ServerConfig { offers: "&P=unix", believes: "unix", ..pages() }] {
+    for config in [ServerConfig::default(), pages(), ServerConfig { offers: "&P=unix", accepts: "unix", ..pages() }] {
         let server = XrootdServer::start(content.clone(), config);
         let store = wide(&server, 4);
         let connections = server.connections();

@@ -57,7 +57,7 @@ fn config(seed: u64) -> ServerConfig {
         1 => ServerConfig { reorders: true, ..usual() },
         2 => ServerConfig { vector_ranges: 7, waits: 1, ..usual() },
         3 => ServerConfig { says_stat: false, says_limits: false, ..usual() },
-        4 => ServerConfig { offers: "&P=unix", believes: "unix", ..usual() },
+        4 => ServerConfig { offers: "&P=unix", accepts: "unix", ..usual() },
         // One range a request, each by pages.
         5 => ServerConfig { says_pages: true, vector_ranges: 1, ..usual() },
         6 => ServerConfig { says_pages: true, vector_ranges: 1, split_bytes: Some(5_000), ..usual() },

@@ -65,7 +65,7 @@ pub(crate) fn words(path: &str, diagnosis: &Diagnosis, reader: &Reader, out: &mu
     }
     let lines = rewrites(path, diagnosis);
     if lines.is_empty() {
-        let words = if diagnosis.is_healthy() { "nothing to mend" } else { "nothing that a rewrite would mend" };
+        let words = if diagnosis.is_healthy() { "nothing to fix" } else { "nothing that a rewrite would fix" };
         writeln!(out, "{words}")?;
     }
     for line in lines {

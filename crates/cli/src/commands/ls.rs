@@ -64,7 +64,10 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         if arguments.files.len() > 1 {
             writeln!(out, "{}{target}:", if index > 0 { "\n" } else { "" })?;
         }
-        if file.is_recovered() {
+        if file.is_cut_off() {
+            let (end, found) = (file.header().end, file.identity().len);
+            writeln!(out, "(cut off: {found} of {end} bytes are there; shows what is left)")?;
+        } else if file.is_recovered() {
             writeln!(out, "(never closed: shows what was saved last)")?;
         }
         let name = |found: &sapwood::KeyPath| format!("{};{}", found.path, found.key.cycle);

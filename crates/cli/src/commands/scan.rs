@@ -10,7 +10,7 @@ use sapwood::container::Key;
 use sapwood::ntuple::NTuple;
 use sapwood::read::Column;
 use sapwood::tree::{Branch, BranchId, Tree};
-use sapwood::{Error, File};
+use sapwood::{Error, ErrorKind, File};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
@@ -18,7 +18,7 @@ use crate::remote::Remote;
 /// Print rows of a tree or RNTuple as a table.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// FILE:TREE, or FILE for its only tree or RNTuple.
+    /// FILE:TREE, FILE:TREE/BRANCH, or FILE for its only tree or RNTuple.
     target: String,
     /// Branches or fields, by name or path; all that can be decoded where none is named.
     branches: Vec<String>,
@@ -46,13 +46,37 @@ pub(crate) enum Dataset {
 
 /// The tree or RNTuple of that name, or the only one.
 pub(crate) fn dataset(file: &File, name: Option<&str>) -> Outcome<Dataset> {
-    let key = match name {
-        Some(name) => file.key(name)?,
-        None => only(file, "tree and no RNTuple", |key| key.is_tree() || key.is_ntuple())?,
+    match name {
+        Some(name) => dataset_at(file, &file.key(name)?),
+        None => dataset_at(file, &only(file, "tree and no RNTuple", has_entries)?),
+    }
+}
+
+/// [`dataset`], or the branch or field in it that `name` ends with: `TREE/BRANCH`.
+pub(crate) fn dataset_or_part<'n>(file: &File, name: Option<&'n str>) -> Outcome<(Dataset, Option<&'n str>)> {
+    let missing = match dataset(file, name) {
+        Err(output::Failure::Read(error)) if error.kind() == ErrorKind::NotFound => error,
+        found => return Ok((found?, None)),
     };
+    for (at, _) in name.unwrap_or_default().match_indices('/') {
+        let (tree, part) = name.unwrap_or_default().split_at(at);
+        if let Ok(key) = file.key(tree)
+            && has_entries(&key)
+        {
+            return Ok((dataset_at(file, &key)?, Some(&part[1..])));
+        }
+    }
+    Err(missing.into())
+}
+
+fn has_entries(key: &Key) -> bool {
+    key.is_tree() || key.is_ntuple()
+}
+
+fn dataset_at(file: &File, key: &Key) -> Outcome<Dataset> {
     Ok(match key.is_ntuple() {
-        true => Dataset::NTuple(file.ntuple_at(&key)?),
-        false => Dataset::Tree(file.tree_at(&key)?),
+        true => Dataset::NTuple(file.ntuple_at(key)?),
+        false => Dataset::Tree(file.tree_at(key)?),
     })
 }
 
@@ -147,7 +171,9 @@ fn branches(tree: &Tree, wanted: &[String]) -> Outcome<(Vec<BranchId>, Vec<Strin
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let (path, name) = output::split(&arguments.target);
     let file = output::open(path, arguments.threads, &arguments.remote)?;
-    let shown_here = Shown::of(dataset(&file, name)?, &arguments.branches)?;
+    let (dataset, part) = dataset_or_part(&file, name)?;
+    let wanted: Vec<String> = part.map(str::to_owned).into_iter().chain(arguments.branches.iter().cloned()).collect();
+    let shown_here = Shown::of(dataset, &wanted)?;
     let Shown { names, left_out, entries, .. } = &shown_here;
     let start = arguments.start.min(*entries);
     let stop = start.saturating_add(arguments.entries).min(*entries);

@@ -3,9 +3,10 @@
 use std::io::Write;
 
 use sapwood::ntuple::{Field, NTuple};
+use sapwood::tree::Branch;
 use serde_json::json;
 
-use super::scan::{Dataset, dataset};
+use super::scan::{Dataset, dataset_or_part};
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 
@@ -13,7 +14,7 @@ use crate::remote::Remote;
 /// compression; or the classes of a file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// FILE:TREE, or FILE for its only tree or RNTuple.
+    /// FILE:TREE, FILE:TREE/BRANCH, or FILE for its only tree or RNTuple.
     target: String,
     /// Show the classes that the file describes instead.
     #[arg(long)]
@@ -31,18 +32,22 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     if arguments.classes {
         return classes(&file, arguments.json, out);
     }
-    let tree = match dataset(&file, name)? {
+    let (dataset, part) = dataset_or_part(&file, name)?;
+    let tree = match dataset {
         Dataset::Tree(tree) => tree,
-        Dataset::NTuple(ntuple) => return fields(&ntuple, arguments.json, out),
+        Dataset::NTuple(ntuple) => return fields(&ntuple, part, arguments.json, out),
     };
-    let described = |branch: &sapwood::tree::Branch| match tree.interpretation(branch.id) {
+    let shown = match part {
+        Some(name) => within(tree.branches(), tree.branch(name)?),
+        None => tree.branches().iter().collect(),
+    };
+    let described = |branch: &Branch| match tree.interpretation(branch.id) {
         Ok(found) => (found.type_name.clone(), found.kind.to_string()),
         Err(_) if !branch.children.is_empty() => ("(group)".into(), String::new()),
         Err(error) => (format!("({})", error.message()), String::new()),
     };
     if arguments.json {
-        let rows: Vec<_> = tree
-            .branches()
+        let rows: Vec<_> = shown
             .iter()
             .map(|branch| {
                 let (type_name, kind) = described(branch);
@@ -63,8 +68,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         );
     }
     writeln!(out, "{} {:?}, {} entries, {} clusters", tree.name, &*tree.title, tree.entries, tree.clusters().len())?;
-    let rows: Vec<Vec<String>> = tree
-        .branches()
+    let rows: Vec<Vec<String>> = shown
         .iter()
         .map(|branch| {
             let (type_name, kind) = described(branch);
@@ -83,15 +87,33 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     output::table(out, &["branch", "type in C++", "type", "entries", "baskets", "bytes", "CX"], &rows)
 }
 
+/// A branch and those below it.
+fn within<'t>(branches: &'t [Branch], top: &'t Branch) -> Vec<&'t Branch> {
+    let mut found = vec![top];
+    let mut next = 0;
+    while let Some(branch) = found.get(next) {
+        let children = branch.children.iter().filter_map(|&id| branches.get(id));
+        let children: Vec<&Branch> = children.collect();
+        next += 1;
+        found.splice(next..next, children);
+    }
+    found
+}
+
 /// The fields of an RNTuple: those that have a name of their own.
-fn fields(ntuple: &NTuple, as_json: bool, out: &mut dyn Write) -> Outcome {
+fn fields(ntuple: &NTuple, part: Option<&str>, as_json: bool, out: &mut dyn Write) -> Outcome {
     let described = |field: &Field| match ntuple.kind(field.id) {
         Ok(kind) => kind.to_string(),
         Err(error) => format!("({})", error.message()),
     };
     let version = ntuple.version.map(|part| part.to_string()).join(".");
     let clusters = ntuple.clusters()?;
-    let named: Vec<&Field> = ntuple.fields().iter().filter(|field| field.is_named).collect();
+    let mut named: Vec<&Field> = ntuple.fields().iter().filter(|field| field.is_named).collect();
+    if let Some(name) = part {
+        let top = &ntuple.field(name)?.path;
+        let is_below = |path: &str| path.strip_prefix(&**top).is_some_and(|rest| rest.starts_with('.'));
+        named.retain(|field| field.path == *top || is_below(&field.path));
+    }
     if as_json {
         let mut rows = Vec::with_capacity(named.len());
         for field in named {

@@ -19,7 +19,8 @@ impl Free {
     pub(crate) fn read_list(payload: &[u8]) -> Result<Vec<Self>> {
         let mut reader = Reader::new(payload);
         let mut list = Vec::new();
-        while reader.left() >= 10 {
+        // ROOT leaves zeros behind the last segment where the list became shorter while it was written.
+        while payload.get(reader.at()..).is_some_and(|rest| rest.iter().any(|&byte| byte != 0)) {
             let (first, last) = if reader.i16()? > 1000 {
                 (reader.u64()?, reader.u64()?)
             } else {
@@ -45,5 +46,20 @@ impl Free {
             }
         }
         writer.into_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_ends_within_a_segment_is_an_error() {
+        let list = [Free { first: 100, last: 200 }, Free { first: 300, last: 5_000_000_000 }];
+        let mut bytes = Free::write_list(&list);
+        assert_eq!(Free::read_list(&bytes).unwrap(), list);
+        assert!(Free::read_list(&bytes[..bytes.len() - 1]).is_err());
+        bytes.extend([0; 13]);
+        assert_eq!(Free::read_list(&bytes).unwrap(), list);
     }
 }

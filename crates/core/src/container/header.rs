@@ -9,6 +9,9 @@ use crate::wire::{Reader, Writer};
 pub const BIG_FILE: u64 = 2_000_000_000;
 /// Added to `version` in files with 64-bit offsets.
 const BIG_VERSION: i32 = 1_000_000;
+/// Bytes of the header up to the UUID, which files of ROOT 2 lack: with offsets of 32 bits, and of 64.
+const SMALL_BYTES: usize = 45;
+const BIG_BYTES: usize = 57;
 
 /// `TFile`'s header: the offsets of the parts of the file.
 ///
@@ -77,12 +80,27 @@ impl Default for Header {
 impl Header {
     /// Reads the header from the first bytes of a file.
     pub fn read(head: &[u8]) -> Result<Self> {
+        if head.is_empty() {
+            return Err(Error::malformed("not a ROOT file: it is empty"));
+        }
+        if head.iter().all(|&byte| byte == 0) {
+            // As a download or a copy leaves it whose space was reserved before its bytes came.
+            return Err(Error::malformed(format!("not a ROOT file: its first {} bytes are all zero", head.len())));
+        }
         let mut reader = Reader::new(head);
         if reader.take(4).ok() != Some(b"root") {
             return Err(Error::malformed("not a ROOT file: it does not begin with \"root\"").at(0));
         }
+        let whole = |bytes: usize| match head.len() < bytes {
+            true => {
+                Err(Error::malformed("the file is cut off within its header").wanted(bytes as u64, head.len() as u64))
+            }
+            false => Ok(()),
+        };
+        whole(SMALL_BYTES)?;
         let version = reader.i32()?;
         let big = version >= BIG_VERSION;
+        whole(if big { BIG_BYTES } else { SMALL_BYTES })?;
         let begin = reader.u32()?;
         let offset = |reader: &mut Reader<'_>| if big { reader.u64() } else { reader.u32().map(u64::from) };
         let end = offset(&mut reader)?;
@@ -174,6 +192,19 @@ mod tests {
         for bytes in [&b""[..], b"root", b"ROOT----------------------------------", &[0; 100]] {
             assert!(Header::read(bytes).is_err());
         }
+    }
+
+    #[test]
+    fn files_without_a_header_say_what_they_are() {
+        let message = |bytes: &[u8]| Header::read(bytes).unwrap_err().to_string().replace("malformed: ", "");
+        assert_eq!(message(b""), "not a ROOT file: it is empty");
+        assert_eq!(message(&[0; 100]), "not a ROOT file: its first 100 bytes are all zero");
+        let small = Header::default().to_bytes();
+        assert_eq!(message(&small[..8]), "the file is cut off within its header (expected 45, found 8)");
+        assert!(Header::read(&small[..SMALL_BYTES]).is_ok());
+        let big = Header { units: 8, ..Header::default() }.to_bytes();
+        assert_eq!(message(&big[..56]), "the file is cut off within its header (expected 57, found 56)");
+        assert!(Header::read(&big[..BIG_BYTES]).is_ok());
     }
 
     #[test]

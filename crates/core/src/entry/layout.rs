@@ -79,7 +79,7 @@ impl Layout {
 
 struct Finder<'t> {
     tree: &'t Tree,
-    /// Names of members that anybody may ask for.
+    /// Names of members that any type may ask for.
     names: HashSet<&'t str>,
     ids: Vec<BranchId>,
 }

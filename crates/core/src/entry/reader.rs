@@ -215,7 +215,25 @@ fn read(tree: &Tree, layout: &Layout, kind: &Type, branch: &str, entries: Range<
     let source = Source::Columns(&whole.buffers, &whole.objects);
     let adapted = Adapter::default().append(&mut column, kind, &whole.kind, source, 0..rows);
     adapted.map_err(|error| tree.place(error).in_object(branch).in_object(&tree.name))?;
+    // Values are taken without a look at lengths: what lacks would be zero.
+    if column.len() != rows || !is_complete(&column) {
+        return Err(tree.place(Error::internal("columns of a class have different lengths")).in_object(branch));
+    }
     Ok(column)
+}
+
+/// Whether lists end with what they hold, and members have a value for each object, or none at all where the file lacks
+/// them.
+fn is_complete(column: &Column) -> bool {
+    match column {
+        Column::Numbers(width, bytes) => bytes.len().is_multiple_of((*width).max(1)),
+        Column::Lists(ends, items) => {
+            ends.last().map_or(items.is_empty(), |&end| end == items.len() as u64) && is_complete(items)
+        }
+        Column::Record(len, columns) => {
+            columns.iter().all(|column| column.is_empty() || column.len() == *len && is_complete(column))
+        }
+    }
 }
 
 impl Iterator for Columns {

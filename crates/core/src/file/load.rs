@@ -16,18 +16,31 @@ use crate::schema::{Registry, StreamerInfo, read_infos_and_rules};
 use crate::wire::Reader;
 
 impl Inner {
-    /// Finds the root directory and its keys; walks the records if the list was never written.
+    /// Finds the root directory and its keys; walks the records if the list was never written, or is lost.
     pub(super) fn load_root(&mut self) -> Result<()> {
+        self.load_root_keys().map_err(|error| match self.is_cut_off() && error.is_about_bytes() {
+            // What cannot be read is in the part that is missing.
+            true => Error::malformed("the file is cut off: it is shorter than its header says")
+                .wanted(self.header.end, self.identity.len)
+                .because(error),
+            false => error,
+        })
+    }
+
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.identity.len < self.header.end
+    }
+
+    fn load_root_keys(&mut self) -> Result<()> {
         let begin = u64::from(self.header.begin);
         self.root_key = self.key_at(begin)?;
         let at = begin + u64::from(self.header.nbytes_name);
         let bytes = self.read_up_to(at, 80)?;
         self.root = Directory::read(&mut Reader::new(&bytes)).map_err(|error| error.at(at))?;
         // A file that is shorter than its header says may have lost its list of keys, or only what came behind.
-        let listed = if (1..self.identity.len).contains(&self.root.seek_keys) {
-            self.load_keys(self.root.seek_keys, self.root.nbytes_keys)
-        } else {
-            Err(Error::malformed("the list of keys was never written"))
+        let listed = match self.root.seek_keys {
+            0 => Err(Error::malformed("the list of keys was never written")),
+            seek => self.load_keys(seek, self.root.nbytes_keys),
         };
         match listed {
             Ok(keys) => self.keys = Arc::new(Listing::new(keys)),

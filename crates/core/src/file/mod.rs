@@ -2,6 +2,7 @@
 
 mod listing;
 mod load;
+mod objects;
 pub mod walk;
 
 use std::collections::{HashMap, HashSet};
@@ -11,17 +12,17 @@ use std::sync::{Arc, OnceLock, RwLock, Weak};
 use bytes::Bytes;
 
 use crate::container::{Directory, Free, Header, Key, Record};
-use crate::error::{Error, Result};
+pub(crate) use crate::error::distance;
+use crate::error::{Error, Result, nearest};
 use crate::io::{ByteRange, Identity, LocalFile, Store, load};
 use crate::ntuple::NTuple;
-use crate::object::Object;
 use crate::perf::Perf;
-use crate::schema::{Draft, Registry, StreamerInfo};
+use crate::schema::{Registry, StreamerInfo};
 use crate::session::Session;
 use crate::tree::{CACHE_BYTES, Tree};
 use crate::wire::Limits;
 use listing::Listing;
-pub(crate) use listing::{distance, split_cycle};
+pub(crate) use listing::split_cycle;
 
 /// How a file is opened.
 ///
@@ -131,7 +132,7 @@ impl File {
 
     /// Opens a local file.
     pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self> {
-        Self::from_store(Arc::new(LocalFile::open(path)?), options)
+        Self::from_store(Arc::new(LocalFile::find(path)?), options)
     }
 
     /// Opens a file in any store: two round trips at most, where the tail holds what is usually there.
@@ -215,10 +216,27 @@ impl File {
         &self.0.store
     }
 
-    /// Whether the list of keys had to be found by walking the records: the file was never closed, and shows what was
-    /// saved last.
+    /// Whether the keys had to be found by walking the records: the file was never closed and shows what was saved
+    /// last, or it [is cut off](Self::is_cut_off) and shows what is left.
     pub fn is_recovered(&self) -> bool {
         self.0.recovered
+    }
+
+    /// Whether the file is shorter than its header says: an incomplete copy.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sapwood::{File, OpenOptions, io::MemoryStore};
+    /// let whole = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root"));
+    /// let open = |bytes| File::from_store(Arc::new(MemoryStore::new("plain.root", bytes)), OpenOptions::default());
+    /// assert!(!open(&whole[..])?.is_cut_off());
+    /// assert!(open(&whole[..19_000])?.is_cut_off());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn is_cut_off(&self) -> bool {
+        self.0.is_cut_off()
     }
 
     /// The key of the root directory: its name and title are the file's.
@@ -338,11 +356,7 @@ impl File {
         let cycles: Vec<_> = listing.named(split_cycle(rest).0).map(|key| key.cycle.to_string()).collect();
         let hint = if cycles.is_empty() {
             let wanted = path.rsplit('/').next().unwrap_or(path);
-            let mut near: Vec<_> = listing.keys.iter().map(|key| (distance(wanted, &key.name), &key.name)).collect();
-            near.sort();
-            near.dedup();
-            let names: Vec<_> = near.iter().take(5).map(|(_, name)| format!("{name:?}")).collect();
-            if names.is_empty() { String::new() } else { format!("; nearest: {}", names.join(", ")) }
+            nearest(wanted, listing.keys.iter().map(|key| (&*key.name, &*key.name)))
         } else {
             format!("; it has cycles {}", cycles.join(", "))
         };
@@ -438,188 +452,6 @@ impl File {
         self.0.key_at(at).map_err(|error| self.name(error))
     }
 
-    /// Reads an object by `path;cycle`, as named members.
-    ///
-    /// # Errors
-    ///
-    /// [`NotFound`](crate::ErrorKind::NotFound); [`Unsupported`](crate::ErrorKind::Unsupported) for classes that nothing describes, and
-    /// for RNTuples.
-    pub fn object(&self, path: &str) -> Result<Object> {
-        let key = self.key(path)?;
-        self.object_at(&key)
-    }
-
-    /// Reads the object of a key.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # let path = sapwood_testkit::example("histograms.root");
-    /// let file = sapwood::File::open(path)?;
-    /// let key = file.key("h1d")?;
-    /// let histogram = file.object_at(&key)?;
-    /// assert_eq!(histogram.member("fEntries")?.as_float(), Some(10004.0));
-    /// // The same from a payload that was read before.
-    /// let payload = file.payload(&key)?;
-    /// assert_eq!(file.object_in(&key, &payload)?.class(), "TH1D");
-    /// // To change it and write it elsewhere.
-    /// assert_eq!(file.draft_at(&key)?.class(), "TH1D");
-    /// # Ok::<(), sapwood::Error>(())
-    /// ```
-    pub fn object_at(&self, key: &Key) -> Result<Object> {
-        refuse_rntuple(key).map_err(|error| self.name(error))?;
-        self.object_in(key, &self.payload(key)?)
-    }
-
-    /// The object of a key whose [`payload`](Self::payload) is known.
-    pub fn object_in(&self, key: &Key, payload: &[u8]) -> Result<Object> {
-        refuse_rntuple(key).map_err(|error| self.name(error))?;
-        let registry = self.registry()?;
-        Object::read(&registry, &key.class, payload, usize::from(key.keylen), &self.0.options.limits)
-            .map_err(|error| self.name(error).in_object(&key.name))
-    }
-
-    /// Reads an object by `path;cycle` as a draft: to be changed, and to be written into another file. The same as
-    /// [`object`](Self::object) takes more time and memory, but it does not keep what only a writer needs.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`object`](Self::object); and where something that the object points at cannot be decoded.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use sapwood::schema::Draft;
-    /// use sapwood::write::{FileWriter, WriteOptions};
-    /// let place = |name| std::env::temp_dir().join(name);
-    /// let mut file = FileWriter::recreate(place("sapwood-draft-1.root"), WriteOptions::default())?;
-    /// file.write("answer", Draft::new("TObjString").with("fString", "42"))?;
-    /// file.close()?;
-    /// let mut draft = sapwood::File::open(place("sapwood-draft-1.root"))?.draft("answer")?;
-    /// draft.set("fString", "43");
-    /// let mut copy = FileWriter::recreate(place("sapwood-draft-2.root"), WriteOptions::default())?;
-    /// copy.write("answer", draft)?;
-    /// copy.close()?;
-    /// let read = sapwood::File::open(place("sapwood-draft-2.root"))?;
-    /// assert_eq!(read.object("answer")?.member("fString")?.as_text().as_deref(), Some("43"));
-    /// # for name in ["sapwood-draft-1.root", "sapwood-draft-2.root"] { std::fs::remove_file(place(name)).ok(); }
-    /// # Ok::<(), sapwood::Error>(())
-    /// ```
-    pub fn draft(&self, path: &str) -> Result<Draft> {
-        let key = self.key(path)?;
-        self.draft_at(&key)
-    }
-
-    /// Reads the object of a key as a [draft](Self::draft).
-    pub fn draft_at(&self, key: &Key) -> Result<Draft> {
-        refuse_rntuple(key).map_err(|error| self.name(error))?;
-        let payload = self.payload(key)?;
-        let registry = self.registry()?;
-        Draft::read(&registry, &key.class, &payload, usize::from(key.keylen), &self.0.options.limits)
-            .map_err(|error| self.name(error).in_object(&key.name))
-    }
-
-    /// Opens a tree by `path;cycle`. A tree is read once and shared for as long as it is in use.
-    ///
-    /// # Errors
-    ///
-    /// [`NotFound`](crate::ErrorKind::NotFound); [`Mismatch`](crate::ErrorKind::Mismatch) for what is no tree.
-    pub fn tree(&self, path: &str) -> Result<Arc<Tree>> {
-        let key = self.key(path)?;
-        self.tree_at(&key)
-    }
-
-    /// Opens the tree of a key.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # let path = sapwood_testkit::example("nano.root");
-    /// let file = sapwood::File::open(path)?;
-    /// for found in file.keys(true)? {
-    ///     println!("{} has {} entries", found.path, file.tree_at(&found.key)?.entries);
-    /// }
-    /// # Ok::<(), sapwood::Error>(())
-    /// ```
-    pub fn tree_at(&self, key: &Key) -> Result<Arc<Tree>> {
-        if let Ok(trees) = self.0.trees.read()
-            && let Some(tree) = trees.get(&key.seek_key).and_then(Weak::upgrade)
-        {
-            return Ok(tree);
-        }
-        let object = self.object_at(key)?;
-        let tree = Tree::new(self, key, object).map_err(|error| self.name(error).in_object(&key.name))?;
-        let tree = Arc::new(tree);
-        if let Ok(mut trees) = self.0.trees.write() {
-            trees.insert(key.seek_key, Arc::downgrade(&tree));
-        }
-        Ok(tree)
-    }
-
-    /// Opens an RNTuple by `path;cycle`. It is opened once and shared for as long as it is in use.
-    ///
-    /// # Errors
-    ///
-    /// [`NotFound`](crate::ErrorKind::NotFound); [`Mismatch`](crate::ErrorKind::Mismatch) for what is no RNTuple;
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for versions before 1.0 and for features that are not known;
-    /// [`Checksum`](crate::ErrorKind::Checksum).
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # let path = sapwood_testkit::scratch("file-ntuple.root");
-    /// # use sapwood::column::{Kind, Number};
-    /// # use sapwood::read::Column;
-    /// # use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
-    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
-    /// # let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::I32 });
-    /// # let mut ntuple = file.ntuple("numbers", vec![spec], NTupleOptions::default())?;
-    /// # ntuple.extend(&[("x", Column::from_numbers(&[1, 2, 3]))])?;
-    /// # ntuple.close()?;
-    /// # file.close()?;
-    /// let file = sapwood::File::open(&path)?;
-    /// assert_eq!(file.ntuple("numbers")?.entries, 3);
-    /// assert_eq!(file.ntuple_at(&file.key("numbers")?)?.entries, 3);
-    /// # Ok::<(), sapwood::Error>(())
-    /// ```
-    pub fn ntuple(&self, path: &str) -> Result<Arc<NTuple>> {
-        let key = self.key(path)?;
-        self.ntuple_at(&key)
-    }
-
-    /// Opens the RNTuple of a key.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # let path = sapwood_testkit::scratch("file-ntuple-at.root");
-    /// # use sapwood::column::{Kind, Number};
-    /// # use sapwood::read::Column;
-    /// # use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
-    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
-    /// # let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::I32 });
-    /// # let mut ntuple = file.ntuple("numbers", vec![spec], NTupleOptions::default())?;
-    /// # ntuple.extend(&[("x", Column::from_numbers(&[1, 2, 3]))])?;
-    /// # ntuple.close()?;
-    /// # file.close()?;
-    /// let file = sapwood::File::open(&path)?;
-    /// assert_eq!(file.ntuple_at(&file.key("numbers")?)?.entries, 3);
-    /// # Ok::<(), sapwood::Error>(())
-    /// ```
-    pub fn ntuple_at(&self, key: &Key) -> Result<Arc<NTuple>> {
-        if let Ok(ntuples) = self.0.ntuples.read()
-            && let Some(ntuple) = ntuples.get(&key.seek_key).and_then(Weak::upgrade)
-        {
-            return Ok(ntuple);
-        }
-        let ntuple = NTuple::open(self, key).map_err(|error| self.name(error).in_object(&key.name))?;
-        let ntuple = Arc::new(ntuple);
-        if let Ok(mut ntuples) = self.0.ntuples.write() {
-            ntuples.insert(key.seek_key, Arc::downgrade(&ntuple));
-        }
-        Ok(ntuple)
-    }
-
     /// The free segments.
     pub fn free_segments(&self) -> Result<Vec<Free>> {
         let header = &self.0.header;
@@ -645,12 +477,4 @@ impl std::fmt::Debug for File {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("File").field("name", &self.0.identity.name).finish_non_exhaustive()
     }
-}
-
-fn refuse_rntuple(key: &Key) -> Result<()> {
-    if key.is_ntuple() {
-        let message = format!("{:?} is an RNTuple, which is opened as such, and not as an object or a tree", key.name);
-        return Err(Error::unsupported(message).in_object(&key.name));
-    }
-    Ok(())
 }

@@ -10,6 +10,17 @@ use crate::schema::{Datum, Draft};
 
 /// Members with the histograms: of all, and of what passed.
 pub(crate) const HISTOGRAMS: [&str; 2] = ["fTotalHistogram", "fPassedHistogram"];
+/// The names of the members of an efficiency that are its histograms: of all, and of what passed.
+///
+/// # Example
+///
+/// ```
+/// assert_eq!(sapwood::hist::efficiency_members()[1], "fPassedHistogram");
+/// ```
+pub fn efficiency_members() -> [&'static str; 2] {
+    HISTOGRAMS
+}
+
 /// Bit of `fBits`: entries have weights, which are summed in squares.
 const USES_WEIGHTS: i64 = 1 << 18;
 /// Part of cases that intervals cover, where nothing else is said: one standard deviation.
@@ -46,6 +57,28 @@ pub enum Interval {
     Bayesian,
 }
 
+impl Interval {
+    /// Its name in lower case, with hyphens.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// assert_eq!(sapwood::hist::Interval::ClopperPearson.as_str(), "clopper-pearson");
+    /// ```
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ClopperPearson => "clopper-pearson",
+            Self::Normal => "normal",
+            Self::Wilson => "wilson",
+            Self::AgrestiCoull => "agresti-coull",
+            Self::FeldmanCousins => "feldman-cousins",
+            Self::Jeffreys => "jeffreys",
+            Self::Uniform => "uniform",
+            Self::Bayesian => "bayesian",
+        }
+    }
+}
+
 /// All intervals, in the order of their numbers.
 const INTERVALS: [Interval; 8] = [
     Interval::ClopperPearson,
@@ -57,6 +90,12 @@ const INTERVALS: [Interval; 8] = [
     Interval::Uniform,
     Interval::Bayesian,
 ];
+
+/// What `fStatisticOption` says.
+fn interval_of(draft: &Draft) -> Result<Interval> {
+    let number = usize::try_from(whole(draft, "fStatisticOption")?).ok();
+    number.and_then(|number| INTERVALS.get(number)).copied().ok_or_else(|| unfit(draft, "fStatisticOption"))
+}
 
 /// An efficiency, as ROOT fills and stores it: `TEfficiency`.
 ///
@@ -76,6 +115,9 @@ pub struct Efficiency {
     draft: Draft,
     total: Histogram,
     passed: Histogram,
+    level: f64,
+    interval: Interval,
+    beta: (f64, f64),
 }
 
 impl Efficiency {
@@ -147,7 +189,7 @@ impl Efficiency {
             .with("fStatisticOption", 0)
             .with("fTotalHistogram", Datum::Null)
             .with("fWeight", 1.0);
-        Ok(Self { draft, total, passed })
+        Ok(Self { draft, total, passed, level: ONE_SIGMA, interval: Interval::default(), beta: (1.0, 1.0) })
     }
 
     /// The same with a name, after which its histograms are named, and a title.
@@ -250,7 +292,7 @@ impl Efficiency {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn confidence_level(&self) -> f64 {
-        float(&self.draft, "fConfLevel").unwrap_or(ONE_SIGMA)
+        self.level
     }
 
     /// How its intervals are to be computed.
@@ -263,8 +305,24 @@ impl Efficiency {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn interval(&self) -> Interval {
-        let number = whole(&self.draft, "fStatisticOption").ok().and_then(|number| usize::try_from(number).ok());
-        number.and_then(|number| INTERVALS.get(number)).copied().unwrap_or_default()
+        self.interval
+    }
+
+    /// The two parameters of the beta distribution that Bayesian intervals take as their prior.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::hist::{Axis, Efficiency};
+    /// assert_eq!(Efficiency::new("TH1D", [Axis::regular(1, 0.0, 1.0)?])?.prior(), (1.0, 1.0));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn prior(&self) -> (f64, f64) {
+        match self.interval() {
+            Interval::Jeffreys => (0.5, 0.5),
+            Interval::Uniform => (1.0, 1.0),
+            _ => self.beta,
+        }
     }
 
     /// The efficiency that a draft is.
@@ -287,14 +345,14 @@ impl Efficiency {
             let found = draft.member(name).and_then(Datum::as_draft).ok_or_else(|| unfit(&draft, name))?;
             Histogram::from_draft(found.clone()).map_err(|error| error.in_object(name))
         };
-        float(&draft, "fConfLevel")?;
-        whole(&draft, "fStatisticOption")?;
+        let (level, interval) = (float(&draft, "fConfLevel")?, interval_of(&draft)?);
+        let beta = (float(&draft, "fBeta_alpha")?, float(&draft, "fBeta_beta")?);
         let [total, passed] = [histogram(HISTOGRAMS[0])?, histogram(HISTOGRAMS[1])?];
         if total.cells.len() != passed.cells.len() {
             return Err(Error::malformed("histograms of an efficiency have different bins")
                 .wanted(total.cells.len() as u64, passed.cells.len() as u64));
         }
-        Ok(Self { draft, total, passed })
+        Ok(Self { draft, total, passed, level, interval, beta })
     }
 
     /// The object to be [written](crate::write::FileWriter::write).

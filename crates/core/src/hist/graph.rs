@@ -236,10 +236,22 @@ impl Graph {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn values(&self, axis: usize) -> Result<Vec<f64>> {
-        match COORDINATES.get(axis).filter(|name| axis < 2 || self.draft.member(name).is_some()) {
+        match COORDINATES.get(axis).filter(|_| axis < self.axes()) {
             Some(name) => column(&self.draft, name, self.points),
             None => Err(Error::not_found(format!("a {} has no axis {axis}", self.class()))),
         }
+    }
+
+    /// How many axes it has: three for a `TGraph2D`, two for others.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// assert_eq!(sapwood::hist::Graph::new(&[1.0], &[2.0])?.axes(), 2);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn axes(&self) -> usize {
+        if self.draft.member(COORDINATES[2]).is_some() { 3 } else { 2 }
     }
 
     /// Errors of all points along an axis, numbered from 0, below and above; none where the class has none. Of several
@@ -364,7 +376,12 @@ fn column(graph: &Draft, name: &str, points: usize) -> Result<Vec<f64>> {
 }
 
 fn columns(graph: &Draft, name: &str, points: usize) -> Result<Vec<Vec<f64>>> {
-    let list = graph.member(name).and_then(Datum::as_list).unwrap_or_default();
+    let list = match graph.member(name) {
+        None | Some(Datum::Null) => &[][..],
+        Some(member) => member.as_list().ok_or_else(|| unfit(graph, name))?,
+    };
     let fits = |values: &Vec<f64>| values.len() == points;
-    list.iter().map(|item| floats_of(item).filter(fits).ok_or_else(|| unfit(graph, name))).collect()
+    // A `TArrayD` is numbers, or an object that has them.
+    let numbers = |item: &Datum| floats_of(item.as_draft().and_then(|array| array.member("fArray")).unwrap_or(item));
+    list.iter().map(|item| numbers(item).filter(fits).ok_or_else(|| unfit(graph, name))).collect()
 }

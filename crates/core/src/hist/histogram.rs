@@ -346,7 +346,7 @@ impl Histogram {
     }
 
     /// Whether fills sum squared weights.
-    pub(super) fn sums_squares(&self) -> bool {
+    pub(crate) fn sums_squares(&self) -> bool {
         !if self.profile { &self.bin_sumw2 } else { &self.sumw2 }.is_empty()
     }
 

@@ -40,7 +40,7 @@ pub use cells::Cells;
 pub(crate) use class::shape_of;
 pub use class::{axis_member, class_of, number_of, profile_class_of};
 pub(crate) use efficiency::HISTOGRAMS as EFFICIENCY_HISTOGRAMS;
-pub use efficiency::{Efficiency, Interval};
+pub use efficiency::{Efficiency, Interval, efficiency_members};
 pub use graph::Graph;
 pub(crate) use graph::{MERGED_GRAPHS, append_points};
 pub use histogram::Histogram;

@@ -19,9 +19,11 @@
 pub enum Trouble {
     /// The file was never closed.
     NeverClosed,
+    /// The file is shorter than its header says.
+    CutOff,
     /// Much of the file is gaps.
     UnusedSpace,
-    /// A tree cannot be opened.
+    /// A tree cannot be opened, or the list of free segments cannot be read.
     Unreadable,
     /// The tree does not record its clusters.
     NoClusters,
@@ -62,6 +64,7 @@ impl Trouble {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NeverClosed => "never-closed",
+            Self::CutOff => "cut-off",
             Self::UnusedSpace => "unused-space",
             Self::Unreadable => "unreadable",
             Self::NoClusters => "no-clusters",

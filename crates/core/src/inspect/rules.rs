@@ -46,23 +46,33 @@ const UNUSED_SHARE: f64 = 0.1;
 
 /// Of the file itself.
 pub(super) fn of_file(file: &File) -> Vec<Complaint> {
-    let mut found = Vec::new();
-    if file.is_recovered() || file.header().seek_free == 0 {
-        found.push(complaint(
+    let mut complaints = Vec::new();
+    if file.is_cut_off() {
+        let (end, found) = (bytes(file.header().end), bytes(file.identity().len));
+        let words = format!("the file is cut off: its header says {end}, and {found} are there; copy it again");
+        complaints.push(complaint(Trouble::CutOff, words));
+    } else if file.is_recovered() || file.header().seek_free == 0 {
+        complaints.push(complaint(
             Trouble::NeverClosed,
             "the file was never closed: it shows what was saved last, and every reader has to find that again",
         ));
     }
-    let (end, segments) = (file.header().end, file.free_segments().unwrap_or_default());
+    let end = file.header().end;
+    let segments = file.free_segments().unwrap_or_else(|error| {
+        let words =
+            format!("the list of free segments cannot be read ({}): no program may write into it", error.message());
+        complaints.push(complaint(Trouble::Unreadable, words));
+        Vec::new()
+    });
     let inside = segments.iter().filter(|segment| segment.last < end);
     let unused: u64 = inside.map(|segment| segment.last.saturating_sub(segment.first).saturating_add(1)).sum();
     if unused > SMALL_TREE_BYTES && unused as f64 > UNUSED_SHARE * end as f64 {
-        found.push(complaint(
+        complaints.push(complaint(
             Trouble::UnusedSpace,
             format!("{} of its {} are unused gaps: a copy would be smaller by as much", bytes(unused), bytes(end)),
         ));
     }
-    found
+    complaints
 }
 
 /// Of a tree.

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{ByteRange, Ends, Flow, Identity, Profile, Receive, Sink, Store, check_ranges, copy_by_reading, stopped};
+use crate::error::nearest;
 use crate::{Error, ErrorKind, Result};
 
 /// The number of ranges of a request announced to the kernel before the first is read: about the queue depth of a disk.
@@ -63,6 +64,28 @@ impl LocalFile {
     /// [`ErrorKind::Io`], with the name.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::with(path.as_ref(), OpenOptions::new().read(true))
+    }
+
+    /// [`open`](Self::open) for a path that a person wrote: if there is no such file, the error names files beside it
+    /// that look alike.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::io::LocalFile;
+    /// let error = LocalFile::find("no-such-folder/events.root").unwrap_err();
+    /// assert_eq!(error.message(), "no such file; there is no folder \"no-such-folder\"");
+    /// ```
+    pub fn find(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        Self::open(path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => missing(path, error),
+            _ => error,
+        })
     }
 
     /// Creates a file to write (and read back); an existing one is truncated. The writer has exclusive access: the file
@@ -241,6 +264,25 @@ impl LocalFile {
         }
         Ok(from_at - range.start)
     }
+}
+
+/// The error for a file that is not there, with names of files beside it that look alike.
+fn missing(path: &Path, error: Error) -> Error {
+    /// Of larger folders only so many are compared.
+    const MOST_NAMES: usize = 20_000;
+    let Some(wanted) = path.file_name().map(|name| name.to_string_lossy()) else { return error };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let hint = match std::fs::read_dir(folder) {
+        Ok(beside) => {
+            let names: Vec<_> = beside
+                .take(MOST_NAMES)
+                .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
+                .collect();
+            nearest(&wanted, names.iter().map(|name| (&**name, &**name)))
+        }
+        Err(_) => format!("; there is no folder {:?}", folder.display().to_string()),
+    };
+    Error::not_found(format!("no such file{hint}")).in_file(path.to_string_lossy().into_owned()).because(error)
 }
 
 /// Explains why a file could not be created: a missing folder, if that is the cause.
@@ -424,6 +466,14 @@ mod tests {
         let error = LocalFile::open(&scrap.0).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
         assert!(error.place().file.as_deref().is_some_and(|name| name.ends_with("-none")));
+        let folder = std::env::temp_dir().join(format!("sapwood-near-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("events.root"), "x").unwrap();
+        let error = LocalFile::find(folder.join("evnets.root")).unwrap_err();
+        assert_eq!((error.kind(), error.message()), (ErrorKind::NotFound, "no such file; nearest: \"events.root\""));
+        let error = LocalFile::find(folder.join("none/x.root")).unwrap_err();
+        assert!(error.message().starts_with("no such file; there is no folder"), "{error}");
+        std::fs::remove_dir_all(&folder).unwrap();
         assert!(LocalFile::open(std::env::temp_dir()).is_err());
         std::fs::write(&scrap.0, "x").unwrap();
         assert_eq!(LocalFile::create_new(&scrap.0).unwrap_err().kind(), ErrorKind::Exists);

@@ -53,6 +53,14 @@ pub struct Ends {
     pub tail: Bytes,
 }
 
+impl Ends {
+    /// The ranges of head and tail.
+    pub(crate) fn ranges(&self) -> Vec<ByteRange> {
+        let len = self.identity.len;
+        vec![0..self.head.len() as u64, len.saturating_sub(self.tail.len() as u64)..len]
+    }
+}
+
 /// The performance profile of a store. Stores measure while they work, so it may change over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {

@@ -95,9 +95,8 @@ impl<S: Store> Store for Recorded<S> {
     fn ends(&self, head_bytes: usize, tail_bytes: usize) -> Result<Ends> {
         let from = Instant::now();
         let ends = self.inner.ends(head_bytes, tail_bytes);
-        if let Ok(Ends { identity, head, tail }) = &ends {
-            let tail_start = identity.len.saturating_sub(tail.len() as u64);
-            self.note(vec![0..head.len() as u64, tail_start..identity.len], from);
+        if let Ok(ends) = &ends {
+            self.note(ends.ranges(), from);
         }
         ends
     }

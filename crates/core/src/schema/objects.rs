@@ -219,7 +219,7 @@ impl Objects {
     pub(super) fn resolve(&mut self, registry: &Registry, class: &Arc<str>, reader: &Reader<'_>) -> Result<Resolved> {
         let mut ahead = reader.clone();
         let stamp = match ahead.frame() {
-            Ok(frame) if frame.version <= 0 => (frame.version, ahead.peek_u32().unwrap_or(0)),
+            Ok(frame) if frame.version <= 0 => (frame.version, ahead.peek_or_zero()),
             Ok(frame) => (frame.version, 0),
             Err(_) => (0, 0),
         };
@@ -272,7 +272,7 @@ impl Objects {
         if streamers::is_custom(class) || matches!(&**class, "TString" | "TObject" | "string") {
             return Ok((Target::Value { name: Arc::clone(class) }, false));
         }
-        let next = reader.peek_u32().unwrap_or(0);
+        let next = reader.peek_or_zero();
         if class.contains('<') && next & crate::wire::BYTE_COUNT == 0 && is_container(class) {
             return Ok((Target::Bare { name: Arc::clone(class) }, false));
         }

@@ -299,6 +299,7 @@ impl Branch {
         let mut places: Vec<BasketPlace> = Vec::new();
         let most = written.saturating_add(1).min(seeks.len().max(slots.len()));
         for index in 0..most {
+            // Where a list is too short, zeros make a basket that cannot be read, or does not follow the one before it.
             let slot = slots.get(index).copied().unwrap_or(0);
             let embedded = view.get(slot).filter(|basket| basket.class == "TBasket" && basket.int("fNevBuf") > 0);
             let seek = seeks.get(index).copied().unwrap_or(0);

@@ -93,18 +93,20 @@ fn leaf_prim(leaf: &Leaf) -> Option<Prim> {
     }
 }
 
-/// Fixed dimensions of a leaf: those of its title where they agree with its length.
-fn leaf_dimensions(leaf: &Leaf) -> Vec<usize> {
-    let len = usize::try_from(leaf.len).unwrap_or(0).max(1);
+/// Fixed dimensions of a leaf: those of its title where they agree with its length. ROOT takes a length of 0 as 1.
+fn leaf_dimensions(leaf: &Leaf) -> Result<Vec<usize>> {
+    let len = usize::try_from(leaf.len)
+        .map_err(|_| Error::malformed(format!("leaf {} has the length {}", leaf.name, leaf.len)))?
+        .max(1);
     let dimensions = leaf.dimensions();
     let product = dimensions.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
     if product == Some(len) {
         // `x[1]` is an array of one.
-        dimensions
+        Ok(dimensions)
     } else if len == 1 {
-        Vec::new()
+        Ok(Vec::new())
     } else {
-        vec![len]
+        Ok(vec![len])
     }
 }
 
@@ -121,7 +123,7 @@ fn leaf_branch(tree: &Tree, branch: &Branch) -> Result<Interpretation> {
         [leaf] => {
             let prim = leaf_prim(leaf)
                 .ok_or_else(|| Error::unsupported(format!("leaves of class {} are unknown", leaf.class)))?;
-            let dimensions = leaf_dimensions(leaf);
+            let dimensions = leaf_dimensions(leaf)?;
             let count: usize = dimensions.iter().product();
             let spelled: String = dimensions.iter().map(|len| format!("[{len}]")).collect();
             let item = prim_name(prim);
@@ -184,7 +186,7 @@ fn leaf_list(tree: &Tree, branch: &Branch, leaves: &[Leaf]) -> Result<Interpreta
         } else {
             let prim = leaf_prim(leaf)
                 .ok_or_else(|| Error::unsupported(format!("leaves of class {} are unknown", leaf.class)))?;
-            let dimensions = leaf_dimensions(leaf);
+            let dimensions = leaf_dimensions(leaf)?;
             let count: usize = dimensions.iter().product();
             let values = buffer(BufferKind::Numbers(prim.number()));
             let item = dimensioned(Kind::Number { buffer: values, number: prim.number() }, &dimensions);

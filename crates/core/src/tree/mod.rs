@@ -21,7 +21,7 @@ pub(crate) use cache::{Coming, Needed};
 pub(crate) use interpret::{Form, Interpretation};
 
 use crate::container::Key;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, nearest};
 use crate::file::File;
 use crate::object::Object;
 use crate::schema::{NumberMap, Objects, Registry};
@@ -190,11 +190,8 @@ impl Tree {
         let found = found.or_else(|| self.branches.iter().find(|branch| &*branch.name == path));
         let found = found.or_else(|| self.branches.iter().find(|branch| branch.name.trim_end_matches('.') == path));
         found.ok_or_else(|| {
-            let mut near: Vec<_> =
-                self.branches.iter().map(|branch| (crate::file::distance(path, &branch.name), &branch.path)).collect();
-            near.sort();
-            let names: Vec<_> = near.iter().take(5).map(|(_, path)| format!("{path:?}")).collect();
-            self.place(Error::not_found(format!("no branch {path:?}; nearest: {}", names.join(", "))))
+            let hint = nearest(path, self.branches.iter().map(|branch| (&*branch.name, &*branch.path)));
+            self.place(Error::not_found(format!("no branch {path:?}{hint}")))
         })
     }
 

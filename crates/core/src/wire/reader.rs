@@ -124,6 +124,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The next four bytes as a number, to decide how to go on; 0 where fewer are left, which reading them then reports.
+    pub(crate) fn peek_or_zero(&self) -> u32 {
+        self.peek_u32().unwrap_or(0)
+    }
+
     /// A counted string: one length byte, or 255 and four.
     ///
     /// Source: `TString::Streamer`, `TBufferFile::ReadStdString`.

@@ -26,7 +26,7 @@ pub struct WriteOptions {
     pub session: Session,
     /// The same input gives the same bytes: no date, and a UUID of zeros.
     pub reproducible: bool,
-    /// Wait at each save until the bytes are on storage: protects against power loss; the death of the process is
+    /// Wait at each save until the bytes are on storage: protects against power loss; a crash of the process is
     /// harmless without it.
     pub sync: bool,
     /// Inflates baskets that are moved unchanged when files are merged, copied or rewritten, so that a damaged one is

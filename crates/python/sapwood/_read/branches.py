@@ -541,6 +541,6 @@ class HasBranches(HasRecord):
         ``pyarrow.table(tree)``.
 
         All branches that Arrow has a type for, under their own names. Lists and strings have 64-bit offsets;
-        a batch is read when it is asked for. ``requested_schema`` is not heard.
+        a batch is read when it is asked for. ``requested_schema`` is ignored.
         """
         return stream.stream(self)

@@ -79,7 +79,7 @@ def collect_records(arrays: dict[str, Any], outputs: Any) -> Any:
             fields[output.name] = arrays[output.name]
         elif key not in done:
             done.add(key)
-            name, inner = _named(members[key], key, taken)
+            name, inner = _name_output(members[key], key, taken)
             taken.add(name)
             fields[name] = _records({field: arrays[one.name] for field, one in inner.items()})
     return _table(fields)
@@ -99,7 +99,7 @@ def _collection(output: Any) -> int | None:
     return None if counter is None else int(counter._id)
 
 
-def _named(outputs: list[Any], key: int, taken: set[str]) -> tuple[str, dict[str, Any]]:
+def _name_output(outputs: list[Any], key: int, taken: set[str]) -> tuple[str, dict[str, Any]]:
     owner = outputs[0].branch._tree._branch(key)
     names = [output.name for output in outputs]
     if owner._below:

@@ -88,13 +88,13 @@ class Remote:
     def _piece(self, start: int, end: int) -> bytes:
         """A range through a file object: it stays open, for to open it may cost more than to read."""
         try:
-            return self._piece_of(self._opened(), start, end)
+            return self._piece_of(self._open_handle(), start, end)
         except BaseException:
             # Its connection may be broken: the next one opens it anew.
             self._forget()
             raise
 
-    def _opened(self) -> Any:
+    def _open_handle(self) -> Any:
         if self._file is None or self._file.closed:
             try:
                 # Ranges were merged already: what a file object reads ahead would be thrown away.
@@ -182,7 +182,7 @@ def find(place: str, network: Mapping[str, Any] | None) -> Remote | None:
         return None
     # What a cache knows it by must not depend on the working folder.
     place = urls.absolute(place)
-    return Remote(*reached(place, network), place)
+    return Remote(*resolve(place, network), place)
 
 
 def settings(place: str, network: Mapping[str, Any] | None) -> list[tuple[str, str]]:
@@ -198,7 +198,7 @@ def with_proof(place: str, network: Mapping[str, Any] | None) -> Remote | None:
     """The file of a ``root://`` URL through XRootD's own client; ``None`` where fsspec-xrootd is not
     there."""
     try:
-        return Remote(*reached("root://" + place.split("://", 1)[1], network), place)
+        return Remote(*resolve("root://" + place.split("://", 1)[1], network), place)
     except UnsupportedError:
         return None
 
@@ -233,7 +233,7 @@ def glob(pattern: str, network: Mapping[str, Any] | None) -> list[str]:
     >>> glob("memory://runs/*.root", None)
     ['memory://runs/a.root', 'memory://runs/b.root']
     """
-    fs, path = reached(pattern, network)
+    fs, path = resolve(pattern, network)
     try:
         names = sorted(str(name) for name in fs.glob(path))
     except Exception as error:
@@ -288,10 +288,10 @@ def _why(place: str, network: Mapping[str, Any]) -> str:
     return f"; the engine reads {urls.links(place)[0]}:// itself, but {said}"
 
 
-def reached(place: str, network: Mapping[str, Any] | None) -> tuple[Any, str]:
+def resolve(place: str, network: Mapping[str, Any] | None) -> tuple[Any, str]:
     """File system and path of a URL.
 
-    >>> reached("memory://runs/a.root", None)[1]
+    >>> resolve("memory://runs/a.root", None)[1]
     '/runs/a.root'
     """
     check(place, network)

@@ -12,7 +12,7 @@ import numpy as np
 
 from sapwood import errors
 from sapwood._write import branch_types, classes, lossless
-from sapwood._write.tables import as_column, is_awkward
+from sapwood._write.tables import is_awkward
 
 CounterName = Callable[[str], str] | str
 FieldName = Callable[[str, str], str] | str
@@ -291,7 +291,7 @@ def _add(
     if isinstance(kind, str):
         depth, dtype = branch_types.vector(name, kind)
         out.add(column, part, Spec(name, "vector", dtype, dimensions=(depth,)))
-    elif _is_string(kind):
+    elif is_string(kind):
         out.add(column, part, Spec(name, "text"))
     elif inner_types := _fields_of(kind):
         for inner, of in inner_types:
@@ -311,9 +311,9 @@ def _add(
             out.add(column, path, Spec(fields(name, inner), "jagged", dtype, counters(name), dimensions))
     elif _word(kind) == "List" and _word(kind.content) == "List":
         depth = 0
-        while _word(kind) == "List" and not _is_string(kind):
+        while _word(kind) == "List" and not is_string(kind):
             depth, kind = depth + 1, kind.content
-        dtype, dimensions = ("", ()) if _is_string(kind) else _numbers(name, kind)
+        dtype, dimensions = ("", ()) if is_string(kind) else _numbers(name, kind)
         if dimensions:
             raise errors.UnsupportedError(f"branch {name!r}: vectors of arrays cannot be written yet")
         out.add(column, part, Spec(name, "vector", dtype, dimensions=(depth,)))
@@ -355,7 +355,8 @@ def _word(kind: Any) -> str:
     return type(kind).__name__.removesuffix("Type")
 
 
-def _is_string(kind: Any) -> bool:
+def is_string(kind: Any) -> bool:
+    """Whether values of a type are text or bytes."""
     if isinstance(kind, np.dtype):
         return kind.kind in "US"
     return _word(kind) == "List" and (kind.parameters or {}).get("__array__") in ("string", "bytestring")
@@ -392,153 +393,3 @@ def schema_there(branches: list[tuple[str, str, str, str, list[int], classes.Typ
         if counter:
             out.counters.setdefault(counter, name)
     return out
-
-
-Array = np.ndarray[Any, Any]
-NOTHING = np.empty(0, "u1")
-
-
-def values(
-    schema: Schema, columns: Mapping[str, Any]
-) -> list[tuple[str, list[Array], Array, classes.Column | None]]:
-    """What the engine takes: for each branch its name, where the lists of each level end, and its values; or
-    objects."""
-    missing = [name for name in schema.columns if name not in columns]
-    unknown = [name for name in columns if name not in schema.columns and name not in schema.counters]
-    if missing or unknown:
-        words = [f"lacks {', '.join(map(repr, missing))}"] if missing else []
-        words += [f"has no branch for {', '.join(map(repr, unknown))}"] if unknown else []
-        raise errors.MismatchError(f"the data {' and '.join(words)}")
-    out: list[tuple[str, list[Array], Array, classes.Column | None]] = []
-    for name, parts in schema.columns.items():
-        column = columns[name]
-        if parts[0][1].objects is not None:
-            try:
-                out.append((name, [], NOTHING, classes.column_of(parts[0][1].objects, column)))
-            except errors.MismatchError as error:
-                raise errors.MismatchError(f"branch {name!r}: {error}") from None
-            continue
-        found = as_column(name, column)
-        _check_fields(name, found, [part for part, _ in parts if part is not None])
-        for part, spec in parts:
-            array: Any = found
-            if part is not None and getattr(found, "fields", None):  # lists with nothing in them know of none
-                for inner in part.split("."):
-                    array = array[inner]
-            out.append((spec.name, *_buffers(spec, array), None))
-    _check_counters(schema, columns, {name: levels for name, levels, *_ in out})
-    return out
-
-
-def _check_fields(name: str, array: Any, parts: list[str]) -> None:
-    """Records have the fields that branches are for, and no others, which would be lost."""
-    wanted = {part.split(".", 1)[0] for part in parts}
-    found = set(getattr(array, "fields", ()))
-    if found != wanted and (found or _has_items(array)):
-        words = [
-            f"{what} {', '.join(map(repr, sorted(names)))}"
-            for what, names in (("lacks", wanted - found), ("has no branch for", found - wanted))
-            if names
-        ]
-        raise errors.MismatchError(f"column {name!r} {' and '.join(words)}")
-    for first in found:
-        inner = [part.split(".", 1)[1] for part in parts if part.startswith(f"{first}.")]
-        if inner:
-            _check_fields(f"{name}.{first}", array[first], inner)
-
-
-def _has_items(array: Any) -> bool:
-    if not is_awkward(array):
-        return bool(array.size)
-    import awkward as ak
-
-    return len(ak.flatten(array, axis=None)) > 0
-
-
-def _check_counters(schema: Schema, columns: Mapping[str, Any], levels: Mapping[str, list[Array]]) -> None:
-    """Counts that were given are those of the lists."""
-    for counter, counted in schema.counters.items():
-        if counter not in columns:
-            continue
-        given = np.asarray(as_column(counter, columns[counter]))
-        lengths = np.diff(levels[counted][0], prepend=0)
-        if given.shape != lengths.shape or (given != lengths).any():
-            raise errors.MismatchError(
-                f"the numbers given for {counter!r} are not the lengths of the lists of {counted!r}"
-            )
-
-
-def _buffers(spec: Spec, array: Any) -> tuple[list[Array], Array]:
-    if spec.kind == "numbers":
-        if is_awkward(array):
-            import awkward as ak
-
-            try:
-                array = ak.to_numpy(array, allow_missing=False)
-            except ValueError as error:
-                raise errors.MismatchError(
-                    f"branch {spec.name!r} was given values of another kind: {error}"
-                ) from None
-        if len(array) and array.shape[1:] != spec.dimensions:
-            raise errors.MismatchError(
-                f"branch {spec.name!r} holds arrays of shape {spec.dimensions} and was given {array.shape[1:]}"
-            )
-        return [], _native(spec, array)
-    import awkward as ak
-
-    depth = spec.dimensions[0] if spec.kind == "vector" else int(spec.kind == "jagged")
-    is_text = not spec.dtype
-    wanted = " of ".join(["lists"] * depth + ["strings"] * is_text)
-    wrong = errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given {_spelled(array)}")
-    layout = ak.to_layout(
-        ak.to_packed(array if is_awkward(array) else ak.from_numpy(array, regulararray=True))
-    )
-    levels = []
-    for level in range(depth + is_text):
-        if len(layout) == 0:  # nothing says what would be in it
-            levels.append(np.empty(0, "i8"))
-            continue
-        if not (layout.is_list or layout.is_regular) or _is_string(layout.form.type) != (level == depth):
-            raise wrong
-        layout = layout.to_ListOffsetArray64(True)
-        offsets = np.asarray(layout.offsets.data)
-        levels.append(np.ascontiguousarray(offsets[1:]))
-        layout = layout.content[: offsets[-1]]
-    if len(layout) == 0:
-        return levels, NOTHING
-    if is_text:
-        return levels, classes.memory(np.asarray(layout.data))
-    try:
-        numbers = ak.to_numpy(layout, allow_missing=False)
-    except ValueError:
-        raise wrong from None
-    shape = () if spec.kind == "vector" else spec.dimensions
-    if numbers.shape[1:] != shape:
-        raise errors.MismatchError(
-            f"branch {spec.name!r} holds items of shape {shape} and was given {numbers.shape[1:]}"
-        )
-    return levels, _native(spec, numbers)
-
-
-def _native(spec: Spec, array: Any) -> Array:
-    """Bytes of numbers as the branch has them. Digits of floats may be lost; numbers fit or are refused."""
-    wanted = np.dtype(spec.dtype)
-    if array.size == 0:  # nothing says of what type
-        return NOTHING
-    kinds = array.dtype.kind + wanted.kind
-    if kinds[0] not in "biuf" or (
-        kinds[0] != kinds[1] and kinds not in ("ui", "iu", "if", "uf", "bi", "bu", "bf")
-    ):
-        raise errors.MismatchError(f"branch {spec.name!r} holds {wanted} and was given {array.dtype}")
-    try:
-        return classes.memory(lossless.fitted(array, wanted))
-    except errors.MismatchError as error:
-        raise errors.MismatchError(f"branch {spec.name!r}: {error}") from None
-
-
-def _spelled(array: Any) -> str:
-    if is_awkward(array):
-        import awkward as ak
-
-        return str(ak.type(array))
-    return f"{array.dtype} of shape {array.shape}"

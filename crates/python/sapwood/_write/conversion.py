@@ -81,7 +81,7 @@ def from_uhi(found: Any) -> _core.Draft:
     entries = _entries(found)
 
     def padded(values: Any) -> Array:
-        return _padded(np.asarray(unmasked(values)), directions, all_bins)
+        return _pad(np.asarray(unmasked(values)), directions, all_bins)
 
     names = getattr(_view(found), "dtype", np.dtype("f8")).names or ()
     if "MEAN" in str(found.kind):
@@ -147,7 +147,7 @@ def _view(found: Any) -> Any:
     return view(flow=True) if callable(view) else None
 
 
-def _padded(values: Array, directions: list[Any], all_bins: list[Bins]) -> Array:
+def _pad(values: Array, directions: list[Any], all_bins: list[Bins]) -> Array:
     """With flow bins at both ends, whatever ends there are."""
     if values.ndim != len(all_bins):
         raise MismatchError(f"values of {values.ndim} dimensions, but {len(all_bins)} axes")

@@ -165,6 +165,20 @@ def fitted(array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarray[Any
     return out
 
 
+def first_unfit(array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> int:
+    """The place of the first number that :func:`fitted` refuses, counted in all numbers of the array.
+
+    >>> first_unfit(np.array([[1, 2], [3, 400]]), np.dtype("i1"))
+    3
+    """
+    if wanted.kind in "iu":
+        unfit = (array < np.iinfo(wanted).min) | (array > np.iinfo(wanted).max)
+    else:
+        with np.errstate(over="ignore"):
+            unfit = np.isinf(array.astype(wanted)) & np.isfinite(array)
+    return int(unfit.argmax())
+
+
 def shown(value: Any) -> str:
     """A value and its type, in a few words.
 

@@ -15,7 +15,7 @@ from sapwood.tree import Tree
 
 
 @contextlib.contextmanager
-def _finished(source: Any, name: str | None, usual: str) -> Iterator[Tree]:
+def _open_finished(source: Any, name: str | None, usual: str) -> Iterator[Tree]:
     # Without a name of its own a path may say which object is meant.
     found = open(source) if name is None else open_file(source)
     if isinstance(found, File):
@@ -31,7 +31,7 @@ def _as_tree(found: Any, name: str) -> Tree:
     return found
 
 
-def _checked(number: int) -> int:
+def _check_number(number: int) -> int:
     if number < 0:
         raise errors.MismatchError(f"units of work have numbers from 0 on, not {number}")
     return number
@@ -74,12 +74,12 @@ class NumberedContext:
         Raises :class:`sapwood.errors.ExistsError` where the number was given before,
         :class:`sapwood.errors.MismatchError` while the last unit of this context is open.
         """
-        return self._tree._begun(self._core.unit(_checked(number)), number)
+        return self._tree._begun(self._core.unit(_check_number(number)), number)
 
     def adopt(self, number: int, source: Any, name: str | None = None, *, ignore_rest: bool = False) -> int:
         """Takes all entries of a finished tree as the unit of a number, as :meth:`ParallelTree.adopt` does."""
-        with _finished(source, name, self._tree.name) as tree:
-            return self._core.adopt(_checked(number), tree._core, ignore_rest)
+        with _open_finished(source, name, self._tree.name) as tree:
+            return self._core.adopt(_check_number(number), tree._core, ignore_rest)
 
     def close(self) -> None:
         """Brings no more units."""
@@ -185,7 +185,7 @@ class ParallelTree:
         other objects of the file, :class:`sapwood.errors.UnsupportedError` for baskets without a record of
         their own, as real ROOT leaves the last ones.
         """
-        with _finished(source, name, self.name) as tree:
+        with _open_finished(source, name, self.name) as tree:
             return self._core.adopt(tree._core, ignore_rest)
 
     def save(self) -> int:

@@ -263,9 +263,10 @@ def _of_pandas(data: Any) -> Any:
     return data.to_numpy(dtype=plain) if is_number else data.to_numpy(dtype=object)
 
 
-def _missing(row: int | None) -> errors.MismatchError:
-    where = "" if row is None else f" (the first in row {row})"
-    return errors.MismatchError(f"missing values{where}, which no branch can hold: {_HOW}")
+def _missing(row: int) -> errors.MismatchError:
+    return errors.MismatchError(
+        f"missing values (the first in row {row}), which no branch can hold: {_HOW}"
+    )
 
 
 def _of_arrow(data: Any) -> Any:
@@ -296,16 +297,23 @@ def _without_options(array: Any) -> Any:
     if "?" not in str(array.type) and "option" not in str(array.type):
         return array
 
-    def look(layout: Any, depth: int, **_: Any) -> None:
-        if layout.is_option:
-            missing = layout.mask_as_bool(valid_when=False)
-            if missing.any():
-                raise _missing(int(missing.argmax()) if depth == 1 else None)
+    def is_complete(rows: Any) -> bool:
+        holes = []
+
+        def look(layout: Any, **_: Any) -> None:
+            holes.append(layout.is_option and bool(layout.mask_as_bool(valid_when=False).any()))
+
+        # What is out of sight may be missing.
+        ak.transform(look, ak.to_packed(rows), return_value="none")
+        return not any(holes)
 
     def project(layout: Any, **_: Any) -> Any:
         return ak.transform(project, layout.project(), highlevel=False) if layout.is_option else None
 
-    # What is out of sight may be missing.
-    packed = ak.to_packed(array)
-    ak.transform(look, packed, return_value="none")
-    return ak.transform(project, packed)
+    if not is_complete(array):
+        first, end = 0, len(array)
+        while end - first > 1:
+            middle = (first + end) // 2
+            first, end = (middle, end) if is_complete(array[first:middle]) else (first, middle)
+        raise _missing(first)
+    return ak.transform(project, ak.to_packed(array))

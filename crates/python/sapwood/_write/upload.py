@@ -39,7 +39,7 @@ class Upload:
         self.url, self._options = url, dict(options or {})
         self.shown = urls.shown(url)
         """Its URL without a password."""
-        self._fs, self._path = filesystems.reached(url, network)
+        self._fs, self._path = filesystems.resolve(url, network)
         name = os.path.basename(self._path.rstrip("/")) or "file.root"
         self._folder = tempfile.mkdtemp(prefix="sapwood-")
         self.path = os.path.join(self._folder, name)
@@ -47,7 +47,7 @@ class Upload:
 
     def refuse_existing(self) -> None:
         """Raises :class:`~sapwood.errors.ExistsError` where there is a file."""
-        if self._tried("look for", lambda: self._fs.exists(self._path)):
+        if self._try("look for", lambda: self._fs.exists(self._path)):
             self.discard()
             raise ExistsError(f"there is a file {self.shown!r}: sapwood.recreate would replace it")
 
@@ -62,7 +62,7 @@ class Upload:
                 shutil.copyfileobj(there, here, 1 << 20)
 
         try:
-            self._tried("read", copy)
+            self._try("read", copy)
         except FileNotFoundError:
             self.discard()
             raise MissingFileError(f"no file {self.shown!r}: sapwood.recreate makes one") from None
@@ -86,7 +86,7 @@ class Upload:
                     raise
 
         try:
-            self._tried("write", copy)
+            self._try("write", copy)
         except Exception as error:
             error.add_note(f"the whole file is on this machine: {self.path}")
             raise
@@ -108,7 +108,7 @@ class Upload:
         """Removes what is on this machine."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _tried(self, what: str, work: Any) -> Any:
+    def _try(self, what: str, work: Any) -> Any:
         try:
             return work()
         except FileNotFoundError:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sapwood import _core, errors
-from sapwood._write import branch_schema, tables
+from sapwood._write import branch_values, tables
 from sapwood._write.branch_schema import Schema
 from sapwood.compression import as_compression, of_branches
 
@@ -200,7 +200,7 @@ class WritableTree:
         reports (:class:`OSError`, for this cluster or the one before) leaves all rows added: they wait, and
         :meth:`flush` tries again.
         """
-        given = branch_schema.values(self._schema, tables.columns_of(data, self._schema.columns))
+        given = branch_values.values(self._schema, tables.columns_of(data, self._schema.columns))
         with self._lock:
             try:
                 self._spill("; the rows given to extend are added")
@@ -269,7 +269,7 @@ class WritableTree:
             before = self._core.taken
             try:
                 columns = {name: [row[name] for _, row in rows] for name in rows[0][1]}
-                self._core.extend(branch_schema.values(self._schema, columns))
+                self._core.extend(branch_values.values(self._schema, columns))
             except (errors.IOError, MemoryError):
                 raise
             except Exception as error:

@@ -24,7 +24,7 @@ class Collection(Model, Sequence[Any]):
         """Members of the class itself; the items are what the sequence holds."""
         return {name: Model.of(value) for name, value in self._value.members.items() if name != "items"}
 
-    def _collected(self) -> list[Any]:
+    def _items(self) -> list[Any]:
         return [Model.of(item) for item in self._raw()]
 
     def __len__(self) -> int:

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from sapwood import _core
 from sapwood._read.libraries import need
 from sapwood.errors import UnsupportedError
 from sapwood.model import Model
 from sapwood.models.hist import Array
-
-#: Names of `TEfficiency::EStatOption`.
-_OPTIONS = (
-    "clopper-pearson",
-    "normal",
-    "wilson",
-    "agresti-coull",
-    "feldman-cousins",
-    "jeffreys",
-    "uniform",
-    "bayesian",
-)
 
 
 class Efficiency(Model):
@@ -32,15 +22,19 @@ class Efficiency(Model):
         """``MEAN``: a value is a part of one, not a count."""
         return "MEAN"
 
+    @cached_property
+    def _native(self) -> _core.Efficiency:
+        return _core.Efficiency.of(self._value)
+
     @property
     def passed(self) -> Any:
         """Histogram of what passed."""
-        return self.member("fPassedHistogram")
+        return self.member(_core.efficiency_members()[1])
 
     @property
     def total(self) -> Any:
         """Histogram of all."""
-        return self.member("fTotalHistogram")
+        return self.member(_core.efficiency_members()[0])
 
     @property
     def axes(self) -> Any:
@@ -54,19 +48,17 @@ class Efficiency(Model):
     @property
     def confidence_level(self) -> float:
         """Part of cases that the errors are to cover."""
-        return float(self.member("fConfLevel"))
+        return self._native.confidence_level
 
     @property
     def statistic(self) -> str:
         """How ROOT would compute the errors."""
-        number = int(self.member("fStatisticOption"))
-        return _OPTIONS[number] if 0 <= number < len(_OPTIONS) else f"option {number}"
+        return self._native.interval
 
     def values(self, flow: bool = False) -> Array:
         """Part that passed in each bin; 0 where nothing was filled."""
-        passed = np.asarray(self.passed.values(flow), "float64")
-        total = np.asarray(self.total.values(flow), "float64")
-        return np.divide(passed, total, out=np.zeros_like(total), where=total != 0)
+        found: Array = self.total._reshape(self._native.values(), flow)
+        return found
 
     def counts(self, flow: bool = False) -> Array:
         """How many were filled in each bin."""
@@ -122,9 +114,7 @@ class Efficiency(Model):
                     low = np.where(passed == 0, 0.0, beta.ppf(tail, passed, total - passed + 1.0))
                     high = np.where(passed == total, 1.0, beta.ppf(1.0 - tail, passed + 1.0, total - passed))
                 else:
-                    a, b = {"jeffreys": (0.5, 0.5), "uniform": (1.0, 1.0)}.get(
-                        name, (self.member("fBeta_alpha"), self.member("fBeta_beta"))
-                    )
+                    a, b = self._native.prior
                     low = beta.ppf(tail, passed + a, total - passed + b)
                     high = beta.ppf(1.0 - tail, passed + a, total - passed + b)
         empty = total == 0

@@ -49,7 +49,7 @@ class Hist(Model):
     def _native(self) -> _core.Histogram:
         return _core.Histogram.of(self._value)
 
-    def _shaped(self, flat: Any, flow: bool) -> Array:
+    def _reshape(self, flat: Any, flow: bool) -> Array:
         shape = tuple(len(axis) + 2 for axis in self.axes)
         flat = np.asarray(flat)
         if flat.size != math.prod(shape):
@@ -65,14 +65,14 @@ class Hist(Model):
     def values(self, flow: bool = False) -> Array:
         """Content of each bin, an axis of the array for each axis of the histogram, in the type of the
         file."""
-        return self._shaped(self._native.cells(), flow)
+        return self._reshape(self._native.cells(), flow)
 
     def variances(self, flow: bool = False) -> Array:
         """Square of the error of each bin: the sum of squared weights, or the content where none was
         summed."""
         sums = self._native.sumw2()
         squares = np.asarray(self._native.cells() if sums is None else sums, "float64")
-        return self._shaped(np.where(squares > 0, squares, 0.0), flow)
+        return self._reshape(np.where(squares > 0, squares, 0.0), flow)
 
     def errors(self, flow: bool = False) -> Array:
         """Error of each bin."""

@@ -32,11 +32,11 @@ class Profile(Hist):
 
     def values(self, flow: bool = False) -> Array:
         """Mean in each bin; 0 where nothing was filled."""
-        return self._shaped(self._native.values(), flow)
+        return self._reshape(self._native.values(), flow)
 
     def counts(self, flow: bool = False) -> Array:
         """Effective entries of each bin: the square of the summed weights over the sum of their squares."""
-        return self._shaped(self._native.counts(), flow)
+        return self._reshape(self._native.counts(), flow)
 
     def errors(self, flow: bool = False, error_mode: int | str | None = None) -> Array:
         """Error of each mean: ``""`` error of the mean, ``"s"`` spread, ``"i"`` spread of whole numbers,
@@ -49,7 +49,7 @@ class Profile(Hist):
                 f"error_mode is '' for the error of the mean, 's' for the spread, 'i' for the spread of whole numbers "
                 f"or 'g' for Gaussian errors, not {error_mode!r}"
             ) from None
-        return self._shaped(self._native.profile_errors(mode), flow)
+        return self._reshape(self._native.profile_errors(mode), flow)
 
     def variances(self, flow: bool = False, error_mode: int | str | None = None) -> Array:
         """Squares of :meth:`errors`."""
@@ -70,7 +70,7 @@ class Profile(Hist):
         where = without_underflow(axes)
 
         def shaped(flat: Any) -> Array:
-            return self._shaped(flat, True)[where]
+            return self._reshape(flat, True)[where]
 
         native = self._native
         weights, mean, squares = native.bin_entries(), native.values(), native.sumw2()

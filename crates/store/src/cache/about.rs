@@ -11,7 +11,7 @@ use super::state::State;
 
 /// What has a checksum, and is written in one call.
 pub(crate) const PART_BYTES: u64 = 4 << 20;
-/// A description of a longer file is not believed: a petabyte has 4 GB of them.
+/// A description of a longer file is not accepted: a petabyte has 4 GB of them.
 const MOST_ABOUT: u64 = 64 << 20;
 
 /// What is known of a file that is kept: its state, and the checksums of its parts.

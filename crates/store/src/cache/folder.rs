@@ -54,7 +54,7 @@ impl Folder {
 
     fn prepare(&self) -> io::Result<()> {
         make(&self.top)?;
-        // What is in the cache is believed to be what a server sent, so no other user may write to it.
+        // The cache is taken for what a server sent, so no other user may write to it.
         for place in [&self.dir, &self.top] {
             let found = place.metadata()?;
             let (owner, here) = (found.uid(), rustix::process::geteuid().as_raw());

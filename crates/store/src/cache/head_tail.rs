@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_damaged_is_not_believed() {
+    fn damaged_copies_are_not_used() {
         let state = State { name: "a".into(), len: 100, proof: "v:x".into() };
         let kept = KeptEnds { state, head: Bytes::from("head"), tail: Bytes::from("the tail") };
         let packed = kept.pack().unwrap();

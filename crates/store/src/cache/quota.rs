@@ -13,7 +13,7 @@ use super::options::CacheKind;
 const LOOKS: u64 = 64;
 /// What is made free beyond what is needed, as a part of the limit: not every write should have to look.
 const SPARE: u64 = 32;
-/// What a process believes of so many folders is remembered.
+/// Estimates of so many folders are kept.
 const FOLDERS: usize = 64;
 
 /// A file of a cache.
@@ -26,7 +26,7 @@ pub(crate) struct Kept {
     pub(crate) used: SystemTime,
 }
 
-/// What a process believes of a folder.
+/// What a process assumes of a folder.
 #[derive(Default)]
 struct Belief {
     looked: bool,

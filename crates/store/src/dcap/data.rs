@@ -186,7 +186,7 @@ impl DataConnection {
     async fn begun(&mut self, number: i32) -> Result<(), Halt> {
         match self.message().await? {
             (ACK, of, code, _) if of == number && code == 0 => {}
-            // By this it says that it has never heard of it.
+            // So a pool answers that does not know the request.
             (ACK, 666, ..) if number == READ_VECTOR => return Err(Halt::NoVectors),
             (ACK, _, code, words) if code != 0 => return Err(self.refused(code, &words).into()),
             _ => return Err(nonsense(&self.name, "an answer to something else").into()),

@@ -35,7 +35,7 @@ use crate::{CacheOptions, NetOptions, Provider, Replicas, in_front_of, is_url};
 pub fn open(place: impl AsRef<Path>, options: NetOptions) -> Result<Arc<dyn Store>> {
     match place.as_ref().to_str().filter(|text| is_url(text)) {
         Some(url) => crate::open(url, &network(url, options)?),
-        None => Ok(Arc::new(LocalFile::open(place)?)),
+        None => Ok(Arc::new(LocalFile::find(place)?)),
     }
 }
 

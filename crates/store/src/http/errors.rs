@@ -60,7 +60,7 @@ impl RequestError {
     }
 }
 
-/// Whether a certificate was not believed. I/O errors hide what is in them, one in another.
+/// Whether a certificate was not accepted. I/O errors hide what is in them, one in another.
 fn is_untrusted(cause: &(dyn std::error::Error + 'static)) -> bool {
     let inner = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     matches!(cause.downcast_ref(), Some(rustls::Error::InvalidCertificate(_)))

@@ -67,7 +67,7 @@ impl LinkStats {
         self.bandwidth_bytes.load(Ordering::Relaxed).max(1)
     }
 
-    /// So long did the first byte take. What is shorter than known before is believed at once by half, what is longer
+    /// So long did the first byte take. A shorter time than known before counts by half at once, what is longer
     /// may have been a connection that had to be made, or a busy server.
     ///
     /// # Example

@@ -40,7 +40,7 @@ impl Means<'_> {
     /// The keytab cannot be read, or has no key.
     pub(super) fn proof(&self, offer: &Offer) -> Result<Option<Vec<u8>>> {
         Ok(match offer.name.as_str() {
-            // The server believes any name; servers that are open to all ask so.
+            // The server accepts any name; servers that are open to all ask so.
             "unix" => Some(format!("unix\0{} users\0", self.user).into_bytes()),
             "host" => Some(b"host\0localhost\0".to_vec()),
             "ztn" if self.tls => self.token.and_then(of_token),
@@ -86,7 +86,7 @@ pub(super) fn unproved(server: &str, offers: &[Offer], means: &Means<'_>) -> Err
 /// use sapwood::io::Store;
 /// use sapwood_store::{NetOptions, XrootdStore, unknown_proofs};
 /// use sapwood_testkit::xrootd_server::{ServerConfig, XrootdServer};
-/// let config = ServerConfig { offers: "&P=gsi,v:10600&P=krb5,host", believes: "gsi", ..ServerConfig::default() };
+/// let config = ServerConfig { offers: "&P=gsi,v:10600&P=krb5,host", accepts: "gsi", ..ServerConfig::default() };
 /// let server = XrootdServer::start("hello", config);
 /// let error = XrootdStore::new(&server.url(), &NetOptions::default())?.ends(5, 0).unwrap_err();
 /// assert_eq!(unknown_proofs(&error), Some((&*server.address().to_string(), vec!["gsi", "krb5"])));

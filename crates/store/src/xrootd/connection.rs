@@ -56,7 +56,7 @@ struct Shared {
     server: String,
     slots: Mutex<Slots>,
     /// When the last bytes came.
-    heard: Mutex<Instant>,
+    last_received: Mutex<Instant>,
     /// Open files.
     users: AtomicUsize,
     tasks: Mutex<Vec<AbortHandle>>,
@@ -107,7 +107,7 @@ impl Connection {
         let shared = Arc::new(Shared {
             server,
             slots: Mutex::default(),
-            heard: Mutex::new(Instant::now()),
+            last_received: Mutex::new(Instant::now()),
             users: AtomicUsize::new(0),
             tasks: Mutex::default(),
         });
@@ -232,7 +232,7 @@ impl Pending {
     /// Nothing came for so long, or the connection ended.
     pub(crate) async fn next(&mut self, timeout: Duration) -> Result<Event, RequestError> {
         loop {
-            let busy = (self.last + timeout * BUSY_TIMES).min(self.shared.heard() + timeout);
+            let busy = (self.last + timeout * BUSY_TIMES).min(self.shared.last_received() + timeout);
             let until = (self.last + timeout).max(busy).max(self.promised + timeout);
             let left = until.saturating_duration_since(Instant::now());
             match tokio::time::timeout(left, self.events.recv()).await {
@@ -254,7 +254,8 @@ impl Pending {
                     return Err(RequestError::later(Error::new(ErrorKind::Io, words)));
                 }
                 Err(_)
-                    if self.shared.heard() + timeout > until && self.last + timeout * BUSY_TIMES > Instant::now() => {}
+                    if self.shared.last_received() + timeout > until
+                        && self.last + timeout * BUSY_TIMES > Instant::now() => {}
                 Err(_) => {
                     let failure = RequestError::late(&self.shared.server, timeout);
                     match self.path {
@@ -329,8 +330,8 @@ impl Shared {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn heard(&self) -> Instant {
-        *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_received(&self) -> Instant {
+        *self.last_received.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lives(&self) -> bool {
@@ -391,9 +392,9 @@ impl Shared {
                     let words = format!("the connection to {} broke", self.server);
                     return RequestError::later(Error::new(ErrorKind::Io, words).because("it was closed there"));
                 }
-                Ok(Ok(_)) => *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now(),
+                Ok(Ok(_)) => *self.last_received.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now(),
                 Ok(Err(error)) => return self.broke(error),
-                Err(_) if self.users.load(Ordering::Relaxed) == 0 && self.heard().elapsed() >= IDLE_TIME => {
+                Err(_) if self.users.load(Ordering::Relaxed) == 0 && self.last_received().elapsed() >= IDLE_TIME => {
                     let words = format!("the connection to {} was idle", self.server);
                     return RequestError::later(Error::new(ErrorKind::Io, words));
                 }

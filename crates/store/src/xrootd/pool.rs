@@ -129,7 +129,7 @@ impl Pool {
                     manner.fetch_max(CAREFUL, Ordering::Relaxed);
                     return Ok(started);
                 }
-                // Many a server lets everybody in without TLS; where it does not, a token may do.
+                // Many servers admit all clients without TLS; where it does not, a token may do.
                 Err(failure) if may_insist(start.server, start.token.is_some(), &failure) => {}
                 Err(failure) => return Err(failure),
             }

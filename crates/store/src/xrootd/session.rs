@@ -116,7 +116,7 @@ impl Session {
     }
 }
 
-/// All in one go: most servers let everybody in, and then hello, login and open take one round trip. Those that want
+/// All in one go: most servers admit all clients, and then hello, login and open take one round trip. Those that want
 /// TLS or a proof are spoken to again, step by step.
 pub(super) async fn fast(start: Start<'_>) -> Result<Started, RequestError> {
     let name = start.server.name();

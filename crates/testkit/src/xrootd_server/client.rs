@@ -111,11 +111,11 @@ impl Client {
                     return Ok(());
                 }
                 _ if !self.is_in => return self.refuse(asked.stream, 3006, "not logged in"),
-                3000 if text == shared.config.believes => {
+                3000 if text == shared.config.accepts => {
                     self.is_proved = true;
                     self.answer(asked.stream, 0, &[])?;
                 }
-                3000 => self.refuse(asked.stream, 3030, "nobody believes that")?,
+                3000 => self.refuse(asked.stream, 3030, "credentials refused")?,
                 // As the real one does.
                 _ if !self.is_proved => {
                     self.refuse(asked.stream, 3006, "user not authenticated")?;

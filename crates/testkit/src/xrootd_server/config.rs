@@ -37,8 +37,8 @@ pub struct ServerConfig {
     pub gathers: Option<Duration>,
     /// Ways to prove who is there, as the login offers them.
     pub offers: &'static str,
-    /// The protocol among them that is believed.
-    pub believes: &'static str,
+    /// The protocol among them whose credentials are accepted.
+    pub accepts: &'static str,
 }
 
 impl Default for ServerConfig {
@@ -57,7 +57,7 @@ impl Default for ServerConfig {
             reorders: false,
             gathers: None,
             offers: "",
-            believes: "",
+            accepts: "",
         }
     }
 }

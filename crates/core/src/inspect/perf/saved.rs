@@ -181,40 +181,51 @@ impl PerfStats {
     /// Of ROOT's class, whatever version of it. What a version does not have is zero.
     fn of_object(object: &Object) -> Result<Self> {
         let members = object.members()?;
-        let number = |name: &str| members.get(name).and_then(|value| value.as_float()).unwrap_or(0.0);
-        let bytes = |name: &str| members.get(name).and_then(|value| value.as_int()).map_or(0, count);
-        let read_bytes = bytes("fBytesRead");
+        let number = |name: &str| match members.get(name) {
+            Some(value) => value.as_float().ok_or_else(|| unfit(object, name)),
+            None => Ok(0.0),
+        };
+        let bytes = |name: &str| match members.get(name) {
+            // ROOT counts in signed numbers, and below zero where it does not know.
+            Some(value) => value.as_int().map(|count| count.max(0) as u64).ok_or_else(|| unfit(object, name)),
+            None => Ok(0),
+        };
+        let read_bytes = bytes("fBytesRead")?;
         // As ROOT prints it; of a run that read nothing, for all was there, what was inflated.
         let unpacked_bytes = match read_bytes {
-            0 => bytes("fUnzipObjSize"),
-            read => (read as f64 * number("fCompress")).round() as u64,
+            0 => bytes("fUnzipObjSize")?,
+            read => (read as f64 * number("fCompress")?).round() as u64,
         };
         let mut stats = Self {
             host: members.get("fHostInfo").and_then(|value| value.as_text()).unwrap_or_default(),
-            cache_bytes: bytes("fTreeCacheSize"),
-            leaves: bytes("fNleaves") as usize,
+            cache_bytes: bytes("fTreeCacheSize")?,
+            leaves: bytes("fNleaves")? as usize,
             read_bytes,
             unpacked_bytes,
-            calls: bytes("fReadCalls") as usize,
-            readahead_bytes: bytes("fReadaheadSize"),
-            extra_bytes: bytes("fBytesReadExtra"),
-            real_time: number("fRealTime"),
-            cpu_time: number("fCpuTime"),
-            disk_time: number("fDiskTime"),
-            decode_time: number("fUnzipTime"),
+            calls: bytes("fReadCalls")? as usize,
+            readahead_bytes: bytes("fReadaheadSize")?,
+            extra_bytes: bytes("fBytesReadExtra")?,
+            real_time: number("fRealTime")?,
+            cpu_time: number("fCpuTime")?,
+            disk_time: number("fDiskTime")?,
+            decode_time: number("fUnzipTime")?,
             ..Self::default()
         };
         if let Some(Value::Object(io)) = members.get("fGraphIO") {
             stats.title = io.member("fTitle")?.as_text().unwrap_or_default();
             let times = match members.get("fGraphTime") {
-                Some(Value::Object(time)) => took(&time, number("fRealNorm"))?,
-                _ => Vec::new(),
+                Some(Value::Object(time)) => Some(took(&time, number("fRealNorm")?)?),
+                _ => None,
             };
             let (entries, offsets, lengths) = (floats(&io, "fX")?, floats(&io, "fY")?, floats(&io, "fEY")?);
-            let mut times = times.into_iter().chain(std::iter::repeat((0.0, 0.0)));
-            for ((entry, offset), length) in entries.into_iter().zip(offsets).zip(lengths) {
+            let points = entries.len();
+            // A version without times has none for any point.
+            let times = times.unwrap_or_else(|| vec![(0.0, 0.0); points]);
+            if [offsets.len(), lengths.len(), times.len()].iter().any(|&len| len != points) {
+                return Err(Error::malformed("the graphs of a run have different numbers of points"));
+            }
+            for (((entry, offset), length), (at, took)) in entries.into_iter().zip(offsets).zip(lengths).zip(times) {
                 let (start, bytes) = ((1e6 * offset).round() as u64, (1e9 * length).round() as u64);
-                let (at, took) = times.next().unwrap_or_default();
                 stats.reads.push(Read {
                     entry: (entry >= 0.0).then_some(entry as u64),
                     range: start..start.saturating_add(bytes),
@@ -286,7 +297,7 @@ fn took(graph: &Object, norm: f64) -> Result<Vec<(f64, f64)>> {
 fn floats(object: &Object, name: &str) -> Result<Vec<f64>> {
     match object.member(name)? {
         Value::Numbers(Number::F64, bytes) => Ok(bytes.as_chunks().0.iter().map(|x| f64::from_ne_bytes(*x)).collect()),
-        _ => Err(Error::malformed(format!("member {name} of a {} is not what it should be", object.class()))),
+        _ => Err(unfit(object, name)),
     }
 }
 
@@ -295,8 +306,12 @@ fn whole(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-fn count(value: i64) -> u64 {
-    u64::try_from(value).unwrap_or(0)
+fn count(value: i64) -> Result<u64> {
+    u64::try_from(value).map_err(|_| Error::malformed(format!("a run counts {value} of something")))
+}
+
+fn unfit(object: &Object, name: &str) -> Error {
+    Error::malformed(format!("member {name} of a {} is not what it should be", object.class()))
 }
 
 fn length(read: &Read) -> u64 {
@@ -331,21 +346,20 @@ fn reads(file: &File, key: &Key) -> Result<Vec<Read>> {
     let (bytes, used) = (branch::<i64>(file, key, "bytes")?, branch::<i64>(file, key, "used_bytes")?);
     let (at, took) = (branch::<f64>(file, key, "at")?, branch::<f64>(file, key, "took")?);
     let rows = entry.into_iter().zip(offset).zip(bytes.into_iter().zip(used)).zip(at.into_iter().zip(took));
-    let read = |(((entry, offset), (bytes, used)), (at, took))| Read {
-        entry: u64::try_from(entry).ok(),
-        range: count(offset)..count(offset).saturating_add(count(bytes)),
-        at,
-        took,
-        used_bytes: count(used),
+    let read = |(((entry, offset), (bytes, used)), (at, took))| {
+        let start = count(offset)?;
+        let range = start..start.saturating_add(count(bytes)?);
+        // Below zero where there is none.
+        Ok(Read { entry: u64::try_from(entry).ok(), range, at, took, used_bytes: count(used)? })
     };
-    Ok(rows.map(read).collect())
+    rows.map(read).collect()
 }
 
 fn waits(file: &File, key: &Key) -> Result<Waits> {
     let (time, hits) = (branch::<f64>(file, key, "time")?, branch::<i64>(file, key, "hits")?);
     let misses = branch::<i64>(file, key, "misses")?;
     match (&time[..], &hits[..], &misses[..]) {
-        (&[time], &[hits], &[misses]) => Ok(Waits { time, hits: count(hits), misses: count(misses) }),
+        (&[time], &[hits], &[misses]) => Ok(Waits { time, hits: count(hits)?, misses: count(misses)? }),
         _ => Err(Error::malformed("a run does not have one entry").wanted(1, time.len() as u64)),
     }
 }
@@ -441,5 +455,35 @@ mod tests {
         assert!((found.reads[2].at - 0.5).abs() < 1e-9 && (found.reads[2].took - 0.25).abs() < 1e-9);
         let names: Vec<_> = found.figures().iter().map(|figure| figure.0).collect();
         assert!(names.contains(&"Ranges") && !names.contains(&"Hits"));
+    }
+
+    #[test]
+    fn a_run_whose_parts_contradict_each_other_is_an_error() {
+        let broken: [fn(&mut Draft); 4] = [
+            |run| run.set("fReadCalls", Datum::Null),
+            |run| run.member_mut("fGraphIO").and_then(Datum::as_draft_mut).unwrap().set("fY", vec![1.0]),
+            |run| {
+                let time = run.member_mut("fGraphTime").and_then(Datum::as_draft_mut).unwrap();
+                time.set("fNpoints", 1);
+                ["fX", "fY", "fEX", "fEY"].iter().for_each(|name| time.set(*name, vec![1.0]));
+            },
+            |run| {
+                let io = run.member_mut("fGraphIO").and_then(Datum::as_draft_mut).unwrap();
+                io.set("fNpoints", 0);
+                ["fX", "fY", "fEX", "fEY"].iter().for_each(|name| io.set(*name, Vec::<f64>::new()));
+            },
+        ];
+        for (number, breaks) in broken.into_iter().enumerate() {
+            let mut draft = run().draft();
+            breaks(&mut draft);
+            let path = std::env::temp_dir().join(format!("sapwood-perf-broken-{number}-{}.root", std::process::id()));
+            let mut file = FileWriter::recreate(&path, WriteOptions::default()).unwrap();
+            // What does not fit its class is not even written.
+            let written = file.write(NAME, draft);
+            file.close().unwrap();
+            let read = written.and_then(|_| PerfStats::load(&File::open(&path).unwrap(), None));
+            std::fs::remove_file(path).unwrap();
+            assert!(read.is_err(), "{number}: {read:?}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::payload::severity;
 use super::records::Seen;
 use super::{Finding, Report};
 use crate::container::{Directory, Key, read_key_list};
@@ -22,8 +23,13 @@ pub(super) fn check_directories(file: &File, seen: &Seen, report: &mut Report) -
     let root = file.root_key().clone();
     if file.is_recovered() {
         // There is no list to compare with: what was found is what there is.
-        let keys = file.keys(false).unwrap_or_default().into_iter().map(|found| found.key).collect();
-        walk.keys("", u64::from(file.header().begin), keys);
+        match file.keys(false) {
+            Ok(keys) => {
+                let keys = keys.into_iter().map(|found| found.key).collect();
+                walk.keys("", u64::from(file.header().begin), keys);
+            }
+            Err(error) => walk.report.add(Finding::of(severity(&error), &error)),
+        }
     } else {
         let at = u64::from(file.header().begin);
         walk.gone_through.insert(at);

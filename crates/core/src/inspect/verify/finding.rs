@@ -189,7 +189,7 @@ pub struct Report {
     damages: u64,
 }
 
-/// A file can be wrong in more places than anybody reads: so many findings are kept.
+/// So many findings are kept: a file can be wrong in more places than a report needs.
 pub const MOST_FINDINGS: usize = 10_000;
 
 impl Report {

@@ -43,7 +43,7 @@ pub use finding::{Finding, MOST_FINDINGS, Report, Severity};
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn verify(path: impl AsRef<Path>, options: OpenOptions) -> Result<Report> {
-    verify_store(Arc::new(LocalFile::open(path)?), options)
+    verify_store(Arc::new(LocalFile::find(path)?), options)
 }
 
 /// Verifies what any store holds.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::directories::Listed;
-use super::payload::{Bench, Checked, batches, check_all, severity, slack};
+use super::payload::{Bench, Checked, batches, check_all, payload_severity, severity, slack};
 use super::records::Seen;
 use super::{Finding, Report};
 use crate::error::Error;
@@ -91,7 +91,7 @@ fn check_ntuple(ntuple: &NTuple, path: &str, seen: &Seen, report: &mut Report) {
 
 /// A page: checksum, length, blocks.
 fn check_page(ntuple: &NTuple, listed: &ListedPage, bench: &mut Bench) -> Checked {
-    let of = |error: &Error| Finding::of(severity(error), error);
+    let of = |error: &Error| Finding::of(payload_severity(error), error);
     let page = match ntuple.stored_page(listed) {
         Ok(page) => page,
         Err(error) => return (vec![of(&error)], 0),

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::{Finding, Report, Severity};
 use crate::codec::{BlockTable, Scratch};
 use crate::container::Key;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 
 /// Stored bytes of the payloads that are checked at a time: enough for all threads, and no more than that in memory.
@@ -84,7 +84,7 @@ pub(super) fn check(file: &File, at: u64, key: &Key, bench: &mut Bench) -> Check
         ),
         Ok(_) => {}
         Err(error) => {
-            let finding = Finding::of(severity(&error), &error).within(name());
+            let finding = Finding::of(payload_severity(&error), &error).within(name());
             findings.push(finding.at(start.saturating_add(error.place().offset.unwrap_or(0))));
         }
     }
@@ -122,11 +122,18 @@ pub(super) fn slack(chain: &[u8], inflated_bytes: usize, bench: &mut Bench) -> R
     Ok((chain.len() - table.stored_bytes()) as u64)
 }
 
-/// Limits and codecs of tomorrow are no damage.
+/// Of what describes data: classes and features of later versions, and limits of the reader, are no damage.
 pub(super) fn severity(error: &Error) -> Severity {
-    use crate::ErrorKind;
     match error.kind() {
         ErrorKind::Unsupported | ErrorKind::Limit => Severity::Unusual,
+        _ => Severity::Damage,
+    }
+}
+
+/// Of the data themselves: what no reader can inflate is damage, whether or not a later codec could be the reason.
+pub(super) fn payload_severity(error: &Error) -> Severity {
+    match error.kind() {
+        ErrorKind::Limit => Severity::Unusual,
         _ => Severity::Damage,
     }
 }

@@ -60,7 +60,9 @@ pub(super) fn check_header(file: &File, report: &mut Report) {
     if !(10..=10_000).contains(&header.nbytes_name) {
         report.add(Finding::unusual("fNbytesName is out of its range").wanted(10_000, header.nbytes_name.into()));
     }
-    if file.is_recovered() {
+    if file.is_recovered() && file.is_cut_off() {
+        report.add(Finding::unusual("the list of keys cannot be read: keys were found by walking the records"));
+    } else if file.is_recovered() {
         report.add(Finding::unusual("the file was never closed: its keys were found by walking the records"));
     } else if header.seek_free == 0 {
         report.add(Finding::unusual("the file was saved, and never closed: it has no list of free segments"));

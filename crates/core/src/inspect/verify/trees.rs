@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::directories::Listed;
-use super::payload::{Bench, Checked, batches, check_all, severity, slack};
+use super::payload::{Bench, Checked, batches, check_all, payload_severity, severity, slack};
 use super::records::Seen;
 use super::{Finding, Report};
 use crate::codec::BlockTable;
@@ -236,7 +236,7 @@ fn check_basket(tree: &Tree, claim: &Claim, bench: &mut Bench) -> Checked {
     };
     let basket = match Basket::read(record, &file.options().limits) {
         Ok(basket) => basket,
-        Err(error) => return (vec![Finding::of(severity(&error), &error)], 0),
+        Err(error) => return (vec![Finding::of(payload_severity(&error), &error)], 0),
     };
     let key = &basket.key;
     for (words, expected, found) in [
@@ -266,7 +266,7 @@ fn check_basket(tree: &Tree, claim: &Claim, bench: &mut Bench) -> Checked {
                 findings.push(finding.wanted(stored - bytes, stored));
             }
             Err(error) => {
-                findings.push(Finding::of(severity(&error), &error));
+                findings.push(Finding::of(payload_severity(&error), &error));
                 return (findings, inflated);
             }
         }
@@ -284,7 +284,7 @@ fn check_basket(tree: &Tree, claim: &Claim, bench: &mut Bench) -> Checked {
             Err(error) if unsealed.fixed_bytes().is_some() => findings.push(Finding::note(error.message())),
             Err(error) => findings.push(Finding::damage(error.message())),
         },
-        Err(error) => findings.push(Finding::of(severity(&error), &error)),
+        Err(error) => findings.push(Finding::of(payload_severity(&error), &error)),
     }
     let offsets_expected = tree.branches().get(claim.branch).is_some_and(|branch| branch.entry_offset_len != 0);
     if basket.has_offsets() != offsets_expected && basket.entries > 0 && !basket.offsets_left_out {

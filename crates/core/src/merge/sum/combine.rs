@@ -72,7 +72,8 @@ fn examine(sum: &mut Histogram, next: &mut Histogram) -> Result<Common> {
         }
     }
     let labels = have_labels(sum, next);
-    if (sum.is_weighted() || next.is_weighted()) && !sum.is_weighted() {
+    // ROOT does so for histograms, and forgets profiles: with their squares it loses their errors.
+    if next.sums_squares() {
         sum.sum_squares();
     }
     Ok(match (labels, limits) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::column::Number;
 use crate::error::{Error, Result};
 use crate::hist::Cells;
-use crate::schema::draft_members::{float, floats, floats_of, put, unfit, whole};
+use crate::schema::draft_members::{float, floats, put, unfit, whole};
 use crate::schema::{Datum, Draft};
 
 /// Whether a class is one of sparse histograms.
@@ -56,6 +56,10 @@ fn add_statistics(sum: &mut Draft, next: &Draft) -> Result<()> {
     }
     for name in ["fTsumwx", "fTsumwx2"] {
         let (mut all, more) = (floats(sum, name)?, floats(next, name)?);
+        if all.len() != more.len() {
+            return Err(Error::malformed(format!("{name} has not a number for each axis"))
+                .wanted(all.len() as u64, more.len() as u64));
+        }
         all.iter_mut().zip(more).for_each(|(all, more)| *all += more);
         put(sum, name, all);
     }
@@ -173,7 +177,8 @@ fn add_sparse(sum: &mut Draft, next: &Draft, weighted: bool) -> Result<()> {
             put(array, "This", part.datum());
         }
         if weighted {
-            let mut squares = mine.squares.get(first..end).unwrap_or_default().to_vec();
+            let squares = mine.squares.get(first..end);
+            let mut squares = squares.ok_or_else(|| Error::internal("a bin has no sum of squares"))?.to_vec();
             squares.resize(size, 0.0);
             put(&mut chunk, "fSumw2", Arc::new(Draft::new("TArrayD").with("This", squares)));
         }
@@ -191,9 +196,10 @@ fn add_full(sum: &mut Draft, next: &Draft, weighted: bool) -> Result<()> {
         let data = draft.member("fArray").and_then(Datum::as_draft).and_then(|array| array.member("fData"));
         data.and_then(Cells::read).ok_or_else(|| unfit(draft, "fArray"))
     };
-    let squares = |draft: &Draft| {
-        let data = draft.member("fSumw2").and_then(Datum::as_draft).and_then(|array| array.member("fData"));
-        data.and_then(floats_of).unwrap_or_default()
+    // Without squares, those of a bin are its content.
+    let squares = |draft: &Draft| match draft.member("fSumw2").and_then(Datum::as_draft) {
+        Some(array) => floats(array, "fData"),
+        None => Ok(Vec::new()),
     };
     let (mut mine, others) = (cells(sum)?, cells(next)?);
     if others.is_empty() {
@@ -206,13 +212,15 @@ fn add_full(sum: &mut Draft, next: &Draft, weighted: bool) -> Result<()> {
         return Err(Error::malformed("bins do not fit the axes").wanted(mine.len() as u64, others.len() as u64));
     }
     if weighted {
-        let (mut all, more) = (squares(sum), squares(next));
-        if all.len() != mine.len() {
-            all = (0..mine.len()).map(|bin| mine.get(bin)).collect();
-        }
-        for (bin, square) in all.iter_mut().enumerate() {
-            *square += more.get(bin).copied().unwrap_or_else(|| others.get(bin));
-        }
+        let squares = |draft: &Draft, cells: &Cells| match squares(draft)? {
+            squares if squares.is_empty() => Ok((0..cells.len()).map(|bin| cells.get(bin)).collect()),
+            squares if squares.len() == cells.len() => Ok(squares),
+            squares => {
+                Err(Error::malformed("fSumw2 does not fit the axes").wanted(cells.len() as u64, squares.len() as u64))
+            }
+        };
+        let (mut all, more): (Vec<f64>, Vec<f64>) = (squares(sum, &mine)?, squares(next, &others)?);
+        all.iter_mut().zip(more).for_each(|(square, more)| *square += more);
         if let Some(array) = sum.member_mut("fSumw2").and_then(Datum::as_draft_mut) {
             put(array, "fData", all);
         }

@@ -8,6 +8,7 @@ use super::super::program::Counter;
 use super::super::versions::convert;
 use super::fill::Link;
 use crate::column::{BufferId, Kind, Number, Part};
+use crate::error::{Error, Result};
 
 /// Rows that are being written: each buffer is consumed in order, as it was filled.
 pub(super) struct Source<'a> {
@@ -19,11 +20,31 @@ pub(super) struct Source<'a> {
     /// Where the numbers of a buffer are that an older version of a class decodes into: the buffer of the newer version, and its
     /// type.
     pub(super) instead: HashMap<BufferId, (BufferId, Number, Number)>,
+    /// Whether a step asked for more than the columns hold: then what was written is not what they say.
+    is_exceeded: bool,
 }
 
 impl<'a> Source<'a> {
     pub(super) fn new(part: &'a Part, links: &'a [Link], replay: Replay<'a>, buffers: usize) -> Self {
-        Self { part, links, replay, at: vec![0; buffers], instead: HashMap::new() }
+        Self { part, links, replay, at: vec![0; buffers], instead: HashMap::new(), is_exceeded: false }
+    }
+
+    /// To be called after the last step.
+    ///
+    /// # Errors
+    ///
+    /// [`Internal`](crate::ErrorKind::Internal) where a step asked for more than the columns hold.
+    pub(super) fn check(&self) -> Result<()> {
+        match self.is_exceeded {
+            true => Err(Error::internal("a program writes more values than its columns hold")),
+            false => Ok(()),
+        }
+    }
+
+    /// What a step asked for; nothing where the columns end before it, which [`check`](Self::check) reports.
+    fn held<T: Default>(&mut self, found: Option<T>) -> T {
+        self.is_exceeded |= found.is_none();
+        found.unwrap_or_default()
     }
 
     pub(super) fn advance(&mut self, buffer: BufferId, items: usize) -> usize {
@@ -32,11 +53,14 @@ impl<'a> Source<'a> {
                 *at += items;
                 *at - items
             }
-            None => 0,
+            None => {
+                self.is_exceeded = true;
+                0
+            }
         }
     }
 
-    /// The next numbers of a buffer. What an object does not have is zero.
+    /// The next numbers of a buffer.
     pub(super) fn numbers(&mut self, buffer: BufferId, number: Number, items: usize) -> Cow<'a, [u8]> {
         if let Some(&(other, theirs, ours)) = self.instead.get(&buffer) {
             let mut converted = Vec::new();
@@ -47,7 +71,10 @@ impl<'a> Source<'a> {
         let from = self.advance(buffer, items);
         match self.part.bytes(buffer).get(from * wide..(from + items) * wide) {
             Some(bytes) => Cow::Borrowed(bytes),
-            None => Cow::Owned(vec![0; items * wide]),
+            None => {
+                self.is_exceeded = true;
+                Cow::Owned(vec![0; items * wide])
+            }
         }
     }
 
@@ -59,20 +86,26 @@ impl<'a> Source<'a> {
     pub(super) fn list(&mut self, ends: BufferId) -> usize {
         let row = self.advance(ends, 1);
         let words = self.part.words(ends);
-        let start = row.checked_sub(1).and_then(|before| words.get(before)).copied().unwrap_or(0);
-        words.get(row).map_or(0, |&end| end.saturating_sub(start) as usize)
+        let start = match row.checked_sub(1) {
+            Some(before) => words.get(before).copied(),
+            None => Some(0),
+        };
+        let end = words.get(row).copied();
+        self.held(start.zip(end).and_then(|(start, end)| end.checked_sub(start))) as usize
     }
 
     pub(super) fn text(&mut self, ends: BufferId, bytes: BufferId) -> &'a [u8] {
         let length = self.list(ends);
         let from = self.advance(bytes, length);
-        self.part.bytes(bytes).get(from..from + length).unwrap_or(&[])
+        self.held(self.part.bytes(bytes).get(from..from + length))
     }
 
     pub(super) fn link(&mut self, buffer: BufferId) -> Option<&'a Link> {
         let row = self.advance(buffer, 1);
-        let id = self.part.words(buffer).get(row).copied().unwrap_or(0) as usize;
-        self.links.get(id.checked_sub(1)?)
+        let id = self.held(self.part.words(buffer).get(row).copied()) as usize;
+        let link = self.links.get(id.checked_sub(1)?);
+        self.is_exceeded |= link.is_none();
+        link
     }
 
     /// The counter of item `index` of `n`, which was consumed before.
@@ -84,13 +117,16 @@ impl<'a> Source<'a> {
         };
         let at = self.at.get(buffer as usize)?.checked_sub(n - index)? * number.bytes();
         let bytes = self.part.bytes(buffer).get(at..at + number.bytes())?;
+        // ROOT takes a negative count as none.
         Some(usize::try_from(number.whole(bytes)).unwrap_or(0))
     }
 
     /// The last number that was consumed.
-    pub(super) fn last(&self, buffer: BufferId, number: Number) -> i64 {
-        let at = self.at.get(buffer as usize).and_then(|at| at.checked_sub(1)).unwrap_or(0) * number.bytes();
-        self.part.bytes(buffer).get(at..).map_or(0, |bytes| number.whole(bytes))
+    pub(super) fn last(&mut self, buffer: BufferId, number: Number) -> i64 {
+        let wide = number.bytes();
+        let at = self.at.get(buffer as usize).and_then(|at| at.checked_sub(1)).map(|at| at * wide);
+        let bytes = at.and_then(|at| self.part.bytes(buffer).get(at..at + wide));
+        self.held(bytes.map(|bytes| number.whole(bytes)))
     }
 
     /// Passes over a member that this version of a class does not have.

@@ -108,7 +108,11 @@ impl Encoder {
         in_columns: bool,
     ) -> Result<()> {
         let mut run = Run { encoder: self, program, registry };
-        if in_columns { run.span(program.root, source, n, Order::Columns) } else { run.each(program.root, source, n) }
+        match in_columns {
+            true => run.span(program.root, source, n, Order::Columns)?,
+            false => run.each(program.root, source, n)?,
+        }
+        source.check()
     }
 }
 
@@ -315,7 +319,8 @@ impl Run<'_> {
             if let Some((version, checksum)) = stamp.items {
                 self.encoder.writer.i16(version);
                 if version <= 0 {
-                    self.encoder.writer.u32(checksum.unwrap_or(0));
+                    let missing = || Error::internal("a collection of a class without a number has no checksum");
+                    self.encoder.writer.u32(checksum.ok_or_else(missing)?);
                 }
             }
         }
@@ -446,7 +451,7 @@ impl Encode for Writing<'_, '_, '_> {
         self.source.number(buffer, number)
     }
 
-    fn last(&self, buffer: BufferId, number: Number) -> i64 {
+    fn last(&mut self, buffer: BufferId, number: Number) -> i64 {
         self.source.last(buffer, number)
     }
 

@@ -452,11 +452,14 @@ impl Machine<'_> {
                 Stamp { checksum, ..Stamp::of(frame) }
             });
             let done = match &program.steps[body.start as usize..body.end as usize] {
-                [Step::Run { fields, bytes }] if left > 1 && frame.end.is_some() && !is_traced => {
+                [Step::Run { fields, bytes }]
+                    if left > 1
+                        && !is_traced
+                        && let Some(end) = frame.end =>
+                {
                     let bytes = *bytes as usize;
-                    let head = frame.end.unwrap_or(0).saturating_sub(reader.at() + bytes);
-                    if head != 0 {
-                        return Err(self.wrong_length(versions, reader, frame, bytes));
+                    if end > reader.at() + bytes {
+                        return Err(wrong_length(versions, reader, end, bytes));
                     }
                     same_frames(reader, bytes, left, |from, rows, stride| {
                         for field in fields {
@@ -482,13 +485,6 @@ impl Machine<'_> {
             left -= done;
         }
         Ok(())
-    }
-
-    #[cold]
-    fn wrong_length(&self, versions: &Versions, reader: &Reader<'_>, frame: Frame, bytes: usize) -> Error {
-        Error::malformed(format!("class {} does not end where its byte count says", versions.class))
-            .at(reader.position() as u64)
-            .wanted((reader.at() + bytes) as u64, frame.end.unwrap_or(0) as u64)
     }
 
     /// The body for a version word; reads the checksum of a foreign class.
@@ -547,6 +543,13 @@ fn same_frames(
     let from = reader.take((taken - 1) * stride + bytes)?;
     rows(from, taken, if taken == 1 { bytes } else { stride });
     Ok(taken)
+}
+
+#[cold]
+fn wrong_length(versions: &Versions, reader: &Reader<'_>, end: usize, bytes: usize) -> Error {
+    Error::malformed(format!("class {} does not end where its byte count says", versions.class))
+        .at(reader.position() as u64)
+        .wanted((reader.at() + bytes) as u64, end as u64)
 }
 
 #[cfg(test)]

@@ -161,6 +161,6 @@ impl Machine<'_> {
 /// Whether a checksum follows a version word of 0.
 pub(super) fn needs_checksum(registry: &Registry, class: &str, reader: &Reader<'_>) -> bool {
     let versions = registry.versions(class);
-    let next = reader.peek_u32().unwrap_or(0);
+    let next = reader.peek_or_zero();
     versions.iter().any(|info| info.checksum == next) || !versions.iter().any(|info| info.version == 0)
 }

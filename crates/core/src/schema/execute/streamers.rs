@@ -71,14 +71,7 @@ mod tests {
     fn objects_that_break_off_leave_no_values_to_those_that_follow() {
         let registry = Registry::new(vec![describe("A", 1, "a:3 s:65")], 63200);
         let (limits, mut objects) = (Limits::default(), Objects::default());
-        let mut machine = Machine {
-            registry: &registry,
-            objects: &mut objects,
-            limits: &limits,
-            displacement: 0,
-            outside: &[],
-            depth: 0,
-        };
+        let mut machine = Machine::of_tests(&registry, &limits, &mut objects);
         let mut reading = Reading { machine: &mut machine, step: 0 };
         let class: Arc<str> = "A".into();
         let target = Target::Members { class: Arc::clone(&class), version: Some(1), checksum: None };

@@ -2,6 +2,13 @@ use super::*;
 use crate::column::{BufferKind, Kind, Number, Prim};
 use crate::error::ErrorKind;
 
+impl<'a> Machine<'a> {
+    /// A machine for objects that are nowhere in particular.
+    pub(in crate::schema) fn of_tests(registry: &'a Registry, limits: &'a Limits, objects: &'a mut Objects) -> Self {
+        Self { registry, objects, limits, displacement: 0, outside: &[], depth: 0 }
+    }
+}
+
 #[test]
 fn a_failed_object_does_not_leave_its_depth() {
     let kind = Kind::Number { buffer: 0, number: Number::I32 };
@@ -10,14 +17,7 @@ fn a_failed_object_does_not_leave_its_depth() {
     let program =
         Program { root: Span { start: 1, end: 2 }, ..Program::of(steps, kind, vec![BufferKind::Numbers(Number::I32)]) };
     let (registry, limits, mut objects) = (Registry::default(), Limits::default(), Objects::default());
-    let mut machine = Machine {
-        registry: &registry,
-        objects: &mut objects,
-        limits: &limits,
-        displacement: 0,
-        outside: &[],
-        depth: 0,
-    };
+    let mut machine = Machine::of_tests(&registry, &limits, &mut objects);
     let mut part = Part::new(&program.buffers);
     for _ in 0..2 * limits.depth {
         let failed = machine.decode(&program, &mut Reader::new(&[0, 1]), 1, Order::Rows, &mut part);
@@ -34,14 +34,7 @@ fn a_counter_that_is_not_there_is_no_count_of_zero() {
     let kind = Kind::Number { buffer: 0, number: Number::I32 };
     let program = Program::of(vec![step], kind, buffers.to_vec());
     let (registry, limits, mut objects) = (Registry::default(), Limits::default(), Objects::default());
-    let mut machine = Machine {
-        registry: &registry,
-        objects: &mut objects,
-        limits: &limits,
-        displacement: 0,
-        outside: &[],
-        depth: 0,
-    };
+    let mut machine = Machine::of_tests(&registry, &limits, &mut objects);
     let failed = machine.decode(&program, &mut Reader::new(&[1]), 1, Order::Rows, &mut Part::new(&buffers));
     assert_eq!(failed.unwrap_err().kind(), ErrorKind::Internal);
 }
@@ -55,14 +48,7 @@ fn objects_without_members_are_counted_though_they_have_no_bytes() {
         // Byte count, version 9 member by member, version of the items, how many.
         let bytes = [&[0x40, 0, 0, 8, 0x40, 9, 0, 1][..], &count].concat();
         let (limits, mut objects) = (Limits::default(), Objects::default());
-        let mut machine = Machine {
-            registry: &registry,
-            objects: &mut objects,
-            limits: &limits,
-            displacement: 0,
-            outside: &[],
-            depth: 0,
-        };
+        let mut machine = Machine::of_tests(&registry, &limits, &mut objects);
         let mut part = Part::new(&program.buffers);
         machine.decode(&program, &mut Reader::new(&bytes), 1, Order::Rows, &mut part).map(|()| part)
     };

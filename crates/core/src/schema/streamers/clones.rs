@@ -60,7 +60,7 @@ pub(super) fn write(to: &mut impl Encode, buffers: &[BufferId]) -> Result<()> {
         to.tobject(stamp.id, stamp.bits, stamp.pid);
     }
     collection::write_name(to, stamp.version, name_ends, name);
-    let of = stamp.raw.clone().unwrap_or_default();
+    let of = stamp.raw.clone().ok_or_else(|| Error::internal("a TClonesArray was read without its class"))?;
     let (items, low) = (to.list(ends), to.number(low, Number::I32));
     to.writer().string(&of);
     to.writer().u32(items as u32);

@@ -97,7 +97,7 @@ pub(super) trait Encode {
     fn text(&mut self, ends: BufferId, bytes: BufferId) -> Cow<'_, [u8]>;
     fn number(&mut self, buffer: BufferId, number: Number) -> i64;
     /// The number that was taken last.
-    fn last(&self, buffer: BufferId, number: Number) -> i64;
+    fn last(&mut self, buffer: BufferId, number: Number) -> i64;
     /// Writes the next numbers.
     fn put(&mut self, buffer: BufferId, number: Number, items: usize);
     /// Writes the place of the next pointer.

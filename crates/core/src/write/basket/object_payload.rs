@@ -29,7 +29,7 @@ fn lists<'c>(column: &'c Column, path: &[usize]) -> Option<(&'c [u64], &'c Colum
     }
 }
 
-/// Bytes of memory of rows of a branch.
+/// Bytes of memory of rows of a branch. A column that is not laid out as its class has none: writing it is an error.
 pub(crate) fn bytes_of(split: &Split, column: &Column, rows: &Range<usize>) -> usize {
     match &split.data {
         Data::None => 0,

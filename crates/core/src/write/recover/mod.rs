@@ -4,7 +4,7 @@
 //! Source: `TFile::Recover`, which recovers keys. The key of a basket names its branch (name), its tree (title) and its
 //! number (cycle), so baskets that were written after the last record of their tree are recovered, too.
 
-pub(crate) mod believe;
+pub(crate) mod judge;
 pub(crate) mod orphan_baskets;
 pub(crate) mod orphan_clusters;
 
@@ -29,7 +29,7 @@ use crate::write::file::state::{Output, State};
 use crate::write::options::{TreeOptions, WriteOptions};
 use crate::write::record::edit::each_branch;
 use crate::write::record::state::{Base, BranchState, TreeState};
-use crate::write::recover::believe::{Judge, Object};
+use crate::write::recover::judge::{Judge, Object};
 use crate::write::recover::orphan_baskets::OrphanBaskets;
 use crate::write::writer::update;
 
@@ -87,10 +87,11 @@ pub fn recover(path: impl AsRef<Path>, dry_run: bool, options: WriteOptions) -> 
     let path = path.as_ref();
     let sink = Arc::new(LocalFile::update(path)?);
     let open = OpenOptions { session: options.session.clone(), ..OpenOptions::default() };
-    let file = File::from_store(Arc::new(LocalFile::open(path)?), open)?;
+    let file = File::from_store(Arc::new(LocalFile::find(path)?), open)?;
     let there = file.identity().len;
     let mut found = Recovered::default();
-    let Unlisted { keys, blobs, gaps, end, used_again } = Unlisted::of(&file)?;
+    let Unlisted { keys, blobs, gaps, end, used_again, unread } = Unlisted::of(&file)?;
+    found.left.extend(unread);
     let is_closed = update::check_closed(&file).is_ok();
     if is_closed && keys.is_empty() {
         found.was_closed = true;
@@ -144,11 +145,13 @@ struct Unlisted {
     /// Saved free segments that now end in a gap and begin with something else, as they do once ROOT or Sapwood has
     /// written into one.
     used_again: Vec<Range<u64>>,
+    /// What could not be looked at, and why.
+    unread: Vec<String>,
 }
 
 impl Unlisted {
     fn of(file: &File) -> Result<Self> {
-        let (mut keys, mut gaps, mut used_again) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut keys, mut gaps, mut used_again, mut unread) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (header, root) = (file.header(), file.root());
         // The lists of a file have its class, which may be derived from `TFile`.
         let list = if file.is_recovered() { None } else { file.key_at(root.seek_keys).ok() };
@@ -172,7 +175,12 @@ impl Unlisted {
                 // Writers that do not mark freed space may leave bytes there that look like marks.
                 gaps.clear();
             }
-            for free in file.free_segments().unwrap_or_default() {
+            let segments = file.free_segments().unwrap_or_else(|error| {
+                let words = "the list of free segments cannot be read, and objects in reused space may be missing";
+                unread.push(format!("{words}: {}", error.message()));
+                Vec::new()
+            });
+            for free in segments {
                 let segment = free.first..free.last.saturating_add(1);
                 if gaps.iter().any(|gap| gap.end == segment.end && gap.start > segment.start) {
                     used_again.push(segment);
@@ -190,7 +198,7 @@ impl Unlisted {
                 Record::Gap(_) => gaps.push(room),
             }
         }
-        Ok(Self { keys, blobs, gaps, end: walk.at().min(walk.end()), used_again })
+        Ok(Self { keys, blobs, gaps, end: walk.at().min(walk.end()), used_again, unread })
     }
 }
 
@@ -396,16 +404,16 @@ fn longer(
             return Err(Error::malformed("baskets of another tree of the name stand behind the last save"));
         }
         while let Some(key) = stray.get(branch, place, number, state.baskets.len())? {
-            let believed = match judge.basket(key) {
-                Ok(believed) => believed,
+            let checked = match judge.basket(key) {
+                Ok(checked) => checked,
                 Err(error) => {
                     let words = format!("{path}: {} ends at entry {entry}, for its next basket", branch.path);
                     found.left.push(format!("{words} is not whole: {error}"));
                     break;
                 }
             };
-            zeros.extend(believed.zeros_at.map(|at| (entry, at)));
-            let entries = believed.entries;
+            zeros.extend(checked.zeros_at.map(|at| (entry, at)));
+            let entries = checked.entries;
             let basket = PlacedBasket { seek: key.seek_key, nbytes: key.nbytes, first_entry: entry };
             state.add(basket, u64::from(key.keylen) + u64::from(key.objlen));
             entry += entries;

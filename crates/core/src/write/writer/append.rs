@@ -298,7 +298,8 @@ fn spec(tree: &Tree, branch: &Branch) -> Result<BranchSpec> {
     let spec = match leaf.count {
         Some((counter, _)) => {
             let counter = tree.branches().get(counter).map(|counter| Arc::clone(&counter.name));
-            BranchSpec::jagged(name(), number, counter.unwrap_or_default())
+            let counter = counter.ok_or_else(|| Error::internal("a leaf is counted by a branch that is not there"))?;
+            BranchSpec::jagged(name(), number, counter)
         }
         None if counts() => BranchSpec::counter_of(name(), number),
         None => BranchSpec::number(name(), number),

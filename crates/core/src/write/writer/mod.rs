@@ -132,7 +132,7 @@ impl FileWriter {
     pub fn update(path: impl AsRef<Path>, options: WriteOptions) -> Result<Self> {
         let path = path.as_ref();
         let sink = LocalFile::update(path)?;
-        Self::update_with(Arc::new(LocalFile::open(path)?), sink, options)
+        Self::update_with(Arc::new(LocalFile::find(path)?), sink, options)
     }
 
     /// [`update`](Self::update) of any file: `sink` writes what `store` reads.

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_are_believed_if_their_sum_is_right() {
+    fn heads_are_accepted_if_their_sum_is_right() {
         let mut body = b"\0\0\0\0\x01\x02\x1E\x01\0\0\0\0\0\0\x10\x04\0\0\0\0\0\0\x20\0".to_vec();
         let sum = crc32c::crc32c(&body[4..]);
         body[..4].copy_from_slice(&sum.to_be_bytes());

@@ -23,7 +23,7 @@ const ZEROS: usize = 8;
 
 /// A basket that was checked.
 #[derive(Clone, Debug)]
-pub(crate) struct Believed {
+pub(crate) struct CheckedBasket {
     pub(crate) entries: u64,
     /// The first page of zeros in an uncompressed payload: either values or a missing page.
     pub(crate) zeros_at: Option<u64>,
@@ -32,7 +32,7 @@ pub(crate) struct Believed {
 /// Checks records, each once.
 pub(crate) struct Judge<'f> {
     file: &'f File,
-    baskets: HashMap<u64, Result<Believed>>,
+    baskets: HashMap<u64, Result<CheckedBasket>>,
     memory: Vec<u8>,
     scratch: Scratch,
 }
@@ -62,23 +62,23 @@ impl<'f> Judge<'f> {
     /// # Errors
     ///
     /// What reading it reports, and [`Malformed`](crate::ErrorKind::Malformed) if a page of its record is missing.
-    pub(crate) fn basket(&mut self, key: &Key) -> Result<Believed> {
+    pub(crate) fn basket(&mut self, key: &Key) -> Result<CheckedBasket> {
         if let Some(known) = self.baskets.get(&key.seek_key) {
             return known.clone();
         }
-        let believed = self.look(key);
-        self.baskets.insert(key.seek_key, believed.clone());
-        believed
+        let checked = self.look(key);
+        self.baskets.insert(key.seek_key, checked.clone());
+        checked
     }
 
-    fn look(&mut self, key: &Key) -> Result<Believed> {
+    fn look(&mut self, key: &Key) -> Result<CheckedBasket> {
         let (record, zeros_at) = self.read(key)?;
         let basket = Basket::read(record, &self.file.options().limits)?;
         if let Some(at) = zeros_at.filter(|_| basket.key.is_compressed()) {
             return Err(Error::malformed("a page of the basket never reached the disk").at(at));
         }
         basket.unseal(&mut self.memory, &mut self.scratch)?;
-        Ok(Believed { entries: u64::from(basket.entries), zeros_at })
+        Ok(CheckedBasket { entries: u64::from(basket.entries), zeros_at })
     }
 
     /// A record, and the offset of its first page of zeros.
