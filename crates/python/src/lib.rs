@@ -20,6 +20,7 @@ mod ntuple_writer;
 mod object;
 mod parallel;
 mod reader;
+mod reading;
 mod remote;
 mod sessions;
 mod steps;

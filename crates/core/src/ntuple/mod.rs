@@ -43,7 +43,7 @@ pub(crate) use header::Header;
 pub(crate) use locator::{Link, Locator};
 pub(crate) use page_list::{ColumnPages, Page};
 pub use parts::Part;
-pub use read::columns;
+pub use read::{columns, columns_with};
 pub(crate) use sealed::Cluster;
 pub use sizes::FieldBytes;
 
