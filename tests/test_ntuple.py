@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import shutil
@@ -229,9 +230,50 @@ def test_rows_streams_and_cuts_are_as_those_of_trees(made: Any) -> None:
     assert table["vector"].to_pylist() == values["vector"]
     assert table["optional_vector"].to_pylist() == values["optional_vector"]
     assert ntuple.arrays(["int32", "double"], library="pd")["int32"].tolist() == values["int32"]
-    for refused in (lambda: ntuple.perf, ntuple.layout, ntuple.optimize_baskets, lambda: ntuple.model):
+    for refused in (ntuple.optimize_baskets, lambda: ntuple.model):
         with pytest.raises(sapwood.errors.UnsupportedError, match="RNTuple"):
             refused()
+
+
+def test_progress_counts_the_bytes_of_windows() -> None:
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file, file.mkrntuple("events", {"x": "f8"}) as ntuple:
+        for cluster in range(4):
+            ntuple.extend({"x": np.random.default_rng(cluster).random(50_000)})
+            ntuple.flush()
+    core = sapwood.open(memory, threads=1)["events"]._core
+    seen: list[tuple[int, int]] = []
+    core.columns([0], 0, 200_000, progress=lambda done, total: seen.append((done, total)))
+    stored = sum(row[3] for row in core.baskets(0))
+    assert len(seen) > 1 and seen[-1][0] == seen[-1][1] >= stored
+    assert [done for done, _ in seen] == sorted({done for done, _ in seen})
+
+    def stop(*_: int) -> None:
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        core.columns([0], 0, 200_000, progress=stop)
+
+
+def test_layout_and_figures_count_pages() -> None:
+    memory = io.BytesIO()
+    with sapwood.recreate(memory, compression=None) as file:
+        with file.mkrntuple("events", {"x": "f8", "hits": "var * int32"}) as ntuple:
+            for cluster in range(2):
+                ntuple.extend({"x": np.arange(100) + cluster, "hits": [[entry] * 3 for entry in range(100)]})
+                ntuple.flush()
+    events = sapwood.open(memory, threads=1)["events"]
+    layout = events.layout()
+    assert [cluster["entries"] for cluster in layout["clusters"]] == [[0, 100], [100, 200]]
+    assert [cluster["num_baskets"] for cluster in layout["clusters"]] == [3, 3]
+    assert [branch["path"].split()[0] for branch in layout["branches"]] == ["x", "hits", "hits"]
+    with events.perf as perf:
+        events.arrays(["hits"])
+    figures = {name: figure.value for name, figure in perf.figures.items()}
+    assert (figures["N leaves"], figures["ReadUnZip"]) == (2, 2 * (100 * 8 + 300 * 4) / 1e6)
+    assert figures["ReadCalls"] >= 1
+    assert [read.entry for read in perf.reads if read.entry is not None] == [0, 100]
+    assert "ReadUnZip" in str(perf) and perf.svg().startswith("<svg")
 
 
 def test_types_and_rows_that_do_not_fit(tmp_path: Path) -> None:
