@@ -57,7 +57,7 @@ mod _core {
     #[pymodule_export]
     use super::ntuple::NTuple;
     #[pymodule_export]
-    use super::ntuple_writer::NTupleWriter;
+    use super::ntuple_writer::{NTupleWriter, ParallelNTupleWriter};
     #[pymodule_export]
     use super::object::{Object, Struct};
     #[pymodule_export]

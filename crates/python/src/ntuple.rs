@@ -1,6 +1,6 @@
 //! RNTuples: what Python asks of trees, answered for fields.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -10,6 +10,7 @@ use sapwood::ntuple::{Field, NTuple as Engine, Role};
 use crate::arrow::{self, Source};
 use crate::column::{Column, kind};
 use crate::errors::{raise, run};
+use crate::model::{Columns, Model};
 use crate::reading::{Wanted, followed, watched};
 use crate::steps::Steps;
 
@@ -190,6 +191,13 @@ impl NTuple {
     fn cache_figures(&self) -> (u64, u64, u64, u64) {
         let figures = self.engine.cache().figures();
         (figures.hits, figures.misses, figures.fetched_bytes, figures.wasted_bytes)
+    }
+
+    /// Reads entries `start..stop` of a field as columns of a type, cluster by cluster; of the top-level fields as members
+    /// where there is no path.
+    fn iter_columns(&self, py: Python<'_>, path: &str, model: Model, start: u64, stop: u64) -> PyResult<Columns> {
+        let columns = run(py, || self.engine.iter_columns(path, model.0, start..stop))?;
+        Ok(Columns(Mutex::new(columns)))
     }
 
     /// Schema of fields under names, for Arrow.

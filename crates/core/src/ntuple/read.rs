@@ -73,15 +73,26 @@ pub fn columns_with(
     progress: impl FnMut(Progress) -> Result<()>,
 ) -> Result<Vec<Column>> {
     let selection: Selection = entries.try_into().map_err(|error| ntuple.place(error.into()))?;
+    let models = ids.iter().map(|&id| ntuple.model(id)).collect::<Result<Vec<_>>>()?;
+    columns_of(ntuple, ids, &models, &selection, progress)
+}
+
+/// Reads what models describe, each of a field.
+pub(crate) fn columns_of(
+    ntuple: &NTuple,
+    ids: &[FieldId],
+    models: &[Arc<Model>],
+    selection: &Selection,
+    progress: impl FnMut(Progress) -> Result<()>,
+) -> Result<Vec<Column>> {
     let end = selection.span().end;
     if end > ntuple.entries {
         let message = format!("the RNTuple has {} entries", ntuple.entries);
         return Err(ntuple.place(Error::mismatch(message).wanted(ntuple.entries, end)));
     }
-    let models = ids.iter().map(|&id| ntuple.model(id)).collect::<Result<Vec<_>>>()?;
     let ranges: Vec<Range<u64>> = selection.ranges().collect();
-    let plan = Plan::new(ntuple, ntuple.lists()?, &models, &ranges)?;
-    Reading::new(plan)?.run(ids, &models, progress)
+    let plan = Plan::new(ntuple, ntuple.lists()?, models, &ranges)?;
+    Reading::new(plan)?.run(ids, models, progress)
 }
 
 /// A buffer while it is filled, piece by piece.
