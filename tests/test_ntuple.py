@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
+import dataclasses
+import io
 import json
 import math
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import awkward as ak
 import numpy as np
@@ -229,9 +234,50 @@ def test_rows_streams_and_cuts_are_as_those_of_trees(made: Any) -> None:
     assert table["vector"].to_pylist() == values["vector"]
     assert table["optional_vector"].to_pylist() == values["optional_vector"]
     assert ntuple.arrays(["int32", "double"], library="pd")["int32"].tolist() == values["int32"]
-    for refused in (lambda: ntuple.perf, ntuple.layout, ntuple.optimize_baskets, lambda: ntuple.model):
+    for refused in (ntuple.optimize_baskets, lambda: ntuple.model):
         with pytest.raises(sapwood.errors.UnsupportedError, match="RNTuple"):
             refused()
+
+
+def test_progress_counts_the_bytes_of_windows() -> None:
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file, file.mkrntuple("events", {"x": "f8"}) as ntuple:
+        for cluster in range(4):
+            ntuple.extend({"x": np.random.default_rng(cluster).random(50_000)})
+            ntuple.flush()
+    core = sapwood.open(memory, threads=1)["events"]._core
+    seen: list[tuple[int, int]] = []
+    core.columns([0], 0, 200_000, progress=lambda done, total: seen.append((done, total)))
+    stored = sum(row[3] for row in core.baskets(0))
+    assert len(seen) > 1 and seen[-1][0] == seen[-1][1] >= stored
+    assert [done for done, _ in seen] == sorted({done for done, _ in seen})
+
+    def stop(*_: int) -> None:
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        core.columns([0], 0, 200_000, progress=stop)
+
+
+def test_layout_and_figures_count_pages() -> None:
+    memory = io.BytesIO()
+    with sapwood.recreate(memory, compression=None) as file:
+        with file.mkrntuple("events", {"x": "f8", "hits": "var * int32"}) as ntuple:
+            for cluster in range(2):
+                ntuple.extend({"x": np.arange(100) + cluster, "hits": [[entry] * 3 for entry in range(100)]})
+                ntuple.flush()
+    events = sapwood.open(memory, threads=1)["events"]
+    layout = events.layout()
+    assert [cluster["entries"] for cluster in layout["clusters"]] == [[0, 100], [100, 200]]
+    assert [cluster["num_baskets"] for cluster in layout["clusters"]] == [3, 3]
+    assert [branch["path"].split()[0] for branch in layout["branches"]] == ["x", "hits", "hits"]
+    with events.perf as perf:
+        events.arrays(["hits"])
+    figures = {name: figure.value for name, figure in perf.figures.items()}
+    assert (figures["N leaves"], figures["ReadUnZip"]) == (2, 2 * (100 * 8 + 300 * 4) / 1e6)
+    assert figures["ReadCalls"] >= 1
+    assert [read.entry for read in perf.reads if read.entry is not None] == [0, 100]
+    assert "ReadUnZip" in str(perf) and perf.svg().startswith("<svg")
 
 
 def test_types_and_rows_that_do_not_fit(tmp_path: Path) -> None:
@@ -241,7 +287,7 @@ def test_types_and_rows_that_do_not_fit(tmp_path: Path) -> None:
         ntuple.extend({"run": [1, 1], "jets": [[{"pt": 20.5, "tag": None}], []], "w": [[1, 2], [3, 4]]})
         ntuple.extend({"run": [2], "jets": [[]], "w": np.ones((1, 2))})
         for name, values, words in [
-            ("run", [1.5], "takes int32, and was given float64"),
+            ("run", [1.5], "takes int32, and was given 1.5 in row 0"),
             ("run", [2**40], "takes int32"),
             ("jets", [[{"pt": 1.0}]], "takes var"),
             ("w", [[1, 2, 3]], "takes 2"),
@@ -366,3 +412,164 @@ def test_no_value_is_lost_on_the_way(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="'ttree' or 'rntuple'"):
             change(path, format="foo")
         assert path.read_bytes() == before
+
+
+@dataclasses.dataclass
+class Base:
+    fBase: np.int32
+    fName: str
+    __root_name__ = "ntuples::Base"
+
+
+@dataclasses.dataclass
+class Other:
+    fOther: np.float32
+    __root_name__ = "ntuples::Other"
+
+
+@dataclasses.dataclass
+class Derived(Base, Other):
+    fValues: list[float]
+    fThree: Annotated[np.int16, 3]
+    fMember: Base
+    __root_name__ = "ntuples::Derived"
+
+
+def derived(value: dict[str, Any]) -> Derived:
+    """What ROOT's dump has as an object."""
+    values = {name: float(one) if one == "inf" else one for name, one in value.items()}
+    values["fValues"] = [float(one) for one in values["fValues"]]
+    return Derived(**{**values, "fMember": Base(**values["fMember"])})
+
+
+def test_root_reads_dataclasses(made: Any, library: Path, tmp_path: Path) -> None:
+    _, values = made("small pages")
+    objects = {
+        "object": [Base(**row) for row in values["object"]],
+        "derived": [derived(row) for row in values["derived"]],
+        "objects": [[derived(one) for one in row] for row in values["objects"]],
+        "lists_of_objects": [[[Base(**one) for one in row] for row in rows] for rows in values["lists_of_objects"]],
+        "map_of_objects": [{key: Base(**one) for key, one in row} for row in values["map_of_objects"]],
+        "object_pointer": [row and Base(**row) for row in values["object_pointer"]],
+    }
+    kinds: dict[str, Any] = {
+        "object": Base,
+        "derived": Derived,
+        "objects": list[Derived],
+        "lists_of_objects": list[list[Base]],
+        "map_of_objects": dict[np.int32, Base],
+        "object_pointer": Base | None,
+    }
+    ours = tmp_path / "objects.root"
+    with sapwood.recreate(ours) as file:
+        ntuple = file.mkrntuple("all", kinds, cluster_bytes=4000, page_bytes=300)
+        ntuple.extend({name: column[:100] for name, column in objects.items()})
+        ntuple.extend({name: column[100:] for name, column in objects.items()})
+    root(DUMP, library, ours, *kinds)
+    dumped = json.loads(Path(f"{ours}.json").read_text())
+    again = sapwood.open(ours)["all"]
+    assert len(again.clusters) > 3
+    for name, kind in kinds.items():
+        assert dumped[name] == values[name], name
+        assert rows_of(again[name].array(), name) == values[name], name
+        assert list(again[name].objects(kind)) == objects[name], name
+    theirs = sapwood.open(made("small pages")[0])["all"]
+    for name, kind in kinds.items():
+        assert list(theirs[name].objects(kind, 20, 290)) == objects[name][20:290], name
+
+
+@dataclasses.dataclass
+class Hit:
+    x: float
+    channels: list[np.uint16]
+    tag: str = ""
+
+
+def test_members_of_a_dataclass_are_fields() -> None:
+    hits = [Hit(0.5 * entry, list(range(entry % 3)), f"hit {entry}") for entry in range(50)]
+    for given in (Hit, hits):
+        memory = io.BytesIO()
+        with sapwood.recreate(memory) as file:
+            ntuple = file.mkrntuple("hits", given)
+            if given is Hit:
+                ntuple.extend(hits[:20])
+                # What is no object goes into the same fields.
+                rest = hits[20:]
+                ntuple.extend({name: [getattr(hit, name) for hit in rest] for name in ("tag", "x", "channels")})
+            assert (ntuple.num_entries, ntuple.field_names) == (50, ["x", "channels", "tag"])
+        read = sapwood.open(memory)["hits"]
+        assert read["channels"].typename == "std::vector<std::uint16_t>"
+        assert list(read.objects(Hit)) == hits
+        assert list(read.objects(Hit, 7, 9)) == hits[7:9]
+
+    @dataclasses.dataclass
+    class Pulse:
+        x: float
+        time: float = -1.0
+
+    assert list(read.objects(Pulse, 0, 2)) == [Pulse(0.0), Pulse(0.5)]
+    memory = io.BytesIO()
+    with sapwood.recreate(memory) as file:
+        ntuple = file.mkrntuple("hits", Hit)
+        with pytest.raises(sapwood.errors.MismatchError, match="member 'x'.*Base.*row 1"):
+            ntuple.extend([hits[0], Base(np.int32(1), "")])
+        with pytest.raises(sapwood.errors.MismatchError, match="field 'channels'.*in row 2"):
+            ntuple.extend([hits[0], hits[1], Hit(1.0, [70_000])])
+
+        @dataclasses.dataclass
+        class Queue:
+            waiting: collections.deque[int]
+
+        with pytest.raises(sapwood.errors.UnsupportedError, match="std::vector.*waiting"):
+            file.mkrntuple("queue", Queue)
+        with pytest.raises(sapwood.errors.MismatchError, match="types of fields were expected"):
+            file.parallel_rntuple("hits2", hits)
+
+
+def test_many_threads_fill_one_rntuple(tmp_path: Path) -> None:
+    path = tmp_path / "threads.root"
+    with sapwood.recreate(path, threads=2) as file:
+        ntuple = file.parallel_rntuple("hits", Hit, cluster_bytes=2000, page_bytes=500)
+
+        def work(start: int) -> None:
+            with ntuple.context() as context:
+                for first in range(start, start + 300, 100):
+                    context.extend([Hit(float(entry), [entry % 7], str(entry)) for entry in range(first, first + 100)])
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, range(0, 3000, 300)))
+        assert ntuple.save() == ntuple.num_entries == 3000
+        with contextlib.suppress(KeyError), ntuple.context() as context:
+            context.extend([Hit(-1.0, [])])
+            raise KeyError
+        left_open = ntuple.context()
+        left_open.extend([Hit(-2.0, [])])
+        assert sapwood.open(path)["hits"].num_entries == 3000, "what was saved is there"
+    hits = sapwood.open(path)["hits"].arrays()
+    assert sorted(hits["x"].to_list()) == [-2.0, *map(float, range(3000))]
+    assert all(hit["tag"] == str(int(hit["x"])) for hit in hits.to_list() if hit["x"] >= 0)
+    root("assert ROOT.RDataFrame('hits', sys.argv[1]).Sum['double']('x').GetValue() == sum(range(3000)) - 2", path)
+
+
+def test_errors_name_row_and_value() -> None:
+    with sapwood.recreate(io.BytesIO()) as file:
+        types = {"run": "int32", "jets": "var * {pt: float32, n: int8}", "w": "3 * int16", "maybe": "?int8"}
+        ntuple = file.mkrntuple("events", types)
+        good: dict[str, Any] = {"run": [1, 2, 3], "jets": [[], [], []], "w": [[1, 2, 3]] * 3, "maybe": [1, None, 2]}
+        for name, values, words in [
+            ("run", [1, 2, 2**40], "takes int32, and was given 1099511627776 in row 2"),
+            ("run", [1, 2.5, 3], "takes int32, and was given 2.5 in row 1"),
+            ("run", [1, None, 3], "takes int32, and was given None in row 1"),
+            ("run", [1, 2, "three"], "takes int32, and was given string in row 2"),
+            ("jets", [[], [], [{"pt": 1, "n": 1}, {"pt": 1, "n": 200}]], "was given 200 in row 2"),
+            ("jets", [[], [{"pt": 1.0, "m": 1}], []], "was given records without 'n' and with 'm'"),
+            ("w", [[1, 2, 3], [1, 2, 3], [1, 2, 70000]], "was given 70000 in row 2"),
+            ("w", [[1, 2, 3], [1, 2], [1, 2, 3]], "was given a list of 2 in row 1"),
+            ("maybe", [None, 1, 300], "was given 300 in row 2"),
+        ]:
+            with pytest.raises(sapwood.errors.MismatchError, match=words):
+                ntuple.extend({**good, name: values})
+        with pytest.raises(sapwood.errors.NotFoundError, match="no field \"rum\"; nearest: \"run\""):
+            ntuple.extend({**good, "rum": [1, 2, 3]})
+        ntuple.extend(good)
+        assert ntuple.num_entries == 3

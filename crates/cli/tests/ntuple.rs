@@ -55,8 +55,14 @@ fn commands_show_rntuples() {
     assert!(code == 0 && out.starts_with("n;1: 80 entries, ") && out.contains(" pages of 14 columns"), "{out}");
     let (code, out, _) = run(&["doctor", path]);
     assert!(code == 0 && out.starts_with("n: 80 entries, ") && out.ends_with("nothing to fix\n"), "{out}");
-    let (code, _, err) = run(&["perf", path]);
-    assert!(code != 0 && err.contains("RNTuple"), "what is not done says so: {err}");
+    let (code, out, err) = run(&["perf", path, "x", "list"]);
+    let figure = |name: &str| out.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+    assert!(code == 0 && figure("N leaves").ends_with("= 3"), "x, ends and values of the list: {out}{err}");
+    assert!(figure("ReadCalls").ends_with("= 2"), "a call for each cluster: {out}");
+    let (code, out, _) = run(&["perf", path, "--json", "-n", "5"]);
+    assert!(code == 0 && out.contains("\"reads\""), "{out}");
+    let (code, _, err) = run(&["perf", path, "nothing"]);
+    assert!(code != 0 && err.contains("no field \"nothing\""), "{err}");
 }
 
 #[test]

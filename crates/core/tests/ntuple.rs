@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sapwood::column::{Field, Kind, ListOf, Number};
 use sapwood::io::{MemorySink, MemoryStore, Recorded, Store};
-use sapwood::ntuple::{NTuple, columns};
+use sapwood::ntuple::{NTuple, columns, columns_with};
 use sapwood::read::{Column, Selection};
 use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
 use sapwood::{ErrorKind, File, OpenOptions, Session};
@@ -148,6 +148,28 @@ fn whole_columns_cost_a_request_a_window() {
     ranges.sort_by_key(|range| range.start);
     assert!(ranges.windows(2).all(|pair| pair[0].end <= pair[1].start), "{ranges:?}");
     assert!(calls.len() <= 3, "ends of the lists, ends of the texts and options, the values: {}", calls.len());
+}
+
+#[test]
+fn windows_end_with_clusters_and_report_their_bytes() {
+    for threads in [1, 2] {
+        let (ntuple, store) = opened(written(1, ROWS, small()), threads);
+        let clusters = ntuple.clusters().unwrap().len();
+        ntuple.cache().set_budget(1);
+        store.take_calls();
+        let mut seen = Vec::new();
+        columns_with(&ntuple, &top(&ntuple), 0..ROWS as u64, |progress| {
+            seen.push(progress);
+            Ok(())
+        })
+        .unwrap();
+        let last = seen.last().unwrap();
+        assert_eq!((seen.len(), last.done_bytes), (clusters, last.total_bytes), "small clusters are read whole");
+        assert_eq!(store.take_calls().len(), clusters);
+        let stopped = |_| Err(sapwood::Error::mismatch("enough"));
+        let error = columns_with(&ntuple, &top(&ntuple), 0..ROWS as u64, stopped).unwrap_err();
+        assert!(error.to_string().contains("enough"), "{error}");
+    }
 }
 
 #[test]

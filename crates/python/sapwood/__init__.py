@@ -9,6 +9,7 @@ from sapwood._read.elements import STLMap, STLSet, STLVector
 from sapwood._read.multi_file import concatenate, iterate, num_entries
 from sapwood._write.parallel_tree import ParallelTree
 from sapwood._write.writable_directory import WritableDirectory
+from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
 from sapwood._write.writable_tree import WritableBranch, WritableTree
 from sapwood.branch import Branch
 from sapwood.compression import LZ4, LZMA, ZLIB, ZSTD, Compression
@@ -44,6 +45,7 @@ __all__ = [
     "KeyInFileError",
     "Merged",
     "Model",
+    "ParallelNTuple",
     "ParallelTree",
     "ReadOnlyDirectory",
     "ReadOnlyFile",
@@ -60,6 +62,7 @@ __all__ = [
     "WritableBranch",
     "WritableDirectory",
     "WritableFile",
+    "WritableNTuple",
     "WritableTree",
     "__version__",
     "as_TGraph",

@@ -115,15 +115,6 @@ class NTuple(Tree):
     def _reader(self, entries: Any) -> Any:
         return _Blocks(self.clusters)
 
-    @property
-    def perf(self) -> Any:
-        """What reading costs is not told for RNTuples yet: raises :class:`UnsupportedError`."""
-        raise _not_yet(self, "the record of what reading costs")
-
-    def layout(self) -> Any:
-        """Is not told for RNTuples yet: raises :class:`UnsupportedError`."""
-        raise _not_yet(self, "the layout of its pages")
-
     def optimize_baskets(self, *_: Any, **__: Any) -> Any:
         """An RNTuple has no baskets: raises :class:`UnsupportedError`."""
         where = place(self.file_path, self.object_path)
@@ -152,11 +143,6 @@ class _Blocks:
         start, stop = self._clusters[at]
         first = start + (entry - start) // self._ENTRIES * self._ENTRIES
         return first, min(first + self._ENTRIES, stop)
-
-
-def _not_yet(ntuple: Tree, what: str) -> UnsupportedError:
-    where = place(ntuple.file_path, ntuple.object_path)
-    return UnsupportedError(f"{what} is not supported for RNTuples yet{where}")
 
 
 def _no_record(ntuple: Tree) -> UnsupportedError:

@@ -258,7 +258,8 @@ class Tree(HasBranches):
     @property
     def perf(self) -> PerfRecord:
         """A record of what is read of it: ``with tree.perf as perf: ...``, then ``print(perf)``
-        (``TTreePerfStats``). All trees of a file share one record; the figures are of this tree's baskets."""
+        (``TTreePerfStats``). All trees of a file share one record; the figures are of this tree's baskets, or
+        of the pages of this RNTuple."""
         return PerfRecord(self)
 
     @property
@@ -302,7 +303,8 @@ class Tree(HasBranches):
         compression and before), ``min_bytes``, ``median_bytes`` and ``max_bytes`` of a stored basket,
         ``baskets_per_cluster``, how many are ``spanning`` clusters, and ``baskets``: first entry, one past
         the last, offset, bytes. ``clusters`` has for each its ``entries``, ``num_baskets``, ``zip_bytes``,
-        the ``span`` of offsets, and its ``contiguity``: 1 where its baskets lie side by side.
+        the ``span`` of offsets, and its ``contiguity``: 1 where its baskets lie side by side. Of an RNTuple
+        these are columns in place of branches, and pages in place of baskets.
 
         >>> import io, sapwood
         >>> memory = io.BytesIO()

@@ -19,7 +19,7 @@ from sapwood._write.branch_schema import Schema
 from sapwood._write.parallel_tree import ParallelTree
 from sapwood._write.upload import Upload, make_folders
 from sapwood._write.writable_directory import WritableDirectory
-from sapwood._write.writable_ntuple import WritableNTuple
+from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
 from sapwood._write.writable_tree import WritableTree
 from sapwood.compression import Compression, as_compression, from_text, of_branches
 from sapwood.file import check_options
@@ -219,7 +219,7 @@ class WritableFile(WritableDirectory):
         self._format = "ttree"
         # Whether its compression is the one that files have if nothing else is said.
         self._is_usual = False
-        self._trees: list[WritableTree | ParallelTree | WritableNTuple] = []
+        self._trees: list[WritableTree | ParallelTree | WritableNTuple | ParallelNTuple] = []
         self._trees_by_path: dict[str, Any] = {}
         self._generation = session.generation()
         self._closed = False
@@ -307,7 +307,7 @@ class WritableFile(WritableDirectory):
         names = inspect.signature(self._begin).parameters
         return [name for name in names if name not in ("how", "name")]
 
-    def _take(self, tree: WritableTree | ParallelTree | WritableNTuple) -> None:
+    def _take(self, tree: WritableTree | ParallelTree | WritableNTuple | ParallelNTuple) -> None:
         """Keeps a tree, to be found by its path and closed with the file."""
         self._forget_tree(tree.name)
         self._trees.append(tree)
@@ -328,7 +328,7 @@ class WritableFile(WritableDirectory):
             tree.flush()
             tree.closed = tree.closed or tree.is_resting
 
-    def _tree_at(self, path: str) -> WritableTree | ParallelTree | WritableNTuple | None:
+    def _tree_at(self, path: str) -> WritableTree | ParallelTree | WritableNTuple | ParallelNTuple | None:
         """The tree of a path that was begun here; one that was closed can be gone on with."""
         tree = self._trees_by_path.get(path)
         if isinstance(tree, WritableTree) and tree.closed:
@@ -383,7 +383,7 @@ class WritableFile(WritableDirectory):
         errors.throw(failures)
 
     def _failures(
-        self, action: Callable[[WritableTree | ParallelTree | WritableNTuple], None]
+        self, action: Callable[[WritableTree | ParallelTree | WritableNTuple | ParallelNTuple], None]
     ) -> list[Exception]:
         """What goes wrong when something is done to all trees."""
         failures: list[Exception] = []

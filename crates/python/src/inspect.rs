@@ -22,6 +22,7 @@ use sapwood_cli::documents;
 use crate::errors::run;
 use crate::file::File;
 use crate::network::{Network, Place};
+use crate::ntuple::NTuple;
 use crate::sessions;
 use crate::tree::Tree;
 
@@ -57,25 +58,52 @@ pub(crate) fn doctor(py: Python<'_>, file: PyRef<'_, File>, tree: Option<String>
     Ok((document, documents::doctor_words(&name, &diagnosis, &reader)))
 }
 
-/// The layout of a tree as JSON.
-#[pyfunction]
-pub(crate) fn layout(py: Python<'_>, tree: PyRef<'_, Tree>) -> PyResult<String> {
-    let tree = Arc::clone(&tree.0);
-    run(py, || Ok(documents::layout(&Layout::of(&tree)).to_string()))
+/// A tree or an RNTuple.
+#[derive(FromPyObject)]
+pub(crate) enum Dataset<'py> {
+    Tree(PyRef<'py, Tree>),
+    NTuple(PyRef<'py, NTuple>),
 }
 
-/// Records what is read of a tree's file from now on, or no more.
+/// The layout of a tree or an RNTuple as JSON.
 #[pyfunction]
-pub(crate) fn record(tree: PyRef<'_, Tree>, on: bool) {
-    let perf = tree.0.file().perf();
+pub(crate) fn layout(py: Python<'_>, of: Dataset<'_>) -> PyResult<String> {
+    let layout = match of {
+        Dataset::Tree(tree) => {
+            let tree = Arc::clone(&tree.0);
+            run(py, || Ok(Layout::of(&tree)))
+        }
+        Dataset::NTuple(ntuple) => {
+            let ntuple = Arc::clone(&ntuple.engine);
+            run(py, || Layout::of_ntuple(&ntuple))
+        }
+    };
+    Ok(documents::layout(&layout?).to_string())
+}
+
+/// Records what is read of the file of a tree or an RNTuple from now on, or no more.
+#[pyfunction]
+pub(crate) fn record(of: Dataset<'_>, on: bool) {
+    let perf = match &of {
+        Dataset::Tree(tree) => tree.0.file().perf(),
+        Dataset::NTuple(ntuple) => ntuple.engine.file().perf(),
+    };
     if on { perf.start() } else { perf.stop() }
 }
 
 /// What was recorded so far.
 #[pyfunction]
-pub(crate) fn perf(py: Python<'_>, tree: PyRef<'_, Tree>) -> PyResult<PerfRun> {
-    let tree = Arc::clone(&tree.0);
-    run(py, || Ok(PerfRun(PerfStats::of(&tree))))
+pub(crate) fn perf(py: Python<'_>, of: Dataset<'_>) -> PyResult<PerfRun> {
+    match of {
+        Dataset::Tree(tree) => {
+            let tree = Arc::clone(&tree.0);
+            run(py, || Ok(PerfRun(PerfStats::of(&tree))))
+        }
+        Dataset::NTuple(ntuple) => {
+            let ntuple = Arc::clone(&ntuple.engine);
+            run(py, || Ok(PerfRun(PerfStats::of_ntuple(&ntuple)?)))
+        }
+    }
 }
 
 /// The run that was saved in a file.

@@ -20,6 +20,7 @@ mod object;
 mod parallel;
 mod query;
 mod reader;
+mod reading;
 mod remote;
 mod sessions;
 mod steps;
@@ -57,7 +58,7 @@ mod _core {
     #[pymodule_export]
     use super::ntuple::NTuple;
     #[pymodule_export]
-    use super::ntuple_writer::NTupleWriter;
+    use super::ntuple_writer::{NTupleWriter, ParallelNTupleWriter};
     #[pymodule_export]
     use super::object::{Object, Struct};
     #[pymodule_export]

@@ -1,16 +1,17 @@
 //! RNTuples: what Python asks of trees, answered for fields.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use sapwood::ntuple::{Field, NTuple as Engine, Role};
-use sapwood::read::Selection;
 
 use crate::arrow::{self, Source};
 use crate::column::{Column, kind};
 use crate::errors::{raise, run};
+use crate::model::{Columns, Model};
+use crate::reading::{Wanted, followed, watched};
 use crate::steps::Steps;
 
 /// A page as a basket: (first entry, one past the last, seek, bytes).
@@ -19,7 +20,7 @@ type PageRow = (u64, u64, Option<u64>, u64);
 /// An RNTuple. Fields are counted as users see them: those without a name of their own are left out.
 #[pyclass(frozen, module = "sapwood._core")]
 pub(crate) struct NTuple {
-    engine: Arc<Engine>,
+    pub(crate) engine: Arc<Engine>,
     /// Numbers of the named fields.
     named: Vec<usize>,
     /// For each of them the one above.
@@ -202,6 +203,13 @@ impl NTuple {
         (figures.hits, figures.misses, figures.fetched_bytes, figures.wasted_bytes)
     }
 
+    /// Reads entries `start..stop` of a field as columns of a type, cluster by cluster; of the top-level fields as members
+    /// where there is no path.
+    fn iter_columns(&self, py: Python<'_>, path: &str, model: Model, start: u64, stop: u64) -> PyResult<Columns> {
+        let columns = run(py, || self.engine.iter_columns(path, model.0, start..stop))?;
+        Ok(Columns(Mutex::new(columns)))
+    }
+
     /// Schema of fields under names, for Arrow.
     fn arrow_schema<'py>(
         &self,
@@ -227,7 +235,8 @@ impl NTuple {
         arrow::stream_capsule(py, arrow::Batches { source, ids, schema, steps: steps.clone(), by_python })
     }
 
-    /// Reads fields for entries `start..stop`, or for ascending `entries`, in one plan.
+    /// Reads fields for entries `start..stop`, or for ascending `entries`, in one plan. `progress` is called with the
+    /// bytes that are done, and those of all.
     #[pyo3(signature = (ids, start, stop, entries=None, progress=None))]
     fn columns(
         &self,
@@ -238,28 +247,13 @@ impl NTuple {
         entries: Option<PyBuffer<i64>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<Column>> {
-        let entries = entries.map(|entries| entries.to_vec(py)).transpose()?;
+        let wanted = Wanted::new(py, entries, start, stop)?;
         let ids = self.ids(&ids)?;
         let columns = run(py, || {
-            let selection = match entries {
-                // A negative number would be a very large one, which no RNTuple has.
-                Some(entries) => Selection::of_entries(entries.into_iter().map(|entry| entry as u64))?,
-                None => Selection::try_from(start..stop)?,
-            };
-            let columns = sapwood::ntuple::columns(&self.engine, &ids, selection)?;
+            let watched = watched(progress.as_ref());
+            let columns = sapwood::ntuple::columns_with(&self.engine, &ids, wanted.selection()?, watched)?;
             columns.into_iter().map(followed).collect::<sapwood::Result<Vec<_>>>()
         })?;
-        if let Some(progress) = progress {
-            progress.call1(py, (1, 1))?;
-        }
         Ok(columns.into_iter().map(Column).collect())
-    }
-}
-
-/// A column with objects in place of pointers; with pointers where objects point back at one another.
-fn followed(column: sapwood::read::Column) -> sapwood::Result<sapwood::read::Column> {
-    match column.followed() {
-        Err(error) if error.kind() == sapwood::ErrorKind::Unsupported => Ok(column),
-        followed => followed,
     }
 }

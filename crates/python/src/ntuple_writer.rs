@@ -1,6 +1,6 @@
 //! RNTuples that are filled.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use bytes::Bytes;
 use pyo3::buffer::PyBuffer;
@@ -11,8 +11,10 @@ use pyo3::types::{PyList, PyTuple};
 use sapwood::Error;
 use sapwood::column::{Field, Kind, ListOf, Number};
 use sapwood::read::Column;
+use sapwood::write::FieldSpec;
 
 use crate::errors::{raise, run};
+use crate::model::{Model, Objects};
 use crate::tree_writer::{closed, locked};
 
 /// Takes rows of an RNTuple.
@@ -21,7 +23,8 @@ pub(crate) struct NTupleWriter {
     writer: Mutex<Option<sapwood::write::NTupleWriter>>,
 }
 
-/// Name, type as nested tuples, rows, buffers in the order of their numbers.
+/// Name, type as nested tuples, rows, buffers in the order of their numbers; of a field of a declared type `typed` and
+/// its values instead.
 type Given<'py> = (PyBackedStr, Bound<'py, PyTuple>, usize, Vec<PyBuffer<u8>>);
 
 impl From<sapwood::write::NTupleWriter> for NTupleWriter {
@@ -45,11 +48,23 @@ impl NTupleWriter {
             // Python's memory may change as soon as others run.
             let buffers =
                 buffers.iter().map(|buffer| buffer.to_vec(py).map(Bytes::from)).collect::<PyResult<Vec<_>>>()?;
-            given.push((&**name, Column::from_buffers(kind_of(kind)?, *rows, buffers)));
+            given.push(match typed(kind)? {
+                Some(values) => (&**name, Values::Typed(values.extract::<Objects>()?.0)),
+                None => (&**name, Values::Plain(Column::from_buffers(kind_of(kind)?, *rows, buffers))),
+            });
         }
         let mut locked = self.writer.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let writer = locked.as_mut().ok_or_else(|| closed("the RNTuple is closed"))?;
-        run(py, || writer.extend(&given))
+        run(py, || {
+            let field = |name: &str| writer.fields().iter().find(|field| *field.name == *name);
+            let columns = given.into_iter().map(|(name, values)| match (values, field(name)) {
+                (Values::Plain(column), _) => Ok((name, column)),
+                (Values::Typed(values), Some(field)) => Ok((name, field.values(values)?)),
+                (Values::Typed(_), None) => Err(Error::not_found(format!("there is no field {name:?}"))),
+            });
+            let columns = columns.collect::<sapwood::Result<Vec<_>>>()?;
+            writer.extend(&columns)
+        })
     }
 
     /// Writes what waits as a cluster of its own.
@@ -59,9 +74,83 @@ impl NTupleWriter {
         run(py, || writer.flush())
     }
 
+    /// Gives up what waits, and ends.
+    fn discard(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| locked(&self.writer).take().map_or(Ok(()), sapwood::write::NTupleWriter::discard)).map_err(raise)
+    }
+
     /// Writes what waits, and ends.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| locked(&self.writer).take().map_or(Ok(()), sapwood::write::NTupleWriter::close)).map_err(raise)
+    }
+}
+
+/// Values of a field.
+enum Values {
+    Plain(Column),
+    /// Of the type that the field was declared with.
+    Typed(sapwood::write::Column),
+}
+
+/// What follows the word `typed`: a type, or its values.
+fn typed<'py>(of: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let sort: PyBackedStr = of.get_item(0)?.extract()?;
+    if &*sort == "typed" { of.get_item(1).map(Some) } else { Ok(None) }
+}
+
+/// A field of a name and a type as nested tuples.
+pub(crate) fn spec_of(name: &str, of: &Bound<'_, PyTuple>) -> PyResult<FieldSpec> {
+    match typed(of)? {
+        Some(kind) => FieldSpec::of_type(name, &kind.extract::<Model>()?.0).map_err(raise),
+        None => Ok(FieldSpec::new(name, kind_of(of)?)),
+    }
+}
+
+/// An RNTuple that many threads fill.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct ParallelNTupleWriter(RwLock<Option<sapwood::write::ParallelNTupleWriter>>);
+
+impl From<sapwood::write::ParallelNTupleWriter> for ParallelNTupleWriter {
+    fn from(writer: sapwood::write::ParallelNTupleWriter) -> Self {
+        Self(RwLock::new(Some(writer)))
+    }
+}
+
+impl ParallelNTupleWriter {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&sapwood::write::ParallelNTupleWriter) -> T + Send,
+    ) -> PyResult<T> {
+        py.detach(|| self.0.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(work))
+            .ok_or_else(|| closed("the RNTuple is closed"))
+    }
+}
+
+#[pymethods]
+impl ParallelNTupleWriter {
+    /// A writer for one thread.
+    fn context(&self, py: Python<'_>) -> PyResult<NTupleWriter> {
+        self.with(py, |writer| writer.context().into())
+    }
+
+    /// Entries of the committed clusters.
+    fn entries(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, sapwood::write::ParallelNTupleWriter::entries)?.map_err(raise)
+    }
+
+    /// Makes what is committed visible; gives the entries that are there then.
+    fn save(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, sapwood::write::ParallelNTupleWriter::save)?.map_err(raise)
+    }
+
+    /// Ends the RNTuple.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let close = || {
+            let writer = self.0.write().unwrap_or_else(PoisonError::into_inner).take();
+            writer.map_or(Ok(()), sapwood::write::ParallelNTupleWriter::close)
+        };
+        py.detach(close).map_err(raise)
     }
 }
 

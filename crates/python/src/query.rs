@@ -1,18 +1,16 @@
 //! Expressions, cuts and histograms of them.
 
-use std::time::Instant;
-
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use sapwood::query::{self, Draw, Source};
-use sapwood::read::Selection;
 
 use crate::buffer::Buffer;
 use crate::column::Column;
-use crate::errors::{raise, run, with_python_unchanged};
+use crate::errors::{raise, run};
 use crate::hist::{Axis, Histogram};
 use crate::ntuple::NTuple;
-use crate::tree::{CHECK_EVERY, Tree};
+use crate::reading::{Wanted, followed, watched};
+use crate::tree::Tree;
 
 /// What expressions are about: a tree, an RNTuple, or numbers by their names.
 fn source(of: &Bound<'_, PyAny>, below: Option<usize>) -> PyResult<Source> {
@@ -32,15 +30,6 @@ fn source(of: &Bound<'_, PyAny>, below: Option<usize>) -> PyResult<Source> {
         Some(id) => found.below(id),
         None => found,
     })
-}
-
-/// Entries `start..stop`, or ascending numbers of entries.
-fn selection(start: u64, stop: u64, entries: Option<Vec<i64>>) -> sapwood::Result<Selection> {
-    match entries {
-        // A negative number would be a very large one, which no tree has.
-        Some(entries) => Selection::of_entries(entries.into_iter().map(|entry| entry as u64)),
-        None => Selection::try_from(start..stop),
-    }
 }
 
 /// Expressions and a cut over one tree.
@@ -110,34 +99,18 @@ impl Query {
         entries: Option<PyBuffer<i64>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Found> {
-        let entries = entries.map(|entries| entries.to_vec(py)).transpose()?;
+        let wanted = Wanted::new(py, entries, start, stop)?;
         let (passed, plain, values) = run(py, || {
-            let wanted = selection(start, stop, entries)?;
+            let wanted = wanted.selection()?;
             let mut query = self.engine.clone();
             for id in ids {
                 let engine = self.named.as_ref().map_or(Some(id), |named| named.get(id).copied());
                 query = query.column(engine.ok_or_else(|| sapwood::Error::not_found("no such field"))?);
             }
-            let mut checked = Instant::now();
-            let answer = query.read_with(&wanted, |now| {
-                if progress.is_none() && checked.elapsed() < CHECK_EVERY {
-                    return Ok(());
-                }
-                checked = Instant::now();
-                with_python_unchanged(|py| {
-                    if let Some(progress) = &progress {
-                        progress.call1(py, (now.done_bytes, now.total_bytes))?;
-                    }
-                    py.check_signals()
-                })
-            })?;
+            let answer = query.read_with(&wanted, watched(progress.as_ref()))?;
             let passed = (answer.entries != wanted).then(|| {
                 answer.entries.ranges().flatten().flat_map(|entry| (entry as i64).to_ne_bytes()).collect::<Vec<u8>>()
             });
-            let followed = |column: sapwood::read::Column| match column.followed() {
-                Err(error) if error.kind() == sapwood::ErrorKind::Unsupported => Ok(column),
-                followed => followed,
-            };
             let plain = answer.plain.into_iter().map(followed).collect::<sapwood::Result<Vec<_>>>()?;
             Ok((passed, plain, answer.columns))
         })?;
@@ -184,8 +157,8 @@ impl Draws {
     /// Fills all histograms with entries `start..stop`, or ascending `entries`; the tree is read once.
     #[pyo3(signature = (start, stop, entries=None))]
     fn fill(&self, py: Python<'_>, start: u64, stop: u64, entries: Option<PyBuffer<i64>>) -> PyResult<Vec<Histogram>> {
-        let entries = entries.map(|entries| entries.to_vec(py)).transpose()?;
-        let drawn = run(py, || query::draw_many(&self.0, &selection(start, stop, entries)?))?;
+        let wanted = Wanted::new(py, entries, start, stop)?;
+        let drawn = run(py, || query::draw_many(&self.0, &wanted.selection()?))?;
         Ok(drawn.into_iter().map(Histogram::from_engine).collect())
     }
 
@@ -198,9 +171,9 @@ impl Draws {
         stop: u64,
         entries: Option<PyBuffer<i64>>,
     ) -> PyResult<(Vec<Column>, Option<Column>)> {
-        let entries = entries.map(|entries| entries.to_vec(py)).transpose()?;
+        let wanted = Wanted::new(py, entries, start, stop)?;
         let points = run(py, || match self.0.first() {
-            Some(draw) => draw.points(selection(start, stop, entries)?),
+            Some(draw) => draw.points(wanted.selection()?),
             None => Err(sapwood::Error::mismatch("nothing is drawn")),
         })?;
         let column = |values: Vec<f64>| Column(sapwood::read::Column::from_numbers(&values));

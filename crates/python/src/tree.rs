@@ -1,22 +1,19 @@
 //! Trees: branches and columns.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use sapwood::read::{Plan, Selection};
+use sapwood::read::Plan;
 
 use crate::arrow::{self, Source};
 use crate::column::{Column, kind};
-use crate::errors::{run, with_python_unchanged};
+use crate::errors::run;
 use crate::model::{Columns, Model};
 use crate::object::{Object, Origin};
+use crate::reading::{Wanted, followed, watched};
 use crate::steps::Steps;
-
-/// How often a read asks whether Ctrl-C was pressed.
-pub(crate) const CHECK_EVERY: Duration = Duration::from_millis(100);
 
 /// A tree.
 #[pyclass(frozen, module = "sapwood._core")]
@@ -181,31 +178,16 @@ impl Tree {
         entries: Option<PyBuffer<i64>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<Column>> {
-        let entries = entries.map(|entries| entries.to_vec(py)).transpose()?;
+        let wanted = Wanted::new(py, entries, start, stop)?;
         let columns = run(py, || {
-            let selection = match entries {
-                // A negative number would be a very large one, which no tree has.
-                Some(entries) => Selection::of_entries(entries.into_iter().map(|entry| entry as u64))?,
-                None => Selection::try_from(start..stop)?,
+            let columns = Plan::new(&self.0, &ids, wanted.selection()?)?.columns_with(watched(progress.as_ref()))?;
+            let named = |error: sapwood::Error, id: usize| {
+                let path = self.0.branches().get(id).map_or("", |branch| &branch.path);
+                let file = Arc::clone(&self.0.file().identity().name);
+                error.in_object(path).in_object(&self.0.name).in_file(file)
             };
-            let mut checked = Instant::now();
-            let columns = Plan::new(&self.0, &ids, selection)?.columns_with(|now| {
-                if progress.is_none() && checked.elapsed() < CHECK_EVERY {
-                    return Ok(());
-                }
-                checked = Instant::now();
-                with_python_unchanged(|py| {
-                    if let Some(progress) = &progress {
-                        progress.call1(py, (now.done_bytes, now.total_bytes))?;
-                    }
-                    py.check_signals()
-                })
-            })?;
-            columns
-                .into_iter()
-                .zip(&ids)
-                .map(|(column, &id)| self.followed(column, id))
-                .collect::<sapwood::Result<Vec<_>>>()
+            let followed = |(column, &id)| followed(column).map_err(|error| named(error, id));
+            columns.into_iter().zip(&ids).map(followed).collect::<sapwood::Result<Vec<_>>>()
         })?;
         Ok(columns.into_iter().map(Column).collect())
     }
@@ -240,20 +222,5 @@ impl Tree {
         let source = Source::Tree(Arc::clone(&self.0));
         let schema = Arc::new(run(py, || source.schema(&ids, &names))?);
         arrow::stream_capsule(py, arrow::Batches { source, ids, schema, steps: steps.clone(), by_python })
-    }
-}
-
-impl Tree {
-    /// A column with objects in place of pointers; with pointers where objects point back at one another.
-    fn followed(&self, column: sapwood::read::Column, id: usize) -> sapwood::Result<sapwood::read::Column> {
-        match column.followed() {
-            Err(error) if error.kind() == sapwood::ErrorKind::Unsupported => Ok(column),
-            Err(error) => {
-                let path = self.0.branches().get(id).map_or("", |branch| &branch.path);
-                let file = Arc::clone(&self.0.file().identity().name);
-                Err(error.in_object(path).in_object(&self.0.name).in_file(file))
-            }
-            followed => followed,
-        }
     }
 }

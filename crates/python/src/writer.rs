@@ -9,12 +9,12 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyTuple};
 use sapwood::io::AtomicFile;
 use sapwood::io::MemorySink;
-use sapwood::write::{Baskets, Every, FieldSpec, Figures, NTupleOptions, Remake, TreeOptions, WriteOptions};
+use sapwood::write::{Baskets, Every, Figures, NTupleOptions, Remake, TreeOptions, WriteOptions};
 
 use crate::draft::Draft;
 use crate::errors::{raise, run};
 use crate::key::Key;
-use crate::ntuple_writer::{NTupleWriter, kind_of};
+use crate::ntuple_writer::{NTupleWriter, ParallelNTupleWriter, spec_of};
 use crate::parallel::ParallelWriter;
 use crate::sessions;
 use crate::tree_writer::{Spec, TreeWriter, closed, locked, spec};
@@ -216,21 +216,22 @@ impl FileWriter {
         Ok(Bound::new(py, TreeWriter::from(tree))?.into_any())
     }
 
-    /// Begins an RNTuple of these fields: name, type as nested tuples.
+    /// Begins an RNTuple of these fields: name, type as nested tuples. It is filled by one thread, or by many.
     #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
-    #[pyo3(signature = (path, fields, description = "", compression = None, cluster_bytes = None, page_bytes = None))]
-    fn ntuple(
+    #[pyo3(signature = (path, fields, description = "", compression = None, cluster_bytes = None, page_bytes = None,
+                        parallel = false))]
+    fn ntuple<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         path: &str,
         fields: Vec<(PyBackedStr, Bound<'_, PyTuple>)>,
         description: &str,
         compression: Option<&str>,
         cluster_bytes: Option<usize>,
         page_bytes: Option<usize>,
-    ) -> PyResult<NTupleWriter> {
-        let spec = |(name, kind): &(PyBackedStr, Bound<'_, PyTuple>)| Ok(FieldSpec::new(&**name, kind_of(kind)?));
-        let fields = fields.iter().map(spec).collect::<PyResult<Vec<_>>>()?;
+        parallel: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let fields = fields.iter().map(|(name, kind)| spec_of(name, kind)).collect::<PyResult<Vec<_>>>()?;
         let usual = NTupleOptions::default();
         let options = NTupleOptions {
             description: description.into(),
@@ -239,7 +240,12 @@ impl FileWriter {
             page_bytes: page_bytes.unwrap_or(usual.page_bytes),
             ..usual
         };
-        self.with(py, |writer| writer.ntuple(path, fields, options)).map(NTupleWriter::from)
+        if parallel {
+            let ntuple = self.with(py, |writer| writer.parallel_ntuple(path, fields, options))?;
+            return Ok(Bound::new(py, ParallelNTupleWriter::from(ntuple))?.into_any());
+        }
+        let ntuple = self.with(py, |writer| writer.ntuple(path, fields, options))?;
+        Ok(Bound::new(py, NTupleWriter::from(ntuple))?.into_any())
     }
 
     /// Goes on with a tree that was begun here and closed; branches may have another compression from now on.

@@ -1,19 +1,21 @@
-//! `sapwood perf`: what reading a tree costs.
+//! `sapwood perf`: what reading a tree or an RNTuple costs.
 
 use std::io::Write;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use sapwood::inspect::perf::{Compared, PerfPicture, PerfStats, compare};
+use sapwood::ntuple::NTuple;
 use sapwood::tree::{Branch, Tree};
 use sapwood::{Error, OpenOptions, Session};
 
-use super::scan::tree;
+use super::scan::{Dataset, dataset};
 use crate::documents;
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 
-/// Read branches of a tree, and say what that cost: the figures of ROOT's TTreePerfStats, and a picture. Or show a run
+/// Read branches of a tree, or fields of an RNTuple, and say what that cost: the figures of ROOT's TTreePerfStats, and a picture. Or show a run
 /// that was saved.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sapwood perf events.root:Events Muon_pt Muon_eta\n  \
@@ -23,9 +25,9 @@ use crate::remote::Remote;
                         sapwood perf after.root --against before.root\n\n\
                         Saved runs are TTreePerfStats: ROOT shows them, and runs that ROOT saved are shown here.")]
 pub(crate) struct Arguments {
-    /// FILE:TREE, or FILE for its only tree, to be read; FILE or FILE:NAME of a saved run, to be shown.
+    /// FILE:TREE, or FILE for its only tree or RNTuple, to be read; FILE or FILE:NAME of a saved run, to be shown.
     target: String,
-    /// Branches, by name or path; all that can be decoded where none is named.
+    /// Branches or fields, by name or path; all that can be decoded where none is named.
     branches: Vec<String>,
     /// First entry.
     #[arg(long, default_value_t = 0)]
@@ -69,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let report = match PerfStats::find(&file, name)? {
         Some(saved) if arguments.branches.is_empty() => saved,
         Some(_) => return Err(Error::mismatch("a saved run is shown as it was: no branches are read").into()),
-        None => measured(arguments, &tree(&file, name)?)?,
+        None => measured(arguments, &dataset(&file, name)?)?,
     };
     let before = match against {
         Some((path, name)) => Some(PerfStats::load(&output::open(path, 1, &arguments.remote)?, name)?),
@@ -99,23 +101,50 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
 }
 
 /// Reads what is asked for.
-fn measured(arguments: &Arguments, tree: &Arc<Tree>) -> Outcome<PerfStats> {
+fn measured(arguments: &Arguments, dataset: &Dataset) -> Outcome<PerfStats> {
+    let range = |all: u64| {
+        let start = arguments.start.min(all);
+        start..arguments.entries.map_or(all, |entries| start.saturating_add(entries).min(all))
+    };
+    match dataset {
+        Dataset::Tree(tree) => of_tree(&arguments.branches, tree, range(tree.entries)),
+        Dataset::NTuple(ntuple) => of_ntuple(&arguments.branches, ntuple, &range(ntuple.entries)),
+    }
+}
+
+fn of_tree(named: &[String], tree: &Arc<Tree>, entries: Range<u64>) -> Outcome<PerfStats> {
     let readable = |branch: &&Branch| {
         branch.has_data() && branch.entry_range().end >= tree.entries && tree.interpretation(branch.id).is_ok()
     };
-    let names: Vec<&str> = match &arguments.branches[..] {
+    let names: Vec<&str> = match named {
         [] => tree.branches().iter().filter(readable).map(|branch| &*branch.path).collect(),
         named => named.iter().map(String::as_str).collect(),
     };
-    let start = arguments.start.min(tree.entries);
-    let stop = arguments.entries.map_or(tree.entries, |entries| start.saturating_add(entries).min(tree.entries));
     let perf = tree.file().perf();
     perf.start();
-    for batch in tree.scan(&names)?.entries(start..stop)? {
+    for batch in tree.scan(&names)?.entries(entries)? {
         batch?;
     }
     perf.stop();
     Ok(PerfStats::of(tree))
+}
+
+/// Fields are read cluster by cluster.
+fn of_ntuple(named: &[String], ntuple: &NTuple, entries: &Range<u64>) -> Outcome<PerfStats> {
+    let ids = match named {
+        [] => ntuple.top().iter().copied().filter(|&id| ntuple.kind(id).is_ok()).collect(),
+        named => named.iter().map(|name| ntuple.field(name).map(|field| field.id)).collect::<Result<Vec<_>, _>>()?,
+    };
+    let perf = ntuple.file().perf();
+    perf.start();
+    for cluster in ntuple.clusters()? {
+        let wanted = cluster.start.max(entries.start)..cluster.end.min(entries.end);
+        if wanted.start < wanted.end {
+            sapwood::ntuple::columns(ntuple, &ids, wanted)?;
+        }
+    }
+    perf.stop();
+    Ok(PerfStats::of_ntuple(ntuple)?)
 }
 
 /// Two runs side by side.

@@ -48,7 +48,7 @@ pub(crate) enum Dataset {
 pub(crate) fn dataset(file: &File, name: Option<&str>) -> Outcome<Dataset> {
     match name {
         Some(name) => dataset_at(file, &file.key(name)?),
-        None => dataset_at(file, &only(file, "tree and no RNTuple", has_entries)?),
+        None => dataset_at(file, &only(file)?),
     }
 }
 
@@ -80,31 +80,15 @@ fn dataset_at(file: &File, key: &Key) -> Outcome<Dataset> {
     })
 }
 
-/// The tree of that name, or the only one, for commands that work on trees alone.
-pub(crate) fn tree(file: &File, name: Option<&str>) -> Outcome<Arc<Tree>> {
-    let key = match name {
-        Some(name) => file.key(name)?,
-        None if !file.keys(true)?.iter().any(|found| found.key.is_tree()) => {
-            only(file, "tree and no RNTuple", Key::is_ntuple)?
-        }
-        None => only(file, "tree", Key::is_tree)?,
-    };
-    if key.is_ntuple() {
-        let message = format!("{:?} is an RNTuple, and this command works on trees alone", key.name);
-        return Err(Error::unsupported(message).into());
-    }
-    Ok(file.tree_at(&key)?)
-}
-
-/// The only key of a kind, of all cycles the highest.
-fn only(file: &File, what: &str, fits: impl Fn(&Key) -> bool) -> Outcome<Key> {
+/// The only key of a tree or RNTuple, of all cycles the highest.
+fn only(file: &File) -> Outcome<Key> {
     let keys = file.keys(true)?;
-    let mut found: Vec<_> = keys.iter().filter(|found| fits(&found.key)).collect();
+    let mut found: Vec<_> = keys.iter().filter(|found| has_entries(&found.key)).collect();
     found.sort_by(|a, b| (&a.path, b.key.cycle).cmp(&(&b.path, a.key.cycle)));
     found.dedup_by(|a, b| a.path == b.path);
     match &found[..] {
         [one] => Ok(one.key.clone()),
-        [] => Err(Error::not_found(format!("the file has no {what}")).into()),
+        [] => Err(Error::not_found("the file has no tree and no RNTuple").into()),
         many => {
             let names: Vec<_> = many.iter().map(|found| found.path.as_str()).collect();
             Err(Error::mismatch(format!("which tree? FILE:TREE with one of {}", names.join(", "))).into())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::convert::convert;
 use super::members::Scope;
 use super::source::Source;
-use crate::column::{Kind, ListOf};
+use crate::column::{BufferId, Kind, ListOf};
 use crate::error::{Error, Result};
 use crate::write::{ARRAY_MEMBER, Class, Column, Type};
 
@@ -120,6 +120,16 @@ impl Adapter {
                     }
                     Ok(())
                 }
+                Kind::OneOf { tags, of } if of.len() == 1 => {
+                    let (first, there) = present(source, *tags, &rows)?;
+                    let before = ends.last().copied().unwrap_or(0);
+                    let mut last = before;
+                    ends.extend(there.iter().map(|&tag| {
+                        last += u64::from(tag as i8 >= 0);
+                        last
+                    }));
+                    self.object(objects, class, &of[0], source, first..first + (last - before) as usize)
+                }
                 // It was a member by value.
                 Kind::Record { .. } => {
                     let before = ends.last().copied().unwrap_or(0);
@@ -163,6 +173,16 @@ impl Adapter {
                 self.pointed(into)?;
             }
             return Ok(());
+        }
+        if let Kind::OneOf { tags, of } = kind
+            && of.len() == 1
+        {
+            // It was an optional value.
+            let (first, there) = present(source, *tags, &rows)?;
+            if there.iter().any(|&tag| (tag as i8) < 0) {
+                return Err(Error::mismatch(format!("class {} was expected, and no value is stored", class.name)));
+            }
+            return self.object(into, class, &of[0], source, first..first + rows.len());
         }
         let (Kind::Record { fields, .. }, Column::Record(len, columns)) = (kind, into) else {
             return Err(Error::mismatch(format!("class {} was expected, and {} is stored", class.name, stored(kind))));
@@ -245,6 +265,12 @@ fn pad(column: &mut Column, values: usize) {
             *len += missing;
         }
     }
+}
+
+/// Of values that may be absent: how many are there before these rows, and the tags of the rows.
+fn present<'a>(source: Source<'a>, tags: BufferId, rows: &Range<usize>) -> Result<(usize, &'a [u8])> {
+    let before = source.slice(tags, &(0..rows.start), 1)?.iter().filter(|&&tag| tag as i8 >= 0).count();
+    Ok((before, source.slice(tags, rows, 1)?))
 }
 
 /// The items of arrays.

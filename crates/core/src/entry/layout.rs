@@ -7,10 +7,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::members::all_names;
-use crate::column::{BufferId, Field, Kind, ListOf};
+use super::whole::Whole;
+use crate::column::{Field, Kind, ListOf};
 use crate::error::{Error, Result};
 use crate::read::{Column, columns};
-use crate::schema::{Detail, Objects};
+use crate::schema::Detail;
 use crate::tree::{Branch, BranchId, Tree, element_kind};
 use crate::write::Type;
 
@@ -41,13 +42,6 @@ struct Part {
     node: Node,
 }
 
-/// Columns as one: its type, its buffers, and for each the objects that its numbers mean.
-pub(super) struct Whole {
-    pub(super) kind: Kind,
-    pub(super) buffers: Vec<Bytes>,
-    pub(super) objects: Vec<Option<Arc<Objects>>>,
-}
-
 impl Layout {
     /// The parts of a branch that a type may need: members that are not requested are not read. Without a name the
     /// tree's own branches are the members.
@@ -69,11 +63,11 @@ impl Layout {
     }
 
     /// Reads entries.
-    pub(super) fn read(&self, tree: &Tree, entries: Range<u64>) -> Result<Whole> {
+    pub(super) fn read(&self, tree: &Tree, entries: Range<u64>) -> Result<(Kind, Whole)> {
         let columns = columns(tree, &self.ids, entries)?;
-        let mut joined = Joined { columns: &columns, buffers: Vec::new(), objects: Vec::new() };
+        let mut joined = Joined { columns: &columns, whole: Whole::default() };
         let kind = joined.kind(&self.root, None)?;
-        Ok(Whole { kind, buffers: joined.buffers, objects: joined.objects })
+        Ok((kind, joined.whole))
     }
 }
 
@@ -168,30 +162,22 @@ fn insert(parts: &mut Vec<Part>, path: &[&str], is_base: bool, node: Node) {
 
 struct Joined<'c> {
     columns: &'c [Column],
-    buffers: Vec<Bytes>,
-    objects: Vec<Option<Arc<Objects>>>,
+    whole: Whole,
 }
 
 impl Joined<'_> {
-    fn buffer(&mut self, bytes: Bytes, objects: Option<Arc<Objects>>) -> BufferId {
-        self.buffers.push(bytes);
-        self.objects.push(objects);
-        (self.buffers.len() - 1) as BufferId
-    }
-
     /// The type of a node; `ends` are the offsets of the items that it is a member of.
     fn kind(&mut self, node: &Node, ends: Option<&Bytes>) -> Result<Kind> {
         let column = |index: usize| self.columns.get(index).ok_or_else(|| Error::malformed("a column was not read"));
         match node {
             Node::Column(index) => {
                 let column = column(*index)?.clone();
-                let first = self.buffers.len() as BufferId;
-                for bytes in column.buffers() {
-                    self.buffer(bytes.clone(), column.objects.clone());
-                }
-                let Some(ends) = ends else { return Ok(shifted(&column.kind, first)) };
-                match &column.kind {
-                    Kind::List { offsets, item, .. } if column.buffer(*offsets) == *ends => Ok(shifted(item, first)),
+                let kind = self.whole.column(&column);
+                let Some(ends) = ends else { return Ok(kind) };
+                match (&column.kind, kind) {
+                    (Kind::List { offsets, .. }, Kind::List { item, .. }) if column.buffer(*offsets) == *ends => {
+                        Ok(*item)
+                    }
                     _ => Err(Error::malformed("members of a collection's items are not as many as the items")),
                 }
             }
@@ -210,7 +196,7 @@ impl Joined<'_> {
                     bytes.extend_from_slice(&end.to_ne_bytes());
                 }
                 let ends = Bytes::from(bytes);
-                let offsets = self.buffer(ends.clone(), None);
+                let offsets = self.whole.buffer(ends.clone(), None);
                 let item = self.record(class, parts, Some(&ends))?;
                 Ok(Kind::List { offsets, of: ListOf::Sequence, item: Box::new(item) })
             }
@@ -224,28 +210,5 @@ impl Joined<'_> {
         };
         let fields = parts.iter().map(&mut field).collect::<Result<_>>()?;
         Ok(Kind::Record { class: Arc::clone(class), fields })
-    }
-}
-
-/// The same type with shifted buffer numbers.
-fn shifted(kind: &Kind, by: BufferId) -> Kind {
-    match kind {
-        Kind::Number { buffer, number } => Kind::Number { buffer: buffer + by, number: *number },
-        Kind::Text { offsets, bytes } => Kind::Text { offsets: offsets + by, bytes: bytes + by },
-        Kind::Opaque { offsets, bytes, class } => {
-            Kind::Opaque { offsets: offsets + by, bytes: bytes + by, class: Arc::clone(class) }
-        }
-        Kind::List { offsets, of, item } => {
-            Kind::List { offsets: offsets + by, of: *of, item: Box::new(shifted(item, by)) }
-        }
-        Kind::Fixed { len, item } => Kind::Fixed { len: *len, item: Box::new(shifted(item, by)) },
-        Kind::Record { class, fields } => {
-            let field = |field: &Field| Field { kind: shifted(&field.kind, by), ..field.clone() };
-            Kind::Record { class: Arc::clone(class), fields: fields.iter().map(field).collect() }
-        }
-        Kind::Pointer { buffer, class } => Kind::Pointer { buffer: buffer + by, class: Arc::clone(class) },
-        Kind::OneOf { tags, of } => {
-            Kind::OneOf { tags: tags + by, of: of.iter().map(|kind| shifted(kind, by)).collect() }
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! ENTRIES: values of Rust types as entries of trees, both ways.
+//! ENTRIES: values of Rust types as entries of trees and RNTuples, both ways.
 //!
 //! Writing pushes a value straight into the columns buffered for their cluster. Reading turns what a file has into the
 //! columns that the type would be written as (`evolve`), member by member: this is where schema evolution happens. Both
@@ -7,17 +7,21 @@
 mod containers;
 mod convert;
 mod evolve;
+mod fields;
 mod layout;
 mod members;
+mod ntuple_writer;
 mod numbers;
 mod reader;
 mod source;
+mod whole;
 mod writer;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::write::{Class, Column, Type};
+pub use ntuple_writer::NTupleEntryWriter;
 pub use numbers::ArrayItem;
 pub use reader::{Columns, Entries};
 pub use writer::EntryWriter;

@@ -1,4 +1,4 @@
-//! Entries of a branch as values of a Rust type.
+//! Entries of a branch or a field as values of a Rust type.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,9 +7,13 @@ use std::sync::Arc;
 
 use super::Entry;
 use super::evolve::Adapter;
+use super::fields::Fields;
 use super::layout::Layout;
 use super::source::Source;
+use super::whole::Whole;
+use crate::column::Kind;
 use crate::error::{Error, Result};
+use crate::ntuple::NTuple;
 use crate::tree::Tree;
 use crate::write::{Column, Type};
 
@@ -72,15 +76,33 @@ pub struct Entries<T> {
 /// # std::fs::remove_file(path).ok();
 /// # Ok::<(), sapwood::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Columns {
-    tree: Arc<Tree>,
     kind: Type,
-    layout: Layout,
-    branch: Arc<str>,
+    read: Box<dyn Fn(Range<u64>) -> Result<Column> + Send + Sync>,
     /// Clusters that are left, the next one last, and the most entries of a step.
     clusters: Vec<Range<u64>>,
     most: u64,
+}
+
+impl Columns {
+    /// Entries of clusters, each of about so many bytes.
+    fn new(
+        kind: Type,
+        clusters: Vec<Range<u64>>,
+        entries: &Range<u64>,
+        row_bytes: u64,
+        read: impl Fn(Range<u64>) -> Result<Column> + Send + Sync + 'static,
+    ) -> Self {
+        let within = |cluster: Range<u64>| cluster.start.max(entries.start)..cluster.end.min(entries.end);
+        let clusters = clusters.into_iter().rev().map(within).filter(|cluster| !cluster.is_empty()).collect();
+        Self { kind, read: Box::new(read), clusters, most: (STEP_BYTES / row_bytes.max(1)).max(1) }
+    }
+}
+
+impl fmt::Debug for Columns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Columns").field("kind", &self.kind).field("clusters", &self.clusters).finish_non_exhaustive()
+    }
 }
 
 /// Clusters that take more once inflated are read in several steps.
@@ -133,7 +155,7 @@ impl Tree {
     pub fn read_entries<T: Entry>(&self, branch: &str, entries: Range<u64>) -> Result<Vec<T>> {
         let kind = T::kind();
         let layout = Layout::new(self, branch, &kind)?;
-        let column = read(self, &layout, &kind, branch, entries)?;
+        let column = of_tree(self, &layout, &kind, branch, entries)?;
         Ok(T::from_rows(&column, 0..column.len()))
     }
 
@@ -166,9 +188,7 @@ impl Tree {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn iter_entries<T: Entry>(self: &Arc<Self>, branch: &str) -> Result<Entries<T>> {
-        let steps = self.iter_columns(branch, T::kind(), 0..self.entries)?;
-        let column = Column::of(&steps.kind);
-        Ok(Entries { steps, column, row: 0, entry: PhantomData })
+        Ok(Entries::new(self.iter_columns(branch, T::kind(), 0..self.entries)?))
     }
 
     /// Reads entries of a branch as columns of a type, in steps of clusters; what a class that changed means is said at
@@ -196,28 +216,157 @@ impl Tree {
         let layout = Layout::new(self, branch, &kind)?;
         let branches = layout.ids.iter().filter_map(|&id| self.branches().get(id));
         let row_bytes: u64 = branches.map(|branch| branch.tot_bytes / branch.entries.max(1) + 1).sum();
-        let most = (STEP_BYTES / row_bytes.max(1)).max(1);
-        let within = |cluster: Range<u64>| cluster.start.max(entries.start)..cluster.end.min(entries.end);
-        let clusters = self.clusters().into_iter().rev().map(within).filter(|cluster| !cluster.is_empty()).collect();
-        Ok(Columns { tree: Arc::clone(self), kind, layout, branch: branch.into(), clusters, most })
+        let (tree, branch, wanted) = (Arc::clone(self), branch.to_owned(), kind.clone());
+        let read = move |entries| of_tree(&tree, &layout, &wanted, &branch, entries);
+        Ok(Columns::new(kind, self.clusters(), &entries, row_bytes, read))
     }
 }
 
-fn read(tree: &Tree, layout: &Layout, kind: &Type, branch: &str, entries: Range<u64>) -> Result<Column> {
-    let rows = usize::try_from(entries.end.saturating_sub(entries.start))
-        .map_err(|_| Error::mismatch("more entries than memory has addresses"))?;
+impl NTuple {
+    /// Reads entries of a field into values of a Rust type, as [`Tree::read_entries`] does of a branch; of its top-level
+    /// fields, as the members of the type, where `field` is empty. Other members are not read.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound) if there is no such field; [`Mismatch`](crate::ErrorKind::Mismatch),
+    /// naming class and member, where a type or value does not fit, and where there is none of the members.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("ntuple-read-entries.root");
+    /// use sapwood::Entry;
+    /// use sapwood::write::{FileWriter, NTupleOptions, WriteOptions};
+    /// #[derive(Entry)]
+    /// struct Hit {
+    ///     channel: u16,
+    ///     energy: f32,
+    /// }
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// let mut hits = file.ntuple_entries::<Hit>("hits", "", NTupleOptions::default())?;
+    /// hits.fill(&Hit { channel: 3, energy: 0.5 })?;
+    /// hits.close()?;
+    /// file.close()?;
+    ///
+    /// /// What became of it.
+    /// #[derive(Entry, Debug, PartialEq)]
+    /// struct NewHit {
+    ///     time: f64,
+    ///     #[entry(was = "energy")]
+    ///     charge: f64,
+    /// }
+    /// let ntuple = sapwood::File::open(&path)?.ntuple("hits")?;
+    /// let hits: Vec<NewHit> = ntuple.read_entries("", 0..1)?;
+    /// assert_eq!(hits, [NewHit { time: 0.0, charge: 0.5 }]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn read_entries<T: Entry>(&self, field: &str, entries: Range<u64>) -> Result<Vec<T>> {
+        let kind = T::kind();
+        let fields = Fields::new(self, field, &kind)?;
+        let column = of_ntuple(self, &fields, &kind, field, entries)?;
+        Ok(T::from_rows(&column, 0..column.len()))
+    }
+
+    /// The same of all entries, in steps of clusters.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_entries`](Self::read_entries); what is wrong with values comes when they are read.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("ntuple-iter-entries.root");
+    /// # use sapwood::Entry;
+    /// # use sapwood::write::{FileWriter, NTupleOptions, WriteOptions};
+    /// #[derive(Entry)]
+    /// struct Hit {
+    ///     charge: f32,
+    /// }
+    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// # let mut hits = file.ntuple_entries::<Hit>("hits", "hit", NTupleOptions::default())?;
+    /// # hits.extend(&[Hit { charge: 0.5 }, Hit { charge: 1.5 }])?;
+    /// # hits.close()?;
+    /// # file.close()?;
+    /// let ntuple = sapwood::File::open(&path)?.ntuple("hits")?;
+    /// let charges = ntuple.iter_entries::<Hit>("hit")?.map(|hit| hit.map(|hit| hit.charge));
+    /// assert_eq!(charges.collect::<Result<Vec<_>, _>>()?, [0.5, 1.5]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn iter_entries<T: Entry>(self: &Arc<Self>, field: &str) -> Result<Entries<T>> {
+        Ok(Entries::new(self.iter_columns(field, T::kind(), 0..self.entries)?))
+    }
+
+    /// Reads entries of a field as columns of a type, in steps of clusters, as [`Tree::iter_columns`] does of a branch.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_entries`](Self::read_entries); what is wrong with values comes when they are read.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("ntuple-iter-columns.root");
+    /// # use sapwood::Entry;
+    /// # use sapwood::write::{FileWriter, NTupleOptions, WriteOptions};
+    /// # #[derive(Entry)]
+    /// # struct Hit {
+    /// #     charge: f32,
+    /// # }
+    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// # let mut hits = file.ntuple_entries::<Hit>("hits", "", NTupleOptions::default())?;
+    /// # hits.fill(&Hit { charge: 0.5 })?;
+    /// # hits.close()?;
+    /// # file.close()?;
+    /// use sapwood::column::Number;
+    /// use sapwood::write::{Column, Type};
+    /// let ntuple = sapwood::File::open(&path)?.ntuple("hits")?;
+    /// let mut steps = ntuple.iter_columns("charge", Type::Number(Number::F64), 0..1)?;
+    /// assert_eq!(steps.next().expect("a step")?, Column::from(&[0.5_f64]));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn iter_columns(self: &Arc<Self>, field: &str, kind: Type, entries: Range<u64>) -> Result<Columns> {
+        kind.check()?;
+        let fields = Fields::new(self, field, &kind)?;
+        let (clusters, row_bytes) = (self.clusters()?, fields.row_bytes(self)?);
+        let (ntuple, field, wanted) = (Arc::clone(self), field.to_owned(), kind.clone());
+        let read = move |entries| of_ntuple(&ntuple, &fields, &wanted, &field, entries);
+        Ok(Columns::new(kind, clusters, &entries, row_bytes, read))
+    }
+}
+
+fn of_tree(tree: &Tree, layout: &Layout, kind: &Type, branch: &str, entries: Range<u64>) -> Result<Column> {
+    let rows = rows(&entries)?;
     if entries.end > tree.entries {
         let words = "the tree has fewer entries";
         return Err(tree.place(Error::mismatch(words).wanted(entries.end, tree.entries)).in_object(&tree.name));
     }
-    let whole = layout.read(tree, entries)?;
+    let (stored, whole) = layout.read(tree, entries)?;
+    adapted(kind, &stored, &whole, rows).map_err(|error| tree.place(error).in_object(branch).in_object(&tree.name))
+}
+
+fn of_ntuple(ntuple: &NTuple, fields: &Fields, kind: &Type, field: &str, entries: Range<u64>) -> Result<Column> {
+    let rows = rows(&entries)?;
+    let (stored, whole) = fields.read(ntuple, entries)?;
+    adapted(kind, &stored, &whole, rows).map_err(|error| match field {
+        "" => ntuple.place(error),
+        field => ntuple.place(error.in_object(field)),
+    })
+}
+
+fn rows(entries: &Range<u64>) -> Result<usize> {
+    usize::try_from(entries.end.saturating_sub(entries.start))
+        .map_err(|_| Error::mismatch("more entries than memory has addresses"))
+}
+
+/// What is stored as a column of a type.
+fn adapted(kind: &Type, stored: &Kind, whole: &Whole, rows: usize) -> Result<Column> {
     let mut column = Column::of(kind);
     let source = Source::Columns(&whole.buffers, &whole.objects);
-    let adapted = Adapter::default().append(&mut column, kind, &whole.kind, source, 0..rows);
-    adapted.map_err(|error| tree.place(error).in_object(branch).in_object(&tree.name))?;
+    Adapter::default().append(&mut column, kind, stored, source, 0..rows)?;
     // Values are taken without a look at lengths: what lacks would be zero.
     if column.len() != rows || !is_complete(&column) {
-        return Err(tree.place(Error::internal("columns of a class have different lengths")).in_object(branch));
+        return Err(Error::internal("columns of a class have different lengths"));
     }
     Ok(column)
 }
@@ -245,11 +394,18 @@ impl Iterator for Columns {
         if end < cluster.end {
             self.clusters.push(end..cluster.end);
         }
-        let column = read(&self.tree, &self.layout, &self.kind, &self.branch, cluster.start..end);
+        let column = (self.read)(cluster.start..end);
         if column.is_err() {
             self.clusters.clear();
         }
         Some(column)
+    }
+}
+
+impl<T: Entry> Entries<T> {
+    fn new(steps: Columns) -> Self {
+        let column = Column::of(&steps.kind);
+        Self { steps, column, row: 0, entry: PhantomData }
     }
 }
 

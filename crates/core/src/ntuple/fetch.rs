@@ -1,7 +1,6 @@
-//! Pages: requested in windows ahead of their use, checked, inflated.
+//! Pages: where their bytes come from, checked, inflated.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::mpsc::{Receiver, Sender, channel};
 
 use bytes::Bytes;
 use twox_hash::XxHash3_64;
@@ -12,9 +11,7 @@ use super::page_list::Page;
 use super::payload::{in_file, is_spread, read_payloads};
 use crate::codec::{Scratch, inflate};
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::File;
-use crate::io::{Arrival, Flow, Ticket, Want, coalesce};
-use crate::tree::Coming;
+use crate::read::{InFlight, Origin};
 use crate::wire::Limits;
 
 /// A page, and what it belongs to.
@@ -91,116 +88,18 @@ pub(super) fn inflated(page: &Page, bytes: &Bytes, bits: u16, limits: &Limits, s
     Ok(Bytes::from(out))
 }
 
-/// Whether other threads read while this one decodes.
-pub(super) fn is_ahead(file: &File, budget_bytes: u64) -> bool {
-    /// A store with a higher latency is remote: a single thread would wait more than decode.
-    const FAR_NS: u64 = 1_000_000;
-    budget_bytes > 0 && (file.options().session.threads() > 1 || file.store().profile().latency_ns > FAR_NS)
-}
-
-/// A window in flight.
-pub(super) struct Asked {
-    arrivals: Receiver<Arrival>,
-    /// Dropping one cancels its request.
-    _tickets: Vec<Ticket>,
-    /// What was read at once.
-    here: Vec<Arrival>,
-    missing: usize,
-    /// What is there already, by position in the window.
-    known: Vec<(usize, Bytes)>,
-    /// What the cache holds, or waits for.
-    kept: Vec<(usize, Coming)>,
-    len: usize,
-}
-
-/// Requests the pages of a window; what is `known` already is not requested. `name` adds to an error which page it is
-/// about.
-pub(super) fn ask(
-    ntuple: &NTuple,
-    window: &[PageId],
-    known: &HashMap<u64, Bytes>,
-    is_ahead: bool,
-    name: impl Fn(&PageId, Error) -> Error,
-) -> Result<Asked> {
-    let (file, session) = (&ntuple.file, &ntuple.file.options().session);
-    let (store, max_key_bytes) = (file.store(), ntuple.anchor.max_key_bytes);
-    let (to, arrivals): (Sender<Arrival>, _) = channel();
-    let mut asked = Asked {
-        arrivals,
-        _tickets: Vec::new(),
-        here: Vec::new(),
-        missing: 0,
-        known: Vec::new(),
-        kept: Vec::new(),
-        len: window.len(),
-    };
-    let mut wants = Vec::with_capacity(window.len());
-    for (id, page) in window.iter().enumerate() {
-        let (at, bytes) = page.place().map_err(|error| name(page, error))?;
-        if let Some(bytes) = known.get(&at) {
-            asked.known.push((id, bytes.clone()));
-        } else if is_spread(bytes, max_key_bytes) {
-            let spread = read_payloads(file, &[(at, bytes)], max_key_bytes).map_err(|error| name(page, error))?;
-            asked.known.extend(spread.into_iter().map(|bytes| (id, bytes)));
-        } else if let Some(coming) = ntuple.cache.get(at) {
-            asked.kept.push((id, coming));
-        } else {
-            let range = in_file(file, at, bytes).map_err(|error| name(page, error))?;
-            // In the order of the file: pages of one cluster lie together.
-            wants.push(Want { id: id as u64, range, first_entry: page.cluster as u64 });
-        }
+/// Where the bytes of a page come from, with its checksum; `known` ones are there already.
+pub(super) fn origin(ntuple: &NTuple, page: &PageId, first_entry: u64, known: &HashMap<u64, Bytes>) -> Result<Origin> {
+    let (file, max_key_bytes) = (&ntuple.file, ntuple.anchor.max_key_bytes);
+    let (at, bytes) = page.place()?;
+    if let Some(bytes) = known.get(&at) {
+        return Ok(Origin::Here(bytes.clone()));
     }
-    file.perf().note_hits(asked.kept.len() as u64, 0);
-    asked.missing = wants.len();
-    for request in coalesce(&wants, &store.profile()) {
-        if is_ahead {
-            let to = to.clone();
-            let deliver = move |arrival| if to.send(arrival).is_ok() { Flow::Go } else { Flow::Stop };
-            asked._tickets.push(session.fetcher().submit(store, request, deliver));
-        } else {
-            asked.here.extend(session.fetcher().read_now(&**store, &request).map_err(|error| ntuple.place(error))?);
-        }
+    if is_spread(bytes, max_key_bytes) {
+        let whole = read_payloads(file, &[(at, bytes)], max_key_bytes)?;
+        return Ok(Origin::Here(whole.into_iter().next().unwrap_or_default()));
     }
-    Ok(asked)
-}
-
-impl Asked {
-    /// Waits for the pages, in the order of the window.
-    pub(super) fn take(self, ntuple: &NTuple) -> Result<Vec<Bytes>> {
-        let perf = ntuple.file.perf();
-        let from = perf.now();
-        let outcome = self.collect(ntuple);
-        if let Some(from) = from {
-            perf.note_wait(from);
-        }
-        outcome
-    }
-
-    fn collect(self, ntuple: &NTuple) -> Result<Vec<Bytes>> {
-        let mut pages = vec![Bytes::new(); self.len];
-        let mut put = |id: usize, bytes: Bytes| match pages.get_mut(id) {
-            Some(page) => {
-                *page = bytes;
-                Ok(())
-            }
-            None => Err(Error::internal("a page arrived that was not requested")),
-        };
-        let mut here = self.here.into_iter();
-        for _ in 0..self.missing {
-            let arrival = match here.next() {
-                Some(arrival) => arrival,
-                None => self.arrivals.recv().map_err(|_| Error::new(ErrorKind::Io, "the store stopped delivering"))?,
-            };
-            put(arrival.id as usize, arrival.bytes.map_err(|error| ntuple.place(error))?)?;
-        }
-        for (id, coming) in self.kept {
-            put(id, coming.wait().map_err(|error| ntuple.place(error))?)?;
-        }
-        for (id, bytes) in self.known {
-            put(id, bytes)?;
-        }
-        Ok(pages)
-    }
+    Ok(Origin::Stored(in_file(file, at, bytes)?, first_entry))
 }
 
 /// Reads pages at once, each once: their positions and bytes.
@@ -209,18 +108,20 @@ pub(super) fn fetch(
     pages: &[PageId],
     name: impl Fn(&PageId, Error) -> Error,
 ) -> Result<Vec<(u64, Bytes)>> {
-    let mut seen = HashSet::new();
-    let mut once = Vec::new();
+    let known = HashMap::new();
+    let (mut seen, mut places, mut origins) = (HashSet::new(), Vec::new(), Vec::new());
     for page in pages {
         let (at, _) = page.place().map_err(|error| name(page, error))?;
         if seen.insert(at) {
-            once.push(*page);
+            places.push(at);
+            // In the order of the file: pages of one cluster lie together.
+            origins.push(origin(ntuple, page, page.cluster as u64, &known).map_err(|error| name(page, error))?);
         }
     }
-    if once.is_empty() {
+    if places.is_empty() {
         return Ok(Vec::new());
     }
-    let asked = ask(ntuple, &once, &HashMap::new(), false, name)?;
-    let bytes = asked.take(ntuple)?;
-    once.iter().zip(bytes).map(|(page, bytes)| Ok((page.page.locator.in_file()?.0, bytes))).collect()
+    let read = || InFlight::request(&ntuple.file, &ntuple.cache, false, origins)?.take(&ntuple.file);
+    let bytes = read().map_err(|error| ntuple.place(error))?;
+    Ok(places.into_iter().zip(bytes).collect())
 }

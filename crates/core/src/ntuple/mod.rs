@@ -43,7 +43,8 @@ pub(crate) use header::Header;
 pub(crate) use locator::{Link, Locator};
 pub(crate) use page_list::{ColumnPages, Page};
 pub use parts::Part;
-pub use read::columns;
+pub(crate) use read::columns_of;
+pub use read::{columns, columns_with};
 pub(crate) use sealed::Cluster;
 pub use sizes::FieldBytes;
 
@@ -51,7 +52,7 @@ use crate::error::{Error, Result};
 use crate::file::{File, distance};
 use crate::schema::Registry;
 use crate::tree::TreeCache;
-use node::Model;
+pub(crate) use node::Model;
 use page_list::ClusterPages;
 
 /// An RNTuple: its fields and clusters. Metadata only; values are read by [`columns`].

@@ -1,5 +1,6 @@
 //! From fields to the type of their values, and how these are made of columns.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::field::{Field, FieldId, Role};
@@ -12,6 +13,8 @@ use crate::error::{Error, Result};
 struct Builder<'n> {
     ntuple: &'n NTuple,
     buffers: usize,
+    /// The members of records that are wanted; all where nothing is said.
+    wanted: Option<&'n HashSet<&'n str>>,
 }
 
 impl NTuple {
@@ -26,13 +29,18 @@ impl NTuple {
 
     pub(crate) fn model(&self, id: FieldId) -> Result<Arc<Model>> {
         let slot = self.models.get(id).ok_or_else(|| Error::not_found("no such field"))?;
-        let found = slot.get_or_init(|| build(self, id).map(Arc::new));
+        let found = slot.get_or_init(|| build(self, id, None).map(Arc::new));
         found.clone().map_err(|error| self.in_field(id, error))
+    }
+
+    /// The same of a field without the members of records that have other names than these.
+    pub(crate) fn model_of_members(&self, id: FieldId, wanted: &HashSet<&str>) -> Result<Arc<Model>> {
+        build(self, id, Some(wanted)).map(Arc::new).map_err(|error| self.in_field(id, error))
     }
 }
 
-fn build(ntuple: &NTuple, id: FieldId) -> Result<Model> {
-    let mut builder = Builder { ntuple, buffers: 0 };
+fn build(ntuple: &NTuple, id: FieldId, wanted: Option<&HashSet<&str>>) -> Result<Model> {
+    let mut builder = Builder { ntuple, buffers: 0, wanted };
     let mut chain = vec![id];
     while let Some(parent) = chain.last().and_then(|&field| ntuple.fields.get(field)).and_then(|field| field.parent) {
         chain.push(parent);
@@ -236,14 +244,19 @@ impl Builder<'_> {
         };
         let (mut fields, mut members) = (Vec::new(), Vec::new());
         for &child in &field.children {
-            let (kind, node) = self.node(child)?;
-            let name = &self.ntuple.fields[child].name;
-            let name = match (class, &**name) {
+            let member = &self.ntuple.fields[child];
+            let base = member.name.starts_with(":_");
+            let name = match (class, &*member.name) {
                 ("pair", "_0") => Arc::from("first"),
                 ("pair", "_1") => Arc::from("second"),
-                _ => Arc::clone(name),
+                _ if base => Arc::clone(&member.type_name),
+                _ => Arc::clone(&member.name),
             };
-            fields.push(Member { base: name.starts_with(":_"), name, kind });
+            if !base && self.wanted.is_some_and(|wanted| !wanted.contains(&*name)) {
+                continue;
+            }
+            let (kind, node) = self.node(child)?;
+            fields.push(Member { base, name, kind });
             members.push(node);
         }
         Ok((Kind::Record { class: class.into(), fields }, Shape::Record { members }))

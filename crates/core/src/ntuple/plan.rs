@@ -370,8 +370,14 @@ impl<'m> Plan<'m> {
     fn page(&self, id: &PageId, bits: u16) -> Result<Bytes> {
         let (at, _) = id.page.locator.in_file()?;
         let stored = self.known.get(&at).ok_or_else(|| Error::internal("a page was not fetched"))?;
-        let limits = &self.ntuple.file.options().limits;
-        inflated(&id.page, stored, bits, limits, &mut Scratch::default()).map_err(|error| id.name(error))
+        let (limits, perf) = (&self.ntuple.file.options().limits, self.ntuple.file.perf());
+        let from = perf.now();
+        let page = inflated(&id.page, stored, bits, limits, &mut Scratch::default());
+        let page = page.map_err(|error| id.name(error))?;
+        if let Some(from) = from {
+            perf.note_basket(at, stored.len() as u64, page.len() as u64, from);
+        }
+        Ok(page)
     }
 }
 

@@ -4,13 +4,12 @@
 //! thread, in any order.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use rayon::prelude::*;
 
 use super::elements::{decode, is_verbatim};
-use super::fetch::{PageId, ask, checked, inflated_bytes, is_ahead};
+use super::fetch::{PageId, checked, inflated_bytes, origin};
 use super::field::FieldId;
 use super::node::{Model, Shape};
 use super::plan::Plan;
@@ -19,7 +18,7 @@ use crate::codec::{Scratch, inflate};
 use crate::column::{BufferId, Number};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
-use crate::read::{Column, Selection};
+use crate::read::{Column, Progress, Selection, Windows, Workspaces};
 use crate::schema::Objects;
 
 /// Reads fields of an RNTuple, for the entries of a range or of a [`Selection`].
@@ -45,16 +44,55 @@ pub fn columns(
     ids: &[FieldId],
     entries: impl TryInto<Selection, Error: Into<Error>>,
 ) -> Result<Vec<Column>> {
+    columns_with(ntuple, ids, entries, |_| Ok(()))
+}
+
+/// Reads fields as [`columns`] does, and says how far it is each time that some pages are decoded. An error of
+/// `progress` ends the read.
+///
+/// # Errors
+///
+/// As [`columns`], and what `progress` returns.
+///
+/// # Example
+///
+/// ```no_run
+/// let file = sapwood::File::open("events.root")?;
+/// let ntuple = file.ntuple("events")?;
+/// let id = ntuple.field("jets.pt")?.id;
+/// let columns = sapwood::ntuple::columns_with(&ntuple, &[id], 0..ntuple.entries, |progress| {
+///     eprintln!("{} of {} bytes", progress.done_bytes, progress.total_bytes);
+///     Ok(())
+/// })?;
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn columns_with(
+    ntuple: &NTuple,
+    ids: &[FieldId],
+    entries: impl TryInto<Selection, Error: Into<Error>>,
+    progress: impl FnMut(Progress) -> Result<()>,
+) -> Result<Vec<Column>> {
     let selection: Selection = entries.try_into().map_err(|error| ntuple.place(error.into()))?;
+    let models = ids.iter().map(|&id| ntuple.model(id)).collect::<Result<Vec<_>>>()?;
+    columns_of(ntuple, ids, &models, &selection, progress)
+}
+
+/// Reads what models describe, each of a field.
+pub(crate) fn columns_of(
+    ntuple: &NTuple,
+    ids: &[FieldId],
+    models: &[Arc<Model>],
+    selection: &Selection,
+    progress: impl FnMut(Progress) -> Result<()>,
+) -> Result<Vec<Column>> {
     let end = selection.span().end;
     if end > ntuple.entries {
         let message = format!("the RNTuple has {} entries", ntuple.entries);
         return Err(ntuple.place(Error::mismatch(message).wanted(ntuple.entries, end)));
     }
-    let models = ids.iter().map(|&id| ntuple.model(id)).collect::<Result<Vec<_>>>()?;
     let ranges: Vec<Range<u64>> = selection.ranges().collect();
-    let plan = Plan::new(ntuple, ntuple.lists()?, &models, &ranges)?;
-    Reading::new(plan)?.run(ids, &models)
+    let plan = Plan::new(ntuple, ntuple.lists()?, models, &ranges)?;
+    Reading::new(plan)?.run(ids, models, progress)
 }
 
 /// A buffer while it is filled, piece by piece.
@@ -239,54 +277,45 @@ impl<'m> Reading<'m> {
     }
 
     /// Fetches and decodes all pages, window by window, and makes the columns.
-    fn run(mut self, ids: &[FieldId], models: &[Arc<Model>]) -> Result<Vec<Column>> {
-        let file = &self.plan.ntuple.file;
-        let session = file.options().session.clone();
+    fn run(
+        mut self,
+        ids: &[FieldId],
+        models: &[Arc<Model>],
+        mut progress: impl FnMut(Progress) -> Result<()>,
+    ) -> Result<Vec<Column>> {
+        let session = self.plan.ntuple.file.options().session.clone();
         // In the order of the file, so that requests are few: a cluster's pages lie together.
         let mut jobs = std::mem::take(&mut self.jobs);
         jobs.sort_by_key(|job| (job.id.cluster, job.id.place().map_or(0, |(at, _)| at)));
-        let budget = self.plan.ntuple.cache.budget();
-        let is_ahead = is_ahead(file, budget);
-        let most = if is_ahead { budget } else { budget.min(INLINE_WINDOW_BYTES) };
-        let windows = windows(&jobs, most);
-        let workspaces: Vec<Mutex<Workspace>> = (0..session.threads().max(1)).map(|_| Mutex::default()).collect();
-        let mut asked = None;
-        let ids_of = |jobs: &[Job]| jobs.iter().map(|job| job.id).collect::<Vec<_>>();
-        let request = |plan: &Plan<'_>, jobs: &[Job]| {
-            let name = |id: &PageId, error: Error| plan.place(id.node, id.cluster, id.name(error));
-            ask(plan.ntuple, &ids_of(jobs), &plan.known, is_ahead, name)
+        let first_entry = |id: &PageId| self.plan.lists.clusters.get(id.cluster).map_or(0, |found| found.entries.start);
+        let ids_of_jobs: Vec<(PageId, u64)> = jobs.iter().map(|job| (job.id, first_entry(&job.id))).collect();
+        let bytes = |id: &PageId| id.place().map_or(0, |(_, bytes)| bytes);
+        let mut now = Progress { done_bytes: 0, total_bytes: ids_of_jobs.iter().map(|(id, _)| bytes(id)).sum() };
+        let borders: Vec<u64> = self.plan.lists.clusters.iter().skip(1).map(|found| found.entries.start).collect();
+        let pieces = ids_of_jobs.iter().map(|(id, entry)| (bytes(id), *entry));
+        let (ntuple, plan) = (self.plan.ntuple, &self.plan);
+        let mut windows = Windows::new(&ntuple.file, &ntuple.cache, pieces, &borders);
+        let workspaces: Workspaces<'_, Workspace> = Workspaces::new(&session);
+        let origin = |index: usize| {
+            let (id, entry) = &ids_of_jobs[index];
+            let origin = origin(ntuple, id, *entry, &plan.known);
+            origin.map_err(|error| plan.place(id.node, id.cluster, id.name(error)))
         };
-        for (number, window) in windows.iter().enumerate() {
-            let here = match asked.take() {
-                Some(here) => here,
-                None => request(&self.plan, &jobs[window.clone()])?,
-            };
-            let pages = here.take(self.plan.ntuple)?;
-            if is_ahead && let Some(next) = windows.get(number + 1) {
-                asked = Some(request(&self.plan, &jobs[next.clone()])?);
-            }
-            let current = &mut jobs[window.clone()];
+        while let Some((window, pages)) = windows.next(origin, |error| ntuple.place(error))? {
+            let current = &mut jobs[window];
             for (job, stored) in current.iter_mut().zip(pages) {
                 job.stored = stored;
             }
-            let plan = &self.plan;
-            let work = |job: &mut Job| {
-                let own = rayon::current_thread_index().unwrap_or(0) % workspaces.len();
-                // A workspace holds nothing that a panic could leave inconsistent.
-                let mut workspace = workspaces[own].lock().unwrap_or_else(PoisonError::into_inner);
-                job.outcome = decode_page(plan, job, &mut workspace);
+            workspaces.each(current, |job, workspace| {
+                job.outcome = decode_page(plan, job, workspace);
                 job.stored = Bytes::new();
-            };
-            match session.pool() {
-                Some(pool) if current.len() > 1 => {
-                    pool.install(|| current.par_iter_mut().with_max_len(1).for_each(work));
-                }
-                _ => current.iter_mut().for_each(work),
-            }
+            });
             for job in current {
+                now.done_bytes = now.done_bytes.saturating_add(bytes(&job.id));
                 let outcome = std::mem::replace(&mut job.outcome, Ok(()));
-                outcome.map_err(|error| self.plan.place(job.id.node, job.id.cluster, job.id.name(error)))?;
+                outcome.map_err(|error| plan.place(job.id.node, job.id.cluster, job.id.name(error)))?;
             }
+            progress(now)?;
         }
         for job in jobs {
             let filling = self.filling(job.id.node, job.is_bytes);
@@ -447,26 +476,6 @@ fn checked_ends(filling: Filling, borders: &[(usize, u64)]) -> Result<BytesMut> 
 #[cold]
 fn falls() -> Error {
     Error::malformed("the ends of lists or strings fall")
-}
-
-/// The most stored bytes of a window where one thread reads and decodes in turn: they are in the processor's cache.
-const INLINE_WINDOW_BYTES: u64 = 1 << 20;
-
-/// Cuts jobs into windows of at most `most` stored bytes, or one page.
-fn windows(jobs: &[Job], most: u64) -> Vec<Range<usize>> {
-    let (mut windows, mut start, mut sum) = (Vec::new(), 0, 0_u64);
-    for (index, job) in jobs.iter().enumerate() {
-        let bytes = job.id.place().map_or(0, |(_, bytes)| bytes);
-        if index > start && sum.saturating_add(bytes) > most {
-            windows.push(start..index);
-            (start, sum) = (index, 0);
-        }
-        sum = sum.saturating_add(bytes);
-    }
-    if start < jobs.len() {
-        windows.push(start..jobs.len());
-    }
-    windows
 }
 
 /// What a thread keeps from page to page.

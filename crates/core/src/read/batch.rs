@@ -191,7 +191,7 @@ impl Batches {
             // Release what no later step uses.
             return cache.turn_to(&[], &[], file.store(), file.options().session.fetcher());
         }
-        if !is_ahead(&self.tree) {
+        if !is_ahead(self.tree.file(), self.tree.cache()) {
             return;
         }
         let mut coming: Vec<Needed> = self.ids.iter().flat_map(|&id| needed(&self.tree, id, &next)).collect();

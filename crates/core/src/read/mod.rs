@@ -10,6 +10,7 @@ mod column;
 mod decode;
 mod embedded;
 mod follow;
+mod in_flight;
 mod reader;
 mod row_prefetch;
 pub(crate) use embedded::{embedded, is_displaced};
@@ -17,16 +18,20 @@ mod plan;
 mod scan;
 pub(crate) mod selection;
 mod window;
+mod windows;
+mod workspaces;
 
 use crate::error::{Error, Result};
 use crate::tree::{BranchId, Tree};
 pub use batch::{Batch, Batches, Row, Rows};
 pub use column::Column;
 pub use follow::declared;
-use plan::is_ahead;
+pub(crate) use in_flight::{InFlight, Origin};
 pub use plan::{Plan, Progress};
 pub use reader::Reader;
 pub use selection::Selection;
+pub(crate) use windows::{Windows, is_ahead};
+pub(crate) use workspaces::Workspaces;
 
 /// Reads columns of a tree: branches `ids`, for the entries of a range or of a [`Selection`].
 ///

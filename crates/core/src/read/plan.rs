@@ -6,19 +6,12 @@ use std::sync::Arc;
 
 use super::decode::Counts;
 use super::scan::{Answer, Scan};
-use super::window::{self, Ahead, Segment, Workbench};
+use super::window::{self, Segment, Workbench};
+use super::windows::Windows;
 use super::{Column, Selection};
 use crate::column::Kind;
 use crate::error::{Error, Result};
 use crate::tree::{BranchId, Tree};
-
-/// The most stored bytes of a window if one thread reads and decodes alternately: the bytes are still in the
-/// processor's cache when they are decoded. Otherwise the tree cache's budget applies: one window is decoded while the
-/// next is in flight.
-const INLINE_WINDOW_BYTES: u64 = 1 << 20;
-/// A store with a higher latency is remote: a single thread would wait more than decode, so bytes are prefetched for
-/// it, too.
-const FAR_NS: u64 = 1_000_000;
 
 /// A branch that counts for another one may itself be counted, and no deeper.
 const MOST_COUNTERS: usize = 4;
@@ -214,32 +207,15 @@ impl<'t> Plan<'t> {
         let session = &tree.file().options().session;
         let start = |scan| Answer::new(scan, session.memory()).map_err(|error| scan.name(error));
         let mut answers = scans.iter().map(start).collect::<Result<Vec<_>>>()?;
-        let (budget, is_ahead) = (tree.cache().budget(), is_ahead(tree));
-        let most = if is_ahead { budget } else { budget.min(INLINE_WINDOW_BYTES) };
-        let windows = cut(
-            &self.segments,
-            most,
-            |segment| self.bytes(segment),
-            |segment| scans[segment.scan].place(segment.basket).entries.start,
-            tree.cluster_borders(),
-        );
+        let pieces = self.segments.iter().map(|segment| {
+            let scan = &scans[segment.scan];
+            (scan.stored_bytes(segment.basket), scan.place(segment.basket).entries.start)
+        });
+        let mut windows = Windows::new(tree.file(), tree.cache(), pieces, tree.cluster_borders());
         let mut bench = Workbench::new(session);
-        let mut ahead = Ahead::new(tree, scans, is_ahead);
-        let mut coming = windows.iter();
-        // After the last window nothing is requested.
-        let mut next = || coming.next().map_or(&[][..], |window| window);
-        if is_ahead {
-            ahead.ask(next())?;
-        }
-        for window in &windows {
-            let records = if is_ahead {
-                let records = ahead.take(window)?;
-                ahead.ask(next())?;
-                records
-            } else {
-                ahead.ask(window)?;
-                ahead.take(window)?
-            };
+        let origin = |index: usize| window::origin(scans, &self.segments[index]);
+        while let Some((window, records)) = windows.next(origin, |error| tree.place(error))? {
+            let window = &self.segments[window];
             window::decode(scans, &mut answers, window, records, &mut bench)?;
             note(window.iter().map(|segment| self.bytes(segment)).sum())?;
         }
@@ -298,86 +274,5 @@ impl fmt::Debug for Plan<'_> {
             .field("baskets", &self.baskets())
             .field("stored_bytes", &self.stored_bytes())
             .finish()
-    }
-}
-
-/// Whether other threads read while this one decodes.
-pub(super) fn is_ahead(tree: &Tree) -> bool {
-    let (file, budget) = (tree.file(), tree.cache().budget());
-    budget > 0 && (file.options().session.threads() > 1 || file.store().profile().latency_ns > FAR_NS)
-}
-
-/// Baskets that begin with the same entry are read together up to this many bytes, even beyond the budget: on a remote
-/// store, a request for each costs more (`TTreeCache` reads whole clusters then, of any size).
-const TOGETHER_BYTES: u64 = 256 << 10;
-
-/// Cuts segments, in entry order, into windows of at most `most` stored bytes, or a single basket, or a few that begin
-/// with the same entry. If a cluster begins within a window that would get too large, the window ends there, so that
-/// clusters are read whole.
-fn cut<'s>(
-    segments: &'s [Segment],
-    most: u64,
-    bytes: impl Fn(&Segment) -> u64,
-    first_entry: impl Fn(&Segment) -> u64,
-    borders: &[u64],
-) -> Vec<&'s [Segment]> {
-    let mut windows = Vec::new();
-    let (mut start, mut sum, mut last_entry) = (0, 0_u64, None);
-    // The start of the last cluster of this window, the bytes after it, and how many clusters have ended.
-    let (mut border, mut behind, mut passed) = (0, 0_u64, 0);
-    for (index, segment) in segments.iter().enumerate() {
-        let (more, entry) = (bytes(segment), first_entry(segment));
-        let is_together = last_entry.replace(entry) == Some(entry);
-        // A cluster begins here, or between this basket and the one before, of which nothing is wanted.
-        let more_borders = borders.get(passed..).unwrap_or_default().partition_point(|&border| border <= entry);
-        if more_borders > 0 && index > 0 {
-            (border, behind) = (index, 0);
-        }
-        passed += more_borders;
-        if border > start && sum.saturating_add(more) > most {
-            windows.push(&segments[start..border]);
-            (start, sum) = (border, behind);
-        }
-        let most = if is_together && most > 0 { most.max(TOGETHER_BYTES) } else { most };
-        if index > start && sum.saturating_add(more) > most {
-            windows.push(&segments[start..index]);
-            (start, sum) = (index, 0);
-        }
-        sum = sum.saturating_add(more);
-        behind = behind.saturating_add(more);
-    }
-    if start < segments.len() {
-        windows.push(&segments[start..]);
-    }
-    windows
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn windows_end_with_clusters_where_these_fit() {
-        // Two branches; baskets of 10 entries and 100 bytes; clusters of 20 entries.
-        let segments: Vec<Segment> =
-            (0..8).flat_map(|basket| (0..2).map(move |scan| Segment { scan, position: basket, basket })).collect();
-        let borders: Vec<u64> = (1..=4).map(|cluster| cluster * 20).collect();
-        let cut = |most| -> Vec<usize> {
-            let windows = cut(&segments, most, |_| 100, |segment| 10 * segment.basket as u64, &borders);
-            windows.iter().map(|window| window.len()).collect()
-        };
-        assert_eq!(cut(1_600), [16]);
-        assert_eq!(cut(1_000), [8, 8], "five baskets of each fit, two clusters are four");
-        assert_eq!(cut(500), [4, 4, 4, 4]);
-        assert_eq!(cut(300), [4; 4], "what begins with one entry is together");
-        assert_eq!(cut(100), [2; 8]);
-        assert_eq!(cut(0), [1; 16], "switched off");
-        let large = super::cut(&segments, 300, |_| 200_000, |segment| 10 * segment.basket as u64, &borders);
-        assert_eq!(large.len(), 16, "as long as there are few bytes of it");
-        // What follows the last boundary may be too much by itself.
-        let segments: Vec<Segment> = (0..4).map(|basket| Segment { scan: 0, position: basket, basket }).collect();
-        let bytes = |segment: &Segment| [100, 450, 450, 900][segment.basket];
-        let windows = super::cut(&segments, 1_000, bytes, |segment| 10 * segment.basket as u64, &[10]);
-        assert_eq!(windows.iter().map(|window| window.len()).collect::<Vec<_>>(), [1, 2, 1]);
     }
 }

@@ -1,23 +1,21 @@
-//! A window of baskets: prefetched, decoded in parallel, placed in order.
+//! A window of baskets: decoded in parallel, placed in order.
 
 use std::ops::Range;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
-use rayon::prelude::*;
 
 use super::decode;
 use super::embedded::embedded;
+use super::in_flight::Origin;
 use super::scan::{Answer, Places, Scan, Shape, place};
+use super::workspaces::Workspaces;
 use crate::codec::Scratch;
 use crate::column::{Part, Prim, decode_numbers};
-use crate::error::{Error, ErrorKind, Result};
-use crate::io::{Arrival, Flow, Ticket, Want, coalesce};
+use crate::error::{Error, Result};
 use crate::schema::Objects;
 use crate::session::Session;
-use crate::tree::{Basket, BasketBytes, Coming, Tree};
+use crate::tree::{Basket, BasketBytes};
 
 /// One basket of a scan's branch.
 #[derive(Clone, Copy, Debug)]
@@ -30,104 +28,17 @@ pub(super) struct Segment {
     pub(super) basket: usize,
 }
 
-/// The bytes of windows, requested before they are needed.
-pub(super) struct Ahead<'s, 't> {
-    tree: &'t Tree,
-    scans: &'s [Scan<'t>],
-    /// Whether other threads do the reading.
-    is_ahead: bool,
-    asked: Option<Asked>,
-}
-
-/// A window in flight.
-struct Asked {
-    arrivals: Receiver<Arrival>,
-    /// Dropping one cancels its request.
-    _tickets: Vec<Ticket>,
-    /// What was read immediately.
-    here: Vec<Arrival>,
-    missing: usize,
-    /// What the tree's cache holds, or waits for, by position in the window.
-    kept: Vec<(usize, Coming)>,
-}
-
-impl<'s, 't> Ahead<'s, 't> {
-    pub(super) fn new(tree: &'t Tree, scans: &'s [Scan<'t>], is_ahead: bool) -> Self {
-        Self { tree, scans, is_ahead, asked: None }
+/// Where the bytes of a basket come from. Embedded ones have none of their own.
+pub(super) fn origin(scans: &[Scan<'_>], segment: &Segment) -> Result<Origin> {
+    let scan = &scans[segment.scan];
+    let place = scan.place(segment.basket);
+    let BasketBytes::Stored { seek, nbytes } = place.bytes else { return Ok(Origin::Here(Bytes::new())) };
+    let (range, len) = (seek..seek.saturating_add(u64::from(nbytes)), scan.tree.file().identity().len);
+    if range.end > len {
+        let error = Error::malformed("a basket reaches beyond the end of the file");
+        return Err(scan.error(segment.basket, error.at(seek).wanted(range.end, len)));
     }
-
-    /// Requests the records of a window. A local store is read by the thread that needs the bytes; a remote one in
-    /// advance.
-    pub(super) fn ask(&mut self, window: &[Segment]) -> Result<()> {
-        let (store, len) = (self.tree.file().store(), self.tree.file().identity().len);
-        let (mut wants, mut kept) = (Vec::with_capacity(window.len()), Vec::new());
-        for (id, segment) in window.iter().enumerate() {
-            let scan = &self.scans[segment.scan];
-            let place = scan.place(segment.basket);
-            if let BasketBytes::Stored { seek, nbytes } = place.bytes {
-                let range = seek..seek.saturating_add(u64::from(nbytes));
-                if range.end > len {
-                    let error = Error::malformed("a basket reaches beyond the end of the file");
-                    return Err(scan.error(segment.basket, error.at(seek).wanted(range.end, len)));
-                }
-                if let Some(coming) = self.tree.cache().get(seek) {
-                    kept.push((id, coming));
-                    continue;
-                }
-                wants.push(Want { id: id as u64, range, first_entry: place.entries.start });
-            }
-        }
-        self.tree.file().perf().note_hits(kept.len() as u64, 0);
-        let session = &self.tree.file().options().session;
-        let (to, arrivals): (Sender<Arrival>, _) = channel();
-        let mut asked = Asked { arrivals, _tickets: Vec::new(), here: Vec::new(), missing: wants.len(), kept };
-        for request in coalesce(&wants, &store.profile()) {
-            if self.is_ahead {
-                let to = to.clone();
-                let deliver = move |arrival| if to.send(arrival).is_ok() { Flow::Go } else { Flow::Stop };
-                asked._tickets.push(session.fetcher().submit(store, request, deliver));
-            } else {
-                asked
-                    .here
-                    .extend(session.fetcher().read_now(&**store, &request).map_err(|error| self.tree.place(error))?);
-            }
-        }
-        self.asked = Some(asked);
-        Ok(())
-    }
-
-    /// Waits for the window that was requested last. Embedded baskets have no bytes of their own.
-    pub(super) fn take(&mut self, window: &[Segment]) -> Result<Vec<Bytes>> {
-        let perf = self.tree.file().perf();
-        let from = perf.now();
-        let outcome = self.collect(window);
-        if let Some(from) = from {
-            perf.note_wait(from);
-        }
-        outcome
-    }
-
-    fn collect(&mut self, window: &[Segment]) -> Result<Vec<Bytes>> {
-        let mut records = vec![Bytes::new(); window.len()];
-        let Some(asked) = self.asked.take() else { return Ok(records) };
-        let mut here = asked.here.into_iter();
-        for _ in 0..asked.missing {
-            let arrival = match here.next() {
-                Some(arrival) => arrival,
-                None => asked.arrivals.recv().map_err(|_| Error::new(ErrorKind::Io, "the store stopped delivering"))?,
-            };
-            let bytes = arrival.bytes.map_err(|error| self.tree.place(error))?;
-            if let Some(record) = records.get_mut(arrival.id as usize) {
-                *record = bytes;
-            }
-        }
-        for (id, coming) in asked.kept {
-            if let Some(record) = records.get_mut(id) {
-                *record = coming.wait().map_err(|error| self.tree.place(error))?;
-            }
-        }
-        Ok(records)
-    }
+    Ok(Origin::Stored(range, place.entries.start))
 }
 
 /// The workspace that a thread keeps from basket to basket.
@@ -140,47 +51,23 @@ struct Workspace {
 
 /// The workspaces of all threads, and the memory of the list of tasks.
 pub(super) struct Workbench<'s> {
-    session: &'s Session,
-    workspaces: Vec<Mutex<Workspace>>,
+    workspaces: Workspaces<'s, Workspace>,
     tasks: Vec<Task>,
 }
 
 impl<'s> Workbench<'s> {
     pub(super) fn new(session: &'s Session) -> Self {
-        let workspaces = (0..session.threads().max(1)).map(|_| Mutex::default()).collect();
-        Self { session, workspaces, tasks: Vec::new() }
-    }
-
-    /// The workspace of thread `own`.
-    fn workspace(&self, own: usize) -> MutexGuard<'_, Workspace> {
-        // A workspace holds nothing that a panic could leave inconsistent.
-        self.workspaces[own % self.workspaces.len()].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The first thread's workspace, for what is decoded in order.
-    fn first(&self) -> MutexGuard<'_, Workspace> {
-        self.workspace(0)
+        Self { workspaces: Workspaces::new(session), tasks: Vec::new() }
     }
 
     /// The number of baskets in work together: baskets decoded to their final position need no batches; parts are
     /// copied there at the end of a batch, while they are in the cache.
     fn batch(&self, scans: &[Scan<'_>], window: &[Segment]) -> usize {
         let grows = |segment: &Segment| matches!(scans[segment.scan].shape, Shape::Grown | Shape::Pointing);
-        match self.session.threads() {
+        match self.workspaces.threads() {
             1 => 1,
             threads if window.iter().any(grows) => 16 * threads,
             _ => window.len().max(1),
-        }
-    }
-
-    /// Works on all tasks: here, or on the pool.
-    fn each<T: Send>(&self, tasks: &mut [T], work: impl Fn(&mut T, &mut Workspace) + Sync) {
-        let with_bench = |task: &mut T| {
-            work(task, &mut self.workspace(rayon::current_thread_index().unwrap_or(0)));
-        };
-        match self.session.pool() {
-            Some(pool) if tasks.len() > 1 => pool.install(|| tasks.par_iter_mut().with_max_len(1).for_each(with_bench)),
-            _ => tasks.iter_mut().for_each(with_bench),
         }
     }
 }
@@ -223,7 +110,7 @@ pub(super) fn decode(
             let (basket, work) = prepared.map_err(|error| scan.error(segment.basket, error))?;
             tasks.push(Task { segment, basket, work, outcome: Ok(()) });
         }
-        workspace.each(&mut tasks, |task, workspace| {
+        workspace.workspaces.each(&mut tasks, |task, workspace| {
             let scan = &scans[task.segment.scan];
             let from = scan.tree.file().perf().now();
             let outcome = run(scan, task, workspace);
@@ -263,7 +150,7 @@ fn settle(scans: &[Scan<'_>], answers: &mut [Answer], tasks: &mut Vec<Task>, wor
         grown |= matches!(task.work, Work::Place(..));
     }
     if grown {
-        workspace.each(tasks, |task, _| {
+        workspace.workspaces.each(tasks, |task, _| {
             if let Work::Place(part, slots) = &mut task.work {
                 place(&scans[task.segment.scan].interpretation.buffers, part, slots);
             }
@@ -377,7 +264,7 @@ fn in_order(
     let kinds = &scan.interpretation.buffers;
     let (mut part, mut places) = answer.part(kinds);
     let from = scan.tree.file().perf().now();
-    grow(scan, segment, basket.as_ref(), &mut workspace.first(), &mut part, &mut answer.objects)?;
+    grow(scan, segment, basket.as_ref(), &mut workspace.workspaces.first(), &mut part, &mut answer.objects)?;
     note(scan, basket.as_ref(), from);
     answer.places(kinds, &part, &mut places)?;
     Ok((basket, Work::Place(part, places)))

@@ -42,6 +42,7 @@ pub use ntuple::NTupleWriter;
 pub use ntuple::parallel::ParallelNTupleWriter;
 pub use options::{Baskets, NTupleOptions, Order, TreeOptions, WriteOptions};
 pub use page::field::FieldSpec;
+pub(crate) use page::typed::members_of;
 pub use parallel::{NumberedContext, ParallelWriter};
 pub use recover::{Recovered, recover};
 pub use rewrite::Rewrite;

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import typing
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from sapwood._write import branch_types, tables
+from sapwood._write import branch_types, classes, tables
 from sapwood._write.lossless import as_array, shown
 from sapwood.errors import MismatchError, UnsupportedError
 
@@ -15,8 +18,9 @@ Buffers = list[np.ndarray[Any, Any]]
 
 
 def of_data(name: str, data: Any, wanted: Kind | None = None) -> tuple[Kind, int, Buffers]:
-    """Type, rows and buffers of a column: NumPy, Awkward, pandas, Arrow, or lists. Where the type of its field is
-    given, numbers are converted to it if none changes.
+    """Type, rows and buffers of a column: NumPy, Awkward, pandas, Arrow, or lists; objects of dataclasses where
+    the type of its field is declared with them. Where that type is given, numbers are converted to it if none
+    changes.
 
     >>> of_data("x", [[1, 2], []])[:2]
     (('list', 0, 'sequence', ('number', 1, 'int64')), 2)
@@ -24,6 +28,11 @@ def of_data(name: str, data: Any, wanted: Kind | None = None) -> tuple[Kind, int
     Raises :class:`~sapwood.errors.UnsupportedError` for what no RNTuple holds.
     """
     buffers: Buffers = []
+    if wanted is not None and wanted[0] == "typed":
+        try:
+            return ("typed", classes.column_of(wanted[1], data)), len(data), []
+        except MismatchError as error:
+            raise MismatchError(f"field {name!r}: {error}{_first_row(wanted[1], data)}") from None
     try:
         if isinstance(data, np.ndarray) and data.dtype.kind in "biuf" and not np.ma.isMaskedArray(data):
             kind, rows = _numpy(data, buffers), len(data)
@@ -35,17 +44,51 @@ def of_data(name: str, data: Any, wanted: Kind | None = None) -> tuple[Kind, int
         raise UnsupportedError(f"{error} (field {name!r})") from None
     except (TypeError, ValueError, RuntimeError) as error:  # of NumPy and Awkward
         raise MismatchError(f"{shown(data)} cannot be a column: {error} (field {name!r})") from None
-    except _DiffersError:
-        message = f"field {name!r} takes {shape(wanted or ())}, and was given {shape(kind)}"
+    except _DiffersError as error:
+        message = f"field {name!r} takes {shape(wanted or ())}, and was given {error.given or shape(kind)}"
+        if error.index is not None:
+            message += f" in row {error.index}"
         raise MismatchError(message) from None
 
 
+def _first_row(kind: classes.Type, values: Any) -> str:
+    """The row of the first value that is not of a type, in words."""
+    for row, value in enumerate(values if isinstance(values, (list, tuple)) else ()):
+        try:
+            classes.column_of(kind, [value])
+        except MismatchError:
+            return f" in row {row}"
+    return ""
+
+
+def is_declared(kind: Any) -> bool:
+    """Whether a type is a dataclass, or a container or an array as those of its members are."""
+    return classes.is_class(kind) or typing.get_origin(kind) is not None
+
+
+def of_members(kind: type) -> dict[str, Kind]:
+    """The members of a dataclass as fields, those of its bases first."""
+
+    def members(made: Any) -> dict[str, Kind]:
+        found: dict[str, Kind] = {}
+        for name, of, is_base, _ in made[2]:
+            found |= members(of[1]) if is_base else {name: ("typed", of)}
+        return found
+
+    return members(classes.type_of(kind)[1])
+
+
 def of_type(name: str, kind: Any) -> Kind:
-    """The type that a NumPy or Awkward type, or a word for one, stands for.
+    """The type that a NumPy or Awkward type, a word for one, or a dataclass stands for.
 
     >>> of_type("x", "var * float32")
     ('list', 0, 'sequence', ('number', 1, 'float32'))
     """
+    if is_declared(kind):
+        try:
+            return "typed", classes.type_of(kind)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{error} (field {name!r})") from None
     import awkward as ak
 
     try:
@@ -69,7 +112,11 @@ def are_types(given: Any) -> bool:
     import awkward as ak
 
     types = (str, np.dtype, type, ak.types.Type)
-    return isinstance(given, dict) and bool(given) and all(isinstance(one, types) for one in given.values())
+    return (
+        isinstance(given, dict)
+        and bool(given)
+        and all(isinstance(one, types) or is_declared(one) for one in given.values())
+    )
 
 
 def _awkward(name: str, data: Any) -> Any:
@@ -190,7 +237,27 @@ def _union(layout: Any, buffers: Buffers) -> Kind:
 
 
 class _DiffersError(Exception):
-    pass
+    """Values do not fit: the first of them, in words, and its index where it is known."""
+
+    def __init__(self, given: str = "", index: int | None = None) -> None:
+        self.given = given
+        self.index = index
+
+
+@contextlib.contextmanager
+def _within(row_of: Callable[[int], int]) -> Iterator[None]:
+    """What does not fit is an item: the row that it is in."""
+    try:
+        yield
+    except _DiffersError as error:
+        if error.index is not None:
+            error.index = row_of(error.index)
+        raise
+
+
+def _list_of(offsets: np.ndarray[Any, Any]) -> Callable[[int], int]:
+    """Which list an item is in."""
+    return lambda item: int(np.searchsorted(offsets, item, side="right")) - 1
 
 
 def _settled(kind: Kind, buffers: Buffers) -> Kind:
@@ -226,51 +293,91 @@ def _fit(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
     if given[0] == "unknown":
         return _nothing(wanted, buffers)
     if wanted[0] == "number" and given[0] == "number":
-        if wanted[2] != given[2]:
-            values = buffers[given[1]].view(given[2])
-            with np.errstate(all="ignore"):
-                there = values.astype(wanted[2])
-                is_same = np.array_equal(there.astype(values.dtype), values) or (
-                    values.dtype.kind == "f" and there.dtype.kind == "f"
-                )
-            is_lost = there.dtype.kind == "f" and bool((np.isinf(there) & np.isfinite(values)).any())
-            if not is_same or is_lost or (there.dtype.kind == "b") != (values.dtype.kind == "b"):
-                raise _DiffersError
-            buffers[given[1]] = there.view("uint8")
-        return ("number", given[1], wanted[2])
+        return _fit_numbers(wanted, given, buffers)
     if wanted[0] == "fixed" and given[0] == "list":
         offsets = buffers[given[1]].view("int64")
-        if (np.diff(offsets) != wanted[1]).any():
-            raise _DiffersError
-        return ("fixed", wanted[1], _fit(wanted[2], given[3], buffers))
+        lengths = np.diff(offsets)
+        if (lengths != wanted[1]).any():
+            row = int((lengths != wanted[1]).argmax())
+            raise _DiffersError(f"a list of {lengths[row]}", row)
+        with _within(lambda item: item // int(wanted[1])):
+            return ("fixed", wanted[1], _fit(wanted[2], given[3], buffers))
     if wanted[0] == "list" and given[0] == "fixed":
         rows = _rows(given, buffers)
         at = _add(buffers, np.arange(rows + 1, dtype="int64") * given[1])
-        return ("list", at, wanted[2], _fit(wanted[3], given[2], buffers))
+        with _within(lambda item: item // int(given[1])):
+            return ("list", at, wanted[2], _fit(wanted[3], given[2], buffers))
     if wanted[0] != given[0]:
         if wanted[0] == "oneof" and len(wanted[2]) == 1:
             # Values without a null are given to a field that may have them.
             inner = _fit(wanted[2][0], given, buffers)
             buffers.append(np.zeros(_rows(inner, buffers), "uint8"))
             return ("oneof", len(buffers) - 1, [inner])
+        if given[0] == "oneof":
+            raise _first_other(wanted, given, buffers)
         raise _DiffersError
     if wanted[0] == "text":
         return given
     if wanted[0] == "list":
-        return ("list", given[1], wanted[2], _fit(wanted[3], given[3], buffers))
+        with _within(_list_of(buffers[given[1]].view("int64"))):
+            return ("list", given[1], wanted[2], _fit(wanted[3], given[3], buffers))
     if wanted[0] == "fixed":
         if wanted[1] != given[1]:
             raise _DiffersError
-        return ("fixed", given[1], _fit(wanted[2], given[2], buffers))
+        with _within(lambda item: item // int(given[1])):
+            return ("fixed", given[1], _fit(wanted[2], given[2], buffers))
     if wanted[0] == "record":
-        named = {field: kind for field, _, kind in given[2]}
-        if set(named) != {field for field, _, _ in wanted[2]}:
-            raise _DiffersError
-        members = [(field, base, _fit(kind, named[field], buffers)) for field, base, kind in wanted[2]]
-        return ("record", wanted[1], members)
+        return _fit_record(wanted, given, buffers)
     if len(wanted[2]) != len(given[2]):
         raise _DiffersError
-    return ("oneof", given[1], [_fit(one, other, buffers) for one, other in zip(wanted[2], given[2])])
+    kinds = []
+    for tag, (one, other) in enumerate(zip(wanted[2], given[2])):
+        rows_of = np.flatnonzero(buffers[given[1]].view("int8") == tag)
+        with _within(lambda item, rows_of=rows_of: int(rows_of[item])):  # type: ignore[misc]
+            kinds.append(_fit(one, other, buffers))
+    return ("oneof", given[1], kinds)
+
+
+def _fit_numbers(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
+    """Numbers as those of another type, where none changes but for digits of floats."""
+    if wanted[2] != given[2]:
+        values = buffers[given[1]].view(given[2])
+        with np.errstate(all="ignore"):
+            there = values.astype(wanted[2])
+            if (there.dtype.kind == "b") != (values.dtype.kind == "b"):
+                raise _DiffersError
+            if there.dtype.kind == "f":
+                other = np.isinf(there) & np.isfinite(values)
+                if values.dtype.kind != "f":
+                    other |= there.astype(values.dtype) != values
+            else:
+                other = there.astype(values.dtype) != values
+        if other.any():
+            index = int(other.argmax())
+            raise _DiffersError(str(values[index]), index)
+        buffers[given[1]] = there.view("uint8")
+    return ("number", given[1], wanted[2])
+
+
+def _fit_record(wanted: Kind, given: Kind, buffers: Buffers) -> Kind:
+    named = {field: kind for field, _, kind in given[2]}
+    missing = [field for field, _, _ in wanted[2] if field not in named]
+    unknown = [field for field in named if field not in {name for name, _, _ in wanted[2]}]
+    if missing or unknown:
+        words = [f"without {', '.join(map(repr, missing))}"] if missing else []
+        words += [f"with {', '.join(map(repr, unknown))}"] if unknown else []
+        raise _DiffersError(f"records {' and '.join(words)}")
+    members = [(field, base, _fit(kind, named[field], buffers)) for field, base, kind in wanted[2]]
+    return ("record", wanted[1], members)
+
+
+def _first_other(wanted: Kind, given: Kind, buffers: Buffers) -> _DiffersError:
+    """The first of values that may be absent, or of several types, that is not of the type that is wanted."""
+    fits = [kind[0] == wanted[0] for kind in given[2]]
+    tags = buffers[given[1]].view("int8")
+    index = int((~np.isin(tags, [tag for tag, good in enumerate(fits) if good])).argmax())
+    tag = int(tags[index])
+    return _DiffersError("None" if tag < 0 else shape(given[2][tag]), index)
 
 
 def _rows(kind: Kind, buffers: Buffers) -> int:

@@ -11,7 +11,7 @@ from sapwood._read.key_listing import Listing
 from sapwood._write import branch_schema, lossless, tables, writable_ntuple
 from sapwood._write.conversion import as_object
 from sapwood._write.parallel_tree import ParallelTree
-from sapwood._write.writable_ntuple import WritableNTuple
+from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
 from sapwood._write.writable_tree import WritableTree
 from sapwood.compression import as_compression, of_branches
 from sapwood.directory import DIRECTORIES, TREES
@@ -338,7 +338,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         """Begins an RNTuple; :meth:`WritableNTuple.extend` fills it.
 
         ``field_types`` gives each field a NumPy or Awkward type (``"float32"``, ``"string"``, ``"?int32"``,
-        ``"var * {pt: float32, n: int32}"``), or is data, which are the first entries. The compression is the
+        ``"var * {pt: float32, n: int32}"``) or a dataclass, or is a dataclass, whose members are the fields, or
+        is data, which are the first entries. Dataclasses are those that :meth:`mktree` takes. The compression is the
         file's, and ROOT's for RNTuples (``"zstd:5"``) where the file was made without one. Clusters hold
         ``cluster_bytes`` compressed bytes (128 MiB), pages ``page_bytes`` bytes of values (1 MiB), as ROOT
         has it.
@@ -349,14 +350,59 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         ...     ntuple.extend({"x": [3.5], "tags": [["b", "c"]]})
         >>> sapwood.open(memory)["events"].arrays().tolist()[2]
         {'x': 3.5, 'tags': ['b', 'c']}
+        >>> import dataclasses
+        >>> @dataclasses.dataclass
+        ... class Hit:
+        ...     x: float
+        ...     adc: int
+        >>> with sapwood.recreate(memory := io.BytesIO()) as file:
+        ...     file.mkrntuple("hits", Hit).extend([Hit(0.5, 3), Hit(1.5, 4)])
+        >>> list(sapwood.open(memory)["hits"].objects(Hit))
+        [Hit(x=0.5, adc=3), Hit(x=1.5, adc=4)]
         """
+        full, options = self._ntuple_options(name, compression, cluster_bytes, page_bytes)
+        return writable_ntuple.begin(self.file, full, field_types, description, *options)
+
+    def parallel_rntuple(
+        self,
+        name: str,
+        field_types: Any,
+        description: str = "",
+        *,
+        compression: Any = "file",
+        cluster_bytes: int | str | None = None,
+        page_bytes: int | str | None = None,
+    ) -> ParallelNTuple:
+        """Begins an RNTuple that many threads fill, each with a :meth:`~ParallelNTuple.context` of its own, which
+        compresses its own clusters. The arguments are those of :meth:`mkrntuple`, but for data; a cluster is
+        kept in memory for each thread.
+
+        >>> import io, sapwood
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> def work(start):
+        ...     with ntuple.context() as context:
+        ...         context.extend({"x": range(start, start + 100)})
+        >>> memory = io.BytesIO()
+        >>> with sapwood.recreate(memory) as file:
+        ...     ntuple = file.parallel_rntuple("events", {"x": "i4"})
+        ...     with ThreadPoolExecutor(4) as pool:
+        ...         _ = list(pool.map(work, range(0, 1000, 100)))
+        >>> sorted(sapwood.open(memory)["events/x"].array().tolist()) == list(range(1000))
+        True
+        """
+        full, options = self._ntuple_options(name, compression, cluster_bytes, page_bytes)
+        return writable_ntuple.begin_parallel(self.file, full, field_types, description, *options)
+
+    def _ntuple_options(
+        self, name: str, compression: Any, cluster_bytes: int | str | None, page_bytes: int | str | None
+    ) -> tuple[str, tuple[str | None, int | None, int | None]]:
+        """Path of an RNTuple that begins, and its options for the engine."""
         full = self._full(name, "the name of an RNTuple")
         self.file._make_way(full)
         if compression == "file":
             compression = "zstd:5" if self.file._is_usual else self.file._setting
-        setting = as_compression(compression)
         bounds = [None if size is None else as_bytes(size) for size in (cluster_bytes, page_bytes)]
-        return writable_ntuple.begin(self.file, full, field_types, description, setting, bounds[0], bounds[1])
+        return full, (as_compression(compression), bounds[0], bounds[1])
 
     def __setitem__(self, name: str, value: Any) -> None:
         """Writes a value: histograms of NumPy, boost-histogram, hist and all others of the UHI protocol,

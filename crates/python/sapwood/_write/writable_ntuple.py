@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from sapwood._write import fields, tables
+from sapwood import errors
+from sapwood._write import classes, fields, tables
+from sapwood._write.lossless import shown
 from sapwood.errors import MismatchError
 
 if TYPE_CHECKING:
@@ -44,15 +48,16 @@ class WritableNTuple:
 
     def extend(self, data: Any) -> None:
         """Adds rows: a mapping from names of fields to columns, an Awkward array of records, a structured
-        NumPy array, a DataFrame or an Arrow table.
+        NumPy array, a DataFrame or an Arrow table; or objects of a dataclass, whose members are the fields.
 
         Raises :class:`~sapwood.errors.MismatchError` where fields are missing, unknown or of another type: no
         row is added then.
         """
         if self.closed:
             raise MismatchError(f"the RNTuple {self.name!r} is closed")
+        columns = _members(data, self._kinds) if _are_objects(data) else tables.columns_of(data, self._kinds)
         given, rows = [], 0
-        for name, column in tables.columns_of(data, self._kinds).items():
+        for name, column in columns.items():
             kind, rows, buffers = fields.of_data(name, column, self._kinds.get(name))
             given.append((name, kind, rows, buffers))
         self._core.extend(given)
@@ -79,6 +84,113 @@ class WritableNTuple:
         return f"<WritableNTuple {self.name!r} ({len(self._kinds)} fields, {self._entries} entries)>"
 
 
+class NTupleContext(WritableNTuple):
+    """What one thread fills an RNTuple through: as :class:`WritableNTuple`, but leaving its ``with`` block by an
+    error gives up the rows that wait."""
+
+    def discard(self) -> None:
+        """Gives up the rows that wait, and ends. What was committed stays."""
+        if not self.closed:
+            self.closed = True
+            self._core.discard()
+
+    def __enter__(self) -> NTupleContext:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            self.close()
+        else:
+            self.discard()
+
+
+class ParallelNTuple:
+    """An RNTuple that many threads fill."""
+
+    def __init__(self, core: Any, kinds: dict[str, fields.Kind], name: str) -> None:
+        self._core = core
+        self._kinds = kinds
+        self.name = name
+        """Its name in the file."""
+        self._contexts: set[NTupleContext] = set()
+        self._lock = threading.Lock()
+        self.closed = False
+        """Whether it takes no more rows."""
+
+    @property
+    def num_entries(self) -> int:
+        """Entries of the clusters that are committed: a save shows as many."""
+        return int(self._core.entries())
+
+    @property
+    def field_names(self) -> list[str]:
+        """Names of its fields."""
+        return list(self._kinds)
+
+    def context(self) -> NTupleContext:
+        """What one thread fills the RNTuple through. Its clusters follow those that others committed before.
+
+        Rows wait in it until their cluster is whole: close it, or leave its ``with`` block. One that is left
+        open is closed with the RNTuple.
+        """
+        context = NTupleContext(self._core.context(), self._kinds, self.name)
+        with self._lock:
+            self._contexts = {known for known in self._contexts if not known.closed} | {context}
+        return context
+
+    def save(self) -> int:
+        """Makes what is committed visible to every reader, from any thread; gives the entries that the
+        RNTuple has then."""
+        return int(self._core.save())
+
+    def flush(self) -> None:
+        """The same as :meth:`save`: rows that wait are their contexts' own."""
+        if not self.closed:
+            self.save()
+
+    def close(self) -> None:
+        """Ends the RNTuple, and contexts that are still open."""
+        if self.closed:
+            return
+        self.closed = True
+        failures: list[Exception] = []
+        for context in self._contexts:
+            try:
+                context.close()
+            except Exception as error:
+                failures.append(error)
+        self._contexts.clear()
+        self._core.close()
+        errors.throw(failures)
+
+    def __enter__(self) -> ParallelNTuple:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        errors.close_after(error, self.close)
+
+    def __repr__(self) -> str:
+        return f"<ParallelNTuple {self.name!r} ({len(self._kinds)} fields)>"
+
+
+def _are_objects(data: Any) -> bool:
+    """Whether rows are objects of a dataclass."""
+    return isinstance(data, (list, tuple)) and bool(data) and classes.is_class(type(data[0]))
+
+
+def _members(data: Any, names: Iterable[str]) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {}
+    for name in names:
+        columns[name] = column = []
+        for row, value in enumerate(data):
+            try:
+                column.append(getattr(value, name))
+            except AttributeError:
+                words = f"an object with a member {name!r} was expected, and {shown(value)} was given in row {row}"
+                raise MismatchError(words) from None
+    return columns
+
+
 def begin(
     file: WritableFile,
     path: str,
@@ -89,9 +201,13 @@ def begin(
     page_bytes: int | None,
 ) -> WritableNTuple:
     """Begins an RNTuple of types, or of data, which are its first entries."""
-    if fields.are_types(given):
+    data = None
+    if classes.is_class(given):
+        kinds = fields.of_members(given)
+    elif _are_objects(given):
+        kinds, data = fields.of_members(type(given[0])), given
+    elif fields.are_types(given):
         kinds = {str(name): fields.of_type(str(name), kind) for name, kind in given.items()}
-        data = None
     else:
         data = tables.columns_of(given)
         kinds = {name: fields.of_data(name, column)[0] for name, column in data.items()}
@@ -101,4 +217,27 @@ def begin(
     file._take(ntuple)
     if data is not None:
         ntuple.extend(data)
+    return ntuple
+
+
+def begin_parallel(
+    file: WritableFile,
+    path: str,
+    given: Any,
+    description: str,
+    compression: str | None,
+    cluster_bytes: int | None,
+    page_bytes: int | None,
+) -> ParallelNTuple:
+    """Begins an RNTuple of types that many threads fill."""
+    if classes.is_class(given):
+        kinds = fields.of_members(given)
+    elif fields.are_types(given):
+        kinds = {str(name): fields.of_type(str(name), kind) for name, kind in given.items()}
+    else:
+        raise MismatchError(f"types of fields were expected, and {shown(given)} was given")
+    specs = list(kinds.items())
+    core = file._core.ntuple(path, specs, description, compression, cluster_bytes, page_bytes, True)
+    ntuple = ParallelNTuple(core, kinds, path)
+    file._take(ntuple)
     return ntuple

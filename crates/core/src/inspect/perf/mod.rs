@@ -6,13 +6,17 @@ mod compared;
 mod picture;
 mod saved;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
+use super::layout::Layout;
+use crate::error::Result;
+use crate::file::File;
 use crate::io::ByteRange;
-use crate::tree::{BasketBytes, Tree};
+use crate::ntuple::NTuple;
+use crate::tree::{Tree, TreeCache};
 pub use compared::{Compared, compare};
 pub use picture::PerfPicture;
 
@@ -109,28 +113,62 @@ pub struct Read {
 impl PerfStats {
     /// The figures of what was recorded of a tree's file so far.
     pub fn of(tree: &Tree) -> Self {
-        let perf = tree.file().perf();
+        Self::of_layout(tree.file(), tree.cache(), &Layout::of(tree))
+    }
+
+    /// The figures of what was recorded of an RNTuple's file so far: pages in place of baskets, columns in place of
+    /// branches.
+    ///
+    /// # Errors
+    ///
+    /// What reading the page lists reports.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("perf-of-ntuple.root");
+    /// # use sapwood::column::{Kind, Number};
+    /// # use sapwood::read::Column;
+    /// # use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
+    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// # let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::I32 });
+    /// # let mut ntuple = file.ntuple("numbers", vec![spec], NTupleOptions::default())?;
+    /// # ntuple.extend(&[("x", Column::from_numbers(&[1, 2, 3]))])?;
+    /// # ntuple.close()?;
+    /// # file.close()?;
+    /// use sapwood::inspect::perf::PerfStats;
+    /// let ntuple = sapwood::File::open(&path)?.ntuple("numbers")?;
+    /// ntuple.clusters()?; // reads the page lists
+    /// ntuple.file().perf().start();
+    /// sapwood::ntuple::columns(&ntuple, ntuple.top(), 0..3)?;
+    /// let report = PerfStats::of_ntuple(&ntuple)?;
+    /// assert_eq!((report.leaves, report.calls, report.unpacked_bytes), (1, 1, 12));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn of_ntuple(ntuple: &NTuple) -> Result<Self> {
+        Ok(Self::of_layout(ntuple.file(), ntuple.cache(), &Layout::of_ntuple(ntuple)?))
+    }
+
+    fn of_layout(file: &File, cache: &TreeCache, layout: &Layout) -> Self {
+        let perf = file.perf();
         let (real_time, cpu_time) = perf.times();
         let (hits, misses) = perf.cache_hits();
         let used = perf.baskets();
-        // All baskets of the tree, by their place.
+        // All baskets, by their place. Equal pages of an RNTuple are stored once: the first entry of any counts.
         let mut placed: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
-        let mut leaves = 0;
-        for branch in tree.branches() {
-            let mut is_used = false;
-            for basket in branch.baskets() {
-                if let BasketBytes::Stored { seek, nbytes } = basket.bytes {
-                    placed.insert(seek, (u64::from(nbytes), basket.entries.start));
-                    is_used |= used.contains_key(&seek);
-                }
+        let mut used_branches = HashSet::new();
+        for basket in &layout.baskets {
+            let entry = placed.entry(basket.at).or_insert((basket.bytes, basket.entries.start));
+            entry.1 = entry.1.min(basket.entries.start);
+            if used.contains_key(&basket.at) {
+                used_branches.insert(basket.branch);
             }
-            leaves += usize::from(is_used);
         }
         let mut report = Self {
-            title: format!("{}/{}", tree.file().identity().name, tree.name),
+            title: format!("{}/{}", file.identity().name, layout.tree),
             host: format!("{} {}, Sapwood {}", std::env::consts::OS, std::env::consts::ARCH, env!("CARGO_PKG_VERSION")),
-            cache_bytes: tree.cache().budget(),
-            leaves,
+            cache_bytes: cache.budget(),
+            leaves: used_branches.len(),
             real_time: real_time.as_secs_f64(),
             cpu_time: cpu_time.as_secs_f64(),
             waits: Some(Waits { time: perf.waited().as_secs_f64(), hits, misses }),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::codec::{Algorithm, Compression};
 use crate::error::{Error, Result};
+use crate::file::distance;
 use crate::ntuple::Header;
 use crate::read::Column;
 use crate::write::file::state::Output;
@@ -213,6 +214,35 @@ impl NTupleWriter {
         self.finish()
     }
 
+    /// Gives up the buffered rows, and ends. Clusters that were written stay.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`close`](Self::close).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("ntuple-discard.root");
+    /// use sapwood::column::{Kind, Number};
+    /// use sapwood::read::Column;
+    /// use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
+    /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::I32 });
+    /// let mut ntuple = file.ntuple("numbers", vec![spec], NTupleOptions::default())?;
+    /// ntuple.extend(&[("x", Column::from_numbers(&[1, 2, 3]))])?;
+    /// ntuple.flush()?;
+    /// ntuple.extend(&[("x", Column::from_numbers(&[4]))])?;
+    /// ntuple.discard()?;
+    /// file.close()?;
+    /// assert_eq!(sapwood::File::open(&path)?.ntuple("numbers")?.entries, 3);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn discard(mut self) -> Result<()> {
+        self.buffer.clear();
+        self.finish()
+    }
+
     fn finish(&mut self) -> Result<()> {
         if std::mem::replace(&mut self.is_closed, true) {
             return Ok(());
@@ -236,13 +266,22 @@ impl NTupleWriter {
         usize::try_from(target).map_or(most, |target| target.clamp(1, most))
     }
 
+    /// The error of a name that no field has.
+    fn unknown(&self, name: &str) -> Error {
+        let mut near: Vec<_> =
+            self.layout.fields.iter().map(|field| (distance(name, &field.name), &field.name)).collect();
+        near.sort();
+        let names: Vec<_> = near.iter().take(5).map(|(_, name)| format!("{name:?}")).collect();
+        Error::not_found(format!("there is no field {name:?}; nearest: {}", names.join(", ")))
+    }
+
     /// For each field the column of its values, checked before anything is buffered; and the number of rows.
     fn sources<'v>(&self, values: &'v [(&str, Column)]) -> Result<(Vec<(Node, &'v Column)>, usize)> {
         let mut given: HashMap<&str, &Column> = HashMap::with_capacity(values.len());
         let mut rows: Option<(usize, &str)> = None;
         for (name, column) in values {
             if !self.layout.fields.iter().any(|field| *field.name == **name) {
-                return Err(Error::not_found(format!("there is no field {name:?}")));
+                return Err(self.unknown(name));
             }
             match rows {
                 Some((wanted, first)) if wanted != column.len => {

@@ -74,6 +74,53 @@ impl ParallelNTupleWriter {
         &self.layout.fields
     }
 
+    /// Entries of the clusters that are committed: a save shows as many.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) once the file is closed.
+    ///
+    /// # Example
+    ///
+    /// See [`save`](Self::save).
+    pub fn entries(&self) -> Result<u64> {
+        let state = self.output.open_state()?;
+        let ntuple = state.ntuples.get(self.index).ok_or_else(|| Error::internal("an RNTuple has no state"))?;
+        Ok(ntuple.entries)
+    }
+
+    /// Makes what is committed visible to every reader; gives the entries that the RNTuple has then.
+    ///
+    /// # Errors
+    ///
+    /// What the sink reports.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::scratch("parallel-ntuple-save.root");
+    /// # use sapwood::column::{Kind, Number};
+    /// # use sapwood::read::Column;
+    /// # use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
+    /// # let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
+    /// # let spec = FieldSpec::new("x", Kind::Number { buffer: 0, number: Number::I32 });
+    /// let ntuple = file.parallel_ntuple("numbers", vec![spec], NTupleOptions::default())?;
+    /// let mut context = ntuple.context();
+    /// context.extend(&[("x", Column::from_numbers(&[1, 2, 3]))])?;
+    /// context.flush()?;
+    /// assert_eq!((ntuple.entries()?, ntuple.save()?), (3, 3));
+    /// # context.close()?;
+    /// # ntuple.close()?;
+    /// # file.close()?;
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn save(&self) -> Result<u64> {
+        let mut state = self.output.open_state()?;
+        self.output.save(&mut state)?;
+        let ntuple = state.ntuples.get(self.index).ok_or_else(|| Error::internal("an RNTuple has no state"))?;
+        Ok(ntuple.entries)
+    }
+
     /// Writes one page list for all clusters. The file's next save shows them.
     ///
     /// # Errors

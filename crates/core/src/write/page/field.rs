@@ -4,9 +4,12 @@
 
 use std::sync::Arc;
 
-use crate::column::{BufferId, Kind, ListOf, Number};
+use crate::column::{BufferId, Kind, Number};
 use crate::error::{Error, Result};
 use crate::ntuple::{ColumnDescriptor, ColumnType, Descriptors, FieldDescriptor, Role};
+use crate::write::model::class::Type;
+use crate::write::page::declared::Declared;
+use crate::write::page::names::{refused, type_name};
 
 /// A top-level field of an RNTuple that is written: its name, and the type of its values.
 ///
@@ -30,12 +33,14 @@ pub struct FieldSpec {
     pub kind: Kind,
     /// What to say about it.
     pub description: Arc<str>,
+    /// What it was made of, if that is a type.
+    pub(crate) declared: Option<Type>,
 }
 
 impl FieldSpec {
     /// A field of a name and a type.
     pub fn new(name: impl Into<Arc<str>>, kind: Kind) -> Self {
-        Self { name: name.into(), kind, description: "".into() }
+        Self { name: name.into(), kind, description: "".into(), declared: None }
     }
 
     /// Its type in C++, as ROOT normalises it; empty for records without a class.
@@ -44,7 +49,11 @@ impl FieldSpec {
     ///
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for types that no RNTuple holds.
     pub fn type_name(&self) -> Result<String> {
-        type_name(&self.kind).map_err(|error| error.in_object(&self.name))
+        let name = match &self.declared {
+            Some(declared) => Declared::new(declared).type_name(),
+            None => type_name(&self.kind),
+        };
+        name.map_err(|error| error.in_object(&self.name))
     }
 }
 
@@ -133,7 +142,9 @@ impl Schema {
                 return Err(Error::new(crate::ErrorKind::Exists, format!("there are two fields {:?}", field.name)));
             }
             let id = schema.descriptors.fields.len();
-            let node = schema.field(&field.name, &field.kind, id, 0).map_err(|error| error.in_object(&field.name))?;
+            let declared = field.declared.as_ref().map(Declared::new);
+            let node = schema.field(&field.name, &field.kind, declared, id, 0);
+            let node = node.map_err(|error| error.in_object(&field.name))?;
             if let Some(described) = schema.descriptors.fields.get_mut(id) {
                 described.description = Arc::clone(&field.description);
             }
@@ -143,7 +154,14 @@ impl Schema {
     }
 
     /// Adds a field and all below it; of a top-level field `parent` is its own number.
-    fn field(&mut self, name: &str, kind: &Kind, parent: usize, depth: u32) -> Result<Node> {
+    fn field(
+        &mut self,
+        name: &str,
+        kind: &Kind,
+        declared: Option<Declared<'_>>,
+        parent: usize,
+        depth: u32,
+    ) -> Result<Node> {
         const DEEPEST: u32 = 60;
         if depth > DEEPEST {
             return Err(Error::limit("fields are nested too deep", DEEPEST.into(), depth.into()));
@@ -157,13 +175,14 @@ impl Schema {
             Kind::Record { .. } => Role::Record,
             Kind::Opaque { .. } | Kind::Pointer { .. } => return Err(refused(kind)),
         };
+        let (type_version, checksum) = declared.map_or((0, None), Declared::version);
         self.descriptors.fields.push(FieldDescriptor {
             field_version: 0,
-            type_version: 0,
+            type_version,
             parent,
             role,
             name: name.into(),
-            type_name: type_name(kind)?.into(),
+            type_name: declared.map_or_else(|| type_name(kind), Declared::type_name)?.into(),
             type_alias: "".into(),
             description: "".into(),
             repetitions: match kind {
@@ -171,9 +190,10 @@ impl Schema {
                 _ => None,
             },
             source: None,
-            checksum: None,
+            checksum,
             is_soa: false,
         });
+        let item_declared = declared.and_then(Declared::item);
         let split = |plain: ColumnType, split: ColumnType| if self.is_compressed { split } else { plain };
         let index = split(ColumnType::Index64, ColumnType::SplitIndex64);
         Ok(match kind {
@@ -188,12 +208,12 @@ impl Schema {
             }
             Kind::List { offsets, item, .. } => {
                 let ends = self.column(id, index, 8);
-                let item = Box::new(self.field("_0", item, id, depth + 1)?);
+                let item = Box::new(self.field("_0", item, item_declared, id, depth + 1)?);
                 Node::List { offsets: *offsets, ends, item }
             }
             Kind::OneOf { tags, of } if of.len() == 1 => {
                 let ends = self.column(id, index, 8);
-                let item = Box::new(self.field("_0", &of[0], id, depth + 1)?);
+                let item = Box::new(self.field("_0", &of[0], item_declared, id, depth + 1)?);
                 Node::Optional { tags: *tags, ends, item }
             }
             Kind::OneOf { tags, of } => {
@@ -201,24 +221,32 @@ impl Schema {
                     return Err(Error::unsupported("values of no known type cannot be written"));
                 }
                 let switch = self.column(id, ColumnType::Switch, SWITCH_BYTES);
-                let items = of.iter().enumerate().map(|(at, kind)| self.field(&format!("_{at}"), kind, id, depth + 1));
+                let items =
+                    of.iter().enumerate().map(|(at, kind)| self.field(&format!("_{at}"), kind, None, id, depth + 1));
                 Node::Variant { tags: *tags, switch, items: items.collect::<Result<_>>()? }
             }
             Kind::Fixed { len, item } => {
                 if *len == 0 {
                     return Err(Error::unsupported("arrays of no items cannot be written"));
                 }
-                Node::Fixed { len: *len, item: Box::new(self.field("_0", item, id, depth + 1)?) }
+                Node::Fixed { len: *len, item: Box::new(self.field("_0", item, item_declared, id, depth + 1)?) }
             }
             Kind::Record { class, fields } => {
                 let mut members = Vec::with_capacity(fields.len());
+                let mut bases = 0;
                 for (at, field) in fields.iter().enumerate() {
                     let counted = matches!(&**class, "pair" | "tuple");
-                    let name = if counted { format!("_{at}") } else { field.name.to_string() };
-                    if !field.base {
-                        check_name(&name)?;
+                    let name = match (field.base, counted) {
+                        (true, _) => format!(":_{bases}"),
+                        (_, true) => format!("_{at}"),
+                        _ => field.name.to_string(),
+                    };
+                    match field.base {
+                        true => bases += 1,
+                        false => check_name(&name)?,
                     }
-                    members.push(self.field(&name, &field.kind, id, depth + 1)?);
+                    let declared = declared.and_then(|declared| declared.member(at));
+                    members.push(self.field(&name, &field.kind, declared, id, depth + 1)?);
                 }
                 Node::Record { members }
             }
@@ -265,10 +293,6 @@ fn number_type(number: Number, is_compressed: bool) -> ColumnType {
     if is_compressed { split } else { plain }
 }
 
-fn refused(kind: &Kind) -> Error {
-    Error::unsupported(format!("an RNTuple cannot hold values of type {kind}"))
-}
-
 /// Names of fields that ROOT refuses are refused here, too.
 fn check_name(name: &str) -> Result<()> {
     let is_bad = |letter: char| letter.is_control() || matches!(letter, '.' | ' ' | '/' | '\\');
@@ -278,56 +302,4 @@ fn check_name(name: &str) -> Result<()> {
         return Err(Error::mismatch(message));
     }
     Ok(())
-}
-
-/// A type in C++, as ROOT normalises it; empty where a record without a class is inside.
-fn type_name(kind: &Kind) -> Result<String> {
-    let all = |kinds: &mut dyn Iterator<Item = &Kind>| -> Result<Option<String>> {
-        let names = kinds.map(type_name).collect::<Result<Vec<_>>>()?;
-        Ok((!names.iter().any(String::is_empty)).then(|| names.join(",")))
-    };
-    let around = |template: &str, inside: Option<String>| {
-        inside.map_or_else(String::new, |inside| format!("{template}<{inside}>"))
-    };
-    Ok(match kind {
-        Kind::Number { number, .. } => match number {
-            Number::Bool => "bool".to_owned(),
-            Number::F32 => "float".to_owned(),
-            Number::F64 => "double".to_owned(),
-            other => format!("std::{}", other.cpp_name()),
-        },
-        Kind::Text { .. } => "std::string".to_owned(),
-        Kind::List { of, item, .. } => {
-            let item = Some(type_name(item)?).filter(|name| !name.is_empty());
-            match of {
-                ListOf::Sequence => around("std::vector", item),
-                ListOf::Set => around("std::set", item),
-                ListOf::Map => item.map_or_else(String::new, |pair| {
-                    let inside = pair.strip_prefix("std::pair<").and_then(|pair| pair.strip_suffix('>'));
-                    inside.map_or_else(String::new, |inside| format!("std::map<{inside}>"))
-                }),
-            }
-        }
-        Kind::OneOf { of, .. } => {
-            let inside = all(&mut of.iter())?;
-            if inside.is_none() {
-                let message = "values that may be absent, or of several types, cannot be records without a class";
-                return Err(Error::unsupported(message));
-            }
-            around(if of.len() == 1 { "std::optional" } else { "std::variant" }, inside)
-        }
-        Kind::Fixed { len, item } => {
-            let item = type_name(item)?;
-            if item.is_empty() {
-                return Err(Error::unsupported("arrays of fixed length cannot hold records without a class"));
-            }
-            format!("std::array<{item},{len}>")
-        }
-        Kind::Record { class, fields } => match &**class {
-            "pair" => around("std::pair", all(&mut fields.iter().map(|field| &field.kind))?),
-            "tuple" => around("std::tuple", all(&mut fields.iter().map(|field| &field.kind))?),
-            class => class.to_owned(),
-        },
-        Kind::Opaque { .. } | Kind::Pointer { .. } => return Err(refused(kind)),
-    })
 }

@@ -1,0 +1,56 @@
+//! Columns as one.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::column::{BufferId, Field, Kind};
+use crate::read::Column;
+use crate::schema::Objects;
+
+/// Columns as one: its buffers, and for each the objects that its numbers mean.
+#[derive(Default)]
+pub(super) struct Whole {
+    pub(super) buffers: Vec<Bytes>,
+    pub(super) objects: Vec<Option<Arc<Objects>>>,
+}
+
+impl Whole {
+    pub(super) fn buffer(&mut self, bytes: Bytes, objects: Option<Arc<Objects>>) -> BufferId {
+        self.buffers.push(bytes);
+        self.objects.push(objects);
+        (self.buffers.len() - 1) as BufferId
+    }
+
+    /// Adds the buffers of a column; gives its type over these.
+    pub(super) fn column(&mut self, column: &Column) -> Kind {
+        let first = self.buffers.len() as BufferId;
+        for bytes in column.buffers() {
+            self.buffer(bytes.clone(), column.objects.clone());
+        }
+        shifted(&column.kind, first)
+    }
+}
+
+/// The same type with shifted buffer numbers.
+fn shifted(kind: &Kind, by: BufferId) -> Kind {
+    match kind {
+        Kind::Number { buffer, number } => Kind::Number { buffer: buffer + by, number: *number },
+        Kind::Text { offsets, bytes } => Kind::Text { offsets: offsets + by, bytes: bytes + by },
+        Kind::Opaque { offsets, bytes, class } => {
+            Kind::Opaque { offsets: offsets + by, bytes: bytes + by, class: Arc::clone(class) }
+        }
+        Kind::List { offsets, of, item } => {
+            Kind::List { offsets: offsets + by, of: *of, item: Box::new(shifted(item, by)) }
+        }
+        Kind::Fixed { len, item } => Kind::Fixed { len: *len, item: Box::new(shifted(item, by)) },
+        Kind::Record { class, fields } => {
+            let field = |field: &Field| Field { kind: shifted(&field.kind, by), ..field.clone() };
+            Kind::Record { class: Arc::clone(class), fields: fields.iter().map(field).collect() }
+        }
+        Kind::Pointer { buffer, class } => Kind::Pointer { buffer: buffer + by, class: Arc::clone(class) },
+        Kind::OneOf { tags, of } => {
+            Kind::OneOf { tags: tags + by, of: of.iter().map(|kind| shifted(kind, by)).collect() }
+        }
+    }
+}
