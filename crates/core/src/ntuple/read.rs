@@ -46,15 +46,25 @@ pub fn columns(
     entries: impl TryInto<Selection, Error: Into<Error>>,
 ) -> Result<Vec<Column>> {
     let selection: Selection = entries.try_into().map_err(|error| ntuple.place(error.into()))?;
+    let models = ids.iter().map(|&id| ntuple.model(id)).collect::<Result<Vec<_>>>()?;
+    columns_of(ntuple, ids, &models, &selection)
+}
+
+/// Reads fields as their models say.
+pub(crate) fn columns_of(
+    ntuple: &NTuple,
+    ids: &[FieldId],
+    models: &[Arc<Model>],
+    selection: &Selection,
+) -> Result<Vec<Column>> {
     let end = selection.span().end;
     if end > ntuple.entries {
         let message = format!("the RNTuple has {} entries", ntuple.entries);
         return Err(ntuple.place(Error::mismatch(message).wanted(ntuple.entries, end)));
     }
-    let models = ids.iter().map(|&id| ntuple.model(id)).collect::<Result<Vec<_>>>()?;
     let ranges: Vec<Range<u64>> = selection.ranges().collect();
-    let plan = Plan::new(ntuple, ntuple.lists()?, &models, &ranges)?;
-    Reading::new(plan)?.run(ids, &models)
+    let plan = Plan::new(ntuple, ntuple.lists()?, models, &ranges)?;
+    Reading::new(plan)?.run(ids, models)
 }
 
 /// A buffer while it is filled, piece by piece.
