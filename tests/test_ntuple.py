@@ -37,7 +37,9 @@ DUMP = """
 ROOT.gSystem.Load(sys.argv[1])
 paths, names = sys.argv[2].split(), sys.argv[3:]
 for path in paths:
-    ROOT.ntuples.dump_all(path, "all", path + ".json", ROOT.std.vector["std::string"](names))
+    reader = ROOT.RNTupleReader.Open("all", path)
+    wanted = names or [field.GetFieldName() for field in reader.GetDescriptor().GetTopLevelFields()]
+    ROOT.ntuples.dump_all(path, "all", path + ".json", ROOT.std.vector["std::string"](wanted))
 """
 UNORDERED = {"unordered_set", "unordered_multiset", "unordered_map", "unordered_multimap"}
 
@@ -373,7 +375,8 @@ def test_trees_become_rntuples(library: Path, tmp_path: Path) -> None:
         file["all"] = data
         file["h"] = np.histogram([1, 2, 2])
     made = tmp_path / "ntuple.root"
-    before, after = sapwood.rewrite(tmp_path / "tree.root", made, to="rntuple")["all"]
+    with pytest.warns(UserWarning, match="lists know their lengths: nvector"):
+        before, after = sapwood.rewrite(tmp_path / "tree.root", made, to="rntuple")["all"]
     assert (before.entries, after.entries) == (50, 50)
     opened = sapwood.open(made)
     assert opened.classnames(cycle=False)["all"] == "ROOT::RNTuple" and opened["h"].values().tolist()
@@ -382,8 +385,51 @@ def test_trees_become_rntuples(library: Path, tmp_path: Path) -> None:
     root(DUMP, library, made, *data)
     dumped = json.loads(Path(f"{made}.json").read_text())
     assert dumped == {name: ak.Array(values).to_list() for name, values in data.items()}
-    with pytest.raises(sapwood.errors.MismatchError, match="cut cannot be given"):
-        sapwood.rewrite(tmp_path / "tree.root", made, to="rntuple", cut="int32 > 3")
+    sapwood.rewrite(tmp_path / "tree.root", made, to="rntuple", cut="int32 % 7 == 3", drop=["string", "nv*"])
+    some = sapwood.open(made)["all"]
+    assert some["int32"].array().to_list() == list(range(3, 50, 7)) and "string" not in some
+    assert some["vector"].array().to_list() == data["vector"][3::7].to_list()
+    with pytest.raises(sapwood.errors.MismatchError, match="order and baskets cannot be given"):
+        sapwood.rewrite(tmp_path / "tree.root", made, to="rntuple", order="branch")
+    with pytest.raises(sapwood.errors.MismatchError, match="'rntuple' or 'ttree'"):
+        sapwood.rewrite(tmp_path / "tree.root", made, to="parquet")
+
+
+REWRITES: dict[str, dict[str, Any]] = {
+    "one": {},
+    "many": {"auto_flush": 41, "basket_bytes": 300, "compression": "lz4:4"},
+    "raw": {"compression": None},
+    "kept": {"baskets": "keep"},
+    "branch": {"baskets": "keep", "order": "branch", "drop": ["object*", "array*"]},
+    "cut": {"cut": "uint16 % 3 == 1", "keep": ["uint*", "strings", "variant*", "rvec*"]},
+}
+
+
+@pytest.mark.parametrize("how", ["one cluster", "small pages", "no checksums", "small keys", "cluster groups"])
+def test_rewritten_rntuples_are_read_by_root(made: Any, library: Path, tmp_path: Path, how: str) -> None:
+    path, values = made(how)
+    entries = HOWS[how][1]
+    files = {name: tmp_path / f"{name}.root" for name in REWRITES}
+    mask = [value % 3 == 1 for value in values["uint16"]]
+    for name, target in files.items():
+        before, after = sapwood.rewrite(path, target, threads=2, **REWRITES[name])["all"]
+        assert before.entries == entries and after.entries == (sum(mask) if name == "cut" else entries)
+        assert after.clusters == {"one": 1, "cut": 1, "raw": 1, "many": -(-entries // 41)}.get(name, before.clusters)
+        found = sapwood.verify(target)
+        assert not found and not found.damaged, [str(finding) for finding in found]
+    root(DUMP, library, " ".join(map(str, files.values())))
+    for name, target in files.items():
+        dumped = json.loads(Path(f"{target}.json").read_text())
+        ours = sapwood.open(target)["all"]
+        assert list(dumped) == ours.keys(recursive=False)
+        assert len(dumped) == len(values) or name in ("branch", "cut")
+        assert ("object" in dumped, "uint16" in dumped) == (name not in ("branch", "cut"), True)
+        for field, rows in dumped.items():
+            wanted = [row for row, passed in zip(values[field], mask) if passed or name != "cut"]
+            if field in UNORDERED:
+                rows = [sorted(row, key=repr) for row in rows]
+            assert rows == wanted, (name, field)
+            assert rows_of(ours[field].array(), field) == wanted, (name, field)
 
 
 def test_no_value_is_lost_on_the_way(tmp_path: Path) -> None:

@@ -34,7 +34,8 @@ impl Rewritten {
         let mut trees = Vec::new();
         for tree in remade {
             // Readings of trees are compared with each other.
-            let costs = if tree.is_ntuple { Vec::new() } else { compare(from, to, &tree.path, &reader)? };
+            let costs =
+                if tree.was_ntuple || tree.is_ntuple { Vec::new() } else { compare(from, to, &tree.path, &reader)? };
             trees.push((tree, costs));
         }
         Ok(Self { files, trees, reader, unread })

@@ -12,7 +12,8 @@ use sapwood::merge::{Level, Merge, Merged, Packing};
 use sapwood::ntuple::columns;
 use sapwood::read::Column;
 use sapwood::write::{
-    BranchSpec, FieldSpec, FileWriter, NTupleOptions, Remake, TreeOptions, Values, WriteOptions, recover,
+    BranchSpec, FieldSpec, FileWriter, Format, NTupleOptions, NTupleRewrite, Remake, TreeOptions, Values, WriteOptions,
+    recover,
 };
 use sapwood::{ErrorKind, File, Session};
 use sapwood_testkit::{Scratch, scratch};
@@ -289,7 +290,7 @@ fn a_tree_becomes_an_rntuple_of_the_same_values() {
     let tree = from.tree("Events").unwrap();
     let path = scratch("ntuple-of-tree.root");
     let mut file = FileWriter::recreate(&path, WriteOptions::default()).unwrap();
-    let notes = file.rewrite_as_ntuple(&from, "Events", "a/events", NTupleOptions::default()).unwrap();
+    let notes = file.rewrite_as_ntuple(&from, "Events", "a/events", &NTupleRewrite::default()).unwrap();
     file.close().unwrap();
     let made = File::open(&path).unwrap();
     let ntuple = made.ntuple("a/events").unwrap();
@@ -323,9 +324,9 @@ fn names_that_rntuples_do_not_allow_are_replaced() {
     file.close().unwrap();
     let from = File::open(&old).unwrap();
     let mut file = FileWriter::recreate(&new, WriteOptions::default()).unwrap();
-    let notes = file.rewrite_as_ntuple(&from, "t", "t", NTupleOptions::default()).unwrap();
+    let notes = file.rewrite_as_ntuple(&from, "t", "t", &NTupleRewrite::default()).unwrap();
     assert_eq!(notes[0], "branch \"muon.pt\" is now field \"muon_pt\"");
-    let error = file.rewrite_as_ntuple(&from, "same", "same", NTupleOptions::default()).unwrap_err();
+    let error = file.rewrite_as_ntuple(&from, "same", "same", &NTupleRewrite::default()).unwrap_err();
     assert!(error.to_string().contains("two branches would become the field \"a_b\""), "{error}");
     file.close().unwrap();
     let made = File::open(&new).unwrap();
@@ -347,16 +348,25 @@ fn a_whole_file_is_rewritten_with_rntuples() {
         let writer = FileWriter::recreate(&new, WriteOptions::default()).unwrap();
         writer.remake(&from, || File::open(&new), how)
     };
-    let remade = rewritten(&Remake { ntuples: Some(NTupleOptions::default()), ..Remake::default() }).unwrap();
-    assert!(remade.len() == 1 && remade[0].is_ntuple && remade[0].notes.is_empty());
+    let remade = rewritten(&Remake { to: Some(Format::NTuple), ..Remake::default() }).unwrap();
+    assert!(remade.len() == 2 && remade[0].is_ntuple && !remade[0].was_ntuple && remade[0].notes.is_empty());
+    assert_eq!((remade[1].is_ntuple, remade[1].before.clusters, remade[1].after.clusters), (true, 2, 1));
     assert_eq!((remade[0].after.entries, remade[0].after.clusters, remade[0].after.tot_bytes), (3, 1, 12));
     assert_eq!(numbers(&File::open(&new).unwrap(), "a/t", "x"), [1, 2, 3]);
-    check(&new, "n", "n", 9, 2);
-    let branches = [("a/t".to_owned(), vec!["x".into()])].into();
-    let how = Remake { ntuples: Some(NTupleOptions::default()), branches, ..Remake::default() };
-    assert_eq!(rewritten(&how).unwrap_err().kind(), ErrorKind::Unsupported);
+    check(&new, "n", "n", 9, 1);
+    let entries = [("a/t".to_owned(), vec![1..3])].into();
+    let how = Remake { to: Some(Format::NTuple), entries, ..Remake::default() };
+    assert_eq!(rewritten(&how).unwrap()[0].after.entries, 2);
+    assert_eq!(numbers(&File::open(&new).unwrap(), "a/t", "x"), [2, 3]);
+    let branches = [("a/t".to_owned(), vec!["y".into()])].into();
+    let how = Remake { to: Some(Format::NTuple), branches, ..Remake::default() };
+    assert_eq!(rewritten(&how).unwrap_err().kind(), ErrorKind::NotFound);
     // Without the wish the tree stays a tree.
     assert!(!rewritten(&Remake::default()).unwrap()[0].is_ntuple);
     assert_eq!(File::open(&new).unwrap().tree("a/t").unwrap().entries, 3);
+    check(&new, "n", "n", 9, 1);
+    // What is not named is copied.
+    let how = Remake { trees: Some(vec!["a/t".to_owned()]), ..Remake::default() };
+    assert_eq!(rewritten(&how).unwrap()[1].after.clusters, 2);
     check(&new, "n", "n", 9, 2);
 }

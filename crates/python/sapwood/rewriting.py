@@ -63,8 +63,10 @@ def rewrite(
     clusters, basket sizes and compression stay, and entries cannot be chosen; ``verify=True`` inflates them
     all the same, so that a damaged one is an error.
 
-    With ``to="rntuple"`` trees become RNTuples, with the names of branches that fields may have; entries and
-    branches cannot be chosen then. RNTuples are copied as they are.
+    What is said of trees, branches and baskets holds for RNTuples, fields and pages as well; clusters hold
+    128 MB of compressed data there where ``auto_flush`` is not given. With ``to="rntuple"`` trees become
+    RNTuples, with the names of branches that fields may have. What is new then, like a branch that was left
+    out, is a warning.
 
     A tree whose entries cannot be moved keeps its baskets, compressed as was asked for, with a warning.
 
@@ -94,13 +96,10 @@ def rewrite(
         raise errors.MismatchError(
             f"baskets that are kept stay as they are: {', '.join(named)} takes new ones"
         )
-    if to not in (None, "rntuple"):
-        raise errors.MismatchError(f"trees become 'rntuple', not {to!r}")
-    chosen = {**given, "keep": keep, "drop": drop, "order": order, "baskets": baskets}
-    chosen.pop("compression")
-    if to is not None and any(value is not None for value in chosen.values()):
-        named = [name for name, value in chosen.items() if value is not None]
-        raise errors.MismatchError(f"{', '.join(named)} cannot be given where trees become RNTuples")
+    if to not in (None, "rntuple", "ttree"):
+        raise errors.MismatchError(f"entries are stored as 'rntuple' or 'ttree', not {to!r}")
+    if to is not None and (order is not None or baskets is not None):
+        raise errors.MismatchError("order and baskets cannot be given where entries are stored otherwise")
     opened = file.open(source, threads=threads) if isinstance(source, (str, os.PathLike)) else source
     by_branch = isinstance(compression, Mapping)
     setting = None if by_branch or compression == "tree" else as_compression(compression)
@@ -111,7 +110,7 @@ def rewrite(
     names = (
         trees
         if trees is not None
-        else opened.keys(filter_classname=["TTree", "TNtuple", "TNtupleD"], cycle=False)
+        else opened.keys(filter_classname=["TTree", "TNtuple", "TNtupleD", "ROOT::RNTuple"], cycle=False)
     )
     unused = [pattern for patterns in (keep, drop) for pattern in _each(patterns)]
     for name in dict.fromkeys(names):
@@ -133,7 +132,7 @@ def rewrite(
     if unused:
         raise errors.NotFoundError(f"no top-level branch is like {unused[0]!r}")
     size = None if basket_bytes is None else as_bytes(basket_bytes)
-    flush = writing.every(-30_000_000 if auto_flush is None else auto_flush)
+    flush = None if auto_flush is None else writing.every(auto_flush)
     order = order or ("offset" if kept_whole else "entry")
     made = _core.rewrite(
         opened._engine(),
@@ -149,12 +148,14 @@ def rewrite(
         kept_whole,
         threads,
         verify,
-        to is not None,
+        to,
     )
-    for path, _, _, reason in made:
+    for path, _, _, reason, notes in made:
         if reason is not None:
             warnings.warn(f"{path!r} keeps its baskets: {reason}", stacklevel=2)
-    return {path: (Figures(*before), Figures(*after)) for path, before, after, _ in made}
+        for note in notes:
+            warnings.warn(f"{path!r}: {note}", stacklevel=2)
+    return {path: (Figures(*before), Figures(*after)) for path, before, after, _, _ in made}
 
 
 def passing(path: str, tree: str, cut: str) -> list[tuple[int, int]]:

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyTuple};
+use sapwood::codec::Compression;
 use sapwood::io::AtomicFile;
 use sapwood::io::MemorySink;
 use sapwood::write::{Baskets, Every, Figures, NTupleOptions, Remake, TreeOptions, WriteOptions};
@@ -30,8 +31,8 @@ pub(crate) struct FileWriter {
 /// Objects, trees, what was left, what is doubtful, bytes cut off, whether the file was closed.
 type Recovered = (Vec<String>, Vec<(String, u64, u64)>, Vec<String>, Vec<String>, u64, bool);
 
-/// Path of a tree, its figures before and after, and why its baskets were kept.
-type Remade = (String, [u64; 5], [u64; 5], Option<String>);
+/// Path of a tree, its figures before and after, why its baskets were kept, and what else differs.
+type Remade = (String, [u64; 5], [u64; 5], Option<String>, Vec<String>);
 
 /// Brings back what a writer that died had written.
 #[pyfunction]
@@ -54,25 +55,27 @@ pub(crate) fn rewrite(
     entries: HashMap<String, Vec<(u64, u64)>>,
     compression: Option<&str>,
     compressions: HashMap<String, HashMap<usize, String>>,
-    auto_flush: i64,
+    auto_flush: Option<i64>,
     basket_bytes: Option<usize>,
     order: &str,
     keep_baskets: bool,
     threads: usize,
     verify: bool,
-    to_ntuple: bool,
+    to: Option<&str>,
 ) -> PyResult<Vec<Remade>> {
     let compression = compression.map(str::parse).transpose().map_err(raise)?;
     let usual = TreeOptions::default();
+    let pages = pages(compression, auto_flush, basket_bytes);
     let basket_bytes = basket_bytes.unwrap_or(usual.basket_bytes);
-    let tree = TreeOptions { compression, auto_flush: Every::from_root(auto_flush), basket_bytes, ..usual };
+    let auto_flush = auto_flush.map_or(usual.auto_flush, Every::from_root);
+    let tree = TreeOptions { compression, auto_flush, basket_bytes, ..usual };
     let baskets = if keep_baskets { Baskets::Keep } else { Baskets::New(tree) };
     let branches = branches.into_iter().map(|(tree, names)| (tree, names.into_iter().map(Into::into).collect()));
     let entries = entries.into_iter().map(|(tree, kept)| (tree, kept.into_iter().map(|(a, b)| a..b).collect()));
     let order = order.parse().map_err(raise)?;
     let own = |settings: HashMap<usize, String>| {
         let settings = settings.into_iter().map(|(branch, setting)| Ok((branch, setting.parse()?)));
-        settings.collect::<sapwood::Result<HashMap<usize, sapwood::codec::Compression>>>()
+        settings.collect::<sapwood::Result<HashMap<usize, Compression>>>()
     };
     let compressions = compressions.into_iter().map(|(tree, settings)| Ok((tree, own(settings)?)));
     let how = Remake {
@@ -82,7 +85,8 @@ pub(crate) fn rewrite(
         branches: branches.collect(),
         entries: entries.collect(),
         compression: compressions.collect::<sapwood::Result<_>>().map_err(raise)?,
-        ntuples: to_ntuple.then(|| NTupleOptions { compression, ..NTupleOptions::default() }),
+        to: to.map(str::parse).transpose().map_err(raise)?,
+        pages,
     };
     let (file, options) = (
         file_of(from),
@@ -96,7 +100,19 @@ pub(crate) fn rewrite(
     });
     let figures = |of: Figures| [of.entries, of.baskets, of.clusters, of.zip_bytes, of.tot_bytes];
     let remade = remade?.into_iter();
-    Ok(remade.map(|tree| (tree.path, figures(tree.before), figures(tree.after), tree.kept)).collect())
+    Ok(remade.map(|tree| (tree.path, figures(tree.before), figures(tree.after), tree.kept, tree.notes)).collect())
+}
+
+/// How RNTuples are written, by what is said of trees.
+fn pages(compression: Option<Compression>, auto_flush: Option<i64>, basket_bytes: Option<usize>) -> NTupleOptions {
+    let usual = NTupleOptions::default();
+    let (cluster_bytes, cluster_entries) = match auto_flush.map(Every::from_root) {
+        Some(Every::Entries(entries)) => (usual.cluster_bytes, Some(entries)),
+        Some(Every::Bytes(bytes)) => (usize::try_from(bytes).unwrap_or(usize::MAX), None),
+        Some(Every::Never) | None => (usual.cluster_bytes, None),
+    };
+    let page_bytes = basket_bytes.unwrap_or(usual.page_bytes);
+    NTupleOptions { compression, cluster_bytes, cluster_entries, page_bytes, ..usual }
 }
 
 fn file_of(file: &crate::file::File) -> sapwood::File {

@@ -9,9 +9,8 @@ use std::sync::Arc;
 use sapwood::codec::Compression;
 use sapwood::inspect::io_cost::Reader;
 use sapwood::io::AtomicFile;
-use sapwood::tree::Tree;
-use sapwood::write::{Baskets, FileWriter, NTupleOptions, Order, Remake, TreeOptions, WriteOptions};
-use sapwood::{Error, ErrorKind, File, Session};
+use sapwood::write::{Baskets, FileWriter, Format, NTupleOptions, Order, Remake, TreeOptions, WriteOptions};
+use sapwood::{Error, ErrorKind, File, KeyPath, Session};
 
 use crate::clusters::clusters;
 use crate::output::{self, Outcome};
@@ -19,8 +18,10 @@ use crate::remote::Remote;
 use crate::rewritten::Rewritten;
 use crate::select::Select;
 
-/// Write a file again: trees in other clusters, baskets, compression and order, with fewer branches or entries; all
-/// else as it is.
+/// Write a file again: trees and RNTuples in other clusters, baskets or pages, compression and order, with fewer
+/// branches or entries; all else as it is.
+///
+/// What is said of trees, branches and baskets holds for RNTuples, fields and pages as well.
 ///
 /// The input stays as it is, and the output has its name only once it is whole. What it cost to read the trees and what
 /// it costs now is planned as by `sapwood doctor`.
@@ -29,6 +30,7 @@ use crate::select::Select;
                         sapwood rewrite old.root new.root\n  \
                         sapwood rewrite old.root small.root --tree events --keep 'Muon_*' --compression zstd:5\n  \
                         sapwood rewrite old.root columns.root --order branch --baskets keep\n  \
+                        sapwood rewrite trees.root ntuples.root --to rntuple --compression zstd:5\n  \
                         sapwood rewrite old.root few.root --cut 'nMuon > 1'")]
 pub(crate) struct Arguments {
     /// The file that is read.
@@ -73,13 +75,9 @@ pub(crate) struct Arguments {
     /// Keep only entries that pass an expression, like 'nMuon > 1'. The Python package evaluates it.
     #[arg(long, value_name = "EXPR")]
     cut: Option<String>,
-    /// What trees become: `rntuple` writes them as RNTuples.
-    #[arg(
-        long,
-        value_parser = ["rntuple"],
-        conflicts_with_all = ["baskets", "order", "basket_bytes", "cluster_entries", "keep", "drop", "entries", "cut"]
-    )]
-    to: Option<String>,
+    /// What trees and RNTuples become: `rntuple` writes trees as RNTuples, `ttree` writes RNTuples as trees.
+    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["baskets", "order"])]
+    to: Option<Format>,
     /// Replace a file that is there.
     #[arg(short, long)]
     force: bool,
@@ -121,25 +119,38 @@ impl Arguments {
         }
     }
 
-    /// The top-level branches of a tree that are kept; none for all.
-    fn branches(&self, tree: &Tree) -> Option<Vec<Arc<str>>> {
+    /// How RNTuples are written.
+    fn pages(&self) -> NTupleOptions {
+        let usual = NTupleOptions::default();
+        let cluster_bytes = self.cluster_bytes.and_then(|bytes| usize::try_from(bytes).ok());
+        NTupleOptions {
+            compression: self.compression,
+            cluster_bytes: cluster_bytes.unwrap_or(usual.cluster_bytes),
+            cluster_entries: self.cluster_entries,
+            page_bytes: self.basket_bytes.unwrap_or(usual.page_bytes),
+            ..usual
+        }
+    }
+
+    /// Which of the top-level branches are kept; none for all.
+    fn branches(&self, top: &[Arc<str>]) -> Option<Vec<Arc<str>>> {
         if self.keep.is_empty() && self.drop.is_empty() {
             return None;
         }
         let any = |patterns: &[String], name: &str| patterns.iter().any(|p| matches(p.as_bytes(), name.as_bytes()));
-        let top = tree.top().iter().filter_map(|&id| tree.branches().get(id));
         let kept = top
-            .map(|branch| Arc::clone(&branch.name))
+            .iter()
+            .map(Arc::clone)
             .filter(|name| self.keep.is_empty() || any(&self.keep, name))
             .filter(|name| !any(&self.drop, name));
         Some(kept.collect())
     }
 
     /// The entries of a tree that are kept; none for all.
-    fn entries(&self, path: &str, tree: &Tree, select: Option<&Select<'_>>) -> Outcome<Option<Vec<Range<u64>>>> {
+    fn entries(&self, path: &str, all: u64, select: Option<&Select<'_>>) -> Outcome<Option<Vec<Range<u64>>>> {
         let bounds = self.entries.as_deref().map(range).transpose()?;
         let within = bounds.clone().unwrap_or(0..u64::MAX);
-        let within = within.start.min(tree.entries)..within.end.min(tree.entries);
+        let within = within.start.min(all)..within.end.min(all);
         let Some(cut) = &self.cut else { return Ok(bounds.map(|_| vec![within])) };
         let Some(select) = select else {
             let words = "--cut takes the Python package, whose `sapwood` command evaluates expressions";
@@ -174,6 +185,18 @@ fn range(text: &str) -> Outcome<Range<u64>> {
         .ok_or_else(|| Error::mismatch(format!("{text:?} is not A:B")))?)
 }
 
+/// Names of the top-level branches or fields, and entries.
+fn contents(from: &File, found: &KeyPath) -> Outcome<(Vec<Arc<str>>, u64)> {
+    if found.key.is_ntuple() {
+        let ntuple = from.ntuple(&found.path)?;
+        let top = ntuple.top().iter().filter_map(|&id| ntuple.fields().get(id));
+        return Ok((top.map(|field| Arc::clone(&field.name)).collect(), ntuple.entries));
+    }
+    let tree = from.tree(&found.path)?;
+    let top = tree.top().iter().filter_map(|&id| tree.branches().get(id));
+    Ok((top.map(|branch| Arc::clone(&branch.name)).collect(), tree.entries))
+}
+
 pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut dyn Write) -> Outcome {
     let session = Session::with_threads(arguments.threads);
     let from = output::open_in(&arguments.input, session.clone(), &arguments.remote)?;
@@ -183,16 +206,16 @@ pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut 
     for found in from.keys(true)? {
         let named =
             || arguments.tree.is_empty() || arguments.tree.iter().any(|tree| tree.trim_matches('/') == found.path);
-        if !found.key.is_tree() || !named() || entries.contains_key(&found.path) {
+        let holds_entries = found.key.is_tree() || found.key.is_ntuple();
+        if !holds_entries || !named() || entries.contains_key(&found.path) {
             continue;
         }
-        let tree = from.tree(&found.path)?;
-        let top = || tree.top().iter().filter_map(|&id| tree.branches().get(id));
-        unused.retain(|pattern| !top().any(|branch| matches(pattern.as_bytes(), branch.name.as_bytes())));
-        if let Some(kept) = arguments.branches(&tree) {
+        let (top, all) = contents(&from, &found)?;
+        unused.retain(|pattern| !top.iter().any(|name| matches(pattern.as_bytes(), name.as_bytes())));
+        if let Some(kept) = arguments.branches(&top) {
             branches.insert(found.path.clone(), kept);
         }
-        if let Some(kept) = arguments.entries(&found.path, &tree, select)? {
+        if let Some(kept) = arguments.entries(&found.path, all, select)? {
             entries.insert(found.path, kept);
         }
     }
@@ -200,13 +223,8 @@ pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut 
         return Err(Error::not_found(format!("no top-level branch is like {pattern:?}")).into());
     }
     let trees = (!arguments.tree.is_empty()).then(|| arguments.tree.clone());
-    let ntuples = arguments.to.as_ref().map(|_| {
-        let usual = NTupleOptions::default();
-        let cluster_bytes = arguments.cluster_bytes.and_then(|bytes| usize::try_from(bytes).ok());
-        let cluster_bytes = cluster_bytes.unwrap_or(usual.cluster_bytes);
-        NTupleOptions { compression: arguments.compression, cluster_bytes, ..usual }
-    });
-    let how = Remake { baskets, order, trees, branches, entries, ntuples, ..Remake::default() };
+    let (to, pages) = (arguments.to, arguments.pages());
+    let how = Remake { baskets, order, trees, branches, entries, to, pages, ..Remake::default() };
     let staged = AtomicFile::new(&arguments.output, arguments.force).map_err(|error| match error.kind() {
         ErrorKind::Exists => {
             let words = "there is a file of that name: --force replaces it";

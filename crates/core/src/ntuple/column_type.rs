@@ -91,6 +91,20 @@ const ALL: [ColumnType; 30] = [
     Real32Quant,
 ];
 
+/// Types that store the same elements: one after another, and split.
+const TWINS: [(ColumnType, ColumnType); 10] = [
+    (Int16, SplitInt16),
+    (UInt16, SplitUInt16),
+    (Int32, SplitInt32),
+    (UInt32, SplitUInt32),
+    (Int64, SplitInt64),
+    (UInt64, SplitUInt64),
+    (Real32, SplitReal32),
+    (Real64, SplitReal64),
+    (Index32, SplitIndex32),
+    (Index64, SplitIndex64),
+];
+
 /// How the bits of an element are arranged in a page, before compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrangement {
@@ -171,6 +185,21 @@ impl ColumnType {
             Real64 | SplitReal64 => Number::F64,
             Switch => return None,
         })
+    }
+
+    /// Type of its elements where none of their bits is to be lost: quantised numbers are computed in double precision.
+    pub(crate) fn stored_number(self) -> Option<Number> {
+        if self == Real32Quant { Some(Number::F64) } else { self.number() }
+    }
+
+    /// The type that stores the same elements split, where compression gains by it; itself where there is none.
+    pub(crate) fn split(self) -> Self {
+        TWINS.into_iter().find(|&(plain, _)| plain == self).map_or(self, |(_, split)| split)
+    }
+
+    /// The type that stores the same elements as they are in memory; itself where there is none.
+    pub(crate) fn plain(self) -> Self {
+        TWINS.into_iter().find(|&(_, split)| split == self).map_or(self, |(plain, _)| plain)
     }
 
     /// Whether it holds the ends of lists.

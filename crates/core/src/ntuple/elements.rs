@@ -283,12 +283,14 @@ fn unsuitable(from: Number, to: Number) -> Error {
 
 /// Appends elements, native-endian as in memory, the way a page of their column has them before compression.
 ///
-/// Ends of lists are 64 bits wide in memory, and switches as in the page.
-pub(crate) fn encode(kind: ColumnType, elements: &[u8], page: &mut Vec<u8>) {
+/// Ends of lists are 64 bits wide in memory, and switches as in the page. Halves and truncated reals are floats in
+/// memory, quantised ones doubles: what [`decode`] made of such elements gives the same bits again.
+pub(crate) fn encode(kind: ColumnType, bits: u16, range: Option<(f64, f64)>, elements: &[u8], page: &mut Vec<u8>) {
     use ColumnType::{
-        Bit, Index64, Int16, Int32, Int64, Real32, Real64, SplitIndex64, SplitInt16, SplitInt32, SplitInt64,
+        Bit, Index64, Int16, Int32, Int64, Real16, Real32, Real32Quant, Real32Trunc, Real64, SplitIndex64, SplitInt16,
+        SplitInt32, SplitInt64, SplitReal16, SplitReal32, SplitReal64, SplitUInt16, SplitUInt32, SplitUInt64, UInt16,
+        UInt32, UInt64,
     };
-    use ColumnType::{SplitReal32, SplitReal64, SplitUInt16, SplitUInt32, SplitUInt64, UInt16, UInt32, UInt64};
     match kind {
         Bit => page.extend(
             elements
@@ -309,10 +311,68 @@ pub(crate) fn encode(kind: ColumnType, elements: &[u8], page: &mut Vec<u8>) {
                 difference.to_le_bytes()
             });
         }
+        Real16 => page.extend(halves(elements).flatten()),
+        SplitReal16 => {
+            let halves: Vec<u8> = halves(elements).flatten().collect();
+            split(&halves, page, u16::from_le_bytes, u16::to_le_bytes);
+        }
+        Real32Trunc => {
+            let tops = elements.as_chunks().0.iter().map(|real| u32::from_ne_bytes(*real) >> (32 - u32::from(bits)));
+            write_bits(tops, u32::from(bits), page);
+        }
+        Real32Quant => {
+            let (min, max) = range.unwrap_or((0.0, 1.0));
+            let most = ((1_u64 << bits) - 1) as f64;
+            let of = |real: &[u8; 8]| (0.5 + (f64::from_ne_bytes(*real) - min) * most / (max - min)).clamp(0.0, most);
+            write_bits(elements.as_chunks().0.iter().map(|real| of(real) as u32), u32::from(bits), page);
+        }
         Int16 | UInt16 => plain(elements, page, u16::from_ne_bytes, u16::to_le_bytes),
         Int32 | UInt32 | Real32 => plain(elements, page, u32::from_ne_bytes, u32::to_le_bytes),
         Int64 | UInt64 | Real64 | Index64 => plain(elements, page, u64::from_ne_bytes, u64::to_le_bytes),
         _ => page.extend_from_slice(elements),
+    }
+}
+
+/// Floats as halves, low byte first.
+fn halves(elements: &[u8]) -> impl Iterator<Item = [u8; 2]> + '_ {
+    elements.as_chunks().0.iter().map(|real| narrow_to_half(f32::from_ne_bytes(*real)).to_le_bytes())
+}
+
+/// A float as an IEEE half: the nearest one, and of two the even one.
+fn narrow_to_half(real: f32) -> u16 {
+    let bits = real.to_bits();
+    let sign = (bits >> 16 & 0x8000) as u16;
+    let (exponent, mantissa) = (bits >> 23 & 0xff, bits & 0x7f_ffff);
+    if exponent == 0xff {
+        let kept = (mantissa >> 13) as u16;
+        // What is no number stays none.
+        return sign | 0x7c00 | if mantissa != 0 && kept == 0 { 1 } else { kept };
+    }
+    // Numbers below 2^-14 are multiples of 2^-24; below half of that they are zero.
+    let (whole, dropped) = match exponent {
+        0..=101 => return sign,
+        102..=112 => (0x80_0000 | mantissa, 126 - exponent),
+        _ => ((exponent - 112) << 23 | mantissa, 13),
+    };
+    let (kept, rest, middle) = (whole >> dropped, whole & ((1 << dropped) - 1), 1 << (dropped - 1));
+    let up = rest > middle || rest == middle && kept & 1 == 1;
+    sign | (kept + u32::from(up)).min(0x7c00) as u16
+}
+
+/// Appends numbers of a few bits each, lowest bits first.
+fn write_bits(numbers: impl Iterator<Item = u32>, bits: u32, page: &mut Vec<u8>) {
+    let (mut word, mut filled) = (0_u64, 0);
+    for number in numbers {
+        word |= u64::from(number) << filled;
+        filled += bits;
+        while filled >= 8 {
+            page.push(word as u8);
+            word >>= 8;
+            filled -= 8;
+        }
+    }
+    if filled > 0 {
+        page.push(word as u8);
     }
 }
 
@@ -431,6 +491,32 @@ mod tests {
         assert_eq!((value(0x7c00), value(0xfc00)), (f32::INFINITY, f32::NEG_INFINITY));
         assert_eq!(value(0x03ff), 1023.0 * 2.0_f32.powi(-24));
         assert!(value(0x7e01).is_nan() && value(0x8000).is_sign_negative());
+    }
+
+    #[test]
+    fn elements_of_few_bits_are_written_as_they_were_read() {
+        let again = |column: &ColumnDescriptor, page: &[u8], elements: usize, to: Number| {
+            let memory = decoded(column, page, elements, 0..elements, to);
+            let mut written = Vec::new();
+            encode(column.kind.unwrap(), column.bits, column.range, &memory, &mut written);
+            assert_eq!(written, page, "{column:?}");
+        };
+        let halves: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
+        again(&column(ColumnType::Real16, 16), &halves, 1 << 16, Number::F32);
+        again(&column(ColumnType::SplitReal16, 16), &halves, 1 << 16, Number::F32);
+        // A page of eight elements takes as many bytes as an element has bits.
+        let noise: Vec<u8> = (1..=32_u32).map(|byte| (byte.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        for bits in 10..=31 {
+            again(&column(ColumnType::Real32Trunc, bits), &noise[..usize::from(bits)], 8, Number::F32);
+        }
+        for bits in 1..=32 {
+            let range = Some((-3.7, 11.9));
+            let quantised = ColumnDescriptor { range, ..column(ColumnType::Real32Quant, bits) };
+            again(&quantised, &noise[..usize::from(bits)], 8, Number::F64);
+        }
+        let nearest = [(1.0, 0x3c00), (65519.0, 0x7bff), (65520.0, 0x7c00), (1.0 + 1.5 / 1024.0, 0x3c02)];
+        assert!(nearest.iter().all(|&(real, half)| narrow_to_half(real) == half), "{nearest:?}");
+        assert_eq!((narrow_to_half(2.0_f32.powi(-25)), narrow_to_half(3.0e-8)), (0, 1));
     }
 
     #[test]

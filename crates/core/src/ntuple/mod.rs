@@ -34,13 +34,14 @@ use std::sync::{Arc, OnceLock};
 pub(crate) use anchor::{Anchor, VERSION};
 pub(crate) use check::ListedPage;
 pub use column_type::ColumnType;
-pub(crate) use descriptor::{ColumnDescriptor, Descriptors, FieldDescriptor};
+pub(crate) use descriptor::{AliasColumn, ColumnDescriptor, Descriptors, FieldDescriptor};
 pub(crate) use elements::encode;
 pub(crate) use envelope::Envelope;
 pub use field::{Field, FieldId, Role};
 pub(crate) use footer::{AttributeSet, ClusterGroup, Footer};
 pub(crate) use header::Header;
 pub(crate) use locator::{Link, Locator};
+pub(crate) use node::{Model, Node, Shape};
 pub(crate) use page_list::{ColumnPages, Page};
 pub use parts::Part;
 pub(crate) use read::columns_of;
@@ -52,7 +53,6 @@ use crate::error::{Error, Result};
 use crate::file::{File, distance};
 use crate::schema::Registry;
 use crate::tree::TreeCache;
-pub(crate) use node::Model;
 use page_list::ClusterPages;
 
 /// An RNTuple: its fields and clusters. Metadata only; values are read by [`columns`].

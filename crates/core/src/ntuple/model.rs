@@ -15,6 +15,8 @@ struct Builder<'n> {
     buffers: usize,
     /// The members of records that are wanted; all where nothing is said.
     wanted: Option<&'n HashSet<&'n str>>,
+    /// Whether values are wanted as their columns store them, and not as their types have them.
+    is_stored: bool,
 }
 
 impl NTuple {
@@ -37,10 +39,22 @@ impl NTuple {
     pub(crate) fn model_of_members(&self, id: FieldId, wanted: &HashSet<&str>) -> Result<Arc<Model>> {
         build(self, id, Some(wanted)).map(Arc::new).map_err(|error| self.in_field(id, error))
     }
+
+    /// How the columns of a top-level field belong together, for those who write its values again: numbers are as wide as
+    /// their columns store them, streamed values are bytes, and sets, maps and optional values are lists.
+    ///
+    /// # Errors
+    ///
+    /// As [`kind`](Self::kind).
+    pub(crate) fn stored_model(&self, id: FieldId) -> Result<Arc<Model>> {
+        let mut builder = Builder { ntuple: self, buffers: 0, wanted: None, is_stored: true };
+        let (kind, node) = builder.node(id).map_err(|error| self.in_field(id, error))?;
+        Ok(Arc::new(Model { kind, node, buffers: builder.buffers }))
+    }
 }
 
 fn build(ntuple: &NTuple, id: FieldId, wanted: Option<&HashSet<&str>>) -> Result<Model> {
-    let mut builder = Builder { ntuple, buffers: 0, wanted };
+    let mut builder = Builder { ntuple, buffers: 0, wanted, is_stored: false };
     let mut chain = vec![id];
     while let Some(parent) = chain.last().and_then(|&field| ntuple.fields.get(field)).and_then(|field| field.parent) {
         chain.push(parent);
@@ -123,6 +137,9 @@ impl Builder<'_> {
                 Ok((Kind::Text { offsets, bytes }, Shape::Text { offsets, bytes }))
             }
             ([], None) if field.type_name.starts_with("ROOT::RNTupleCardinality<") => {
+                if self.is_stored {
+                    return Err(Error::unsupported("a count of items that is no projected field is not written again"));
+                }
                 self.check_columns(field, 1)?;
                 let to = if field.type_name.contains("uint64") { Number::U64 } else { Number::U32 };
                 let buffer = self.buffer();
@@ -132,6 +149,7 @@ impl Builder<'_> {
                 self.check_columns(field, 1)?;
                 let to = match repetitions {
                     Some(_) => Number::Bool,
+                    None if self.is_stored => self.stored_number(field)?,
                     None => self.number(field)?,
                 };
                 let buffer = self.buffer();
@@ -179,6 +197,20 @@ impl Builder<'_> {
         })
     }
 
+    /// The type of numbers as all of the field's columns store them; the field's own type where these differ.
+    fn stored_number(&self, field: &Field) -> Result<Number> {
+        let mut numbers = Vec::with_capacity(field.representations.len());
+        for columns in &field.representations {
+            let column = columns.first().map(|&column| self.ntuple.column(column)).transpose()?;
+            numbers.push(column.and_then(|column| column.kind).and_then(super::ColumnType::stored_number));
+        }
+        numbers.dedup();
+        match numbers[..] {
+            [Some(number)] => Ok(number),
+            _ => self.number(field),
+        }
+    }
+
     fn check_columns(&self, field: &Field, count: usize) -> Result<()> {
         let found = field.representations.first().map_or(0, Vec::len);
         if found == count {
@@ -217,7 +249,7 @@ impl Builder<'_> {
         self.check_index(field)?;
         let buffer = self.buffer();
         let (kind, item) = item(self)?;
-        let name = &*field.type_name;
+        let name = if self.is_stored { "" } else { &*field.type_name };
         if name.starts_with("std::optional<") || name.starts_with("std::unique_ptr<") {
             let shape = Shape::Optional { tags: buffer, item: Box::new(item) };
             return Ok((Kind::OneOf { tags: buffer, of: vec![kind] }, shape));
@@ -287,6 +319,10 @@ impl Builder<'_> {
     fn streamed(&mut self, field: &Field) -> Result<(Kind, Shape)> {
         self.check_columns(field, 2)?;
         self.check_index(field)?;
+        if self.is_stored {
+            let (offsets, bytes) = (self.buffer(), self.buffer());
+            return Ok((Kind::Text { offsets, bytes }, Shape::Text { offsets, bytes }));
+        }
         let program = streamed::program(self.ntuple, &field.type_name)?;
         let first = self.buffers as BufferId;
         self.buffers += program.buffers.len();

@@ -195,9 +195,8 @@ impl Source {
     pub(super) fn is_count(&self, id: usize) -> bool {
         match &self.of {
             Of::Tree(tree) => tree.branches().get(id).is_some_and(|branch| {
-                let counts = |element: &ElementBranch| {
-                    matches!(element.kind, element_kind::CLONES | element_kind::COLLECTION)
-                };
+                let counts =
+                    |element: &ElementBranch| matches!(element.kind, element_kind::CLONES | element_kind::COLLECTION);
                 !branch.children.is_empty() && branch.element.as_ref().is_some_and(counts)
             }),
             Of::NTuple(_) | Of::Columns(_) => false,
@@ -227,7 +226,7 @@ impl Source {
         }
         match &self.of {
             Of::Tree(tree) => crate::read::Plan::new(tree, ids, entries)?.columns_with(progress),
-            Of::NTuple(ntuple) => crate::ntuple::columns(ntuple, ids, entries),
+            Of::NTuple(ntuple) => crate::ntuple::columns_with(ntuple, ids, entries, progress),
             Of::Columns(columns) => {
                 let held = Selection::try_from(0..self.entries())?;
                 let narrowed = |id: &usize| match columns.get(*id) {

@@ -90,6 +90,8 @@ pub struct NTupleOptions {
     pub compression: Option<Compression>,
     /// Compressed bytes of a cluster: it ends after the row with which it is expected to have so many.
     pub cluster_bytes: usize,
+    /// Entries of a cluster; none to decide by its bytes.
+    pub cluster_entries: Option<u64>,
     /// A cluster ends at the latest when its values take so many bytes in memory.
     pub most_cluster_bytes: usize,
     /// Bytes of the values of a page in memory.
@@ -106,6 +108,7 @@ impl Default for NTupleOptions {
             description: "".into(),
             compression: None,
             cluster_bytes: 128 << 20,
+            cluster_entries: None,
             most_cluster_bytes: 1280 << 20,
             page_bytes: 1 << 20,
             with_checksums: true,
@@ -135,6 +138,29 @@ pub enum Baskets {
 impl Default for Baskets {
     fn default() -> Self {
         Self::New(TreeOptions::default())
+    }
+}
+
+/// How an RNTuple's pages are written.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::write::{NTupleOptions, Pages};
+/// let hundreds = Pages::New(NTupleOptions { cluster_entries: Some(100), ..NTupleOptions::default() });
+/// assert!(matches!(hundreds, Pages::New(options) if options.compression.is_none()));
+/// ```
+#[derive(Clone, Debug)]
+pub enum Pages {
+    /// Values go into new ones: clusters, page sizes and compression are these.
+    New(NTupleOptions),
+    /// They are moved unchanged and never inflated: clusters, page sizes and compression stay.
+    Keep,
+}
+
+impl Default for Pages {
+    fn default() -> Self {
+        Self::New(NTupleOptions::default())
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::codec::{Algorithm, Compression};
 use crate::error::{Error, Result};
 use crate::file::distance;
-use crate::ntuple::Header;
+use crate::ntuple::{Descriptors, Header};
 use crate::read::Column;
 use crate::write::file::state::Output;
 use crate::write::options::NTupleOptions;
@@ -77,8 +77,8 @@ pub struct NTupleWriter {
 pub(crate) struct Layout {
     pub(crate) name: Arc<str>,
     pub(crate) fields: Vec<FieldSpec>,
-    nodes: Vec<Node>,
-    plans: Vec<ColumnPlan>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) plans: Vec<ColumnPlan>,
 }
 
 impl NTupleWriter {
@@ -91,19 +91,32 @@ impl NTupleWriter {
     ) -> Result<Self> {
         let compression = options.compression.unwrap_or(USUAL);
         let (schema, nodes) = Schema::new(&fields, compression.level > 0)?;
+        let layout = Layout { name: "".into(), fields, nodes, plans: schema.columns };
+        Self::begin_with(output, path, schema.descriptors, layout, options)
+    }
+
+    /// Adds an RNTuple of a schema to a file, whose columns and values are laid out as said.
+    pub(crate) fn begin_with(
+        output: &Arc<Output>,
+        path: &str,
+        schema: Descriptors,
+        mut layout: Layout,
+        options: NTupleOptions,
+    ) -> Result<Self> {
+        let compression = options.compression.unwrap_or(USUAL);
         let mut state = output.open_state()?;
         let (folder, name) = output.folder_of(&mut state, path)?;
         let name: Arc<str> = name.into();
         if state.folders[folder].named(&name, None).any(|key| key.is_directory()) {
             return Err(output.in_file(Error::new(crate::ErrorKind::Exists, format!("{name:?} is a directory"))));
         }
-        let columns = schema.columns.len();
+        let columns = layout.plans.len();
         let header = Header {
             features: 0,
             name: Arc::clone(&name),
             description: Arc::clone(&options.description),
             writer: concat!("Sapwood ", env!("CARGO_PKG_VERSION")).into(),
-            schema: schema.descriptors,
+            schema,
         };
         let header = header.seal()?;
         let (link, _) = output.write_envelope(&mut state, &header, compression)?;
@@ -111,7 +124,7 @@ impl NTupleWriter {
         let index = state.ntuples.len() - 1;
         output.save(&mut state)?;
         drop(state);
-        let layout = Layout { name, fields, nodes, plans: schema.columns };
+        layout.name = name;
         Ok(Self::over(Arc::clone(output), index, Arc::new(layout), options, false))
     }
 
@@ -137,6 +150,11 @@ impl NTupleWriter {
     pub(crate) fn into_parts(mut self) -> (Arc<Output>, usize, Arc<Layout>, NTupleOptions) {
         self.is_closed = true;
         (Arc::clone(&self.output), self.index, Arc::clone(&self.layout), self.options.clone())
+    }
+
+    /// Its number among the RNTuples of its file.
+    pub(crate) fn index(&self) -> usize {
+        self.index
     }
 
     /// The fields.
@@ -165,14 +183,17 @@ impl NTupleWriter {
         while start < rows {
             let target = self.target_bytes();
             let left = target.saturating_sub(self.buffer.bytes());
-            let end = end_of_cluster(&sources, start..rows, left).map_err(in_ntuple)?;
+            // Once storage has failed, no cluster ends any more.
+            let most = if outcome.is_ok() { self.entries_left().max(1) } else { usize::MAX };
+            let within = start..rows.min(start.saturating_add(most));
+            let end = end_of_cluster(&sources, within, left).map_err(in_ntuple)?;
             for (node, column) in &sources {
                 self.buffer.append(node, column, start..end).map_err(in_ntuple)?;
             }
             self.buffer.rows += (end - start) as u64;
             start = end;
             // All rows are buffered, even if storage fails.
-            if outcome.is_ok() && self.buffer.bytes() >= target {
+            if outcome.is_ok() && (self.buffer.bytes() >= target || self.entries_left() == 0) {
                 outcome = self.flush();
             }
         }
@@ -255,10 +276,17 @@ impl NTupleWriter {
         outcome.and(self.output.end_ntuple(&mut state, self.index, self.sealing.compression))
     }
 
+    /// Entries that the cluster may still have.
+    fn entries_left(&self) -> usize {
+        let most = self.options.cluster_entries.map_or(u64::MAX, |most| most.max(1));
+        usize::try_from(most.saturating_sub(self.buffer.rows)).unwrap_or(usize::MAX)
+    }
+
     /// Bytes in memory with which a cluster is full, by the compression of those before.
     fn target_bytes(&self) -> usize {
         let (most, cluster) = (self.options.most_cluster_bytes.max(1), self.options.cluster_bytes.max(1));
         let target = match self.sizes {
+            _ if self.options.cluster_entries.is_some() => most as u128,
             _ if self.sealing.compression.level == 0 => cluster as u128,
             (0, _) => 2 * cluster as u128,
             (stored, in_memory) => cluster as u128 * u128::from(in_memory) / u128::from(stored),

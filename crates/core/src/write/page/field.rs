@@ -2,8 +2,10 @@
 //!
 //! Source: `RFieldBase::Create`, `RField::GenerateColumns`.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::codec::Compression;
 use crate::column::{BufferId, Kind, Number};
 use crate::error::{Error, Result};
 use crate::ntuple::{ColumnDescriptor, ColumnType, Descriptors, FieldDescriptor, Role};
@@ -104,14 +106,46 @@ impl Node {
             _ => return Err(other()),
         })
     }
+
+    /// Gives its columns other numbers.
+    pub(crate) fn renumber(&mut self, numbers: &HashMap<usize, usize>) {
+        let change = |column: &mut usize| {
+            if let Some(&number) = numbers.get(column) {
+                *column = number;
+            }
+        };
+        match self {
+            Self::Numbers { column, .. } => change(column),
+            Self::Text { ends, chars, .. } => {
+                change(ends);
+                change(chars);
+            }
+            Self::List { ends, item, .. } | Self::Optional { ends, item, .. } => {
+                change(ends);
+                item.renumber(numbers);
+            }
+            Self::Variant { switch, items, .. } => {
+                change(switch);
+                items.iter_mut().for_each(|item| item.renumber(numbers));
+            }
+            Self::Fixed { item, .. } => item.renumber(numbers),
+            Self::Record { members } => members.iter_mut().for_each(|member| member.renumber(numbers)),
+        }
+    }
 }
 
 /// What a column holds while its cluster is buffered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ColumnPlan {
     pub(crate) kind: ColumnType,
+    /// Bits of an element in a page.
+    pub(crate) bits: u16,
+    /// Smallest and largest value of quantised numbers.
+    pub(crate) range: Option<(f64, f64)>,
     /// Bytes of an element in memory.
     pub(crate) wide: usize,
+    /// Its own compression; none for that of the RNTuple.
+    pub(crate) compression: Option<Compression>,
 }
 
 impl ColumnPlan {
@@ -264,7 +298,7 @@ impl Schema {
             first_element: None,
             range: None,
         });
-        self.columns.push(ColumnPlan { kind, wide });
+        self.columns.push(ColumnPlan { kind, bits: kind.bits(), range: None, wide, compression: None });
         self.columns.len() - 1
     }
 }
@@ -272,7 +306,7 @@ impl Schema {
 /// Bytes of an element of a switch.
 pub(crate) const SWITCH_BYTES: usize = 12;
 
-fn number_type(number: Number, is_compressed: bool) -> ColumnType {
+pub(crate) fn number_type(number: Number, is_compressed: bool) -> ColumnType {
     use ColumnType::{
         Bit, Int8, Int16, Int32, Int64, Real32, Real64, SplitInt16, SplitInt32, SplitInt64, SplitReal32, SplitReal64,
         SplitUInt16, SplitUInt32, SplitUInt64, UInt8, UInt16, UInt32, UInt64,

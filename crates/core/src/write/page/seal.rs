@@ -76,10 +76,11 @@ pub(crate) fn seal(
         let elements = &buffer.columns[job.column][job.elements.start * plan.wide..job.elements.end * plan.wide];
         let Workspace { scratch, encoded } = &mut *workspace;
         encoded.clear();
-        encode(plan.kind, elements, encoded);
+        encode(plan.kind, plan.bits, plan.range, elements, encoded);
         job.unpacked = encoded.len();
         let mut stored = Vec::new();
-        job.sealed = deflate(encoded, how.compression, &mut stored, scratch).map(|smaller| {
+        let compression = plan.compression.unwrap_or(how.compression);
+        job.sealed = deflate(encoded, compression, &mut stored, scratch).map(|smaller| {
             if !smaller {
                 stored.extend_from_slice(encoded);
             }
@@ -94,15 +95,16 @@ pub(crate) fn seal(
         Some(pool) if jobs.len() > 1 => pool.install(|| jobs.par_iter_mut().with_max_len(1).for_each(work)),
         _ => jobs.iter_mut().for_each(work),
     }
-    place(plans.len(), jobs, how)
+    place(plans, jobs, how)
 }
 
 /// Gives pages their places. Equal pages are stored once, as ROOT does.
-fn place(columns: usize, jobs: Vec<Job>, how: &Sealing) -> Result<SealedCluster> {
-    let of_column =
-        || ColumnPages { pages: Vec::new(), first_element: Some(0), compression: how.compression.to_root() as u32 };
-    let mut cluster =
-        SealedCluster { columns: std::iter::repeat_with(of_column).take(columns).collect(), ..Default::default() };
+fn place(plans: &[ColumnPlan], jobs: Vec<Job>, how: &Sealing) -> Result<SealedCluster> {
+    let of_column = |plan: &ColumnPlan| {
+        let compression = plan.compression.unwrap_or(how.compression).to_root() as u32;
+        ColumnPages { pages: Vec::new(), first_element: Some(0), compression }
+    };
+    let mut cluster = SealedCluster { columns: plans.iter().map(of_column).collect(), ..Default::default() };
     let mut known: HashMap<(u64, usize), Vec<(usize, u64)>> = HashMap::new();
     for job in jobs {
         let sealed = job.sealed?;

@@ -16,6 +16,7 @@ use crate::write::file::process_id::is_process_id;
 use crate::write::file::state::State;
 use crate::write::options::Order;
 use crate::write::record::edit::each_branch;
+use crate::write::rewrite::copy_ntuple::Copying;
 use crate::write::rewrite::prune::forget_references;
 use crate::write::rewrite::relocate::sealed;
 use crate::write::writer::FileWriter;
@@ -156,7 +157,9 @@ impl FileWriter {
         let is_renamed = name != &*key.name;
         // Only its header has the name of an RNTuple: where that and the pages stay, the anchor leads to all of it.
         if key.is_ntuple() && (with_baskets || is_renamed) {
-            return output.copy_ntuple(&mut state, file, key, (folder, name), with_baskets);
+            let from = file.ntuple_at(key)?;
+            let how = Copying { with_pages: with_baskets, ..Copying::whole(&from)? };
+            return output.copy_ntuple(&mut state, &from, (folder, name), &how);
         }
         let process_ids = output.process_ids(&mut state, file)?;
         if !key.is_tree() && !is_renamed {

@@ -3,13 +3,27 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::codec::Compression;
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::File;
-use crate::ntuple::{AttributeSet, Header, Locator, NTuple};
+use crate::ntuple::{AttributeSet, Locator, NTuple};
 use crate::write::file::state::{Output, State};
+use crate::write::options::Order;
 use crate::write::page::state::{CommittedCluster, NTupleState};
+use crate::write::rewrite::kept_fields::KeptFields;
 use crate::write::rewrite::pages::MovedPages;
+
+/// What of an RNTuple is copied, and how its pages are.
+#[derive(Debug)]
+pub(crate) struct Copying {
+    pub(crate) kept: KeptFields,
+    /// Whether pages are moved. Otherwise the copy is in the same file, and they stay in place.
+    pub(crate) with_pages: bool,
+    /// The order of pages that are moved.
+    pub(crate) order: Order,
+    /// Their new compression; none to keep them as they are.
+    pub(crate) again: Option<Compression>,
+}
 
 impl Output {
     /// Copies an RNTuple into a directory under a name. Where pages stay in place, it is of this very file, and its old
@@ -17,18 +31,16 @@ impl Output {
     pub(crate) fn copy_ntuple(
         &self,
         state: &mut State,
-        file: &File,
-        key: &Key,
+        from: &NTuple,
         (folder, name): (usize, &str),
-        with_pages: bool,
+        how: &Copying,
     ) -> Result<()> {
-        let from = file.ntuple_at(key)?;
         if state.folders[folder].named(name, None).any(|key| key.is_directory()) {
             return Err(self.in_file(Error::new(ErrorKind::Exists, format!("{name:?} is a directory"))));
         }
-        let old = if with_pages { Vec::new() } else { from.envelope_rooms() };
+        let old = if how.with_pages { Vec::new() } else { from.envelope_rooms() };
         let mut rooms = Vec::new();
-        let outcome = self.copied_ntuple(state, &from, (folder, name), with_pages, &mut rooms).and_then(|copy| {
+        let outcome = self.copied_ntuple(state, from, (folder, name), how, &mut rooms).and_then(|copy| {
             state.ntuples.push(copy);
             let saved = self.save_ntuple(state, state.ntuples.len() - 1);
             // It is in its directory now, and does not change any more.
@@ -42,7 +54,7 @@ impl Output {
                 return Err(error);
             }
         }
-        state.describe(file.infos()?.into_iter().map(Arc::new));
+        state.describe(from.file().infos()?.into_iter().map(Arc::new));
         Ok(())
     }
 
@@ -52,41 +64,62 @@ impl Output {
         state: &mut State,
         from: &NTuple,
         (folder, name): (usize, &str),
-        with_pages: bool,
+        how: &Copying,
         rooms: &mut Vec<Range<u64>>,
     ) -> Result<NTupleState> {
-        let header = if *from.name == *name {
-            from.header().clone()
-        } else {
-            let header = Header::read(from.header()).map_err(|error| from.place(error))?;
-            Header { name: name.into(), ..header }.seal()?
-        };
+        let (header, added) = how.kept.schema(from, name)?;
         let (link, room) = self.write_envelope(state, &header, self.compression)?;
         rooms.push(room);
         let mut copy = NTupleState::new(folder, name.into(), header, link, 0);
         copy.is_open = false;
-        copy.added = from.added()?;
+        copy.added = added;
         copy.features = from.footer().features;
         copy.entries = from.entries;
-        let with_pages = with_pages || has_spread_pages(from)?;
-        let bits: Vec<u16> = from.schema().columns.iter().map(|column| column.bits).collect();
         for number in 0..from.clusters()?.len() {
-            let (entries, mut columns) = from.cluster_pages(number)?;
-            if with_pages {
+            let (entries, columns) = from.cluster_pages(number)?;
+            copy.clusters.push(CommittedCluster { entries, columns: how.kept.pages(columns) });
+        }
+        if how.with_pages || has_spread_pages(from)? {
+            let bits = how.kept.columns().map(|column| from.column(column).map(|described| described.bits));
+            let bits = bits.collect::<Result<Vec<_>>>()?;
+            for part in parts(from, &how.kept, &copy.clusters, how.order) {
+                let cluster = &mut copy.clusters[part.cluster].columns;
+                // Clusters of the time before late columns do not list these.
+                let columns = part.columns.start.min(cluster.len())..part.columns.end.min(cluster.len());
+                let (columns, bits) = (&mut cluster[columns.clone()], &bits[columns]);
                 let mut moved = MovedPages::default();
-                let outcome = self.move_pages(state, from, &mut columns, &bits, None, &mut moved);
+                let outcome = self.move_pages(state, from, columns, bits, how.again, &mut moved);
                 rooms.append(&mut moved.rooms);
                 outcome?;
             }
-            copy.clusters.push(CommittedCluster { entries, columns });
-        }
-        copy.attribute_sets = if with_pages {
-            let sets = from.footer().attribute_sets.iter().enumerate();
-            sets.map(|(number, set)| self.copied_attributes(state, from, number, set, rooms)).collect::<Result<_>>()?
+            copy.attribute_sets = self.copied_attribute_sets(state, from, rooms)?;
         } else {
-            from.footer().attribute_sets.clone()
-        };
+            copy.attribute_sets.clone_from(&from.footer().attribute_sets);
+        }
         Ok(copy)
+    }
+
+    /// Copies the sets of attributes of an RNTuple to one that is being written.
+    pub(crate) fn copy_attributes(&self, from: &NTuple, index: usize) -> Result<()> {
+        let mut state = self.open_state()?;
+        let mut rooms = Vec::new();
+        let copied = self.copied_attribute_sets(&mut state, from, &mut rooms);
+        if copied.is_err() {
+            rooms.into_iter().for_each(|room| self.release_as_gap(&mut state, room));
+        }
+        let written = state.ntuples.get_mut(index).ok_or_else(|| Error::internal("an RNTuple has no state"))?;
+        written.attribute_sets = copied?;
+        Ok(())
+    }
+
+    fn copied_attribute_sets(
+        &self,
+        state: &mut State,
+        from: &NTuple,
+        rooms: &mut Vec<Range<u64>>,
+    ) -> Result<Vec<AttributeSet>> {
+        let sets = from.footer().attribute_sets.iter().enumerate();
+        sets.map(|(number, set)| self.copied_attributes(state, from, number, set, rooms)).collect()
     }
 
     /// Copies a set of attributes: an RNTuple whose anchor no directory lists.
@@ -103,7 +136,8 @@ impl Output {
             let error = Error::unsupported("a set of attributes has attributes itself: such an RNTuple is not copied");
             return Err(from.place(error.in_object(&set.name)));
         }
-        let copy = self.copied_ntuple(state, &attributes, (0, &attributes.name), true, rooms)?;
+        let whole = Copying::whole(&attributes)?;
+        let copy = self.copied_ntuple(state, &attributes, (0, &attributes.name), &whole, rooms)?;
         state.ntuples.push(copy);
         let outcome = self.write_footer(state, state.ntuples.len() - 1);
         let copy = state.ntuples.pop();
@@ -117,6 +151,44 @@ impl Output {
         let bytes = payload.len() as u64;
         let anchor = Locator::File { at: key.seek_key + u64::from(key.keylen), bytes };
         Ok(AttributeSet { anchor, anchor_bytes: bytes as u32, ..set.clone() })
+    }
+}
+
+impl Copying {
+    /// All fields, and their pages as they are.
+    pub(crate) fn whole(from: &NTuple) -> Result<Self> {
+        let kept = KeptFields::of(from, None).map_err(|error| from.place(error))?;
+        Ok(Self { kept, with_pages: true, order: Order::Entry, again: None })
+    }
+}
+
+/// Columns of a cluster that are moved together.
+struct MovedPart {
+    cluster: usize,
+    columns: Range<usize>,
+}
+
+/// In which order pages are moved.
+fn parts(from: &NTuple, kept: &KeptFields, clusters: &[CommittedCluster], order: Order) -> Vec<MovedPart> {
+    let all = 0..kept.columns().count();
+    let whole = |cluster: usize| MovedPart { cluster, columns: all.clone() };
+    match order {
+        Order::Entry => (0..clusters.len()).map(whole).collect(),
+        Order::Branch => {
+            let of = |columns: Range<usize>| {
+                (0..clusters.len()).map(move |cluster| MovedPart { cluster, columns: columns.clone() })
+            };
+            kept.columns_by_field(from).into_iter().flat_map(of).collect()
+        }
+        Order::Offset => {
+            let first = |cluster: &usize| {
+                let pages = clusters[*cluster].columns.iter().flat_map(|column| &column.pages);
+                pages.filter_map(|page| page.locator.in_file().ok()).map(|(at, _)| at).min()
+            };
+            let mut order: Vec<usize> = (0..clusters.len()).collect();
+            order.sort_by_key(first);
+            order.into_iter().map(whole).collect()
+        }
     }
 }
 

@@ -7,15 +7,19 @@ pub(crate) mod concat;
 pub(crate) mod concat_ntuple;
 pub(crate) mod copy;
 pub(crate) mod copy_ntuple;
+pub(crate) mod kept_fields;
+pub(crate) mod ntuple;
 pub(crate) mod ntuple_schema;
 pub(crate) mod pages;
 pub(crate) mod prune;
 pub(crate) mod recluster;
 pub(crate) mod relocate;
+pub(crate) mod stored_layout;
 pub(crate) mod to_ntuple;
 pub(crate) mod tree_index;
 pub(crate) mod whole_file;
 pub(crate) mod widen;
+pub(crate) mod windows;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -35,6 +39,7 @@ use crate::write::file::compatible::same_rules;
 use crate::write::options::{Baskets, Order, TreeOptions};
 use crate::write::record::state::{Base, BranchState, TreeState};
 use crate::write::rewrite::recluster::{Reseal, bytes_of, stored_bytes};
+use crate::write::rewrite::windows::selection;
 use crate::write::writer::FileWriter;
 
 /// How a tree is rewritten.
@@ -122,18 +127,10 @@ impl FileWriter {
         let key = from.key(path)?;
         let tree = from.tree_at(&key)?;
         let within = |error: Error| from.name(error).in_object(path);
-        let kept = kept(&tree, how).map_err(within)?;
+        let kept = kept(&tree, how.branches.as_deref()).map_err(within)?;
         let branches: Vec<&Branch> =
             tree.branches().iter().filter(|branch| kept.contains(top(&tree, branch))).collect();
-        let selection = match &how.entries {
-            Some(ranges) => Selection::of_ranges(ranges.iter().cloned()),
-            None => Selection::try_from(0..tree.entries),
-        };
-        let selection = selection.map_err(within)?;
-        if selection.span().end > tree.entries {
-            let words = "entries that the tree does not have are to be kept";
-            return Err(within(Error::mismatch(words).wanted(tree.entries, selection.span().end)));
-        }
+        let selection = selection(how.entries.as_deref(), tree.entries).map_err(within)?;
         let mut draft = from.draft_at(&key)?;
         prune::keep_branches(&mut draft, &kept);
         prune::forget_references(&mut draft);
@@ -259,10 +256,10 @@ fn top<'t>(tree: &'t Tree, branch: &'t Branch) -> &'t Arc<str> {
     &at.name
 }
 
-/// The top-level branches that are kept.
-fn kept(tree: &Tree, how: &Rewrite) -> Result<HashSet<Arc<str>>> {
+/// The top-level branches that are kept, with their counters; all without a list.
+fn kept(tree: &Tree, branches: Option<&[Arc<str>]>) -> Result<HashSet<Arc<str>>> {
     let all = || tree.top().iter().filter_map(|&id| tree.branches().get(id));
-    let Some(names) = &how.branches else { return Ok(all().map(|branch| Arc::clone(&branch.name)).collect()) };
+    let Some(names) = branches else { return Ok(all().map(|branch| Arc::clone(&branch.name)).collect()) };
     let mut kept: HashSet<Arc<str>> = HashSet::new();
     for name in names {
         if !all().any(|branch| branch.name == *name) {

@@ -3,59 +3,62 @@
 //! Source: `RNTupleImporter`.
 
 use std::collections::HashSet;
-use std::ops::Range;
 
 use crate::column::Kind;
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::read;
 use crate::tree::{Branch, BranchId, Tree};
-use crate::write::options::NTupleOptions;
+use crate::write::options::{Order, Pages};
 use crate::write::page::field::FieldSpec;
+use crate::write::rewrite::kept;
+use crate::write::rewrite::ntuple::NTupleRewrite;
+use crate::write::rewrite::windows::{chosen, selection, windows};
 use crate::write::writer::FileWriter;
-
-/// The most bytes of values that are read at a time, by the sizes that the tree's branches announce.
-const WINDOW_BYTES: u64 = 64 << 20;
 
 impl FileWriter {
     /// Writes a tree of another file as an RNTuple, under the path `to`: a field for each top-level branch, of the type
-    /// of its values. Counted arrays become lists, and branches that only count their items are left out. Returns what
-    /// differs from the tree: names that RNTuples do not allow, and branches that were left out.
+    /// of its values. Counted arrays become lists, and branches that only count their items are left out. `how` speaks of
+    /// branches where it says fields. Returns what differs from the tree: names that RNTuples do not allow, and branches
+    /// that were left out.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for values that no RNTuple holds, before anything is written;
-    /// what reading and writing report: then there is no RNTuple.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for values that no RNTuple holds, before anything is written, and
+    /// where `how` keeps pages or asks for another order than that of entries; what reading and writing report. Then there
+    /// is no RNTuple.
     ///
     /// # Example
     ///
     /// ```
     /// # let path = sapwood_testkit::scratch("to-ntuple.root");
-    /// use sapwood::write::{FileWriter, NTupleOptions, WriteOptions};
+    /// use sapwood::write::{FileWriter, NTupleRewrite, WriteOptions};
     /// # let input = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
     /// let from = sapwood::File::open(input)?;
     /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
-    /// file.rewrite_as_ntuple(&from, "t", "t", NTupleOptions::default())?;
+    /// file.rewrite_as_ntuple(&from, "t", "t", &NTupleRewrite::default())?;
     /// file.close()?;
     /// assert_eq!(sapwood::File::open(&path)?.ntuple("t")?.entries, from.tree("t")?.entries);
     /// # Ok::<(), sapwood::Error>(())
     /// ```
-    pub fn rewrite_as_ntuple(
-        &mut self,
-        from: &File,
-        path: &str,
-        to: &str,
-        options: NTupleOptions,
-    ) -> Result<Vec<String>> {
+    pub fn rewrite_as_ntuple(&mut self, from: &File, path: &str, to: &str, how: &NTupleRewrite) -> Result<Vec<String>> {
         let tree = from.tree(path)?;
         let within = |error: Error| from.name(error).in_object(path);
-        let (mut notes, counters) = (Vec::new(), counters(&tree));
+        let Pages::New(options) = &how.pages else {
+            return Err(within(Error::unsupported("a tree has no pages that an RNTuple could keep")));
+        };
+        if how.order != Order::Entry || !how.compression.is_empty() {
+            let words = "a tree becomes an RNTuple cluster by cluster, all fields with the same compression";
+            return Err(within(Error::unsupported(words)));
+        }
+        let kept = kept(&tree, how.fields.as_deref()).map_err(within)?;
+        let selection = selection(how.entries.as_deref(), tree.entries).map_err(within)?;
+        let (mut notes, mut counting, counters) = (Vec::new(), Vec::new(), counters(&tree));
         let (mut ids, mut names, mut used) = (Vec::new(), Vec::new(), HashSet::new());
         for &id in tree.top() {
-            let Some(branch) = tree.branches().get(id) else { continue };
+            let Some(branch) = tree.branches().get(id).filter(|branch| kept.contains(&branch.name)) else { continue };
             if counters.contains(&id) {
-                notes
-                    .push(format!("branch {:?} is left out: the lists that it counts know their lengths", branch.name));
+                counting.push(&*branch.name);
                 continue;
             }
             let name = field_name(&branch.name);
@@ -69,6 +72,10 @@ impl FileWriter {
             ids.push(id);
             names.push(name);
         }
+        if !counting.is_empty() {
+            let names = counting.join(", ");
+            notes.push(format!("branches that count items are left out, since lists know their lengths: {names}"));
+        }
         // Types are known without a row.
         let kinds: Vec<Kind> =
             read::columns(&tree, &ids, 0..0).map_err(within)?.into_iter().map(|column| column.kind).collect();
@@ -80,24 +87,15 @@ impl FileWriter {
             }
             fields.push(FieldSpec::new(name.as_str(), kind));
         }
-        let mut ntuple = self.ntuple(to, fields, options)?;
-        let mut write = || {
-            for window in windows(&tree, &ids) {
-                let columns = read::columns(&tree, &ids, window).map_err(within)?;
-                let values: Vec<_> = names.iter().map(String::as_str).zip(columns).collect();
-                ntuple.extend(&values)?;
-            }
-            Ok(())
-        };
-        let outcome: Result<()> = write();
-        let closed = ntuple.close();
-        if let Err(error) = outcome.and(closed) {
-            // The first error is what counts.
-            let _ = self.save();
-            let _ = self.remove(to);
-            return Err(error);
-        }
-        Ok(notes)
+        let windows = windows(tree.entries, &tree.clusters(), bytes_of(&tree, &ids));
+        let windows = chosen(windows, &selection).map_err(within)?;
+        let mut ntuple = self.ntuple(to, fields, options.clone())?;
+        let outcome = windows.into_iter().try_for_each(|window| {
+            let columns = read::columns(&tree, &ids, window).map_err(within)?;
+            let values: Vec<_> = names.iter().map(String::as_str).zip(columns).collect();
+            ntuple.extend(&values)
+        });
+        self.finish_or_remove(ntuple, to, outcome.map(|()| notes))
     }
 }
 
@@ -117,8 +115,8 @@ fn field_name(name: &str) -> String {
     name.chars().map(|letter| if is_bad(letter) { '_' } else { letter }).collect()
 }
 
-/// Entries that are read at a time: clusters, or parts of them.
-fn windows(tree: &Tree, ids: &[BranchId]) -> Vec<Range<u64>> {
+/// Bytes of the entries of top-level branches before compression.
+fn bytes_of(tree: &Tree, ids: &[BranchId]) -> u64 {
     let wanted: HashSet<BranchId> = ids.iter().copied().collect();
     let is_wanted = |branch: &&Branch| {
         let mut at = *branch;
@@ -127,33 +125,5 @@ fn windows(tree: &Tree, ids: &[BranchId]) -> Vec<Range<u64>> {
         }
         wanted.contains(&at.id)
     };
-    let bytes =
-        tree.branches().iter().filter(is_wanted).fold(0_u64, |sum, branch| sum.saturating_add(branch.tot_bytes));
-    let most = u128::from(tree.entries) * u128::from(WINDOW_BYTES) / u128::from(bytes.max(1));
-    let most = u64::try_from(most).unwrap_or(u64::MAX).max(1);
-    let mut windows: Vec<Range<u64>> = Vec::new();
-    let mut next = 0;
-    for cluster in tree.clusters() {
-        let end = cluster.end.min(tree.entries);
-        while next < end {
-            // Small clusters are read together.
-            match windows.last_mut().filter(|last| last.end == next && end - last.start <= most) {
-                Some(last) => {
-                    last.end = end;
-                    next = end;
-                }
-                None => {
-                    let stop = next.saturating_add(most).min(end);
-                    windows.push(next..stop);
-                    next = stop;
-                }
-            }
-        }
-    }
-    while next < tree.entries {
-        let stop = next.saturating_add(most).min(tree.entries);
-        windows.push(next..stop);
-        next = stop;
-    }
-    windows
+    tree.branches().iter().filter(is_wanted).fold(0, |sum, branch| sum.saturating_add(branch.tot_bytes))
 }

@@ -5,15 +5,17 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::codec::Compression;
+use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::ntuple::NTuple;
 use crate::tree::{Branch, BranchId, Tree};
-use crate::write::options::{Baskets, NTupleOptions, Order};
+use crate::write::options::{Baskets, NTupleOptions, Order, Pages};
 use crate::write::rewrite::Rewrite;
+use crate::write::rewrite::ntuple::NTupleRewrite;
 use crate::write::writer::FileWriter;
 
-/// How a file is rewritten.
+/// How a file is rewritten. What is said of trees, branches and baskets holds for RNTuples, fields and pages as well.
 #[derive(Clone, Debug, Default)]
 pub struct Remake {
     /// New baskets for the trees, or the existing ones.
@@ -28,8 +30,40 @@ pub struct Remake {
     pub entries: HashMap<String, Vec<Range<u64>>>,
     /// Compression of the new baskets of some branches, by their numbers, for each tree by its path.
     pub compression: HashMap<String, HashMap<BranchId, Compression>>,
-    /// Trees become RNTuples that are written like this; none to keep them trees.
-    pub ntuples: Option<NTupleOptions>,
+    /// What trees and RNTuples become; none to leave them what they are.
+    pub to: Option<Format>,
+    /// How RNTuples are written: those that are rewritten into new pages, and those that are made of trees.
+    pub pages: NTupleOptions,
+}
+
+/// How entries are stored.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::write::Format;
+/// assert_eq!("rntuple".parse::<Format>()?, Format::NTuple);
+/// assert!("parquet".parse::<Format>().is_err());
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// As a `TTree`.
+    Tree,
+    /// As a `ROOT::RNTuple`.
+    NTuple,
+}
+
+impl std::str::FromStr for Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "ttree" => Ok(Self::Tree),
+            "rntuple" => Ok(Self::NTuple),
+            _ => Err(Error::mismatch(format!("entries are stored as ttree or rntuple, not {name:?}"))),
+        }
+    }
 }
 
 /// What a tree has.
@@ -95,10 +129,25 @@ pub struct Remade {
     pub after: Figures,
     /// Why its baskets were kept, if new ones could not be made.
     pub kept: Option<String>,
-    /// Whether it is an RNTuple now.
+    /// Whether it was an RNTuple.
+    pub was_ntuple: bool,
+    /// Whether it is one now.
     pub is_ntuple: bool,
-    /// What an RNTuple has otherwise than its tree: names of fields, branches that were left out.
+    /// What it has otherwise than before: names of fields, branches and sets of attributes that were left out.
     pub notes: Vec<String>,
+}
+
+/// Whether a key is that of a tree or an RNTuple.
+fn holds_entries(key: &Key) -> bool {
+    key.is_tree() || key.is_ntuple()
+}
+
+/// Those of a tree or an RNTuple.
+fn figures(file: &File, key: &Key) -> Result<Figures> {
+    match key.is_ntuple() {
+        true => Figures::of_ntuple(&*file.ntuple_at(key)?),
+        false => Ok(Figures::of(&*file.tree_at(key)?)),
+    }
 }
 
 impl FileWriter {
@@ -127,7 +176,7 @@ impl FileWriter {
     pub fn remake(mut self, from: &File, reopen: impl FnOnce() -> Result<File>, how: &Remake) -> Result<Vec<Remade>> {
         let keys = from.all_keys()?;
         let mut newest: HashMap<&str, u16> = HashMap::new();
-        for found in keys.iter().filter(|found| found.key.is_tree()) {
+        for found in keys.iter().filter(|found| holds_entries(&found.key)) {
             let cycle = newest.entry(&found.path).or_insert(found.key.cycle);
             *cycle = found.key.cycle.max(*cycle);
         }
@@ -158,43 +207,80 @@ impl FileWriter {
                 self.mkdir(path)?;
                 continue;
             }
-            if !found.key.is_tree() {
+            if !holds_entries(&found.key) {
                 self.copy(from, &format!("{path};{}", found.key.cycle), path)?;
                 continue;
             }
             if newest.get(path) != Some(&found.key.cycle) {
                 continue;
             }
-            let before = Figures::of(&*from.tree_at(&found.key)?);
-            let (mut kept, mut notes, mut is_ntuple) = (None, Vec::new(), false);
-            if !how.trees.as_ref().is_none_or(|trees| trees.iter().any(|tree| tree.trim_matches('/') == path)) {
-                self.copy(from, path, path)?;
-            } else if let Some(options) = &how.ntuples {
-                if branches.contains_key(path) || entries.contains_key(path) {
-                    let words = "a tree becomes an RNTuple with all of its branches and entries";
+            let was_ntuple = found.key.is_ntuple();
+            let is_named =
+                how.trees.as_ref().is_none_or(|trees| trees.iter().any(|tree| tree.trim_matches('/') == path));
+            let mut one = Remade {
+                path: path.to_owned(),
+                before: figures(from, &found.key)?,
+                after: Figures::default(),
+                kept: None,
+                was_ntuple,
+                is_ntuple: was_ntuple,
+                notes: Vec::new(),
+            };
+            let (branches, entries) = (branches.get(path).copied().cloned(), entries.get(path).copied().cloned());
+            let own = how.compression.iter().find(|(tree, _)| tree.trim_matches('/') == path);
+            let compression = own.map(|(_, own)| own.clone()).unwrap_or_default();
+            match (was_ntuple, how.to.filter(|_| is_named)) {
+                _ if !is_named => self.copy(from, path, path)?,
+                (false, Some(Format::NTuple)) => {
+                    let (pages, order) = (Pages::New(how.pages.clone()), how.order);
+                    let how = NTupleRewrite { pages, order, fields: branches, entries, compression };
+                    one.notes = self.rewrite_as_ntuple(from, path, path, &how)?;
+                    one.is_ntuple = true;
+                }
+                (true, Some(Format::Tree)) => {
+                    let words = "RNTuples do not become trees yet";
                     return Err(from.name(Error::unsupported(words).in_object(path)));
                 }
-                notes = self.rewrite_as_ntuple(from, path, path, options.clone())?;
-                is_ntuple = true;
-            } else {
-                let (branches, entries) = (branches.get(path).copied().cloned(), entries.get(path).copied().cloned());
-                let own = how.compression.iter().find(|(tree, _)| tree.trim_matches('/') == path);
-                let compression = own.map(|(_, own)| own.clone()).unwrap_or_default();
-                let one = Rewrite { baskets: how.baskets.clone(), order: how.order, branches, entries, compression };
-                kept = self.rewrite_or_keep(from, path, one)?;
+                (true, _) => {
+                    let pages = match &how.baskets {
+                        Baskets::New(_) => Pages::New(how.pages.clone()),
+                        Baskets::Keep => Pages::Keep,
+                    };
+                    let how = NTupleRewrite { pages, order: how.order, fields: branches, entries, compression };
+                    (one.kept, one.notes) = self.rewrite_ntuple_or_keep(from, &found.key, path, how)?;
+                }
+                (false, _) => {
+                    let (baskets, order) = (how.baskets.clone(), how.order);
+                    let how = Rewrite { baskets, order, branches, entries, compression };
+                    one.kept = self.rewrite_or_keep(from, path, how)?;
+                }
             }
-            let after = Figures::default();
-            remade.push(Remade { path: path.to_owned(), before, after, kept, is_ntuple, notes });
+            remade.push(one);
         }
         self.close()?;
         let file = reopen()?;
         for tree in &mut remade {
-            tree.after = match tree.is_ntuple {
-                true => Figures::of_ntuple(&*file.ntuple(&tree.path)?)?,
-                false => Figures::of(&*file.tree(&tree.path)?),
-            };
+            tree.after = figures(&file, &file.key(&tree.path)?)?;
         }
         Ok(remade)
+    }
+
+    /// Loses nothing: an RNTuple with fields that cannot be read keeps its pages. Returns the reason, and what it lacks.
+    fn rewrite_ntuple_or_keep(
+        &mut self,
+        from: &File,
+        key: &Key,
+        to: &str,
+        how: NTupleRewrite,
+    ) -> Result<(Option<String>, Vec<String>)> {
+        let reason = match self.rewrite_ntuple_at(from, key, to, &how, None) {
+            Err(error) if error.kind() == ErrorKind::Unsupported && how.entries.is_none() => error,
+            outcome => return outcome.map(|notes| (None, notes)),
+        };
+        let Pages::New(options) = &how.pages else { return Err(reason) };
+        let kept = NTupleRewrite { pages: Pages::Keep, ..how.clone() };
+        let notes = self.rewrite_ntuple_at(from, key, to, &kept, options.compression)?;
+        Ok((Some(reason.to_string()), notes))
     }
 
     /// Loses nothing: a tree whose entries cannot be moved keeps its baskets. Returns the reason.
