@@ -7,10 +7,10 @@ mod commands;
 pub mod documents;
 pub mod merged;
 mod output;
+mod picture;
 mod printable;
 mod remote;
 mod rewritten;
-mod select;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -18,12 +18,11 @@ use std::io::Write;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    cache, cp, doctor, dump, layout, ls, makeproject, map, merge, mkdir, perf, proxy, recover, rewrite, rm, scan, show,
-    verify,
+    cache, cp, doctor, draw, dump, layout, ls, makeproject, map, merge, mkdir, perf, proxy, recover, rewrite, rm, scan,
+    show, verify,
 };
 use printable::Printable;
 use remote::Remote;
-pub use select::Select;
 
 /// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
@@ -39,6 +38,7 @@ enum Command {
     Map(map::Arguments),
     Show(show::Arguments),
     Scan(scan::Arguments),
+    Draw(draw::Arguments),
     Dump(dump::Arguments),
     Makeproject(makeproject::Arguments),
     Layout(layout::Arguments),
@@ -64,6 +64,7 @@ impl Command {
             Self::Map(arguments) => &arguments.remote,
             Self::Show(arguments) => &arguments.remote,
             Self::Scan(arguments) => &arguments.remote,
+            Self::Draw(arguments) => &arguments.remote,
             Self::Dump(arguments) => &arguments.remote,
             Self::Makeproject(arguments) => &arguments.remote,
             Self::Layout(arguments) => &arguments.remote,
@@ -95,30 +96,6 @@ where
     I: IntoIterator<Item = T>,
     T: Into<OsString> + Clone,
 {
-    run_with(arguments, None, out, err)
-}
-
-/// [`run`], with a function that evaluates the expressions of cuts.
-///
-/// # Example
-///
-/// ```
-/// use sapwood_cli::{Select, run_with};
-/// # let input = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
-/// # let place = std::env::temp_dir().join("sapwood-cli-cut.root");
-/// # let output = place.to_str().unwrap_or_default();
-/// let first: &Select = &|_file, _tree, _cut| Ok(vec![0..1]);
-/// let arguments = ["sapwood", "rewrite", "--force", "--cut", "x > 2", input, output];
-/// assert_eq!(run_with(arguments, Some(first), &mut Vec::new(), &mut std::io::stderr()), 0);
-/// assert_eq!(sapwood::File::open(output)?.tree("t")?.entries, 1);
-/// # std::fs::remove_file(output).ok();
-/// # Ok::<(), sapwood::Error>(())
-/// ```
-pub fn run_with<I, T>(arguments: I, select: Option<&Select<'_>>, out: &mut dyn Write, err: &mut dyn Write) -> i32
-where
-    I: IntoIterator<Item = T>,
-    T: Into<OsString> + Clone,
-{
     let (out, err) = (&mut Printable::new(out), &mut Printable::new(err));
     let arguments = match in_our_words(arguments.into_iter().map(Into::into).collect()) {
         Ok(arguments) => arguments,
@@ -140,13 +117,14 @@ where
         Command::Map(arguments) => map::run(arguments, out),
         Command::Show(arguments) => show::run(arguments, out),
         Command::Scan(arguments) => scan::run(arguments, out),
+        Command::Draw(arguments) => draw::run(arguments, out),
         Command::Dump(arguments) => dump::run(arguments, out),
         Command::Makeproject(arguments) => makeproject::run(arguments, out),
         Command::Layout(arguments) => layout::run(arguments, out),
         Command::Perf(arguments) => perf::run(arguments, out),
         Command::Doctor(arguments) => doctor::run(arguments, out),
         Command::Verify(arguments) => verify::run(arguments, out),
-        Command::Rewrite(arguments) => rewrite::run(arguments, select, out),
+        Command::Rewrite(arguments) => rewrite::run(arguments, out),
         Command::Merge(arguments) => merge::run(arguments, out),
         Command::Recover(arguments) => recover::run(arguments, out),
         Command::Cp(arguments) => cp::copy(arguments),

@@ -6,14 +6,13 @@ import signal
 import sys
 
 from sapwood import _core
-from sapwood.rewriting import passing
 
 
 def main() -> int:
     """Runs the command line; gives its exit code."""
     # The engine does not look at Python's signals: let Ctrl-C end it as it ends any command.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return _core.command(["sapwood", *sys.argv[1:]], passing)
+    return _core.command(["sapwood", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

@@ -13,11 +13,8 @@ __version__: str
 Kind: TypeAlias = tuple[Any, ...]
 Capsule: TypeAlias = Any
 
-def command(
-    arguments: Sequence[str], select: Callable[[str, str, str], list[tuple[int, int]]] | None = None
-) -> int:
-    """Runs the command line; gives its exit code. ``select`` gives the ranges of entries that pass an
-    expression: of the path of a file, that of a tree, and the expression."""
+def command(arguments: Sequence[str]) -> int:
+    """Runs the command line; gives its exit code."""
 
 def redact(text: str) -> str:
     """A text without passwords of URLs and without the values of tickets."""
@@ -197,6 +194,7 @@ class Query:
     ) -> Query: ...
     needed: list[int]
     cut_depth: int | None
+    def passing(self, start: int, stop: int) -> list[tuple[int, int]]: ...
     def read(
         self, ids: list[int], start: int, stop: int, entries: Any = None, progress: Any = None
     ) -> tuple[Buffer | None, list[Column], list[Column]]: ...

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from sapwood import _core, errors, file, writing
+from sapwood._read import reading
 from sapwood.compression import as_compression
 from sapwood.filters import as_match
 from sapwood.sizes import as_bytes
@@ -158,12 +157,6 @@ def rewrite(
     return {path: (Figures(*before), Figures(*after)) for path, before, after, _, _ in made}
 
 
-def passing(path: str, tree: str, cut: str) -> list[tuple[int, int]]:
-    """Ranges of entries of a file's tree that pass a cut: what ``sapwood rewrite --cut`` asks for."""
-    with file.open(path) as opened:
-        return _ranges(opened[tree], cut)
-
-
 def _settings(tree: Any, wanted: Mapping[str, Any]) -> tuple[dict[int, str], set[str]]:
     """Compression of branches by their numbers, and the names and globs that some branch has."""
     found: dict[int, str] = {}
@@ -197,13 +190,5 @@ def _passes_any(pattern: Any, branches: list[Any]) -> bool:
 
 def _ranges(tree: Any, cut: Any) -> list[tuple[int, int]]:
     """Ranges of entries that pass a cut, read step by step."""
-    ranges: list[tuple[int, int]] = []
-    start = 0
-    for step in tree.iterate(cut, library="ak", how=tuple):
-        mask = np.asarray(step[0])
-        if mask.dtype != bool or mask.ndim != 1:
-            raise errors.MismatchError(f"the cut {cut!r} is not one truth value an entry")
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype("i1")))
-        ranges += [(start + int(first), start + int(last)) for first, last in zip(edges[::2], edges[1::2])]
-        start += len(mask)
-    return ranges
+    found: list[tuple[int, int]] = reading.Plan(tree, [], cut).query([], cut).passing(0, tree.num_entries)
+    return found

@@ -78,24 +78,13 @@ mod _core {
 
     use super::*;
 
-    /// Runs the `sapwood` command with these arguments, the command's name first; gives its exit code. `select` gives
-    /// the ranges of entries that pass an expression: of the path of a file, that of a tree, and the expression.
+    /// Runs the `sapwood` command with these arguments, the command's name first; gives its exit code.
     #[pyfunction]
-    #[pyo3(signature = (arguments, select = None))]
-    fn command(py: Python<'_>, arguments: Vec<std::ffi::OsString>, select: Option<Py<PyAny>>) -> i32 {
+    fn command(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> i32 {
         use std::io::Write;
-        let passing = |file: &str, tree: &str, cut: &str| {
-            let found: PyResult<Vec<(u64, u64)>> = Python::attach(|py| {
-                let select = select.as_ref().map(|select| select.call1(py, (file, tree, cut)));
-                select.map_or(Ok(Vec::new()), |found| found?.extract(py))
-            });
-            let ranges = found.map(|ranges| ranges.into_iter().map(|(start, end)| start..end).collect());
-            ranges.map_err(|error| sapwood::Error::mismatch(format!("the cut {cut:?}: {error}")))
-        };
         py.detach(|| {
             let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-            let hook: Option<&sapwood_cli::Select<'_>> = select.as_ref().map(|_| &passing as _);
-            let code = sapwood_cli::run_with(arguments, hook, &mut out, &mut std::io::stderr().lock());
+            let code = sapwood_cli::run(arguments, &mut out, &mut std::io::stderr().lock());
             // A closed pipe is no reason to complain.
             let _ = out.flush();
             code

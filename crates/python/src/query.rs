@@ -87,6 +87,12 @@ impl Query {
         self.engine.cut_depth()
     }
 
+    /// Ranges of the entries that pass the cut, of entries `start..stop`.
+    fn passing(&self, py: Python<'_>, start: u64, stop: u64) -> PyResult<Vec<(u64, u64)>> {
+        let found = run(py, || self.engine.passing(start..stop))?;
+        Ok(found.ranges().map(|range| (range.start, range.end)).collect())
+    }
+
     /// Reads entries `start..stop`, or ascending `entries`: the numbers of those that passed (`None` if all did),
     /// branches `ids` as they are, and the values. `progress` is called with the bytes that are done, and those of all.
     #[pyo3(signature = (ids, start, stop, entries=None, progress=None))]

@@ -3,6 +3,7 @@
 pub(crate) mod cache;
 pub(crate) mod cp;
 pub(crate) mod doctor;
+pub(crate) mod draw;
 pub(crate) mod dump;
 pub(crate) mod layout;
 pub(crate) mod ls;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use sapwood::codec::Compression;
 use sapwood::inspect::io_cost::Reader;
 use sapwood::io::AtomicFile;
+use sapwood::query::{Query, Source};
 use sapwood::write::{Baskets, FileWriter, Format, NTupleOptions, Order, Remake, TreeOptions, WriteOptions};
 use sapwood::{Error, ErrorKind, File, KeyPath, Session};
 
@@ -16,7 +17,6 @@ use crate::clusters::clusters;
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 use crate::rewritten::Rewritten;
-use crate::select::Select;
 
 /// Write a file again: trees and RNTuples in other clusters, baskets or pages, compression and order, with fewer
 /// branches or entries; all else as it is.
@@ -147,18 +147,17 @@ impl Arguments {
     }
 
     /// The entries of a tree that are kept; none for all.
-    fn entries(&self, path: &str, all: u64, select: Option<&Select<'_>>) -> Outcome<Option<Vec<Range<u64>>>> {
+    fn entries(&self, from: &File, found: &KeyPath, all: u64) -> Outcome<Option<Vec<Range<u64>>>> {
         let bounds = self.entries.as_deref().map(range).transpose()?;
         let within = bounds.clone().unwrap_or(0..u64::MAX);
         let within = within.start.min(all)..within.end.min(all);
         let Some(cut) = &self.cut else { return Ok(bounds.map(|_| vec![within])) };
-        let Some(select) = select else {
-            let words = "--cut takes the Python package, whose `sapwood` command evaluates expressions";
-            return Err(Error::unsupported(words).into());
+        let source = match found.key.is_ntuple() {
+            true => Source::from(&from.ntuple(&found.path)?),
+            false => Source::from(&from.tree(&found.path)?),
         };
-        let passing = select(&self.input, path, cut)?.into_iter();
-        let passing = passing.map(|range| range.start.max(within.start)..range.end.min(within.end));
-        Ok(Some(passing.filter(|range| range.start < range.end).collect()))
+        let passing = Query::new(source).cut(cut)?.passing(within)?;
+        Ok(Some(passing.ranges().collect()))
     }
 }
 
@@ -197,7 +196,7 @@ fn contents(from: &File, found: &KeyPath) -> Outcome<(Vec<Arc<str>>, u64)> {
     Ok((top.map(|branch| Arc::clone(&branch.name)).collect(), tree.entries))
 }
 
-pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut dyn Write) -> Outcome {
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let session = Session::with_threads(arguments.threads);
     let from = output::open_in(&arguments.input, session.clone(), &arguments.remote)?;
     let (baskets, order) = arguments.baskets()?;
@@ -215,7 +214,7 @@ pub(crate) fn run(arguments: &Arguments, select: Option<&Select<'_>>, out: &mut 
         if let Some(kept) = arguments.branches(&top) {
             branches.insert(found.path.clone(), kept);
         }
-        if let Some(kept) = arguments.entries(&found.path, all, select)? {
+        if let Some(kept) = arguments.entries(&from, &found, all)? {
             entries.insert(found.path, kept);
         }
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use sapwood::column::{Kind, Number};
 use sapwood::container::Key;
 use sapwood::ntuple::NTuple;
+use sapwood::query::{Query, Source};
 use sapwood::read::Column;
 use sapwood::tree::{Branch, BranchId, Tree};
 use sapwood::{Error, ErrorKind, File};
@@ -20,12 +21,16 @@ use crate::remote::Remote;
 pub(crate) struct Arguments {
     /// FILE:TREE, FILE:TREE/BRANCH, or FILE for its only tree or RNTuple.
     target: String,
-    /// Branches or fields, by name or path; all that can be decoded where none is named.
+    /// Branches or fields, by name or path, and expressions over them (`sqrt(x*x + y*y)`, `Sum$(v)`); all that can be
+    /// decoded where none is named.
     branches: Vec<String>,
+    /// Print only rows for which this expression is true.
+    #[arg(long)]
+    cut: Option<String>,
     /// First entry.
     #[arg(long, default_value_t = 0)]
     start: u64,
-    /// How many entries.
+    /// How many rows.
     #[arg(short = 'n', long, default_value_t = 25)]
     entries: u64,
     /// Threads that decode; 0 for all cores.
@@ -98,58 +103,112 @@ fn only(file: &File) -> Outcome<Key> {
 
 /// What of a tree or RNTuple is shown.
 struct Shown {
-    dataset: Dataset,
-    ids: Vec<usize>,
+    query: Query,
     names: Vec<String>,
+    /// Which of them are expressions.
+    is_computed: Vec<bool>,
     /// Names of what a table cannot show.
     left_out: Vec<String>,
     entries: u64,
 }
 
 impl Shown {
-    fn of(dataset: Dataset, wanted: &[String]) -> Outcome<Self> {
-        Ok(match &dataset {
-            Dataset::Tree(tree) => {
-                let (ids, left_out) = branches(tree, wanted)?;
-                let names = names(tree, &ids).into_iter().map(str::to_owned).collect();
-                Self { entries: tree.entries, dataset, ids, names, left_out }
-            }
-            Dataset::NTuple(ntuple) => {
-                let named = wanted.iter().map(|name| ntuple.field(name).map(|field| field.id));
-                let named = named.collect::<Result<Vec<_>, _>>()?;
-                let readable = |id: usize| ntuple.kind(id).is_ok_and(|kind| !kind.has_pointers());
-                let (ids, others): (Vec<_>, Vec<_>) = match named.is_empty() {
-                    true => ntuple.top().iter().partition(|&&id| readable(id)),
-                    false => (named, Vec::new()),
-                };
-                let paths = |ids: &[usize]| ids.iter().map(|&id| ntuple.fields()[id].path.to_string()).collect();
-                let (names, left_out) = (paths(&ids), paths(&others));
-                Self { entries: ntuple.entries, dataset, ids, names, left_out }
-            }
-        })
+    fn of(dataset: &Dataset, wanted: &[String], cut: Option<&str>) -> Outcome<Self> {
+        let source = match dataset {
+            Dataset::Tree(tree) => Source::from(tree),
+            Dataset::NTuple(ntuple) => Source::from(ntuple),
+        };
+        let entries = source.entries();
+        let mut query = Query::new(source);
+        let (mut names, mut is_computed, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+        if wanted.is_empty() {
+            let (ids, shown, others) = everything(dataset);
+            query = ids.into_iter().fold(query, Query::column);
+            is_computed = vec![false; shown.len()];
+            (names, left_out) = (shown, others);
+        }
+        for name in wanted {
+            let found = match dataset {
+                Dataset::Tree(tree) => tree.branch(name).map(|branch| branch.id),
+                Dataset::NTuple(ntuple) => ntuple.field(name).map(|field| field.id),
+            };
+            is_computed.push(found.is_err());
+            query = match found {
+                Ok(id) => query.column(id),
+                // A plain name that is not there: the error that lists names like it.
+                Err(error) if name.chars().all(|c| c.is_alphanumeric() || "_./".contains(c)) => {
+                    query.value(name).map_err(|_| error)?
+                }
+                Err(_) => query.value(name)?,
+            };
+            names.push(name.clone());
+        }
+        if let Some(cut) = cut {
+            query = query.cut(cut)?;
+        }
+        Ok(Self { query, names, is_computed, left_out, entries })
     }
 
-    fn read(&self, entries: Range<u64>) -> Outcome<Vec<Column>> {
-        Ok(match &self.dataset {
-            Dataset::Tree(tree) => sapwood::read::columns(tree, &self.ids, entries)?,
-            Dataset::NTuple(ntuple) => sapwood::ntuple::columns(ntuple, &self.ids, entries)?,
-        })
+    /// Rows of some entries: the entries that passed the cut, and their columns.
+    fn read(&self, entries: Range<u64>) -> Outcome<(Vec<u64>, Vec<Column>)> {
+        let found = self.query.read(entries)?;
+        let (mut values, mut plain) = (found.columns.into_iter(), found.plain.into_iter());
+        let columns = self.is_computed.iter().filter_map(|is_computed| match is_computed {
+            true => values.next(),
+            false => plain.next(),
+        });
+        Ok((found.entries.ranges().flatten().collect(), columns.collect()))
+    }
+
+    /// Calls `print` with up to `most` rows, a few at a time: there may be more than memory.
+    fn rows(
+        &self,
+        start: u64,
+        most: u64,
+        mut print: impl FnMut(&[u64], &[Column], usize) -> Outcome<()>,
+    ) -> Outcome<()> {
+        const STEP: u64 = 1 << 14;
+        let (mut start, mut left) = (start.min(self.entries), most);
+        while left > 0 && start < self.entries {
+            // A cut may leave few rows of many entries.
+            let step = if self.query.cut_depth().is_some() { STEP } else { left.min(STEP) };
+            let end = start.saturating_add(step).min(self.entries);
+            let (entries, columns) = self.read(start..end)?;
+            let rows = (entries.len() as u64).min(left);
+            print(&entries, &columns, rows as usize)?;
+            (start, left) = (end, left - rows);
+        }
+        Ok(())
     }
 }
 
-/// The wanted branches, or those that a table can show; and the paths of the others.
-fn branches(tree: &Tree, wanted: &[String]) -> Outcome<(Vec<BranchId>, Vec<String>)> {
-    if !wanted.is_empty() {
-        let ids = wanted.iter().map(|name| tree.branch(name).map(|branch| branch.id)).collect::<Result<_, _>>()?;
-        return Ok((ids, Vec::new()));
+/// All that a table can show: numbers, names, and the names of the others.
+fn everything(dataset: &Dataset) -> (Vec<usize>, Vec<String>, Vec<String>) {
+    match dataset {
+        Dataset::Tree(tree) => {
+            let (ids, left_out) = branches(tree);
+            let names = names(tree, &ids).into_iter().map(str::to_owned).collect();
+            (ids, names, left_out)
+        }
+        Dataset::NTuple(ntuple) => {
+            let readable = |id: usize| ntuple.kind(id).is_ok_and(|kind| !kind.has_pointers());
+            let (ids, others): (Vec<_>, Vec<_>) = ntuple.top().iter().partition(|&&id| readable(id));
+            let paths = |ids: &[usize]| ids.iter().map(|&id| ntuple.fields()[id].path.to_string()).collect();
+            let (names, left_out) = (paths(&ids), paths(&others));
+            (ids, names, left_out)
+        }
     }
+}
+
+/// The branches that a table can show, and the paths of the others.
+fn branches(tree: &Tree) -> (Vec<BranchId>, Vec<String>) {
     let readable = |branch: &Branch| {
         branch.entry_range().end >= tree.entries
             && tree.interpretation(branch.id).is_ok_and(|found| !found.kind.has_pointers())
     };
     let (shown, others): (Vec<_>, Vec<_>) = tree.branches().iter().partition(|branch| readable(branch));
     let left_out = others.iter().filter(|branch| branch.has_data()).map(|branch| branch.path.to_string()).collect();
-    Ok((shown.iter().map(|branch| branch.id).collect(), left_out))
+    (shown.iter().map(|branch| branch.id).collect(), left_out)
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
@@ -157,35 +216,31 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let file = output::open(path, arguments.threads, &arguments.remote)?;
     let (dataset, part) = dataset_or_part(&file, name)?;
     let wanted: Vec<String> = part.map(str::to_owned).into_iter().chain(arguments.branches.iter().cloned()).collect();
-    let shown_here = Shown::of(dataset, &wanted)?;
-    let Shown { names, left_out, entries, .. } = &shown_here;
-    let start = arguments.start.min(*entries);
-    let stop = start.saturating_add(arguments.entries).min(*entries);
+    let all = Shown::of(&dataset, &wanted, arguments.cut.as_deref())?;
+    let Shown { names, left_out, .. } = &all;
     if arguments.json {
-        // A few at a time: there may be more rows than memory.
-        const STEP: u64 = 1 << 14;
-        for start in (start..stop).step_by(STEP as usize) {
-            let columns = shown_here.read(start..stop.min(start + STEP))?;
-            for row in 0..(stop - start).min(STEP) as usize {
+        return all.rows(arguments.start, arguments.entries, |entries, columns, rows| {
+            for (row, entry) in entries.iter().enumerate().take(rows) {
                 let mut document = serde_json::Map::new();
-                document.insert("entry".into(), (start + row as u64).into());
-                for (name, column) in names.iter().zip(&columns) {
+                document.insert("entry".into(), (*entry).into());
+                for (name, column) in names.iter().zip(columns) {
                     document.insert(name.clone(), cell(column, &column.kind, row));
                 }
                 serde_json::to_writer(&mut *out, &document)?;
                 writeln!(out)?;
             }
-        }
-        return Ok(());
+            Ok(())
+        });
     }
-    let columns = shown_here.read(start..stop)?;
-    let rows: Vec<Vec<String>> = (0..(stop - start) as usize)
-        .map(|row| {
-            let mut cells = vec![(start + row as u64).to_string()];
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    all.rows(arguments.start, arguments.entries, |entries, columns, count| {
+        rows.extend(entries.iter().enumerate().take(count).map(|(row, entry)| {
+            let mut cells = vec![entry.to_string()];
             cells.extend(columns.iter().map(|column| shown(&cell(column, &column.kind, row))));
             cells
-        })
-        .collect();
+        }));
+        Ok(())
+    })?;
     let head: Vec<&str> = std::iter::once("entry").chain(names.iter().map(String::as_str)).collect();
     output::table(out, &head, &rows)?;
     if !left_out.is_empty() {

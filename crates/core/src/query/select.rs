@@ -197,6 +197,37 @@ impl Query {
         Ok(Answer { columns, plain, entries: step.entries })
     }
 
+    /// The entries that pass the cut: all of them without one. The columns of the cut are read step by step.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::Query;
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let found = Query::new(&tree).cut("nJet > 2")?.passing(0..tree.entries)?;
+    /// assert!(!found.is_empty() && found.len() < tree.entries);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn passing(&self, entries: impl TryInto<Selection, Error: Into<Error>>) -> Result<Selection> {
+        let entries: Selection = entries.try_into().map_err(Into::into)?;
+        let Some(cut) = &self.cut else { return Ok(entries) };
+        let ids = self.ids_of([&cut.bound]);
+        let mut ranges = Vec::new();
+        for part in self.source.steps(&ids, &entries, STEP_BYTES)? {
+            let mut step = Step::new(&self.source, part);
+            step.read(&ids, &mut |_| Ok(()))?;
+            let mask = self.mask(cut, &step)?;
+            step.narrow(&mask)?;
+            ranges.extend(step.entries.ranges());
+        }
+        Selection::of_ranges(ranges)
+    }
+
     /// Numbers of the columns that some values need.
     pub(super) fn ids_of<'b>(&self, of: impl IntoIterator<Item = &'b Bound>) -> Vec<usize> {
         let mut places = Vec::new();
@@ -220,7 +251,9 @@ impl Query {
             of_cuts.extend(query.ids_of(query.cut.iter().map(|cut| &cut.bound)));
             all.extend_from_slice(&query.needed);
         }
-        let is_narrowed = queries.iter().all(|query| query.cut.is_some()) && all.iter().any(|id| !of_cuts.contains(id));
+        // A cut that depends on the loop of the values says nothing by itself.
+        let cuts = |query: &&Self| query.cut.as_ref().is_some_and(|cut| !cut.bound.in_loop);
+        let is_narrowed = queries.iter().all(cuts) && all.iter().any(|id| !of_cuts.contains(id));
         let mut quiet = |_| Ok(());
         for part in source.steps(&all, entries, STEP_BYTES)? {
             let mut step = Step::new(source, part);

@@ -1,0 +1,83 @@
+//! `sapwood draw`: a histogram of expressions.
+
+use std::io::Write;
+
+use sapwood::hist::Histogram;
+use sapwood::query::{Draw, Source};
+use sapwood::write::{FileWriter, WriteOptions};
+use sapwood::{Error, Session};
+
+use super::scan::{Dataset, dataset};
+use crate::output::{self, Outcome};
+use crate::picture;
+use crate::remote::Remote;
+
+/// Draw a histogram of expressions, as TTree::Draw.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sapwood draw events.root 'Muon_pt>>h(50, 0, 100)' 'nMuon > 1'
+  sapwood draw events.root:Events 'Muon_eta:Muon_pt' --out eta.svg
+  sapwood draw events.root 'Sum$(Jet_pt)' --out ht.root")]
+pub(crate) struct Arguments {
+    /// FILE:TREE, or FILE for its only tree or RNTuple.
+    target: String,
+    /// One to three expressions with colons between them, the last one along x; bins behind `>>`.
+    expression: String,
+    /// An expression that is true for what is drawn, or its weight.
+    #[arg(default_value = "")]
+    cut: String,
+    /// Draw means of the first expression in bins of the others.
+    #[arg(long)]
+    profile: bool,
+    /// Write to this file: `.svg` a picture, `.root` the histogram.
+    #[arg(short, long)]
+    out: Option<std::path::PathBuf>,
+    /// Replace the file, if it is there.
+    #[arg(short, long)]
+    force: bool,
+    /// Threads; 0 for all cores.
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
+    let (path, name) = output::split(&arguments.target);
+    let file = output::open_in(path, Session::with_threads(arguments.threads), &arguments.remote)?;
+    let source = match dataset(&file, name)? {
+        Dataset::Tree(tree) => Source::from(&tree),
+        Dataset::NTuple(ntuple) => Source::from(&ntuple),
+    };
+    let entries = source.entries();
+    let mut draw = Draw::new(source, &arguments.expression, &arguments.cut)?;
+    if arguments.profile {
+        draw = draw.profile()?;
+    }
+    let histogram = draw.run(0..entries)?;
+    let Some(to) = &arguments.out else {
+        write!(out, "{}", picture::in_terminal(&histogram)?)?;
+        return Ok(());
+    };
+    if to.exists() && !arguments.force {
+        let words = format!("{} is there already: --force replaces it", to.display());
+        return Err(Error::new(sapwood::ErrorKind::Exists, words).into());
+    }
+    match to.extension().and_then(std::ffi::OsStr::to_str) {
+        Some("svg") => std::fs::write(to, picture::svg(&histogram)?)?,
+        Some("root") => write_root(to, histogram)?,
+        _ => {
+            let words = format!("{}: a histogram is written as .svg or .root", to.display());
+            return Err(Error::mismatch(words).into());
+        }
+    }
+    Ok(())
+}
+
+fn write_root(to: &std::path::Path, histogram: Histogram) -> Outcome {
+    let name = histogram.name();
+    let mut file = FileWriter::recreate(to, WriteOptions::default())?;
+    file.write(&name, histogram.into_draft())?;
+    file.close()?;
+    Ok(())
+}
