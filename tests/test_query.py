@@ -16,8 +16,14 @@ import pytest
 sapwood = pytest.importorskip("sapwood")
 
 HERE = Path(__file__).parent
-TABLE = HERE / "data" / "expressions.txt"
-LINES = [line for line in TABLE.read_text().splitlines() if line.strip() and not line.startswith("#")]
+TABLE, DRAWN = HERE / "data" / "expressions.txt", HERE / "data" / "histograms.txt"
+
+
+def lines(table: Path) -> list[str]:
+    return [line for line in table.read_text().splitlines() if line.strip() and not line.startswith("#")]
+
+
+LINES = lines(TABLE)
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, dict[str, Any]]:
@@ -28,10 +34,13 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, dict[str, An
     folder = tmp_path_factory.mktemp("query")
     output = folder / "answers.json"
     done = subprocess.run(
-        [sys.executable, HERE / "oracle" / "draw.py", folder, TABLE, output], capture_output=True, text=True, timeout=600
+        [sys.executable, HERE / "oracle" / "draw.py", folder, TABLE, DRAWN, output],
+        capture_output=True,
+        text=True,
+        timeout=600,
     )
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
-    found = {one["line"]: one for one in json.loads(output.read_text())}
+    found = {one["line"]: one for made in json.loads(output.read_text()) for one in made}
     return sapwood.open(folder / "expressions.root")["t"], found
 
 
@@ -49,3 +58,85 @@ def test_values_and_weights_are_those_of_root(answers: tuple[Any, dict[str, Any]
     for ours, values in zip(reversed(columns), theirs["columns"], strict=True):
         np.testing.assert_allclose(ours, np.array(values, "float64"), rtol=2e-14, atol=1e-13)
     np.testing.assert_allclose(weights, theirs["weights"], rtol=1e-15)
+
+
+@pytest.mark.parametrize("line", lines(DRAWN))
+def test_histograms_are_those_of_root(answers: tuple[Any, dict[str, Any]], line: str) -> None:
+    tree, found = answers
+    theirs = found[line]
+    expression, cut, option = (part.strip() for part in line.split(";;"))
+    ours = tree.draw(expression, cut, profile=option == "prof", library="root")
+    # ROOT's are of floats where ours are of doubles.
+    assert ours.classname.replace("D", "F") == theirs["class"].replace("D", "F")
+    axes = [(len(axis), axis.low, axis.high) for axis in ours.axes]
+    np.testing.assert_allclose(axes, theirs["axes"], rtol=1e-14)
+    flat = lambda array: array.T.reshape(-1)  # noqa: E731
+    np.testing.assert_allclose(flat(ours.values(flow=True)), theirs["values"], rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(flat(ours.errors(flow=True)), theirs["errors"], rtol=1e-6, atol=1e-9)
+    assert ours.member("fEntries") == theirs["entries"]
+
+
+def test_a_histogram_is_one_of_hist(answers: tuple[Any, dict[str, Any]]) -> None:
+    tree, _ = answers
+    drawn = tree.draw("y:x", bins=[(4, -5, 8), [0, 10, 20, 40]])
+    assert type(drawn).__name__ == "Hist" and [len(axis) for axis in drawn.axes] == [4, 3]
+    assert drawn.sum(flow=True) == tree.num_entries
+    several = tree.draw_many(["x>>a(4,-5,8)", ("x>>b(4,-5,8)", "x > 0")], library="root")
+    assert [one.name for one in several] == ["a", "b"]
+    assert several[1].values().sum() == np.count_nonzero(tree["x"].array(library="np") > 0)
+
+
+@pytest.mark.parametrize(
+    ("expression", "cut", "words"),
+    [
+        ("nope", "", 'no branch "nope"'),
+        ("x +", "", "a value is missing before the end, at character 4"),
+        ("x", "y = 2", "write == to compare, at character 3"),
+        ("sqroot(x)", "", 'no function "sqroot"; near to it: "sqrt"'),
+        ("x/0", "", "divides by zero"),
+        ("u%0", "", "divides by zero"),
+        ("u%(u-3)", "", "divided by zero.*in entry 1"),
+        ("name + 1", "", "a text is joined with a number"),
+        ("name", "", "texts cannot be drawn"),
+        ("x", "name", "this is a text, and a number is needed"),
+        ("x & 1", "", "bits of whole numbers"),
+        ("i ^ 2", "", "power in ROOT and an exclusive or in Python"),
+        ("x % 2", "", "fmod"),
+        ("x[0]", "", "one value an entry: it has no items"),
+        ("v[0][1]", "", "1 levels of lists, and more indices"),
+        ("sum(x)", "", "one value an entry"),
+        ("pow(x)", "", "takes 2 values, not 1"),
+        ("x>>h(0,1,2)", "", "at least 1"),
+        ("x>>h(5,2,1)", "", "begins below where it ends"),
+        ("x>>h(5,1,2,5,1,2)", "", "more than 1 axes"),
+        ("x:y:i:u", "", "one to three axes"),
+        ("__import__('os')", "", "no function"),
+    ],
+)
+def test_what_cannot_be_drawn_says_why(
+    answers: tuple[Any, dict[str, Any]], expression: str, cut: str, words: str
+) -> None:
+    tree, _ = answers
+    with pytest.raises(sapwood.errors.SapwoodError, match=words):
+        tree.draw(expression, cut)
+
+
+def test_lists_of_other_lengths_are_refused_by_arrays(answers: tuple[Any, dict[str, Any]]) -> None:
+    tree, _ = answers
+    with pytest.raises(sapwood.errors.MismatchError, match="lists of 0 and of 3 items.*in entry 0.*object t"):
+        tree.arrays(["v * a"])
+
+
+def test_an_rntuple_answers_like_a_tree(tmp_path: Path) -> None:
+    data = {"x": np.linspace(-3, 3, 50), "v": [list(range(n % 4)) for n in range(50)]}
+    with sapwood.recreate(tmp_path / "both.root") as file:
+        file["t"] = data
+        file.mkrntuple("n", data)
+    with sapwood.open(tmp_path / "both.root") as file:
+        tree, ntuple = file["t"], file["n"]
+        for what in (("x", ""), ("x", "Sum$(v) > 1"), ("v:x", "v > 0"), ("sum(v)", "x*x")):
+            for one, other in zip(tree.points(*what)[0], ntuple.points(*what)[0]):
+                assert np.array_equal(one, other) and len(one)
+        for expression in ("x**2", "v * x", "v[v > 1]"):
+            one, other = tree.arrays([expression], "x > -1"), ntuple.arrays([expression], "x > -1")
+            assert one.tolist() == other.tolist()

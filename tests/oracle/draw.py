@@ -1,6 +1,7 @@
 """What `TTree::Draw` makes of expressions: writes the file that they are about, and the values and weights of each as JSON.
 
-Usage: draw.py FOLDER EXPRESSIONS OUTPUT, where a line of EXPRESSIONS is `expression ;; cut`.
+Usage: draw.py FOLDER EXPRESSIONS HISTOGRAMS OUTPUT, where a line of EXPRESSIONS is `expression ;; cut`, and one of
+HISTOGRAMS `expression ;; cut ;; option`.
 """
 
 from __future__ import annotations
@@ -105,17 +106,49 @@ def _plain(value: float) -> float | str:
     return value if math.isfinite(value) else str(value)
 
 
+def histograms(path: str, lines: list[str]) -> list[dict[str, Any]]:
+    """What the histogram of each line holds, flow bins included."""
+    file = ROOT.TFile(path)
+    tree = file.Get("t")
+    found = []
+    for line in lines:
+        expression, cut, option = (part.strip() for part in line.split(";;"))
+        ROOT.gDirectory.Delete("h")
+        tree.Draw(expression, cut, f"goff {option}")
+        name = "h" if ">>" in expression else "htemp"
+        made = ROOT.gDirectory.Get(name)
+        axes = [getattr(made, f"Get{letter}axis")() for letter in "XYZ"[: made.GetDimension()]]
+        cells = made.GetNcells()
+        found.append({
+            "line": line,
+            "class": made.ClassName(),
+            "axes": [[axis.GetNbins(), axis.GetXmin(), axis.GetXmax()] for axis in axes],
+            "values": [made.GetBinContent(cell) for cell in range(cells)],
+            "errors": [made.GetBinError(cell) for cell in range(cells)],
+            "entries": made.GetEntries(),
+            "mean": made.GetMean(),
+            "std_dev": made.GetStdDev(),
+        })
+        made.Delete()
+    return found
+
+
+def read(path: str) -> list[str]:
+    """The lines of a table, without its comments."""
+    with open(path) as file:
+        return [line for line in file.read().splitlines() if line.strip() and not line.startswith("#")]
+
+
 def main() -> None:
-    folder, expressions, output = sys.argv[1:]
+    folder, expressions, drawn, output = sys.argv[1:]
     os.chdir(folder)
     with open("expressions.C", "w") as file:
         file.write(CODE)
     assert ROOT.gROOT.ProcessLine(".L expressions.C+") == 0
     ROOT.write("expressions.root", ENTRIES)
-    with open(expressions) as file:
-        lines = [line for line in file.read().splitlines() if line.strip() and not line.startswith("#")]
+    made = [histograms("expressions.root", read(drawn)), answers("expressions.root", read(expressions))]
     with open(output, "w") as file:
-        json.dump(answers("expressions.root", lines), file)
+        json.dump(made, file)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ impl Histogram {
     /// must be summed from one of its rows on.
     pub(super) fn fill_block(&mut self, block: &mut Block, columns: &[&[f64]], weights: Option<&[f64]>) -> bool {
         let rows = columns.first().map_or(0, |column| column.len()).min(BLOCK);
+        let is_counted = weights.is_none();
         if let Some(weights) = weights {
             if !self.sums_squares() && !self.never_weighted && weights.iter().any(|weight| *weight != 1.0) {
                 return false;
@@ -65,6 +66,8 @@ impl Histogram {
                 add_all(&mut self.bin_entries, bins, weights.iter().copied());
                 add_all(&mut self.bin_sumw2, bins, weights.iter().map(|weight| weight * weight));
             }
+            // Bins hold whole numbers where nothing was weighted: then counting rows is adding ones.
+            None if is_counted && self.sumw2.is_empty() && self.cells.add_counts(bins) => {}
             None => {
                 self.cells.add_all(bins, weights);
                 add_all(&mut self.sumw2, bins, weights.iter().map(|weight| weight * weight));
@@ -76,6 +79,10 @@ impl Histogram {
 
     fn add_statistics(&mut self, inside: &[bool], weights: &[f64], columns: &[&[f64]]) {
         let dimension = self.dimension;
+        if dimension == 1 && !self.profile {
+            self.add_simple_statistics(inside, weights, columns.first().copied().unwrap_or_default());
+            return;
+        }
         let (sum, squares) = VALUE_SUMS[dimension - 1];
         let mut sums = self.sums;
         for (row, (inside, w)) in inside.iter().zip(weights).enumerate() {
@@ -93,6 +100,26 @@ impl Histogram {
             }
         }
         self.sums = sums;
+    }
+}
+
+impl Histogram {
+    /// The sums of a histogram with one axis and no means. Rows outside add zeros, which changes no sum, and needs no
+    /// branch.
+    fn add_simple_statistics(&mut self, inside: &[bool], weights: &[f64], values: &[f64]) {
+        let [mut w, mut w2, mut wx, mut wx2, ..] = self.sums;
+        let all = self.counts_overflows;
+        for ((inside, weight), x) in inside.iter().zip(weights).zip(values) {
+            let counts = *inside || all;
+            let weight = if counts { *weight } else { 0.0 };
+            // Infinite values outside would turn zeros into NaN.
+            let x = if counts { *x } else { 0.0 };
+            w += weight;
+            w2 += weight * weight;
+            wx += weight * x;
+            wx2 += weight * x * x;
+        }
+        self.sums[..4].copy_from_slice(&[w, w2, wx, wx2]);
     }
 }
 
@@ -138,6 +165,28 @@ fn add_all(sums: &mut [f64], bins: &[u32], terms: impl Iterator<Item = f64>) {
 }
 
 impl Cells {
+    /// Counts rows in bins of doubles, where there are few: four counters a bin, so that neighbouring rows of one bin
+    /// need not wait for each other. Gives `false`, and counts nothing, where there are many bins.
+    fn add_counts(&mut self, bins: &[u32]) -> bool {
+        const MOST: usize = 256;
+        let Self::Double(values) = self else { return false };
+        if values.len() > MOST {
+            return false;
+        }
+        let mut counts = [[0_u16; MOST]; 4];
+        let (fours, rest) = bins.as_chunks::<4>();
+        for four in fours {
+            for (counts, bin) in counts.iter_mut().zip(four) {
+                counts[*bin as usize % MOST] += 1;
+            }
+        }
+        rest.iter().for_each(|bin| counts[0][*bin as usize % MOST] += 1);
+        for (bin, value) in values.iter_mut().enumerate() {
+            *value += counts.iter().map(|counts| f64::from(counts[bin])).sum::<f64>();
+        }
+        true
+    }
+
     /// Adds to bins, one after the other.
     fn add_all(&mut self, bins: &[u32], weights: &[f64]) {
         match self {

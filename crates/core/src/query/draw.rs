@@ -3,6 +3,7 @@
 use super::align::Lengths;
 use super::bound::Bound;
 use super::compute::first;
+use super::evaluate::Rows;
 use super::fault::fault;
 use super::parse::parse_list;
 use super::select::{Named, Query};
@@ -227,8 +228,10 @@ impl Draw {
         let entries: Selection = entries.try_into().map_err(Into::into)?;
         let mut all = Points { columns: vec![Vec::new(); self.query.values.len()], weights: None };
         Query::each_step(&[&self.query], &entries, &mut |step| {
-            self.points_of(step)?.into_iter().for_each(|points| all.append(points));
-            Ok(())
+            self.each_part(step, |points| {
+                all.append(points);
+                Ok(())
+            })
         })?;
         Ok(all)
     }
@@ -275,14 +278,15 @@ impl Draw {
         Ok(())
     }
 
-    /// The values and weights of the entries of a step.
-    fn points_of(&self, step: &Step<'_>) -> Result<Vec<Points>> {
+    /// Takes the values and weights of the entries of a step, part by part.
+    fn each_part(&self, step: &Step<'_>, take: impl FnMut(Points) -> Result<()>) -> Result<()> {
         let cut = self.query.cut.as_ref();
         let bounds: Vec<&Bound> = self.query.values.iter().chain(cut).map(|value| &value.bound).collect();
-        self.query.each_part(step, &bounds, |rows| {
+        let compute = |rows: &Rows<'_>| {
             let (_, values) = rows.together(&bounds).map_err(|error| self.query.place(&self.title, error))?;
             passing(values, cut)
-        })
+        };
+        self.query.each_part(step, &bounds, compute, take)
     }
 
     /// The histogram without fills, with bins for these values.
@@ -334,29 +338,40 @@ impl Draw {
 /// ```
 pub fn draw_many(draws: &[Draw], entries: &Selection) -> Result<Vec<Histogram>> {
     let queries: Vec<&Query> = draws.iter().map(|draw| &draw.query).collect();
-    let mut filled: Vec<(Option<Histogram>, Vec<Points>, usize)> =
-        draws.iter().map(|_| (None, Vec::new(), 0)).collect();
+    let mut pending: Vec<Pending> = draws.iter().map(|_| Pending::default()).collect();
     Query::each_step(&queries, entries, &mut |step| {
-        for (draw, (histogram, waiting, count)) in draws.iter().zip(&mut filled) {
-            let points = draw.points_of(step)?;
-            match histogram {
-                Some(histogram) => points.iter().try_for_each(|points| fill(histogram, points))?,
-                None => {
-                    *count += points.iter().map(Points::len).sum::<usize>();
-                    waiting.extend(points);
-                    if *count >= ESTIMATE || !draw.bins.iter().any(|bins| matches!(bins, Bins::Automatic(_))) {
-                        *histogram = Some(filled_with(draw, waiting)?);
-                    }
-                }
-            }
-        }
-        Ok(())
+        draws.iter().zip(&mut pending).try_for_each(|(draw, pending)| {
+            draw.each_part(step, |points| match &mut pending.histogram {
+                Some(histogram) => fill(histogram, &points),
+                None => pending.wait(draw, points),
+            })
+        })
     })?;
-    let done = draws.iter().zip(filled).map(|(draw, (histogram, mut waiting, _))| match histogram {
+    let done = draws.iter().zip(pending).map(|(draw, mut pending)| match pending.histogram {
         Some(histogram) => Ok(histogram),
-        None => filled_with(draw, &mut waiting),
+        None => filled_with(draw, &mut pending.waiting),
     });
     done.collect()
+}
+
+/// A histogram while it is filled: first, values that decide on its bins.
+#[derive(Default)]
+struct Pending {
+    histogram: Option<Histogram>,
+    waiting: Vec<Points>,
+    count: usize,
+}
+
+impl Pending {
+    /// Keeps values until there are enough, or fills them at once where the bins are given.
+    fn wait(&mut self, draw: &Draw, points: Points) -> Result<()> {
+        self.count += points.len();
+        self.waiting.push(points);
+        if self.count >= ESTIMATE || !draw.bins.iter().any(|bins| matches!(bins, Bins::Automatic(_))) {
+            self.histogram = Some(filled_with(draw, &mut self.waiting)?);
+        }
+        Ok(())
+    }
 }
 
 /// A histogram of what has waited for its bins.

@@ -35,7 +35,7 @@ impl Function {
     pub(super) fn arity(&self) -> (usize, usize) {
         match self.kernel {
             Kernel::Constant(_) => (0, 0),
-            Kernel::One(_) | Kernel::Is(_) | Kernel::WholeOne(..) | Kernel::Not => (1, 1),
+            Kernel::One(_) | Kernel::Fast(_) | Kernel::Is(_) | Kernel::WholeOne(..) | Kernel::Not => (1, 1),
             Kernel::Two(_) | Kernel::WholeTwo(..) | Kernel::Bits(_) | Kernel::Logic(_) | Kernel::Contains => (2, 2),
             Kernel::Where => (3, 3),
             Kernel::Many(_, least, defaults) => (least, least + defaults.len()),
@@ -75,6 +75,10 @@ impl Function {
         let computed = match self.kernel {
             Kernel::Constant(value) => return Ok(Data::One(Scalar::F64(value))),
             Kernel::One(f) => numbers!(each(&given(0)?.f64s()?, f)),
+            Kernel::Fast(f) => match given(0)?.f64s()? {
+                Side::Each(each) => numbers!(f(&each)),
+                Side::One(one) => numbers!(f(&[one])),
+            },
             Kernel::Is(f) => numbers!(each(&given(0)?.f64s()?, f)),
             Kernel::Not => numbers!(each(&given(0)?.bools()?, |x: bool| !x)),
             Kernel::WholeOne(f, _) if wide == Wide::I64 => numbers!(each(&given(0)?.i64s()?, f)),

@@ -15,6 +15,11 @@ use crate::read::{Column, Progress, Selection};
 /// Memory that the columns of a step take, about, where a source is read in steps.
 const STEP_BYTES: u64 = 32 << 20;
 
+/// Entries for each run of passing ones from which on few baskets are needed: they hold some thousands.
+const SPARSE: u64 = 1_000;
+/// Steps without a look at what passes, after one in which it was nearly everywhere.
+const DENSE_STEPS: u32 = 4;
+
 /// Values of expressions, for the entries that pass a cut.
 ///
 /// # Example
@@ -186,8 +191,8 @@ impl Query {
         let mut step = Step::new(&self.source, entries);
         if let Some(cut) = &self.cut {
             step.read(&self.ids_of([&cut.bound]), &mut progress)?;
-            let mask = self.mask(cut, &step)?;
-            step.narrow(&mask)?;
+            let passing = step.passing(&self.mask(cut, &step)?)?;
+            step.narrow(passing)?;
         }
         let mut ids = self.ids_of(self.values.iter().map(|value| &value.bound));
         ids.extend(&self.plain);
@@ -221,9 +226,7 @@ impl Query {
         for part in self.source.steps(&ids, &entries, STEP_BYTES)? {
             let mut step = Step::new(&self.source, part);
             step.read(&ids, &mut |_| Ok(()))?;
-            let mask = self.mask(cut, &step)?;
-            step.narrow(&mask)?;
-            ranges.extend(step.entries.ranges());
+            ranges.extend(step.passing(&self.mask(cut, &step)?)?.ranges());
         }
         Selection::of_ranges(ranges)
     }
@@ -255,15 +258,24 @@ impl Query {
         let cuts = |query: &&Self| query.cut.as_ref().is_some_and(|cut| !cut.bound.in_loop);
         let is_narrowed = queries.iter().all(cuts) && all.iter().any(|id| !of_cuts.contains(id));
         let mut quiet = |_| Ok(());
+        // Steps that are read whole at once, as those before had something that passes nearly everywhere.
+        let mut dense = 0;
         for part in source.steps(&all, entries, STEP_BYTES)? {
             let mut step = Step::new(source, part);
-            if is_narrowed {
+            if is_narrowed && dense == 0 {
                 step.read(&of_cuts, &mut quiet)?;
                 let mut any = vec![false; step.entries.len() as usize];
                 for (query, cut) in queries.iter().filter_map(|query| Some((query, query.cut.as_ref()?))) {
                     any.iter_mut().zip(query.mask(cut, &step)?).for_each(|(any, passes)| *any |= passes);
                 }
-                step.narrow(&any)?;
+                let passing = step.passing(&any)?;
+                let runs = passing.ranges().len() as u64;
+                match runs * SPARSE < step.entries.len() {
+                    true => step.narrow(passing)?,
+                    false => dense = DENSE_STEPS,
+                }
+            } else {
+                dense = dense.saturating_sub(1);
             }
             step.read(&all, &mut quiet)?;
             work(&step)?;
@@ -271,19 +283,21 @@ impl Query {
         Ok(())
     }
 
-    /// Computes something for parts of the rows of a step.
+    /// Computes something for parts of the rows of a step, and takes it in their order.
     pub(super) fn each_part<T: Send>(
         &self,
         step: &Step<'_>,
         of: &[&Bound],
         compute: impl Fn(&Rows<'_>) -> Result<T> + Sync,
-    ) -> Result<Vec<T>> {
-        step.each_part(&self.needed, self.lengths, of, compute)
+        take: impl FnMut(T) -> Result<()>,
+    ) -> Result<()> {
+        step.each_part(&self.needed, self.lengths, of, compute, take)
     }
 
     /// Which rows pass the cut.
     pub(super) fn mask(&self, cut: &Named, step: &Step<'_>) -> Result<Vec<bool>> {
-        let masks = self.each_part(step, &[&cut.bound], |rows| {
+        let mut all = Vec::with_capacity(step.entries.len() as usize);
+        let compute = |rows: &Rows<'_>| {
             let value = rows.alone(&cut.bound)?.spread()?;
             let Data::Numbers(numbers) = &value.data else { return Err(super::fault::no_number()) };
             let is_true = numbers.as_bool()?;
@@ -297,26 +311,32 @@ impl Query {
                 (start - items..start).any(passes)
             });
             Ok(any.collect())
-        });
-        Ok(self.explain(&cut.text, masks)?.concat())
+        };
+        let take = |mask: Vec<bool>| {
+            all.extend(mask);
+            Ok(())
+        };
+        self.each_part(step, &[&cut.bound], compute, take).map_err(|error| self.place(&cut.text, error))?;
+        Ok(all)
     }
 
     /// The column of a value.
     fn compute(&self, value: &Named, step: &Step<'_>) -> Result<Column> {
         let Named { text, bound } = value;
-        let parts = self.each_part(step, &[bound], |rows| {
+        let mut parts = Vec::new();
+        let compute = |rows: &Rows<'_>| {
             let value = rows.alone(bound)?.spread()?;
             if let Some(lacks) = value.present.as_ref().and_then(|present| present.iter().position(|there| !there)) {
                 return Err(lacking(rows, &value, lacks)?);
             }
             Ok(value)
-        });
-        column(&self.explain(text, parts)?, bound.depth, bound.number())
-    }
-
-    /// Adds to an error which expression it is about.
-    fn explain<T>(&self, text: &str, outcome: Result<T>) -> Result<T> {
-        outcome.map_err(|error| self.place(text, error))
+        };
+        let take = |part| {
+            parts.push(part);
+            Ok(())
+        };
+        self.each_part(step, &[bound], compute, take).map_err(|error| self.place(text, error))?;
+        column(&parts, bound.depth, bound.number())
     }
 
     /// An error with the expression that it is about.

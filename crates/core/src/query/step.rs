@@ -41,14 +41,27 @@ impl<'s> Step<'s> {
         Ok(())
     }
 
-    /// Keeps the entries whose row is true, and what is cheaply kept of the columns.
-    pub(super) fn narrow(&mut self, mask: &[bool]) -> Result<()> {
-        let chosen = if mask.iter().all(|passes| *passes) {
-            self.entries.clone()
-        } else {
-            let numbers = self.entries.ranges().flatten().zip(mask).filter(|(_, passes)| **passes);
-            Selection::of_entries(numbers.map(|(entry, _)| entry))?
-        };
+    /// The entries whose row is true.
+    pub(super) fn passing(&self, mask: &[bool]) -> Result<Selection> {
+        let (mut ranges, mut row) = (Vec::new(), 0);
+        for range in self.entries.ranges() {
+            let end = row + (range.end - range.start) as usize;
+            let passes = mask.get(row..end).ok_or_else(|| Error::internal("a mask is too short"))?;
+            let mut entry = range.start;
+            for run in passes.chunk_by(|a, b| a == b) {
+                let next = entry + run.len() as u64;
+                if run.first() == Some(&true) {
+                    ranges.push(entry..next);
+                }
+                entry = next;
+            }
+            row = end;
+        }
+        Selection::of_ranges(ranges)
+    }
+
+    /// Keeps some of the entries, and what is cheaply kept of the columns.
+    pub(super) fn narrow(&mut self, chosen: Selection) -> Result<()> {
         let mut kept = HashMap::with_capacity(self.columns.len());
         for (id, column) in self.columns.drain() {
             if let Some(column) = column.narrowed(&self.entries, &chosen)? {
@@ -64,24 +77,29 @@ impl<'s> Step<'s> {
         self.columns.get(&id).cloned().ok_or_else(|| Error::internal("a column of a query was not read"))
     }
 
-    /// Computes something for parts of the rows, on all threads. There is at least one part, so that a value has a
-    /// form even where there are no rows.
+    /// Computes something for parts of the rows, on all threads, and takes it in their order. There is at least one
+    /// part, so that a value has a form even where there are no rows.
+    ///
+    /// Parts are computed a few at a time: what is taken is still in the processor's cache, and its memory is used
+    /// again.
     pub(super) fn each_part<T: Send>(
         &self,
         needed: &[usize],
         lengths: Lengths,
         of: &[&Bound],
         compute: impl Fn(&Rows<'_>) -> Result<T> + Sync,
-    ) -> Result<Vec<T>> {
+        mut take: impl FnMut(T) -> Result<()>,
+    ) -> Result<()> {
+        const PARTS_OF_A_THREAD: usize = 4;
         let columns: Vec<Option<Column>> = needed.iter().map(|id| self.columns.get(id).cloned()).collect();
         let mut places = Vec::new();
         of.iter().for_each(|of| of.columns(&mut places));
         let used = places.iter().filter_map(|&place| columns.get(place)?.as_ref());
         let parts = parts(used, self.entries.len() as usize);
-        let one = |part: Range<usize>| {
+        let one = |part: &Range<usize>| {
             let rows = Rows {
                 columns: &columns,
-                rows: part,
+                rows: part.clone(),
                 entries: &self.entries,
                 total: self.source.entries(),
                 lengths,
@@ -89,10 +107,13 @@ impl<'s> Step<'s> {
             };
             compute(&rows)
         };
-        match self.source.session().and_then(crate::Session::pool) {
-            Some(pool) if parts.len() > 1 => pool.install(|| parts.into_par_iter().map(one).collect()),
-            _ => parts.into_iter().map(one).collect(),
+        let pool = self.source.session().and_then(crate::Session::pool).filter(|_| parts.len() > 1);
+        let Some(pool) = pool else { return parts.iter().try_for_each(|part| take(one(part)?)) };
+        for wave in parts.chunks(PARTS_OF_A_THREAD * pool.current_num_threads()) {
+            let computed: Vec<T> = pool.install(|| wave.par_iter().map(one).collect::<Result<_>>())?;
+            computed.into_iter().try_for_each(&mut take)?;
         }
+        Ok(())
     }
 }
 
