@@ -7,11 +7,14 @@ import json
 import os
 import pickle
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from support.rootrun import root
 
 sapwood = pytest.importorskip("sapwood")
 uproot = pytest.importorskip("uproot")
@@ -277,3 +280,75 @@ def test_rntuples_from_before_their_release_say_so() -> None:
             assert key in opened
             with pytest.raises(NotImplementedError, match="before the format was released"):
                 opened[key]
+
+
+MADE_BY_ROOT = """
+from array import array
+file = ROOT.TFile(sys.argv[1], "recreate")
+said = {}
+for name, kind, bins in (("d", ROOT.THnSparseD, [4, 300, 2]), ("s", ROOT.THnSparseS, [3, 5])):
+    sparse = kind(name, "title", len(bins), array("i", bins), array("d", [0] * len(bins)), array("d", bins))
+    if name == "d":
+        sparse.Sumw2()
+    for row in range(40000 if name == "d" else 50):
+        at = [(row * (7 + axis) + axis) % (count + 2) - 0.5 for axis, count in enumerate(bins)]
+        sparse.Fill(array("d", at), 1 + row % 3 if name == "d" else 1)
+    sparse.Write()
+    rows = []
+    for bin in range(sparse.GetNbins()):
+        at = array("i", [0] * len(bins))
+        content = sparse.GetBinContent(bin, at)
+        rows.append([list(at), content, sparse.GetBinError2(bin)])
+    said[name] = rows
+x, y, a, b, c, d = (array("d", [k + n for n in range(3)]) for k in range(6))
+multis = [ROOT.TGraphMultiErrors(f"multi{mode}", "title", 3, x, y, a, b, c, d) for mode in range(3)]
+bent = ROOT.TGraphBentErrors(3, x, y, a, b, c, d)
+bent.SetName("bent")
+for mode, one in enumerate(multis):
+    one.AddYError(3, b, d)
+    one.SetSumErrorsMode(mode)
+for graph in (*multis, bent):
+    sides = ("GetErrorXlow", "GetErrorXhigh", "GetErrorYlow", "GetErrorYhigh")
+    said[graph.GetName()] = [[getattr(graph, side)(point) for point in range(3)] for side in sides]
+    graph.Write()
+part = ROOT.TEfficiency("part", "title", 3, 0, 3)
+part.SetDirectory(ROOT.nullptr)  # else the file and Python both delete it
+for row in range(60):
+    part.Fill(row % 7 < 3, row % 3 + 0.5)
+for option in range(8):
+    if option != ROOT.TEfficiency.kFFC:
+        part.SetStatisticOption(option)
+        part.SetBetaAlpha(2)
+        part.SetBetaBeta(3)
+        part.SetName(f"part{option}")
+        part.Write()
+        said[part.GetName()] = [
+            [getattr(part, side)(bin) for bin in (1, 2, 3)] for side in ("GetEfficiencyErrorLow", "GetEfficiencyErrorUp")
+        ]
+file.Close()
+answer(said)
+"""
+
+
+def test_sparse_histograms_graphs_and_efficiencies_are_those_of_root(tmp_path: Path) -> None:
+    said = root(MADE_BY_ROOT, tmp_path / "made.root")
+    file = sapwood.open(tmp_path / "made.root")
+    for name in "ds":
+        sparse = file[name]
+        assert len(sparse) == len(said[name]) and len(sparse) > (1000 if name == "d" else 10)
+        assert sparse.coordinates().tolist() == [at for at, _, _ in said[name]]
+        assert sparse.contents.tolist() == [content for _, content, _ in said[name]]
+        assert (sparse.squares is None) == (name == "s")
+        squares = sparse.contents if sparse.squares is None else sparse.squares
+        assert squares.tolist() == [square for _, _, square in said[name]]
+    assert file["s"].contents.dtype == "int16"
+    for name in ("multi0", "multi1", "multi2", "bent"):
+        sides = [file[name].errors(which, axis) for axis in "xy" for which in ("low", "high")]
+        assert np.allclose(sides, said[name], rtol=1e-14), name
+    # ROOT's Bayesian efficiency is another value than the part that passed; the exact interval needs SciPy.
+    compared = {"normal", "wilson", "agresti-coull"} | ({"clopper-pearson"} if find_spec("scipy") else set())
+    parts = [file[name] for name in said if name.startswith("part")]
+    assert compared < {part.statistic for part in parts} and all(part.values().sum() > 1 for part in parts)
+    for part in parts:
+        if part.statistic in compared:
+            assert np.allclose([part.errors("low"), part.errors("high")], said[part.name], rtol=1e-6), part.statistic

@@ -122,10 +122,11 @@ def members(expected: Any) -> set[str]:
     return set(expected) if isinstance(expected, dict) else set()
 
 
-def parts_of(array: Any) -> set[str]:
-    """Names in the paths of all fields of an array of a split branch: a member that is split is there by its parts."""
-    columns = (re.sub(r"\[[^\]]*\]", "", column) for column in array.layout.form.columns())
-    return {name for column in columns for name in column.split(".")}
+def parts_of(form: Any) -> set[str]:
+    """Names in the paths of all fields of the array of a split branch: a member that is split is there by its parts."""
+    names = {name for field in form.fields for name in re.sub(r"\[[^\]]*\]", "", field).split(".")} if form.is_record else set()
+    inner = form.contents if form.is_record or form.is_union else [form.content] if hasattr(form, "content") else []
+    return names.union(*map(parts_of, inner))
 
 
 def check(path: Path) -> Iterator[str]:
@@ -155,7 +156,7 @@ def check(path: Path) -> Iterator[str]:
                         yield f"{path.name} {name}/{top_name} as a whole: {wrong}"
                 elif missing := {below.name for below in top.branches} - set(array.fields):
                     yield f"{path.name} {name}/{top_name}: {sorted(missing)} missing in {array.fields}"
-                elif missing := members(expected) - parts_of(array):
+                elif missing := members(expected) - parts_of(array.layout.form):
                     yield f"{path.name} {name}/{top_name}: no part of {sorted(missing)} in {array.fields}"
 
 

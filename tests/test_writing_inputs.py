@@ -469,6 +469,13 @@ def test_what_does_not_fit_is_told_with_its_row(kind: Any, column: Any, words: s
     assert "shape" not in str(caught.value) and "<U" not in str(caught.value)
 
 
+def test_objects_that_do_not_fit_are_told_with_their_row() -> None:
+    rows = [Point(float(row), "a") for row in range(20)]
+    rows[13].x = "no number"  # type: ignore[assignment]
+    with pytest.raises(Mismatch, match="branch 'p' in row 13: member 'x' of Point"):
+        written({"p": rows}, {"p": Point})
+
+
 @pytest.mark.parametrize("names", [{}, {"field_name": "{}.{}"}])
 def test_records_are_added_to_the_branches_that_records_became(names: dict[str, str], tmp_path: Path) -> None:
     ak = pytest.importorskip("awkward")

@@ -106,4 +106,6 @@ fn a_file_that_is_not_there_is_told_with_its_neighbours() {
     let (_scratch, path) = stored("neighbour-1.root", &whole("zstd:5"));
     let (code, _, err) = run(&["ls", path.with_file_name("neigbour-1.root").to_str().unwrap()]);
     assert!(code == 1 && err.contains("nearest: ") && err.contains("neighbour-1.root"), "{err}");
+    let (code, _, err) = run(&["rm", &format!("{}:nn", path.to_str().unwrap())]);
+    assert!(code == 1 && err.contains("no key \"nn\"; nearest: \"n\""), "{err}");
 }

@@ -116,21 +116,7 @@ impl Histogram {
 
     /// What bins hold, in the type of the class.
     fn cells(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        macro_rules! bytes {
-            ($values:expr) => {
-                $values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>()
-            };
-        }
-        let cells = self.0.cells();
-        let bytes = match cells {
-            Cells::Char(values) => bytes!(values),
-            Cells::Short(values) => bytes!(values),
-            Cells::Int(values) => bytes!(values),
-            Cells::Long(values) => bytes!(values),
-            Cells::Float(values) => bytes!(values),
-            Cells::Double(values) => bytes!(values),
-        };
-        numpy(py, cells.number(), bytes)
+        cells(py, self.0.cells())
     }
 
     /// Sums of squared weights; for profiles, of weighted squares of values.
@@ -235,6 +221,39 @@ impl Efficiency {
     #[getter]
     fn prior(&self) -> (f64, f64) {
         self.0.prior()
+    }
+}
+
+/// A sparse histogram: the bins that were filled.
+#[pyclass(frozen, module = "sapwood._core")]
+pub(crate) struct SparseHistogram(hist::SparseHistogram);
+
+#[pymethods]
+impl SparseHistogram {
+    /// The histogram that a record is.
+    #[staticmethod]
+    fn of(record: &Bound<'_, Struct>) -> PyResult<Self> {
+        let (draft, _) = flattened(record, true)?;
+        run(record.py(), || hist::SparseHistogram::from_draft(&draft)).map(Self)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.bins()
+    }
+
+    /// What bins hold, in the type of the class.
+    fn cells(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        cells(py, self.0.contents())
+    }
+
+    /// Sums of squared weights.
+    fn sumw2(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.0.sumw2().map(|sums| doubles(py, sums)).transpose()
+    }
+
+    /// Numbers of bins along each axis, flat: the last axis runs fastest.
+    fn coordinates(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        numpy(py, Number::I64, self.0.coordinates().iter().flat_map(|number| number.to_ne_bytes()).collect())
     }
 }
 
@@ -343,6 +362,24 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Doubles {
     fn extract(array: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         PyBuffer::<f64>::get(&array)?.to_vec(array.py()).map(Self)
     }
+}
+
+/// Contents of bins in their own type.
+fn cells(py: Python<'_>, cells: &Cells) -> PyResult<Py<PyAny>> {
+    macro_rules! bytes {
+        ($values:expr) => {
+            $values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>()
+        };
+    }
+    let bytes = match cells {
+        Cells::Char(values) => bytes!(values),
+        Cells::Short(values) => bytes!(values),
+        Cells::Int(values) => bytes!(values),
+        Cells::Long(values) => bytes!(values),
+        Cells::Float(values) => bytes!(values),
+        Cells::Double(values) => bytes!(values),
+    };
+    numpy(py, cells.number(), bytes)
 }
 
 fn doubles(py: Python<'_>, values: &[f64]) -> PyResult<Py<PyAny>> {

@@ -44,8 +44,8 @@ mod _core {
     use super::file::File;
     #[pymodule_export]
     use super::hist::{
-        Axis, Efficiency, Graph, Histogram, axis_members, efficiency_members, graph, histogram, histogram_dtype,
-        profile,
+        Axis, Efficiency, Graph, Histogram, SparseHistogram, axis_members, efficiency_members, graph, histogram,
+        histogram_dtype, profile,
     };
     #[pymodule_export]
     use super::inspect::{PerfRun, basket_sizes, doctor, layout, perf, perf_load, record, verify_bytes, verify_place};

@@ -147,6 +147,27 @@ impl Cells {
         }
     }
 
+    /// Appends the first numbers of others of the same type; gives `false` where they are too few, or of another type.
+    pub(crate) fn append(&mut self, more: &Self, count: usize) -> bool {
+        macro_rules! append {
+            ($values:ident, $more:ident) => {
+                $more.get(..count).is_some_and(|more| {
+                    $values.extend_from_slice(more);
+                    true
+                })
+            };
+        }
+        match (self, more) {
+            (Self::Char(values), Self::Char(more)) => append!(values, more),
+            (Self::Short(values), Self::Short(more)) => append!(values, more),
+            (Self::Int(values), Self::Int(more)) => append!(values, more),
+            (Self::Long(values), Self::Long(more)) => append!(values, more),
+            (Self::Float(values), Self::Float(more)) => append!(values, more),
+            (Self::Double(values), Self::Double(more)) => append!(values, more),
+            _ => false,
+        }
+    }
+
     /// What a bin holds; zero for one that is not there.
     ///
     /// # Example

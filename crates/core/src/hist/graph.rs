@@ -53,6 +53,19 @@ const SIDES: [[(&str, &str); 2]; 3] = [
 pub struct Graph {
     draft: Draft,
     points: usize,
+    sum_mode: SumMode,
+}
+
+/// How errors of several kinds become one: `fSumErrorsMode` of a `TGraphMultiErrors`.
+#[derive(Clone, Copy, Debug, Default)]
+enum SumMode {
+    /// The first kind alone: ROOT's default.
+    #[default]
+    First,
+    /// The root of the sum of their squares.
+    Squares,
+    /// The sum of their absolute values.
+    Absolute,
 }
 
 impl Graph {
@@ -86,7 +99,7 @@ impl Graph {
             .with("fFunctions", std::sync::Arc::new(Draft::new("TList")))
             .with("fMaximum", UNSET)
             .with("fMinimum", UNSET);
-        Self { draft, points: x.len() }.with_columns("TGraph", [("fX", x), ("fY", y)])
+        Self { draft, points: x.len(), sum_mode: SumMode::default() }.with_columns("TGraph", [("fX", x), ("fY", y)])
     }
 
     /// The same as a `TGraphErrors`, with errors along x and y.
@@ -179,7 +192,13 @@ impl Graph {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn from_draft(draft: Draft) -> Result<Self> {
-        let graph = Self { points: points(&draft)?, draft };
+        let sum_mode = match whole(&draft, "fSumErrorsMode")? {
+            0 => SumMode::First,
+            1 => SumMode::Squares,
+            2 => SumMode::Absolute,
+            _ => return Err(unfit(&draft, "fSumErrorsMode")),
+        };
+        let graph = Self { points: points(&draft)?, draft, sum_mode };
         graph.values(0)?;
         graph.values(1)?;
         Ok(graph)
@@ -254,8 +273,8 @@ impl Graph {
         if self.draft.member(COORDINATES[2]).is_some() { 3 } else { 2 }
     }
 
-    /// Errors of all points along an axis, numbered from 0, below and above; none where the class has none. Of several
-    /// kinds of errors, the root of the sum of their squares.
+    /// Errors of all points along an axis, numbered from 0, below and above; none where the class has none. Several
+    /// kinds of errors are one as the graph says: the first, the root of the sum of squares, or the sum.
     ///
     /// # Errors
     ///
@@ -279,11 +298,14 @@ impl Graph {
         if !LISTS_OF_ERRORS.contains(&name) {
             return column(&self.draft, name, self.points);
         }
-        let mut sums = vec![0.0; self.points];
-        for kind in columns(&self.draft, name, self.points)? {
-            sums.iter_mut().zip(kind).for_each(|(sum, error)| *sum += error * error);
-        }
-        Ok(sums.into_iter().map(f64::sqrt).collect())
+        let kinds = columns(&self.draft, name, self.points)?;
+        let of_point = |point: usize| kinds.iter().map(move |kind| kind[point]);
+        let sum = |point: usize| match self.sum_mode {
+            SumMode::First => of_point(point).next().unwrap_or(0.0),
+            SumMode::Squares => of_point(point).map(|error| error * error).sum::<f64>().sqrt(),
+            SumMode::Absolute => of_point(point).map(f64::abs).sum(),
+        };
+        Ok((0..self.points).map(sum).collect())
     }
 
     /// Appends the points of a graph of the same class.

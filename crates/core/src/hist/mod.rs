@@ -7,6 +7,7 @@
 //! | [`Axis`] | `TAxis`: bins of one width or of any, labels, times, ranges |
 //! | [`Graph`] | `TGraph`, `TGraphErrors`, `TGraphAsymmErrors` and others; `TGraph2D` |
 //! | [`Efficiency`] | `TEfficiency` |
+//! | [`SparseHistogram`] | `THnSparse` of all types, to read |
 //!
 //! Each is made of a [`Draft`](crate::schema::Draft), which [`File::draft`](crate::File::draft) reads, and becomes one,
 //! which [`FileWriter::write`](crate::write::FileWriter::write) takes; members that it does not know stay as they are.
@@ -31,6 +32,7 @@ mod labels;
 mod limits;
 mod objects;
 mod options;
+mod sparse;
 mod statistics;
 
 pub(crate) use add::{Place, same_bin};
@@ -45,3 +47,5 @@ pub use graph::Graph;
 pub(crate) use graph::{MERGED_GRAPHS, append_points};
 pub use histogram::Histogram;
 pub use objects::is_part;
+pub use sparse::SparseHistogram;
+pub(crate) use sparse::{SparseChunks, chunk_list};

@@ -12,8 +12,8 @@ use crate::schema::{Datum, Draft};
 /// Records and objects within each other.
 const DEEPEST: u32 = 16;
 
-/// Whether an object behind a pointer is a part of what this module reads, by its class: a list of labels, a label, a
-/// histogram.
+/// Whether an object behind a pointer is a part of what this module reads, by its class: a list of labels, a label, an
+/// axis, a histogram, a chunk of bins.
 ///
 /// # Example
 ///
@@ -22,7 +22,9 @@ const DEEPEST: u32 = 16;
 /// assert!(is_part("THashList") && is_part("TH2F") && !is_part("TF1"));
 /// ```
 pub fn is_part(class: &str) -> bool {
-    matches!(class, "THashList" | "TObjString") || shape_of(class).is_some()
+    matches!(class, "THashList" | "TObjString" | "TAxis" | "THnSparseArrayChunk")
+        || class.starts_with("TArray")
+        || shape_of(class).is_some()
 }
 
 impl Histogram {

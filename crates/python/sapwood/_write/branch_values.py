@@ -35,7 +35,8 @@ def values(
             try:
                 out.append((name, [], NOTHING, classes.column_of(parts[0][1].objects, column)))
             except errors.MismatchError as error:
-                raise errors.MismatchError(f"branch {name!r}: {error}") from None
+                where = _where_unfit(parts[0][1].objects, column)
+                raise errors.MismatchError(f"branch {name!r}{where}: {error}") from None
             continue
         found = as_column(name, column)
         _check_fields(name, found, [part for part, _ in parts if part is not None])
@@ -47,6 +48,22 @@ def values(
             out.append((spec.name, *_buffers(spec, array), None))
     _check_counters(schema, columns, {name: levels for name, levels, *_ in out})
     return out
+
+
+def _where_unfit(kind: classes.Type, column: Any) -> str:
+    """The first row whose objects are not of a type, found by halves."""
+    try:
+        first, end = 0, len(column)
+        while end - first > 1:
+            middle = (first + end) // 2
+            try:
+                classes.column_of(kind, column[first:middle])
+                first = middle
+            except errors.MismatchError:
+                end = middle
+        return _in_row(first, len(column))
+    except TypeError:  # neither a list nor an array
+        return ""
 
 
 def _by_branch(schema: Schema, columns: Mapping[str, Any]) -> Mapping[str, Any]:

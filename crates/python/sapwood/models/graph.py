@@ -56,8 +56,8 @@ class Graph(Model):
 class _WithErrors(Graph):
     def errors(self, which: str = "mean", axis: int | str = "both") -> Any:
         """Errors of the points along an axis, or of all axes as a tuple: ``which`` is ``"low"``, ``"high"``,
-        their ``"mean"``, or ``"diff"``, how much the high one is larger. Of several sets of errors, it is
-        their squared sum."""
+        their ``"mean"``, or ``"diff"``, how much the high one is larger. Several sets of errors are
+        one as the graph says: the first, the root of the sum of squares, or the sum."""
         if which not in _WHICH:
             raise ValueError(f"which is one of {', '.join(map(repr, _WHICH))}, not {which!r}")
         if axis in ("both", "all"):
@@ -80,7 +80,7 @@ class GraphAsymmErrors(_WithErrors):
 
 
 class GraphMultiErrors(_WithErrors):
-    """TGraphMultiErrors: several sets of errors in y; :meth:`errors` gives their squared sum."""
+    """TGraphMultiErrors: several sets of errors in y."""
 
 
 class Graph2D(Graph):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood._read.libraries import need
-from sapwood.errors import LimitError, MalformedError
+from sapwood.errors import LimitError
 from sapwood.model import Model
 from sapwood.models.axis import Axis
 
@@ -33,51 +35,26 @@ class SparseHist(Model):
         """An axis by number."""
         return self.axes[axis]
 
-    def _chunks(self) -> list[Any]:
-        return [chunk for chunk in self.member("fBinContent") if chunk is not None]
-
-    @staticmethod
-    def _array(found: Any) -> NDArray[Any]:
-        if isinstance(found, Model):
-            found = found.member("fArray", none_if_missing=True)
-        return np.asarray(found if found is not None else [])
+    @cached_property
+    def _native(self) -> _core.SparseHistogram:
+        return _core.SparseHistogram.of(self._value)
 
     def __len__(self) -> int:
-        return self._count("fFilledBins")
+        return len(self._native)
 
     @property
     def contents(self) -> NDArray[Any]:
         """Content of each bin that was filled."""
-        parts = [self._array(chunk.member("fContent")) for chunk in self._chunks()]
-        return np.concatenate(parts)[: len(self)] if parts else np.zeros(0)
+        return self._native.cells()
 
     @property
     def squares(self) -> NDArray[Any] | None:
         """Sum of squared weights of each bin that was filled; ``None`` where none was summed."""
-        parts = [chunk.member("fSumw2", none_if_missing=True) for chunk in self._chunks()]
-        if not parts or any(part is None for part in parts):
-            return None
-        return np.concatenate([self._array(part) for part in parts])[: len(self)]
+        return self._native.sumw2()
 
     def coordinates(self) -> NDArray[np.int64]:
         """Bin numbers along each axis, of each bin that was filled: shape (bins, axes)."""
-        # `THnSparseCompactBinCoord`: as many bits an axis as its number of bins needs, from the lowest bit
-        # on.
-        widths = [int(len(axis) + 2).bit_length() for axis in self.axes]
-        rows = []
-        for chunk in self._chunks():
-            wide = int(chunk.member("fSingleCoordinateSize"))
-            raw = self._array(chunk.member("fCoordinates")).astype("uint8")
-            if wide <= 0 or len(raw) % wide or 8 * wide < sum(widths):
-                raise MalformedError(f"coordinates of {self.name!r} do not fit its axes")
-            bits = np.unpackbits(raw.reshape(-1, wide), axis=1, bitorder="little").astype("int64")
-            columns, at = [], 0
-            for width in widths:
-                columns.append(bits[:, at : at + width] @ (1 << np.arange(width)))
-                at += width
-            rows.append(np.stack(columns, axis=1))
-        found = np.concatenate(rows) if rows else np.zeros((0, len(widths)), "int64")
-        return np.asarray(found[: len(self)], "int64")
+        return self._native.coordinates().reshape(len(self), len(self.axes))
 
     def _dense(self, filled: NDArray[Any], flow: bool) -> NDArray[Any]:
         shape = tuple(len(axis) + 2 for axis in self.axes)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::column::Number;
 use crate::error::{Error, Result};
-use crate::hist::Cells;
+use crate::hist::{Cells, SparseChunks, chunk_list};
 use crate::schema::draft_members::{float, floats, put, unfit, whole};
 use crate::schema::{Datum, Draft};
 
@@ -82,42 +82,12 @@ struct Bins {
     squares: Vec<f64>,
 }
 
-fn chunks(draft: &Draft) -> Result<&[Datum]> {
-    let array = draft.member("fBinContent").and_then(Datum::as_draft).and_then(|array| array.member("items"));
-    array.and_then(Datum::as_list).ok_or_else(|| unfit(draft, "fBinContent"))
-}
-
 fn bins(draft: &Draft) -> Result<Bins> {
-    let mut all = Bins { width: 0, coordinates: Vec::new(), contents: Vec::new(), squares: Vec::new() };
-    for chunk in chunks(draft)? {
-        let chunk = chunk.as_draft().ok_or_else(|| unfit(draft, "fBinContent"))?;
-        let width = usize::try_from(whole(chunk, "fSingleCoordinateSize")?).unwrap_or(0);
-        let Some(Datum::Numbers(Number::I8, coordinates)) = chunk.member("fCoordinates") else {
-            return Err(unfit(chunk, "fCoordinates"));
-        };
-        let bad = || Error::malformed("a chunk of bins has coordinates of another size");
-        if width == 0 || coordinates.len() % width != 0 || (all.width != 0 && all.width != width) {
-            return Err(bad());
-        }
-        let count = coordinates.len() / width;
-        let contents = chunk.member("fContent").and_then(Datum::as_draft).and_then(|array| array.member("This"));
-        let contents = contents.and_then(Cells::read).filter(|cells| cells.len() >= count).ok_or_else(bad)?;
-        let squares = match chunk.member("fSumw2").and_then(Datum::as_draft) {
-            Some(squares) => floats(squares, "This")?,
-            None => Vec::new(),
-        };
-        if !squares.is_empty() && squares.len() < count {
-            return Err(bad());
-        }
-        all.width = width;
-        all.coordinates.extend_from_slice(coordinates);
-        for bin in 0..count {
-            let content = contents.get(bin);
-            all.contents.push(content);
-            all.squares.push(squares.get(bin).copied().unwrap_or(content));
-        }
-    }
-    Ok(all)
+    let SparseChunks { width, coordinates, contents, squares } = SparseChunks::read(draft)?;
+    let contents: Vec<f64> = (0..contents.len()).map(|bin| contents.get(bin)).collect();
+    // Without squares, those of a bin are its content.
+    let squares = if squares.is_empty() { contents.clone() } else { squares };
+    Ok(Bins { width, coordinates, contents, squares })
 }
 
 fn add_sparse(sum: &mut Draft, next: &Draft, weighted: bool) -> Result<()> {
@@ -129,7 +99,7 @@ fn add_sparse(sum: &mut Draft, next: &Draft, weighted: bool) -> Result<()> {
         return Err(Error::malformed("coordinates of bins are not of one size"));
     }
     let width = others.width;
-    let template = chunks(sum)?.first().or(chunks(next)?.first()).and_then(Datum::as_draft).cloned();
+    let template = chunk_list(sum)?.first().or(chunk_list(next)?.first()).and_then(Datum::as_draft).cloned();
     let template = template.ok_or_else(|| unfit(sum, "fBinContent"))?;
     let kind = template.member("fContent").and_then(Datum::as_draft).and_then(|array| array.member("This"));
     let kind = kind.and_then(Cells::read).ok_or_else(|| unfit(&template, "fContent"))?;
@@ -159,7 +129,7 @@ fn add_sparse(sum: &mut Draft, next: &Draft, weighted: bool) -> Result<()> {
         mine.squares[*place] += square;
     }
 
-    let mut old = chunks(sum)?.to_vec().into_iter();
+    let mut old = chunk_list(sum)?.to_vec().into_iter();
     let mut new = Vec::new();
     for first in (0..count).step_by(size) {
         let end = (first + size).min(count);

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 
 use crate::container::{Directory, Key};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, nearest};
 use crate::file::split_cycle;
 use crate::wire::Reader;
 use crate::write::file::directory::DirectoryState;
@@ -67,8 +67,8 @@ impl Output {
     /// [`NotFound`](ErrorKind::NotFound).
     pub(crate) fn find(&self, state: &mut State, path: &str) -> Result<(usize, Vec<Key>)> {
         let (folder, text) = path.rsplit_once('/').unwrap_or(("", path));
-        let missing = || self.in_file(Error::not_found(format!("no key {path:?}")));
-        let folder = self.find_folder(state, folder, false)?.ok_or_else(missing)?;
+        let missing = |hint: String| self.in_file(Error::not_found(format!("no key {path:?}{hint}")));
+        let folder = self.find_folder(state, folder, false)?.ok_or_else(|| missing(String::new()))?;
         let (name, cycle) = split_cycle(text);
         let named = |name, cycle| state.folders[folder].named(name, cycle).cloned().collect();
         let mut keys: Vec<Key> = named(name, cycle);
@@ -76,7 +76,11 @@ impl Output {
             keys = named(text, None);
         }
         keys.sort_by_key(|key| Reverse(key.cycle));
-        if keys.is_empty() { Err(missing()) } else { Ok((folder, keys)) }
+        if keys.is_empty() {
+            let names = state.folders[folder].keys().iter().map(|key| (&*key.name, &*key.name));
+            return Err(missing(nearest(name, names)));
+        }
+        Ok((folder, keys))
     }
 
     /// Loads a directory that the file had before.
