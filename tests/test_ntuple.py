@@ -241,6 +241,29 @@ def test_rows_streams_and_cuts_are_as_those_of_trees(made: Any) -> None:
             refused()
 
 
+def test_rows_in_any_order_learn_what_is_used(made: Any) -> None:
+    path, values = made("small pages")
+    with sapwood.open(path) as file:
+        ntuple = file["all"]
+        rows = ntuple.rows()
+        for entry in (250, 3, 299, 120, 121, 3):
+            for name in ("int32", "strings", "objects"):
+                assert rows_of(ntuple[name].array(entry_start=entry, entry_stop=entry + 1), name)[0] == values[name][entry]
+                assert normal(ak.to_list(rows[entry][name])) == values[name][entry], (name, entry)
+        for row in rows:
+            assert int(row["int32"]) == values["int32"][row.entry]
+        figures = ntuple.cache_figures
+        assert figures["hits"] > 0 and figures["fetched_bytes"] > 0
+        listed = [200, 17, 17, 5]
+        assert [int(row["int32"]) for row in ntuple.rows(listed, columns=["int32", "string"])] == [
+            values["int32"][entry] for entry in listed
+        ]
+        with pytest.raises(IndexError):
+            rows[300]
+        with pytest.raises(sapwood.errors.MismatchError, match="no such entry"):
+            ntuple.rows([300])[0]["int32"]
+
+
 def test_progress_counts_the_bytes_of_windows() -> None:
     memory = io.BytesIO()
     with sapwood.recreate(memory) as file, file.mkrntuple("events", {"x": "f8"}) as ntuple:

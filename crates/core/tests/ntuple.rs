@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use sapwood::column::{Field, Kind, ListOf, Number};
+use sapwood::inspect::verify::{Severity, verify_file};
 use sapwood::io::{MemorySink, MemoryStore, Recorded, Store};
-use sapwood::ntuple::{NTuple, columns, columns_with};
+use sapwood::ntuple::{NTuple, Part, columns, columns_with};
 use sapwood::read::{Column, Selection};
 use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
 use sapwood::{ErrorKind, File, OpenOptions, Session};
@@ -172,6 +173,95 @@ fn windows_end_with_clusters_and_report_their_bytes() {
     }
 }
 
+/// Numbers and lists of numbers, in one cluster of many pages.
+fn one_large_cluster(rows: usize) -> (Vec<u8>, Vec<i64>, Vec<Vec<i64>>) {
+    let noise = |at: usize| (at as i64).wrapping_mul(6_364_136_223_846_793_005) >> 3;
+    let numbers: Vec<i64> = (0..rows).map(noise).collect();
+    let lists: Vec<Vec<i64>> = (0..rows).map(|row| (0..row % 5).map(|item| noise(row + item)).collect()).collect();
+    let mut ends = vec![0_i64];
+    ends.extend(lists.iter().scan(0, |end, list| {
+        *end += list.len() as i64;
+        Some(*end)
+    }));
+    let bytes = |values: &[i64]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>().into();
+    let kind = Kind::List { offsets: 0, of: ListOf::Sequence, item: Box::new(number(1, Number::I64)) };
+    let column = Column::from_buffers(kind.clone(), rows, vec![bytes(&ends), bytes(&lists.concat())]);
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "memory.root", WriteOptions::default()).unwrap();
+    let specs = vec![FieldSpec::new("x", number(0, Number::I64)), FieldSpec::new("v", kind)];
+    let options = NTupleOptions { page_bytes: 32 << 10, ..NTupleOptions::default() };
+    let mut ntuple = file.ntuple("folder/events", specs, options).unwrap();
+    ntuple.extend(&[("x", Column::from_numbers(&numbers)), ("v", column)]).unwrap();
+    ntuple.close().unwrap();
+    file.close().unwrap();
+    (sink.to_bytes().to_vec(), numbers, lists)
+}
+
+#[test]
+fn single_entries_cost_the_pages_around_them() {
+    const ENTRIES: usize = 300_000;
+    let (bytes, numbers, lists) = one_large_cluster(ENTRIES);
+    let stored = bytes.len() as u64;
+    for budget in [0, 30_000_000] {
+        let (ntuple, store) = opened(bytes.clone(), 1);
+        ntuple.cache().set_budget(budget);
+        let mut reader = ntuple.reader().unwrap();
+        // Far from each other, in no order.
+        let jumps: Vec<usize> = (0..20).map(|at| (at * 211_031 + 3) % ENTRIES).collect();
+        store.take_calls();
+        let mut calls = Vec::new();
+        for &entry in &jumps {
+            reader.go_to(entry as u64).unwrap();
+            assert_eq!(reader.number::<i64>("x").unwrap(), numbers[entry]);
+            assert_eq!(reader.numbers::<i64>("v").unwrap(), lists[entry]);
+            calls.push(store.take_calls());
+            // What is near is there.
+            let near = entry ^ 1;
+            reader.go_to(near as u64).unwrap();
+            assert_eq!(reader.numbers::<i64>("v").unwrap(), lists[near]);
+        }
+        for call in &calls {
+            let bytes: u64 = call.iter().flat_map(|call| &call.ranges).map(|range| range.end - range.start).sum();
+            assert!(bytes < stored / 2, "{bytes} of {stored} bytes for one entry");
+        }
+        if budget > 0 {
+            // From the second on both fields are fetched together; what the lists need besides is close by.
+            let counts: Vec<usize> = calls.iter().map(Vec::len).collect();
+            assert!(counts[1..].iter().all(|&count| count <= 2), "{counts:?}");
+            assert!(counts.iter().sum::<usize>() <= 30, "{counts:?}");
+            let figures = ntuple.cache().figures();
+            assert!(figures.hits > 0 && figures.fetched_bytes > 0, "{figures:?}");
+        }
+    }
+}
+
+#[test]
+fn entries_in_order_are_fetched_window_by_window() {
+    let (ntuple, store) = opened(written(1, ROWS, small()), 1);
+    let clusters = ntuple.clusters().unwrap().len();
+    let all = columns(&ntuple, &top(&ntuple), 0..ROWS as u64).unwrap();
+    store.take_calls();
+    let mut reader = ntuple.reader().unwrap();
+    for entry in 0..ROWS {
+        reader.go_to(entry as u64).unwrap();
+        assert_eq!(reader.number::<i64>("n").unwrap(), entry as i64 * 1_000_003);
+        assert_eq!(
+            reader.numbers::<f32>("jets.pt").unwrap().len(),
+            all[1].offsets()[entry + 1] as usize - all[1].offsets()[entry] as usize
+        );
+    }
+    assert!(store.take_calls().len() < clusters, "windows grow to several clusters");
+    let listed = vec![900, 3, 3, 500, 998];
+    let mut reader = ntuple.reader_along(listed.clone()).unwrap();
+    for entry in listed {
+        reader.go_to(entry).unwrap();
+        assert_eq!(reader.number::<i64>("n").unwrap(), entry as i64 * 1_000_003);
+    }
+    assert!(store.take_calls().len() <= 2, "all of the list at once");
+    assert!(reader.go_to(ROWS as u64).is_err() && ntuple.reader_along(vec![ROWS as u64]).is_err());
+    assert!(reader.number::<i64>("m").is_err());
+}
+
 #[test]
 fn equal_pages_are_stored_once() {
     let size = |values: &[i32]| {
@@ -255,6 +345,52 @@ fn what_was_saved_is_there_while_more_is_written() {
     ntuple.close().unwrap();
     file.close().unwrap();
     assert_eq!(entries(), 500);
+}
+
+#[test]
+fn a_damaged_page_list_hides_its_own_clusters_only() {
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "memory.root", WriteOptions::default()).unwrap();
+    let mut ntuple = file.ntuple("folder/events", specs(), NTupleOptions::default()).unwrap();
+    for part in 0..3 {
+        let rows = part * 100..(part + 1) * 100;
+        ntuple.extend(&[("n", numbers(rows.clone())), ("jets", jets(rows))]).unwrap();
+        ntuple.flush().unwrap();
+    }
+    // Not closed: each cluster has a page list of its own.
+    file.save().unwrap();
+    let mut bytes = sink.to_bytes().to_vec();
+    let (whole, _) = opened(bytes.clone(), 1);
+    let parts = whole.parts().unwrap();
+    let (at, _) = parts.iter().find(|(_, part)| *part == Part::PageList(1)).unwrap();
+    bytes[*at as usize + 20] ^= 1;
+    let (ntuple, _) = opened(bytes.clone(), 1);
+    assert_eq!(ntuple.clusters().unwrap(), [0..100, 100..200, 200..300]);
+    let all = top(&ntuple);
+    for rows in [0..100, 200..300] {
+        let read = columns(&ntuple, &all, rows.start as u64..rows.end as u64).unwrap();
+        assert_eq!(read[1].to_arrow().unwrap().as_ref(), jets(rows).to_arrow().unwrap().as_ref());
+    }
+    let error = columns(&ntuple, &all, 99..101).unwrap_err();
+    assert_ne!(error.kind(), ErrorKind::Internal);
+    assert!(error.to_string().contains("cluster group 1"), "{error}");
+    let of = |ntuple: &NTuple| ntuple.field_bytes(ntuple.field("n").unwrap().id).unwrap();
+    assert_eq!((of(&whole).pages, of(&ntuple).pages), (3, 2));
+    let damage = |bytes: &[u8]| {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new("memory.root", bytes.to_vec()));
+        let report = verify_file(&File::from_store(store, OpenOptions::default()).unwrap());
+        let damage = report.findings.into_iter().filter(|finding| finding.severity == Severity::Damage);
+        damage.map(|finding| finding.object).collect::<Vec<_>>()
+    };
+    let found = damage(&bytes);
+    assert!(found.len() == 1 && format!("{found:?}").contains("folder/events;1/cluster group 1"), "{found:?}");
+    // Nothing is left where none can be read.
+    for (at, part) in parts {
+        if matches!(part, Part::PageList(0 | 2)) {
+            bytes[at as usize + 20] ^= 1;
+        }
+    }
+    assert!(opened(bytes, 1).0.clusters().is_err());
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 from typing import Any
 
 from sapwood import interpretation, session
@@ -112,9 +111,6 @@ class NTuple(Tree):
         """An RNTuple has no record with members by ROOT's names."""
         raise _no_record(self)
 
-    def _reader(self, entries: Any) -> Any:
-        return _Blocks(self.clusters)
-
     def optimize_baskets(self, *_: Any, **__: Any) -> Any:
         """An RNTuple has no baskets: raises :class:`UnsupportedError`."""
         where = place(self.file_path, self.object_path)
@@ -125,24 +121,6 @@ class NTuple(Tree):
             return f"<RNTuple {self.object_path!r} of {self.file_path!r}, which is closed>"
         size = f"{len(self)} fields, {self.num_entries} entries"
         return f"<{self.classname} {self.name!r} ({size}) of {self.file_path!r}>"
-
-
-class _Blocks:
-    """Which entries are read together where single ones are looked at: blocks of a cluster."""
-
-    _ENTRIES = 4096
-
-    def __init__(self, clusters: list[tuple[int, int]]) -> None:
-        self._clusters = clusters
-        self._starts = [start for start, _ in clusters]
-
-    def touch(self, ids: list[int], entry: int) -> tuple[int, int]:
-        at = bisect.bisect_right(self._starts, entry) - 1
-        if at < 0 or entry >= self._clusters[at][1]:
-            raise IndexError(f"there is no entry {entry}")
-        start, stop = self._clusters[at]
-        first = start + (entry - start) // self._ENTRIES * self._ENTRIES
-        return first, min(first + self._ENTRIES, stop)
 
 
 def _no_record(ntuple: Tree) -> UnsupportedError:

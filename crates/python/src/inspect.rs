@@ -19,10 +19,10 @@ use sapwood::inspect::verify;
 use sapwood::io::MemoryStore;
 use sapwood_cli::documents;
 
+use crate::dataset::Dataset;
 use crate::errors::run;
 use crate::file::File;
 use crate::network::{Network, Place};
-use crate::ntuple::NTuple;
 use crate::sessions;
 use crate::tree::Tree;
 
@@ -56,13 +56,6 @@ pub(crate) fn doctor(py: Python<'_>, file: PyRef<'_, File>, tree: Option<String>
     let diagnosis = run(py, || diagnose(&file, tree.as_deref(), &reader))?;
     let document = documents::doctor(&name, &diagnosis, &reader).to_string();
     Ok((document, documents::doctor_words(&name, &diagnosis, &reader)))
-}
-
-/// A tree or an RNTuple.
-#[derive(FromPyObject)]
-pub(crate) enum Dataset<'py> {
-    Tree(PyRef<'py, Tree>),
-    NTuple(PyRef<'py, NTuple>),
 }
 
 /// The layout of a tree or an RNTuple as JSON.

@@ -5,6 +5,7 @@
 mod arrow;
 mod buffer;
 mod column;
+mod dataset;
 mod draft;
 mod errors;
 mod file;

@@ -22,7 +22,7 @@ type PageRow = (u64, u64, Option<u64>, u64);
 pub(crate) struct NTuple {
     pub(crate) engine: Arc<Engine>,
     /// Numbers of the named fields.
-    named: Vec<usize>,
+    pub(crate) named: Vec<usize>,
     /// For each of them the one above.
     above: Vec<Option<usize>>,
 }

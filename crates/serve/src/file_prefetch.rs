@@ -1,11 +1,14 @@
-//! Where the baskets of a file are, and which of them were fetched ahead.
+//! Where the baskets of a file are, and which of them were fetched ahead. Pages of RNTuples count as baskets, and their
+//! columns as branches.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use sapwood::inspect::layout::Layout;
 use sapwood::io::{ByteRange, Store};
 use sapwood::tree::{BasketBytes, Tree};
+use sapwood::wire::Limits;
 use sapwood::{File, OpenOptions, Result, Session};
 
 /// Baskets that are known, of all files: 48 MB.
@@ -60,46 +63,64 @@ impl Drop for Index {
 }
 
 impl Index {
-    /// Reads the trees of a file; none of those that cannot be read.
+    /// Reads the trees and RNTuples of a file; none of those that cannot be read.
     pub(crate) fn read(store: Arc<dyn Store>, known: &Arc<AtomicU64>) -> Result<Option<Self>> {
-        let options = OpenOptions { session: Session::with_threads(1), ..OpenOptions::default() };
+        let limits = Limits { object_bytes: u64::from(MOST_RECORD), ..Limits::default() };
+        let options = OpenOptions { session: Session::with_threads(1), limits, ..OpenOptions::default() };
         let file = File::from_store(store, options)?;
-        let mut trees = Vec::new();
+        let (mut trees, mut ntuples) = (Vec::new(), Vec::new());
         let mut seen = HashSet::new();
         for place in file.keys(true)? {
             let is_tree = matches!(&*place.key.class, "TTree" | "TNtuple" | "TNtupleD");
             // Of several cycles the first is the newest.
-            if is_tree && place.key.objlen <= MOST_RECORD && seen.insert(place.path) {
+            if place.key.objlen > MOST_RECORD || !(is_tree || place.key.is_ntuple()) || !seen.insert(place.path) {
+                continue;
+            }
+            if is_tree {
                 trees.extend(file.tree_at(&place.key));
+            } else {
+                ntuples.extend(file.ntuple_at(&place.key).and_then(|ntuple| Layout::of_ntuple(&ntuple)));
             }
         }
-        let count: usize = trees.iter().flat_map(|tree| tree.branches()).map(|branch| branch.baskets().len()).sum();
+        let of_trees = trees.iter().flat_map(|tree: &Arc<Tree>| tree.branches()).map(|branch| branch.baskets().len());
+        let count = of_trees.sum::<usize>() + ntuples.iter().map(|layout| layout.baskets.len()).sum::<usize>();
         let count = count as u64;
         if count == 0 || known.fetch_add(count, Ordering::Relaxed) + count > MOST_BASKETS {
             known.fetch_sub(count, Ordering::Relaxed);
             return Ok(None);
         }
-        let mut index = Self::of(&trees);
+        let mut index = Self::of(&trees, &ntuples);
         // Baskets in the records of trees have no place of their own.
         known.fetch_sub(count - index.baskets.len() as u64, Ordering::Relaxed);
         index.known = Arc::clone(known);
         Ok(Some(index))
     }
 
-    pub(crate) fn of(trees: &[Arc<Tree>]) -> Self {
+    fn of(trees: &[Arc<Tree>], ntuples: &[Layout]) -> Self {
         let (mut baskets, mut of_tree, mut clusters) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, tree) in trees.iter().enumerate() {
+        let number = |branch: usize| u32::try_from(branch).unwrap_or(u32::MAX);
+        for tree in trees {
             for branch in tree.branches().iter().filter(|branch| branch.file_name.is_empty()) {
                 for basket in branch.baskets() {
                     if let BasketBytes::Stored { seek, nbytes } = basket.bytes {
                         let bytes = seek..seek.saturating_add(u64::from(nbytes));
-                        let branch = u32::try_from(of_tree.len()).unwrap_or(u32::MAX);
+                        let branch = number(of_tree.len());
                         baskets.push(Basket { bytes, entries: basket.entries.clone(), branch });
                     }
                 }
-                of_tree.push(number);
+                of_tree.push(clusters.len());
             }
             clusters.push(tree.clusters().into_iter().map(|cluster| cluster.end).collect());
+        }
+        for layout in ntuples {
+            baskets.extend(layout.baskets.iter().map(|page| {
+                // A page may hold a part of an entry.
+                let entries = page.entries.start..page.entries.end.max(page.entries.start.saturating_add(1));
+                let branch = number(of_tree.len() + page.branch);
+                Basket { bytes: page.at..page.at.saturating_add(page.bytes), entries, branch }
+            }));
+            of_tree.extend(layout.branches.iter().map(|_| clusters.len()));
+            clusters.push(layout.clusters.iter().map(|cluster| cluster.entries.end).collect());
         }
         baskets.sort_by_key(|basket| basket.bytes.start);
         let mut branches = vec![Vec::new(); of_tree.len()];

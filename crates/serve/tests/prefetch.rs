@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use sapwood::column::{Native, Number};
+use sapwood::column::{Kind, ListOf, Native, Number};
+use sapwood::inspect::layout::{Extent, Layout};
+use sapwood::read::Column;
 use sapwood::tree::BasketBytes;
-use sapwood::write::{BranchSpec, Every, FileWriter, TreeOptions, Values, WriteOptions};
+use sapwood::write::{BranchSpec, Every, FieldSpec, FileWriter, NTupleOptions, TreeOptions, Values, WriteOptions};
 use sapwood::{File, OpenOptions};
 use sapwood_serve::{Proxy, ProxyOptions};
 use sapwood_store::HttpStore;
@@ -68,6 +70,62 @@ fn the_next_cluster_is_there_before_it_is_asked_for() {
             );
         }
     }
+}
+
+/// An RNTuple of two fields of numbers and one of lists, several pages of each in each cluster.
+fn ntuple(scrap: &Scrap) -> Vec<u8> {
+    let path = scrap.0.join("ntuple.root");
+    let mut file = FileWriter::recreate(&path, WriteOptions::default()).expect("a file to write");
+    let number = |buffer| Kind::Number { buffer, number: Number::I32 };
+    let lists = Kind::List { offsets: 0, of: ListOf::Sequence, item: Box::new(number(1)) };
+    let specs =
+        vec![FieldSpec::new("x", number(0)), FieldSpec::new("y", number(0)), FieldSpec::new("lists", lists.clone())];
+    let options = NTupleOptions { page_bytes: 65_536, ..NTupleOptions::default() };
+    let mut ntuple = file.ntuple("n", specs, options).expect("an RNTuple");
+    for cluster in 0..CLUSTERS {
+        let bytes = content(4 * (CLUSTERS + 2 * ENTRIES)).split_off(4 * cluster);
+        let values: Vec<i32> = <i32 as Native>::read(&bytes).into_iter().take(2 * ENTRIES).collect();
+        let ends: Vec<u8> = (0..=ENTRIES as i64).flat_map(|row| (2 * row).to_ne_bytes()).collect();
+        let items: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+        let lists = Column::from_buffers(lists.clone(), ENTRIES, vec![ends.into(), items.into()]);
+        // Equal pages would be stored once.
+        let other = |values: &[i32], bits: i32| values.iter().map(|value| value ^ bits).collect::<Vec<i32>>();
+        let numbers = Column::from_numbers(&other(&values[..ENTRIES], 1 << 20));
+        let y = Column::from_numbers(&other(&values[ENTRIES..], 1 << 21));
+        ntuple.extend(&[("x", numbers), ("y", y), ("lists", lists)]).expect("rows");
+        ntuple.flush().expect("a cluster");
+    }
+    ntuple.close().and_then(|()| file.close()).expect("a whole file");
+    std::fs::read(path).expect("what was written")
+}
+
+#[test]
+fn pages_of_the_next_cluster_are_there_before_they_are_asked_for() {
+    let scrap = Scrap::new("pages");
+    let bytes = ntuple(&scrap);
+    let layout = Layout::of_ntuple(&File::open(scrap.0.join("ntuple.root")).unwrap().ntuple("n").unwrap()).unwrap();
+    assert_eq!((layout.clusters.len(), layout.branches.len()), (CLUSTERS, 4));
+    // Pages of the field `y` and of the values of the lists.
+    let pages = |cluster: usize| {
+        let entries = &layout.clusters[cluster].entries;
+        let wanted = |page: &&Extent| [1, 3].contains(&page.branch) && entries.contains(&page.entries.start);
+        layout.baskets.iter().filter(wanted).map(|page| (page.at, page.at + page.bytes)).collect::<Vec<_>>()
+    };
+    let header = |pages: &[(u64, u64)]| {
+        let ranges: Vec<_> = pages.iter().map(|(start, end)| format!("{start}-{}", end - 1)).collect();
+        format!("Range: bytes={}\r\n", ranges.join(","))
+    };
+    let server = HttpServer::start(bytes, ServerConfig::default());
+    let options = options(&format!("http://{}", server.address()), &scrap);
+    let proxy = Proxy::start(ProxyOptions { prefetch: true, ..options }).unwrap();
+    let last = CLUSTERS - 1;
+    let coming = pages(last);
+    assert!(coming.len() >= 6, "{coming:?}");
+    assert_eq!(get(&proxy, "/f", &header(&pages(last - 1))).status, 206);
+    until("the pages come", || metric(&proxy, "prefetched_baskets_total") == coming.len() as u64);
+    server.forget();
+    assert_eq!(get(&proxy, "/f", &header(&coming)).status, 206);
+    assert_eq!(server.requests(), 0, "{:?}", server.seen());
 }
 
 #[test]

@@ -50,11 +50,22 @@ impl ListedPage {
 }
 
 impl NTuple {
-    /// All pages, and what the page lists say wrongly of their columns.
+    /// The clusters of each group whose page list cannot be read, by their number, and why.
     ///
     /// # Errors
     ///
-    /// What reading the page lists reports.
+    /// What reading the page lists reports, where none can be read.
+    pub(crate) fn unknown_clusters(&self) -> Result<Vec<(usize, Error)>> {
+        let lists = self.lists()?;
+        let clusters = lists.clusters.iter().enumerate();
+        Ok(clusters.filter_map(|(number, cluster)| Some((number, lists.envelope(cluster).err()?))).collect())
+    }
+
+    /// All pages of clusters whose page lists can be read, and what these say wrongly of their columns.
+    ///
+    /// # Errors
+    ///
+    /// What reading the page lists reports, where none can be read.
     pub(crate) fn listed_pages(&self) -> Result<(Vec<ListedPage>, Vec<ColumnTrouble>)> {
         let lists = self.lists()?;
         let (mut pages, mut troubles) = (Vec::new(), Vec::new());
@@ -65,14 +76,19 @@ impl NTuple {
             }
             let per_entry = self.elements_per_entry(field.id);
             let places = field.representations.first().map_or(0, Vec::len);
-            let mut totals = vec![0_u64; places];
+            // Elements so far; not known behind clusters that cannot be read.
+            let mut totals = vec![Some(0_u64); places];
             for (cluster, of) in lists.clusters.iter().enumerate() {
+                let Ok(list) = lists.envelope(of) else {
+                    totals.fill(None);
+                    continue;
+                };
                 let mut live = 0;
                 for representation in &field.representations {
                     for (place, &column) in representation.iter().enumerate() {
                         let trouble =
                             |error, is_harmless| ColumnTrouble { field: field.id, cluster, column, error, is_harmless };
-                        let listed = match lists.envelope(of).and_then(|list| of.column(list, column)) {
+                        let listed = match of.column(list, column) {
                             Ok(Some(listed)) => listed,
                             Ok(None) => continue,
                             Err(error) => {
@@ -88,14 +104,14 @@ impl NTuple {
                         }
                         let per_entry = per_entry.filter(|_| place == 0);
                         let expected = match per_entry {
-                            Some(per_entry) => self.offset_of(column, of, &listed, per_entry)?,
+                            Some(per_entry) => Some(self.offset_of(column, of, &listed, per_entry)?),
                             None => totals[place],
                         };
-                        if offset != expected {
+                        if let Some(expected) = expected.filter(|&expected| expected != offset) {
                             let message = "a column's first element in a cluster is not the sum of those before";
                             troubles.push(trouble(Error::malformed(message).wanted(expected, offset), true));
                         }
-                        totals[place] = totals[place].saturating_add(listed.elements());
+                        totals[place] = totals[place].map(|total| total.saturating_add(listed.elements()));
                         for (number, page) in listed.pages.iter().enumerate() {
                             match self.listed(field.id, cluster, column, number, page) {
                                 Ok(page) => pages.push(page),

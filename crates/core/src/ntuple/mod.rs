@@ -24,6 +24,7 @@ mod parts;
 mod payload;
 mod plan;
 mod read;
+mod rows;
 mod sealed;
 mod sizes;
 mod streamed;
@@ -120,7 +121,8 @@ pub struct NTuple {
 
 /// The page lists of all groups, and the clusters in the order of entries.
 struct PageLists {
-    envelopes: Vec<Envelope>,
+    /// Those of groups that cannot be read: why.
+    envelopes: Vec<Result<Envelope>>,
     clusters: Vec<ClusterPages>,
 }
 
@@ -165,11 +167,11 @@ impl NTuple {
         })
     }
 
-    /// Entry ranges of the clusters.
+    /// Entry ranges of the clusters. The clusters of a group whose page list is damaged count as one.
     ///
     /// # Errors
     ///
-    /// What reading the page lists reports.
+    /// What reading the page lists reports, where none can be read.
     pub fn clusters(&self) -> Result<Vec<Range<u64>>> {
         Ok(self.lists()?.clusters.iter().map(|cluster| cluster.entries.clone()).collect())
     }

@@ -16,7 +16,7 @@ use super::page_list::{ClusterPages, read_clusters};
 use super::payload::read_payloads;
 use super::{NTuple, PageLists};
 use crate::container::Key;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
 use crate::tree::TreeCache;
 
@@ -82,17 +82,46 @@ impl NTuple {
     fn load_lists(&self) -> Result<PageLists> {
         let limits = &self.file.options().limits;
         let links: Vec<Link> = self.footer.groups.iter().map(|group| group.page_list).collect();
-        let places = links.iter().map(|link| link.locator.in_file()).collect::<Result<Vec<_>>>()?;
-        let stored = read_payloads(&self.file, &places, self.anchor.max_key_bytes)?;
+        let places: Vec<Result<(u64, u64)>> = links.iter().map(|link| link.locator.in_file()).collect();
+        let read = |places: &[(u64, u64)]| read_payloads(&self.file, places, self.anchor.max_key_bytes);
+        let all: Result<Vec<_>> = places.iter().cloned().collect();
+        // All in one call; one by one where one of them is not in the file.
+        let stored: Vec<Result<Bytes>> = match all.and_then(|places| read(&places)) {
+            Ok(stored) => stored.into_iter().map(Ok).collect(),
+            Err(error) if !is_damage(&error) => return Err(error),
+            Err(_) => places
+                .into_iter()
+                .map(|place| {
+                    let stored = read(&[place?])?.into_iter().next();
+                    stored.ok_or_else(|| Error::internal("a page list was not read"))
+                })
+                .collect(),
+        };
         let (mut envelopes, mut clusters) = (Vec::with_capacity(links.len()), Vec::new());
         for (number, ((stored, link), group)) in stored.into_iter().zip(&links).zip(&self.footer.groups).enumerate() {
-            let name = |error: Error| error.in_object(&format!("cluster group {number}"));
-            let list = Envelope::open(EnvelopeType::PageList, stored, link, limits).map_err(name)?;
-            let of_group =
-                read_clusters(&list, &self.header, number, group, self.schema.columns.len()).map_err(name)?;
-            check_group(&of_group, group.first_entry, group.entries).map_err(name)?;
-            envelopes.push(list);
-            clusters.extend(of_group);
+            let open = || -> Result<_> {
+                let list = Envelope::open(EnvelopeType::PageList, stored?, link, limits)?;
+                let of_group = read_clusters(&list, &self.header, number, group, self.schema.columns.len())?;
+                check_group(&of_group, group.first_entry, group.entries)?;
+                Ok((list, of_group))
+            };
+            match open() {
+                Ok((list, of_group)) => {
+                    envelopes.push(Ok(list));
+                    clusters.extend(of_group);
+                }
+                Err(error) if !is_damage(&error) => return Err(error),
+                // The clusters of other groups can be read.
+                Err(error) => {
+                    envelopes.push(Err(error.in_object(&format!("cluster group {number}"))));
+                    clusters.push(ClusterPages::unknown(number, group));
+                }
+            }
+        }
+        if let Some(Err(error)) = envelopes.first()
+            && envelopes.iter().all(Result::is_err)
+        {
+            return Err(error.clone());
         }
         clusters.sort_by_key(|cluster| (cluster.entries.start, cluster.entries.end));
         let mut next = 0;
@@ -105,6 +134,12 @@ impl NTuple {
         }
         Ok(PageLists { envelopes, clusters })
     }
+}
+
+/// Whether an error is about the bytes of a file, and not about its store.
+fn is_damage(error: &Error) -> bool {
+    use ErrorKind::{Checksum, Limit, Malformed, Mismatch, Unsupported};
+    matches!(error.kind(), Malformed | Checksum | Mismatch | Unsupported | Limit)
 }
 
 /// Checks that the clusters of a group are what the footer says of it.

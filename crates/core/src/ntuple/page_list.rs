@@ -84,6 +84,12 @@ pub(crate) struct ClusterPages {
 }
 
 impl ClusterPages {
+    /// The clusters of a group whose page list cannot be read, as one.
+    pub(crate) fn unknown(group: usize, announced: &ClusterGroup) -> Self {
+        let entries = announced.first_entry..announced.first_entry.saturating_add(announced.entries);
+        Self { entries, group, columns: Vec::new() }
+    }
+
     /// The pages of a column; none where the column was added after the cluster.
     pub(crate) fn column(&self, list: &Envelope, column: usize) -> Result<Option<ColumnPages>> {
         let Some(&at) = self.columns.get(column) else { return Ok(None) };

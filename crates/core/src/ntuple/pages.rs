@@ -56,8 +56,13 @@ impl PageLists {
     }
 
     /// The page list that has a cluster.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be read.
     pub(super) fn envelope(&self, cluster: &ClusterPages) -> Result<&Envelope> {
-        self.envelopes.get(cluster.group).ok_or_else(|| Error::internal("a cluster has no page list"))
+        let list = self.envelopes.get(cluster.group);
+        list.ok_or_else(|| Error::internal("a cluster has no page list"))?.as_ref().map_err(Clone::clone)
     }
 
     /// The columns of a field that are in use in a cluster. `per_entry` is how many elements of its first column an

@@ -30,7 +30,8 @@ pub struct FieldBytes {
 }
 
 impl NTuple {
-    /// What a field takes, with all below it. A projected field takes nothing.
+    /// What a field takes, with all below it. A projected field takes nothing, and clusters whose page list is damaged
+    /// are not counted.
     ///
     /// # Errors
     ///
@@ -54,7 +55,8 @@ impl NTuple {
     fn add_column(&self, column: usize, sum: &mut FieldBytes) -> Result<()> {
         let (lists, bits) = (self.lists()?, self.column(column)?.bits);
         for cluster in &lists.clusters {
-            let Some(pages) = cluster.column(lists.envelope(cluster)?, column)? else { continue };
+            let Ok(list) = lists.envelope(cluster) else { continue };
+            let Some(pages) = cluster.column(list, column)? else { continue };
             for page in &pages.pages {
                 if sum.pages == 0 {
                     sum.compression = pages.compression;
@@ -78,6 +80,9 @@ impl NTuple {
         let (lists, mut found) = (self.lists()?, Vec::new());
         let is_top = field.parent.is_none();
         for (number, cluster) in lists.clusters.iter().enumerate() {
+            if lists.envelope(cluster).is_err() {
+                continue;
+            }
             let live = lists.live(self, &field.representations, number, None)?;
             let Some(column) = live.columns.first().filter(|_| is_top) else { continue };
             let mut next = cluster.entries.start + column.missing;

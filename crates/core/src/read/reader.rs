@@ -5,12 +5,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::row_prefetch::{Layout, Request, RowPrefetcher};
+use super::row_source::{RowSource, Spot};
 use super::{Column, Selection, columns};
 use crate::column::Native;
 use crate::error::{Error, Result};
-use crate::tree::{BasketBytes, BasketPlace, Branch, BranchId, Form, Needed, Tree};
+use crate::file::File;
+use crate::tree::{BasketBytes, BasketPlace, Branch, BranchId, Form, Needed, Tree, TreeCache};
 
-/// Reads single entries, in any order. Created by [`Tree::reader`].
+/// Reads single entries, in any order. Created by [`Tree::reader`] and
+/// [`NTuple::reader`](crate::ntuple::NTuple::reader), whose fields are its branches.
 ///
 /// Branches need not be named in advance: those that are used are fetched window by window through the tree's
 /// [`cache`](Tree::cache), and the next window is in flight while one is used. Sequential entries cost one request per
@@ -47,7 +50,7 @@ use crate::tree::{BasketBytes, BasketPlace, Branch, BranchId, Form, Needed, Tree
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub struct Reader {
-    tree: Arc<Tree>,
+    source: Arc<dyn RowSource>,
     prefetcher: RowPrefetcher,
     entry: u64,
     names: HashMap<String, BranchId>,
@@ -60,7 +63,7 @@ pub struct Reader {
 impl Tree {
     /// Reads single entries, in any order.
     pub fn reader(self: &Arc<Self>) -> Reader {
-        Reader::new(Arc::clone(self), RowPrefetcher::sequential())
+        Reader::new(Arc::clone(self) as Arc<dyn RowSource>)
     }
 
     /// Reads single entries in this order, which need not be that of the tree: events sorted by run and luminosity section, for
@@ -84,22 +87,24 @@ impl Tree {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn reader_along(self: &Arc<Self>, entries: Vec<u64>) -> Result<Reader> {
-        entries.iter().try_for_each(|&entry| self.check_entry(entry))?;
-        Ok(Reader::new(Arc::clone(self), RowPrefetcher::from_list(entries)))
-    }
-
-    fn check_entry(&self, entry: u64) -> Result<()> {
-        if entry < self.entries {
-            return Ok(());
-        }
-        let error = Error::mismatch("the tree has no such entry").wanted(self.entries, entry);
-        Err(self.place(error).in_object(&self.name))
+        Reader::along(Arc::clone(self) as Arc<dyn RowSource>, entries)
     }
 }
 
 impl Reader {
-    fn new(tree: Arc<Tree>, prefetcher: RowPrefetcher) -> Self {
-        Self { tree, prefetcher, entry: 0, names: HashMap::new(), columns: HashMap::new(), baskets: HashMap::new() }
+    /// For entries in an unknown order, usually sequential.
+    pub(crate) fn new(source: Arc<dyn RowSource>) -> Self {
+        Self::with(source, RowPrefetcher::sequential())
+    }
+
+    /// For these entries, in this order.
+    pub(crate) fn along(source: Arc<dyn RowSource>, entries: Vec<u64>) -> Result<Self> {
+        entries.iter().try_for_each(|&entry| check_entry(&*source, entry))?;
+        Ok(Self::with(source, RowPrefetcher::from_list(entries)))
+    }
+
+    fn with(source: Arc<dyn RowSource>, prefetcher: RowPrefetcher) -> Self {
+        Self { source, prefetcher, entry: 0, names: HashMap::new(), columns: HashMap::new(), baskets: HashMap::new() }
     }
 
     /// The current entry.
@@ -113,7 +118,7 @@ impl Reader {
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) where the tree does not have it.
     pub fn go_to(&mut self, entry: u64) -> Result<()> {
-        self.tree.check_entry(entry)?;
+        check_entry(&*self.source, entry)?;
         self.entry = entry;
         Ok(())
     }
@@ -163,7 +168,7 @@ impl Reader {
         let id = match self.names.get(name) {
             Some(&id) => id,
             None => {
-                let id = self.tree.branch(name)?.id;
+                let id = self.source.id(name)?;
                 self.names.insert(name.to_owned(), id);
                 id
             }
@@ -171,8 +176,7 @@ impl Reader {
         let entry = self.entry;
         if !self.columns.get(&id).is_some_and(|(range, _)| range.contains(&entry)) {
             let range = self.touch(&[id])?;
-            let column = columns(&self.tree, &[id], range.clone())?.pop();
-            let column = column.ok_or_else(|| Error::mismatch("a branch without a column"))?;
+            let column = self.source.column(id, range.clone())?;
             self.columns.insert(id, (range, column));
         }
         let (range, column) = self.columns.get(&id).ok_or_else(|| Error::not_found("no such branch"))?;
@@ -224,41 +228,87 @@ impl Reader {
 
     /// Marks a branch as used; returns what has to be fetched for it.
     fn look(&mut self, id: BranchId, asked: &mut Vec<Request>) -> Result<Range<u64>> {
-        let tree = Arc::clone(&self.tree);
-        let branch = tree.branches().get(id).ok_or_else(|| Error::not_found("no such branch"))?;
+        let source = Arc::clone(&self.source);
+        let spot = source.spot(id, self.entry)?;
+        if !spot.is_there {
+            source.cache().count_miss();
+            source.file().perf().note_hits(0, 1);
+        }
+        for id in spot.counter.filter(|&counter| counter != id).into_iter().chain([id]) {
+            asked.extend(self.prefetcher.touch(id, self.entry, &Map { source: &*source, held: &self.baskets }));
+        }
+        self.baskets.insert(id, spot.entries.clone());
+        Ok(spot.entries)
+    }
+
+    /// Requests the baskets from the store.
+    fn turn(&self, asked: &[Request]) {
+        let of = |ask: &Request| self.source.needed(ask.branch, &ask.entries);
+        let (needed, windows): (Vec<Needed>, Vec<_>) =
+            (asked.iter().flat_map(of).collect(), self.prefetcher.windows().cloned().collect());
+        let file = self.source.file();
+        self.source.cache().turn_to(&windows, &needed, file.store(), file.options().session.fetcher());
+    }
+}
+
+fn check_entry(source: &dyn RowSource, entry: u64) -> Result<()> {
+    if entry < source.entries() {
+        return Ok(());
+    }
+    Err(source.place(Error::mismatch("there is no such entry").wanted(source.entries(), entry)))
+}
+
+impl RowSource for Tree {
+    fn file(&self) -> &File {
+        self.file()
+    }
+
+    fn cache(&self) -> &TreeCache {
+        self.cache()
+    }
+
+    fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    fn cluster_ends(&self) -> &[u64] {
+        self.cluster_borders()
+    }
+
+    fn place(&self, error: Error) -> Error {
+        self.place(error).in_object(&self.name)
+    }
+
+    fn id(&self, name: &str) -> Result<BranchId> {
+        Ok(self.branch(name)?.id)
+    }
+
+    fn spot(&self, id: BranchId, entry: u64) -> Result<Spot> {
+        let branch = self.branches().get(id).ok_or_else(|| Error::not_found("no such branch"))?;
         // If offsets were left out, they are computed from the counts.
-        let counter = match tree.interpretation(id)?.form {
+        let counter = match self.interpretation(id)?.form {
             Form::CountedBy { counter, .. } => Some(counter),
             _ => {
                 branch.leaves.first().and_then(|leaf| leaf.count).filter(|_| branch.io_bits & 1 != 0).map(|(id, _)| id)
             }
         };
-        let place = touched(branch, &(self.entry..self.entry + 1)).first().ok_or_else(|| {
+        let place = touched(branch, &(entry..entry + 1)).first().ok_or_else(|| {
             let error = Error::mismatch("the branch does not have the entry").in_object(&branch.path);
-            tree.place(error.wanted(branch.entry_range().end, self.entry))
+            self.place(error.wanted(branch.entry_range().end, entry))
         })?;
         let is_there = match place.bytes {
-            BasketBytes::Stored { seek, .. } => tree.cache().holds(seek),
+            BasketBytes::Stored { seek, .. } => self.cache().holds(seek),
             BasketBytes::Embedded(_) => true,
         };
-        if !is_there {
-            tree.cache().count_miss();
-            tree.file().perf().note_hits(0, 1);
-        }
-        for id in counter.filter(|&counter| counter != id).into_iter().chain([id]) {
-            asked.extend(self.prefetcher.touch(id, self.entry, &Map { tree: &tree, held: &self.baskets }));
-        }
-        self.baskets.insert(id, place.entries.clone());
-        Ok(place.entries.clone())
+        Ok(Spot { entries: place.entries.clone(), counter, is_there })
     }
 
-    /// Requests the baskets from the store.
-    fn turn(&self, asked: &[Request]) {
-        let of = |ask: &Request| needed_of(&self.tree, ask.branch, &ask.entries);
-        let (needed, windows): (Vec<Needed>, Vec<_>) =
-            (asked.iter().flat_map(of).collect(), self.prefetcher.windows().cloned().collect());
-        let file = self.tree.file();
-        self.tree.cache().turn_to(&windows, &needed, file.store(), file.options().session.fetcher());
+    fn needed(&self, id: BranchId, entries: &Range<u64>) -> Vec<Needed> {
+        needed_of(self, id, entries).collect()
+    }
+
+    fn column(&self, id: BranchId, entries: Range<u64>) -> Result<Column> {
+        columns(self, &[id], entries)?.pop().ok_or_else(|| Error::mismatch("a branch without a column"))
     }
 }
 
@@ -288,29 +338,24 @@ fn touched<'b>(branch: &'b Branch, entries: &Range<u64>) -> &'b [BasketPlace] {
     baskets.get(first..last).unwrap_or_default()
 }
 
-/// What the prefetcher needs to know about a tree.
+/// What the prefetcher needs to know.
 struct Map<'r> {
-    tree: &'r Tree,
+    source: &'r dyn RowSource,
     /// The baskets that were used last.
     held: &'r HashMap<BranchId, Range<u64>>,
 }
 
 impl Layout for Map<'_> {
     fn cluster_ends(&self) -> &[u64] {
-        self.tree.cluster_borders()
+        self.source.cluster_ends()
     }
 
     fn baskets(&self, branch: BranchId, entries: Range<u64>) -> impl Iterator<Item = (Range<u64>, u64)> {
-        let branch = self.tree.branches().get(branch);
-        let baskets = branch.map_or(&[][..], |branch| touched(branch, &entries));
-        baskets.iter().filter_map(|basket| match basket.bytes {
-            BasketBytes::Stored { nbytes, .. } => Some((basket.entries.clone(), u64::from(nbytes))),
-            BasketBytes::Embedded(_) => None,
-        })
+        self.source.needed(branch, &entries).into_iter().map(|needed| (needed.entries, u64::from(needed.nbytes)))
     }
 
     fn budget(&self) -> u64 {
-        self.tree.cache().budget()
+        self.source.cache().budget()
     }
 
     fn held(&self, branch: BranchId) -> Option<Range<u64>> {

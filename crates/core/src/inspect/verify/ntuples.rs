@@ -29,12 +29,18 @@ fn check_ntuple(ntuple: &NTuple, path: &str, seen: &Seen, report: &mut Report) {
         let words = format!("the set of attributes {name:?} was not verified");
         report.add(Finding::note(words).within(path));
     }
-    let (mut pages, troubles) = match ntuple.listed_pages() {
+    let listed = ntuple.unknown_clusters().and_then(|unknown| Ok((unknown, ntuple.listed_pages()?)));
+    let (unknown, (mut pages, troubles)) = match listed {
         Ok(found) => found,
         Err(error) => return report.add(Finding::of(severity(&error), &error).within(inside(ntuple, path, &error))),
     };
     // Fields with something wrong in a cluster: reading their values would say it again.
     let mut bad: HashSet<(FieldId, usize)> = HashSet::new();
+    for (cluster, error) in unknown {
+        let object = error.place().object.as_deref().unwrap_or("").to_owned();
+        report.add(Finding::of(severity(&error), &error).within(format!("{path}/{object}")));
+        bad.extend(ntuple.top().iter().map(|&id| (id, cluster)));
+    }
     for trouble in troubles {
         let finding = match trouble.is_harmless {
             true => Finding::of(super::Severity::Unusual, &trouble.error),
