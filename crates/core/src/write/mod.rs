@@ -44,7 +44,6 @@ pub use options::{Baskets, NTupleOptions, Order, Pages, TreeOptions, WriteOption
 pub use page::field::FieldSpec;
 pub use parallel::{NumberedContext, ParallelWriter};
 pub use recover::{Recovered, recover};
-pub use rewrite::Rewrite;
 pub(crate) use rewrite::compatibility::Notes;
 pub(crate) use rewrite::concat::{BranchMatches, Checkpoint, GrowingTree, MovedBaskets};
 pub(crate) use rewrite::concat_ntuple::{GrowingNTuple, NTupleCheckpoint};
@@ -53,6 +52,7 @@ pub(crate) use rewrite::ntuple_schema::ColumnMatches;
 pub(crate) use rewrite::tree_index::TreeIndex;
 pub use rewrite::whole_file::{Figures, Format, Remade, Remake};
 pub(crate) use rewrite::widen::Widening;
+pub use rewrite::{Rewrite, Unsupported};
 pub use tree::TreeWriter;
 pub use writer::FileWriter;
 pub(crate) use writer::update::check_closed;
