@@ -309,6 +309,42 @@ def test_root_reads_every_value_of_copies_and_sums(
             assert rows_of(ntuple[name].array(), name) == expected * times, (ours.name, name)
 
 
+def test_merged_fields_begin_late_and_are_converted(library: Path, tmp_path: Path) -> None:
+    uproot = pytest.importorskip("uproot")
+    first = {"int32": np.arange(5, dtype="i4"), "vector": ak.Array([[1, -2], [], [3], [], []])}
+    first["vector"] = ak.values_astype(first["vector"], "int32")
+    second = dict(
+        first,
+        string=ak.Array(["a", "", "bc", "d", ""]),
+        strings=ak.Array([["x"], [], ["", "yz"], [], ["w"]]),
+        optional=ak.Array([0.5, None, 2.5, None, 4.5]),
+        array=ak.to_regular(ak.values_astype(ak.Array([[k, k + 0.5, -k] for k in range(5)]), "float32")),
+        float=np.arange(5, dtype="f4"),
+    )
+    inputs = [tmp_path / f"{name}.root" for name in ("one", "two", "three", "four")]
+    for path, data, compression in zip(
+        inputs, (first, second, first, second), ("zstd:5", None, None, "lz4:4")
+    ):
+        with sapwood.recreate(path, format="rntuple", compression=compression) as file:
+            file["all"] = data
+    merged = tmp_path / "merged.root"
+    report = sapwood.merge(merged, inputs)
+    assert sum("begins with" in notice for notice in report.notices) == 5
+    found = sapwood.verify(merged)
+    assert not found and not found.damaged, [str(finding) for finding in found]
+    absent = {"string": "", "strings": [], "optional": None, "array": [0, 0, 0], "float": 0}
+    wanted = {name: ak.Array(values).to_list() * 4 for name, values in first.items()}
+    for name, zero in absent.items():
+        wanted[name] = ([zero] * 5 + ak.Array(second[name]).to_list()) * 2
+    root(DUMP, library, merged, *wanted)
+    dumped = json.loads(Path(f"{merged}.json").read_text())
+    ours, theirs = sapwood.open(merged)["all"], uproot.open(merged)["all"]
+    for name, rows in wanted.items():
+        assert ours[name].array().to_list() == rows, name
+        assert dumped[name] == rows, name
+        assert theirs.arrays([name])[name].to_list() == rows, name
+
+
 def test_files_without_checksums_are_merged(tmp_path: Path) -> None:
     uproot = pytest.importorskip("uproot")
     inputs = [tmp_path / "one.root", tmp_path / "two.root"]

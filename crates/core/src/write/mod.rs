@@ -48,7 +48,7 @@ pub(crate) use rewrite::compatibility::Notes;
 pub(crate) use rewrite::concat::{BranchMatches, Checkpoint, GrowingTree, MovedBaskets};
 pub(crate) use rewrite::concat_ntuple::{GrowingNTuple, NTupleCheckpoint};
 pub use rewrite::ntuple::NTupleRewrite;
-pub(crate) use rewrite::ntuple_schema::ColumnMatches;
+pub(crate) use rewrite::ntuple_schema::{ColumnMatches, Unmatched};
 pub(crate) use rewrite::tree_index::TreeIndex;
 pub use rewrite::whole_file::{Figures, Format, Remade, Remake};
 pub(crate) use rewrite::widen::Widening;

@@ -9,6 +9,7 @@ pub(crate) mod concat_ntuple;
 pub(crate) mod copy;
 pub(crate) mod copy_ntuple;
 pub(crate) mod kept_fields;
+pub(crate) mod late_fields;
 pub(crate) mod ntuple;
 pub(crate) mod ntuple_schema;
 pub(crate) mod pages;
