@@ -41,6 +41,10 @@ for path in paths:
     wanted = names or [field.GetFieldName() for field in reader.GetDescriptor().GetTopLevelFields()]
     ROOT.ntuples.dump_all(path, "all", path + ".json", ROOT.std.vector["std::string"](wanted))
 """
+DUMP_TREE = """
+ROOT.gSystem.Load(sys.argv[1])
+ROOT.ntuples.dump_tree(sys.argv[2], "all", sys.argv[2] + ".json")
+"""
 UNORDERED = {"unordered_set", "unordered_multiset", "unordered_map", "unordered_multimap"}
 
 
@@ -374,6 +378,42 @@ def test_root_reads_every_value_of_copies_and_sums(
             assert rows_of(ntuple[name].array(), name) == expected * times, (ours.name, name)
 
 
+def test_merged_fields_begin_late_and_are_converted(library: Path, tmp_path: Path) -> None:
+    uproot = pytest.importorskip("uproot")
+    first = {"int32": np.arange(5, dtype="i4"), "vector": ak.Array([[1, -2], [], [3], [], []])}
+    first["vector"] = ak.values_astype(first["vector"], "int32")
+    second = dict(
+        first,
+        string=ak.Array(["a", "", "bc", "d", ""]),
+        strings=ak.Array([["x"], [], ["", "yz"], [], ["w"]]),
+        optional=ak.Array([0.5, None, 2.5, None, 4.5]),
+        array=ak.to_regular(ak.values_astype(ak.Array([[k, k + 0.5, -k] for k in range(5)]), "float32")),
+        float=np.arange(5, dtype="f4"),
+    )
+    inputs = [tmp_path / f"{name}.root" for name in ("one", "two", "three", "four")]
+    for path, data, compression in zip(
+        inputs, (first, second, first, second), ("zstd:5", None, None, "lz4:4")
+    ):
+        with sapwood.recreate(path, format="rntuple", compression=compression) as file:
+            file["all"] = data
+    merged = tmp_path / "merged.root"
+    report = sapwood.merge(merged, inputs)
+    assert sum("begins with" in notice for notice in report.notices) == 5
+    found = sapwood.verify(merged)
+    assert not found and not found.damaged, [str(finding) for finding in found]
+    absent = {"string": "", "strings": [], "optional": None, "array": [0, 0, 0], "float": 0}
+    wanted = {name: ak.Array(values).to_list() * 4 for name, values in first.items()}
+    for name, zero in absent.items():
+        wanted[name] = ([zero] * 5 + ak.Array(second[name]).to_list()) * 2
+    root(DUMP, library, merged, *wanted)
+    dumped = json.loads(Path(f"{merged}.json").read_text())
+    ours, theirs = sapwood.open(merged)["all"], uproot.open(merged)["all"]
+    for name, rows in wanted.items():
+        assert ours[name].array().to_list() == rows, name
+        assert dumped[name] == rows, name
+        assert theirs.arrays([name])[name].to_list() == rows, name
+
+
 def test_files_without_checksums_are_merged(tmp_path: Path) -> None:
     uproot = pytest.importorskip("uproot")
     inputs = [tmp_path / "one.root", tmp_path / "two.root"]
@@ -428,7 +468,9 @@ REWRITES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("how", ["one cluster", "small pages", "no checksums", "small keys", "cluster groups"])
+@pytest.mark.parametrize(
+    "how", ["one cluster", "small pages", "no checksums", "small keys", "cluster groups"]
+)
 def test_rewritten_rntuples_are_read_by_root(made: Any, library: Path, tmp_path: Path, how: str) -> None:
     path, values = made(how)
     entries = HOWS[how][1]
@@ -437,7 +479,9 @@ def test_rewritten_rntuples_are_read_by_root(made: Any, library: Path, tmp_path:
     for name, target in files.items():
         before, after = sapwood.rewrite(path, target, threads=2, **REWRITES[name])["all"]
         assert before.entries == entries and after.entries == (sum(mask) if name == "cut" else entries)
-        assert after.clusters == {"one": 1, "cut": 1, "raw": 1, "many": -(-entries // 41)}.get(name, before.clusters)
+        assert after.clusters == {"one": 1, "cut": 1, "raw": 1, "many": -(-entries // 41)}.get(
+            name, before.clusters
+        )
         found = sapwood.verify(target)
         assert not found and not found.damaged, [str(finding) for finding in found]
     root(DUMP, library, " ".join(map(str, files.values())))
@@ -453,6 +497,127 @@ def test_rewritten_rntuples_are_read_by_root(made: Any, library: Path, tmp_path:
                 rows = [sorted(row, key=repr) for row in rows]
             assert rows == wanted, (name, field)
             assert rows_of(ours[field].array(), field) == wanted, (name, field)
+
+
+NOT_IN_TREES = [
+    "array_of_vectors",
+    "vector_of_arrays",
+    "vector_of_bits",
+    "tuple",
+    "tuples",
+    "variant",
+    "variants",
+    "optional",
+    "optionals",
+    "optional_vector",
+    "pointer",
+    "pointers",
+    "object_pointer",
+    "array_of_objects",
+    "variant_of_objects",
+]
+
+
+def test_rntuples_become_trees(made: Any, library: Path, tmp_path: Path) -> None:
+    path, values = made("small pages")
+    tree = tmp_path / "tree.root"
+    with pytest.raises(
+        sapwood.errors.UnsupportedError, match="type std::array<std::vector<std::int32_t>,2>.*all/array_of_v"
+    ):
+        sapwood.rewrite(path, tree, to="ttree")
+    assert not tree.exists()
+    with pytest.warns(UserWarning, match="is left out: unsupported: a tree does not hold") as warned:
+        before, after = sapwood.rewrite(path, tree, to="ttree", unsupported="drop", auto_flush=70, threads=2)[
+            "all"
+        ]
+    assert len(warned) == len(NOT_IN_TREES)
+    assert (before.clusters, after.clusters, after.entries) == (5, 5, 300)
+    found = sapwood.verify(tree)
+    assert not found and not found.damaged, [str(finding) for finding in found]
+    root(DUMP_TREE, library, tree)
+    dumped = json.loads(Path(f"{tree}.json").read_text())
+    assert list(dumped) == [name for name in values if name not in NOT_IN_TREES]
+    opened = sapwood.open(tree)["all"]
+    assert opened.classname == "TTree" and opened.title == "fields of many types"
+    for name, rows in dumped.items():
+        rows = [sorted(row, key=repr) for row in rows] if name in UNORDERED else rows
+        assert rows == values[name], name
+        if name != "derived":
+            assert rows_of(opened[name].array(), name) == values[name], name
+    uproot = pytest.importorskip("uproot")
+    theirs = uproot.open(tree)["all"]
+    plain = {
+        "bool",
+        "uint64",
+        "double",
+        "string",
+        "enums",
+        "vector",
+        "bools",
+        "strings",
+        "nested",
+        "deep",
+        "rvecs",
+    }
+    for name in plain | {"array", "arrays", "more_bits", "set", "atomic", "object", "lists_of_objects"}:
+        assert rows_of(theirs[name].array(), name) == values[name], name
+
+
+def test_records_without_a_class_become_branches(tmp_path: Path) -> None:
+    uproot = pytest.importorskip("uproot")
+    old, new = tmp_path / "ntuple.root", tmp_path / "tree.root"
+    jets = ak.Array(
+        [[{"pt": 1.5 * k, "hits": list(range(k)), "name": str(k)} for k in range(n % 3)] for n in range(9)]
+    )
+    data = {
+        "jets": ak.values_astype(jets, "float32"),
+        "met": ak.Array([{"x": n, "at": {"y": [n, n]}} for n in range(9)]),
+        "nested": ak.Array([[[{"a": n}] * k for k in range(n % 3)] for n in range(9)]),
+        "nnested": np.arange(9),
+    }
+    with sapwood.recreate(old, format="rntuple") as file:
+        file["t"] = data
+    sapwood.rewrite(old, new, to="ttree")
+    for opened in (sapwood.open(new)["t"], uproot.open(new)["t"]):
+        assert opened.keys() == [
+            *("njets", "jets_pt", "jets_hits", "jets_name"),
+            *("met_x", "met_at_y", "nested_a", "nnested"),
+        ]
+        arrays = opened.arrays(library="ak")
+        assert arrays["njets"].to_list() == [n % 3 for n in range(9)]
+        for name in ("pt", "hits", "name"):
+            assert arrays[f"jets_{name}"].to_list() == data["jets"][name].to_list(), name
+        assert arrays["met_at_y"].to_list() == data["met"]["at"]["y"].to_list()
+        assert arrays["nested_a"].to_list() == data["nested"]["a"].to_list()
+    assert uproot.open(new)["t/jets_pt"].typename == "float[]"
+    sapwood.rewrite(old, new, to="ttree", cut="nnested > 5", drop="jets")
+    some = sapwood.open(new)["t"]
+    assert some["met_x"].array().to_list() == [6, 7, 8] and "jets_pt" not in some
+    with sapwood.recreate(old, format="rntuple") as file:
+        file["t"] = {"a": ak.Array([{"b_c": 1}]), "a_b": ak.Array([{"c": 1}])}
+    with pytest.raises(sapwood.errors.UnsupportedError, match='two branches would have the name "a_b_c"'):
+        sapwood.rewrite(old, new, to="ttree")
+
+
+def test_trees_come_back_from_rntuples(tmp_path: Path) -> None:
+    old, ntuple, back = (tmp_path / f"{name}.root" for name in ("old", "ntuple", "back"))
+    data = {
+        "whole": np.arange(40, dtype="u2"),
+        "fixed": np.arange(240, dtype="f4").reshape(40, 2, 3),
+        "text": ak.Array([f"{n}" * (n % 4) for n in range(40)]),
+        "list": ak.values_astype(ak.Array([[n] * (n % 5) for n in range(40)]), "int16"),
+        "lists": ak.Array([[[0.5 * n] * k for k in range(n % 3)] for n in range(40)]),
+    }
+    with sapwood.recreate(old) as file:
+        file["t"] = data
+    with pytest.warns(UserWarning, match="lists know their lengths: nlist"):
+        sapwood.rewrite(old, ntuple, to="rntuple")
+    _, after = sapwood.rewrite(ntuple, back, to="ttree", compression="lz4:4")["t"]
+    tree = sapwood.open(back)["t"]
+    assert after.entries == 40 and str(tree["whole"].compression) == str(sapwood.LZ4(4))
+    for name, values in data.items():
+        assert tree[name].array().to_list() == ak.Array(values).to_list(), name
+        assert ak.type(tree[name].array()) == ak.type(sapwood.open(ntuple)["t"][name].array()), name
 
 
 def test_no_value_is_lost_on_the_way(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@
 #include <ROOT/RNTupleWriteOptions.hxx>
 #include <ROOT/RNTupleWriter.hxx>
 #include <ROOT/RVec.hxx>
+#include <TFile.h>
+#include <TTree.h>
 
 #include <array>
 #include <atomic>
@@ -301,12 +303,58 @@ template <> struct Value<Derived> {
    }
 };
 
-// A field of an RNTuple that is written, and later read.
+// The type of a field's values in a tree; void where trees do not hold them.
+template <class T, class = void> struct InTree { using type = T; };
+template <class T> struct InTree<T, std::enable_if_t<std::is_enum_v<T>>> { using type = std::underlying_type_t<T>; };
+template <class T> struct InTree<std::vector<T>> { using type = std::vector<typename InTree<T>::type>; };
+template <> struct InTree<std::vector<Colour>> { using type = std::vector<int>; };
+template <> struct InTree<std::unordered_set<std::int64_t>> { using type = std::unordered_set<Long64_t>; };
+template <> struct InTree<std::unordered_multimap<std::int64_t, std::string>> { using type = std::unordered_multimap<Long64_t, std::string>; };
+template <class T> struct InTree<ROOT::RVec<T>> { using type = std::vector<typename InTree<T>::type>; };
+template <std::size_t N> struct InTree<std::bitset<N>> { using type = std::array<bool, N>; };
+template <class T> struct InTree<std::atomic<T>> { using type = T; };
+template <class... Ts> struct InTree<std::tuple<Ts...>> { using type = void; };
+template <class... Ts> struct InTree<std::variant<Ts...>> { using type = void; };
+template <class T> struct InTree<std::optional<T>> { using type = void; };
+template <class T> struct InTree<std::unique_ptr<T>> { using type = void; };
+template <std::size_t N> struct InTree<std::vector<std::bitset<N>>> { using type = void; };
+template <class... Ts> struct InTree<std::vector<std::tuple<Ts...>>> { using type = void; };
+template <class... Ts> struct InTree<std::vector<std::variant<Ts...>>> { using type = void; };
+template <class T> struct InTree<std::vector<std::optional<T>>> { using type = void; };
+template <class T> struct InTree<std::vector<std::unique_ptr<T>>> { using type = void; };
+template <> struct InTree<std::array<std::vector<std::int32_t>, 2>> { using type = void; };
+template <> struct InTree<std::vector<std::array<std::string, 2>>> { using type = void; };
+template <> struct InTree<std::array<Base, 2>> { using type = void; };
+
+template <class T> void dump_branch(TTree &tree, const std::string &name, std::ostream &out)
+{
+   using V = typename InTree<T>::type;
+   if constexpr (!std::is_void_v<V>) {
+      constexpr bool plain = std::is_arithmetic_v<V> || std::is_trivially_copyable_v<V>;
+      std::conditional_t<plain, V, V *> value{};
+      tree.ResetBranchAddresses();
+      if constexpr (plain) tree.SetBranchAddress(name.c_str(), static_cast<void *>(&value));
+      else tree.SetBranchAddress(name.c_str(), &value);
+      const char *comma = "[";
+      for (Long64_t entry = 0; entry < tree.GetEntries(); entry++) {
+         tree.GetBranch(name.c_str())->GetEntry(entry);
+         out << comma;
+         if constexpr (plain) json(out, value);
+         else json(out, *value);
+         comma = ",";
+      }
+      out << (comma[0] == '[' ? "[]" : "]");
+      tree.ResetBranchAddresses();
+   }
+}
+
+// A field of an RNTuple that is written, and later read, from a tree as well.
 struct Field {
    std::string name;
    std::function<void(ROOT::RNTupleModel &)> add;
    std::function<void(ROOT::REntry &, int)> set;
    std::function<void(ROOT::RNTupleReader &, std::ostream &)> dump;
+   std::function<void(TTree &, std::ostream &)> dump_tree;
 };
 
 template <class T> void dump_field(ROOT::RNTupleReader &reader, const std::string &name, std::ostream &out)
@@ -325,7 +373,8 @@ template <class T> Field field(const std::string &name)
 {
    return {name, [=](ROOT::RNTupleModel &model) { model.MakeField<T>(name); },
            [=](ROOT::REntry &entry, int number) { fill(*entry.GetPtr<T>(name), number); },
-           [=](ROOT::RNTupleReader &reader, std::ostream &out) { dump_field<T>(reader, name, out); }};
+           [=](ROOT::RNTupleReader &reader, std::ostream &out) { dump_field<T>(reader, name, out); },
+           [=](TTree &tree, std::ostream &out) { dump_branch<T>(tree, name, out); }};
 }
 
 inline std::vector<Field> all_fields()
@@ -422,6 +471,22 @@ void dump_all(const char *path, const char *name, const char *to, const std::vec
    out << (comma[0] == '{' ? "{}" : "}");
 }
 
+// Values of the branches of a tree that was made of these fields.
+void dump_tree(const char *path, const char *name, const char *to)
+{
+   TFile file(path);
+   auto *tree = file.Get<TTree>(name);
+   std::ofstream out(to);
+   const char *comma = "{";
+   for (auto &field : all_fields()) {
+      if (!tree->GetBranch(field.name.c_str())) continue;
+      out << comma << '"' << field.name << "\":";
+      field.dump_tree(*tree, out);
+      comma = ",";
+   }
+   out << '}';
+}
+
 } // namespace ntuples
 
 #ifdef __CLING__
@@ -440,4 +505,17 @@ void dump_all(const char *path, const char *name, const char *to, const std::vec
 #pragma link C++ class std::unordered_multimap<long, std::string>+;
 #pragma link C++ function ntuples::write_all;
 #pragma link C++ function ntuples::dump_all;
+#pragma link C++ function ntuples::dump_tree;
+#pragma link C++ class std::pair<int, std::string>+;
+#pragma link C++ class std::vector<std::pair<float, std::vector<int>>>+;
+#pragma link C++ class std::set<int>+;
+#pragma link C++ class std::multiset<std::string>+;
+#pragma link C++ class std::unordered_set<Long64_t>+;
+#pragma link C++ class std::unordered_multimap<Long64_t, std::string>+;
+#pragma link C++ class std::unordered_multiset<int>+;
+#pragma link C++ class std::vector<ntuples::Derived>+;
+#pragma link C++ class std::vector<std::vector<ntuples::Base>>+;
+#pragma link C++ class std::vector<std::vector<float>>+;
+#pragma link C++ class std::vector<std::vector<int>>+;
+#pragma link C++ class std::vector<std::vector<std::vector<std::string>>>+;
 #endif

@@ -43,6 +43,7 @@ def rewrite(
     threads: int = 0,
     verify: bool = False,
     to: str | None = None,
+    unsupported: str = "refuse",
 ) -> dict[str, tuple[Figures, Figures]]:
     """Writes a file again: its trees in good clusters, all other objects as they are. Gives for each tree its
     figures before and after.
@@ -64,8 +65,10 @@ def rewrite(
 
     What is said of trees, branches and baskets holds for RNTuples, fields and pages as well; clusters hold
     128 MB of compressed data there where ``auto_flush`` is not given. With ``to="rntuple"`` trees become
-    RNTuples, with the names of branches that fields may have. What is new then, like a branch that was left
-    out, is a warning.
+    RNTuples, with the names of branches that fields may have; with ``to="ttree"`` RNTuples become trees. Of
+    records without a class each member is a branch then, and of lists of them the members are lists that one
+    branch counts. What differs, like a branch that was left out, is a warning. Values that the other format
+    does not hold are an error that names them; with ``unsupported="drop"`` they are left out.
 
     A tree whose entries cannot be moved keeps its baskets, compressed as was asked for, with a warning.
 
@@ -148,6 +151,7 @@ def rewrite(
         threads,
         verify,
         to,
+        unsupported,
     )
     for path, _, _, reason, notes in made:
         if reason is not None:

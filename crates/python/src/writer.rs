@@ -62,6 +62,7 @@ pub(crate) fn rewrite(
     threads: usize,
     verify: bool,
     to: Option<&str>,
+    unsupported: &str,
 ) -> PyResult<Vec<Remade>> {
     let compression = compression.map(str::parse).transpose().map_err(raise)?;
     let usual = TreeOptions::default();
@@ -86,6 +87,7 @@ pub(crate) fn rewrite(
         entries: entries.collect(),
         compression: compressions.collect::<sapwood::Result<_>>().map_err(raise)?,
         to: to.map(str::parse).transpose().map_err(raise)?,
+        unsupported: unsupported.parse().map_err(raise)?,
         pages,
     };
     let (file, options) = (

@@ -10,7 +10,9 @@ use sapwood::codec::Compression;
 use sapwood::inspect::io_cost::Reader;
 use sapwood::io::AtomicFile;
 use sapwood::query::{Query, Source};
-use sapwood::write::{Baskets, FileWriter, Format, NTupleOptions, Order, Remake, TreeOptions, WriteOptions};
+use sapwood::write::{
+    Baskets, FileWriter, Format, NTupleOptions, Order, Remake, TreeOptions, Unsupported, WriteOptions,
+};
 use sapwood::{Error, ErrorKind, File, KeyPath, Session};
 
 use crate::clusters::clusters;
@@ -78,6 +80,9 @@ pub(crate) struct Arguments {
     /// What trees and RNTuples become: `rntuple` writes trees as RNTuples, `ttree` writes RNTuples as trees.
     #[arg(long, value_name = "FORMAT", conflicts_with_all = ["baskets", "order"])]
     to: Option<Format>,
+    /// What becomes of branches or fields that the other format does not hold: `refuse` them, or `drop` them.
+    #[arg(long, default_value = "refuse", requires = "to")]
+    unsupported: Unsupported,
     /// Replace a file that is there.
     #[arg(short, long)]
     force: bool,
@@ -222,8 +227,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
         return Err(Error::not_found(format!("no top-level branch is like {pattern:?}")).into());
     }
     let trees = (!arguments.tree.is_empty()).then(|| arguments.tree.clone());
-    let (to, pages) = (arguments.to, arguments.pages());
-    let how = Remake { baskets, order, trees, branches, entries, to, pages, ..Remake::default() };
+    let (to, unsupported, pages) = (arguments.to, arguments.unsupported, arguments.pages());
+    let how = Remake { baskets, order, trees, branches, entries, to, unsupported, pages, ..Remake::default() };
     let staged = AtomicFile::new(&arguments.output, arguments.force).map_err(|error| match error.kind() {
         ErrorKind::Exists => {
             let words = "there is a file of that name: --force replaces it";

@@ -6,7 +6,7 @@ use super::input::{Input, Place};
 use super::report::{Merged, MergedTree};
 use crate::codec::Compression;
 use crate::error::{Error, Result};
-use crate::write::{ColumnMatches, FileWriter, GrowingNTuple, MovedBaskets, NTupleCheckpoint};
+use crate::write::{ColumnMatches, FileWriter, GrowingNTuple, MovedBaskets, NTupleCheckpoint, Unmatched};
 
 /// The RNTuples of the output, by their paths.
 #[derive(Default)]
@@ -28,6 +28,8 @@ pub(super) struct Added {
     known: usize,
     matches: Vec<(usize, ColumnMatches, NTupleCheckpoint)>,
     left_out: Vec<String>,
+    /// Fields that are new in the output.
+    late: Vec<String>,
 }
 
 impl NTuples {
@@ -40,12 +42,20 @@ impl NTuples {
                 Some(&known) => known,
                 None => self.begin(writer, place, ntuple, path.clone())?,
             };
-            let growing = self.all.get(index).ok_or_else(|| Error::internal("an RNTuple was lost"))?;
-            let mut left_out = Vec::new();
-            let matches = growing.joined.match_columns(ntuple, &mut left_out)?;
+            let growing = self.all.get_mut(index).ok_or_else(|| Error::internal("an RNTuple was lost"))?;
+            let mut unmatched = Unmatched::default();
+            let mut matches = growing.joined.match_columns(ntuple, &mut unmatched)?;
+            let mark = growing.joined.checkpoint();
+            if !unmatched.fields.is_empty() {
+                growing.joined.add_fields(ntuple, &unmatched.fields)?;
+                matches = growing.joined.match_columns(ntuple, &mut Unmatched::default())?;
+                let names = unmatched.fields.iter().filter_map(|&id| ntuple.fields().get(id));
+                added.late.extend(names.map(|field| format!("{path}: field {}", field.path)));
+            }
             let sets = ntuple.attribute_sets.iter().map(|set| format!("{path}: attributes {set}"));
-            added.left_out.extend(sets.chain(left_out.into_iter().map(|field| format!("{path}: field {field}"))));
-            added.matches.push((index, matches, growing.joined.checkpoint()));
+            let left_out = unmatched.left_out.into_iter().map(|field| format!("{path}: field {field}"));
+            added.left_out.extend(sets.chain(left_out));
+            added.matches.push((index, matches, mark));
         }
         Ok(())
     }
@@ -98,6 +108,10 @@ impl NTuples {
             if let Some(growing) = self.all.get_mut(index) {
                 growing.report.inputs += 1;
             }
+        }
+        for words in added.late {
+            let name = &input.file.identity().name;
+            merged.notices.push(format!("{words} begins with {name}: entries before have zeros, or nothing"));
         }
         for words in added.left_out {
             if self.left_out.insert(words.clone()) {

@@ -202,6 +202,18 @@ impl ColumnType {
         TWINS.into_iter().find(|&(_, split)| split == self).map_or(self, |(plain, _)| plain)
     }
 
+    /// Whether it stores every value that another type stores, so that nothing is lost on the way. Bits and ranges of
+    /// both are to be the same where types alone do not tell.
+    pub(crate) fn holds(self, other: Self) -> bool {
+        match self.plain() {
+            plain if plain == other.plain() => true,
+            Index64 => other.is_index(),
+            Real32 => matches!(other, Real16 | SplitReal16 | Real32Trunc),
+            Real64 => matches!(other.number(), Some(Number::F32)),
+            _ => false,
+        }
+    }
+
     /// Whether it holds the ends of lists.
     pub(crate) fn is_index(self) -> bool {
         matches!(self, Index32 | Index64 | SplitIndex32 | SplitIndex64)

@@ -283,13 +283,13 @@ fn unsuitable(from: Number, to: Number) -> Error {
 
 /// Appends elements, native-endian as in memory, the way a page of their column has them before compression.
 ///
-/// Ends of lists are 64 bits wide in memory, and switches as in the page. Halves and truncated reals are floats in
+/// Ends of lists are as wide in memory as in the page, and switches as there. Halves and truncated reals are floats in
 /// memory, quantised ones doubles: what [`decode`] made of such elements gives the same bits again.
 pub(crate) fn encode(kind: ColumnType, bits: u16, range: Option<(f64, f64)>, elements: &[u8], page: &mut Vec<u8>) {
     use ColumnType::{
-        Bit, Index64, Int16, Int32, Int64, Real16, Real32, Real32Quant, Real32Trunc, Real64, SplitIndex64, SplitInt16,
-        SplitInt32, SplitInt64, SplitReal16, SplitReal32, SplitReal64, SplitUInt16, SplitUInt32, SplitUInt64, UInt16,
-        UInt32, UInt64,
+        Bit, Index32, Index64, Int16, Int32, Int64, Real16, Real32, Real32Quant, Real32Trunc, Real64, SplitIndex32,
+        SplitIndex64, SplitInt16, SplitInt32, SplitInt64, SplitReal16, SplitReal32, SplitReal64, SplitUInt16,
+        SplitUInt32, SplitUInt64, UInt16, UInt32, UInt64,
     };
     match kind {
         Bit => page.extend(
@@ -303,6 +303,14 @@ pub(crate) fn encode(kind: ColumnType, bits: u16, range: Option<(f64, f64)>, ele
         SplitUInt16 => split(elements, page, u16::from_ne_bytes, u16::to_le_bytes),
         SplitUInt32 | SplitReal32 => split(elements, page, u32::from_ne_bytes, u32::to_le_bytes),
         SplitUInt64 | SplitReal64 => split(elements, page, u64::from_ne_bytes, u64::to_le_bytes),
+        SplitIndex32 => {
+            let mut before = 0_u32;
+            split(elements, page, u32::from_ne_bytes, |value| {
+                let difference = value.wrapping_sub(before);
+                before = value;
+                difference.to_le_bytes()
+            });
+        }
         SplitIndex64 => {
             let mut before = 0_u64;
             split(elements, page, u64::from_ne_bytes, |value| {
@@ -327,7 +335,7 @@ pub(crate) fn encode(kind: ColumnType, bits: u16, range: Option<(f64, f64)>, ele
             write_bits(elements.as_chunks().0.iter().map(|real| of(real) as u32), u32::from(bits), page);
         }
         Int16 | UInt16 => plain(elements, page, u16::from_ne_bytes, u16::to_le_bytes),
-        Int32 | UInt32 | Real32 => plain(elements, page, u32::from_ne_bytes, u32::to_le_bytes),
+        Int32 | UInt32 | Real32 | Index32 => plain(elements, page, u32::from_ne_bytes, u32::to_le_bytes),
         Int64 | UInt64 | Real64 | Index64 => plain(elements, page, u64::from_ne_bytes, u64::to_le_bytes),
         _ => page.extend_from_slice(elements),
     }

@@ -69,6 +69,35 @@ impl NTuple {
         })
     }
 
+    /// The same RNTuple with a larger schema: these fields and columns come after its own.
+    pub(crate) fn extended(&self, more: &Descriptors) -> Result<Self> {
+        let mut schema = self.schema.clone();
+        schema.fields.extend(more.fields.iter().cloned());
+        schema.columns.extend(more.columns.iter().cloned());
+        let of_header = self.fields.iter().filter(|field| !field.is_late).count();
+        let (fields, top) = fields(&schema, of_header, self.file.options().limits.depth)?;
+        Ok(Self {
+            name: Arc::clone(&self.name),
+            description: Arc::clone(&self.description),
+            writer: Arc::clone(&self.writer),
+            version: self.version,
+            entries: self.entries,
+            cycle: self.cycle,
+            attribute_sets: self.attribute_sets.clone(),
+            file: self.file.clone(),
+            anchor: self.anchor,
+            header: self.header.clone(),
+            footer: self.footer.clone(),
+            models: fields.iter().map(|_| OnceLock::new()).collect(),
+            schema,
+            fields,
+            top,
+            lists: OnceLock::new(),
+            registry: OnceLock::new(),
+            cache: TreeCache::new(self.file.options().cache_bytes),
+        })
+    }
+
     /// The page lists, read when they are first needed: all in one call.
     pub(super) fn lists(&self) -> Result<&PageLists> {
         if let Some(known) = self.lists.get() {

@@ -107,10 +107,11 @@ impl Plan {
         const VERSION: i32 = 64000;
         let registry = Arc::new(Registry::new(infos.clone(), VERSION));
         let mut planner = Planner { branches: Vec::new(), registry };
-        let Type::Object(class) = kind else {
-            return Err(Error::unsupported(format!("branch {name:?}: {} is no class", kind.name())));
-        };
-        planner.top(name, class, i32::try_from(split_level).unwrap_or(i32::MAX).min(99))?;
+        match kind {
+            Type::Object(class) => planner.top(name, class, i32::try_from(split_level).unwrap_or(i32::MAX).min(99))?,
+            Type::Text | Type::Sequence(..) | Type::Mapping(..) => planner.whole(name, kind)?,
+            _ => return Err(Error::unsupported(format!("branch {name:?}: {} is no class", kind.name()))),
+        }
         // The trailing dot of a whole object is no part of names below it.
         let mut names = HashSet::new();
         if let Some(twice) = planner.branches.iter().find(|branch| !names.insert(&branch.name)) {
@@ -127,6 +128,33 @@ impl Planner {
     fn program(&self, class: &Class, index: usize) -> Result<Arc<Program>> {
         let (version, checksum) = (class.info_version(), class.checksum());
         self.registry.program(&Target::Member { class: Arc::clone(&class.name), version, checksum, index })
+    }
+
+    /// A string or a container, which has no sub-branches.
+    fn whole(&mut self, name: &str, kind: &Type) -> Result<()> {
+        /// What ROOT gives as the version of the classes of containers.
+        const VERSION: i32 = 6;
+        let class: Arc<str> = kind.name().into();
+        let program = self.registry.program(&Target::Value { name: Arc::clone(&class) })?;
+        self.branches.push(Split {
+            name: name.into(),
+            leaf_name: name.to_owned(),
+            title: name.to_owned(),
+            checksum: name_checksum(&class),
+            class,
+            version: VERSION,
+            parent_class: "".into(),
+            items_class: "".into(),
+            id: -1,
+            kind: kinds::LEAF,
+            code: -1,
+            split_level: 0,
+            leaf: (1, 0),
+            parent: None,
+            counter: None,
+            data: Data::Rows(Vec::new(), kind.clone(), program),
+        });
+        Ok(())
     }
 
     /// A whole object.
@@ -305,6 +333,11 @@ impl Planner {
         };
         Ok(())
     }
+}
+
+/// `TClass::GetCheckSum` of a class without members: a collection.
+pub(crate) fn name_checksum(class: &str) -> u32 {
+    class.bytes().fold(0, |sum: u32, byte| sum.wrapping_mul(3).wrapping_add(u32::from(byte)))
 }
 
 impl Split {

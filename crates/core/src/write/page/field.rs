@@ -57,6 +57,11 @@ impl FieldSpec {
         };
         name.map_err(|error| error.in_object(&self.name))
     }
+
+    /// Whether an RNTuple can hold its values.
+    pub(crate) fn check(&self) -> Result<()> {
+        Schema::new(std::slice::from_ref(self), true).map(drop)
+    }
 }
 
 /// How the values of a type go to columns, which are numbered in the order of the schema.

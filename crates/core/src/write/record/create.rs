@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::schema::{Datum, Draft, Mark};
 use crate::write::model::branch::{BranchKind, BranchSpec};
 use crate::write::model::layout::BranchLayout;
-use crate::write::model::split::{Split, kinds};
+use crate::write::model::split::{Split, kinds, name_checksum};
 use crate::write::record::state::{BranchState, TreeState};
 
 /// Branches of a tree, and their leaves.
@@ -228,11 +228,6 @@ fn branch(
         }
         BranchLayout::Found(..) => Ok(draft),
     }
-}
-
-/// `TClass::GetCheckSum` of a class without members: a collection.
-fn name_checksum(class: &str) -> u32 {
-    class.bytes().fold(0, |sum: u32, byte| sum.wrapping_mul(3).wrapping_add(u32::from(byte)))
 }
 
 fn leaf(spec: &BranchSpec, most: u64, leaves: &HashMap<&str, Arc<Draft>>) -> Draft {

@@ -12,11 +12,12 @@ use twox_hash::XxHash3_64;
 use crate::codec::{Compression, Scratch, deflate};
 use crate::container::Key;
 use crate::error::{Error, Result};
-use crate::ntuple::{Cluster, ColumnDescriptor, ColumnPages, ColumnType, Locator, NTuple, Page, Role};
+use crate::ntuple::{Cluster, ColumnDescriptor, ColumnPages, ColumnType, FieldId, Locator, NTuple, Page, Role};
 use crate::write::file::compatible::same_rules;
 use crate::write::file::state::{Output, State};
 use crate::write::page::state::{CommittedCluster, NTupleState};
-use crate::write::rewrite::ntuple_schema::ColumnMatches;
+use crate::write::rewrite::late_fields::late_fields;
+use crate::write::rewrite::ntuple_schema::{ColumnMatches, Unmatched};
 use crate::write::rewrite::pages::MovedPages;
 use crate::write::rewrite::whole_file::Figures;
 use crate::write::writer::FileWriter;
@@ -41,7 +42,9 @@ pub(crate) struct NTupleCheckpoint {
     entries: u64,
     clusters: usize,
     elements: Vec<u64>,
-    infos: usize,
+    /// The RNTuple that decided the schema, and how much the footer added to it: fields, columns, infos.
+    first: Arc<NTuple>,
+    added: [usize; 3],
     rooms: usize,
     stored: u64,
     unpacked: u64,
@@ -99,7 +102,8 @@ impl FileWriter {
                 continue;
             }
             matches.drop_others(&mut pages);
-            self.output.move_pages(&mut state, from, &mut pages, &bits, again, &mut joined.moved)?;
+            let conversions = matches.conversions();
+            self.output.move_pages(&mut state, from, &mut pages, &bits, conversions, again, &mut joined.moved)?;
             self.output.add_cluster(&mut state, joined, from, matches, (entries, pages), again)?;
         }
         Ok(())
@@ -115,7 +119,11 @@ impl FileWriter {
         (written.entries, written.elements) = (mark.entries, mark.elements);
         written.clusters.truncate(mark.clusters);
         written.stored = mark.stored;
-        written.added.infos.truncate(mark.infos);
+        let [fields, columns, infos] = mark.added;
+        written.added.fields.truncate(fields);
+        written.added.columns.truncate(columns);
+        written.added.infos.truncate(infos);
+        joined.first = mark.first;
         joined.unpacked = mark.unpacked;
         [joined.moved.copied, joined.moved.recompressed] = mark.counts;
         Ok(())
@@ -152,16 +160,29 @@ impl GrowingNTuple {
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) naming the field that is missing or of another type.
-    pub(crate) fn match_columns(&self, other: &NTuple, left_out: &mut Vec<String>) -> Result<ColumnMatches> {
-        ColumnMatches::find(&self.first, other, left_out)
+    pub(crate) fn match_columns(&self, other: &NTuple, unmatched: &mut Unmatched) -> Result<ColumnMatches> {
+        ColumnMatches::find(&self.first, other, unmatched)
+    }
+
+    /// Adds top-level fields of another RNTuple, of which the entries so far have zeros.
+    pub(crate) fn add_fields(&mut self, other: &NTuple, fields: &[FieldId]) -> Result<()> {
+        let late = late_fields(&self.first, other, fields, self.written.entries)?;
+        let first = self.first.extended(&late)?;
+        self.written.elements.resize(first.schema().columns.len(), 0);
+        self.written.added.fields.extend(late.fields);
+        self.written.added.columns.extend(late.columns);
+        self.first = Arc::new(first);
+        Ok(())
     }
 
     pub(crate) fn checkpoint(&self) -> NTupleCheckpoint {
+        let added = &self.written.added;
         NTupleCheckpoint {
             entries: self.written.entries,
             clusters: self.written.clusters.len(),
             elements: self.written.elements.clone(),
-            infos: self.written.added.infos.len(),
+            first: Arc::clone(&self.first),
+            added: [added.fields.len(), added.columns.len(), added.infos.len()],
             rooms: self.moved.rooms.len(),
             stored: self.written.stored,
             unpacked: self.unpacked,

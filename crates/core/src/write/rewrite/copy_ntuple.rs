@@ -1,5 +1,6 @@
 //! RNTuples that are copied, or get another name: their pages are not decoded, and what describes them is written anew.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -88,7 +89,7 @@ impl Output {
                 let columns = part.columns.start.min(cluster.len())..part.columns.end.min(cluster.len());
                 let (columns, bits) = (&mut cluster[columns.clone()], &bits[columns]);
                 let mut moved = MovedPages::default();
-                let outcome = self.move_pages(state, from, columns, bits, how.again, &mut moved);
+                let outcome = self.move_pages(state, from, columns, bits, &HashMap::new(), how.again, &mut moved);
                 rooms.append(&mut moved.rooms);
                 outcome?;
             }

@@ -2,12 +2,14 @@
 //!
 //! Source: `TTree::CloneTree`, `TTreeCloner`.
 
+pub(crate) mod branches_of_fields;
 pub(crate) mod compatibility;
 pub(crate) mod concat;
 pub(crate) mod concat_ntuple;
 pub(crate) mod copy;
 pub(crate) mod copy_ntuple;
 pub(crate) mod kept_fields;
+pub(crate) mod late_fields;
 pub(crate) mod ntuple;
 pub(crate) mod ntuple_schema;
 pub(crate) mod pages;
@@ -16,6 +18,7 @@ pub(crate) mod recluster;
 pub(crate) mod relocate;
 pub(crate) mod stored_layout;
 pub(crate) mod to_ntuple;
+pub(crate) mod to_tree;
 pub(crate) mod tree_index;
 pub(crate) mod whole_file;
 pub(crate) mod widen;
@@ -64,6 +67,37 @@ pub struct Rewrite {
     pub entries: Option<Vec<Range<u64>>>,
     /// Compression of the new baskets of some branches, by their numbers; it overrides that of the tree.
     pub compression: HashMap<BranchId, Compression>,
+}
+
+/// What becomes of values that the other format does not hold, where a tree becomes an RNTuple or the other way round.
+///
+/// # Example
+///
+/// ```
+/// use sapwood::write::Unsupported;
+/// assert_eq!(Unsupported::default(), Unsupported::Refuse);
+/// assert_eq!("drop".parse::<Unsupported>()?, Unsupported::Drop);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unsupported {
+    /// They are an error, which names the field and its type.
+    #[default]
+    Refuse,
+    /// Their fields or branches are left out, which is reported.
+    Drop,
+}
+
+impl std::str::FromStr for Unsupported {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "refuse" => Ok(Self::Refuse),
+            "drop" => Ok(Self::Drop),
+            _ => Err(Error::mismatch(format!("what a format does not hold is to refuse or to drop, not {name:?}"))),
+        }
+    }
 }
 
 /// A tree that is rewritten, and where it goes.

@@ -1,37 +1,52 @@
 //! Whether the pages of an RNTuple can go on with those of another: fields and columns are matched by name.
 
+use std::collections::HashMap;
+
 use crate::error::{Error, Result};
-use crate::ntuple::{ColumnPages, Field, NTuple, Role};
+use crate::ntuple::{ColumnDescriptor, ColumnPages, ColumnType, Field, FieldId, NTuple, Role};
+use crate::write::rewrite::pages::Conversion;
 
 /// For columns of a growing RNTuple, the columns of another one that match them.
 #[derive(Debug)]
 pub(crate) struct ColumnMatches {
     /// Columns of the growing one, and of the other.
     pairs: Vec<(usize, usize)>,
+    /// How the elements of some columns of the other one are converted.
+    conversions: HashMap<usize, Conversion>,
     /// Whether both are the same RNTuple.
     is_own: bool,
+}
+
+/// What the other RNTuple has, and the growing one has not.
+#[derive(Debug, Default)]
+pub(crate) struct Unmatched {
+    /// Top-level fields.
+    pub(crate) fields: Vec<FieldId>,
+    /// Paths of other fields: they are left out.
+    pub(crate) left_out: Vec<String>,
 }
 
 impl ColumnMatches {
     /// Those of an RNTuple with itself.
     pub(crate) fn own(ntuple: &NTuple) -> Self {
-        Self { pairs: (0..ntuple.schema().columns.len()).map(|column| (column, column)).collect(), is_own: true }
+        let pairs = (0..ntuple.schema().columns.len()).map(|column| (column, column)).collect();
+        Self { pairs, conversions: HashMap::new(), is_own: true }
     }
 
-    /// Matches all columns.
+    /// Matches all columns. Elements that are stored in another way are converted where no value is lost by it.
     ///
     /// # Errors
     ///
     /// [`Mismatch`](crate::ErrorKind::Mismatch) naming a field that is missing, of another type, or stored in columns
     /// of other types. A late field may be missing: its values are zeros.
-    pub(crate) fn find(first: &NTuple, other: &NTuple, left_out: &mut Vec<String>) -> Result<Self> {
+    pub(crate) fn find(first: &NTuple, other: &NTuple, unmatched: &mut Unmatched) -> Result<Self> {
         if first.header().checksum == other.header().checksum && first.schema() == other.schema() {
             // The same schema, late fields included; where other entries lack them is another question.
             let same_start = std::ptr::eq(first, other);
             return Ok(Self { is_own: same_start, ..Self::own(first) });
         }
         let mut matched: Vec<Option<usize>> = vec![None; first.fields().len()];
-        let mut pairs = Vec::new();
+        let (mut pairs, mut conversions) = (Vec::new(), HashMap::new());
         for field in first.fields().iter().filter(|field| field.source.is_none()) {
             let siblings = match field.parent {
                 None => other.top(),
@@ -47,7 +62,7 @@ impl ColumnMatches {
                 Some(found) => {
                     same_type(field, found).map_err(within)?;
                     matched[field.id] = Some(found.id);
-                    pair_columns(first, field, other, found, &mut pairs).map_err(within)?;
+                    pair_columns((first, field), (other, found), &mut pairs, &mut conversions).map_err(within)?;
                 }
                 None if field.is_late && field.parent.is_none() => {}
                 None => {
@@ -69,10 +84,16 @@ impl ColumnMatches {
                     let words = "the field has another number of types inside than that of the first RNTuple";
                     return Err(other.place(Error::mismatch(words).in_object(&above.path)));
                 }
-                _ => left_out.push(field.path.to_string()),
+                None => unmatched.fields.push(field.id),
+                Some(_) => unmatched.left_out.push(field.path.to_string()),
             }
         }
-        Ok(Self { pairs, is_own: false })
+        Ok(Self { pairs, conversions, is_own: false })
+    }
+
+    /// How the elements of columns of the other one are converted.
+    pub(crate) fn conversions(&self) -> &HashMap<usize, Conversion> {
+        &self.conversions
     }
 
     /// Whether both RNTuples are one, so that late fields are absent from the same entries.
@@ -129,27 +150,42 @@ fn same_type(first: &Field, other: &Field) -> Result<()> {
     Ok(())
 }
 
-/// Pairs the columns of each representation of a field with those of an equal one.
+/// Whether elements of both columns are stored in the same way.
+fn is_same(own: &ColumnDescriptor, source: &ColumnDescriptor) -> bool {
+    (own.code, own.bits, own.range) == (source.code, source.bits, source.range)
+}
+
+/// Whether no value of `source` is lost where its elements become those of `own`.
+fn holds(own: &ColumnDescriptor, source: &ColumnDescriptor) -> bool {
+    let can = own.kind.zip(source.kind).is_some_and(|(own, source)| own.holds(source));
+    // The bits of these types say how exact they are.
+    let is_narrow = matches!(own.kind, Some(ColumnType::Real32Trunc | ColumnType::Real32Quant));
+    is_same(own, source) || can && !is_narrow
+}
+
+/// Pairs the columns of each representation of a field with those of an equal one, or of one that holds its values.
 fn pair_columns(
-    first: &NTuple,
-    field: &Field,
-    other: &NTuple,
-    found: &Field,
+    (first, field): (&NTuple, &Field),
+    (other, found): (&NTuple, &Field),
     pairs: &mut Vec<(usize, usize)>,
+    conversions: &mut HashMap<usize, Conversion>,
 ) -> Result<()> {
-    let is_same = |own: usize, source: usize| -> Result<bool> {
-        let (own, source) = (first.column(own)?, other.column(source)?);
-        Ok((own.code, own.bits, own.range) == (source.code, source.bits, source.range))
-    };
     'sets: for set in &found.representations {
-        for own in &field.representations {
-            let mut same = own.len() == set.len();
-            for (&own, &source) in own.iter().zip(set) {
-                same = same && is_same(own, source)?;
-            }
-            if same {
-                pairs.extend(own.iter().copied().zip(set.iter().copied()));
-                continue 'sets;
+        for fits in [is_same as fn(&ColumnDescriptor, &ColumnDescriptor) -> bool, holds] {
+            for own in field.representations.iter().filter(|own| own.len() == set.len()) {
+                let mut both = Vec::with_capacity(set.len());
+                for (&own, &source) in own.iter().zip(set) {
+                    both.push((own, first.column(own)?, source, other.column(source)?));
+                }
+                if both.iter().all(|(_, own, _, source)| fits(own, source)) {
+                    for (own, to, source, from) in both {
+                        pairs.push((own, source));
+                        if !is_same(to, from) {
+                            conversions.insert(source, Conversion { from: from.clone(), to: to.clone() });
+                        }
+                    }
+                    continue 'sets;
+                }
             }
         }
         let words = |ntuple: &NTuple, set: Option<&Vec<usize>>| -> Result<String> {
@@ -163,7 +199,7 @@ fn pair_columns(
             Ok(columns.collect::<Result<Vec<_>>>()?.join(" and "))
         };
         let message = format!(
-            "it is stored as {}, in the first RNTuple as {}: rewrite one of the two first",
+            "it is stored as {}, whose values {}, as in the first RNTuple, do not hold: rewrite one of the two first",
             words(other, Some(set))?,
             words(first, field.representations.first())?
         );

@@ -11,7 +11,7 @@ use twox_hash::XxHash3_64;
 
 use crate::codec::{Compression, Scratch, deflate, inflate};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ntuple::{ColumnPages, Locator, NTuple};
+use crate::ntuple::{ColumnDescriptor, ColumnPages, Locator, NTuple, decode, encode};
 use crate::session::Session;
 use crate::write::file::state::{Output, State};
 use crate::write::rewrite::relocate::side_by_side;
@@ -30,10 +30,20 @@ pub(crate) struct MovedPages {
 /// The most bytes of pages that are in memory at a time, unless one page has more.
 const STEP_BYTES: u64 = 32 << 20;
 
+/// How the elements of a column are stored anew.
+#[derive(Clone, Debug)]
+pub(crate) struct Conversion {
+    pub(crate) from: ColumnDescriptor,
+    pub(crate) to: ColumnDescriptor,
+}
+
 /// A page to move. Locators of several pages may lead to the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Source {
     at: u64,
+    elements: u32,
+    /// The column whose conversion it needs, and the setting that its pages were compressed with.
+    converted: Option<(usize, u32)>,
     /// Stored bytes, without the checksum.
     stored: u64,
     has_checksum: bool,
@@ -43,19 +53,23 @@ struct Source {
 
 impl Output {
     /// Writes the pages of a cluster of another RNTuple, and gives the columns their new places. `bits` are those of an
-    /// element of each column. What was written is noted even if an error follows.
+    /// element of each column; some columns are converted. What was written is noted even if an error follows.
+    #[expect(clippy::too_many_arguments, reason = "what is moved, how, and where that is noted")]
     pub(crate) fn move_pages(
         &self,
         state: &mut State,
         from: &NTuple,
         columns: &mut [ColumnPages],
         bits: &[u16],
+        conversions: &HashMap<usize, Conversion>,
         again: Option<Compression>,
         moved: &mut MovedPages,
     ) -> Result<()> {
-        let mut sources = sources(from, columns, bits)?;
+        let mut sources = sources(from, columns, bits, conversions)?;
         let all = sources.clone();
-        sources.sort_by_key(|page| (page.at, page.stored, page.has_checksum, page.unpacked));
+        sources.sort_by_key(|page| {
+            (page.at, page.stored, page.has_checksum, page.elements, page.unpacked, page.converted)
+        });
         sources.dedup();
         let mut places: HashMap<Source, Locator> = HashMap::with_capacity(sources.len());
         let mut rest = sources.as_slice();
@@ -67,7 +81,8 @@ impl Output {
             });
             let (step, later) = rest.split_at(ends.unwrap_or(rest.len()).max(1));
             rest = later;
-            let pages = sealed(from, step, again, self.options.verify, &self.options.session)?;
+            let how = Sealing { again, verify: self.options.verify, conversions };
+            let pages = sealed(from, step, how, &self.options.session)?;
             let parts: Vec<&[u8]> = pages.iter().map(|page| &page[..]).collect();
             let bytes: u64 = pages.iter().map(|page| page.len() as u64).sum();
             let sums = 8 * step.iter().filter(|page| page.has_checksum).count() as u64;
@@ -78,8 +93,11 @@ impl Output {
                 places.insert(*source, Locator::File { at, bytes: own });
                 at += page.len() as u64;
             }
-            let counted = if again.is_some() { &mut moved.recompressed } else { &mut moved.copied };
-            *counted = (counted.0 + pages.len() as u64, counted.1 + bytes);
+            for (source, page) in step.iter().zip(&pages) {
+                let is_new = again.is_some() || source.converted.is_some();
+                let counted = if is_new { &mut moved.recompressed } else { &mut moved.copied };
+                *counted = (counted.0 + 1, counted.1 + page.len() as u64);
+            }
         }
         let pages = columns.iter_mut().flat_map(|column| &mut column.pages);
         for (page, source) in pages.zip(all) {
@@ -94,7 +112,12 @@ impl Output {
 }
 
 /// The pages of columns, one for each locator.
-fn sources(from: &NTuple, columns: &[ColumnPages], bits: &[u16]) -> Result<Vec<Source>> {
+fn sources(
+    from: &NTuple,
+    columns: &[ColumnPages],
+    bits: &[u16],
+    conversions: &HashMap<usize, Conversion>,
+) -> Result<Vec<Source>> {
     let mut sources: Vec<Source> = Vec::new();
     for (number, (column, &bits)) in columns.iter().zip(bits).enumerate() {
         for page in &column.pages {
@@ -104,7 +127,9 @@ fn sources(from: &NTuple, columns: &[ColumnPages], bits: &[u16]) -> Result<Vec<S
                 let error = Error::malformed("a page is longer than its elements").at(at).wanted(unpacked, stored);
                 return Err(from.place(error.in_object(&format!("column {number}"))));
             }
-            sources.push(Source { at, stored, has_checksum: page.has_checksum, unpacked });
+            let converted = conversions.contains_key(&number).then_some((number, column.compression));
+            let (elements, has_checksum) = (page.elements, page.has_checksum);
+            sources.push(Source { at, elements, converted, stored, has_checksum, unpacked });
         }
     }
     Ok(sources)
@@ -117,21 +142,26 @@ fn sources(from: &NTuple, columns: &[ColumnPages], bits: &[u16]) -> Result<Vec<S
 ///
 /// What the first page that is not whole reports.
 pub(crate) fn check_pages(from: &NTuple, columns: &[ColumnPages], bits: &[u16], session: &Session) -> Result<bool> {
-    let sources = sources(from, columns, bits)?;
+    let conversions = HashMap::new();
+    let sources = sources(from, columns, bits, &conversions)?;
     for step in sources.chunks(64) {
-        sealed(from, step, None, true, session)?;
+        sealed(from, step, Sealing { again: None, verify: true, conversions: &conversions }, session)?;
     }
     Ok(sources.iter().any(|page| !page.has_checksum && page.stored == page.unpacked))
 }
 
-/// Pages as they are written.
-fn sealed(
-    from: &NTuple,
-    step: &[Source],
+/// What becomes of pages.
+#[derive(Clone, Copy)]
+struct Sealing<'a> {
+    /// Their new compression, where they get one.
     again: Option<Compression>,
+    /// Whether each is checked.
     verify: bool,
-    session: &Session,
-) -> Result<Vec<Bytes>> {
+    conversions: &'a HashMap<usize, Conversion>,
+}
+
+/// Pages as they are written.
+fn sealed(from: &NTuple, step: &[Source], how: Sealing<'_>, session: &Session) -> Result<Vec<Bytes>> {
     let with_sum = |page: &Source| page.stored + if page.has_checksum { 8 } else { 0 };
     let stored = if step.iter().any(|page| from.is_spread(with_sum(page))) {
         let places: Vec<_> = step.iter().map(|page| (page.at, with_sum(page))).collect();
@@ -146,12 +176,12 @@ fn sealed(
         let ranges = step.iter().map(range).collect::<Result<Vec<_>>>()?;
         side_by_side(from.file(), &ranges).map_err(|error| from.place(error))?
     };
-    if again.is_none() && !verify {
+    if how.again.is_none() && !how.verify && step.iter().all(|page| page.converted.is_none()) {
         return Ok(stored);
     }
     let jobs: Vec<_> = step.iter().zip(stored).collect();
     let work = |scratch: &mut Scratch, (page, stored): &(&Source, Bytes)| {
-        again_or_checked(page, stored, again, scratch).map_err(|error| from.place(error.at(page.at)))
+        made_or_checked(page, stored, how, scratch).map_err(|error| from.place(error.at(page.at)))
     };
     match session.pool() {
         Some(pool) => pool.install(|| jobs.par_iter().with_max_len(1).map_init(Scratch::default, work).collect()),
@@ -162,8 +192,9 @@ fn sealed(
     }
 }
 
-/// Checks a page, and compresses it anew where that is wanted.
-fn again_or_checked(page: &Source, stored: &Bytes, again: Option<Compression>, scratch: &mut Scratch) -> Result<Bytes> {
+/// Checks a page, and converts it or compresses it anew where that is wanted.
+fn made_or_checked(page: &Source, stored: &Bytes, how: Sealing<'_>, scratch: &mut Scratch) -> Result<Bytes> {
+    let conversion = page.converted.and_then(|(column, setting)| Some((how.conversions.get(&column)?, setting)));
     let (own, sum) = stored.split_at(page.stored as usize);
     if let Some(sum) = sum.first_chunk() {
         let (wanted, found) = (u64::from_le_bytes(*sum), XxHash3_64::oneshot(own));
@@ -171,7 +202,7 @@ fn again_or_checked(page: &Source, stored: &Bytes, again: Option<Compression>, s
             let error = Error::new(ErrorKind::Checksum, "a page does not match its checksum");
             return Err(error.wanted(wanted, found));
         }
-        if again.is_none() {
+        if how.again.is_none() && conversion.is_none() {
             return Ok(stored.clone());
         }
     }
@@ -183,9 +214,18 @@ fn again_or_checked(page: &Source, stored: &Bytes, again: Option<Compression>, s
         inflate(own, &mut inflated, scratch)?;
         &inflated
     };
-    let Some(again) = again else { return Ok(stored.clone()) };
+    let mut made = Vec::new();
+    let (elements, compression) = match (conversion, how.again) {
+        (Some((conversion, setting)), again) => {
+            conversion.apply(elements, page.elements as usize, &mut made)?;
+            let kept = || i32::try_from(setting).ok().and_then(Compression::from_root).unwrap_or(Compression::NONE);
+            (&made[..], again.unwrap_or_else(kept))
+        }
+        (None, Some(again)) => (elements, again),
+        (None, None) => return Ok(stored.clone()),
+    };
     let mut sealed = Vec::new();
-    if !deflate(elements, again, &mut sealed, scratch)? {
+    if !deflate(elements, compression, &mut sealed, scratch)? {
         sealed.clear();
         sealed.extend_from_slice(elements);
     }
@@ -194,4 +234,19 @@ fn again_or_checked(page: &Source, stored: &Bytes, again: Option<Compression>, s
         sealed.extend_from_slice(&sum.to_le_bytes());
     }
     Ok(sealed.into())
+}
+
+impl Conversion {
+    /// Converts the elements of a page.
+    fn apply(&self, page: &[u8], elements: usize, into: &mut Vec<u8>) -> Result<()> {
+        let (kind, number) = self
+            .to
+            .kind
+            .and_then(|kind| Some((kind, kind.stored_number()?)))
+            .ok_or_else(|| Error::internal("elements are to become elements of a type that has no values"))?;
+        let mut memory = vec![0; elements * number.bytes()];
+        decode(&self.from, page, elements, 0..elements, number, &mut memory)?;
+        encode(kind, self.to.bits, self.to.range, &memory, into);
+        Ok(())
+    }
 }

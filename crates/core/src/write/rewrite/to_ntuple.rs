@@ -4,16 +4,15 @@
 
 use std::collections::HashSet;
 
-use crate::column::Kind;
 use crate::error::{Error, Result};
 use crate::file::File;
 use crate::read;
 use crate::tree::{Branch, BranchId, Tree};
 use crate::write::options::{Order, Pages};
 use crate::write::page::field::FieldSpec;
-use crate::write::rewrite::kept;
 use crate::write::rewrite::ntuple::NTupleRewrite;
 use crate::write::rewrite::windows::{chosen, selection, windows};
+use crate::write::rewrite::{Unsupported, kept};
 use crate::write::writer::FileWriter;
 
 impl FileWriter {
@@ -32,16 +31,23 @@ impl FileWriter {
     ///
     /// ```
     /// # let path = sapwood_testkit::scratch("to-ntuple.root");
-    /// use sapwood::write::{FileWriter, NTupleRewrite, WriteOptions};
+    /// use sapwood::write::{FileWriter, NTupleRewrite, Unsupported, WriteOptions};
     /// # let input = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
     /// let from = sapwood::File::open(input)?;
     /// let mut file = FileWriter::recreate(&path, WriteOptions::default())?;
-    /// file.rewrite_as_ntuple(&from, "t", "t", &NTupleRewrite::default())?;
+    /// file.rewrite_as_ntuple(&from, "t", "t", &NTupleRewrite::default(), Unsupported::Refuse)?;
     /// file.close()?;
     /// assert_eq!(sapwood::File::open(&path)?.ntuple("t")?.entries, from.tree("t")?.entries);
     /// # Ok::<(), sapwood::Error>(())
     /// ```
-    pub fn rewrite_as_ntuple(&mut self, from: &File, path: &str, to: &str, how: &NTupleRewrite) -> Result<Vec<String>> {
+    pub fn rewrite_as_ntuple(
+        &mut self,
+        from: &File,
+        path: &str,
+        to: &str,
+        how: &NTupleRewrite,
+        unsupported: Unsupported,
+    ) -> Result<Vec<String>> {
         let tree = from.tree(path)?;
         let within = |error: Error| from.name(error).in_object(path);
         let Pages::New(options) = &how.pages else {
@@ -77,16 +83,22 @@ impl FileWriter {
             notes.push(format!("branches that count items are left out, since lists know their lengths: {names}"));
         }
         // Types are known without a row.
-        let kinds: Vec<Kind> =
-            read::columns(&tree, &ids, 0..0).map_err(within)?.into_iter().map(|column| column.kind).collect();
-        let mut fields = Vec::with_capacity(ids.len());
-        for (name, kind) in names.iter().zip(kinds) {
-            if kind.has_pointers() {
-                let words = "values with pointers cannot be written to an RNTuple: leave the branch out";
-                return Err(within(Error::unsupported(words).in_object(name)));
+        let kinds = read::columns(&tree, &ids, 0..0).map_err(within)?.into_iter().map(|column| column.kind);
+        let (mut fields, mut read) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
+        for ((name, kind), id) in names.into_iter().zip(kinds).zip(ids) {
+            let field = FieldSpec::new(name.as_str(), kind);
+            match field.check() {
+                Ok(()) => {
+                    fields.push(field);
+                    read.push((id, name));
+                }
+                Err(error) if unsupported == Unsupported::Drop => {
+                    notes.push(format!("branch {name:?} is left out: {error}"))
+                }
+                Err(error) => return Err(within(error)),
             }
-            fields.push(FieldSpec::new(name.as_str(), kind));
         }
+        let (ids, names): (Vec<BranchId>, Vec<String>) = read.into_iter().unzip();
         let windows = windows(tree.entries, &tree.clusters(), bytes_of(&tree, &ids));
         let windows = chosen(windows, &selection).map_err(within)?;
         let mut ntuple = self.ntuple(to, fields, options.clone())?;

@@ -11,8 +11,8 @@ use crate::file::File;
 use crate::ntuple::NTuple;
 use crate::tree::{Branch, BranchId, Tree};
 use crate::write::options::{Baskets, NTupleOptions, Order, Pages};
-use crate::write::rewrite::Rewrite;
 use crate::write::rewrite::ntuple::NTupleRewrite;
+use crate::write::rewrite::{Rewrite, Unsupported};
 use crate::write::writer::FileWriter;
 
 /// How a file is rewritten. What is said of trees, branches and baskets holds for RNTuples, fields and pages as well.
@@ -32,6 +32,8 @@ pub struct Remake {
     pub compression: HashMap<String, HashMap<BranchId, Compression>>,
     /// What trees and RNTuples become; none to leave them what they are.
     pub to: Option<Format>,
+    /// What becomes of values that the other format does not hold.
+    pub unsupported: Unsupported,
     /// How RNTuples are written: those that are rewritten into new pages, and those that are made of trees.
     pub pages: NTupleOptions,
 }
@@ -233,13 +235,15 @@ impl FileWriter {
                 _ if !is_named => self.copy(from, path, path)?,
                 (false, Some(Format::NTuple)) => {
                     let (pages, order) = (Pages::New(how.pages.clone()), how.order);
-                    let how = NTupleRewrite { pages, order, fields: branches, entries, compression };
-                    one.notes = self.rewrite_as_ntuple(from, path, path, &how)?;
+                    let one_ntuple = NTupleRewrite { pages, order, fields: branches, entries, compression };
+                    one.notes = self.rewrite_as_ntuple(from, path, path, &one_ntuple, how.unsupported)?;
                     one.is_ntuple = true;
                 }
                 (true, Some(Format::Tree)) => {
-                    let words = "RNTuples do not become trees yet";
-                    return Err(from.name(Error::unsupported(words).in_object(path)));
+                    let (baskets, order) = (how.baskets.clone(), how.order);
+                    let one_tree = Rewrite { baskets, order, branches, entries, compression };
+                    one.notes = self.rewrite_as_tree(from, path, path, &one_tree, how.unsupported)?;
+                    one.is_ntuple = false;
                 }
                 (true, _) => {
                     let pages = match &how.baskets {
