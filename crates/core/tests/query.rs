@@ -156,3 +156,119 @@ fn a_tree_without_entries_gives_columns_and_histograms_without_rows() {
     assert_eq!((found.columns[0].len, found.columns[0].offsets()), (0, &[0_i64][..]));
     assert_eq!(Draw::new(&tree, "x:v", "v > 1").expect("a draw").run(0..0).expect("a histogram").entries(), 0.0);
 }
+
+/// Numbers that look random and are the same in each run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % sides as u64) as usize
+    }
+}
+
+/// A random expression, most often of the right form.
+fn random(dice: &mut Dice, depth: usize) -> String {
+    const NAMES: [&str; 9] = ["x", "v", "i", "m", "name", "b", "Entry$", "Iteration$", "nope"];
+    const NUMBERS: [&str; 8] = ["0", "1", "2", "3.5", "1e300", "18446744073709551615", "0x7f", "-1"];
+    const OPERATORS: [&str; 20] =
+        ["+", "-", "*", "/", "//", "%", "**", "^", "==", "!=", "<", "<=", ">", ">=", "&&", "||", "&", "|", "<<", ">>"];
+    const CALLS: [&str; 18] = [
+        "sqrt",
+        "abs",
+        "Sum$",
+        "Max$",
+        "Length$",
+        "sum",
+        "argmax",
+        "max",
+        "count",
+        "pair_first",
+        "int",
+        "float",
+        "TMath::Gaus",
+        "first",
+        "last",
+        "any",
+        "mean",
+        "factorial",
+    ];
+    let mut inner = |dice: &mut Dice| random(dice, depth - 1);
+    if depth == 0 {
+        return match dice.roll(3) {
+            0 => NUMBERS[dice.roll(NUMBERS.len())].to_owned(),
+            _ => NAMES[dice.roll(NAMES.len())].to_owned(),
+        };
+    }
+    match dice.roll(12) {
+        0..=3 => format!("({}) {} ({})", inner(dice), OPERATORS[dice.roll(OPERATORS.len())], inner(dice)),
+        4 | 5 => format!("{}({})", CALLS[dice.roll(CALLS.len())], inner(dice)),
+        6 => format!("{}[{}]", NAMES[dice.roll(4)], inner(dice)),
+        7 => format!("{}[:, {}]", NAMES[dice.roll(4)], NUMBERS[dice.roll(NUMBERS.len())]),
+        8 => format!("m[][{}]", inner(dice)),
+        9 => format!("({}) ? ({}) : ({})", inner(dice), inner(dice), inner(dice)),
+        10 => format!("Alt$({}, {})", inner(dice), inner(dice)),
+        _ => format!("{}({})", ["-", "!", "~", "+", "(int)", "@"][dice.roll(6)], inner(dice)),
+    }
+}
+
+#[test]
+fn no_expression_breaks_the_engine() {
+    let path = sapwood_testkit::scratch("query-random.root");
+    let mut file = FileWriter::recreate(&path, WriteOptions::default()).expect("a file");
+    let specs = vec![
+        BranchSpec::number("x", Number::F64),
+        BranchSpec::number("i", Number::I32),
+        BranchSpec::number("b", Number::Bool),
+        BranchSpec::vector("v", Item::Number(Number::F32), 1),
+        BranchSpec::vector("m", Item::Number(Number::U64), 2),
+        BranchSpec::text("name"),
+    ];
+    let mut tree = file.tree("t", specs, TreeOptions::default()).expect("a tree");
+    let (x, i, b) = ([0.5, -2.0, f64::NAN, 1e9], [0_i32, -7, 3, i32::MIN], [true, false, true, false]);
+    tree.extend(&[
+        ("x", Values::from(&x[..])),
+        ("i", Values::from(&i[..])),
+        ("b", Values::from(&b[..])),
+        ("v", Values::lists(&[0, 2, 2, 3, 6], &[1.0_f32, -1.0, 0.0, 4.0, 5.0, 6.0])),
+        ("m", Values::nested(&[&[0, 1, 1, 3, 4], &[0, 2, 3, 3, 5]], &[0_u64, 1, u64::MAX, 2, 3])),
+        ("name", Values::strings(["mu", "", "e", "tau"])),
+    ])
+    .expect("rows");
+    tree.close().expect("closed");
+    file.close().expect("closed");
+    let tree = File::open(&path).expect("a file").tree("t").expect("a tree");
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut answered = 0;
+    for _ in 0..20_000 {
+        let depth = 1 + dice.roll(3);
+        let text = random(&mut dice, depth);
+        for lengths in [Lengths::Same, Lengths::Shortest] {
+            let outcome = Query::new(&tree).lengths(lengths).value(&text).and_then(|query| query.read(0..4));
+            match outcome {
+                Ok(found) => {
+                    assert_eq!(found.columns[0].len, 4, "{text}");
+                    answered += 1;
+                }
+                Err(error) => assert_ne!(error.kind(), ErrorKind::Internal, "{text}: {error}"),
+            }
+        }
+        if let Ok(draw) = Draw::new(&tree, &text, "") {
+            match draw.points(0..4) {
+                Ok(points) => assert_eq!(points.weights, None),
+                Err(error) => assert_ne!(error.kind(), ErrorKind::Internal, "{text}: {error}"),
+            }
+        }
+    }
+    assert!(answered > 5_000, "{answered} of 40,000");
+    // What is no expression at all.
+    for length in 1..200 {
+        let soup: String =
+            (0..length).map(|_| [" ", "x", "(", "[", "]", ")", "1", ":", "\"", "$", "ä", "?"][dice.roll(12)]).collect();
+        if let Err(error) = Query::new(&tree).value(&soup) {
+            assert_ne!(error.kind(), ErrorKind::Internal, "{soup}: {error}");
+        }
+    }
+}

@@ -94,7 +94,7 @@ class Plan:
 
     def query(self, values: list[str], cut: str | None) -> Any:
         """Expressions and a cut, as the engine computes them."""
-        below = None if self.over is self.tree else self.over._id  # type: ignore[attr-defined]
+        below = None if self.over is self.tree else self.over._id
         try:
             return _core.Query(self.tree._core, values, cut, list(self.aliases.items()), below)
         except NotFoundError as error:
@@ -312,7 +312,7 @@ def _load(
     passed, plain, computed = plan._query.read(ids, *selection.span, rows, note)
     if passed is not None:
         passed = np.asarray(passed).view("int64")
-        if index is None:
+        if index is None or selection.rows is None:
             selection = of_rows(passed)
         else:
             # Entries in another order, or several times.
