@@ -195,7 +195,7 @@ fn random(dice: &mut Dice, depth: usize) -> String {
         "mean",
         "factorial",
     ];
-    let mut inner = |dice: &mut Dice| random(dice, depth - 1);
+    let inner = |dice: &mut Dice| random(dice, depth - 1);
     if depth == 0 {
         return match dice.roll(3) {
             0 => NUMBERS[dice.roll(NUMBERS.len())].to_owned(),

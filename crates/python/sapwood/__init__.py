@@ -6,7 +6,7 @@ from sapwood import errors, objects, perf
 from sapwood._core import SapwoodError, __version__
 from sapwood._read.compat_kwargs import UnusedArgument
 from sapwood._read.elements import STLMap, STLSet, STLVector
-from sapwood._read.multi_file import concatenate, iterate, num_entries
+from sapwood._read.multi_file import concatenate, draw, iterate, num_entries
 from sapwood._write.parallel_tree import ParallelTree
 from sapwood._write.writable_directory import WritableDirectory
 from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
@@ -69,6 +69,7 @@ __all__ = [
     "concatenate",
     "create",
     "doctor",
+    "draw",
     "errors",
     "from_pyroot",
     "iterate",

@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sapwood import _core, session, sizes
-from sapwood._read import drawing
+from sapwood._read import drawing, reading
 from sapwood._read.branch_index import Outline
 from sapwood._read.branches import HasBranches
 from sapwood._read.rows import Rows
@@ -205,10 +207,11 @@ class Tree(HasBranches):
         >>> tree.draw("x>>h(4, 0, 4)", "x > 1", library="np")[0].tolist()
         [0.0, 0.0, 1.0, 1.0]
         """
+        drawing.check_library(library)
         found = drawing.fill(
-            self, [(expression, cut)], bins, profile, aliases, entry_start, entry_stop, entries, library
+            self, [(expression, cut)], bins, profile, aliases, entry_start, entry_stop, entries
         )
-        return found[0]
+        return drawing.as_library(found[0], library)
 
     def draw_many(
         self,
@@ -231,7 +234,9 @@ class Tree(HasBranches):
         [3, 2]
         """
         pairs = [(one, "") if isinstance(one, str) else one for one in drawings]
-        return drawing.fill(self, pairs, None, False, aliases, entry_start, entry_stop, entries, library)
+        drawing.check_library(library)
+        found = drawing.fill(self, pairs, None, False, aliases, entry_start, entry_stop, entries)
+        return [drawing.as_library(one, library) for one in found]
 
     def points(
         self,
@@ -254,6 +259,22 @@ class Tree(HasBranches):
         ([1.0, 2.0], [2.0, 3.0])
         """
         return drawing.points(self, (expression, cut), aliases, entry_start, entry_stop, entries)
+
+    def passing(self, cut: str, *, aliases: Mapping[str, str] | None = None) -> Any:
+        """Numbers of the entries for which a cut is true, ascending, as a NumPy array: an entry list, which
+        ``entries=`` takes (``TTree::Draw(">>elist", cut)``). Only what the cut needs is read, step by step. A
+        list passes if any of its items does.
+
+        >>> import io, sapwood
+        >>> with sapwood.recreate(memory := io.BytesIO()) as file:
+        ...     file["t"] = {"x": [1.0, 2.0, 3.0], "v": [[1, 2], [3], []]}
+        >>> tree = sapwood.open(memory)["t"]
+        >>> tree.passing("x > 1 && Length$(v) > 0").tolist(), tree.passing("v > 1").tolist()
+        ([1], [0, 1])
+        """
+        ranges = reading.Plan(self, [], aliases=aliases).query([], cut).passing(0, self.num_entries)
+        pieces = [np.arange(start, stop, dtype="int64") for start, stop in ranges]
+        return np.concatenate(pieces) if pieces else np.zeros(0, "int64")
 
     @property
     def perf(self) -> PerfRecord:

@@ -91,6 +91,11 @@ impl Histogram {
     pub(crate) fn from_engine(engine: hist::Histogram) -> Self {
         Self(engine)
     }
+
+    /// The engine's own.
+    pub(crate) fn engine(&self) -> &hist::Histogram {
+        &self.0
+    }
 }
 
 #[pymethods]

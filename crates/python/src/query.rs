@@ -160,11 +160,20 @@ impl Draws {
         .map(Self)
     }
 
-    /// Fills all histograms with entries `start..stop`, or ascending `entries`; the tree is read once.
-    #[pyo3(signature = (start, stop, entries=None))]
-    fn fill(&self, py: Python<'_>, start: u64, stop: u64, entries: Option<PyBuffer<i64>>) -> PyResult<Vec<Histogram>> {
+    /// Fills all histograms with entries `start..stop`, or ascending `entries`; the tree is read once. They go on from
+    /// those of `more`, if it is given.
+    #[pyo3(signature = (start, stop, entries=None, more=None))]
+    fn fill(
+        &self,
+        py: Python<'_>,
+        start: u64,
+        stop: u64,
+        entries: Option<PyBuffer<i64>>,
+        more: Option<Vec<Py<Histogram>>>,
+    ) -> PyResult<Vec<Histogram>> {
+        let more = more.map(|more| more.iter().map(|one| one.get().engine().clone()).collect::<Vec<_>>());
         let wanted = Wanted::new(py, entries, start, stop)?;
-        let drawn = run(py, || query::draw_many(&self.0, &wanted.selection()?))?;
+        let drawn = run(py, || query::draw_with(&self.0, &wanted.selection()?, more, watched(None)))?;
         Ok(drawn.into_iter().map(Histogram::from_engine).collect())
     }
 

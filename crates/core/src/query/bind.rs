@@ -226,8 +226,12 @@ impl<'s> Binder<'s> {
                 Kind::Opaque { class, .. } => {
                     return Err(fault(text, at, format!("the layout of {class:?} is not known")));
                 }
-                Kind::Pointer { .. } | Kind::OneOf { .. } => {
+                Kind::Pointer { .. } => {
                     return Err(fault(text, at, "expressions do not follow pointers to other objects"));
+                }
+                Kind::OneOf { .. } => {
+                    let words = "expressions do not compute with values that may be absent, or of several types";
+                    return Err(fault(text, at, words));
                 }
             }
         };

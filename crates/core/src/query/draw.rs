@@ -13,7 +13,7 @@ use super::token::{Token, tokens};
 use super::value::{Data, Value};
 use crate::error::{Error, Result};
 use crate::hist::{Axis, Histogram};
-use crate::read::Selection;
+use crate::read::{Progress, Selection};
 
 /// Values that decide on automatic bins, as ROOT's `TTree::SetEstimate` has it; the axes grow for what follows.
 const ESTIMATE: usize = 1_000_000;
@@ -227,7 +227,7 @@ impl Draw {
     pub fn points(&self, entries: impl TryInto<Selection, Error: Into<Error>>) -> Result<Points> {
         let entries: Selection = entries.try_into().map_err(Into::into)?;
         let mut all = Points { columns: vec![Vec::new(); self.query.values.len()], weights: None };
-        Query::each_step(&[&self.query], &entries, &mut |step| {
+        Query::each_step(&[&self.query], &entries, &mut |_| Ok(()), &mut |step| {
             self.each_part(step, |points| {
                 all.append(points);
                 Ok(())
@@ -337,9 +337,45 @@ impl Draw {
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 pub fn draw_many(draws: &[Draw], entries: &Selection) -> Result<Vec<Histogram>> {
+    draw_with(draws, entries, None, |_| Ok(()))
+}
+
+/// The same, and says how far the read of each step is; an error of `progress` ends it. Histograms that are given are
+/// filled further, with another file for instance: `>>+h` of `TTree::Draw`.
+///
+/// # Errors
+///
+/// Those of [`Query::read`] and of `progress`, and [`Mismatch`](crate::ErrorKind::Mismatch) for histograms that do not
+/// fit what is drawn.
+///
+/// # Example
+///
+/// ```
+/// # let path = sapwood_testkit::example("nano.root");
+/// use sapwood::query::{Draw, draw_with};
+/// let tree = sapwood::File::open(path)?.tree("Events")?;
+/// let draw = [Draw::new(&tree, "nJet", "")?];
+/// let first = draw[0].run(0..4)?;
+/// let both = draw_with(&draw, &(4..10).try_into()?, Some(vec![first]), |_progress| Ok(()))?;
+/// assert_eq!(both[0].entries(), 10.0);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn draw_with(
+    draws: &[Draw],
+    entries: &Selection,
+    histograms: Option<Vec<Histogram>>,
+    mut progress: impl FnMut(Progress) -> Result<()>,
+) -> Result<Vec<Histogram>> {
+    let mut pending: Vec<Pending> = match histograms {
+        None => draws.iter().map(|_| Pending::default()).collect(),
+        Some(given) if given.len() == draws.len() => given.into_iter().map(Pending::of).collect(),
+        Some(given) => {
+            let words = "there are more histograms than what is drawn into them, or fewer";
+            return Err(Error::mismatch(words).wanted(draws.len() as u64, given.len() as u64));
+        }
+    };
     let queries: Vec<&Query> = draws.iter().map(|draw| &draw.query).collect();
-    let mut pending: Vec<Pending> = draws.iter().map(|_| Pending::default()).collect();
-    Query::each_step(&queries, entries, &mut |step| {
+    Query::each_step(&queries, entries, &mut progress, &mut |step| {
         draws.iter().zip(&mut pending).try_for_each(|(draw, pending)| {
             draw.each_part(step, |points| match &mut pending.histogram {
                 Some(histogram) => fill(histogram, &points),
@@ -363,6 +399,10 @@ struct Pending {
 }
 
 impl Pending {
+    fn of(histogram: Histogram) -> Self {
+        Self { histogram: Some(histogram), ..Self::default() }
+    }
+
     /// Keeps values until there are enough, or fills them at once where the bins are given.
     fn wait(&mut self, draw: &Draw, points: Points) -> Result<()> {
         self.count += points.len();

@@ -57,6 +57,6 @@ mod token;
 mod value;
 
 pub use align::Lengths;
-pub use draw::{Draw, Points, draw_many};
+pub use draw::{Draw, Points, draw_many, draw_with};
 pub use select::{Answer, Query};
 pub use source::Source;

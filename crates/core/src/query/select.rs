@@ -15,6 +15,8 @@ use crate::read::{Column, Progress, Selection};
 /// Memory that the columns of a step take, about, where a source is read in steps.
 const STEP_BYTES: u64 = 32 << 20;
 
+/// Columns of a cut up to this size are read at once, and used again for the values; larger ones step by step.
+const KEPT_BYTES: u64 = 256 << 20;
 /// Entries for each run of passing ones from which on few baskets are needed: they hold some thousands.
 const SPARSE: u64 = 1_000;
 /// Steps without a look at what passes, after one in which it was nearly everywhere.
@@ -189,7 +191,12 @@ impl Query {
     ) -> Result<Answer> {
         let entries: Selection = entries.try_into().map_err(Into::into)?;
         let mut step = Step::new(&self.source, entries);
-        if let Some(cut) = &self.cut {
+        if let Some(cut) = &self.cut
+            && self.source.bytes(&self.ids_of([&cut.bound]), &step.entries) > KEPT_BYTES
+        {
+            // Too much to be kept for what the values need of it.
+            step.entries = self.passing_with(step.entries, &mut progress)?;
+        } else if let Some(cut) = &self.cut {
             step.read(&self.ids_of([&cut.bound]), &mut progress)?;
             let passing = step.passing(&self.mask(cut, &step)?)?;
             step.narrow(passing)?;
@@ -219,13 +226,16 @@ impl Query {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn passing(&self, entries: impl TryInto<Selection, Error: Into<Error>>) -> Result<Selection> {
-        let entries: Selection = entries.try_into().map_err(Into::into)?;
+        self.passing_with(entries.try_into().map_err(Into::into)?, &mut |_| Ok(()))
+    }
+
+    fn passing_with(&self, entries: Selection, progress: &mut dyn FnMut(Progress) -> Result<()>) -> Result<Selection> {
         let Some(cut) = &self.cut else { return Ok(entries) };
         let ids = self.ids_of([&cut.bound]);
         let mut ranges = Vec::new();
         for part in self.source.steps(&ids, &entries, STEP_BYTES)? {
             let mut step = Step::new(&self.source, part);
-            step.read(&ids, &mut |_| Ok(()))?;
+            step.read(&ids, progress)?;
             ranges.extend(step.passing(&self.mask(cut, &step)?)?.ranges());
         }
         Selection::of_ranges(ranges)
@@ -242,6 +252,7 @@ impl Query {
     pub(super) fn each_step<'s>(
         queries: &[&'s Self],
         entries: &Selection,
+        progress: &mut dyn FnMut(Progress) -> Result<()>,
         work: &mut dyn FnMut(&Step<'s>) -> Result<()>,
     ) -> Result<()> {
         let Some(source) = queries.first().map(|query| &query.source) else { return Ok(()) };
@@ -257,13 +268,12 @@ impl Query {
         // A cut that depends on the loop of the values says nothing by itself.
         let cuts = |query: &&Self| query.cut.as_ref().is_some_and(|cut| !cut.bound.in_loop);
         let is_narrowed = queries.iter().all(cuts) && all.iter().any(|id| !of_cuts.contains(id));
-        let mut quiet = |_| Ok(());
         // Steps that are read whole at once, as those before had something that passes nearly everywhere.
         let mut dense = 0;
         for part in source.steps(&all, entries, STEP_BYTES)? {
             let mut step = Step::new(source, part);
             if is_narrowed && dense == 0 {
-                step.read(&of_cuts, &mut quiet)?;
+                step.read(&of_cuts, progress)?;
                 let mut any = vec![false; step.entries.len() as usize];
                 for (query, cut) in queries.iter().filter_map(|query| Some((query, query.cut.as_ref()?))) {
                     any.iter_mut().zip(query.mask(cut, &step)?).for_each(|(any, passes)| *any |= passes);
@@ -277,7 +287,7 @@ impl Query {
             } else {
                 dense = dense.saturating_sub(1);
             }
-            step.read(&all, &mut quiet)?;
+            step.read(&all, progress)?;
             work(&step)?;
         }
         Ok(())

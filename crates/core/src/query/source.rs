@@ -203,6 +203,11 @@ impl Source {
         }
     }
 
+    /// Bytes of memory that some entries of some columns take, about.
+    pub(super) fn bytes(&self, ids: &[usize], entries: &Selection) -> u64 {
+        self.entry_bytes(ids).saturating_mul(entries.len())
+    }
+
     /// Bytes of memory that an entry of some columns takes, about.
     fn entry_bytes(&self, ids: &[usize]) -> u64 {
         match &self.of {

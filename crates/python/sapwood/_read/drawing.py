@@ -10,6 +10,7 @@ import numpy as np
 
 from sapwood import _core
 from sapwood._read import layout
+from sapwood._read.libraries import need
 from sapwood._read.selection import select
 from sapwood.errors import MismatchError
 from sapwood.models.entry_list import as_numbers
@@ -30,19 +31,16 @@ def fill(
     entry_start: int | None,
     entry_stop: int | None,
     entries: Any,
-    library: str,
-) -> list[Any]:
-    """Histograms of one tree, which is read once."""
-    if library not in ("hist", "root", "np"):
-        raise TypeError(f'library is "hist", "root" or "np", not {library!r}')
+    more: list[_core.Histogram] | None = None,
+) -> list[_core.Histogram]:
+    """Histograms of one tree, which is read once; they go on from those of ``more``."""
     axes = None if bins is None else _axes(bins)
     draws = _core.Draws(
         tree._core,
         [(words, cut, profile, axes) for words, cut in drawings],
         list((aliases or {}).items()),
     )
-    wanted = _wanted(tree, entry_start, entry_stop, entries)
-    return [_as(one, library) for one in draws.fill(*wanted)]
+    return draws.fill(*_wanted(tree, entry_start, entry_stop, entries), more)
 
 
 def points(
@@ -85,7 +83,16 @@ def _axis(bins: Any) -> _core.Axis:
     return _core.Axis(edges.tolist(), None, "")
 
 
-def _as(histogram: _core.Histogram, library: str) -> Any:
+def check_library(library: str) -> None:
+    """Refuses a form of histograms that there is not, before anything is read."""
+    if library not in ("hist", "root", "np"):
+        raise TypeError(f'library is "hist", "root" or "np", not {library!r}')
+    if library == "hist":
+        need("hist", 'library="hist"')
+
+
+def as_library(histogram: _core.Histogram, library: str) -> Any:
+    """A histogram in a library."""
     # As an object that was read: with everything that such a one can do.
     import sapwood
 

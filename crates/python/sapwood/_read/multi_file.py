@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sapwood import file as files_module
 from sapwood import iteration, network
+from sapwood._read import drawing
 from sapwood._read import progress as progress_bar
 from sapwood._read import reading
 from sapwood._read.compat_kwargs import ignore
@@ -226,6 +227,55 @@ def concatenate(
     return to.concatenate(answers)
 
 
+def draw(
+    files: Any,
+    expression: str,
+    cut: str = "",
+    *,
+    bins: Any = None,
+    profile: bool = False,
+    aliases: dict[str, str] | None = None,
+    library: str = "hist",
+    allow_missing: bool = False,
+    progress: bool | None = None,
+    threads: int = 0,
+    object_limit: int | None = None,
+    answer_limit: int | None = None,
+    **others: Unpack[Opening],
+) -> Any:
+    """One histogram of the trees of several files, which are opened one after another.
+
+    ``files`` and the options are those of :func:`sapwood.iterate`, the rest is as in :meth:`sapwood.Tree.draw`.
+    Where no bins are given, those of the first file are extended as needed.
+
+    >>> import sapwood
+    >>> sapwood.draw("run*.root:events", "px>>h(100, -5, 5)", "py > 0")  # doctest: +SKIP
+    """
+    drawing.check_library(library)
+    over = network.take_options(cast("dict[str, Any]", others))
+    ignore(others, "draw")
+    sources = paths.expand(paths.with_options(files, over), network=over)
+    options = {**files_module.check_options(threads, object_limit, answer_limit), "network": over}
+    filled: list[Any] | None = None
+    for source in progress_bar.each(sources, len(sources), progress, "files", "files"):
+        tree = _open(source, allow_missing, options)
+        if tree is None:
+            continue
+        try:
+            for start, stop in _ranges(source, tree.tree.num_entries):
+                filled = drawing.fill(
+                    tree, [(expression, cut)], bins, profile, aliases, start, stop, None, filled
+                )
+        except NotFoundError:
+            if not allow_missing:
+                raise
+        finally:
+            _close(source, tree)
+    if filled is None:
+        raise MismatchError("no file has a tree that could be drawn")
+    return drawing.as_library(filled[0], library)
+
+
 def num_entries(files: Any, **options: Any) -> Iterator[tuple[str, str, int]]:
     """For each file its path, the path of its tree, and the tree's entries, one file after another. ``files``
     and the options are those of :func:`sapwood.iterate`, as far as they open files.
@@ -257,4 +307,4 @@ def num_entries(files: Any, **options: Any) -> Iterator[tuple[str, str, int]]:
     return counted()
 
 
-__all__ = ["MissingFileError", "concatenate", "iterate", "num_entries"]
+__all__ = ["MissingFileError", "concatenate", "draw", "iterate", "num_entries"]
