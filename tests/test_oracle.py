@@ -159,15 +159,15 @@ def judge_branch(
         return status, note
     # uproot is only asked where it agrees with ROOT, or where ROOT tells nothing
     try:
-        his_status, _, other_array = judge_values(other[0], other[1](), top, top_name)
+        other_status, _, other_array = judge_values(other[0], other[1](), top, top_name)
     except Exception:  # a tree that uproot cannot open
         return status, note
-    if other_array is None or his_status not in ("ok", "untold"):
+    if other_array is None or other_status not in ("ok", "untold"):
         return status, note
     mine = [(p.path, p.kind, p.dtype, p.n, p.sha256) for p in array_parts(array)]
-    theirs = [(p.path, p.kind, p.dtype, p.n, p.sha256) for p in array_parts(other_array)]
-    if mine != theirs:
-        first = next((f"{a} / {b}" for a, b in zip(mine, theirs) if a != b), f"{len(mine)} / {len(theirs)} parts")
+    other_parts = [(p.path, p.kind, p.dtype, p.n, p.sha256) for p in array_parts(other_array)]
+    if mine != other_parts:
+        first = next((f"{a} / {b}" for a, b in zip(mine, other_parts) if a != b), f"{len(mine)} / {len(other_parts)} parts")
         return "mismatch", f"not as uproot: {first}"[:400]
     return ("by uproot" if status == "untold" else status), note
 
@@ -281,7 +281,7 @@ def check_case(
     f = opened[0] if opened else (reader.open(path) if "open" in skip else None)
     if f is None:
         return
-    theirs = other.open(path) if other else None
+    other_file = other.open(path) if other else None
 
     def keys() -> tuple[str, str]:
         ours = sorted({(p, c, "TDirectoryFile" if cl == "TDirectory" else cl) for p, c, cl in reader.keys(f)})
@@ -335,13 +335,13 @@ def check_case(
                     top: Any = top,
                     top_name: str = top_branch.name,
                 ) -> tuple[str, str]:
-                    def at_his() -> Any:
-                        b = theirs[key]
+                    def at_other() -> Any:
+                        b = other_file[key]
                         for place in _place(trees[0], name):
                             b = b.branches[place]
                         return b
 
-                    pair = (other, at_his) if other is not None else None
+                    pair = (other, at_other) if other is not None else None
                     return judge_branch(reader, branch, pair, top, top_name)
 
                 yield from judged(f"{key}|{name}", read)
