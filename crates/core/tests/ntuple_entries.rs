@@ -1,5 +1,7 @@
 //! Entries of Rust types in RNTuples: written and read, as objects and member by member.
 
+#![allow(clippy::unwrap_used, reason = "tests may")]
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
