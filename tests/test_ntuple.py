@@ -8,6 +8,7 @@ import dataclasses
 import io
 import json
 import math
+import pickle
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -807,3 +808,122 @@ def test_errors_name_row_and_value() -> None:
             ntuple.extend({**good, "rum": [1, 2, 3]})
         ntuple.extend(good)
         assert ntuple.num_entries == 3
+
+
+ATTRIBUTES = """
+ROOT.gInterpreter.Declare(r'''
+#include <ROOT/RNTupleAttrWriting.hxx>
+#include <ROOT/RNTupleModel.hxx>
+#include <ROOT/RNTupleWriter.hxx>
+#include <TFile.h>
+void write_attributes(const char *path)
+{
+   std::unique_ptr<TFile> file(TFile::Open(path, "RECREATE"));
+   auto model = ROOT::RNTupleModel::Create();
+   auto x = model->MakeField<int>("x");
+   auto writer = ROOT::RNTupleWriter::Append(std::move(model), "events", *file);
+   auto said = ROOT::RNTupleModel::Create();
+   auto text = said->MakeField<std::string>("text");
+   auto number = said->MakeField<int>("number");
+   auto set = writer->CreateAttributeSet(std::move(said), "notes");
+   for (int range = 0; range < 3; range++) {
+      auto open = set->BeginRange();
+      *text = "range " + std::to_string(range);
+      *number = 10 * range;
+      for (int k = 0; k < 5 + range; k++) { *x = 100 * range + k; writer->Fill(); }
+      set->CommitRange(std::move(open));
+   }
+}
+''')
+ROOT.write_attributes(sys.argv[1])
+"""
+
+
+def test_attributes_of_root_are_read_and_copied(tmp_path: Path) -> None:
+    path, copy = tmp_path / "attributes.root", tmp_path / "copy.root"
+    root(ATTRIBUTES, path)
+    with sapwood.recreate(copy) as file:
+        file.copy(path, "events", "folder/events")
+    expected = [
+        {"_rangeStart": start, "_rangeLen": 5 + entry, "_userData": {"text": f"range {entry}", "number": 10 * entry}}
+        for entry, start in enumerate((0, 5, 11))
+    ]
+    for place, name in ((path, "events"), (copy, "folder/events")):
+        events = sapwood.open(place)[name]
+        assert (events.num_entries, events.attribute_sets) == (18, ["notes"])
+        notes = events.attributes("notes")
+        assert notes.arrays().to_list() == expected
+        assert notes["_userData.text"].array().to_list() == ["range 0", "range 1", "range 2"]
+        assert pickle.loads(pickle.dumps(notes)).arrays().to_list() == expected
+        assert notes.object_path == f"/{name};1:notes"
+        with pytest.raises(sapwood.errors.NotFoundError, match="'note'.*notes|\"note\".*notes"):
+            events.attributes("note")
+        findings = sapwood.verify(place)
+        assert not findings.damaged and not any("not verified" in str(finding) for finding in findings)
+    damaged = bytearray(path.read_bytes())
+    place = damaged.index(b"range 0")
+    damaged[place] ^= 1
+    found = [finding for finding in sapwood.verify(bytes(damaged)) if finding.severity == "damage"]
+    assert found and all(":notes" in finding.object for finding in found), found
+
+
+HIDDEN = """
+ROOT.gInterpreter.Declare(r'''
+#include <ROOT/RNTupleModel.hxx>
+#include <ROOT/RNTupleWriter.hxx>
+struct First { int a = 0; int z = 0; };
+struct Middle : First { int b = 0; };
+struct Second { int a = 0; };
+struct Many : Middle, Second { int a = 0; };
+void write_many(const char *path)
+{
+   auto model = ROOT::RNTupleModel::Create();
+   auto many = model->MakeField<Many>("many");
+   auto list = model->MakeField<std::vector<Many>>("list");
+   auto writer = ROOT::RNTupleWriter::Recreate(std::move(model), "events", path);
+   for (int k = 0; k < 4; k++) {
+      many->First::a = k; many->z = 10 + k; many->b = 20 + k; many->Second::a = 30 + k; many->a = 40 + k;
+      list->assign(k, *many);
+      writer->Fill();
+   }
+}
+''')
+ROOT.write_many(sys.argv[1])
+"""
+
+
+def test_members_of_several_bases_keep_apart(tmp_path: Path) -> None:
+    uproot = pytest.importorskip("uproot")
+    path = tmp_path / "many.root"
+    root(HIDDEN, path)
+    events = sapwood.open(path)["events"]
+    many = [{"Middle::a": k, "z": 10 + k, "b": 20 + k, "Second::a": 30 + k, "a": 40 + k} for k in range(4)]
+    assert events["many"].array().to_list() == many
+    assert events["list"].array().to_list() == [[many[k]] * k for k in range(4)]
+    assert uproot.open(path)["events"].arrays(["many"])["many"].to_list() == many
+    assert [name for name in events.keys() if name.startswith("many.")] == [f"many.{name}" for name in many[0]]
+    for name, value in many[2].items():
+        assert events[f"many.{name}"].array().to_list()[2] == value
+        assert events[f"list.{name}"].array().to_list()[2] == [value] * 2
+    pyarrow = pytest.importorskip("pyarrow")
+    assert pyarrow.table(events)["many"].to_pylist() == many
+
+    @dataclasses.dataclass
+    class Second:
+        a: int
+
+    @dataclasses.dataclass
+    class OfSecond(Second):
+        b: int
+
+    # A dataclass has one member of a name: that of its base where it says so.
+    assert [one.a for one in events["many"].objects(Second)] == [40, 41, 42, 43]
+
+
+def test_classes_of_fields_become_dataclasses(made: Any) -> None:
+    path, values = made("small pages")
+    source = sapwood.makeproject(path)
+    names: dict[str, Any] = {}
+    exec(source, names)  # noqa: S102
+    found = list(sapwood.open(path)["all"]["derived"].objects(names["Derived"]))
+    assert [dataclasses.asdict(one) for one in found] == [dataclasses.asdict(derived(row)) for row in values["derived"]]

@@ -1,9 +1,12 @@
 //! Entries of Rust types in RNTuples: written and read, as objects and member by member.
 
+#![allow(clippy::unwrap_used, reason = "tests may")]
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use sapwood::entry::EntryClass;
+use sapwood::project::{Language, infos_of, makeproject};
 use sapwood::write::{FieldSpec, FileWriter, NTupleOptions, WriteOptions};
 use sapwood::{Entry, ErrorKind, File, Session};
 use sapwood_testkit::{Scratch, scratch};
@@ -182,6 +185,30 @@ fn types_that_changed_read_what_they_have() {
     assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
     let error = ntuple.read_entries::<Point>("event.bets", 0..1).unwrap_err();
     assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains("\"event.best\""), "{error}");
+}
+
+#[test]
+fn classes_of_fields_become_source_code() {
+    let at = written("ntuple-entries-project.root", "event", 1);
+    let infos = infos_of(&File::open(&at).unwrap()).unwrap();
+    let names: Vec<&str> = infos.iter().map(|info| &*info.name).collect();
+    assert_eq!(names, ["Event", "Header", "Track", "Point"]);
+    assert_eq!((infos[0].version, infos[0].checksum), (2, Event::class().checksum()));
+    let source = makeproject(&infos, Language::Rust, &[]).unwrap();
+    for line in [
+        "#[entry(version = 3)]\npub struct Header {\n    pub run: u32,\n    pub tags: Vec<String>,\n}",
+        "    #[entry(base)]\n    pub header_base: Header,",
+        "    pub is_good: bool,",
+        "    pub covariance: [[f32; 3]; 2],",
+        "    pub tracks: Vec<Track>,",
+        "    pub counts: BTreeMap<String, i32>,",
+        "    pub best: Option<Box<Track>>,",
+        "    pub hits: Vec<i16>,",
+    ] {
+        assert!(source.contains(line), "{line:?} in\n{source}");
+    }
+    let header = makeproject(&infos, Language::Cpp, &[]).unwrap();
+    assert!(header.contains("unique_ptr<Track> best;"), "{header}");
 }
 
 #[derive(Entry)]

@@ -88,8 +88,16 @@ class NTuple(Tree):
 
     @property
     def attribute_sets(self) -> list[str]:
-        """Names of the sets of attributes that belong to it. They are not read."""
+        """Names of the sets of attributes that belong to it; :meth:`attributes` opens one."""
         return list(self._core.attribute_sets)
+
+    def attributes(self, name: str) -> AttributeSet:
+        """A set of attributes: what its writer said about ranges of entries. It is read as an RNTuple is; each of
+        its entries has ``_rangeStart``, ``_rangeLen`` and ``_userData``, a record.
+
+        Raises :class:`~sapwood.errors.NotFoundError` where there is none of that name.
+        """
+        return AttributeSet(self, name)
 
     @property
     def friends(self) -> dict[str, tuple[str, str]]:
@@ -121,6 +129,30 @@ class NTuple(Tree):
             return f"<RNTuple {self.object_path!r} of {self.file_path!r}, which is closed>"
         size = f"{len(self)} fields, {self.num_entries} entries"
         return f"<{self.classname} {self.name!r} ({size}) of {self.file_path!r}>"
+
+
+class AttributeSet(NTuple):
+    """What the writer of an RNTuple said about ranges of its entries: an RNTuple itself."""
+
+    def __init__(self, of: NTuple, name: str) -> None:
+        super().__init__(of._core.attribute_set(name), of._root, of._path, of._key)
+        self._of = of
+        self._set = name
+
+    @property
+    def _core(self) -> Any:
+        if self._engine is None or self._generation != session.generation():
+            self._engine = self._of._core.attribute_set(self._set)
+            self._generation = session.generation()
+        return self._engine
+
+    @property
+    def object_path(self) -> str:
+        """Path of its RNTuple, and its name."""
+        return f"{self._of.object_path}:{self._set}"
+
+    def __reduce__(self) -> Any:
+        return AttributeSet, (self._of, self._set)
 
 
 def _no_record(ntuple: Tree) -> UnsupportedError:

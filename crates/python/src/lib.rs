@@ -104,7 +104,7 @@ mod _core {
         let network = network::Network::new(None)?;
         errors::run(py, || {
             let store = network.named(path.as_ref())?;
-            let infos = sapwood::File::from_store(store, Default::default())?.infos()?;
+            let infos = sapwood::project::infos_of(&sapwood::File::from_store(store, Default::default())?)?;
             let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
             sapwood::project::makeproject(&infos, language.parse()?, &classes)
                 .map_err(|error| error.in_file(path.as_str()))

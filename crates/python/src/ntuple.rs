@@ -114,6 +114,11 @@ impl NTuple {
         self.engine.attribute_sets.iter().map(|name| &**name).collect()
     }
 
+    /// A set of attributes: an RNTuple itself.
+    fn attribute_set(&self, py: Python<'_>, name: &str) -> PyResult<Self> {
+        run(py, || self.engine.attributes(name)).map(|set| Self::new(Arc::new(set)))
+    }
+
     /// Entry ranges of the clusters.
     #[getter]
     fn clusters(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64)>> {

@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use sapwood::Error;
-use sapwood::project::{Language, makeproject};
+use sapwood::project::{Language, infos_of, makeproject};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 
-/// Write the classes that a file describes as Rust types, Python dataclasses or a C++ header.
+/// Write the classes that a file describes, those of RNTuples included, as Rust types, Python dataclasses or a C++ header.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The file.
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
-    let infos = output::open(&arguments.file, 1, &arguments.remote)?.infos()?;
+    let infos = infos_of(&output::open(&arguments.file, 1, &arguments.remote)?)?;
     let classes: Vec<&str> = arguments.classes.iter().map(String::as_str).collect();
     let source =
         makeproject(&infos, arguments.lang, &classes).map_err(|error| error.in_file(arguments.file.as_str()))?;

@@ -270,7 +270,7 @@ fn cell(column: &Column, kind: &Kind, row: usize) -> serde_json::Value {
         Kind::List { offsets, item, .. } => bounds(*offsets).map(|row| cell(column, item, row)).collect(),
         Kind::Fixed { len, item } => (row * len..(row + 1) * len).map(|row| cell(column, item, row)).collect(),
         Kind::Record { .. } => {
-            kind.members().into_iter().map(|(name, kind)| (name.to_string(), cell(column, kind, row))).collect()
+            kind.shown_members().into_iter().map(|(name, kind)| (name.to_string(), cell(column, kind, row))).collect()
         }
         Kind::Pointer { class, .. } => format!("({class})").into(),
         Kind::OneOf { tags, of } => {

@@ -1,5 +1,6 @@
 //! The type of a column: a tree whose nodes name the buffers that hold their values.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -122,7 +123,7 @@ impl Kind {
         }
     }
 
-    /// All members of a record with those of its bases in place of the bases, as users see them.
+    /// All members of a record with those of its bases in place of the bases.
     pub fn members(&self) -> Vec<(&Arc<str>, &Kind)> {
         let mut members = Vec::new();
         self.gather(&mut members);
@@ -139,7 +140,55 @@ impl Kind {
             }
         }
     }
+
+    /// The same, as users see them: of a record of an RNTuple, members of bases whose name others have, too, are named
+    /// after their base, as in C++: `Base::member`.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::column::{Field, Kind, Number};
+    /// let member = |buffer| Field { name: "a".into(), kind: Kind::Number { buffer, number: Number::I32 }, base: false };
+    /// let record = |class: &str, fields| Kind::Record { class: class.into(), fields };
+    /// let base = Field { name: ":_0".into(), kind: record("Base", vec![member(0)]), base: true };
+    /// let kind = record("Derived", vec![base, member(1)]);
+    /// let names: Vec<_> = kind.shown_members().into_iter().map(|(name, _)| name.to_string()).collect();
+    /// assert_eq!(names, ["Base::a", "a"]);
+    /// ```
+    pub fn shown_members(&self) -> Vec<(Arc<str>, &Self)> {
+        let Self::Record { fields, .. } = self else { return Vec::new() };
+        let mut members: Vec<(Arc<str>, &Self)> = Vec::with_capacity(fields.len());
+        // The base that each member is of.
+        let mut bases: Vec<Option<&str>> = Vec::with_capacity(fields.len());
+        for field in fields {
+            match &field.kind {
+                base @ Self::Record { class, .. } if field.base => {
+                    let inherited = base.shown_members();
+                    let name = field.name.starts_with(NTUPLE_BASE).then_some(&**class);
+                    bases.extend(inherited.iter().map(|_| name));
+                    members.extend(inherited);
+                }
+                kind => {
+                    members.push((Arc::clone(&field.name), kind));
+                    bases.push(None);
+                }
+            }
+        }
+        if bases.iter().any(Option::is_some) {
+            let mut counts: HashMap<Arc<str>, usize> = HashMap::with_capacity(members.len());
+            members.iter().for_each(|(name, _)| *counts.entry(Arc::clone(name)).or_default() += 1);
+            for ((name, _), base) in members.iter_mut().zip(bases) {
+                if let Some(base) = base.filter(|_| counts.get(name).is_some_and(|&count| count > 1)) {
+                    *name = format!("{base}::{name}").into();
+                }
+            }
+        }
+        members
+    }
 }
+
+/// How fields of RNTuples are named that are bases: `:_0`, `:_1`.
+pub(crate) const NTUPLE_BASE: &str = ":_";
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -160,7 +209,7 @@ impl fmt::Display for Kind {
             },
             Self::Record { class, .. } => {
                 write!(f, "{class}{{")?;
-                for (index, (name, kind)) in self.members().into_iter().enumerate() {
+                for (index, (name, kind)) in self.shown_members().into_iter().enumerate() {
                     let comma = if index == 0 { "" } else { ", " };
                     write!(f, "{comma}{name}: {kind}")?;
                 }

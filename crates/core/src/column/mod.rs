@@ -11,6 +11,7 @@ mod stored;
 
 pub(crate) use arena::Arena;
 pub(crate) use complete::{Filled, check};
+pub(crate) use kind::NTUPLE_BASE;
 pub use kind::{BufferId, Field, Kind, ListOf};
 pub use native::Native;
 pub(crate) use native::{aligned, sealed::Cast};

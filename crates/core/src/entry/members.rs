@@ -90,7 +90,12 @@ fn anywhere<'a>(fields: &'a [Field], name: &str) -> Option<&'a Kind> {
 
 fn base<'a>(fields: &'a [Field], names: &[&str]) -> Option<&'a [Field]> {
     fields.iter().find_map(|field| match &field.kind {
-        Kind::Record { fields, .. } if field.base && names.contains(&&*field.name) => Some(&fields[..]),
+        // RNTuples count their bases: only the class has a name.
+        Kind::Record { class, fields }
+            if field.base && [&*field.name, class].iter().any(|name| names.contains(name)) =>
+        {
+            Some(&fields[..])
+        }
         Kind::Record { fields, .. } if field.base => base(fields, names),
         _ => None,
     })

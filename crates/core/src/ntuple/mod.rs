@@ -103,7 +103,7 @@ pub struct NTuple {
     pub entries: u64,
     /// Cycle of its key.
     pub cycle: u16,
-    /// Names of its sets of attributes, which are not read.
+    /// Names of its sets of [attributes](Self::attributes).
     pub attribute_sets: Vec<Arc<str>>,
     file: File,
     anchor: Anchor,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::field::{Field, FieldId, Role};
 use super::node::{Model, Node, Shape};
 use super::{NTuple, streamed};
-use crate::column::{BufferId, Field as Member, Kind, ListOf, Number};
+use crate::column::{BufferId, Field as Member, Kind, ListOf, NTUPLE_BASE, Number};
 use crate::error::{Error, Result};
 
 /// What is known on the way to the type of a field.
@@ -277,11 +277,10 @@ impl Builder<'_> {
         let (mut fields, mut members) = (Vec::new(), Vec::new());
         for &child in &field.children {
             let member = &self.ntuple.fields[child];
-            let base = member.name.starts_with(":_");
+            let base = member.name.starts_with(NTUPLE_BASE);
             let name = match (class, &*member.name) {
                 ("pair", "_0") => Arc::from("first"),
                 ("pair", "_1") => Arc::from("second"),
-                _ if base => Arc::clone(&member.type_name),
                 _ => Arc::clone(&member.name),
             };
             if !base && self.wanted.is_some_and(|wanted| !wanted.contains(&*name)) {

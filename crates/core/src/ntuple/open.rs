@@ -1,6 +1,6 @@
 //! Opening an RNTuple: anchor, header, footer, and page lists on first use.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -15,6 +15,7 @@ use super::locator::Link;
 use super::page_list::{ClusterPages, read_clusters};
 use super::payload::read_payloads;
 use super::{NTuple, PageLists};
+use crate::column::NTUPLE_BASE;
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
@@ -192,6 +193,7 @@ fn fields(schema: &Descriptors, of_header: usize, most_depth: u32) -> Result<(Ve
     let mut fields: Vec<Field> = Vec::with_capacity(schema.fields.len());
     let (mut top, mut depths, mut path_bytes) = (Vec::new(), Vec::with_capacity(schema.fields.len()), 0_u64);
     let mut names: HashSet<(Option<FieldId>, Arc<str>)> = HashSet::with_capacity(schema.fields.len());
+    let qualified = qualified(schema)?;
     for (id, described) in schema.fields.iter().enumerate() {
         let name = |error: Error| error.in_object(&described.name);
         if described.parent > id {
@@ -211,7 +213,8 @@ fn fields(schema: &Descriptors, of_header: usize, most_depth: u32) -> Result<(Ve
             Some(parent) => {
                 fields[parent].children.push(id);
                 let above = &fields[parent];
-                match name_in(above, &described.name) {
+                let own = qualified.get(&id).map_or(&*described.name, |name| name);
+                match name_in(above, own) {
                     Some(name) => (format!("{}.{name}", above.path).into(), true),
                     None => (Arc::clone(&above.path), false),
                 }
@@ -232,10 +235,71 @@ fn fields(schema: &Descriptors, of_header: usize, most_depth: u32) -> Result<(Ve
     Ok((fields, top))
 }
 
+/// Names of members of bases that other members have, too: after their base, as in C++.
+///
+/// The same names as [`Kind::shown_members`](crate::column::Kind::shown_members) has.
+fn qualified(schema: &Descriptors) -> Result<HashMap<FieldId, Arc<str>>> {
+    let fields = &schema.fields;
+    let mut found: HashMap<FieldId, Arc<str>> = HashMap::new();
+    // Members of each record, with those of its bases; those of the outermost come last.
+    let mut members: HashMap<FieldId, Vec<(FieldId, bool)>> = HashMap::new();
+    // A small file could ask for much time or memory.
+    let (mut looked_at, mut name_bytes) = (0, 0);
+    for (id, field) in fields.iter().enumerate().rev() {
+        let own = members.remove(&id).unwrap_or_default();
+        if own.iter().any(|&(_, is_inherited)| is_inherited) {
+            looked_at += own.len() as u64;
+            if looked_at > MOST_INHERITED {
+                let message = "the members of base classes are too many";
+                return Err(Error::limit(message, MOST_INHERITED, looked_at));
+            }
+            let names: Vec<Arc<str>> =
+                own.iter().map(|(member, _)| Arc::clone(found.get(member).unwrap_or(&fields[*member].name))).collect();
+            let mut counts: HashMap<&str, usize> = HashMap::with_capacity(own.len());
+            names.iter().for_each(|name| *counts.entry(name).or_default() += 1);
+            for (&(member, is_inherited), name) in own.iter().zip(&names) {
+                if is_inherited && counts.get(&**name).is_some_and(|&count| count > 1) {
+                    let name: Arc<str> = format!("{}::{name}", base_between(schema, member, id)).into();
+                    name_bytes += name.len() as u64;
+                    if name_bytes > MOST_PATH_BYTES {
+                        let message = "the names of fields are too long in all";
+                        return Err(Error::limit(message, MOST_PATH_BYTES, name_bytes));
+                    }
+                    found.insert(member, name);
+                }
+            }
+        }
+        if field.parent >= id {
+            continue;
+        }
+        let above = members.entry(field.parent).or_default();
+        match field.name.starts_with(NTUPLE_BASE) {
+            true => above.extend(own.into_iter().map(|(member, _)| (member, true))),
+            false => above.push((id, false)),
+        }
+    }
+    Ok(found)
+}
+
+/// The most members of bases, counted in each class that inherits them.
+const MOST_INHERITED: u64 = 1 << 22;
+
+/// The class of the base of a record that a member is inherited through.
+fn base_between(schema: &Descriptors, member: FieldId, record: FieldId) -> Arc<str> {
+    let mut at = member;
+    while let Some(field) = schema.fields.get(at).filter(|field| field.parent < at) {
+        if field.parent == record {
+            return Arc::clone(&field.type_name);
+        }
+        at = field.parent;
+    }
+    "".into()
+}
+
 /// The name of a field in paths: none for the items of lists, the value of an enumeration, and base classes.
 fn name_in<'n>(parent: &Field, name: &'n str) -> Option<&'n str> {
     match parent.role {
-        Role::Record if name.starts_with(":_") => None,
+        Role::Record if name.starts_with(NTUPLE_BASE) => None,
         Role::Record if ["std::pair<", "std::tuple<"].iter().any(|class| parent.type_name.starts_with(class)) => {
             Some(name.strip_prefix('_').unwrap_or(name))
         }

@@ -104,6 +104,34 @@ impl NTuple {
         read_payloads(&self.file, places, self.anchor.max_key_bytes).map_err(|error| self.place(error))
     }
 
+    /// One of its sets of attributes by its name: an RNTuple itself. Each of its entries is about entries of this one:
+    /// about `_rangeLen` of them, from `_rangeStart` on, `_userData` says something.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](crate::ErrorKind::NotFound) where there is none of that name; what opening it reports.
+    ///
+    /// # Example
+    ///
+    /// ```no_run
+    /// let ntuple = sapwood::File::open("events.root")?.ntuple("events")?;
+    /// for name in &ntuple.attribute_sets {
+    ///     let notes = ntuple.attributes(name)?;
+    ///     let about = sapwood::ntuple::columns(&notes, notes.top(), 0..notes.entries)?;
+    ///     println!("{name}: {}", about.len());
+    /// }
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn attributes(&self, name: &str) -> Result<Self> {
+        let number = self.attribute_sets.iter().position(|known| **known == *name);
+        let number = number.ok_or_else(|| {
+            let names: Vec<_> = self.attribute_sets.iter().map(|name| format!("{name:?}")).collect();
+            let known = if names.is_empty() { "it has none".to_owned() } else { names.join(", ") };
+            self.place(Error::not_found(format!("there is no set of attributes {name:?}: {known}")))
+        })?;
+        self.attribute_set(number)
+    }
+
     /// One of its sets of attributes, which is an RNTuple itself.
     pub(crate) fn attribute_set(&self, number: usize) -> Result<Self> {
         let set = self.footer.attribute_sets.get(number);

@@ -3,6 +3,7 @@
 //! What `TFile::MakeProject` is in ROOT. Classes that ROOT itself has are left out; those that others are made of stand first.
 
 mod cpp;
+mod fields;
 mod language;
 mod model;
 mod python;
@@ -10,6 +11,7 @@ mod rust;
 
 use crate::error::Result;
 use crate::schema::StreamerInfo;
+pub use fields::infos_of;
 pub use language::Language;
 use model::Project;
 

@@ -347,6 +347,14 @@ impl Finder<'_> {
                 TypeName::Class(name) => self.class(name).map(Kind::Pointer),
                 other => Err(format!("{other} is no class")),
             },
+            // Of fields of RNTuples: an object, or none.
+            TypeName::Class(name) if name.starts_with("unique_ptr<") || name.starts_with("optional<") => {
+                let inner = name.split_once('<').and_then(|(_, inner)| inner.strip_suffix('>')).unwrap_or_default();
+                match TypeName::parse(inner) {
+                    Ok(TypeName::Class(name)) => self.class(&name).map(Kind::Pointer),
+                    _ => Err(format!("nothing here is like {name}")),
+                }
+            }
             TypeName::Class(name) => self.class(name).map(Kind::Object),
             other => Err(format!("nothing here is like {other}")),
         }

@@ -61,7 +61,7 @@ impl Kind {
                 DataType::FixedSizeList(Arc::new(with_class(item_of(item.arrow_type()?), item)), fixed(*len)?)
             }
             Self::Record { .. } => {
-                let fields = self.members().into_iter().map(|(name, kind)| kind.arrow_field(name));
+                let fields = self.shown_members().into_iter().map(|(name, kind)| kind.arrow_field(&name));
                 DataType::Struct(fields.collect::<Result<Fields>>()?)
             }
             Self::Pointer { class, .. } => return Err(pointer(class)),
@@ -126,9 +126,9 @@ impl Column {
             Kind::Record { .. } => {
                 let mut fields = Vec::new();
                 let mut arrays = Vec::new();
-                for (name, kind) in kind.members() {
+                for (name, kind) in kind.shown_members() {
                     let array = self.array(kind, rows)?;
-                    fields.push(with_class(Field::new(&**name, array.data_type().clone(), false), kind));
+                    fields.push(with_class(Field::new(&*name, array.data_type().clone(), false), kind));
                     arrays.push(array);
                 }
                 let array = StructArray::try_new_with_length(fields.into(), arrays, None, rows);

@@ -280,8 +280,8 @@ impl Column {
         let Kind::Record { class, .. } = &self.kind else {
             return Err(Error::mismatch(format!("the column holds {}, not objects", self.kind)));
         };
-        let members = self.kind.members();
-        let found = members.iter().find(|(known, _)| &***known == name);
+        let members = self.kind.shown_members();
+        let found = members.iter().find(|(known, _)| **known == *name);
         let (_, kind) = found.ok_or_else(|| {
             let names: Vec<String> = members.iter().map(|(name, _)| format!("{name:?}")).collect();
             Error::not_found(format!("class {class:?} has no member {name:?}, but {}", names.join(", ")))

@@ -14,6 +14,7 @@ A column is a type (nested tuples) and buffers. The tuples are:
 
 from __future__ import annotations
 
+import collections
 from typing import Any
 
 import numpy as np
@@ -24,20 +25,26 @@ Members = list[tuple[str, tuple[Any, ...]]]
 
 
 def members(kind: tuple[Any, ...]) -> Members:
-    """Fields of a record with those of its bases in place of the bases, the way uproot shows them."""
+    """Fields of a record with those of its bases in place of the bases, the way uproot shows them.
+
+    Of a record of an RNTuple, whose bases are counted (``:_0``), members of bases whose name others have, too,
+    are named after their base. Of an object of a tree the last of a name is shown.
+    """
     if kind[1] == "TRef":
         return [(name, of) for name, _, of in kind[2] if name == "ref"]
-    out: Members = []
+    out: list[tuple[str, tuple[Any, ...], str]] = []
     for name, is_base, of in kind[2]:
         if is_base and of[0] == "record":
             # TObject's own two members are shown nowhere: uproot leaves them out of its records, too.
             if of[1] != "TObject":
-                out.extend(members(of))
+                base = of[1] if name.startswith(":_") else ""
+                out.extend((inner, inner_of, base) for inner, inner_of in members(of))
         else:
-            out.append((name, of))
+            out.append((name, of, ""))
+    counts = collections.Counter(name for name, _, _ in out)
     seen: dict[str, tuple[Any, ...]] = {}
-    for name, of in out:
-        seen[name] = of
+    for name, of, base in out:
+        seen[f"{base}::{name}" if base and counts[name] > 1 else name] = of
     return list(seen.items())
 
 

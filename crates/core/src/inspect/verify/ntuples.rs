@@ -26,8 +26,17 @@ pub(super) fn check_ntuples(file: &File, listed: &[Listed], seen: &Seen, report:
 
 fn check_ntuple(ntuple: &NTuple, path: &str, seen: &Seen, report: &mut Report) {
     for name in &ntuple.attribute_sets {
-        let words = format!("the set of attributes {name:?} was not verified");
-        report.add(Finding::note(words).within(path));
+        let path = format!("{path}:{name}");
+        match ntuple.attributes(name) {
+            // ROOT writes no attributes of attributes.
+            Ok(set) if !set.attribute_sets.is_empty() => {
+                report.add(
+                    Finding::unusual("a set of attributes has attributes itself: it was not verified").within(path),
+                );
+            }
+            Ok(set) => check_ntuple(&set, &path, seen, report),
+            Err(error) => report.add(Finding::of(severity(&error), &error).within(path)),
+        }
     }
     let listed = ntuple.unknown_clusters().and_then(|unknown| Ok((unknown, ntuple.listed_pages()?)));
     let (unknown, (mut pages, troubles)) = match listed {
