@@ -236,7 +236,10 @@ impl FileWriter {
 
     /// Begins an RNTuple of these fields: name, type as nested tuples.
     #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
-    #[pyo3(signature = (path, fields, description = "", compression = None, cluster_bytes = None, page_bytes = None))]
+    #[pyo3(signature = (
+        path, fields, description = "", compression = None, cluster_bytes = None, page_bytes = None,
+        max_key_bytes = None
+    ))]
     fn ntuple(
         &self,
         py: Python<'_>,
@@ -246,6 +249,7 @@ impl FileWriter {
         compression: Option<&str>,
         cluster_bytes: Option<usize>,
         page_bytes: Option<usize>,
+        max_key_bytes: Option<u64>,
     ) -> PyResult<NTupleWriter> {
         let spec = |(name, kind): &(PyBackedStr, Bound<'_, PyTuple>)| Ok(FieldSpec::new(&**name, kind_of(kind)?));
         let fields = fields.iter().map(spec).collect::<PyResult<Vec<_>>>()?;
@@ -255,6 +259,7 @@ impl FileWriter {
             compression: compression.map(str::parse).transpose().map_err(raise)?,
             cluster_bytes: cluster_bytes.unwrap_or(usual.cluster_bytes),
             page_bytes: page_bytes.unwrap_or(usual.page_bytes),
+            max_key_bytes: max_key_bytes.unwrap_or(usual.max_key_bytes),
             ..usual
         };
         self.with(py, |writer| writer.ntuple(path, fields, options)).map(NTupleWriter::from)

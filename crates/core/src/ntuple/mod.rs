@@ -44,6 +44,7 @@ pub(crate) use locator::{Link, Locator};
 pub(crate) use node::{Model, Node, Shape};
 pub(crate) use page_list::{ColumnPages, Page};
 pub use parts::Part;
+pub(crate) use payload::chunks;
 pub use read::columns;
 pub(crate) use read::columns_of;
 pub(crate) use sealed::Cluster;
