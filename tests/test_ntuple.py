@@ -379,6 +379,39 @@ def test_root_reads_every_value_of_copies_and_sums(
             assert rows_of(ntuple[name].array(), name) == expected * times, (ours.name, name)
 
 
+class SmallRecords:
+    """The engine of a file, whose RNTuples have records of few bytes."""
+
+    def __init__(self, core: Any) -> None:
+        self._core = core
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._core, name)
+
+    def ntuple(self, *arguments: Any) -> Any:
+        return self._core.ntuple(*arguments, max_key_bytes=400)
+
+
+def test_payloads_in_several_records_are_read_by_root(library: Path, tmp_path: Path) -> None:
+    path = tmp_path / "small.root"
+    data = {
+        "int32": np.arange(5000, dtype="i4"),
+        "strings": ak.Array([["a" * (k % 7)] * (k % 3) for k in range(5000)]),
+    }
+    with sapwood.recreate(path) as file:
+        file._core = SmallRecords(file._core)
+        ntuple = file.mkrntuple("all", data, compression=None, cluster_bytes=20_000)
+        ntuple.extend(data)
+    found = sapwood.verify(path)
+    assert not found and not found.damaged, [str(finding) for finding in found]
+    assert len(sapwood.open(path)["all"].clusters) > 5
+    root(DUMP, library, path, *data)
+    dumped = json.loads(Path(f"{path}.json").read_text())
+    for name, values in data.items():
+        rows = ak.Array(values).to_list() * 2
+        assert dumped[name] == rows and sapwood.open(path)["all"][name].array().to_list() == rows, name
+
+
 def test_merged_fields_begin_late_and_are_converted(library: Path, tmp_path: Path) -> None:
     uproot = pytest.importorskip("uproot")
     first = {"int32": np.arange(5, dtype="i4"), "vector": ak.Array([[1, -2], [], [3], [], []])}

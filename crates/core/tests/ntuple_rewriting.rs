@@ -245,3 +245,76 @@ fn what_cannot_be_is_refused_and_leaves_nothing() {
     let error = refused(&opened(bytes), &usual());
     assert!(error.kind() == ErrorKind::Checksum && error.to_string().contains("old/n/cluster 3"), "{error}");
 }
+
+#[test]
+fn payloads_larger_than_a_record_go_into_several() {
+    // Pages, header, page lists and footer are larger than this; some payloads fit exactly, or leave little room.
+    for most in [800, 1_000, 4_000] {
+        let options = NTupleOptions { max_key_bytes: most, compression: Some(Compression::NONE), ..Default::default() };
+        let from = source(options.clone());
+        let pages = Pages::New(NTupleOptions { cluster_entries: Some(50), page_bytes: 3_000, ..options });
+        for how in [NTupleRewrite { pages, ..NTupleRewrite::default() }, new_pages(NTupleOptions::default())] {
+            check(&rewritten(&from, &how), &["n", "jets", "triples"], &everything());
+        }
+        let kept = NTupleRewrite { pages: Pages::Keep, ..NTupleRewrite::default() };
+        check(&rewritten(&from, &kept), &["n", "jets", "triples"], &everything());
+    }
+}
+
+#[test]
+fn what_is_removed_or_replaced_makes_room() {
+    let path = sapwood_testkit::scratch("ntuple-room.root");
+    let write = |file: &mut FileWriter, name: &str| {
+        let fields = all().into_iter().map(|(name, column)| FieldSpec::new(name, column.kind.clone())).collect();
+        let options = NTupleOptions { cluster_entries: Some(170), ..NTupleOptions::default() };
+        let mut ntuple = file.ntuple(name, fields, options).unwrap();
+        ntuple.extend(&all()).unwrap();
+        ntuple.close().unwrap();
+    };
+    let mut file = FileWriter::recreate(&path, WriteOptions::default()).unwrap();
+    write(&mut file, "kept");
+    write(&mut file, "a/old");
+    file.close().unwrap();
+    let gaps = || {
+        let records = File::open(&path).unwrap().records().unwrap();
+        let gaps = records.into_iter().filter_map(|(_, record)| match record {
+            sapwood::container::Record::Gap(bytes) => Some(bytes),
+            sapwood::container::Record::Key(_) => None,
+        });
+        gaps.sum::<u64>()
+    };
+    let change = |change: &dyn Fn(&mut FileWriter)| {
+        let mut file = FileWriter::update(&path, WriteOptions::default()).unwrap();
+        change(&mut file);
+        file.close().unwrap();
+        let report = sapwood::inspect::verify::verify(&path, OpenOptions::default()).unwrap();
+        assert!(report.findings.is_empty(), "{report:?}");
+    };
+    let ntuple = File::open(&path).unwrap().ntuple("a/old").unwrap();
+    let stored: u64 = ntuple.top().iter().map(|&id| ntuple.field_bytes(id).unwrap().stored).sum();
+    let before = gaps();
+    // Another name moves no page.
+    change(&|file| file.rename("a/old", "b/new").unwrap());
+    assert!(gaps() < before + 3_000);
+    check(&File::open(&path).unwrap(), &["n", "jets", "triples"], &everything());
+    change(&|file| file.remove("b/new").unwrap());
+    assert!(gaps() > before + stored, "{} bytes, of {stored}", gaps());
+    // One that was written just now.
+    let between = gaps();
+    change(&|file| {
+        write(file, "again");
+        file.remove("again").unwrap();
+    });
+    assert!(gaps() > between + stored && File::open(&path).unwrap().ntuple("again").is_err());
+    assert_eq!(File::open(&path).unwrap().ntuple("kept").unwrap().entries, ROWS as u64);
+    // What a failed rewrite wrote is free as well.
+    let from = source(NTupleOptions::default());
+    let old = from.ntuple("a/old").unwrap();
+    let at = old.first_pages(old.field("n").unwrap().id).unwrap()[9].1;
+    let mut bytes = from.read_raw(&[0..from.identity().len]).unwrap()[0].to_vec();
+    bytes[at as usize + 5] ^= 4;
+    change(&|file| {
+        drop(file.rewrite_ntuple(&opened(bytes.clone()), "a/old", "b/new", &NTupleRewrite::default()).unwrap_err())
+    });
+    assert!(File::open(&path).unwrap().ntuple("b/new").is_err());
+}

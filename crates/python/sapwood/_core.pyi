@@ -450,6 +450,7 @@ class FileWriter:
         compression: str | None = None,
         cluster_bytes: int | None = None,
         page_bytes: int | None = None,
+        max_key_bytes: int | None = None,
         parallel: bool = False,
     ) -> Any: ...
     def resume(

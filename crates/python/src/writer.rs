@@ -237,7 +237,7 @@ impl FileWriter {
     /// Begins an RNTuple of these fields: name, type as nested tuples. It is filled by one thread, or by many.
     #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
     #[pyo3(signature = (path, fields, description = "", compression = None, cluster_bytes = None, page_bytes = None,
-                        parallel = false))]
+                        max_key_bytes = None, parallel = false))]
     fn ntuple<'py>(
         &self,
         py: Python<'py>,
@@ -247,6 +247,7 @@ impl FileWriter {
         compression: Option<&str>,
         cluster_bytes: Option<usize>,
         page_bytes: Option<usize>,
+        max_key_bytes: Option<u64>,
         parallel: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let fields = fields.iter().map(|(name, kind)| spec_of(name, kind)).collect::<PyResult<Vec<_>>>()?;
@@ -256,6 +257,7 @@ impl FileWriter {
             compression: compression.map(str::parse).transpose().map_err(raise)?,
             cluster_bytes: cluster_bytes.unwrap_or(usual.cluster_bytes),
             page_bytes: page_bytes.unwrap_or(usual.page_bytes),
+            max_key_bytes: max_key_bytes.unwrap_or(usual.max_key_bytes),
             ..usual
         };
         if parallel {

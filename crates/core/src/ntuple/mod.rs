@@ -45,6 +45,7 @@ pub(crate) use locator::{Link, Locator};
 pub(crate) use node::{Model, Node, Shape};
 pub(crate) use page_list::{ColumnPages, Page};
 pub use parts::Part;
+pub(crate) use payload::chunks;
 pub(crate) use read::columns_of;
 pub use read::{columns, columns_with};
 pub(crate) use sealed::Cluster;

@@ -11,7 +11,7 @@ use crate::io::ByteRange;
 /// Positions that a payload larger than a key takes.
 ///
 /// The first key holds data, and behind it the positions of the further ones. Source: `RNTupleFileWriter::WriteBlob`.
-fn chunks(bytes: u64, max_key_bytes: u64) -> Option<Chunks> {
+pub(crate) fn chunks(bytes: u64, max_key_bytes: u64) -> Option<Chunks> {
     const POSITION_BYTES: u64 = 8;
     if max_key_bytes == 0 || bytes <= max_key_bytes {
         return None;
@@ -24,9 +24,10 @@ fn chunks(bytes: u64, max_key_bytes: u64) -> Option<Chunks> {
     Some(Chunks { count, position_bytes: (count - 1).saturating_mul(POSITION_BYTES) })
 }
 
-struct Chunks {
-    count: u64,
-    position_bytes: u64,
+/// The keys of a payload: how many, and the bytes of positions in the first.
+pub(crate) struct Chunks {
+    pub(crate) count: u64,
+    pub(crate) position_bytes: u64,
 }
 
 /// Whether a payload is spread over several keys.

@@ -100,7 +100,12 @@ pub struct NTupleOptions {
     pub with_checksums: bool,
     /// After so many stored bytes everything written so far is saved.
     pub auto_save_bytes: u64,
+    /// Bytes of a record; payloads with more go into several.
+    pub max_key_bytes: u64,
 }
+
+/// The most bytes of a record of an RNTuple, as ROOT has it.
+pub(crate) const MAX_KEY_BYTES: u64 = 1 << 30;
 
 impl Default for NTupleOptions {
     fn default() -> Self {
@@ -113,6 +118,7 @@ impl Default for NTupleOptions {
             page_bytes: 1 << 20,
             with_checksums: true,
             auto_save_bytes: 300_000_000,
+            max_key_bytes: MAX_KEY_BYTES,
         }
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod directory;
 pub(crate) mod free_list;
 pub(crate) mod identity;
 pub(crate) mod ntuple;
+pub(crate) mod ntuple_rooms;
 pub(crate) mod paths;
 pub(crate) mod process_id;
 pub(crate) mod record_io;

@@ -8,21 +8,76 @@ use std::sync::Arc;
 use crate::codec::{Compression, Scratch};
 use crate::container::Key;
 use crate::error::{Error, Result};
-use crate::ntuple::{Anchor, Envelope, Link, Locator, VERSION};
+use crate::ntuple::{Anchor, Envelope, Link, Locator, VERSION, chunks};
 use crate::write::file::state::{Output, State};
 use crate::write::page::seal::SealedCluster;
 use crate::write::page::state::{CommittedCluster, NTupleState, WrittenGroup};
 
-/// The most bytes of a key, as ROOT has it: what is larger goes into several.
-pub(crate) const MAX_KEY_BYTES: u64 = 1 << 30;
-
 impl Output {
-    /// Writes a blob: a record that no directory lists. Returns its record.
-    pub(crate) fn write_blob(&self, state: &mut State, parts: &[&[u8]], objlen: u64) -> Result<(u64, Range<u64>)> {
+    /// Writes a payload to a record that no directory lists, or to several side by side where it is larger than `most`.
+    /// Returns where it begins, and the room of all records.
+    pub(crate) fn write_blob(
+        &self,
+        state: &mut State,
+        parts: &[&[u8]],
+        objlen: u64,
+        most: u64,
+    ) -> Result<(u64, Range<u64>)> {
         let bytes: u64 = parts.iter().map(|part| part.len() as u64).sum();
-        if bytes > MAX_KEY_BYTES {
-            return Err(self.in_file(Error::limit("a record of an RNTuple is too large", MAX_KEY_BYTES, bytes)));
+        let Some(chunks) = chunks(bytes, most) else {
+            let key = self.blob_key(state, bytes, objlen)?;
+            let at = state.free_list.allocate_at_end(u64::from(key.nbytes));
+            let key = Key { seek_key: at, ..key };
+            let head = key.to_bytes();
+            let mut all: Vec<&[u8]> = vec![&head];
+            all.extend_from_slice(parts);
+            self.write_or_release(state, at, &all)?;
+            return Ok((at + u64::from(key.keylen), key.room()));
+        };
+        if chunks.position_bytes > most {
+            let words = "a payload is too large for keys of so few bytes: their positions do not fit into the first";
+            return Err(self.in_file(Error::limit(words, most, chunks.position_bytes)));
         }
+        // Which bytes each key has; the first has the positions of the others behind them.
+        let first = most - chunks.position_bytes;
+        let mut ranges = vec![0..first];
+        while let Some(end) = ranges.last().map(|last| last.end).filter(|&end| end < bytes) {
+            ranges.push(end..end.saturating_add(most).min(bytes));
+        }
+        // As many keys as readers expect, even if the last one is empty.
+        ranges.resize(chunks.count as usize, bytes..bytes);
+        let mut keys = Vec::with_capacity(ranges.len());
+        for (number, range) in ranges.iter().enumerate() {
+            let len = range.end - range.start + if number == 0 { chunks.position_bytes } else { 0 };
+            keys.push(self.blob_key(state, len, if number == 0 { objlen } else { len })?);
+        }
+        let start = state.free_list.allocate_at_end(keys.iter().map(|key| u64::from(key.nbytes)).sum());
+        let mut next = start;
+        for key in &mut keys {
+            key.seek_key = next;
+            next += u64::from(key.nbytes);
+        }
+        let positions = keys.iter().skip(1).map(|key| key.seek_key + u64::from(key.keylen));
+        let positions: Vec<u8> = positions.flat_map(u64::to_le_bytes).collect();
+        let heads: Vec<Vec<u8>> = keys.iter().map(Key::to_bytes).collect();
+        let mut all: Vec<&[u8]> = Vec::new();
+        for (number, (head, range)) in heads.iter().zip(&ranges).enumerate() {
+            all.push(head);
+            push_range(parts, range, &mut all);
+            if number == 0 {
+                all.push(&positions);
+            }
+        }
+        self.write_or_release(state, start, &all)?;
+        let at = keys.first().map_or(start, |key| key.seek_key + u64::from(key.keylen));
+        Ok((at, start..next))
+    }
+
+    /// A key of a payload, without its place.
+    fn blob_key(&self, state: &State, bytes: u64, objlen: u64) -> Result<Key> {
+        let len = u32::try_from(bytes).ok().filter(|&bytes| bytes <= i32::MAX as u32 - KEY_MARGIN);
+        let len = len
+            .ok_or_else(|| self.in_file(Error::limit("a record of an RNTuple is too large", i32::MAX as u64, bytes)))?;
         let key = Key {
             version: 1004,
             class: "RBlob".into(),
@@ -31,14 +86,7 @@ impl Output {
             seek_pdir: state.folder_seek(0),
             ..Key::default()
         };
-        let key = key.sized(bytes as u32);
-        let at = state.free_list.allocate_at_end(u64::from(key.nbytes));
-        let key = Key { seek_key: at, ..key };
-        let head = key.to_bytes();
-        let mut all: Vec<&[u8]> = vec![&head];
-        all.extend_from_slice(parts);
-        self.write_or_release(state, at, &all)?;
-        Ok((at + u64::from(key.keylen), key.room()))
+        Ok(key.sized(len))
     }
 
     /// Writes an envelope.
@@ -47,10 +95,11 @@ impl Output {
         state: &mut State,
         envelope: &Envelope,
         compression: Compression,
+        most: u64,
     ) -> Result<(Link, Range<u64>)> {
         let stored = envelope.stored(compression, &mut Scratch::default())?;
         let length = envelope.bytes().len() as u64;
-        let (at, room) = self.write_blob(state, &[&stored], length)?;
+        let (at, room) = self.write_blob(state, &[&stored], length, most)?;
         Ok((Link::new(at, stored.len() as u64, length), room))
     }
 
@@ -65,18 +114,19 @@ impl Output {
         compression: Compression,
     ) -> Result<()> {
         let mut columns = sealed.columns;
+        let most = ntuple(state, index)?.max_key_bytes;
         // As many pages in a blob as a key can hold.
         let (mut next, mut start) = (0, 0_u64);
         while next < sealed.pages.len() {
             let (first, mut bytes) = (next, 0_u64);
             while let Some(page) = sealed.pages.get(next)
-                && (next == first || bytes + page.len() as u64 <= MAX_KEY_BYTES)
+                && (next == first || bytes + page.len() as u64 <= most)
             {
                 bytes += page.len() as u64;
                 next += 1;
             }
             let parts: Vec<&[u8]> = sealed.pages[first..next].iter().map(Vec::as_slice).collect();
-            let (at, _) = self.write_blob(state, &parts, bytes)?;
+            let (at, _) = self.write_blob(state, &parts, bytes, most)?;
             let moved = start..start + bytes;
             for page in columns.iter_mut().flat_map(|column| &mut column.pages) {
                 if let Locator::File { at: place, bytes } = page.locator
@@ -115,8 +165,8 @@ impl Output {
         if clusters.is_empty() {
             return Ok(());
         }
-        let list = ntuple.page_list(clusters.clone())?;
-        let (link, room) = self.write_envelope(state, &list, compression)?;
+        let (list, most) = (ntuple.page_list(clusters.clone())?, ntuple.max_key_bytes);
+        let (link, room) = self.write_envelope(state, &list, compression, most)?;
         let ntuple = self::ntuple(state, index)?;
         let group = ntuple.group(&clusters, link);
         ntuple.groups.push(WrittenGroup { clusters, group, room });
@@ -130,8 +180,8 @@ impl Output {
             return Ok(());
         }
         let all = 0..ntuple.clusters.len();
-        let list = ntuple.page_list(all.clone())?;
-        let (link, room) = self.write_envelope(state, &list, compression)?;
+        let (list, most) = (ntuple.page_list(all.clone())?, ntuple.max_key_bytes);
+        let (link, room) = self.write_envelope(state, &list, compression, most)?;
         let ntuple = self::ntuple(state, index)?;
         let group = ntuple.group(&all, link);
         let old = std::mem::replace(&mut ntuple.groups, vec![WrittenGroup { clusters: all, group, room }]);
@@ -191,9 +241,25 @@ impl Output {
     pub(crate) fn write_footer(&self, state: &mut State, index: usize) -> Result<(Anchor, Range<u64>)> {
         self.write_page_list(state, index, self.compression)?;
         let ntuple = ntuple(state, index)?;
-        let (header, footer) = (ntuple.header_link, ntuple.seal_footer()?);
-        let (footer, room) = self.write_envelope(state, &footer, self.compression)?;
-        Ok((Anchor { version: VERSION, header, footer, max_key_bytes: MAX_KEY_BYTES }, room))
+        let (header, footer, max_key_bytes) = (ntuple.header_link, ntuple.seal_footer()?, ntuple.max_key_bytes);
+        let (footer, room) = self.write_envelope(state, &footer, self.compression, max_key_bytes)?;
+        Ok((Anchor { version: VERSION, header, footer, max_key_bytes }, room))
+    }
+}
+
+/// More bytes than a key has before its payload.
+const KEY_MARGIN: u32 = 1 << 10;
+
+/// Adds the slices that are a range of parts one after another.
+fn push_range<'p>(parts: &[&'p [u8]], range: &Range<u64>, into: &mut Vec<&'p [u8]>) {
+    let mut start = 0_u64;
+    for part in parts {
+        let end = start + part.len() as u64;
+        let (from, to) = (range.start.max(start), range.end.min(end));
+        if from < to {
+            into.push(&part[(from - start) as usize..(to - start) as usize]);
+        }
+        start = end;
     }
 }
 

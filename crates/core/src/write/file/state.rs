@@ -102,6 +102,11 @@ impl State {
         self.trees.iter().find(|tree| tree.key.as_ref().is_some_and(|known| known.seek_key == key.seek_key))
     }
 
+    /// The RNTuple of this session that a key leads to.
+    pub(crate) fn ntuple_of(&self, key: &Key) -> Option<&NTupleState> {
+        self.ntuples.iter().find(|ntuple| ntuple.key.as_ref().is_some_and(|known| known.seek_key == key.seek_key))
+    }
+
     /// Abandons a tree, or what was added to it: no reader will see it, and its space is released.
     pub(crate) fn abandon(&mut self, index: usize) {
         let Some(tree) = self.trees.get_mut(index) else { return };
@@ -117,12 +122,16 @@ impl State {
         }
     }
 
-    /// Forgets the trees and directories of deleted keys.
+    /// Forgets the trees, RNTuples and directories of deleted keys.
     pub(crate) fn forget(&mut self, folder: usize, keys: &[Key]) {
         let of = |key: &Key| self.trees.iter().position(|tree| tree.key.as_ref() == Some(key));
         for index in keys.iter().filter_map(of).collect::<Vec<_>>() {
             self.trees[index].key = None;
             self.trees[index].changed = false;
+        }
+        for ntuple in self.ntuples.iter_mut().filter(|ntuple| ntuple.key.as_ref().is_some_and(|key| keys.contains(key)))
+        {
+            (ntuple.key, ntuple.footer, ntuple.changed) = (None, None, false);
         }
         for key in keys.iter().filter(|key| key.is_directory()) {
             let path = self.folders[folder].path_of(&key.name);

@@ -12,7 +12,7 @@ use crate::file::distance;
 use crate::ntuple::{Descriptors, Header};
 use crate::read::Column;
 use crate::write::file::state::Output;
-use crate::write::options::NTupleOptions;
+use crate::write::options::{MAX_KEY_BYTES, NTupleOptions};
 use crate::write::page::buffer::ClusterBuffer;
 use crate::write::page::field::{ColumnPlan, FieldSpec, Node, Schema};
 use crate::write::page::seal::{Sealing, seal};
@@ -119,8 +119,11 @@ impl NTupleWriter {
             schema,
         };
         let header = header.seal()?;
-        let (link, _) = output.write_envelope(&mut state, &header, compression)?;
-        state.ntuples.push(NTupleState::new(folder, Arc::clone(&name), header, link, columns));
+        // Keys hold less than 2 GiB.
+        let most = options.max_key_bytes.clamp(64, MAX_KEY_BYTES);
+        let (link, _) = output.write_envelope(&mut state, &header, compression, most)?;
+        let begun = NTupleState::new(folder, Arc::clone(&name), header, link, columns);
+        state.ntuples.push(NTupleState { max_key_bytes: most, ..begun });
         let index = state.ntuples.len() - 1;
         output.save(&mut state)?;
         drop(state);

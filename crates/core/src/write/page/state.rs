@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::container::Key;
 use crate::error::Result;
 use crate::ntuple::{AttributeSet, ClusterGroup, ColumnPages, Descriptors, Envelope, Footer, Link, page_list};
+use crate::write::options::MAX_KEY_BYTES;
 
 /// A committed cluster.
 #[derive(Clone, Debug)]
@@ -49,6 +50,8 @@ pub(crate) struct NTupleState {
     pub(crate) is_open: bool,
     /// Stored bytes of all pages.
     pub(crate) stored: u64,
+    /// The most bytes of a record; payloads with more go into several.
+    pub(crate) max_key_bytes: u64,
 }
 
 impl NTupleState {
@@ -70,6 +73,7 @@ impl NTupleState {
             changed: true,
             is_open: true,
             stored: 0,
+            max_key_bytes: MAX_KEY_BYTES,
         }
     }
 

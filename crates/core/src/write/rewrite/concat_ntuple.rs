@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::ntuple::{Cluster, ColumnDescriptor, ColumnPages, ColumnType, FieldId, Locator, NTuple, Page, Role};
 use crate::write::file::compatible::same_rules;
 use crate::write::file::state::{Output, State};
+use crate::write::options::MAX_KEY_BYTES;
 use crate::write::page::state::{CommittedCluster, NTupleState};
 use crate::write::rewrite::late_fields::late_fields;
 use crate::write::rewrite::ntuple_schema::{ColumnMatches, Unmatched};
@@ -57,7 +58,7 @@ impl FileWriter {
         let mut state = self.output.open_state()?;
         let folder = self.output.folder(&mut state, folder)?;
         let header = from.header().clone();
-        let (link, room) = self.output.write_envelope(&mut state, &header, self.output.compression)?;
+        let (link, room) = self.output.write_envelope(&mut state, &header, self.output.compression, MAX_KEY_BYTES)?;
         let columns = from.schema().columns.len();
         let mut written = NTupleState::new(folder, Arc::clone(&key.name), header, link, columns);
         written.is_open = false;
@@ -228,7 +229,11 @@ impl Output {
         written.attribute_sets.clone_from(&from.footer().attribute_sets);
         written.key = Some(key.clone());
         // The old header stays in use.
-        let header = from.anchor().header.locator.in_file()?.0;
+        let (header, header_bytes) = from.anchor().header.locator.in_file()?;
+        if from.is_spread(header_bytes) {
+            let words = "a header that is spread over several keys: the RNTuple cannot grow in place";
+            return Err(from.place(Error::unsupported(words)));
+        }
         let mut old = from.envelope_rooms();
         old.retain(|room| !room.contains(&header));
         let mut grown =
@@ -355,7 +360,7 @@ impl Output {
                     }
                     let sum = XxHash3_64::oneshot(&sealed).to_le_bytes();
                     let bytes = sealed.len() as u64;
-                    let (at, room) = self.write_blob(state, &[&sealed, &sum], bytes)?;
+                    let (at, room) = self.write_blob(state, &[&sealed, &sum], bytes, MAX_KEY_BYTES)?;
                     joined.moved.rooms.push(room);
                     Locator::File { at, bytes }
                 }

@@ -9,7 +9,7 @@ use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ntuple::{AttributeSet, Locator, NTuple};
 use crate::write::file::state::{Output, State};
-use crate::write::options::Order;
+use crate::write::options::{MAX_KEY_BYTES, Order};
 use crate::write::page::state::{CommittedCluster, NTupleState};
 use crate::write::rewrite::kept_fields::KeptFields;
 use crate::write::rewrite::pages::MovedPages;
@@ -69,7 +69,7 @@ impl Output {
         rooms: &mut Vec<Range<u64>>,
     ) -> Result<NTupleState> {
         let (header, added) = how.kept.schema(from, name)?;
-        let (link, room) = self.write_envelope(state, &header, self.compression)?;
+        let (link, room) = self.write_envelope(state, &header, self.compression, MAX_KEY_BYTES)?;
         rooms.push(room);
         let mut copy = NTupleState::new(folder, name.into(), header, link, 0);
         copy.is_open = false;

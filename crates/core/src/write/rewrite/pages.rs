@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ntuple::{ColumnDescriptor, ColumnPages, Locator, NTuple, decode, encode};
 use crate::session::Session;
 use crate::write::file::state::{Output, State};
+use crate::write::options::MAX_KEY_BYTES;
 use crate::write::rewrite::relocate::side_by_side;
 
 /// Pages that were moved.
@@ -86,7 +87,7 @@ impl Output {
             let parts: Vec<&[u8]> = pages.iter().map(|page| &page[..]).collect();
             let bytes: u64 = pages.iter().map(|page| page.len() as u64).sum();
             let sums = 8 * step.iter().filter(|page| page.has_checksum).count() as u64;
-            let (mut at, room) = self.write_blob(state, &parts, bytes - sums)?;
+            let (mut at, room) = self.write_blob(state, &parts, bytes - sums, MAX_KEY_BYTES)?;
             moved.rooms.push(room);
             for (source, page) in step.iter().zip(&pages) {
                 let own = page.len() as u64 - if source.has_checksum { 8 } else { 0 };

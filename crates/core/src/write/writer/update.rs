@@ -28,9 +28,9 @@ impl Output {
         Self::over(file, sink, options, record, free_list)
     }
 
-    /// Whether a tree that is being written has this key.
+    /// Whether a tree or an RNTuple that is being written has this key.
     fn is_being_written(state: &State, key: &Key) -> bool {
-        state.tree_of(key).is_some_and(|tree| tree.is_open)
+        state.tree_of(key).is_some_and(|tree| tree.is_open) || state.ntuple_of(key).is_some_and(|ntuple| ntuple.is_open)
     }
 
     /// The ranges of what keys of `folder` hold, and of everything below them. Cycles of a tree share their baskets,
@@ -38,7 +38,7 @@ impl Output {
     fn rooms_of(&self, state: &mut State, folder: usize, keys: &[Key], rooms: &mut Vec<Range<u64>>) -> Result<()> {
         for key in keys {
             if Self::is_being_written(state, key) {
-                return Err(self.in_file(Error::mismatch("the tree is being written").in_object(&key.name)));
+                return Err(self.in_file(Error::mismatch("it is being written").in_object(&key.name)));
             }
             rooms.push(key.room());
             if key.is_directory() {
@@ -55,6 +55,11 @@ impl Output {
                 if cycles.all(|other| goes(other) && is_newest(other)) {
                     rooms.extend(self.baskets(state, key)?);
                 }
+            } else if key.is_ntuple() {
+                let goes = |other: &Key| keys.iter().any(|gone| gone.seek_key == other.seek_key);
+                let stay: Vec<&Key> =
+                    state.folders[folder].named(&key.name, None).filter(|other| !goes(other)).collect();
+                rooms.extend(self.rooms_of_ntuple(state, key, &stay));
             }
         }
         Ok(())
