@@ -103,7 +103,7 @@ def test_a_histogram_is_one_of_hist(answers: tuple[Any, dict[str, Any]]) -> None
         ("i ^ 2", "", "power in ROOT and an exclusive or in Python"),
         ("x % 2", "", "fmod"),
         ("x[0]", "", "one value an entry: it has no items"),
-        ("v[0][1]", "", "1 levels of lists, and more indices"),
+        ("v[0][1]", "", "one value an entry: it has no items"),
         ("sum(x)", "", "one value an entry"),
         ("pow(x)", "", "takes 2 values, not 1"),
         ("x>>h(0,1,2)", "", "at least 1"),

@@ -113,10 +113,10 @@ def histograms(path: str, lines: list[str]) -> list[dict[str, Any]]:
     found = []
     for line in lines:
         expression, cut, option = (part.strip() for part in line.split(";;"))
-        ROOT.gDirectory.Delete("h")
+        for name in ("h", "htemp"):
+            ROOT.gDirectory.Delete(name)
         tree.Draw(expression, cut, f"goff {option}")
-        name = "h" if ">>" in expression else "htemp"
-        made = ROOT.gDirectory.Get(name)
+        made = ROOT.gDirectory.Get("h" if ">>" in expression else "htemp")
         axes = [getattr(made, f"Get{letter}axis")() for letter in "XYZ"[: made.GetDimension()]]
         cells = made.GetNcells()
         found.append({
@@ -129,7 +129,6 @@ def histograms(path: str, lines: list[str]) -> list[dict[str, Any]]:
             "mean": made.GetMean(),
             "std_dev": made.GetStdDev(),
         })
-        made.Delete()
     return found
 
 

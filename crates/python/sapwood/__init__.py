@@ -26,6 +26,7 @@ from sapwood.project import makeproject
 from sapwood.pyroot import from_pyroot, to_pyroot, to_writable
 from sapwood.recovery import Recovered, recover
 from sapwood.rewriting import rewrite
+from sapwood.skimming import skim
 from sapwood.tree import Tree
 from sapwood.writing import WritableFile, create, recreate, update
 
@@ -83,6 +84,7 @@ __all__ = [
     "recover",
     "recreate",
     "rewrite",
+    "skim",
     "to_pyroot",
     "to_writable",
     "update",

@@ -391,8 +391,9 @@ impl<'s> Binder<'s> {
             return Ok(special);
         }
         let Some(function) = Function::find(name) else {
-            let known = Function::names().chain(SPECIAL);
-            return Err(fault(text, at, format!("there is no function {name:?}{}", near(name, known))));
+            let known: Vec<String> = Function::names().chain(SPECIAL.map(str::to_owned)).collect();
+            let near = near(name, known.iter().map(String::as_str));
+            return Err(fault(text, at, format!("there is no function {name:?}{near}")));
         };
         let (least, most) = function.arity();
         if !(least..=most).contains(&of.len()) {

@@ -109,11 +109,17 @@ impl Bound {
         }
     }
 
-    /// Whether it holds whole numbers.
-    pub(super) fn is_whole(&self) -> bool {
-        match self.of {
-            Of::Number(number) => Wide::of(number).is_whole(),
-            Of::Text => false,
+    /// Whether automatic bins are as wide as whole numbers: for columns of them and counts, and for nothing that is
+    /// computed (`TTreeFormula::IsInteger`).
+    pub(super) fn has_whole_bins(&self) -> bool {
+        match &self.op {
+            Op::Entry | Op::Entries | Op::Iteration | Op::LoopLength | Op::Count(_) => true,
+            Op::Column(..) => matches!(self.of, Of::Number(number) if Wide::of(number).is_whole()),
+            Op::Pick { of, .. } | Op::PickBy { of, .. } | Op::Slice { of, .. } | Op::Mask { of, .. } => {
+                of.has_whole_bins()
+            }
+            Op::Alternative(of, _) => of.has_whole_bins(),
+            _ => false,
         }
     }
 

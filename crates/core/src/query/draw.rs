@@ -110,7 +110,7 @@ impl Draw {
         }
         // The last expression is along x.
         query.values.reverse();
-        let wholes: Vec<bool> = query.values.iter().map(|value| value.bound.is_whole()).collect();
+        let wholes: Vec<bool> = query.values.iter().map(|value| value.bound.has_whole_bins()).collect();
         if let Some(value) = query.values.iter().find(|value| value.bound.number().is_none()) {
             return Err(fault(&value.text, 0, "texts cannot be drawn: compare them"));
         }

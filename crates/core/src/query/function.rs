@@ -27,8 +27,9 @@ impl Function {
     }
 
     /// The names of all functions.
-    pub(super) fn names() -> impl Iterator<Item = &'static str> {
-        PLAIN.iter().chain(TMATH).map(|(name, _)| *name)
+    pub(super) fn names() -> impl Iterator<Item = String> {
+        let plain = PLAIN.iter().map(|(name, _)| (*name).to_owned());
+        plain.chain(TMATH.iter().map(|(name, _)| format!("TMath::{name}")))
     }
 
     /// How many arguments it takes, at least and at most.

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sapwood import file as files_module
 from sapwood import iteration, network
-from sapwood._read import drawing
+from sapwood._read import drawing, reading
 from sapwood._read import progress as progress_bar
-from sapwood._read import reading
 from sapwood._read.compat_kwargs import ignore
 from sapwood._read.libraries import as_library
 from sapwood._read.selection import Range, Selection, bounds
@@ -245,8 +244,8 @@ def draw(
 ) -> Any:
     """One histogram of the trees of several files, which are opened one after another.
 
-    ``files`` and the options are those of :func:`sapwood.iterate`, the rest is as in :meth:`sapwood.Tree.draw`.
-    Where no bins are given, those of the first file are extended as needed.
+    ``files`` and the options are those of :func:`sapwood.iterate`, the rest is as in
+    :meth:`sapwood.Tree.draw`. Where no bins are given, those of the first file are extended as needed.
 
     >>> import sapwood
     >>> sapwood.draw("run*.root:events", "px>>h(100, -5, 5)", "py > 0")  # doctest: +SKIP

@@ -186,7 +186,8 @@ def _members(data: Any, names: Iterable[str]) -> dict[str, list[Any]]:
             try:
                 column.append(getattr(value, name))
             except AttributeError:
-                words = f"an object with a member {name!r} was expected, and {shown(value)} was given in row {row}"
+                given = f"{shown(value)} was given in row {row}"
+                words = f"an object with a member {name!r} was expected, and {given}"
                 raise MismatchError(words) from None
     return columns
 
@@ -237,7 +238,9 @@ def begin_parallel(
     else:
         raise MismatchError(f"types of fields were expected, and {shown(given)} was given")
     specs = list(kinds.items())
-    core = file._core.ntuple(path, specs, description, compression, cluster_bytes, page_bytes, True)
+    core = file._core.ntuple(
+        path, specs, description, compression, cluster_bytes, page_bytes, parallel=True
+    )
     ntuple = ParallelNTuple(core, kinds, path)
     file._take(ntuple)
     return ntuple

@@ -154,4 +154,4 @@ def evaluate(text: str, parameters: list[float], names: list[str], at: tuple[Any
     except NotFoundError as error:
         raise UnsupportedError(f"cannot compute the formula {text!r}: {error}") from None
     flat = layout.to_numpy(found[0]).astype("float64")
-    return flat.reshape(points[0].shape)[()]
+    return flat.reshape(points[0].shape) if points[0].ndim else float(flat[0])

@@ -1,0 +1,81 @@
+"""Skims: selected entries and columns of many files, with new columns, as one tree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sapwood import writing
+from sapwood._read.multi_file import iterate
+from sapwood.errors import MismatchError
+
+
+def skim(
+    files: Any,
+    output: str | os.PathLike[str],
+    columns: Iterable[str] | Mapping[str, str] | None = None,
+    cut: str | None = None,
+    *,
+    tree: str = "tree",
+    format: str = "ttree",
+    compression: str = "zstd:5",
+    aliases: Mapping[str, str] | None = None,
+    step_size: int | str = "100 MB",
+    **options: Any,
+) -> int:
+    """Writes the entries of many files that pass a cut into a tree of a new file (``Snapshot`` of
+    RDataFrame); gives how many these were.
+
+    ``columns`` are names of branches, or a mapping from names of new branches to expressions; all branches
+    without it. Entries are read and written in steps of ``step_size``, and compressed while the next ones are
+    read. With ``format="rntuple"`` the file holds an RNTuple. The output gets its name when all is written:
+    what fails leaves nothing. Further options are those of :func:`sapwood.iterate`.
+
+    >>> import os, sapwood, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> with sapwood.recreate(os.path.join(folder, "in.root")) as file:
+    ...     file["t"] = {"x": [1.0, -2.0, 3.0], "v": [[1.0], [2.0, 3.0], []]}
+    >>> sapwood.skim(
+    ...     os.path.join(folder, "in.root:t"),
+    ...     os.path.join(folder, "out.root"),
+    ...     {"x": "x", "sum_v": "Sum$(v)"},
+    ...     cut="x > 0",
+    ... )
+    2
+    >>> sapwood.open(os.path.join(folder, "out.root"))["tree"].arrays(library="np")["sum_v"].tolist()
+    [1.0, 0.0]
+    """
+    if format not in ("ttree", "rntuple"):
+        raise MismatchError(f'format is "ttree" or "rntuple", not {format!r}')
+    named = columns if isinstance(columns, Mapping) else None
+    wanted = list(dict.fromkeys(named.values())) if named is not None else columns
+    target = os.fspath(output)
+    partial = f"{target}.part"
+    passed = 0
+    into: Any = None
+    steps = iterate(
+        files, wanted, cut, aliases=dict(aliases or {}), step_size=step_size, how=dict, **options
+    )
+    try:
+        with writing.recreate(partial, compression=compression) as file:
+            for step in steps:
+                values = {name: step[text] for name, text in named.items()} if named is not None else step
+                passed += len(next(iter(values.values()), ()))
+                if into is not None:
+                    into.extend(values)
+                elif format == "rntuple":
+                    into = file.mkrntuple(tree, values)
+                else:
+                    into = file.mktree(tree, values)
+            if into is None:
+                raise MismatchError("the files have no entries: there is nothing that says what a skim would hold")
+        os.replace(partial, target)
+    except BaseException:
+        if os.path.exists(partial):
+            os.remove(partial)
+        raise
+    return passed
+
+
+__all__ = ["skim"]
