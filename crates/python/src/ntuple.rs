@@ -198,8 +198,8 @@ impl NTuple {
         (figures.hits, figures.misses, figures.fetched_bytes, figures.wasted_bytes)
     }
 
-    /// Reads entries `start..stop` of a field as columns of a type, cluster by cluster; of the top-level fields as members
-    /// where there is no path.
+    /// Reads entries `start..stop` of a field as columns of a type, cluster by cluster; of the top-level fields as
+    /// members where there is no path.
     fn iter_columns(&self, py: Python<'_>, path: &str, model: Model, start: u64, stop: u64) -> PyResult<Columns> {
         let columns = run(py, || self.engine.iter_columns(path, model.0, start..stop))?;
         Ok(Columns(Mutex::new(columns)))

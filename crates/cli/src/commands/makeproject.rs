@@ -9,7 +9,8 @@ use sapwood::project::{Language, infos_of, makeproject};
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 
-/// Write the classes that a file describes, those of RNTuples included, as Rust types, Python dataclasses or a C++ header.
+/// Write the classes that a file describes, those of RNTuples included, as Rust types, Python dataclasses or a C++
+/// header.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The file.

@@ -27,8 +27,8 @@ Members = list[tuple[str, tuple[Any, ...]]]
 def members(kind: tuple[Any, ...]) -> Members:
     """Fields of a record with those of its bases in place of the bases, the way uproot shows them.
 
-    Of a record of an RNTuple, whose bases are counted (``:_0``), members of bases whose name others have, too,
-    are named after their base. Of an object of a tree the last of a name is shown.
+    Of a record of an RNTuple, whose bases are counted (``:_0``), members of bases whose name others have,
+    too, are named after their base. Of an object of a tree the last of a name is shown.
     """
     if kind[1] == "TRef":
         return [(name, of) for name, _, of in kind[2] if name == "ref"]
