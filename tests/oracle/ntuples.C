@@ -404,6 +404,7 @@ inline std::vector<Field> all_fields()
       field<std::atomic<std::int64_t>>("atomic"), field<std::atomic<float>>("atomic_float"),
       field<Base>("object"), field<Derived>("derived"), field<std::vector<Derived>>("objects"), field<std::vector<std::vector<Base>>>("lists_of_objects"),
       field<std::array<Base, 2>>("array_of_objects"), field<std::map<I, Base>>("map_of_objects"), field<std::variant<Base, I>>("variant_of_objects"),
+      field<std::optional<std::variant<I, S>>>("optional_variant"), field<std::vector<std::unique_ptr<std::variant<I, S>>>>("pointers_to_variants"),
    };
 }
 

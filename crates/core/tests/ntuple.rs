@@ -393,6 +393,36 @@ fn a_damaged_page_list_hides_its_own_clusters_only() {
     assert!(opened(bytes, 1).0.clusters().is_err());
 }
 
+/// An RNTuple of one object whose class has so many members in a base of a base ...
+fn inherited(members: usize, bases: usize) -> Vec<u8> {
+    let member = |at: usize| Field { name: format!("m{at}").into(), kind: number(0, Number::I8), base: false };
+    let innermost = Kind::Record { class: "B".into(), fields: (0..members).map(member).collect() };
+    let kind = (0..bases).fold(innermost, |kind, at| {
+        let fields = vec![Field { name: "B".into(), kind, base: true }, member(at)];
+        Kind::Record { class: "B".into(), fields }
+    });
+    let sink = Arc::new(MemorySink::default());
+    let mut file = FileWriter::to_sink(Arc::clone(&sink), "memory.root", WriteOptions::default()).unwrap();
+    let spec = FieldSpec::new("object", kind);
+    file.ntuple("folder/events", vec![spec], NTupleOptions::default()).unwrap().close().unwrap();
+    file.close().unwrap();
+    sink.to_bytes().to_vec()
+}
+
+#[test]
+fn members_of_bases_are_named_after_them_within_limits() {
+    let (ntuple, _) = opened(inherited(3, 2), 1);
+    let paths: Vec<&str> = ntuple.fields().iter().filter(|field| field.is_named).map(|field| &*field.path).collect();
+    assert_eq!(paths, ["object", "object.B::m0", "object.B::m1", "object.m2", "object.m0", "object.m1"]);
+    let names: Vec<_> =
+        ntuple.kind(ntuple.top()[0]).unwrap().shown_members().into_iter().map(|(name, _)| name).collect();
+    let shown: Vec<String> = names.iter().map(|name| format!("object.{name}")).collect();
+    assert_eq!(shown, paths[1..]);
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new("memory.root", inherited(90_000, 50)));
+    let error = File::from_store(store, OpenOptions::default()).unwrap().ntuple("folder/events").unwrap_err();
+    assert!(error.kind() == ErrorKind::Limit && error.to_string().contains("base classes"), "{error}");
+}
+
 #[test]
 fn many_threads_fill_one_ntuple() {
     const THREADS: usize = 8;

@@ -92,8 +92,8 @@ class NTuple(Tree):
         return list(self._core.attribute_sets)
 
     def attributes(self, name: str) -> AttributeSet:
-        """A set of attributes: what its writer said about ranges of entries. It is read as an RNTuple is; each of
-        its entries has ``_rangeStart``, ``_rangeLen`` and ``_userData``, a record.
+        """A set of attributes: what its writer said about ranges of entries. It is read as an RNTuple is;
+        each of its entries has ``_rangeStart``, ``_rangeLen`` and ``_userData``, a record.
 
         Raises :class:`~sapwood.errors.NotFoundError` where there is none of that name.
         """

@@ -148,7 +148,8 @@ impl Kind {
     ///
     /// ```
     /// use sapwood::column::{Field, Kind, Number};
-    /// let member = |buffer| Field { name: "a".into(), kind: Kind::Number { buffer, number: Number::I32 }, base: false };
+    /// let number = |buffer| Kind::Number { buffer, number: Number::I32 };
+    /// let member = |buffer| Field { name: "a".into(), kind: number(buffer), base: false };
     /// let record = |class: &str, fields| Kind::Record { class: class.into(), fields };
     /// let base = Field { name: ":_0".into(), kind: record("Base", vec![member(0)]), base: true };
     /// let kind = record("Derived", vec![base, member(1)]);

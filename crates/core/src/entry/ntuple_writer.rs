@@ -51,13 +51,13 @@ const HAND_ON_BYTES: usize = 1 << 20;
 const COUNT_ROWS: usize = 1024;
 
 impl FileWriter {
-    /// Begins an RNTuple of typed entries: one field of the class, or without a name of it a field for each member, which
-    /// any program reads without the class.
+    /// Begins an RNTuple of typed entries: one field of the class, or without a name of it a field for each member,
+    /// which any program reads without the class.
     ///
     /// # Errors
     ///
-    /// Those of [`ntuple`](Self::ntuple), and [`Unsupported`](crate::ErrorKind::Unsupported) for members that no RNTuple
-    /// holds.
+    /// Those of [`ntuple`](Self::ntuple), and [`Unsupported`](crate::ErrorKind::Unsupported) for members that no
+    /// RNTuple holds.
     ///
     /// # Example
     ///

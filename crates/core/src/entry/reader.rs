@@ -223,8 +223,8 @@ impl Tree {
 }
 
 impl NTuple {
-    /// Reads entries of a field into values of a Rust type, as [`Tree::read_entries`] does of a branch; of its top-level
-    /// fields, as the members of the type, where `field` is empty. Other members are not read.
+    /// Reads entries of a field into values of a Rust type, as [`Tree::read_entries`] does of a branch; of its
+    /// top-level fields, as the members of the type, where `field` is empty. Other members are not read.
     ///
     /// # Errors
     ///

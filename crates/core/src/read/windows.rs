@@ -36,8 +36,8 @@ pub(crate) struct Windows<'f> {
 }
 
 impl<'f> Windows<'f> {
-    /// Cuts `pieces` into windows. Of each piece the stored bytes and the first entry are given, in the order of entries;
-    /// `borders` are the entries where clusters begin.
+    /// Cuts `pieces` into windows. Of each piece the stored bytes and the first entry are given, in the order of
+    /// entries; `borders` are the entries where clusters begin.
     pub(crate) fn new(
         file: &'f File,
         cache: &'f TreeCache,

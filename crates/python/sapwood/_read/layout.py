@@ -127,7 +127,8 @@ def _one_of(column: Any, kind: tuple[Any, ...], length: int, contents: Any, inde
     counts = [int((tags == tag).sum()) for tag in range(len(kind[2]))]
     items = [_content(column, of, count, contents, index) for of, count in zip(kind[2], counts)]
     if len(items) == 1:
-        return contents.IndexedOptionArray(index.Index64(rows), items[0])
+        # Of values of several types, or of such that may be absent themselves, Awkward has simpler forms.
+        return contents.IndexedOptionArray.simplified(index.Index64(rows), items[0])
     # A union has no nulls of its own: these are in the type that comes first.
     nulls = np.append(np.arange(len(items[0])), -1)
     first = contents.IndexedOptionArray.simplified(index.Index64(nulls), items[0])

@@ -18,9 +18,9 @@ Buffers = list[np.ndarray[Any, Any]]
 
 
 def of_data(name: str, data: Any, wanted: Kind | None = None) -> tuple[Kind, int, Buffers]:
-    """Type, rows and buffers of a column: NumPy, Awkward, pandas, Arrow, or lists; objects of dataclasses where
-    the type of its field is declared with them. Where that type is given, numbers are converted to it if none
-    changes.
+    """Type, rows and buffers of a column: NumPy, Awkward, pandas, Arrow, or lists; objects of dataclasses
+    where the type of its field is declared with them. Where that type is given, numbers are converted to it
+    if none changes.
 
     >>> of_data("x", [[1, 2], []])[:2]
     (('list', 0, 'sequence', ('number', 1, 'int64')), 2)

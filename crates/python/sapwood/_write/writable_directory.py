@@ -13,11 +13,10 @@ from sapwood._write.conversion import as_object
 from sapwood._write.parallel_tree import ParallelTree
 from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
 from sapwood._write.writable_tree import WritableTree
-from sapwood.compression import as_compression, of_branches
+from sapwood.compression import of_branches
 from sapwood.directory import DIRECTORIES, TREES
 from sapwood.errors import near, not_found
 from sapwood.filters import Filter
-from sapwood.sizes import as_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -340,9 +339,9 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         ``field_types`` gives each field a NumPy or Awkward type (``"float32"``, ``"string"``, ``"?int32"``,
         ``"var * {pt: float32, n: int32}"``) or a dataclass, or is a dataclass, whose members are the fields,
         or is data, which are the first entries. Dataclasses are those that :meth:`mktree` takes. The
-        compression is the file's, and ROOT's for RNTuples (``"zstd:5"``) where the file was made without one.
-        Clusters hold ``cluster_bytes`` compressed bytes (128 MiB), pages ``page_bytes`` bytes of values
-        (1 MiB), as ROOT has it.
+        compression is the file's, and ROOT's for RNTuples (``"zstd:5"``) where the file was made without one. Clusters hold
+        ``cluster_bytes`` compressed bytes (128 MiB), pages ``page_bytes`` bytes of values (1 MiB), as ROOT
+        has it.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(memory := io.BytesIO()) as file:
@@ -360,8 +359,9 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         >>> list(sapwood.open(memory)["hits"].objects(Hit))
         [Hit(x=0.5, adc=3), Hit(x=1.5, adc=4)]
         """
-        full, options = self._ntuple_options(name, compression, cluster_bytes, page_bytes)
-        return writable_ntuple.begin(self.file, full, field_types, description, *options)
+        full = self._full(name, "the name of an RNTuple")
+        options = (description, compression, cluster_bytes, page_bytes)
+        return writable_ntuple.begin(self.file, full, field_types, *options)
 
     def parallel_rntuple(
         self,
@@ -373,8 +373,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         cluster_bytes: int | str | None = None,
         page_bytes: int | str | None = None,
     ) -> ParallelNTuple:
-        """Begins an RNTuple that many threads fill, each with a :meth:`~ParallelNTuple.context` of its own, which
-        compresses its own clusters. The arguments are those of :meth:`mkrntuple`, but for data; a cluster is
+        """Begins an RNTuple that many threads fill, each with a :meth:`~ParallelNTuple.context` of its own,
+        which compresses its own clusters. The arguments are those of :meth:`mkrntuple`, but for data; a cluster is
         kept in memory for each thread.
 
         >>> import io, sapwood
@@ -390,19 +390,9 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         >>> sorted(sapwood.open(memory)["events/x"].array().tolist()) == list(range(1000))
         True
         """
-        full, options = self._ntuple_options(name, compression, cluster_bytes, page_bytes)
-        return writable_ntuple.begin_parallel(self.file, full, field_types, description, *options)
-
-    def _ntuple_options(
-        self, name: str, compression: Any, cluster_bytes: int | str | None, page_bytes: int | str | None
-    ) -> tuple[str, tuple[str | None, int | None, int | None]]:
-        """Path of an RNTuple that begins, and its options for the engine."""
         full = self._full(name, "the name of an RNTuple")
-        self.file._make_way(full)
-        if compression == "file":
-            compression = "zstd:5" if self.file._is_usual else self.file._setting
-        bounds = [None if size is None else as_bytes(size) for size in (cluster_bytes, page_bytes)]
-        return full, (as_compression(compression), bounds[0], bounds[1])
+        options = (description, compression, cluster_bytes, page_bytes)
+        return writable_ntuple.begin_parallel(self.file, full, field_types, *options)
 
     def __setitem__(self, name: str, value: Any) -> None:
         """Writes a value: histograms of NumPy, boost-histogram, hist and all others of the UHI protocol,

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from sapwood import errors
 from sapwood._write import classes, fields, tables
 from sapwood._write.lossless import shown
+from sapwood.compression import as_compression
 from sapwood.errors import MismatchError
+from sapwood.sizes import as_bytes
 
 if TYPE_CHECKING:
     from sapwood.writing import WritableFile
@@ -85,8 +87,8 @@ class WritableNTuple:
 
 
 class NTupleContext(WritableNTuple):
-    """What one thread fills an RNTuple through: as :class:`WritableNTuple`, but leaving its ``with`` block by an
-    error gives up the rows that wait."""
+    """What one thread fills an RNTuple through: as :class:`WritableNTuple`, but leaving its ``with`` block by
+    an error gives up the rows that wait."""
 
     def discard(self) -> None:
         """Gives up the rows that wait, and ends. What was committed stays."""
@@ -186,10 +188,21 @@ def _members(data: Any, names: Iterable[str]) -> dict[str, list[Any]]:
             try:
                 column.append(getattr(value, name))
             except AttributeError:
-                given = f"{shown(value)} was given in row {row}"
-                words = f"an object with a member {name!r} was expected, and {given}"
-                raise MismatchError(words) from None
+                words = f"an object with a member {name!r} was expected, and {shown(value)} was given"
+                raise MismatchError(f"{words} in row {row}") from None
     return columns
+
+
+def _options(
+    file: WritableFile, path: str, compression: Any, cluster_bytes: int | str | None, page_bytes: int | str | None
+) -> tuple[str | None, int | None, int | None]:
+    """Options for the engine of an RNTuple that begins at a path."""
+    if compression == "file":
+        compression = "zstd:5" if file._is_usual else file._setting
+    setting = as_compression(compression)
+    bounds = [None if size is None else as_bytes(size) for size in (cluster_bytes, page_bytes)]
+    file._make_way(path)
+    return setting, bounds[0], bounds[1]
 
 
 def begin(
@@ -197,9 +210,9 @@ def begin(
     path: str,
     given: Any,
     description: str,
-    compression: str | None,
-    cluster_bytes: int | None,
-    page_bytes: int | None,
+    compression: Any,
+    cluster_bytes: int | str | None,
+    page_bytes: int | str | None,
 ) -> WritableNTuple:
     """Begins an RNTuple of types, or of data, which are its first entries."""
     data = None
@@ -213,7 +226,8 @@ def begin(
         data = tables.columns_of(given)
         kinds = {name: fields.of_data(name, column)[0] for name, column in data.items()}
     specs = list(kinds.items())
-    core = file._core.ntuple(path, specs, description, compression, cluster_bytes, page_bytes)
+    options = _options(file, path, compression, cluster_bytes, page_bytes)
+    core = file._core.ntuple(path, specs, description, *options)
     ntuple = WritableNTuple(core, kinds, path)
     file._take(ntuple)
     if data is not None:
@@ -226,9 +240,9 @@ def begin_parallel(
     path: str,
     given: Any,
     description: str,
-    compression: str | None,
-    cluster_bytes: int | None,
-    page_bytes: int | None,
+    compression: Any,
+    cluster_bytes: int | str | None,
+    page_bytes: int | str | None,
 ) -> ParallelNTuple:
     """Begins an RNTuple of types that many threads fill."""
     if classes.is_class(given):
@@ -238,9 +252,8 @@ def begin_parallel(
     else:
         raise MismatchError(f"types of fields were expected, and {shown(given)} was given")
     specs = list(kinds.items())
-    core = file._core.ntuple(
-        path, specs, description, compression, cluster_bytes, page_bytes, parallel=True
-    )
+    options = _options(file, path, compression, cluster_bytes, page_bytes)
+    core = file._core.ntuple(path, specs, description, *options, True)
     ntuple = ParallelNTuple(core, kinds, path)
     file._take(ntuple)
     return ntuple

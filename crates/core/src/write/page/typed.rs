@@ -18,8 +18,8 @@ impl FieldSpec {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for what no RNTuple holds, [`Mismatch`](crate::ErrorKind::Mismatch)
-    /// for what C++ cannot declare.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for what no RNTuple holds,
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for what C++ cannot declare.
     ///
     /// # Example
     ///
