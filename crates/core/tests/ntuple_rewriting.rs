@@ -318,3 +318,47 @@ fn what_is_removed_or_replaced_makes_room() {
     });
     assert!(File::open(&path).unwrap().ntuple("b/new").is_err());
 }
+
+#[test]
+fn objects_take_the_place_of_pointers() {
+    use sapwood::write::{BranchSpec, Class, Column as Values, Type, Unsupported, Values as Given};
+    let hit = Arc::new(Class::new("Hit").member("charge", Type::Number(Number::F32)));
+    let base = Arc::new(Class::new("Base").member("run", Type::Number(Number::I32)));
+    let event = Class::new("Event").base(base).member("best", Type::Pointer(Arc::clone(&hit)));
+    let event = Arc::new(event.member("three", Type::Array(Number::I16, vec![3])));
+    let tree = opened(to_memory(1, |file| {
+        let specs = vec![BranchSpec::object("whole", Arc::clone(&event), 0), BranchSpec::object("split.", event, 99)];
+        let mut tree = file.tree("t", specs, sapwood::write::TreeOptions::default()).unwrap();
+        let hits = Values::Record(2, vec![Values::from(&[0.5_f32, 1.5])]);
+        let events = Values::Record(
+            3,
+            vec![
+                Values::Record(3, vec![Values::from(&[1, 2, 3])]),
+                Values::Lists(vec![1, 1, 2], Box::new(hits)),
+                Values::Numbers(6, (0..9_i16).flat_map(i16::to_ne_bytes).collect()),
+            ],
+        );
+        tree.extend(&[("whole", Given::objects(&events)), ("split.", Given::objects(&events))]).unwrap();
+        tree.close().unwrap();
+    }));
+    let made = opened(to_memory(2, |file| {
+        file.rewrite_as_ntuple(&tree, "t", "t", &NTupleRewrite::default(), Unsupported::Refuse).unwrap();
+    }));
+    let ntuple = made.ntuple("t").unwrap();
+    let names: Vec<_> = ntuple.top().iter().map(|&id| &*ntuple.fields()[id].name).collect();
+    assert_eq!(names, ["whole", "split_Base_run", "split_best", "split_three"]);
+    let event = ntuple.field("whole").unwrap();
+    let names = event.children.iter().map(|&id| &*ntuple.fields()[id].name);
+    assert_eq!(names.collect::<Vec<_>>(), [":_0", "best", "three"]);
+    for (run, best) in [("whole.run", "whole.best"), ("split_Base_run", "split_best")] {
+        let read = |name: &str| {
+            let id = ntuple.field(name).unwrap().id;
+            columns(&ntuple, &[id], 0..3).unwrap().remove(0)
+        };
+        assert_eq!(read(run).numbers::<i32>().unwrap(), [1, 2, 3]);
+        let best = read(best);
+        let Kind::OneOf { tags, of } = &best.kind else { panic!("{}", best.kind) };
+        assert_eq!(best.buffer(*tags)[..], [0, 255, 0]);
+        assert!(matches!(&of[..], [Kind::Record { class, .. }] if &**class == "Hit"), "{}", best.kind);
+    }
+}

@@ -3,10 +3,12 @@
 //! Source: `RNTupleImporter`.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
+use crate::column::{Field, Kind};
 use crate::error::{Error, Result};
 use crate::file::File;
-use crate::read;
+use crate::read::{self, Column};
 use crate::tree::{Branch, BranchId, Tree};
 use crate::write::options::{Order, Pages};
 use crate::write::page::field::FieldSpec;
@@ -17,7 +19,7 @@ use crate::write::writer::FileWriter;
 
 impl FileWriter {
     /// Writes a tree of another file as an RNTuple, under the path `to`: a field for each top-level branch, of the type
-    /// of its values. Counted arrays become lists, and branches that only count their items are left out. `how` speaks of
+    /// of its values. Objects take the place of pointers to them. Counted arrays become lists, and branches that only count their items are left out. `how` speaks of
     /// branches where it says fields. Returns what differs from the tree: names that RNTuples do not allow, and branches
     /// that were left out.
     ///
@@ -67,16 +69,22 @@ impl FileWriter {
                 counting.push(&*branch.name);
                 continue;
             }
-            let name = field_name(&branch.name);
-            if name != *branch.name {
-                notes.push(format!("branch {:?} is now field {name:?}", branch.name));
+            let parts = parts(&tree, branch);
+            if parts.len() != 1 || parts.first() != Some(&id) {
+                notes.push(format!("branch {:?} is split: its sub-branches become fields of their own", branch.name));
             }
-            if !used.insert(name.clone()) {
-                let words = format!("two branches would become the field {name:?}: leave one of them out");
-                return Err(within(Error::unsupported(words)));
+            for part in parts.into_iter().filter_map(|part| tree.branches().get(part)) {
+                let name = part_name(branch, part);
+                if part.id == id && name != *branch.name {
+                    notes.push(format!("branch {:?} is now field {name:?}", branch.name));
+                }
+                if !used.insert(name.clone()) {
+                    let words = format!("two branches would become the field {name:?}: leave one of them out");
+                    return Err(within(Error::unsupported(words)));
+                }
+                ids.push(part.id);
+                names.push(name);
             }
-            ids.push(id);
-            names.push(name);
         }
         if !counting.is_empty() {
             let names = counting.join(", ");
@@ -86,9 +94,14 @@ impl FileWriter {
         let kinds = read::columns(&tree, &ids, 0..0).map_err(within)?.into_iter().map(|column| column.kind);
         let (mut fields, mut read) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
         for ((name, kind), id) in names.into_iter().zip(kinds).zip(ids) {
-            let field = FieldSpec::new(name.as_str(), kind);
-            match field.check() {
-                Ok(()) => {
+            // Objects take the place of pointers, where the type does not depend on the values.
+            let kind = if kind.has_pointers() { read::declared(&kind, tree.registry()) } else { Ok(kind) };
+            let field = kind.map_err(|error| error.in_object(&name)).and_then(|kind| {
+                let field = FieldSpec::new(name.as_str(), as_in_fields(&kind));
+                field.check().map(|()| field)
+            });
+            match field {
+                Ok(field) => {
                     fields.push(field);
                     read.push((id, name));
                 }
@@ -104,6 +117,7 @@ impl FileWriter {
         let mut ntuple = self.ntuple(to, fields, options.clone())?;
         let outcome = windows.into_iter().try_for_each(|window| {
             let columns = read::columns(&tree, &ids, window).map_err(within)?;
+            let columns = columns.iter().map(Column::followed).collect::<Result<Vec<_>>>().map_err(within)?;
             let values: Vec<_> = names.iter().map(String::as_str).zip(columns).collect();
             ntuple.extend(&values)
         });
@@ -119,6 +133,29 @@ fn counters(tree: &Tree) -> HashSet<BranchId> {
         tree.branches().get(*id).is_some_and(|branch| branch.leaves.len() == 1 && branch.element.is_none())
     };
     counting.into_iter().filter(is_plain).collect()
+}
+
+/// The branches that have the values of a top-level branch: itself, or those of its sub-branches that have none below.
+/// What counts the items of a split collection is not among them: the members are lists.
+fn parts(tree: &Tree, branch: &Branch) -> Vec<BranchId> {
+    let (mut parts, mut todo) = (Vec::new(), vec![branch.id]);
+    while let Some(branch) = todo.pop().and_then(|id| tree.branches().get(id)) {
+        if branch.children.is_empty() {
+            parts.push(branch.id);
+        }
+        todo.extend(branch.children.iter().rev());
+    }
+    parts
+}
+
+/// Name of the field of a part of a top-level branch: with the name of the branch before it, without extents.
+fn part_name(top: &Branch, part: &Branch) -> String {
+    if part.id == top.id {
+        return field_name(&top.name);
+    }
+    let (bare, name) = (top.name.trim_end_matches('.'), part.name.split('[').next().unwrap_or_default());
+    let is_long = name.strip_prefix(bare).is_some_and(|rest| rest.starts_with('.'));
+    field_name(&if is_long { name.to_owned() } else { format!("{bare}.{name}") })
 }
 
 /// A name as fields may have it, as ROOT's importer replaces what they may not have.
@@ -138,4 +175,30 @@ fn bytes_of(tree: &Tree, ids: &[BranchId]) -> u64 {
         wanted.contains(&at.id)
     };
     tree.branches().iter().filter(is_wanted).fold(0, |sum, branch| sum.saturating_add(branch.tot_bytes))
+}
+
+/// The type of values with the names that fields have: members without the extents of their arrays, and bases counted.
+fn as_in_fields(kind: &Kind) -> Kind {
+    match kind {
+        Kind::List { offsets, of, item } => {
+            Kind::List { offsets: *offsets, of: *of, item: Box::new(as_in_fields(item)) }
+        }
+        Kind::Fixed { len, item } => Kind::Fixed { len: *len, item: Box::new(as_in_fields(item)) },
+        Kind::OneOf { tags, of } => Kind::OneOf { tags: *tags, of: of.iter().map(as_in_fields).collect() },
+        Kind::Record { class, fields } => {
+            let mut bases = 0;
+            let member = |field: &Field| {
+                let name = match field.base {
+                    true => {
+                        bases += 1;
+                        format!(":_{}", bases - 1).into()
+                    }
+                    false => field.name.split('[').next().unwrap_or_default().into(),
+                };
+                Field { name, kind: as_in_fields(&field.kind), base: field.base }
+            };
+            Kind::Record { class: Arc::clone(class), fields: fields.iter().map(member).collect() }
+        }
+        plain => plain.clone(),
+    }
 }
