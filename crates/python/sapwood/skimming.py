@@ -69,7 +69,7 @@ def skim(
                 else:
                     into = file.mktree(tree, values)
             if into is None:
-                raise MismatchError("the files have no entries: there is nothing that says what a skim would hold")
+                raise MismatchError("no entry was read: nothing says what the skim would hold")
         os.replace(partial, target)
     except BaseException:
         if os.path.exists(partial):

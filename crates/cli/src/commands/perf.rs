@@ -15,8 +15,8 @@ use crate::documents;
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
 
-/// Read branches of a tree, or fields of an RNTuple, and say what that cost: the figures of ROOT's TTreePerfStats, and a
-/// picture. Or show a run that was saved.
+/// Read branches of a tree, or fields of an RNTuple, and say what that cost: the figures of ROOT's TTreePerfStats, and
+/// a picture. Or show a run that was saved.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sapwood perf events.root:Events Muon_pt Muon_eta\n  \
                         sapwood perf https://example.org/events.root:Events MET_pt --svg reads.svg \

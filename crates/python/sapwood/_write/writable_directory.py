@@ -339,9 +339,9 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         ``field_types`` gives each field a NumPy or Awkward type (``"float32"``, ``"string"``, ``"?int32"``,
         ``"var * {pt: float32, n: int32}"``) or a dataclass, or is a dataclass, whose members are the fields,
         or is data, which are the first entries. Dataclasses are those that :meth:`mktree` takes. The
-        compression is the file's, and ROOT's for RNTuples (``"zstd:5"``) where the file was made without one. Clusters hold
-        ``cluster_bytes`` compressed bytes (128 MiB), pages ``page_bytes`` bytes of values (1 MiB), as ROOT
-        has it.
+        compression is the file's, and ROOT's for RNTuples (``"zstd:5"``) where the file was made without one.
+        Clusters hold ``cluster_bytes`` compressed bytes (128 MiB), pages ``page_bytes`` bytes of values
+        (1 MiB), as ROOT has it.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(memory := io.BytesIO()) as file:
@@ -374,8 +374,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         page_bytes: int | str | None = None,
     ) -> ParallelNTuple:
         """Begins an RNTuple that many threads fill, each with a :meth:`~ParallelNTuple.context` of its own,
-        which compresses its own clusters. The arguments are those of :meth:`mkrntuple`, but for data; a cluster is
-        kept in memory for each thread.
+        which compresses its own clusters. The arguments are those of :meth:`mkrntuple`, but for data; a
+        cluster is kept in memory for each thread.
 
         >>> import io, sapwood
         >>> from concurrent.futures import ThreadPoolExecutor

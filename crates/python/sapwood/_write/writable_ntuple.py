@@ -194,7 +194,11 @@ def _members(data: Any, names: Iterable[str]) -> dict[str, list[Any]]:
 
 
 def _options(
-    file: WritableFile, path: str, compression: Any, cluster_bytes: int | str | None, page_bytes: int | str | None
+    file: WritableFile,
+    path: str,
+    compression: Any,
+    cluster_bytes: int | str | None,
+    page_bytes: int | str | None,
 ) -> tuple[str | None, int | None, int | None]:
     """Options for the engine of an RNTuple that begins at a path."""
     if compression == "file":
@@ -253,7 +257,7 @@ def begin_parallel(
         raise MismatchError(f"types of fields were expected, and {shown(given)} was given")
     specs = list(kinds.items())
     options = _options(file, path, compression, cluster_bytes, page_bytes)
-    core = file._core.ntuple(path, specs, description, *options, True)
+    core = file._core.ntuple(path, specs, description, *options, parallel=True)
     ntuple = ParallelNTuple(core, kinds, path)
     file._take(ntuple)
     return ntuple
