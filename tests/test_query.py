@@ -140,3 +140,52 @@ def test_an_rntuple_answers_like_a_tree(tmp_path: Path) -> None:
         for expression in ("x**2", "v * x", "v[v > 1]"):
             one, other = tree.arrays([expression], "x > -1"), ntuple.arrays([expression], "x > -1")
             assert one.tolist() == other.tolist()
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> tuple[str, np.ndarray[Any, Any], list[list[float]]]:
+    """Three files of one tree, and what is in them."""
+    x = np.arange(90) / 4 - 5
+    v = [[float(n + k) for k in range(n % 3)] for n in range(90)]
+    for part in range(3):
+        with sapwood.recreate(tmp_path / f"part{part}.root") as file:
+            file["t"] = {"x": x[30 * part : 30 * part + 30], "v": v[30 * part : 30 * part + 30]}
+    return f"{tmp_path}/part*.root:t", x, v
+
+
+def test_many_files_fill_one_histogram(parts: Any) -> None:
+    files, x, _ = parts
+    drawn = sapwood.draw(files, "x>>h(10,-5,20)", "x > 0", library="root")
+    assert np.array_equal(drawn.values(), np.histogram(x[x > 0], 10, (-5, 20))[0])
+    assert sapwood.draw(files, "v", library="root").values(flow=True).sum() == 90
+    with pytest.raises(sapwood.errors.NotFoundError, match="no branch"):
+        sapwood.draw(files, "nope")
+
+
+def test_entries_that_pass_are_a_list_for_other_reads(parts: Any) -> None:
+    files, x, v = parts
+    with sapwood.open(files.replace("part*", "part0").removesuffix(":t"))["t"].file as file:
+        tree = file["t"]
+        passed = tree.passing("Length$(v) == 2")
+        assert passed.tolist() == [n for n in range(30) if len(v[n]) == 2]
+        assert np.array_equal(tree.arrays(["x"], entries=passed, library="np")["x"], x[passed])
+        assert np.array_equal(tree.points("x", entries=passed)[0][0], x[passed])
+
+
+@pytest.mark.parametrize("format", ["ttree", "rntuple"])
+def test_a_skim_holds_what_passed_and_new_columns(parts: Any, tmp_path: Path, format: str) -> None:
+    files, x, v = parts
+    output = tmp_path / "skim.root"
+    columns = {"x": "x", "double_x": "2*x", "v": "v", "sum_v": "Sum$(v)", "large": "v[v > 40]"}
+    passed = sapwood.skim(files, output, columns, "x > 0 && Length$(v) > 0", tree="few", format=format, step_size=20)
+    wanted = [n for n in range(90) if x[n] > 0 and v[n]]
+    with sapwood.open(output) as file:
+        found = file["few"].arrays(list(columns))
+    assert passed == len(found) == len(wanted)
+    assert found["double_x"].tolist() == [2 * x[n] for n in wanted]
+    assert found["v"].tolist() == [v[n] for n in wanted]
+    assert found["sum_v"].tolist() == [sum(v[n]) for n in wanted]
+    assert found["large"].tolist() == [[one for one in v[n] if one > 40] for n in wanted]
+    with pytest.raises(sapwood.errors.NotFoundError):
+        sapwood.skim(files, tmp_path / "none.root", {"y": "nope"})
+    assert not list(tmp_path.glob("none.root*"))

@@ -111,7 +111,8 @@ def histograms(path: str, lines: list[str]) -> list[dict[str, Any]]:
     file = ROOT.TFile(path)
     tree = file.Get("t")
     found = []
-    for line in lines:
+    # ROOT keeps numbers of bins that were asked for as the next ones' usual numbers: those without bins come first.
+    for line in sorted(lines, key=lambda line: ">>" in line):
         expression, cut, option = (part.strip() for part in line.split(";;"))
         for name in ("h", "htemp"):
             ROOT.gDirectory.Delete(name)
