@@ -35,14 +35,15 @@ def rewrite(
     entries: dict[str, list[tuple[int, int]]],
     compression: str | None,
     compressions: dict[str, dict[int, str]],
-    auto_flush: int,
+    auto_flush: int | None,
     basket_bytes: int | None,
     order: str,
     keep_baskets: bool,
     threads: int,
     verify: bool,
-    to_ntuple: bool,
-) -> list[tuple[str, list[int], list[int], str | None]]: ...
+    to: str | None,
+    unsupported: str,
+) -> list[tuple[str, list[int], list[int], str | None, list[str]]]: ...
 def merge(
     output: str | PathLike[str],
     inputs: list[str],
@@ -413,6 +414,7 @@ class FileWriter:
         compression: str | None = None,
         cluster_bytes: int | None = None,
         page_bytes: int | None = None,
+        max_key_bytes: int | None = None,
     ) -> NTupleWriter: ...
     def resume(
         self,
