@@ -109,3 +109,29 @@ fn a_file_that_is_not_there_is_told_with_its_neighbours() {
     let (code, _, err) = run(&["rm", &format!("{}:nn", path.to_str().unwrap())]);
     assert!(code == 1 && err.contains("no key \"nn\"; nearest: \"n\""), "{err}");
 }
+
+#[test]
+fn rntuples_are_rewritten_and_become_trees() {
+    let (_scratch, path) = stored("rewritten.root", &whole("zstd:5"));
+    let path = path.to_str().unwrap();
+    let to = |name: &str| format!("{path}.{name}.root");
+    let (few, kept, tree) = (to("few"), to("kept"), to("tree"));
+    let (code, out, err) =
+        run(&["rewrite", path, &few, "--cluster-entries", "30", "--keep", "x", "--keep", "list", "--entries", "10:"]);
+    assert!(code == 0 && out.contains("after"), "{out}{err}");
+    let (_, out, _) = run(&["scan", &few, "-n", "2", "x", "list"]);
+    let rows: Vec<Vec<&str>> = out.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!((rows[0][..2].to_vec(), rows.len()), (vec!["0", "10"], 2), "{out}");
+    let (code, out, err) = run(&["rewrite", path, &kept, "--baskets", "keep", "--drop", "either", "--verify"]);
+    assert!(code == 0 && !out.contains("not looked into"), "{out}{err}");
+    assert_eq!(run(&["verify", &kept]).0, 0);
+    // Trees do not hold all of its types.
+    let (code, _, err) = run(&["rewrite", path, &tree, "--to", "ttree"]);
+    assert!(code != 0 && err.contains("a tree does not hold") && err.contains("n/maybe"), "{err}");
+    let (code, out, err) = run(&["rewrite", path, &tree, "--to", "ttree", "--unsupported", "drop"]);
+    assert!(code == 0 && out.contains("field \"maybe\" is left out"), "{out}{err}");
+    let (code, out, _) = run(&["scan", &tree, "-n", "2", "x", "list", "both_b"]);
+    assert!(code == 0 && out.lines().nth(2).is_some_and(|row| row.contains("[0.0]")), "{out}");
+    let (code, _, err) = run(&["rewrite", path, &tree, "--to", "ttree", "--order", "entry"]);
+    assert!(code != 0 && err.contains("--order"), "{err}");
+}

@@ -1,5 +1,7 @@
 //! RNTuples that are copied, moved, merged and recovered.
 
+#![allow(clippy::unwrap_used, reason = "tests may")]
+
 use std::io::IoSlice;
 use std::path::Path;
 use std::sync::{Arc, Mutex};

@@ -109,7 +109,7 @@ impl KeptFields {
         let fields = (first_field..).zip(&part.fields).filter_map(|(id, described)| {
             field(id)?;
             let parent = field(described.parent)?;
-            let source = described.source.map(|source| field(source));
+            let source = described.source.map(field);
             Some(crate::ntuple::FieldDescriptor { parent, source: source.flatten(), ..described.clone() })
         });
         let columns = (first_column..).zip(&part.columns).filter_map(|(id, described)| {

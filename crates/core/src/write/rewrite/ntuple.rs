@@ -36,7 +36,8 @@ use crate::write::writer::FileWriter;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct NTupleRewrite {
-    /// New clusters and pages, or those that are there. Where the options name no compression, each column keeps its own.
+    /// New clusters and pages, or those that are there. Where the options name no compression, each column keeps its
+    /// own.
     pub pages: Pages,
     /// The order in which pages that are kept stand in the file.
     pub order: Order,
@@ -49,16 +50,16 @@ pub struct NTupleRewrite {
 }
 
 impl FileWriter {
-    /// Writes an RNTuple of another file again, under the path `to`. Returns what it has no more: sets of attributes, where
-    /// entries are chosen.
+    /// Writes an RNTuple of another file again, under the path `to`. Returns what it has no more: sets of attributes,
+    /// where entries are chosen.
     ///
     /// # Errors
     ///
     /// [`NotFound`](crate::ErrorKind::NotFound) for an RNTuple or a field that is not there;
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) for entries that are not there or do not rise, for entries chosen of pages
-    /// that are kept, and for an order of new pages that is not that of entries;
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for new pages of fields that cannot be read; what reading a page or
-    /// writing reports. Then there is no RNTuple.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) for entries that are not there or do not rise, for entries chosen of
+    /// pages that are kept, and for an order of new pages that is not that of entries;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for new pages of fields that cannot be read; what reading a page
+    /// or writing reports. Then there is no RNTuple.
     ///
     /// # Example
     ///

@@ -1,0 +1,67 @@
+"""RNTuples that become trees, and trees that become RNTuples, read by uproot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import awkward as ak
+import numpy as np
+import pytest
+import sapwood
+
+
+def test_records_without_a_class_become_branches(tmp_path: Path) -> None:
+    uproot = pytest.importorskip("uproot")
+    old, new = tmp_path / "ntuple.root", tmp_path / "tree.root"
+    jets = ak.Array(
+        [[{"pt": 1.5 * k, "hits": list(range(k)), "name": str(k)} for k in range(n % 3)] for n in range(9)]
+    )
+    data = {
+        "jets": ak.values_astype(jets, "float32"),
+        "met": ak.Array([{"x": n, "at": {"y": [n, n]}} for n in range(9)]),
+        "nested": ak.Array([[[{"a": n}] * k for k in range(n % 3)] for n in range(9)]),
+        "nnested": np.arange(9),
+    }
+    with sapwood.recreate(old, format="rntuple") as file:
+        file["t"] = data
+    sapwood.rewrite(old, new, to="ttree")
+    for opened in (sapwood.open(new)["t"], uproot.open(new)["t"]):
+        assert opened.keys() == [
+            *("njets", "jets_pt", "jets_hits", "jets_name"),
+            *("met_x", "met_at_y", "nested_a", "nnested"),
+        ]
+        arrays = opened.arrays(library="ak")
+        assert arrays["njets"].to_list() == [n % 3 for n in range(9)]
+        for name in ("pt", "hits", "name"):
+            assert arrays[f"jets_{name}"].to_list() == data["jets"][name].to_list(), name
+        assert arrays["met_at_y"].to_list() == data["met"]["at"]["y"].to_list()
+        assert arrays["nested_a"].to_list() == data["nested"]["a"].to_list()
+    assert uproot.open(new)["t/jets_pt"].typename == "float[]"
+    sapwood.rewrite(old, new, to="ttree", cut="nnested > 5", drop="jets")
+    some = sapwood.open(new)["t"]
+    assert some["met_x"].array().to_list() == [6, 7, 8] and "jets_pt" not in some
+    with sapwood.recreate(old, format="rntuple") as file:
+        file["t"] = {"a": ak.Array([{"b_c": 1}]), "a_b": ak.Array([{"c": 1}])}
+    with pytest.raises(sapwood.errors.UnsupportedError, match='two branches would have the name "a_b_c"'):
+        sapwood.rewrite(old, new, to="ttree")
+
+
+def test_trees_come_back_from_rntuples(tmp_path: Path) -> None:
+    old, ntuple, back = (tmp_path / f"{name}.root" for name in ("old", "ntuple", "back"))
+    data = {
+        "whole": np.arange(40, dtype="u2"),
+        "fixed": np.arange(240, dtype="f4").reshape(40, 2, 3),
+        "text": ak.Array([f"{n}" * (n % 4) for n in range(40)]),
+        "list": ak.values_astype(ak.Array([[n] * (n % 5) for n in range(40)]), "int16"),
+        "lists": ak.Array([[[0.5 * n] * k for k in range(n % 3)] for n in range(40)]),
+    }
+    with sapwood.recreate(old) as file:
+        file["t"] = data
+    with pytest.warns(UserWarning, match="lists know their lengths: nlist"):
+        sapwood.rewrite(old, ntuple, to="rntuple")
+    _, after = sapwood.rewrite(ntuple, back, to="ttree", compression="lz4:4")["t"]
+    tree = sapwood.open(back)["t"]
+    assert after.entries == 40 and str(tree["whole"].compression) == str(sapwood.LZ4(4))
+    for name, values in data.items():
+        assert tree[name].array().to_list() == ak.Array(values).to_list(), name
+        assert ak.type(tree[name].array()) == ak.type(sapwood.open(ntuple)["t"][name].array()), name
