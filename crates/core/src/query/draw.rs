@@ -47,7 +47,7 @@ pub struct Draw {
 enum Bins {
     /// So many, around the values.
     Automatic(usize),
-    Fixed(Axis),
+    Fixed(Box<Axis>),
 }
 
 /// Values that a histogram would be filled with, one after another.
@@ -187,7 +187,7 @@ impl Draw {
             let words = "a histogram has an axis for each expression";
             return Err(Error::mismatch(words).wanted(self.bins.len() as u64, axes.len() as u64));
         }
-        self.bins = axes.into_iter().map(Bins::Fixed).collect();
+        self.bins = axes.into_iter().map(Box::new).map(Bins::Fixed).collect();
         Ok(self)
     }
 
@@ -266,9 +266,10 @@ impl Draw {
                 return Err(fault(words, at, "the number of bins is a whole number, at least 1"));
             }
             *bins = match *numbers {
-                [_, min, max] if min < max => Bins::Fixed(
-                    Axis::regular(count as usize, min, max).map_err(|error| fault(words, at, error.message()))?,
-                ),
+                [_, min, max] if min < max => {
+                    let axis = Axis::regular(count as usize, min, max);
+                    Bins::Fixed(Box::new(axis.map_err(|error| fault(words, at, error.message()))?))
+                }
                 [_, min, max] if min != max => {
                     return Err(fault(words, at, "an axis begins below where it ends"));
                 }
@@ -294,7 +295,7 @@ impl Draw {
         let mut axes = Vec::with_capacity(self.bins.len());
         for (place, bins) in self.bins.iter().enumerate() {
             axes.push(match bins {
-                Bins::Fixed(axis) => axis.clone(),
+                Bins::Fixed(axis) => (**axis).clone(),
                 Bins::Automatic(count) => {
                     let columns = points.iter().filter_map(|points| points.columns.get(place));
                     let finite = columns.flatten().copied().filter(|value| value.is_finite());
