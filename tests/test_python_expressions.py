@@ -106,7 +106,7 @@ def test_an_index_beyond_an_entry_says_what_to_do() -> None:
         file["t"] = {"v": [[1, 2], [], [3]], "x": [1.0, 2.0, 3.0], "i": [0, 0, 5]}
     tree = sapwood.open(memory)["t"]
     for text in ("v[0]", "v[:, 0]", "v[i]"):
-        words = f"in {text!r}: entry 1 has too few items: take a slice.*object t".replace("[", r"\[").replace("]", r"\]")
+        words = f"in {text!r}: entry 1 has no value here: it has too few items.*Take a slice.*object t".replace("[", r"\[").replace("]", r"\]")
         with pytest.raises(sapwood.errors.MismatchError, match=words.replace("'", '"')):
             tree.arrays([text])
     for text, words in (

@@ -29,7 +29,7 @@ fn figures(histogram: &Histogram) -> Result<String> {
     let _ = write!(text, "entries {}", histogram.entries());
     for (place, letter) in (0..histogram.axes().len()).zip(["x", "y", "z"]) {
         let (mean, deviation) = (histogram.mean(place)?, histogram.std_dev(place)?);
-        let _ = write!(text, "  mean {letter} {mean:.6}  std dev {letter} {deviation:.6}");
+        let _ = write!(text, "  mean {letter} {}  std dev {letter} {}", short(mean), short(deviation));
     }
     if let [x] = histogram.axes() {
         let _ = write!(text, "  underflow {}  overflow {}", histogram.value(0), histogram.value(x.bins() + 1));
@@ -88,9 +88,13 @@ fn shades(text: &mut String, histogram: &Histogram, x: &Axis, y: &Axis) {
     let _ = writeln!(text, "{:>10} {} to {}", "", short(x.min()), short(x.max()));
 }
 
-/// A number with as many digits as are looked at.
+/// A number with as many digits as are looked at: six.
 fn short(value: f64) -> String {
-    let text = format!("{value:.6}");
+    if value != 0.0 && !(1e-4..1e9).contains(&value.abs()) {
+        return format!("{value:.5e}").replace("00000e", "e").replace(".e", "e");
+    }
+    let decimals = if value == 0.0 { 0 } else { (5 - value.abs().log10().floor() as i32).clamp(0, 9) as usize };
+    let text = format!("{value:.decimals$}");
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         false => text,
@@ -104,18 +108,27 @@ const LEFT: f64 = 76.0;
 const BOTTOM: f64 = 52.0;
 const TOP: f64 = 36.0;
 const RIGHT: f64 = 20.0;
+/// The most bins of an axis in a picture, and of each axis where there are two.
+const MOST_BINS: usize = 10_000;
+const MOST_CELLS: usize = 400;
 
 /// A histogram with one or two axes as SVG.
 ///
 /// # Errors
 ///
-/// [`Unsupported`](sapwood::ErrorKind::Unsupported) with three axes.
+/// [`Unsupported`](sapwood::ErrorKind::Unsupported) with three axes; [`Mismatch`](sapwood::ErrorKind::Mismatch) with
+/// more bins than a picture shows.
 pub(crate) fn svg(histogram: &Histogram) -> Result<String> {
     let mut picture = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" \
          font-size=\"13\">\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>\n"
     );
     let _ = writeln!(picture, "<text x=\"{LEFT}\" y=\"22\" font-size=\"15\">{}</text>", escaped(&histogram.title()));
+    let most = if histogram.axes().len() == 1 { MOST_BINS } else { MOST_CELLS };
+    if let Some(axis) = histogram.axes().iter().find(|axis| axis.bins() > most) {
+        let words = format!("a picture shows up to {most} bins of an axis, and {} were asked for", axis.bins());
+        return Err(Error::mismatch(words));
+    }
     match histogram.axes() {
         [x] => steps(&mut picture, histogram, x),
         [x, y] => cells(&mut picture, histogram, x, y),
@@ -233,7 +246,7 @@ mod tests {
         histogram.fill_many(&[&[0.5, 1.5, 1.5, 9.0]], None).expect("fills");
         let text = in_terminal(&histogram).expect("a picture");
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[1], "entries 4  mean x 1.166667  std dev x 0.471405  underflow 0  overflow 1");
+        assert_eq!(lines[1], "entries 4  mean x 1.16667  std dev x 0.471405  underflow 0  overflow 1");
         assert_eq!(lines[2].matches('█').count() * 2, lines[3].matches('█').count());
         assert_eq!(lines[4], "2 0 ");
     }

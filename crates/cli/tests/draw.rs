@@ -8,8 +8,13 @@ fn run(arguments: &[&str]) -> (i32, String, String) {
     (code, String::from_utf8(out).expect("text"), String::from_utf8(err).expect("text"))
 }
 
-fn example() -> String {
+fn file() -> String {
     sapwood_testkit::example("nano.root").to_str().expect("a name").to_owned()
+}
+
+/// Its tree of events.
+fn example() -> String {
+    format!("{}:Events", file())
 }
 
 #[test]
@@ -62,11 +67,12 @@ fn scan_takes_expressions_and_a_cut() {
 fn rewrite_keeps_what_passes_a_cut() {
     let output = sapwood_testkit::scratch("draw-rewrite.root");
     let output = output.to_str().expect("a name");
-    let (code, _, err) = run(&["rewrite", "--force", "--cut", "nJet > 2 && Jet_pt[0] > 0", &example(), output]);
+    let rewrite = |cut: &str| run(&["rewrite", "--force", "--tree", "Events", "--cut", cut, &file(), output]);
+    let (code, _, err) = rewrite("nJet > 2 && Jet_pt[0] > 0");
     assert_eq!(code, 0, "{err}");
-    let (all, kept) = (File::open(example()).expect("a file"), File::open(output).expect("a file"));
+    let (all, kept) = (File::open(file()).expect("a file"), File::open(output).expect("a file"));
     let count = |file: &File| file.tree("Events").expect("a tree").entries;
     assert!(count(&kept) > 0 && count(&kept) < count(&all));
-    let (code, _, err) = run(&["rewrite", "--force", "--cut", "nope > 2", &example(), output]);
+    let (code, _, err) = rewrite("nope > 2");
     assert!(code == 1 && err.contains("no branch \"nope\""), "{err}");
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -48,15 +49,18 @@ def skim(
     """
     if format not in ("ttree", "rntuple"):
         raise MismatchError(f'format is "ttree" or "rntuple", not {format!r}')
+    taken = sorted({"how", "library", "report"} & options.keys())
+    if taken:
+        raise TypeError(f"skim() decides about {taken[0]!r} itself")
+    if columns is not None and not columns:
+        raise MismatchError("no column is named: leave columns out for all branches")
     named = columns if isinstance(columns, Mapping) else None
     wanted = list(dict.fromkeys(named.values())) if named is not None else columns
     target = os.fspath(output)
-    partial = f"{target}.part"
+    partial = _beside(target)
     passed = 0
     into: Any = None
-    steps = iterate(
-        files, wanted, cut, aliases=dict(aliases or {}), step_size=step_size, how=dict, **options
-    )
+    steps = iterate(files, wanted, cut, aliases=dict(aliases or {}), step_size=step_size, how=dict, **options)
     try:
         with writing.recreate(partial, compression=compression) as file:
             for step in steps:
@@ -76,6 +80,13 @@ def skim(
             os.remove(partial)
         raise
     return passed
+
+
+def _beside(target: str) -> str:
+    """A new file of the same folder, which can take the name of the target."""
+    handle, path = tempfile.mkstemp(suffix=".root", prefix=".skim-", dir=os.path.dirname(target) or ".")
+    os.close(handle)
+    return path
 
 
 __all__ = ["skim"]

@@ -135,14 +135,9 @@ pub(crate) struct Draws(Vec<Draw>);
 #[pymethods]
 impl Draws {
     #[new]
-    #[pyo3(signature = (of, draws, aliases=Vec::new(), below=None))]
-    fn new(
-        of: &Bound<'_, PyAny>,
-        draws: Vec<Drawn>,
-        aliases: Vec<(String, String)>,
-        below: Option<usize>,
-    ) -> PyResult<Self> {
-        let source = source(of, below)?;
+    #[pyo3(signature = (of, draws, aliases=Vec::new()))]
+    fn new(of: &Bound<'_, PyAny>, draws: Vec<Drawn>, aliases: Vec<(String, String)>) -> PyResult<Self> {
+        let source = source(of, None)?;
         run(of.py(), || {
             let aliases = || aliases.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
             let one = |(words, cut, is_profile, axes): &Drawn| {

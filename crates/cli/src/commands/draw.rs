@@ -54,24 +54,45 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     if arguments.profile {
         draw = draw.profile()?;
     }
+    let to = arguments.out.as_deref().map(|to| Output::new(to, arguments)).transpose()?;
     let histogram = draw.run(0..entries)?;
-    let Some(to) = &arguments.out else {
-        write!(out, "{}", picture::in_terminal(&histogram)?)?;
-        return Ok(());
-    };
-    if to.exists() && !arguments.force {
-        let words = format!("{} is there already: --force replaces it", to.display());
-        return Err(Error::new(sapwood::ErrorKind::Exists, words).into());
-    }
-    match to.extension().and_then(std::ffi::OsStr::to_str) {
-        Some("svg") => std::fs::write(to, picture::svg(&histogram)?)?,
-        Some("root") => write_root(to, histogram)?,
-        _ => {
-            let words = format!("{}: a histogram is written as .svg or .root", to.display());
-            return Err(Error::mismatch(words).into());
-        }
+    match to {
+        None => write!(out, "{}", picture::in_terminal(&histogram)?)?,
+        Some(Output::Svg(to)) => std::fs::write(to, picture::svg(&histogram)?)?,
+        Some(Output::Root(to)) => write_root(to, histogram)?,
     }
     Ok(())
+}
+
+/// What is written, checked before anything is read.
+enum Output<'p> {
+    Svg(&'p std::path::Path),
+    Root(&'p std::path::Path),
+}
+
+impl<'p> Output<'p> {
+    fn new(to: &'p std::path::Path, arguments: &Arguments) -> Outcome<Self> {
+        let found = match to.extension().and_then(std::ffi::OsStr::to_str) {
+            Some("svg") => Self::Svg(to),
+            Some("root") => Self::Root(to),
+            _ => {
+                let words = format!("{}: a histogram is written as .svg or .root", to.display());
+                return Err(Error::mismatch(words).into());
+            }
+        };
+        if to.exists() && !arguments.force {
+            let words = format!("{} is there already: --force replaces it", to.display());
+            return Err(Error::new(sapwood::ErrorKind::Exists, words).into());
+        }
+        let (input, _) = output::split(&arguments.target);
+        if let (Ok(one), Ok(other)) = (to.canonicalize(), std::fs::canonicalize(input))
+            && one == other
+        {
+            let words = format!("{} is the file that is read: write to another one", to.display());
+            return Err(Error::mismatch(words).into());
+        }
+        Ok(found)
+    }
 }
 
 fn write_root(to: &std::path::Path, histogram: Histogram) -> Outcome {

@@ -137,7 +137,9 @@ impl Shown {
                 Ok(id) => query.column(id),
                 // A plain name that is not there: the error that lists names like it.
                 Err(error) if name.chars().all(|c| c.is_alphanumeric() || "_./".contains(c)) => {
-                    query.value(name).map_err(|_| error)?
+                    // An alias may be there, and may be wrong itself.
+                    let own = |own: Error| if own.kind() == ErrorKind::NotFound { error } else { own };
+                    query.value(name).map_err(own)?
                 }
                 Err(_) => query.value(name)?,
             };

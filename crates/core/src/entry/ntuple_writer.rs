@@ -61,7 +61,22 @@ impl FileWriter {
     ///
     /// # Example
     ///
-    /// See [`NTupleEntryWriter`].
+    /// ```
+    /// # let path = sapwood_testkit::scratch("ntuple-entries-begin.root");
+    /// use sapwood::Entry;
+    /// use sapwood::entry::NTupleEntryWriter;
+    /// use sapwood::write::{FileWriter, NTupleOptions, WriteOptions};
+    /// #[derive(Entry)]
+    /// struct Hit {
+    ///     x: f32,
+    /// }
+    /// let mut file = FileWriter::create(&path, WriteOptions::default())?;
+    /// let mut hits: NTupleEntryWriter<Hit> = file.ntuple_entries("hits", "", NTupleOptions::default())?;
+    /// hits.fill(&Hit { x: 0.5 })?;
+    /// hits.close()?;
+    /// file.close()?;
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn ntuple_entries<T: EntryClass>(
         &mut self,
         path: &str,

@@ -10,7 +10,7 @@ use super::function::{Function, chosen};
 use super::index::Slice;
 use super::names::Kernel;
 use super::number::{Cast, Wide};
-use super::parse::parse;
+use super::parse::{HIGHEST, parse};
 use super::source::Source;
 use super::special::{SPECIAL, constant, named_constant, special};
 use super::syntax::{Binary, Expr, Item, Node, Unary};
@@ -21,23 +21,33 @@ use crate::error::{Error, Result};
 /// Turns expressions over one source into values, and collects which columns they need.
 pub(super) struct Binder<'s> {
     source: &'s Source,
+    /// Aliases of the caller, which come before branches.
     aliases: HashMap<&'s str, &'s str>,
+    /// Those of the tree, which come after them.
+    stored: HashMap<&'s str, &'s str>,
     /// Numbers of the columns that are needed.
     pub(super) needed: Vec<usize>,
     /// Their types.
     kinds: Vec<Kind>,
     /// Aliases that are being bound.
     open: Vec<String>,
+    /// Values in each other, aliases included, and all of them.
+    height: usize,
+    values: u64,
 }
 
+/// The most values that an expression may have once its aliases are filled in.
+const MOST_VALUES: u64 = 20_000;
+/// The most loops in each other that ask for their turns.
+const MOST_LOOPS: usize = 6;
 /// The most aliases inside each other.
 const DEEPEST_ALIAS: usize = 50;
 
 impl<'s> Binder<'s> {
     pub(super) fn new(source: &'s Source, aliases: &'s [(String, String)]) -> Self {
         let of = |pair: &'s (String, String)| (pair.0.as_str(), pair.1.as_str());
-        let aliases = source.aliases().iter().map(of).chain(aliases.iter().map(of)).collect();
-        Self { source, aliases, needed: Vec::new(), kinds: Vec::new(), open: Vec::new() }
+        let (aliases, stored) = (aliases.iter().map(of).collect(), source.aliases().iter().map(of).collect());
+        Self { source, aliases, stored, needed: Vec::new(), kinds: Vec::new(), open: Vec::new(), height: 0, values: 0 }
     }
 
     /// Goes on from columns that are needed already.
@@ -49,6 +59,21 @@ impl<'s> Binder<'s> {
 
     /// The value of an expression.
     pub(super) fn bind(&mut self, text: &str, expr: &Expr) -> Result<Bound> {
+        self.values += 1;
+        if self.values > MOST_VALUES {
+            return Err(Error::limit("values of an expression and its aliases", MOST_VALUES, self.values));
+        }
+        if self.height >= HIGHEST {
+            let words = format!("more than {HIGHEST} values are in each other, those of aliases included");
+            return Err(fault(text, expr.span.start, words));
+        }
+        self.height += 1;
+        let bound = self.bind_node(text, expr);
+        self.height -= 1;
+        bound
+    }
+
+    fn bind_node(&mut self, text: &str, expr: &Expr) -> Result<Bound> {
         let at = expr.span.start;
         match &expr.node {
             Node::Whole(whole) => Ok(constant(
@@ -127,7 +152,7 @@ impl<'s> Binder<'s> {
             None => self.name(text, &names)?,
             Some(Named::Exact(name, start)) => {
                 let found = self.source.find_exact(name).map(|found| (found, 0));
-                if found.is_none() && self.aliases.contains_key(name) {
+                if found.is_none() && self.meaning(name).is_some() {
                     self.alias(text, name, start)?
                 } else {
                     let Some((found, _)) = found else { return Err(self.unknown(text, name, start)) };
@@ -147,7 +172,7 @@ impl<'s> Binder<'s> {
     }
 
     fn unknown(&self, text: &str, name: &str, at: usize) -> Error {
-        let known = self.source.names().chain(self.aliases.keys().copied());
+        let known = self.source.names().chain(self.aliases.keys().chain(self.stored.keys()).copied());
         let error = fault(text, at, format!("there is no branch {name:?}{}", near(name, known)));
         self.source.place(Error::not_found(error.message().to_owned()))
     }
@@ -164,7 +189,7 @@ impl<'s> Binder<'s> {
             return self.column(text, found.id, members, at);
         }
         let joined = parts.join(".");
-        if self.aliases.contains_key(joined.as_str()) {
+        if self.meaning(&joined).is_some() {
             return self.alias(text, &joined, at);
         }
         if names.len() == 1
@@ -175,12 +200,17 @@ impl<'s> Binder<'s> {
         Err(self.unknown(text, &joined, at))
     }
 
+    /// What an alias stands for.
+    fn meaning(&self, name: &str) -> Option<&'s str> {
+        self.aliases.get(name).or_else(|| self.stored.get(name)).copied()
+    }
+
     fn alias(&mut self, text: &str, name: &str, at: usize) -> Result<Bound> {
         if self.open.iter().any(|open| open == name) || self.open.len() >= DEEPEST_ALIAS {
             let chain = self.open.join(" -> ");
             return Err(fault(text, at, format!("the alias {name:?} needs itself: {chain} -> {name}")));
         }
-        let Some(meaning) = self.aliases.get(name).copied() else { return Err(self.unknown(text, name, at)) };
+        let Some(meaning) = self.meaning(name) else { return Err(self.unknown(text, name, at)) };
         self.open.push(name.to_owned());
         let bound = parse(meaning).and_then(|expr| self.bind(meaning, &expr));
         self.open.pop();
@@ -311,7 +341,9 @@ impl<'s> Binder<'s> {
                 if let Op::Constant(constant) = &by.op
                     && wide != Wide::Bool
                 {
-                    let item = constant.as_i64()?;
+                    let Scalar::I64(item) = *constant else {
+                        return Err(fault(text, by.at, "an index is a whole number"));
+                    };
                     if item < 0 && !from_end {
                         let words = "an index counts from 0; [:, -1] is the last item of each";
                         return Err(fault(text, by.at, words));
@@ -325,7 +357,10 @@ impl<'s> Binder<'s> {
                         let words = "an index counts from 0; [:, -1] is the last item of each";
                         return Err(fault(text, by.at, words));
                     }
-                    let item = constant.as_i64()?.wrapping_neg();
+                    let Scalar::I64(item) = *constant else {
+                        return Err(fault(text, by.at, "an index is a whole number"));
+                    };
+                    let item = -item;
                     return Ok(made(Op::Pick { of, level: here, item, from_end }, depth - 1, in_loop));
                 }
                 if wide == Wide::Bool {
@@ -388,6 +423,11 @@ impl<'s> Binder<'s> {
         }
         let of = arguments.iter().map(|argument| self.bind(text, argument)).collect::<Result<Vec<_>>>()?;
         if let Some(special) = special(text, name, at, &of)? {
+            if special.loops() > MOST_LOOPS {
+                let words =
+                    format!("more than {MOST_LOOPS} loops that ask for Iteration$ or Length$ are in each other");
+                return Err(fault(text, at, words));
+            }
             return Ok(special);
         }
         let Some(function) = Function::find(name) else {
@@ -438,7 +478,7 @@ fn binary(text: &str, operator: Binary, a: Bound, b: Bound) -> Result<Bound> {
         }
         Wide::Bool
     } else {
-        let (of_a, mut of_b) = (number(text, &a)?, number(text, &b)?);
+        let (mut of_a, mut of_b) = (number(text, &a)?, number(text, &b)?);
         let is_zero = matches!(&b.op, Op::Constant(zero) if zero.as_f64().is_ok_and(|zero| zero == 0.0));
         if is_zero && matches!(operator, Binary::Divide | Binary::FloorDivide | Binary::Remainder) {
             return Err(fault(text, at, "this divides by zero"));
@@ -447,13 +487,14 @@ fn binary(text: &str, operator: Binary, a: Bound, b: Bound) -> Result<Bound> {
         if of_a == Wide::U64 && matches!(b.op, Op::Constant(Scalar::I64(0..))) {
             of_b = Wide::U64;
         }
+        if of_b == Wide::U64 && matches!(a.op, Op::Constant(Scalar::I64(0..))) {
+            of_a = Wide::U64;
+        }
         result_of(operator, of_a, of_b).map_err(|words| fault(text, at, words))?
     };
     let kind = match operator {
         // The answer is no larger than what it is computed of.
-        Binary::Remainder | Binary::FloorDivide | Binary::BitAnd | Binary::BitOr | Binary::ShiftRight => {
-            narrowest(result, &[&a, &b])
-        }
+        Binary::Remainder | Binary::BitAnd | Binary::BitOr | Binary::ShiftRight => narrowest(result, &[&a, &b]),
         _ => of_values(result, &[&a, &b]),
     };
     Ok(Bound { op: Op::Binary(operator, Box::new(a), Box::new(b)), at, depth, of: kind, in_loop })

@@ -100,6 +100,45 @@ impl Bound {
         }
     }
 
+    /// Whether a type holds a number that is written down.
+    fn fits(&self, number: Number) -> bool {
+        if !Wide::of(number).is_whole() {
+            return true;
+        }
+        let (value, sign) = match &self.op {
+            Op::Constant(value) => (value, 1_i128),
+            Op::Unary(Unary::Minus, of) => match &of.op {
+                Op::Constant(value) => (value, -1),
+                _ => return false,
+            },
+            _ => return false,
+        };
+        let value = sign
+            * match value {
+                Scalar::Bool(value) => i128::from(*value),
+                Scalar::I64(value) => i128::from(*value),
+                Scalar::U64(value) => i128::from(*value),
+                Scalar::F64(_) | Scalar::Text(_) => return false,
+            };
+        let bits = 8 * number.bytes() as u32;
+        let (least, most) = match number {
+            Number::Bool => (0, 1),
+            _ if number.is_unsigned() => (0, (1_i128 << bits) - 1),
+            _ => (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1),
+        };
+        (least..=most).contains(&value)
+    }
+
+    /// Loops that are evaluated in each other because a value asks for its loop. Each takes twice the time.
+    pub(super) fn loops(&self) -> usize {
+        let own = match &self.op {
+            Op::ReduceAll(_, of, condition) => of.in_loop || condition.as_ref().is_some_and(|of| of.in_loop),
+            Op::Count(of) | Op::Size(of, _) => of.in_loop,
+            _ => false,
+        };
+        usize::from(own) + self.all_parts().into_iter().map(Self::loops).max().unwrap_or(0)
+    }
+
     /// Whether it is a number that is written down.
     fn is_constant(&self) -> bool {
         match &self.op {
@@ -180,7 +219,9 @@ pub(super) fn of_values(wide: Wide, of: &[&Bound]) -> Of {
 pub(super) fn narrowest(wide: Wide, of: &[&Bound]) -> Of {
     let numbers = of.iter().filter(|of| !of.is_constant()).filter_map(|of| of.number());
     let joined = numbers.map(Some).reduce(|a, b| join(a?, b?)).flatten();
-    match joined.filter(|number| Wide::of(*number) == wide) {
+    let constants = || of.iter().filter(|of| of.is_constant());
+    let holds = |number: &Number| constants().all(|constant| constant.fits(*number));
+    match joined.filter(|number| Wide::of(*number) == wide).filter(holds) {
         Some(number) => Of::Number(number),
         None => computed(wide),
     }

@@ -16,6 +16,12 @@ pub(super) fn result_of(operator: Binary, a: Wide, b: Wide) -> Result<Wide, &'st
     Ok(match operator {
         Or | And | Equal | Unequal | Less | LessEqual | Greater | GreaterEqual => Wide::Bool,
         Divide | Power => Wide::F64,
+        // What has no sign may become negative.
+        Subtract if a == Wide::U64 || b == Wide::U64 => Wide::F64,
+        Add | Multiply | FloorDivide if is_mixed(a, b) => Wide::F64,
+        Remainder if is_mixed(a, b) => {
+            return Err("'%' of a number without sign and one with it: write long(a) % b, or a % b of one kind");
+        }
         Caret => match a.is_whole() && b.is_whole() {
             true => {
                 return Err("'^' is a power in ROOT and an exclusive or in Python: write a**b, or bitwise_xor(a, b)");
@@ -45,18 +51,28 @@ pub(super) fn result_of(operator: Binary, a: Wide, b: Wide) -> Result<Wide, &'st
     })
 }
 
+/// Whether only one of two whole numbers has a sign.
+fn is_mixed(a: Wide, b: Wide) -> bool {
+    (a == Wide::U64) != (b == Wide::U64) && a != Wide::Bool && b != Wide::Bool && a.is_whole() && b.is_whole()
+}
+
 fn whole(a: Wide, b: Wide) -> Wide {
     if a == Wide::U64 || b == Wide::U64 { Wide::U64 } else { Wide::I64 }
 }
 
-/// What happens at a whole number that is divided by zero: the position of the item.
-struct ByZero(usize);
-
 /// Computes an operator for each pair of items; `len` of them.
 pub(super) fn binary(operator: Binary, a: &Data, b: &Data, len: usize) -> Result<Data> {
-    let (Some(of_a), Some(of_b)) = (a.wide(), b.wide()) else { return texts(operator, a, b, len) };
+    let (Some(mut of_a), Some(mut of_b)) = (a.wide(), b.wide()) else { return texts(operator, a, b, len) };
+    // A constant without a sign may be both.
+    if of_a == Wide::U64 && matches!(b, Data::One(Scalar::I64(0..))) {
+        of_b = Wide::U64;
+    }
+    if of_b == Wide::U64 && matches!(a, Data::One(Scalar::I64(0..))) {
+        of_a = Wide::U64;
+    }
     let wide = result_of(operator, of_a, of_b).map_err(|words| Error::new(ErrorKind::Expression, words))?;
     let both_whole = of_a.is_whole() && of_b.is_whole();
+    let computes_whole = wide.is_whole() && both_whole;
     macro_rules! numbers {
         ($values:expr) => {
             Data::Numbers(Numbers::of($values))
@@ -65,7 +81,7 @@ pub(super) fn binary(operator: Binary, a: &Data, b: &Data, len: usize) -> Result
     // Numbers of both sides in the type that the operator computes in.
     macro_rules! whole_or_not {
         ($f:expr, $i:expr, $u:expr) => {
-            match (both_whole, of_a == Wide::U64 || of_b == Wide::U64) {
+            match (computes_whole, of_a == Wide::U64 || of_b == Wide::U64) {
                 (false, _) => numbers!(a.f64s()?.zip(&b.f64s()?, len, $f)),
                 (true, false) => numbers!(a.i64s()?.zip(&b.i64s()?, len, $i)),
                 (true, true) => numbers!(a.u64s()?.zip(&b.u64s()?, len, $u)),
@@ -107,12 +123,10 @@ pub(super) fn binary(operator: Binary, a: &Data, b: &Data, len: usize) -> Result
         Binary::Multiply => whole_or_not!(|x, y| x * y, i64::wrapping_mul, u64::wrapping_mul),
         Binary::Divide => numbers!(a.f64s()?.zip(&b.f64s()?, len, |x, y| x / y)),
         Binary::FloorDivide => {
-            check_divisor(b, both_whole)?;
-            whole_or_not!(|x: f64, y: f64| (x / y).floor(), floor_divide, |x, y| x / y)
+            whole_or_not!(|x: f64, y: f64| (x / y).floor(), floor_divide, |x, y| x.checked_div(y).unwrap_or(0))
         }
         Binary::Remainder => {
-            check_divisor(b, both_whole)?;
-            whole_or_not!(|x, _| x, i64::wrapping_rem, |x, y| x % y)
+            whole_or_not!(|x, _| x, remainder, |x, y| x.checked_rem(y).unwrap_or(0))
         }
         Binary::Power | Binary::Caret => power(a, b, len)?,
     })
@@ -132,24 +146,27 @@ fn wides(data: &Data) -> Result<Side<'static, i128>> {
     })
 }
 
-fn check_divisor(of: &Data, both_whole: bool) -> Result<()> {
-    if !both_whole {
-        return Ok(());
+/// Where whole numbers are divided by zero, if they are anywhere: such items have no value.
+pub(super) fn zero_divisors(operator: Binary, a: &Data, b: &Data) -> Result<Option<Vec<bool>>> {
+    let both_whole = [a, b].into_iter().all(|data| data.wide().is_some_and(Wide::is_whole));
+    if !both_whole || !matches!(operator, Binary::FloorDivide | Binary::Remainder) {
+        return Ok(None);
     }
-    let zero = match of.i64s()? {
-        Side::One(one) => (one == 0).then_some(ByZero(0)),
-        Side::Each(each) => each.iter().position(|&value| value == 0).map(ByZero),
-    };
-    match zero {
-        Some(ByZero(at)) => {
-            let words = "a whole number is divided by zero; fractions give infinity: write a / b or fmod(a, b)";
-            Err(Error::new(ErrorKind::Mismatch, words).at(at as u64))
-        }
-        None => Ok(()),
-    }
+    Ok(match b.i64s()? {
+        Side::Each(each) if each.contains(&0) => Some(each.iter().map(|&value| value == 0).collect()),
+        _ => None,
+    })
+}
+
+/// Zero for a divisor of zero, which has no value: [`zero_divisors`] says where.
+fn remainder(a: i64, b: i64) -> i64 {
+    if b == 0 { 0 } else { a.wrapping_rem(b) }
 }
 
 fn floor_divide(a: i64, b: i64) -> i64 {
+    if b == 0 {
+        return 0;
+    }
     let quotient = a.wrapping_div(b);
     if a.wrapping_rem(b) != 0 && (a < 0) != (b < 0) { quotient.wrapping_sub(1) } else { quotient }
 }
@@ -210,6 +227,7 @@ pub(super) fn text_items(data: &Data, len: usize) -> Result<Vec<&[u8]>> {
 pub(super) fn unary_result(operator: Unary, of: Wide) -> Result<Wide, &'static str> {
     Ok(match operator {
         Unary::Plus | Unary::Minus if of == Wide::Bool => Wide::I64,
+        Unary::Minus if of == Wide::U64 => Wide::F64,
         Unary::Plus | Unary::Minus => of,
         Unary::Not => Wide::Bool,
         Unary::Invert if of.is_whole() => of,
@@ -230,16 +248,12 @@ pub(super) fn unary(operator: Unary, of: &Data) -> Result<Data> {
     let changed = match (operator, wide) {
         (Unary::Plus, Wide::Bool) => each(&of.i64s()?, |x| x),
         (Unary::Plus, _) => return Ok(of.clone()),
-        (Unary::Minus, Wide::F64) => each(&of.f64s()?, |x: f64| -x),
-        (Unary::Minus, Wide::U64) => each(&of.u64s()?, u64::wrapping_neg),
+        (Unary::Minus, Wide::F64 | Wide::U64) => each(&of.f64s()?, |x: f64| -x),
         (Unary::Minus, _) => each(&of.i64s()?, i64::wrapping_neg),
         (Unary::Not, _) | (Unary::Invert, Wide::Bool) => each(&of.bools()?, |x: bool| !x),
         (Unary::Invert, Wide::U64) => each(&of.u64s()?, |x: u64| !x),
         (Unary::Invert, _) => each(&of.i64s()?, |x: i64| !x),
-        (Unary::Cast(cast), _) => match of {
-            Data::Numbers(numbers) => Data::Numbers(numbers.cast(cast.0)?),
-            _ => each(&of.f64s()?, |x: f64| x),
-        },
+        (Unary::Cast(_), _) => return Err(Error::internal("a cast is computed elsewhere")),
     };
     match (of, changed) {
         (Data::One(_), Data::Numbers(numbers)) => Ok(Data::One(first(&numbers)?)),

@@ -9,7 +9,7 @@ use super::parse::parse_list;
 use super::select::{Named, Query};
 use super::source::Source;
 use super::step::Step;
-use super::token::{Token, tokens};
+use super::token::{Placed, Token, tokens};
 use super::value::{Data, Value};
 use crate::error::{Error, Result};
 use crate::hist::{Axis, Histogram};
@@ -251,8 +251,7 @@ impl Draw {
         let Some(numbers) = numbers.trim_end().strip_suffix(')') else {
             return Err(fault(words, at, "the brackets of the bins do not end"));
         };
-        let parsed: Result<Vec<f64>, _> =
-            numbers.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::parse::<f64>).collect();
+        let parsed: Result<Vec<f64>, _> = numbers.split(',').map(str::trim).map(str::parse::<f64>).collect();
         let Ok(parsed) = parsed else {
             return Err(fault(words, at, "bins are numbers: (bins, min, max), for each axis from x on"));
         };
@@ -263,7 +262,7 @@ impl Draw {
         for (bins, numbers) in self.bins.iter_mut().zip(axes) {
             let count = numbers.first().copied().unwrap_or(0.0);
             if count < 1.0 || count.fract() != 0.0 || count > 1e8 {
-                return Err(fault(words, at, "the number of bins is a whole number, at least 1"));
+                return Err(fault(words, at, "the number of bins is a whole number from 1 to 100,000,000"));
             }
             *bins = match *numbers {
                 [_, min, max] if min < max => {
@@ -540,9 +539,18 @@ fn split(words: &str) -> Result<(&str, Option<&str>)> {
             // A name alone, or a name with bins, and nothing behind it.
             matches!(found.get(place + 2).map(|next| &next.token), Some(Token::End | Token::Sign("(")))
         }
-        Some(Token::Sign("(" | "+")) => true,
+        Some(Token::Sign("+")) => {
+            let words_of = "'>>+' adds to a histogram: draw into it with draw_with, or over several files";
+            return Err(fault(words, sign_at(&found, place), words_of));
+        }
+        Some(Token::Sign("(")) => true,
         _ => false,
     };
     let Some(sign) = found.get(place).filter(|_| is_target) else { return Ok((words, None)) };
-    Ok((&words[..sign.span.start], Some(words[sign.span.end..].trim().trim_start_matches('+'))))
+    Ok((&words[..sign.span.start], Some(words[sign.span.end..].trim())))
+}
+
+/// Where a token begins.
+fn sign_at(tokens: &[Placed], place: usize) -> usize {
+    tokens.get(place).map_or(0, |token| token.span.start)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::align::{Lengths, align, all_present};
 use super::bound::{Bound, Op};
-use super::compute::{binary, unary};
+use super::compute::{binary, unary, zero_divisors};
 use super::function::choose;
 use super::index;
 use super::load::load;
@@ -83,18 +83,6 @@ impl Rows<'_> {
         Error::new(error.kind(), format!("{}{entry}", error.message()))
     }
 
-    /// An error of an item names its entry.
-    fn at_item(&self, error: Error, frame: &Frame) -> Error {
-        let Some(item) = error.place().offset.filter(|_| error.kind() == ErrorKind::Mismatch) else { return error };
-        let Ok(counts) = frame.row_items() else { return error };
-        let mut end = 0;
-        let row = counts.iter().position(|count| {
-            end += *count as u64;
-            end > item
-        });
-        self.at_entry(&error, row.unwrap_or(0))
-    }
-
     fn value(&self, of: &Bound) -> Result<Value> {
         let len = self.rows.len();
         Ok(match &of.op {
@@ -111,7 +99,15 @@ impl Rows<'_> {
             }
             Op::Binary(operator, a, b) => {
                 let values = vec![self.value(a)?, self.value(b)?];
-                self.joined(values, |data, items| binary(*operator, &data[0], &data[1], items))?
+                let mut zeros = None;
+                let joined = self.joined(values, |data, items| {
+                    zeros = zero_divisors(*operator, &data[0], &data[1])?;
+                    binary(*operator, &data[0], &data[1], items)
+                })?;
+                match zeros {
+                    None => joined,
+                    Some(zeros) => joined.without(&zeros),
+                }
             }
             Op::Choice(condition, yes, no) => {
                 let values = vec![self.value(condition)?, self.value(yes)?, self.value(no)?];
@@ -180,7 +176,7 @@ impl Rows<'_> {
         let present = all_present(&values);
         let data: Vec<Data> = values.into_iter().map(|value| value.data).collect();
         let is_one = data.iter().all(|data| matches!(data, Data::One(_)));
-        let computed = join(&data, if is_one { 1 } else { items }).map_err(|error| self.at_item(error, &frame))?;
+        let computed = join(&data, if is_one { 1 } else { items })?;
         let data = match computed {
             Data::Numbers(numbers) if is_one => Data::One(super::compute::first(&numbers)?),
             data => data,

@@ -4,10 +4,15 @@ use std::fmt::Display;
 
 use crate::error::{Error, ErrorKind};
 
+/// Characters of an expression that an error shows.
+const SHOWN: usize = 300;
+
 /// An expression that cannot be understood or evaluated: why, and at which byte.
 pub(super) fn fault(text: &str, at: usize, why: impl Display) -> Error {
     let character = text.get(..at).map_or(0, |before| before.chars().count()) + 1;
-    Error::new(ErrorKind::Expression, format!("{why}, at character {character} of {text:?}"))
+    let shown: String = text.chars().take(SHOWN).collect();
+    let more = if text.chars().count() > SHOWN { " ..." } else { "" };
+    Error::new(ErrorKind::Expression, format!("{why}, at character {character} of {shown:?}{more}"))
 }
 
 /// Names that look like one that is not there, as words behind a message; empty without any.

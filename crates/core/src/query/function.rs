@@ -47,7 +47,7 @@ impl Function {
     pub(super) fn result(&self, of: &[Wide]) -> Result<Wide, &'static str> {
         let all_whole = of.iter().all(|wide| wide.is_whole());
         Ok(match self.kernel {
-            Kernel::WholeOne(..) | Kernel::WholeTwo(..) if all_whole => Wide::I64,
+            Kernel::WholeOne(..) | Kernel::WholeTwo(..) if all_whole && !of.contains(&Wide::U64) => Wide::I64,
             Kernel::Is(_) | Kernel::Logic(_) | Kernel::Not | Kernel::Contains => Wide::Bool,
             Kernel::Bits(_) if all_whole => match of.iter().all(|wide| *wide == Wide::Bool) {
                 true => Wide::Bool,

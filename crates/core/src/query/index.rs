@@ -157,7 +157,11 @@ pub(super) fn pairs(value: &Value, second: bool) -> Result<Value> {
     for list in 0..lists {
         let (first, len) = of.bounds(offsets, list);
         if chosen.len().saturating_add(len.saturating_mul(len.saturating_sub(1)) / 2) > MOST_PAIRS {
-            return Err(Error::limit("pairs of items in a step", MOST_PAIRS as u64, (len * (len - 1) / 2) as u64));
+            return Err(Error::limit(
+                "pairs of items of a few thousand rows",
+                MOST_PAIRS as u64,
+                (len * (len - 1) / 2) as u64,
+            ));
         }
         for a in 0..len {
             chosen.extend((a + 1..len).map(|b| Some(first + if second { b } else { a })));
@@ -169,8 +173,8 @@ pub(super) fn pairs(value: &Value, second: bool) -> Result<Value> {
     taken(value, level, chosen, levels)
 }
 
-/// The most pairs of a few thousand rows: 1.6 GB of them as doubles.
-const MOST_PAIRS: usize = 200_000_000;
+/// The most pairs of the rows that are computed together: with their positions some 500 MB.
+const MOST_PAIRS: usize = 10_000_000;
 
 fn level_of(value: &Value, level: usize) -> Result<Level> {
     value.frame.levels.get(level).cloned().ok_or_else(|| Error::internal("an index is deeper than its value"))

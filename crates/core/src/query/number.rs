@@ -253,7 +253,7 @@ impl Numbers {
         macro_rules! whole {
             ($T:ty) => {
                 if Wide::of(self.number) == Wide::F64 {
-                    Self::of(self.as_f64()?.iter().map(|&value| value as $T).collect::<Vec<$T>>())
+                    Self::of(self.as_f64()?.iter().map(|&value| wrapped(value) as $T).collect::<Vec<$T>>())
                 } else {
                     Self::of(self.as_i64()?.iter().map(|&value| value as $T).collect::<Vec<$T>>())
                 }
@@ -273,6 +273,11 @@ impl Numbers {
             Number::U64 => whole!(u64),
         })
     }
+}
+
+/// The whole part of a number, of which narrow types keep the last bits.
+fn wrapped(value: f64) -> i128 {
+    value as i128
 }
 
 impl<T: Copy> Side<'_, T> {

@@ -11,8 +11,10 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// The longest expression, in bytes.
 const LONGEST: usize = 20_000;
-/// The deepest, in brackets, signs and choices inside each other.
+/// The deepest, in brackets, signs and choices inside each other, while it is parsed.
 const DEEPEST: usize = 200;
+/// The most operators, brackets and calls in each other. A long sum is as high as it has terms.
+pub(super) const HIGHEST: usize = 250;
 
 /// Parses one expression.
 pub(super) fn parse(text: &str) -> Result<Expr> {
@@ -101,8 +103,13 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn made(&self, node: Node, start: usize) -> Expr {
-        Expr { node, span: start..self.stop(), bracketed: false }
+    fn made(&self, node: Node, start: usize) -> Result<Expr> {
+        let height = node.height() + 1;
+        if height > HIGHEST {
+            let words = format!("more than {HIGHEST} operators, brackets and calls are in each other");
+            return Err(fault(self.text, start, words));
+        }
+        Ok(Expr { node, span: start..self.stop(), bracketed: false, height })
     }
 
     fn deeper(&self, depth: usize) -> Result<usize> {
@@ -126,15 +133,13 @@ impl<'t> Parser<'t> {
             return Err(fault(self.text, question, "'?' needs a ':' and a second value"));
         }
         let no = self.choice(depth)?;
-        Ok(self.made(Node::Choice(Box::new(condition), Box::new(yes), Box::new(no)), start))
+        self.made(Node::Choice(Box::new(condition), Box::new(yes), Box::new(no)), start)
     }
 
     /// Operators that bind at least so tightly.
     fn binary(&mut self, least: u8, depth: usize) -> Result<Expr> {
         let start = self.start();
         let mut left = self.unary(depth)?;
-        // The depth of a chain like `a + b + c ...` grows on its left.
-        let mut links = 0;
         loop {
             let Token::Sign(sign) = *self.token() else { return Ok(left) };
             let Some(operator) = Binary::of_sign(sign).filter(|operator| operator.strength() >= least) else {
@@ -144,11 +149,7 @@ impl<'t> Parser<'t> {
             self.at += 1;
             let right = self.binary(operator.strength() + 1, depth)?;
             self.check_brackets(operator, at, &left, &right)?;
-            links += 1;
-            if links > LONGEST_CHAIN {
-                return Err(fault(self.text, at, format!("more than {LONGEST_CHAIN} operators follow one another")));
-            }
-            left = self.made(Node::Binary(operator, Box::new(left), Box::new(right)), start);
+            left = self.made(Node::Binary(operator, Box::new(left), Box::new(right)), start)?;
         }
     }
 
@@ -193,7 +194,7 @@ impl<'t> Parser<'t> {
         }
         // A sign before a power is a sign of the power; everything else is weaker than a sign.
         let of = if matches!(operator, Unary::Cast(_)) { self.unary(depth)? } else { self.binary(POWER, depth)? };
-        Ok(self.made(Node::Unary(operator, Box::new(of)), start))
+        self.made(Node::Unary(operator, Box::new(of)), start)
     }
 
     /// Takes `(int)` and the like.
@@ -256,7 +257,7 @@ impl<'t> Parser<'t> {
             } else {
                 return Ok(of);
             };
-            of = self.made(node, start);
+            of = self.made(node, start)?;
         }
     }
 
@@ -321,7 +322,7 @@ impl<'t> Parser<'t> {
                 }
                 let opened = self.start();
                 if !self.take("(") {
-                    return Ok(self.made(Node::Name(name), start));
+                    return self.made(Node::Name(name), start);
                 }
                 let mut arguments = Vec::new();
                 if !self.is(")") {
@@ -331,7 +332,7 @@ impl<'t> Parser<'t> {
                     }
                 }
                 self.close(")", opened)?;
-                return Ok(self.made(Node::Call(name, arguments), start));
+                return self.made(Node::Call(name, arguments), start);
             }
             Token::Sign("(") => {
                 self.at += 1;
@@ -340,9 +341,10 @@ impl<'t> Parser<'t> {
                 return Ok(Expr { span: start..self.stop(), bracketed: true, ..inner });
             }
             Token::Sign("@") => {
+                let depth = self.deeper(depth)?;
                 self.at += 1;
                 let of = self.primary_path(depth)?;
-                return Ok(self.made(Node::Size(Box::new(of)), start));
+                return self.made(Node::Size(Box::new(of)), start);
             }
             Token::Sign(_) | Token::End => {
                 let words = format!("a value is missing before {}", self.shown());
@@ -350,7 +352,7 @@ impl<'t> Parser<'t> {
             }
         };
         self.at += 1;
-        Ok(self.made(node, start))
+        self.made(node, start)
     }
 
     /// What `@` stands before: a name, with members and indices up to `.size()`.
@@ -372,7 +374,7 @@ impl<'t> Parser<'t> {
                 };
                 let name = name.clone();
                 self.at += 1;
-                of = self.made(Node::Member(Box::new(of), name), start);
+                of = self.made(Node::Member(Box::new(of), name), start)?;
             } else {
                 return Ok(of);
             }
@@ -381,12 +383,9 @@ impl<'t> Parser<'t> {
 
     fn made_index(&mut self, of: Expr, opened: usize, start: usize, depth: usize) -> Result<Expr> {
         let items = self.index(opened, depth)?;
-        Ok(self.made(Node::Index(Box::new(of), items), start))
+        self.made(Node::Index(Box::new(of), items), start)
     }
 }
-
-/// The most operators of one strength in a row: each is one level of the tree of values.
-const LONGEST_CHAIN: usize = 1_000;
 
 #[cfg(test)]
 mod tests {
@@ -481,6 +480,9 @@ mod tests {
         assert!(parse(&minus).is_err());
         assert!(parse(&vec!["x"; 3_000].join("+")).is_err());
         assert!(parse(&"x".repeat(30_000)).is_err());
-        parse(&vec!["x"; 500].join("+")).expect("a long sum");
+        assert!(parse(&format!("{}x", "@".repeat(19_000))).is_err());
+        let sum = vec!["x"; 200].join("+");
+        parse(&sum).expect("a long sum");
+        assert!(parse(&format!("({sum})+{sum}")).is_err(), "brackets do not begin anew");
     }
 }

@@ -100,6 +100,18 @@ impl Query {
     }
 
     /// What happens where lists of different lengths are computed with each other.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::{Lengths, Query};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let text = "Jet_pt + Jet_pt[:, 1:]";
+    /// assert!(Query::new(&tree).value(text)?.read(0..10).is_err());
+    /// assert!(Query::new(&tree).lengths(Lengths::Shortest).value(text)?.read(0..10).is_ok());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     #[must_use]
     pub fn lengths(mut self, lengths: Lengths) -> Self {
         self.lengths = lengths;
@@ -138,6 +150,16 @@ impl Query {
     }
 
     /// Levels of lists of the cut; none without a cut.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::Query;
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// assert_eq!(Query::new(&tree).cut("Jet_pt > 30")?.cut_depth(), Some(1));
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     pub fn cut_depth(&self) -> Option<usize> {
         self.cut.as_ref().map(|cut| cut.bound.depth)
     }
@@ -336,6 +358,11 @@ impl Query {
         let mut parts = Vec::new();
         let compute = |rows: &Rows<'_>| {
             let value = rows.alone(bound)?.spread()?;
+            if value.depth() != bound.depth {
+                let words = "Iteration$ and what depends on it has as many values as its loop has turns: multiply it \
+                             with the list that is looped over, or draw it";
+                return Err(Error::mismatch(words));
+            }
             if let Some(lacks) = value.present.as_ref().and_then(|present| present.iter().position(|there| !there)) {
                 return Err(lacking(rows, &value, lacks)?);
             }
@@ -372,7 +399,7 @@ fn lacking(rows: &Rows<'_>, value: &Value, item: usize) -> Result<Error> {
     let entry = row.and_then(|row| rows.entries.entry((rows.rows.start + row) as u64));
     let entry = entry.map_or_else(String::new, |entry| format!(" {entry}"));
     Ok(Error::mismatch(format!(
-        "entry{entry} has too few items: take a slice, as in [:, :1], cut such entries away, or say what stands in for \
-         them with Alt$(v[0], 0)"
+        "entry{entry} has no value here: it has too few items, or divides a whole number by zero. Take a slice, as in \
+         [:, :1], cut such entries away, or say what stands in for them with Alt$(v[0], 0)"
     )))
 }

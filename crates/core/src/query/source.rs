@@ -96,6 +96,17 @@ impl Source {
     }
 
     /// The same, with names that are looked for below a branch or field first.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::{Query, Source};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let below = Source::from(&tree).below(tree.branch("Jet_pt")?.id);
+    /// assert!(Query::new(below).value("Jet_pt * 2").is_ok());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
     #[must_use]
     pub fn below(&self, id: usize) -> Self {
         let names = match &self.of {
@@ -215,7 +226,12 @@ impl Source {
                 let of = |branch: &Branch| branch.tot_bytes / branch.entries.max(1) + 1;
                 ids.iter().filter_map(|&id| tree.branches().get(id)).map(of).sum()
             }
-            Of::NTuple(_) | Of::Columns(_) => 16 * ids.len() as u64,
+            Of::NTuple(ntuple) => {
+                let of = |id: &usize| ntuple.field_bytes(*id).map_or(u64::MAX, |bytes| bytes.inflated);
+                let all = ids.iter().map(of).fold(0, u64::saturating_add);
+                all / ntuple.entries.max(1) + ids.len() as u64
+            }
+            Of::Columns(_) => 16 * ids.len() as u64,
         }
     }
 

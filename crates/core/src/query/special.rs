@@ -81,7 +81,8 @@ pub(super) fn special(text: &str, name: &str, at: usize, of: &[Bound]) -> Result
         if of[0].depth == 0 {
             return Err(fault(text, of[0].at, "pairs are made of the items of lists, and this is one value an entry"));
         }
-        Ok(made(Op::Pairs(one(0), second), of[0].depth, of[0].of))
+        let op = Op::Pairs(one(0), second);
+        Ok(Some(Bound { op, at, depth: of[0].depth, of: of[0].of, in_loop: of[0].in_loop }))
     };
     match name {
         "Sum$" => all(Reduction::Sum),

@@ -110,8 +110,9 @@ impl<'s> Step<'s> {
         let pool = self.source.session().and_then(crate::Session::pool).filter(|_| parts.len() > 1);
         let Some(pool) = pool else { return parts.iter().try_for_each(|part| take(one(part)?)) };
         for wave in parts.chunks(PARTS_OF_A_THREAD * pool.current_num_threads()) {
-            let computed: Vec<T> = pool.install(|| wave.par_iter().map(one).collect::<Result<_>>())?;
-            computed.into_iter().try_for_each(&mut take)?;
+            // All of them, so that the first error by rows is told, and not the first by time.
+            let computed: Vec<Result<T>> = pool.install(|| wave.par_iter().map(one).collect());
+            computed.into_iter().try_for_each(|one| take(one?))?;
         }
         Ok(())
     }

@@ -9,6 +9,8 @@ pub(super) struct Expr {
     pub(super) span: Range<usize>,
     /// Whether brackets are around it.
     pub(super) bracketed: bool,
+    /// Expressions in each other, this one included.
+    pub(super) height: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -138,6 +140,27 @@ impl Binary {
 
 /// The strength of powers. Signs before a value bind less: `-x**2` is `-(x**2)`.
 pub(super) const POWER: u8 = 10;
+
+impl Node {
+    /// The height of the highest part.
+    pub(super) fn height(&self) -> usize {
+        let of_item = |item: &Item| match item {
+            Item::All | Item::Rest => 0,
+            Item::One(one) => one.height,
+            Item::Slice { from, to, step } => {
+                [from, to, step].into_iter().flatten().map(|part| part.height).max().unwrap_or(0)
+            }
+        };
+        match self {
+            Self::Whole(_) | Self::Fraction(_) | Self::Text(_) | Self::Name(_) => 0,
+            Self::Member(of, _) | Self::Size(of) | Self::Unary(_, of) => of.height,
+            Self::Index(of, items) => items.iter().map(of_item).max().unwrap_or(0).max(of.height),
+            Self::Call(_, of) => of.iter().map(|of| of.height).max().unwrap_or(0),
+            Self::Binary(_, a, b) => a.height.max(b.height),
+            Self::Choice(a, b, c) => a.height.max(b.height).max(c.height),
+        }
+    }
+}
 
 impl Expr {
     /// The operator that joins its two sides, unless brackets are around it.

@@ -325,6 +325,13 @@ impl Value {
         self.frame.levels.len()
     }
 
+    /// Without some of its items.
+    pub(super) fn without(self, absent: &[bool]) -> Self {
+        let was_there = |item: usize| self.present.as_ref().is_none_or(|present| present.get(item) == Some(&true));
+        let present = absent.iter().enumerate().map(|(item, absent)| !absent && was_there(item)).collect();
+        Self { present: Some(present), ..self }
+    }
+
     /// With a value for each item, also where it is the same for all.
     pub(super) fn spread(self) -> Result<Self> {
         match self.data {

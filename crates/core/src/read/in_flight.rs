@@ -41,7 +41,8 @@ impl InFlight {
     pub(crate) fn request(file: &File, cache: &TreeCache, is_ahead: bool, pieces: Vec<Origin>) -> Result<Self> {
         let (store, session) = (file.store(), &file.options().session);
         let (to, arrivals): (Sender<Arrival>, _) = channel();
-        let (mut wants, mut kept, mut there) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut wants, mut kept) = (Vec::with_capacity(pieces.len()), Vec::new());
+        let mut there = Vec::with_capacity(pieces.len());
         for (id, origin) in pieces.into_iter().enumerate() {
             let mut bytes = Bytes::new();
             match origin {
@@ -55,7 +56,7 @@ impl InFlight {
         }
         file.perf().note_hits(kept.len() as u64, 0);
         let missing = wants.len();
-        let (mut read, mut tickets) = (Vec::new(), Vec::new());
+        let (mut read, mut tickets) = (Vec::with_capacity(if is_ahead { 0 } else { missing }), Vec::new());
         for request in coalesce(&wants, &store.profile()) {
             if is_ahead {
                 let to = to.clone();

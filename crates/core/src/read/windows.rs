@@ -79,7 +79,10 @@ impl<'f> Windows<'f> {
         place: &impl Fn(Error) -> Error,
     ) -> Result<Option<(Range<usize>, InFlight)>> {
         let Some(window) = self.windows.next() else { return Ok(None) };
-        let origins = window.clone().map(origin).collect::<Result<Vec<_>>>()?;
+        let mut origins = Vec::with_capacity(window.len());
+        for piece in window.clone() {
+            origins.push(origin(piece)?);
+        }
         let coming = InFlight::request(self.file, self.cache, self.is_ahead, origins).map_err(place)?;
         Ok(Some((window, coming)))
     }

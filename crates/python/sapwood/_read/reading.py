@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from sapwood.branch import Branch
 
 __all__ = ["Plan", "bounds", "read", "read_branch", "select", "wrap"]
+
+
+#: What looks like a pattern of names, and is no expression.
+_PATTERN = re.compile(r"[\w./]*[*?][\w./*?]*")
 
 
 class Output:
@@ -101,7 +106,7 @@ class Plan:
             words = f"{error}{self.tree._friendly_words}"
             raise not_found(words, self.over.file_path, self.over.object_path) from None
         except ExpressionError as error:
-            if any("*" in text or "?" in text for text in [*values, cut or ""]):
+            if any(_PATTERN.fullmatch(text) for text in [*values, cut or ""]):
                 raise ExpressionError(f"{error}; patterns of names go to filter_name=") from None
             raise
 

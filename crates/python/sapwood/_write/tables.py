@@ -28,9 +28,7 @@ def columns_of(data: Any, wanted: Collection[str] | None = None) -> dict[str, An
     return columns
 
 
-TABLES = (
-    "a mapping of names to arrays, a structured NumPy array, an Awkward record array, a DataFrame or an Arrow table"
-)
+TABLES = "a mapping of names to arrays, a structured NumPy array, an Awkward record array, a DataFrame or an Arrow table"
 """What is a table, in words."""
 
 
@@ -264,9 +262,7 @@ def _of_pandas(data: Any) -> Any:
 
 
 def _missing(row: int) -> errors.MismatchError:
-    return errors.MismatchError(
-        f"missing values (the first in row {row}), which no branch can hold: {_HOW}"
-    )
+    return errors.MismatchError(f"missing values (the first in row {row}), which no branch can hold: {_HOW}")
 
 
 def _of_arrow(data: Any) -> Any:
