@@ -28,7 +28,9 @@ def columns_of(data: Any, wanted: Collection[str] | None = None) -> dict[str, An
     return columns
 
 
-TABLES = "a mapping of names to arrays, a structured NumPy array, an Awkward record array, a DataFrame or an Arrow table"
+TABLES = (
+    "a mapping of names to arrays, a structured NumPy array, an Awkward record array, a DataFrame or an Arrow table"
+)
 """What is a table, in words."""
 
 
@@ -262,7 +264,9 @@ def _of_pandas(data: Any) -> Any:
 
 
 def _missing(row: int) -> errors.MismatchError:
-    return errors.MismatchError(f"missing values (the first in row {row}), which no branch can hold: {_HOW}")
+    return errors.MismatchError(
+        f"missing values (the first in row {row}), which no branch can hold: {_HOW}"
+    )
 
 
 def _of_arrow(data: Any) -> Any:
