@@ -22,6 +22,7 @@ from sapwood.iteration import Report
 from sapwood.merging import Merged, merge
 from sapwood.model import Model
 from sapwood.objects import as_TGraph
+from sapwood.processing import Selector, process
 from sapwood.project import makeproject
 from sapwood.pyroot import from_pyroot, to_pyroot, to_writable
 from sapwood.recovery import Recovered, recover
@@ -58,6 +59,7 @@ __all__ = [
     "SapwoodError",
     "TBranch",
     "TTree",
+    "Selector",
     "Tree",
     "UnusedArgument",
     "WritableBranch",
@@ -81,6 +83,7 @@ __all__ = [
     "objects",
     "open",
     "perf",
+    "process",
     "recover",
     "recreate",
     "rewrite",

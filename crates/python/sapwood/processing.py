@@ -1,0 +1,203 @@
+"""Selectors over many files, on any executor: what ``TSelector`` and PROOF did, in columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+from sapwood import file as files_module
+from sapwood import iteration, network
+from sapwood._read import multi_file, reading
+from sapwood._read.libraries import as_library
+from sapwood._read.selection import Range, Selection
+from sapwood._remote import paths
+from sapwood.errors import SapwoodError
+
+
+class Selector:
+    """What is done with the entries of many files. Derive from it, and say at least :meth:`process`.
+
+    A selector is copied to the workers of processes, and shared by threads: :meth:`process` returns what it
+    found, and changes nothing.
+
+    >>> class Sum(Selector):
+    ...     columns, cut = ["x"], "x > 0"
+    ...     def process(self, batch):
+    ...         return float(np.sum(batch["x"]))
+    """
+
+    columns: Any = None
+    """Expressions that are read, as for :meth:`sapwood.Tree.arrays`; all branches without them."""
+    cut: str | None = None
+    """Only entries for which this is true."""
+    aliases: Mapping[str, str] | None = None
+    """Names of expressions."""
+
+    def begin(self) -> None:
+        """Is called once, before anything is read."""
+
+    def process(self, batch: Any) -> Any:
+        """What some entries give: anything that :meth:`merge` joins."""
+        raise NotImplementedError(f"{type(self).__name__} lacks a method process(batch)")
+
+    def merge(self, one: Any, other: Any) -> Any:
+        """Two results as one: by ``+`` unless this is overridden. Results come in the order of entries."""
+        return one + other
+
+    def terminate(self, result: Any) -> Any:
+        """The result of all, ``None`` where there were no entries, as the caller gets it."""
+        return result
+
+
+class ProcessingError(SapwoodError, RuntimeError):
+    """A selector raised: the message says for which file and entries, and what it raised is the cause."""
+
+
+def process(
+    files: Any,
+    selector: Selector,
+    executor: Executor | None = None,
+    *,
+    step_size: int | str = "100 MB",
+    library: Any = "ak",
+    allow_missing: bool = False,
+    partial: Callable[[Any, int], None] | None = None,
+    **options: Any,
+) -> Any:
+    """Runs a selector over trees of many files, and merges what it gives.
+
+    ``executor`` is any of ``concurrent.futures``: threads (the default, one for each core), processes, or
+    what else has ``submit``. Units of work are steps of ``step_size`` that end with clusters; each is read
+    where it is processed. Results are merged in the order of entries, so they do not depend on how the work
+    was spread. ``partial`` is called with the result so far, and how many units are in it. ``files`` and the
+    options are those of :func:`sapwood.iterate`, as far as they open files.
+
+    Raises :class:`ProcessingError` where the selector raises, with the file and the entries.
+
+    >>> import numpy as np, os, sapwood, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.root")
+    >>> with sapwood.recreate(path) as file:
+    ...     file["t"] = {"x": [1.0, -2.0, 3.0]}
+    >>> class Sum(Selector):
+    ...     columns, cut = ["x"], "x > 0"
+    ...     def process(self, batch):
+    ...         return float(np.sum(batch["x"]))
+    >>> process(f"{path}:t", Sum())
+    4.0
+    """
+    over = network.take_options(options)
+    limits = {name: options.pop(name) for name in ("threads", "object_limit", "answer_limit") if name in options}
+    if options:
+        raise TypeError(f"process() takes no argument {next(iter(options))!r}")
+    iteration.step_entries(step_size)
+    as_library(library)
+    # A worker is one thread: many of them read side by side.
+    opening = {**files_module.check_options(**{"threads": 1, **limits}), "network": over}
+    sources = paths.expand(paths.with_options(files, over), network=over)
+    selector.begin()
+    own = ThreadPoolExecutor(os.cpu_count()) if executor is None else None
+    try:
+        work = _units(sources, selector, step_size, allow_missing, opening)
+        result = _merged(selector, own or executor, work, (library, opening), partial)  # type: ignore[arg-type]
+    finally:
+        if own is not None:
+            own.shutdown(cancel_futures=True)
+    return selector.terminate(result)
+
+
+#: A file, the path of its tree, and entries.
+Unit = tuple[paths.Source, Range]
+#: Units that wait for a worker: enough to keep all busy, few enough to be forgotten at an error.
+_WAITING = 4 * (os.cpu_count() or 1) + 8
+
+
+def _units(
+    sources: list[paths.Source],
+    selector: Selector,
+    step_size: int | str,
+    allow_missing: bool,
+    opening: dict[str, Any],
+) -> Iterator[Unit]:
+    """Units of work, in the order of files and entries; a file is opened when its turn comes."""
+    for source in sources:
+        tree = multi_file._open(source, allow_missing, opening)
+        if tree is None:
+            continue
+        try:
+            plan = _plan(tree, selector)
+            for start, stop in multi_file._ranges(source, tree.tree.num_entries):
+                for step in iteration.steps(plan, start, stop, step_size):
+                    yield source, step
+        finally:
+            multi_file._close(source, tree)
+
+
+def _plan(tree: Any, selector: Selector) -> reading.Plan:
+    return reading.Plan(tree, selector.columns, selector.cut, aliases=selector.aliases)
+
+
+def _merged(
+    selector: Selector,
+    executor: Executor,
+    work: Iterator[Unit],
+    how: tuple[Any, dict[str, Any]],
+    partial: Callable[[Any, int], None] | None,
+) -> Any:
+    """The results of all units, merged in their order."""
+    running: dict[Future[Any], tuple[int, Unit]] = {}
+    done: dict[int, Any] = {}
+    result: Any = None
+    merged = submitted = 0
+    is_more = True
+    try:
+        while is_more or running:
+            while is_more and len(running) + len(done) < _WAITING:
+                unit = next(work, None)
+                if unit is None:
+                    is_more = False
+                else:
+                    running[executor.submit(_run, selector, unit, how)] = submitted, unit
+                    submitted += 1
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                number, unit = running.pop(future)
+                done[number] = _result(future, unit)
+            before = merged
+            while merged in done:
+                one = done.pop(merged)
+                result = one if merged == 0 else selector.merge(result, one)
+                merged += 1
+            if partial is not None and merged > before:
+                partial(result, merged)
+    finally:
+        for future in running:
+            future.cancel()
+    return result
+
+
+def _result(future: Future[Any], unit: Unit) -> Any:
+    try:
+        return future.result()
+    except SapwoodError:
+        raise
+    except Exception as error:
+        source, (start, stop) = unit
+        what = "a worker died" if isinstance(error, BrokenExecutor) else "the selector failed"
+        where = f"entries {start} to {stop} of {source.file}"
+        raise ProcessingError(f"{what} at {where}: {type(error).__name__}: {error}") from error
+
+
+def _run(selector: Selector, unit: Unit, how: tuple[Any, dict[str, Any]]) -> Any:
+    """Reads and processes one unit, in a worker."""
+    (source, span), (library, opening) = unit, how
+    tree = multi_file._open(source, False, opening)
+    try:
+        batch = reading.read(_plan(tree, selector), Selection(span), library, None, False)
+        return selector.process(batch)
+    finally:
+        multi_file._close(source, tree)
+
+
+__all__ = ["ProcessingError", "Selector", "process"]

@@ -1,0 +1,111 @@
+"""Selectors over many files: results do not depend on the executor, and errors name the entries."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sapwood = pytest.importorskip("sapwood")
+
+from sapwood.processing import ProcessingError, Selector, process  # noqa: E402
+
+ROWS = 500
+
+
+class Positive(Selector):
+    """Texts of positive numbers: their order shows in which order results were merged."""
+
+    columns, cut = ["x", "double_x"], "x > 0"
+    aliases = {"double_x": "2*x"}
+
+    def process(self, batch: Any) -> Any:
+        assert np.all(batch["double_x"] == 2 * batch["x"])
+        return [int(one) for one in batch["x"]]
+
+
+class Failing(Selector):
+    columns = ["x"]
+
+    def process(self, batch: Any) -> Any:
+        if np.any(batch["x"] == 700):
+            raise KeyError("seven hundred")
+        return 0
+
+
+class Dying(Selector):
+    columns = ["x"]
+
+    def process(self, batch: Any) -> Any:
+        os._exit(1)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("processing")
+    for part in range(3):
+        with sapwood.recreate(folder / f"{part}.root") as file:
+            with file.mktree("t", {"x": "i8"}, auto_flush=100) as tree:
+                tree.extend({"x": np.arange(part * ROWS, (part + 1) * ROWS) - 10})
+    return f"{folder}/*.root:t"
+
+
+class Backwards(Executor):
+    """Runs what it has in the opposite order."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[Future[Any], Any]] = []
+
+    def submit(self, function: Any, /, *arguments: Any, **others: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.waiting.append((future, lambda: function(*arguments, **others)))
+        if len(self.waiting) == 3:
+            for one, work in reversed(self.waiting):
+                one.set_result(work())
+            self.waiting.clear()
+        return future
+
+
+def test_results_do_not_depend_on_the_executor(files: str) -> None:
+    expected = list(range(1, 3 * ROWS - 10))
+    assert process(files, Positive(), step_size=100) == expected
+    with ThreadPoolExecutor(3) as threads:
+        assert process(files, Positive(), threads, step_size=70) == expected
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as processes:
+        assert process(files, Positive(), processes, step_size=200) == expected
+    assert process(files, Positive(), Backwards(), step_size=100) == expected
+
+
+def test_partial_results_grow(files: str) -> None:
+    seen: list[tuple[int, int]] = []
+    process(files, Positive(), step_size=100, partial=lambda result, units: seen.append((len(result), units)))
+    assert seen == sorted(seen) and seen[-1] == (3 * ROWS - 11, 15)
+
+
+def test_a_selector_that_raises_is_told_with_its_entries(files: str) -> None:
+    with pytest.raises(ProcessingError, match=r"entries 200 to 300 of .*1\.root: KeyError: 'seven hundred'") as raised:
+        process(files, Failing(), step_size=100)
+    assert isinstance(raised.value.__cause__, KeyError)
+    with pytest.raises(NotImplementedError):
+        Selector().process(None)
+    with pytest.raises(sapwood.errors.NotFoundError):
+        process(files, type("Wrong", (Selector,), {"columns": ["nope"]})())
+    with pytest.raises(TypeError, match="takes no argument 'report'"):
+        process(files, Positive(), report=True)
+
+
+def test_a_worker_that_dies_is_an_error(files: str) -> None:
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as processes:
+        with pytest.raises(ProcessingError, match="a worker died at entries"):
+            process(files, Dying(), processes)
+
+
+def test_without_entries_there_is_no_result(tmp_path: Path) -> None:
+    with sapwood.recreate(tmp_path / "empty.root") as file:
+        file.mktree("t", {"x": "f8"})
+    assert process(f"{tmp_path}/empty.root:t", Positive()) is None
