@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -97,6 +99,34 @@ def test_a_selector_that_raises_is_told_with_its_entries(files: str) -> None:
         process(files, type("Wrong", (Selector,), {"columns": ["nope"]})())
     with pytest.raises(TypeError, match="takes no argument 'report'"):
         process(files, Positive(), report=True)
+
+
+class Slow(Positive):
+    def process(self, batch: Any) -> Any:
+        time.sleep(0.05)
+        return super().process(batch)
+
+
+def test_dask_counts_once_what_a_lost_worker_had(files: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed")
+    # Workers are processes of their own, and import this module for its selectors.
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]))
+    lost: list[int] = []
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        workers = list(client.run(os.getpid).values())
+
+        def kill_one(_: Any, units: int) -> None:
+            if units >= 3 and not lost:
+                lost.append(workers[0])
+                os.kill(workers[0], signal.SIGKILL)
+
+        found = process(files, Slow(), client, step_size=50, partial=kill_one)
+    assert lost and found == list(range(1, 3 * ROWS - 10))
 
 
 def test_a_worker_that_dies_is_an_error(files: str) -> None:

@@ -58,7 +58,7 @@ class ProcessingError(SapwoodError, RuntimeError):
 def process(
     files: Any,
     selector: Selector,
-    executor: Executor | None = None,
+    executor: Any = None,
     *,
     step_size: int | str = "100 MB",
     library: Any = "ak",
@@ -69,7 +69,8 @@ def process(
     """Runs a selector over trees of many files, and merges what it gives.
 
     ``executor`` is any of ``concurrent.futures``: threads (the default, one for each core), processes, or
-    what else has ``submit``. Units of work are steps of ``step_size`` that end with clusters; each is read
+    what else has ``submit``; or a ``Client`` of Dask's ``distributed``, whose workers open the files
+    themselves: what a lost worker had is done again by others, and counted once. Units of work are steps of ``step_size`` that end with clusters; each is read
     where it is processed. Results are merged in the order of entries, so they do not depend on how the work
     was spread. ``partial`` is called with the result so far, and how many units are in it. ``files`` and the
     options are those of :func:`sapwood.iterate`, as far as they open files.
@@ -97,13 +98,16 @@ def process(
     opening = {**files_module.check_options(**{"threads": 1, **limits}), "network": over}
     sources = paths.expand(paths.with_options(files, over), network=over)
     selector.begin()
-    own = ThreadPoolExecutor(os.cpu_count()) if executor is None else None
-    try:
-        work = _units(sources, selector, step_size, allow_missing, opening)
-        result = _merged(selector, own or executor, work, (library, opening), partial)  # type: ignore[arg-type]
-    finally:
-        if own is not None:
-            own.shutdown(cancel_futures=True)
+    work = _units(sources, selector, step_size, allow_missing, opening)
+    how = (library, opening)
+    if executor is None:
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            result = _merged(selector, threads, work, how, partial)
+    elif hasattr(executor, "get_executor"):
+        # Reading twice gives the same, but a selector may be no function of its arguments.
+        result = _merged(selector, executor.get_executor(pure=False), work, how, partial)
+    else:
+        result = _merged(selector, executor, work, how, partial)
     return selector.terminate(result)
 
 
