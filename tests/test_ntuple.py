@@ -487,7 +487,7 @@ def test_rntuples_become_trees(made: Any, library: Path, tmp_path: Path) -> None
         before, after = sapwood.rewrite(path, tree, to="ttree", unsupported="drop", auto_flush=70, threads=2)[
             "all"
         ]
-    assert len(warned) == len(NOT_IN_TREES)
+    assert len(warned) == len(NOT_IN_TREES), [str(one.message) for one in warned]
     assert (before.clusters, after.clusters, after.entries) == (5, 5, 300)
     found = sapwood.verify(tree)
     assert not found and not found.damaged, [str(finding) for finding in found]
