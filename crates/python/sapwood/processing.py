@@ -89,7 +89,9 @@ def process(
     4.0
     """
     over = network.take_options(options)
-    limits = {name: options.pop(name) for name in ("threads", "object_limit", "answer_limit") if name in options}
+    limits = {
+        name: options.pop(name) for name in ("threads", "object_limit", "answer_limit") if name in options
+    }
     if options:
         raise TypeError(f"process() takes no argument {next(iter(options))!r}")
     iteration.step_entries(step_size)
