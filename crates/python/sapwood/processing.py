@@ -70,10 +70,11 @@ def process(
 
     ``executor`` is any of ``concurrent.futures``: threads (the default, one for each core), processes, or
     what else has ``submit``; or a ``Client`` of Dask's ``distributed``, whose workers open the files
-    themselves: what a lost worker had is done again by others, and counted once. Units of work are steps of ``step_size`` that end with clusters; each is read
-    where it is processed. Results are merged in the order of entries, so they do not depend on how the work
-    was spread. ``partial`` is called with the result so far, and how many units are in it. ``files`` and the
-    options are those of :func:`sapwood.iterate`, as far as they open files.
+    themselves: what a lost worker had is done again by others, and counted once. Units of work are steps of
+    ``step_size`` that end with clusters; each is read where it is processed. Results are merged in the order
+    of entries, so they do not depend on how the work was spread. ``partial`` is called with the result so
+    far, and how many units are in it. ``files`` and the options are those of :func:`sapwood.iterate`, as far
+    as they open files.
 
     Raises :class:`ProcessingError` where the selector raises, with the file and the entries.
 
