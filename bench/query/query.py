@@ -47,7 +47,7 @@ with sapwood.recreate(sys.argv[1], compression="zstd:5") as file:
 """
 
 SAPWOOD = """
-import sys, time, sapwood
+import sys, time, awkward, sapwood
 path, what, expression, cut, columns = sys.argv[1:6]
 tree = sapwood.open(path, threads=1)["t"]
 began = time.process_time()
