@@ -126,6 +126,7 @@ fn repeated(items: &Items, level: &Level, offsets: &[i64], lists: usize) -> Resu
     Ok(places)
 }
 
+/// The error of lists of different lengths. Its offset is the row, which the caller replaces by the entry.
 fn unequal(frame: &Frame, depth: usize, list: usize, shortest: usize, longest: usize) -> Result<Error> {
     // Back to the row of the list.
     let mut row = list;
@@ -140,26 +141,8 @@ fn unequal(frame: &Frame, depth: usize, list: usize, shortest: usize, longest: u
             }
         };
     }
-    Ok(UnequalLists { row, shortest, longest }.error())
-}
-
-/// Lists of one row that differ in length.
-struct UnequalLists {
-    row: usize,
-    shortest: usize,
-    longest: usize,
-}
-
-impl UnequalLists {
-    /// The row becomes an entry in [`at_entry`].
-    fn error(self) -> Error {
-        let Self { row, shortest, longest } = self;
-        Error::new(
-            ErrorKind::Mismatch,
-            format!("lists of {shortest} and of {longest} items are computed with each other"),
-        )
-        .at(row as u64)
-    }
+    let words = format!("lists of {shortest} and of {longest} items are computed with each other");
+    Ok(Error::new(ErrorKind::Mismatch, words).at(row as u64))
 }
 
 /// A value with an item for each of a frame's.

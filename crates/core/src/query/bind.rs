@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::bound::{Bound, Of, Op, computed, loop_of, narrowest, number, of_values};
-use super::compute::{result_of, unary_result};
+use super::compute::{result_of, sides, unary_result};
 use super::fault::{fault, near};
 use super::function::{Function, chosen};
 use super::index::Slice;
@@ -172,7 +172,7 @@ impl<'s> Binder<'s> {
     }
 
     fn unknown(&self, text: &str, name: &str, at: usize) -> Error {
-        let known = self.source.names().chain(self.aliases.keys().chain(self.stored.keys()).copied());
+        let known = self.source.names().into_iter().chain(self.aliases.keys().chain(self.stored.keys()).copied());
         let error = fault(text, at, format!("there is no branch {name:?}{}", near(name, known)));
         self.source.place(Error::not_found(error.message().to_owned()))
     }
@@ -478,17 +478,10 @@ fn binary(text: &str, operator: Binary, a: Bound, b: Bound) -> Result<Bound> {
         }
         Wide::Bool
     } else {
-        let (mut of_a, mut of_b) = (number(text, &a)?, number(text, &b)?);
+        let (of_a, of_b) = sides((number(text, &a)?, a.constant()), (number(text, &b)?, b.constant()));
         let is_zero = matches!(&b.op, Op::Constant(zero) if zero.as_f64().is_ok_and(|zero| zero == 0.0));
         if is_zero && matches!(operator, Binary::Divide | Binary::FloorDivide | Binary::Remainder) {
             return Err(fault(text, at, "this divides by zero"));
-        }
-        // A constant without a sign may be both.
-        if of_a == Wide::U64 && matches!(b.op, Op::Constant(Scalar::I64(0..))) {
-            of_b = Wide::U64;
-        }
-        if of_b == Wide::U64 && matches!(a.op, Op::Constant(Scalar::I64(0..))) {
-            of_a = Wide::U64;
         }
         result_of(operator, of_a, of_b).map_err(|words| fault(text, at, words))?
     };

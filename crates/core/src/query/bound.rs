@@ -100,6 +100,14 @@ impl Bound {
         }
     }
 
+    /// The constant that it is.
+    pub(super) fn constant(&self) -> Option<&Scalar> {
+        match &self.op {
+            Op::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
+
     /// Whether a type holds a number that is written down.
     fn fits(&self, number: Number) -> bool {
         if !Wide::of(number).is_whole() {

@@ -51,6 +51,15 @@ pub(super) fn result_of(operator: Binary, a: Wide, b: Wide) -> Result<Wide, &'st
     })
 }
 
+/// The types that two sides are computed in: a constant that is not negative takes the lack of a sign from the other.
+pub(super) fn sides(a: (Wide, Option<&Scalar>), b: (Wide, Option<&Scalar>)) -> (Wide, Wide) {
+    let beside = |(own, constant): (Wide, Option<&Scalar>), other: Wide| match constant {
+        Some(Scalar::I64(0..)) if other == Wide::U64 => Wide::U64,
+        _ => own,
+    };
+    (beside(a, b.0), beside(b, a.0))
+}
+
 /// Whether only one of two whole numbers has a sign.
 fn is_mixed(a: Wide, b: Wide) -> bool {
     (a == Wide::U64) != (b == Wide::U64) && a != Wide::Bool && b != Wide::Bool && a.is_whole() && b.is_whole()
@@ -62,14 +71,8 @@ fn whole(a: Wide, b: Wide) -> Wide {
 
 /// Computes an operator for each pair of items; `len` of them.
 pub(super) fn binary(operator: Binary, a: &Data, b: &Data, len: usize) -> Result<Data> {
-    let (Some(mut of_a), Some(mut of_b)) = (a.wide(), b.wide()) else { return texts(operator, a, b, len) };
-    // A constant without a sign may be both.
-    if of_a == Wide::U64 && matches!(b, Data::One(Scalar::I64(0..))) {
-        of_b = Wide::U64;
-    }
-    if of_b == Wide::U64 && matches!(a, Data::One(Scalar::I64(0..))) {
-        of_a = Wide::U64;
-    }
+    let (Some(of_a), Some(of_b)) = (a.wide(), b.wide()) else { return texts(operator, a, b, len) };
+    let (of_a, of_b) = sides((of_a, a.constant()), (of_b, b.constant()));
     let wide = result_of(operator, of_a, of_b).map_err(|words| Error::new(ErrorKind::Expression, words))?;
     let both_whole = of_a.is_whole() && of_b.is_whole();
     let computes_whole = wide.is_whole() && both_whole;
@@ -256,20 +259,9 @@ pub(super) fn unary(operator: Unary, of: &Data) -> Result<Data> {
         (Unary::Cast(_), _) => return Err(Error::internal("a cast is computed elsewhere")),
     };
     match (of, changed) {
-        (Data::One(_), Data::Numbers(numbers)) => Ok(Data::One(first(&numbers)?)),
+        (Data::One(_), Data::Numbers(numbers)) => Ok(Data::One(Scalar::of(&numbers)?)),
         (_, changed) => Ok(changed),
     }
-}
-
-/// The only number there is.
-pub(super) fn first(numbers: &Numbers) -> Result<Scalar> {
-    let none = || Error::internal("a constant of an expression has no value");
-    Ok(match Wide::of(numbers.number) {
-        Wide::Bool => Scalar::Bool(*numbers.as_bool()?.first().ok_or_else(none)?),
-        Wide::I64 => Scalar::I64(*numbers.as_i64()?.first().ok_or_else(none)?),
-        Wide::U64 => Scalar::U64(*numbers.as_u64()?.first().ok_or_else(none)?),
-        Wide::F64 => Scalar::F64(*numbers.as_f64()?.first().ok_or_else(none)?),
-    })
 }
 
 /// The type of columns that hold such numbers.

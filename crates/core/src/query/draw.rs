@@ -2,7 +2,6 @@
 
 use super::align::Lengths;
 use super::bound::Bound;
-use super::compute::first;
 use super::evaluate::Rows;
 use super::fault::fault;
 use super::parse::parse_list;
@@ -10,7 +9,7 @@ use super::select::{Named, Query};
 use super::source::Source;
 use super::step::Step;
 use super::token::{Placed, Token, tokens};
-use super::value::{Data, Value};
+use super::value::{Data, Scalar, Value};
 use crate::error::{Error, Result};
 use crate::hist::{Axis, Histogram};
 use crate::read::{Progress, Selection};
@@ -38,8 +37,6 @@ pub struct Draw {
     /// Whether values of bins are means of the last expression.
     is_profile: bool,
     bins: Vec<Bins>,
-    /// Which axes show whole numbers.
-    wholes: Vec<bool>,
 }
 
 /// The bins of an axis.
@@ -94,15 +91,12 @@ impl Draw {
     ) -> Result<Self> {
         let (values, target) = split(words)?;
         let mut query = Query::new(source).aliases(aliases).lengths(Lengths::Shortest);
-        let mut texts = Vec::new();
         for expr in parse_list(values)? {
-            let text = &values[expr.span.clone()];
-            texts.push(text.to_owned());
-            query = query.value(text)?;
+            query = query.value(&values[expr.span])?;
         }
-        if texts.len() > 3 {
-            let words = format!("a histogram has one to three axes, not {}", texts.len());
-            return Err(Error::mismatch(words));
+        let dimension = query.values.len();
+        if dimension > 3 {
+            return Err(Error::mismatch(format!("a histogram has one to three axes, not {dimension}")));
         }
         let cut = cut.trim();
         if !cut.is_empty() {
@@ -110,12 +104,10 @@ impl Draw {
         }
         // The last expression is along x.
         query.values.reverse();
-        let wholes: Vec<bool> = query.values.iter().map(|value| value.bound.has_whole_bins()).collect();
         if let Some(value) = query.values.iter().find(|value| value.bound.number().is_none()) {
             return Err(fault(&value.text, 0, "texts cannot be drawn: compare them"));
         }
-        texts.reverse();
-        let count = match texts.len() {
+        let count = match dimension {
             1 => 100,
             2 => 40,
             _ => 20,
@@ -125,11 +117,10 @@ impl Draw {
                 true => values.trim().to_owned(),
                 false => format!("{} {{{cut}}}", values.trim()),
             },
-            bins: vec![Bins::Automatic(count); texts.len()],
+            bins: vec![Bins::Automatic(count); dimension],
             query,
             name: "htemp".to_owned(),
             is_profile: false,
-            wholes,
         };
         if let Some(target) = target {
             draw.set_target(words, target)?;
@@ -292,22 +283,20 @@ impl Draw {
     /// The histogram without fills, with bins for these values.
     fn empty(&self, points: &[Points]) -> Result<Histogram> {
         let mut axes = Vec::with_capacity(self.bins.len());
-        for (place, bins) in self.bins.iter().enumerate() {
-            axes.push(match bins {
+        for (place, (bins, value)) in self.bins.iter().zip(&self.query.values).enumerate() {
+            let axis = match bins {
                 Bins::Fixed(axis) => (**axis).clone(),
                 Bins::Automatic(count) => {
                     let columns = points.iter().filter_map(|points| points.columns.get(place));
                     let finite = columns.flatten().copied().filter(|value| value.is_finite());
                     let (least, largest) = finite.fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
                     let (least, largest) = if least > largest { (0.0, 1.0) } else { (least, largest) };
-                    let mut axis = Axis::automatic(*count, least, largest, self.wholes[place])?;
+                    let mut axis = Axis::automatic(*count, least, largest, value.bound.has_whole_bins())?;
                     axis.set_can_extend(true);
                     axis
                 }
-            });
-        }
-        for (axis, value) in axes.iter_mut().zip(&self.query.values) {
-            *axis = axis.clone().with_title(value.text.clone());
+            };
+            axes.push(axis.with_title(value.text.clone()));
         }
         let class = match (self.is_profile, axes.len()) {
             (false, 1) => "TH1D",
@@ -320,7 +309,7 @@ impl Draw {
     }
 }
 
-/// Points many histograms of one source, which is read once.
+/// Fills many histograms of one source, which is read once.
 ///
 /// # Errors
 ///
@@ -489,7 +478,7 @@ fn passing(mut values: Vec<Value>, cut: Option<&Named>) -> Result<Points> {
             }
             Data::Texts(_) => return Err(super::fault::no_number()),
         }
-        values.push(Value { data: Data::One(first(&super::number::Numbers::of(vec![true]))?), ..weight });
+        values.push(Value { data: Data::One(Scalar::Bool(true)), ..weight });
     }
     if let Some(present) = super::align::all_present(&values) {
         chosen = Some(match chosen {

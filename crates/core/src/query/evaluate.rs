@@ -124,7 +124,9 @@ impl Rows<'_> {
                 self.joined(values, |data, items| function.apply(data, items))?
             }
             Op::Pick { of, level, item, from_end } => index::pick(&self.value(of)?, *level, *item, *from_end)?,
-            Op::PickBy { of, level, by } => index::pick_by(&self.value(of)?, *level, self.value(by)?, self.lengths)?,
+            Op::PickBy { of, level, by } => {
+                index::pick_by(&self.value(of)?, *level, self.value(by)?, |values| self.align(values))?
+            }
             Op::Slice { of, level, slice } => index::slice(&self.value(of)?, *level, *slice)?,
             Op::Mask { of, level, mask } => {
                 let mask = self.value(mask)?.spread()?;
@@ -178,7 +180,7 @@ impl Rows<'_> {
         let is_one = data.iter().all(|data| matches!(data, Data::One(_)));
         let computed = join(&data, if is_one { 1 } else { items })?;
         let data = match computed {
-            Data::Numbers(numbers) if is_one => Data::One(super::compute::first(&numbers)?),
+            Data::Numbers(numbers) if is_one => Data::One(Scalar::of(&numbers)?),
             data => data,
         };
         Ok(Value { frame, data, present })

@@ -1,6 +1,6 @@
 //! Functions that an expression may call: names of C, of ROOT (`TMath`) and of NumPy.
 
-use super::compute::{first, text_items};
+use super::compute::text_items;
 use super::names::{Kernel, PLAIN, TMATH};
 use super::number::{Numbers, Side, Wide};
 use super::value::{Data, Scalar};
@@ -127,7 +127,7 @@ impl Function {
         // Of constants only, the answer is one.
         let is_one = of.iter().all(|data| matches!(data, Data::One(_)));
         match computed {
-            Data::Numbers(numbers) if is_one && numbers.len() > 0 => Ok(Data::One(first(&numbers)?)),
+            Data::Numbers(numbers) if is_one && numbers.len() > 0 => Ok(Data::One(Scalar::of(&numbers)?)),
             computed => Ok(computed),
         }
     }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::align::{Lengths, align};
 use super::value::{Data, Frame, Level, Offsets, Value};
 use crate::error::{Error, Result};
 
@@ -54,15 +53,20 @@ fn place(at: i64, len: usize, from_end: bool) -> Option<usize> {
     usize::try_from(at).ok().filter(|at| *at < len)
 }
 
-/// The item of each list that another value names.
-pub(super) fn pick_by(value: &Value, level: usize, by: Value, lengths: Lengths) -> Result<Value> {
+/// The item of each list that another value names; `align` makes one loop of both.
+pub(super) fn pick_by(
+    value: &Value,
+    level: usize,
+    by: Value,
+    align: impl FnOnce(Vec<Value>) -> Result<(Frame, Vec<Value>)>,
+) -> Result<Value> {
     let of = level_of(value, level)?;
     let offsets = of.offsets()?;
     if by.depth() <= level {
         // One for each list.
         let lists =
             Value { frame: value.frame.outer(level), data: Data::One(super::value::Scalar::Bool(true)), present: None };
-        let (frame, mut aligned) = align(vec![lists, by], value.frame.rows, lengths)?;
+        let (frame, mut aligned) = align(vec![lists, by])?;
         let by = aligned.pop().ok_or_else(|| Error::internal("an index is lost"))?.spread()?;
         let Data::Numbers(numbers) = &by.data else { return Err(super::fault::no_number()) };
         let places = numbers.as_i64()?;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::number::Numbers;
 use super::value::{Data, Frame, Level, Offsets, Texts, Value};
-use crate::column::{Cast as _, Kind, ListOf, Number};
+use crate::column::{BufferId, Cast as _, Kind, ListOf, Number};
 use crate::error::{Error, Result};
 use crate::read::Column;
 
@@ -67,6 +67,14 @@ fn part(buffer: &Bytes, first: usize, len: usize, width: usize) -> Result<Bytes>
     Ok(buffer.slice(start..end))
 }
 
+/// How the lists of one level are stored.
+enum Form {
+    /// The buffer of their offsets.
+    Lists(BufferId),
+    /// Their length.
+    Fixed(usize),
+}
+
 /// One column of values that follow one another. All have the same depth and type.
 pub(super) fn column(values: &[Value], depth: usize, number: Option<Number>) -> Result<Column> {
     let rows = values.iter().map(|value| value.frame.rows).sum();
@@ -80,7 +88,7 @@ pub(super) fn column(values: &[Value], depth: usize, number: Option<Number>) -> 
         };
         let len = values.first().and_then(fixed);
         if let Some(len) = len.filter(|len| values.iter().all(|value| fixed(value) == Some(*len))) {
-            levels.push(Err(len));
+            levels.push(Form::Fixed(len));
             continue;
         }
         let mut ends = vec![0_i64];
@@ -95,7 +103,7 @@ pub(super) fn column(values: &[Value], depth: usize, number: Option<Number>) -> 
             }
         }
         buffers.push(Bytes::copy_from_slice(i64::memory(&ends)));
-        levels.push(Ok(buffers.len() as u32 - 1));
+        levels.push(Form::Lists(buffers.len() as u32 - 1));
     }
     let mut kind = match number {
         Some(number) => {
@@ -129,8 +137,8 @@ pub(super) fn column(values: &[Value], depth: usize, number: Option<Number>) -> 
     for level in levels.into_iter().rev() {
         let item = Box::new(kind);
         kind = match level {
-            Ok(offsets) => Kind::List { offsets, of: ListOf::Sequence, item },
-            Err(len) => Kind::Fixed { len, item },
+            Form::Lists(offsets) => Kind::List { offsets, of: ListOf::Sequence, item },
+            Form::Fixed(len) => Kind::Fixed { len, item },
         };
     }
     Ok(Column::from_buffers(kind, rows, buffers))

@@ -121,6 +121,39 @@ macro_rules! with_native {
         }
     };
 }
+
+/// Numbers in the types that values are computed in.
+trait Widen: Copy {
+    fn double(self) -> f64;
+    fn whole(self) -> i64;
+}
+
+macro_rules! widen {
+    ($($type:ty),*) => {$(
+        impl Widen for $type {
+            fn double(self) -> f64 {
+                self as f64
+            }
+
+            fn whole(self) -> i64 {
+                self as i64
+            }
+        }
+    )*};
+}
+
+widen!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
+
+impl Widen for bool {
+    fn double(self) -> f64 {
+        f64::from(u8::from(self))
+    }
+
+    fn whole(self) -> i64 {
+        i64::from(self)
+    }
+}
+
 /// Memory of numbers as bytes.
 struct Owned<T>(Vec<T>);
 
@@ -154,6 +187,10 @@ impl Numbers {
         &self.bytes
     }
 
+    pub(super) fn into_bytes(self) -> Bytes {
+        self.bytes
+    }
+
     /// The numbers of some positions, in their own type.
     pub(super) fn gathered(&self, positions: &[usize]) -> Result<Self> {
         with_native!(self.number, T => {
@@ -173,46 +210,18 @@ impl Numbers {
 
     /// As doubles, without a copy where they are.
     pub(super) fn as_f64(&self) -> Result<Cow<'_, [f64]>> {
-        macro_rules! each {
-            ($T:ty) => {
-                self.slice::<$T>()?.iter().map(|&value| value as f64).collect()
-            };
+        match self.number {
+            Number::F64 => Ok(Cow::Borrowed(self.slice()?)),
+            number => with_native!(number, T => Ok(self.slice::<T>()?.iter().map(|&value| value.double()).collect())),
         }
-        Ok(match self.number {
-            Number::F64 => Cow::Borrowed(self.slice::<f64>()?),
-            Number::Bool => self.slice::<bool>()?.iter().map(|&value| f64::from(u8::from(value))).collect(),
-            Number::I8 => each!(i8),
-            Number::U8 => each!(u8),
-            Number::I16 => each!(i16),
-            Number::U16 => each!(u16),
-            Number::I32 => each!(i32),
-            Number::U32 => each!(u32),
-            Number::I64 => each!(i64),
-            Number::U64 => each!(u64),
-            Number::F32 => each!(f32),
-        })
     }
 
     /// As whole numbers of 64 bits: fractions are cut off, and what is beyond 63 bits wraps.
     pub(super) fn as_i64(&self) -> Result<Cow<'_, [i64]>> {
-        macro_rules! each {
-            ($T:ty) => {
-                self.slice::<$T>()?.iter().map(|&value| value as i64).collect()
-            };
+        match self.number {
+            Number::I64 => Ok(Cow::Borrowed(self.slice()?)),
+            number => with_native!(number, T => Ok(self.slice::<T>()?.iter().map(|&value| value.whole()).collect())),
         }
-        Ok(match self.number {
-            Number::I64 => Cow::Borrowed(self.slice::<i64>()?),
-            Number::Bool => self.slice::<bool>()?.iter().map(|&value| i64::from(value)).collect(),
-            Number::I8 => each!(i8),
-            Number::U8 => each!(u8),
-            Number::I16 => each!(i16),
-            Number::U16 => each!(u16),
-            Number::I32 => each!(i32),
-            Number::U32 => each!(u32),
-            Number::U64 => each!(u64),
-            Number::F32 => each!(f32),
-            Number::F64 => each!(f64),
-        })
     }
 
     /// As unsigned whole numbers of 64 bits.
@@ -225,24 +234,12 @@ impl Numbers {
 
     /// Which of them are not zero; NaN is not.
     pub(super) fn as_bool(&self) -> Result<Cow<'_, [bool]>> {
-        macro_rules! each {
-            ($T:ty) => {
-                self.slice::<$T>()?.iter().map(|&value| value != <$T>::default()).collect()
-            };
+        match self.number {
+            Number::Bool => Ok(Cow::Borrowed(self.slice()?)),
+            number => with_native!(number, T => {
+                Ok(self.slice::<T>()?.iter().map(|&value| value != T::default()).collect())
+            }),
         }
-        Ok(match self.number {
-            Number::Bool => Cow::Borrowed(self.slice::<bool>()?),
-            Number::I8 => each!(i8),
-            Number::U8 => each!(u8),
-            Number::I16 => each!(i16),
-            Number::U16 => each!(u16),
-            Number::I32 => each!(i32),
-            Number::U32 => each!(u32),
-            Number::I64 => each!(i64),
-            Number::U64 => each!(u64),
-            Number::F32 => each!(f32),
-            Number::F64 => each!(f64),
-        })
     }
 
     /// In another type.
@@ -250,10 +247,11 @@ impl Numbers {
         if self.number == to {
             return Ok(self.clone());
         }
+        // Narrow types keep the last bits of the whole part.
         macro_rules! whole {
             ($T:ty) => {
                 if Wide::of(self.number) == Wide::F64 {
-                    Self::of(self.as_f64()?.iter().map(|&value| wrapped(value) as $T).collect::<Vec<$T>>())
+                    Self::of(self.as_f64()?.iter().map(|&value| value as i128 as $T).collect::<Vec<$T>>())
                 } else {
                     Self::of(self.as_i64()?.iter().map(|&value| value as $T).collect::<Vec<$T>>())
                 }
@@ -273,11 +271,6 @@ impl Numbers {
             Number::U64 => whole!(u64),
         })
     }
-}
-
-/// The whole part of a number, of which narrow types keep the last bits.
-fn wrapped(value: f64) -> i128 {
-    value as i128
 }
 
 impl<T: Copy> Side<'_, T> {

@@ -224,19 +224,27 @@ impl<'t> Parser<'t> {
     /// A value with what follows it: members, indices, calls.
     fn postfix(&mut self, depth: usize) -> Result<Expr> {
         let start = self.start();
-        let mut of = self.primary(depth)?;
+        let of = self.primary(depth)?;
+        self.followed(of, start, depth, false)
+    }
+
+    /// A value with its members and indices. What `@` stands before ends at its `.size()`.
+    fn followed(&mut self, mut of: Expr, start: usize, depth: usize, is_sized: bool) -> Result<Expr> {
         loop {
             let at = self.start();
             let node = if self.take("[") {
                 Node::Index(Box::new(of), self.index(at, depth)?)
-            } else if self.take("@") {
+            } else if !is_sized && self.take("@") {
                 if !self.take(".") {
                     return Err(fault(self.text, at, "'@' here needs '.size()' after it"));
                 }
                 self.size_call()?;
                 Node::Size(Box::new(of))
             } else if self.take(".") {
-                if self.is_size_call() {
+                if self.is_size_call() && is_sized {
+                    self.at -= 1;
+                    return Ok(of);
+                } else if self.is_size_call() {
                     self.size_call()?;
                     match of.node {
                         Node::Size(_) => of.node,
@@ -343,7 +351,9 @@ impl<'t> Parser<'t> {
             Token::Sign("@") => {
                 let depth = self.deeper(depth)?;
                 self.at += 1;
-                let of = self.primary_path(depth)?;
+                let begin = self.start();
+                let of = self.primary(depth)?;
+                let of = self.followed(of, begin, depth, true)?;
                 return self.made(Node::Size(Box::new(of)), start);
             }
             Token::Sign(_) | Token::End => {
@@ -353,37 +363,6 @@ impl<'t> Parser<'t> {
         };
         self.at += 1;
         self.made(node, start)
-    }
-
-    /// What `@` stands before: a name, with members and indices up to `.size()`.
-    fn primary_path(&mut self, depth: usize) -> Result<Expr> {
-        let start = self.start();
-        let mut of = self.primary(depth)?;
-        loop {
-            let at = self.start();
-            if self.take("[") {
-                of = self.made_index(of, at, start, depth)?;
-            } else if self.is(".") {
-                self.at += 1;
-                if self.is_size_call() {
-                    self.at -= 1;
-                    return Ok(of);
-                }
-                let Token::Name(name) = self.token() else {
-                    return Err(fault(self.text, at, "a name has to follow the point"));
-                };
-                let name = name.clone();
-                self.at += 1;
-                of = self.made(Node::Member(Box::new(of), name), start)?;
-            } else {
-                return Ok(of);
-            }
-        }
-    }
-
-    fn made_index(&mut self, of: Expr, opened: usize, start: usize, depth: usize) -> Result<Expr> {
-        let items = self.index(opened, depth)?;
-        self.made(Node::Index(Box::new(of), items), start)
     }
 }
 

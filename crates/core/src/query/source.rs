@@ -1,13 +1,12 @@
 //! Where the values of names come from: a tree, or an RNTuple.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::column::Kind;
 use crate::error::{Error, Result};
-use crate::ntuple::NTuple;
+use crate::ntuple::{FieldId, NTuple};
 use crate::read::{Column, Progress, Selection};
-use crate::tree::{Branch, ElementBranch, Tree, element_kind};
+use crate::tree::{Branch, BranchId, ElementBranch, Tree, element_kind};
 
 /// What an expression is about: a [`Tree`], an [`NTuple`], or columns in memory. Cheap to clone.
 ///
@@ -23,22 +22,15 @@ use crate::tree::{Branch, ElementBranch, Tree, element_kind};
 #[derive(Clone, Debug)]
 pub struct Source {
     of: Of,
-    names: Arc<Names>,
+    /// The branch or field below which names are looked for first.
+    below: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
 enum Of {
     Tree(Arc<Tree>),
     NTuple(Arc<NTuple>),
-    Columns(Arc<[Column]>),
-}
-
-/// The columns of a source by the names that expressions may use.
-#[derive(Debug, Default)]
-struct Names {
-    places: HashMap<String, Found>,
-    /// What users call the columns.
-    shown: Vec<String>,
+    Columns(Arc<[(String, Column)]>),
 }
 
 /// What a name leads to.
@@ -52,13 +44,13 @@ pub(super) struct Found {
 
 impl From<&Arc<Tree>> for Source {
     fn from(tree: &Arc<Tree>) -> Self {
-        Self { names: Arc::new(Names::of_tree(tree, None)), of: Of::Tree(Arc::clone(tree)) }
+        Self { of: Of::Tree(Arc::clone(tree)), below: None }
     }
 }
 
 impl From<&Arc<NTuple>> for Source {
     fn from(ntuple: &Arc<NTuple>) -> Self {
-        Self { names: Arc::new(Names::of_ntuple(ntuple, None)), of: Of::NTuple(Arc::clone(ntuple)) }
+        Self { of: Of::NTuple(Arc::clone(ntuple)), below: None }
     }
 }
 
@@ -80,19 +72,13 @@ impl Source {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn of_columns(columns: impl IntoIterator<Item = (String, Column)>) -> Result<Self> {
-        let mut names = Names::default();
-        let mut found: Vec<Column> = Vec::new();
-        for (name, column) in columns {
-            let rows = found.first().map_or(column.len, |first| first.len);
-            if column.len != rows {
-                let words = format!("the column {name:?} has another length than the one before");
-                return Err(Error::mismatch(words).wanted(rows as u64, column.len as u64));
-            }
-            names.shown.push(name.clone());
-            names.add(name, found.len(), None);
-            found.push(column);
+        let columns: Arc<[(String, Column)]> = columns.into_iter().collect();
+        let rows = columns.first().map_or(0, |(_, first)| first.len);
+        if let Some((name, other)) = columns.iter().find(|(_, column)| column.len != rows) {
+            let words = format!("the column {name:?} has another length than the first");
+            return Err(Error::mismatch(words).wanted(rows as u64, other.len as u64));
         }
-        Ok(Self { of: Of::Columns(found.into()), names: Arc::new(names) })
+        Ok(Self { of: Of::Columns(columns), below: None })
     }
 
     /// The same, with names that are looked for below a branch or field first.
@@ -109,12 +95,7 @@ impl Source {
     /// ```
     #[must_use]
     pub fn below(&self, id: usize) -> Self {
-        let names = match &self.of {
-            Of::Tree(tree) => Names::of_tree(tree, Some(id)),
-            Of::NTuple(ntuple) => Names::of_ntuple(ntuple, Some(id)),
-            Of::Columns(_) => return self.clone(),
-        };
-        Self { names: Arc::new(names), of: self.of.clone() }
+        Self { of: self.of.clone(), below: Some(id) }
     }
 
     /// Its entries.
@@ -122,7 +103,7 @@ impl Source {
         match &self.of {
             Of::Tree(tree) => tree.entries,
             Of::NTuple(ntuple) => ntuple.entries,
-            Of::Columns(columns) => columns.first().map_or(1, |column| column.len as u64),
+            Of::Columns(columns) => columns.first().map_or(1, |(_, column)| column.len as u64),
         }
     }
 
@@ -171,17 +152,30 @@ impl Source {
 
     /// What the longest name that the parts begin with leads to, and how many parts it has.
     pub(super) fn find(&self, parts: &[&str]) -> Option<(Found, usize)> {
-        (1..=parts.len()).rev().find_map(|used| Some((self.names.places.get(&parts[..used].join("."))?.clone(), used)))
+        (1..=parts.len()).rev().find_map(|used| Some((self.find_exact(&parts[..used].join("."))?, used)))
     }
 
-    /// What a name in quotes leads to: it may hold any character.
+    /// What a name leads to. In quotes it may hold any character.
     pub(super) fn find_exact(&self, name: &str) -> Option<Found> {
-        self.names.places.get(name).or_else(|| self.names.places.get(&name.replace('/', "."))).cloned()
+        match &self.of {
+            Of::Tree(tree) => in_tree(tree, self.below, name),
+            Of::NTuple(ntuple) => in_ntuple(ntuple, self.below, name),
+            Of::Columns(columns) => {
+                let id = columns.iter().position(|(known, _)| known == name)?;
+                Some(Found { id, member: None })
+            }
+        }
     }
 
     /// The names of its columns.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.shown.iter().map(String::as_str)
+    pub(super) fn names(&self) -> Vec<&str> {
+        match &self.of {
+            Of::Tree(tree) => tree.branches().iter().map(|branch| &*branch.name).collect(),
+            Of::NTuple(ntuple) => {
+                ntuple.fields().iter().filter(|field| field.is_named).map(|field| &*field.path).collect()
+            }
+            Of::Columns(columns) => columns.iter().map(|(name, _)| name.as_str()).collect(),
+        }
     }
 
     /// The type of a column.
@@ -197,7 +191,7 @@ impl Source {
             }
             Of::NTuple(ntuple) => ntuple.kind(id),
             Of::Columns(columns) => {
-                columns.get(id).map(|column| column.kind.clone()).ok_or_else(|| Error::internal("no such column"))
+                columns.get(id).map(|(_, column)| column.kind.clone()).ok_or_else(|| Error::internal("no such column"))
             }
         }
     }
@@ -251,7 +245,7 @@ impl Source {
             Of::Columns(columns) => {
                 let held = Selection::try_from(0..self.entries())?;
                 let narrowed = |id: &usize| match columns.get(*id) {
-                    Some(column) => column
+                    Some((_, column)) => column
                         .clone()
                         .narrowed(&held, entries)?
                         .ok_or_else(|| Error::unsupported("columns of lists in memory are queried whole")),
@@ -281,71 +275,58 @@ impl Source {
     }
 }
 
-impl Names {
-    /// Adds a name, unless it is known.
-    fn add(&mut self, name: String, id: usize, member: Option<&Arc<str>>) {
-        if !name.is_empty() {
-            self.places.entry(name).or_insert_with(|| Found { id, member: member.cloned() });
+/// The branch or leaf that a name means, its parts joined by points: the most exact first. Paths, names, leaves, and
+/// what stands behind any point of a name; below a branch before all others.
+fn in_tree(tree: &Tree, below: Option<BranchId>, name: &str) -> Option<Found> {
+    let branches = tree.branches();
+    let plain = |branch: &Branch| Found { id: branch.id, member: None };
+    let find = |is: &dyn Fn(&Branch) -> bool| branches.iter().find(|branch| is(branch)).map(plain);
+    if let Some(above) = below.and_then(|id| branches.get(id)) {
+        let inside = |branch: &Branch| {
+            branch
+                .path
+                .strip_prefix(&*above.path)
+                .and_then(|rest| rest.strip_prefix('/'))
+                .is_some_and(|rest| is_path(rest, name) || &*branch.name == name)
+        };
+        if let Some(found) = find(&inside) {
+            return Some(found);
         }
     }
+    find(&|branch| is_path(&branch.path, name))
+        .or_else(|| find(&|branch| &*branch.name == name))
+        .or_else(|| find(&|branch| branch.name.trim_end_matches('.') == name))
+        .or_else(|| branches.iter().find_map(|branch| in_leaves(branch, name)))
+        .or_else(|| find(&|branch| branch.has_data() && has_end(&branch.name, name)))
+}
 
-    /// Names of branches, the most exact first: paths, names, leaves, and the last parts of names.
-    fn of_tree(tree: &Tree, below: Option<usize>) -> Self {
-        let mut names = Self::default();
-        let branches = tree.branches();
-        if let Some(above) = below.and_then(|id| branches.get(id)) {
-            let prefix = format!("{}/", above.path);
-            for branch in branches {
-                if let Some(rest) = branch.path.strip_prefix(&prefix) {
-                    names.add(rest.replace('/', "."), branch.id, None);
-                    names.add(branch.name.to_string(), branch.id, None);
-                }
-            }
-        }
-        for branch in branches {
-            names.shown.push(branch.name.to_string());
-            names.add(branch.path.replace('/', "."), branch.id, None);
-        }
-        for branch in branches {
-            names.add(branch.name.to_string(), branch.id, None);
-        }
-        for branch in branches {
-            names.add(branch.name.trim_end_matches('.').to_owned(), branch.id, None);
-        }
-        for branch in branches.iter().filter(|branch| branch.children.is_empty()) {
-            let several = branch.leaves.len() > 1;
-            for leaf in &branch.leaves {
-                let member = several.then_some(&leaf.name);
-                names.add(format!("{}.{}", branch.name, leaf.name), branch.id, member);
-                names.add(leaf.name.to_string(), branch.id, member);
-            }
-        }
-        // What stands behind any point of a name.
-        for branch in branches.iter().filter(|branch| branch.has_data()) {
-            let mut rest = &*branch.name;
-            while let Some((_, last)) = rest.split_once('.') {
-                names.add(last.to_owned(), branch.id, None);
-                rest = last;
-            }
-        }
-        names
+/// The leaf of a branch that a name means, with the branch's name before it or without.
+fn in_leaves(branch: &Branch, name: &str) -> Option<Found> {
+    if !branch.children.is_empty() {
+        return None;
     }
+    let behind = name.strip_prefix(&*branch.name).and_then(|rest| rest.strip_prefix('.'));
+    let leaf = branch.leaves.iter().find(|leaf| &*leaf.name == name || behind == Some(&leaf.name))?;
+    let member = (branch.leaves.len() > 1).then(|| Arc::clone(&leaf.name));
+    Some(Found { id: branch.id, member })
+}
 
-    fn of_ntuple(ntuple: &NTuple, below: Option<usize>) -> Self {
-        let mut names = Self::default();
-        let fields = || ntuple.fields().iter().filter(|field| field.is_named);
-        if let Some(above) = below.and_then(|id| ntuple.fields().get(id)) {
-            let prefix = format!("{}.", above.path);
-            for field in fields() {
-                if let Some(rest) = field.path.strip_prefix(&prefix) {
-                    names.add(rest.to_owned(), field.id, None);
-                }
-            }
-        }
-        for field in fields() {
-            names.shown.push(field.path.to_string());
-            names.add(field.path.to_string(), field.id, None);
-        }
-        names
-    }
+fn in_ntuple(ntuple: &NTuple, below: Option<FieldId>, name: &str) -> Option<Found> {
+    let named = || ntuple.fields().iter().filter(|field| field.is_named);
+    let inside = below.and_then(|id| ntuple.fields().get(id)).and_then(|above| {
+        named()
+            .find(|field| field.path.strip_prefix(&*above.path).and_then(|rest| rest.strip_prefix('.')) == Some(name))
+    });
+    let found = inside.or_else(|| named().find(|field| &*field.path == name))?;
+    Some(Found { id: found.id, member: None })
+}
+
+/// Whether a path with slashes is a name with points.
+fn is_path(path: &str, name: &str) -> bool {
+    path.len() == name.len() && path.bytes().zip(name.bytes()).all(|(a, b)| a == b || a == b'/' && b == b'.')
+}
+
+/// Whether a name ends with a point and another name.
+fn has_end(name: &str, end: &str) -> bool {
+    name.strip_suffix(end).is_some_and(|before| before.ends_with('.'))
 }

@@ -66,7 +66,7 @@ pub(super) struct Value {
 
 impl Offsets {
     pub(super) fn of(offsets: Vec<i64>) -> Self {
-        Self(Bytes::copy_from_slice(<i64 as crate::column::Cast>::memory(&offsets)))
+        Self(Numbers::of(offsets).into_bytes())
     }
 
     /// A part of a column's offsets: aligned.
@@ -180,6 +180,17 @@ impl Frame {
 }
 
 impl Scalar {
+    /// The only number there is.
+    pub(super) fn of(numbers: &Numbers) -> Result<Self> {
+        let none = || Error::internal("a constant of an expression has no value");
+        Ok(match Wide::of(numbers.number) {
+            Wide::Bool => Self::Bool(*numbers.as_bool()?.first().ok_or_else(none)?),
+            Wide::I64 => Self::I64(*numbers.as_i64()?.first().ok_or_else(none)?),
+            Wide::U64 => Self::U64(*numbers.as_u64()?.first().ok_or_else(none)?),
+            Wide::F64 => Self::F64(*numbers.as_f64()?.first().ok_or_else(none)?),
+        })
+    }
+
     pub(super) fn wide(&self) -> Option<Wide> {
         match self {
             Self::Bool(_) => Some(Wide::Bool),
@@ -269,6 +280,14 @@ impl Data {
         })
     }
 
+    /// What is the same for all.
+    pub(super) fn constant(&self) -> Option<&Scalar> {
+        match self {
+            Self::One(one) => Some(one),
+            _ => None,
+        }
+    }
+
     /// Its type, if it holds numbers.
     pub(super) fn wide(&self) -> Option<Wide> {
         match self {
@@ -355,16 +374,8 @@ impl Value {
     pub(super) fn cast(&self, to: Number) -> Result<Self> {
         let data = match &self.data {
             Data::Numbers(numbers) => Data::Numbers(numbers.cast(to)?),
-            Data::One(one) => match one.clone().repeated(1) {
-                Data::Numbers(numbers) => {
-                    let cast = numbers.cast(to)?;
-                    Data::One(match Wide::of(to) {
-                        Wide::Bool => Scalar::Bool(cast.as_bool()?[0]),
-                        Wide::I64 => Scalar::I64(cast.as_i64()?[0]),
-                        Wide::U64 => Scalar::U64(cast.as_u64()?[0]),
-                        Wide::F64 => Scalar::F64(cast.as_f64()?[0]),
-                    })
-                }
+            Data::One(one) => match one.repeated(1) {
+                Data::Numbers(numbers) => Data::One(Scalar::of(&numbers.cast(to)?)?),
                 _ => return Err(no_number()),
             },
             Data::Texts(_) => return Err(no_number()),
