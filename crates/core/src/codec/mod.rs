@@ -25,6 +25,7 @@ mod chain;
 mod compression;
 mod lz4;
 mod lzma;
+mod random_access;
 mod table;
 mod zlib;
 mod zstd;
@@ -36,7 +37,9 @@ pub(crate) use block::{Block, HEADER_BYTES, MAX_BLOCK_BYTES};
 pub use blocks::blocks;
 #[doc(hidden)]
 pub use chain::{deflate, deflate_block, inflate, inflate_range};
+pub(crate) use chain::{deflate_parts, inflate_parts};
 pub use compression::{Algorithm, Compression};
+pub use random_access::RandomAccess;
 #[doc(hidden)]
 pub use table::BlockTable;
 

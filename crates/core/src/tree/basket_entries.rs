@@ -66,7 +66,8 @@ impl Basket {
             wanted.map(|want| want.start * width..want.end * width).collect()
         };
         let inflated = &mut memory[..bytes];
-        codec::inflate_parts(self.sealed(), inflated, ranges.into_iter(), scratch).map_err(|error| self.place(error))?;
+        codec::inflate_parts(self.sealed(), inflated, ranges.into_iter(), scratch)
+            .map_err(|error| self.place(error))?;
         self.open(inflated).map_err(|error| self.place(error))
     }
 
