@@ -41,6 +41,7 @@ def rewrite(
     verify: bool,
     to: str | None,
     unsupported: str,
+    random_access: str,
 ) -> list[tuple[str, list[int], list[int], str | None, list[str]]]: ...
 def merge(
     output: str | PathLike[str],
@@ -232,6 +233,7 @@ class Reader:
 
     def __init__(self, of: Readable, entries: Sequence[int] | None = None) -> None: ...
     def touch(self, ids: Sequence[int], entry: int) -> tuple[int, int]: ...
+    def read(self, id: int, entry: int) -> tuple[int, Column]: ...
 
 class Readable:
     """What trees and RNTuples share. Branches, or fields with a name, are counted depth first."""
@@ -425,6 +427,7 @@ class FileWriter:
         threads: int = 0,
         reproducible: bool = False,
         sync: bool = False,
+        random_access: str = "off",
     ) -> FileWriter: ...
     def mkdir(self, path: str) -> None: ...
     def copy(self, file: File, from_: str, to: str) -> None: ...
@@ -443,6 +446,8 @@ class FileWriter:
         cluster_bytes: int | None = None,
         basket_bytes: int | None = None,
         member_wise: bool = True,
+        random_access: str | None = None,
+        random_access_of: dict[str, str] = ...,
     ) -> Any: ...
     def ntuple(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sapwood.errors import MismatchError, near, not_found
@@ -169,19 +169,34 @@ _MOST = {"zstd": 11}
 """Highest levels that are not 9."""
 
 
-def of_branches(compression: Any, inherited: str, schema: Schema) -> tuple[str | None, dict[str, str]]:
+def as_random_access(setting: Any) -> str:
+    """The engine's text for how many entries of a basket can be inflated alone.
+
+    >>> as_random_access(None), as_random_access("auto"), as_random_access(128)
+    ('off', 'auto', '128')
+    """
+    if setting is None:
+        return "off"
+    if isinstance(setting, bool) or not isinstance(setting, (int, str)):
+        raise TypeError(f"random access is 'auto', a number of entries or None, not {setting!r}")
+    return str(setting)
+
+
+def of_branches(
+    compression: Any, inherited: str, schema: Schema, as_text: Callable[[Any], str] = as_compression
+) -> tuple[str | None, dict[str, str]]:
     """The setting of a tree, nothing where it is ``inherited``, and those of branches that have their own.
 
     Raises :class:`sapwood.errors.NotFoundError` for names and globs that no branch has.
     """
     if not isinstance(compression, Mapping):
-        return (None if compression == inherited else as_compression(compression)), {}
+        return (None if compression == inherited else as_text(compression)), {}
     columns = {spec.name: column for column, parts in schema.columns.items() for _, spec in parts}
     found: dict[str, str] = {}
     general = None
     # What is spelled out comes before globs.
     for wanted in sorted(compression, key=lambda name: any(mark in name for mark in "*?[/")):
-        setting = as_compression(compression[wanted])
+        setting = as_text(compression[wanted])
         if wanted == "*":
             general = setting
             continue

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sapwood::codec::Compression;
+use sapwood::codec::{Compression, RandomAccess};
 use sapwood::inspect::io_cost::Reader;
 use sapwood::io::AtomicFile;
 use sapwood::query::{Query, Source};
@@ -55,6 +55,10 @@ pub(crate) struct Arguments {
     /// given.
     #[arg(long)]
     compression: Option<Compression>,
+    /// Compress baskets in blocks of so many entries, each of which is read without the others; `auto` for blocks as
+    /// small as the size of the file allows.
+    #[arg(long, value_name = "N|auto")]
+    random_access: Option<RandomAccess>,
     /// Order of the baskets. `entry`: cluster after cluster; `branch`: branch after branch; `offset`: as they stand in
     /// the input, and kept. `entry` where it is not given, `offset` with `--baskets keep`.
     #[arg(long)]
@@ -105,7 +109,7 @@ impl Arguments {
         };
         if !keep {
             let wish = clusters(self.cluster_bytes, self.cluster_entries, self.basket_bytes);
-            let options = TreeOptions { compression: self.compression, ..wish };
+            let options = TreeOptions { compression: self.compression, random_access: self.random_access, ..wish };
             return Ok((Baskets::New(options), self.order.unwrap_or_default()));
         }
         let given = [
@@ -113,6 +117,7 @@ impl Arguments {
             ("--cluster-entries", self.cluster_entries.is_some()),
             ("--basket-bytes", self.basket_bytes.is_some()),
             ("--compression", self.compression.is_some()),
+            ("--random-access", self.random_access.is_some()),
             ("--entries", self.entries.is_some()),
             ("--cut", self.cut.is_some()),
         ];

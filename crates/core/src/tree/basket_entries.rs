@@ -30,6 +30,16 @@ impl Basket {
         Ok(Some(table.blocks().iter().map(|block| block.unsealed.end).collect()))
     }
 
+    /// How many entries its first block holds, if it has several: about as many as each. One where entries differ in
+    /// length, since only the offsets tell.
+    pub(crate) fn block_entries(&self) -> Option<u64> {
+        let first = BlockHeader::read(self.sealed()).ok().filter(|_| self.is_divided())?;
+        match self.has_offsets() {
+            true => Some(1),
+            false => Some((first.unsealed_bytes() as u64).checked_div(self.entry_bytes.into())?.max(1)),
+        }
+    }
+
     /// As [`unseal`](Self::unseal), where only some entries are wanted: ascending ranges. Of a basket of several blocks
     /// those are inflated that hold them. The bytes of other entries are anything, and so are their offsets.
     ///
