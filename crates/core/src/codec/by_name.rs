@@ -89,6 +89,20 @@ impl CompressionByName {
         self.patterns.iter().map(|(pattern, compression)| (&**pattern, *compression))
     }
 
+    /// The settings as [`parse`](Self::parse) reads them: the general one first.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::codec::CompressionByName;
+    /// assert_eq!(CompressionByName::parse(["x=lz4", "505"])?.to_texts(), ["zstd:5", "x=lz4:4"]);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn to_texts(&self) -> Vec<String> {
+        let general = self.general.map(|general| general.to_string());
+        general.into_iter().chain(self.patterns().map(|(pattern, own)| format!("{pattern}={own}"))).collect()
+    }
+
     /// The own setting of what goes by these names, the most exact name first: a path, a name, the name of the branch
     /// that holds it. None where only the general one applies.
     pub fn of(&self, names: &[&str]) -> Option<Compression> {
