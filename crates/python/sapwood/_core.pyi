@@ -452,7 +452,7 @@ class FileWriter:
     def ntuple(
         self,
         path: str,
-        fields: Sequence[tuple[str, Kind]],
+        fields: Sequence[tuple[str, Kind, str | None]],
         description: str = "",
         compression: str | None = None,
         cluster_bytes: int | None = None,

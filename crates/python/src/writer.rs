@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::PyBytes;
 use sapwood::codec::Compression;
 use sapwood::io::AtomicFile;
 use sapwood::io::MemorySink;
@@ -15,7 +15,7 @@ use sapwood::write::{Baskets, Every, Figures, NTupleOptions, Remake, TreeOptions
 use crate::draft::Draft;
 use crate::errors::{raise, run};
 use crate::key::Key;
-use crate::ntuple_writer::{NTupleWriter, ParallelNTupleWriter, spec_of};
+use crate::ntuple_writer::{GivenField, NTupleWriter, ParallelNTupleWriter, spec_of};
 use crate::parallel::ParallelWriter;
 use crate::sessions;
 use crate::tree_writer::{Spec, TreeWriter, closed, locked, spec};
@@ -249,7 +249,7 @@ impl FileWriter {
         Ok(Bound::new(py, TreeWriter::from(tree))?.into_any())
     }
 
-    /// Begins an RNTuple of these fields: name, type as nested tuples. It is filled by one thread, or by many.
+    /// Begins an RNTuple of these fields: name, type as nested tuples, own compression. It is filled by one thread, or by many.
     #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
     #[pyo3(signature = (path, fields, description = "", compression = None, cluster_bytes = None, page_bytes = None,
                         max_key_bytes = None, parallel = false))]
@@ -257,7 +257,7 @@ impl FileWriter {
         &self,
         py: Python<'py>,
         path: &str,
-        fields: Vec<(PyBackedStr, Bound<'_, PyTuple>)>,
+        fields: Vec<GivenField<'_>>,
         description: &str,
         compression: Option<&str>,
         cluster_bytes: Option<usize>,
@@ -265,7 +265,7 @@ impl FileWriter {
         max_key_bytes: Option<u64>,
         parallel: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let fields = fields.iter().map(|(name, kind)| spec_of(name, kind)).collect::<PyResult<Vec<_>>>()?;
+        let fields = fields.iter().map(spec_of).collect::<PyResult<Vec<_>>>()?;
         let usual = NTupleOptions::default();
         let options = NTupleOptions {
             description: description.into(),

@@ -13,7 +13,7 @@ from sapwood._write.conversion import as_object
 from sapwood._write.parallel_tree import ParallelTree
 from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
 from sapwood._write.writable_tree import WritableTree
-from sapwood.compression import of_branches
+from sapwood.compression import names_of
 from sapwood.directory import DIRECTORIES, TREES
 from sapwood.errors import near, not_found
 from sapwood.filters import Filter
@@ -346,7 +346,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         ``field_types`` gives each field a NumPy or Awkward type (``"float32"``, ``"string"``, ``"?int32"``,
         ``"var * {pt: float32, n: int32}"``) or a dataclass, or is a dataclass, whose members are the fields,
         or is data, which are the first entries. Dataclasses are those that :meth:`mktree` takes. The
-        compression is the file's, and ROOT's for RNTuples (``"zstd:5"``) where the file was made without one.
+        compression is the file's, and ROOT's for RNTuples (``"zstd:5"``) where the file was made without one;
+        a mapping from names or globs of fields to settings is allowed as for :meth:`mktree`.
         Clusters hold ``cluster_bytes`` compressed bytes (128 MiB), pages ``page_bytes`` bytes of values
         (1 MiB), as ROOT has it.
 
@@ -443,7 +444,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
             return
         columns = tables.check_columns(full, found)
         schema = branch_schema.schema_of(columns, branch_schema.counter_name, branch_schema.field_name)
-        specs = [spec.for_engine() for spec in schema.specs]
+        _, own = self.file._compressions("file", names_of(schema))
+        specs = [spec.for_engine(own.get(spec.name)) for spec in schema.specs]
         self.file._make_way(full)
         core = self.file._core.tree("whole", full, specs, "", self.file._own_compression)
         tree = WritableTree(core, schema, full, self.file)
@@ -510,7 +512,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         given = tables.columns_of(data, ())
         columns = {column: tables.as_column(column, values) for column, values in given.items()}
         schema = branch_schema.schema_of(columns, branch_schema.counter_name, branch_schema.field_name)
-        setting, own = of_branches(compression, "file", schema)
+        setting, own = self.file._compressions(compression, names_of(schema))
         specs = [spec.for_engine(own.get(spec.name)) for spec in schema.specs]
         core = self.file._core.tree("branches", full, specs, "", setting)
         with WritableTree(core, schema, full) as tree:

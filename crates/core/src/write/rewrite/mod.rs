@@ -266,6 +266,11 @@ impl FileWriter {
     }
 }
 
+/// Entries of a cluster of a tree that is rewritten with these options.
+pub(crate) fn entries_of_cluster(tree: &Tree, wish: &TreeOptions) -> u64 {
+    cluster_entries(tree, &tree.branches().iter().collect::<Vec<_>>(), wish)
+}
+
 /// Entries per cluster: as requested, or as many as fit the requested bytes.
 fn cluster_entries(tree: &Tree, branches: &[&Branch], wish: &TreeOptions) -> u64 {
     let entries = tree.entries.max(1);
