@@ -72,7 +72,7 @@ fn said(change: impl FnOnce(&mut Vec<u8>)) -> (ErrorKind, String) {
     change(&mut bytes);
     let store = PackedStore::seekable(MemoryStore::new("x.root.zst", bytes));
     let read = || load(&store, &[0..store.ends(0, 0)?.identity.len]);
-    let error = read().map(|_| ()).unwrap_err();
+    let error = read().map(|_| ()).expect_err("it is damaged");
     (error.kind(), error.to_string())
 }
 

@@ -23,8 +23,11 @@ pub fn zip(data: &[u8]) {
     read(&PackedStore::zip(memory(data), "d/x"));
 }
 
+/// A target: it must accept any bytes.
+pub type Target = fn(&[u8]);
+
 /// The targets by the names of their seeds.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[("packed_zstd", zstd), ("packed_squashfs", squashfs), ("packed_zip", zip)];
+pub const TARGETS: &[(&str, Target)] = &[("packed_zstd", zstd), ("packed_squashfs", squashfs), ("packed_zip", zip)];
 
 fn memory(data: &[u8]) -> MemoryStore {
     MemoryStore::new("packed", Bytes::copy_from_slice(data))
