@@ -22,6 +22,7 @@ from sapwood.iteration import Report
 from sapwood.merging import Merged, merge
 from sapwood.model import Model
 from sapwood.objects import as_TGraph
+from sapwood.packing import Packed, pack, unpack
 from sapwood.processing import Selector, process
 from sapwood.project import makeproject
 from sapwood.pyroot import from_pyroot, to_pyroot, to_writable
@@ -47,6 +48,7 @@ __all__ = [
     "KeyInFileError",
     "Merged",
     "Model",
+    "Packed",
     "ParallelNTuple",
     "ParallelTree",
     "ReadOnlyDirectory",
@@ -82,6 +84,7 @@ __all__ = [
     "num_entries",
     "objects",
     "open",
+    "pack",
     "perf",
     "process",
     "recover",
@@ -90,6 +93,7 @@ __all__ = [
     "skim",
     "to_pyroot",
     "to_writable",
+    "unpack",
     "update",
     "verify",
 ]

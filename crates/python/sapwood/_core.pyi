@@ -19,6 +19,31 @@ def command(arguments: Sequence[str]) -> int:
 def redact(text: str) -> str:
     """A text without passwords of URLs and without the values of tickets."""
 
+def pack(
+    source: Any,
+    name: str,
+    output: str,
+    block_bytes: int,
+    level: int,
+    threads: int,
+    replaces: bool,
+    network: dict[str, Any] | None,
+) -> tuple[int, int, int, str | None]:
+    """Packs a file; gives its bytes, those of the packed file, its blocks, and what to do where it gained
+    little."""
+
+def unpack(source: Any, output: str, replaces: bool, network: dict[str, Any] | None) -> int:
+    """Writes what a place holds to a file; gives its bytes."""
+
+def packed_name(place: str) -> str:
+    """The name of a packed file where the user gives none."""
+
+def unpacked_name(place: str) -> str | None:
+    """The name of what a packed file holds, if its name says that it is one."""
+
+def member_end(target: str) -> int | None:
+    """Where the name of a file within an archive ends; ``None`` of all other names."""
+
 def makeproject(path: str, language: str, classes: Sequence[str]) -> str:
     """Source code of the classes that a file describes."""
 
