@@ -15,6 +15,7 @@ use sapwood::{Error, ErrorKind, File};
 
 use crate::output::{self, Outcome};
 use crate::remote::Remote;
+use crate::source::Friends;
 
 /// Print rows of a tree or RNTuple as a table.
 #[derive(Debug, clap::Args)]
@@ -39,6 +40,8 @@ pub(crate) struct Arguments {
     /// Print one JSON object a row.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    friends: Friends,
     #[command(flatten)]
     pub(crate) remote: Remote,
 }
@@ -113,11 +116,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(dataset: &Dataset, wanted: &[String], cut: Option<&str>) -> Outcome<Self> {
-        let source = match dataset {
-            Dataset::Tree(tree) => Source::from(tree),
-            Dataset::NTuple(ntuple) => Source::from(ntuple),
-        };
+    fn of(dataset: &Dataset, source: Source, wanted: &[String], cut: Option<&str>) -> sapwood::Result<Self> {
         let entries = source.entries();
         let mut query = Query::new(source);
         let (mut names, mut is_computed, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
@@ -218,7 +217,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let file = output::open(path, arguments.threads, &arguments.remote)?;
     let (dataset, part) = dataset_or_part(&file, name)?;
     let wanted: Vec<String> = part.map(str::to_owned).into_iter().chain(arguments.branches.iter().cloned()).collect();
-    let all = Shown::of(&dataset, &wanted, arguments.cut.as_deref())?;
+    let cut = arguments.cut.as_deref();
+    let make = |source| Shown::of(&dataset, source, &wanted, cut);
+    let all = arguments.friends.with(&dataset, &arguments.remote, make)?;
     let Shown { names, left_out, .. } = &all;
     if arguments.json {
         return all.rows(arguments.start, arguments.entries, |entries, columns, rows| {

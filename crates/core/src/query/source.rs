@@ -1,6 +1,9 @@
-//! Where the values of names come from: a tree, or an RNTuple.
+//! Where the values of names come from: a tree, or an RNTuple, and its friends.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+
+use super::friend::Friend;
 
 use crate::column::Kind;
 use crate::error::{Error, Result};
@@ -24,6 +27,8 @@ pub struct Source {
     of: Of,
     /// The branch or field below which names are looked for first.
     below: Option<usize>,
+    /// Their columns are numbered after those of the tree, one friend after another.
+    friends: Arc<[Friend]>,
 }
 
 #[derive(Clone, Debug)]
@@ -31,6 +36,21 @@ enum Of {
     Tree(Arc<Tree>),
     NTuple(Arc<NTuple>),
     Columns(Arc<[(String, Column)]>),
+}
+
+/// A column that was read.
+#[derive(Clone, Debug)]
+pub(super) struct Loaded {
+    pub(super) column: Column,
+    /// Which rows are there; all of them if it is missing. A row lacks where a friend has no entry for it.
+    pub(super) present: Option<Arc<[bool]>>,
+}
+
+/// Whose a column is.
+enum Owner<'s> {
+    Own(usize),
+    /// A friend's, by its number there.
+    Of(&'s Friend, usize),
 }
 
 /// What a name leads to.
@@ -44,17 +64,48 @@ pub(super) struct Found {
 
 impl From<&Arc<Tree>> for Source {
     fn from(tree: &Arc<Tree>) -> Self {
-        Self { of: Of::Tree(Arc::clone(tree)), below: None }
+        Self::of(Of::Tree(Arc::clone(tree)))
     }
 }
 
 impl From<&Arc<NTuple>> for Source {
     fn from(ntuple: &Arc<NTuple>) -> Self {
-        Self { of: Of::NTuple(Arc::clone(ntuple)), below: None }
+        Self::of(Of::NTuple(Arc::clone(ntuple)))
     }
 }
 
 impl Source {
+    fn of(of: Of) -> Self {
+        Self { of, below: None, friends: Arc::default() }
+    }
+
+    /// The same with a friend, whose columns are `name.column`, or `column` where no other has that name.
+    ///
+    /// # Errors
+    ///
+    /// [`Exists`](crate::ErrorKind::Exists) for a second friend of a name, and for a friend by index those of
+    /// [`Query::value`](super::Query::value): the tree must have what the index is of.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = sapwood_testkit::example("nano.root");
+    /// use sapwood::query::{Draw, Friend, Source};
+    /// let tree = sapwood::File::open(path)?.tree("Events")?;
+    /// let source = Source::from(&tree).with_friend(Friend::new("other", &tree))?;
+    /// assert!(Draw::new(source, "other.Jet_pt", "nJet > 2")?.run(0..10)?.entries() > 0.0);
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn with_friend(self, friend: Friend) -> Result<Self> {
+        if self.friends.iter().any(|other| other.name == friend.name) {
+            let words = format!("there is a friend {:?} already: give this one another name", friend.name);
+            return Err(self.place(Error::new(crate::ErrorKind::Exists, words)));
+        }
+        let friend = friend.of(&Self::of(self.of.clone()))?;
+        let friends = self.friends.iter().cloned().chain([friend]).collect();
+        Ok(Self { friends, ..self })
+    }
+
     /// Columns in memory, by their names. All have the same number of rows.
     ///
     /// # Errors
@@ -78,7 +129,7 @@ impl Source {
             let words = format!("the column {name:?} has another length than the first");
             return Err(Error::mismatch(words).wanted(rows as u64, other.len as u64));
         }
-        Ok(Self { of: Of::Columns(columns), below: None })
+        Ok(Self::of(Of::Columns(columns)))
     }
 
     /// The same, with names that are looked for below a branch or field first.
@@ -95,7 +146,7 @@ impl Source {
     /// ```
     #[must_use]
     pub fn below(&self, id: usize) -> Self {
-        Self { of: self.of.clone(), below: Some(id) }
+        Self { below: Some(id), ..self.clone() }
     }
 
     /// Its entries.
@@ -109,6 +160,10 @@ impl Source {
 
     /// Whether both are the same tree.
     pub(super) fn is(&self, other: &Self) -> bool {
+        let is_alone = self.friends.is_empty() && other.friends.is_empty();
+        if !is_alone && !Arc::ptr_eq(&self.friends, &other.friends) {
+            return false;
+        }
         match (&self.of, &other.of) {
             (Of::Tree(a), Of::Tree(b)) => Arc::ptr_eq(a, b),
             (Of::NTuple(a), Of::NTuple(b)) => Arc::ptr_eq(a, b),
@@ -151,12 +206,53 @@ impl Source {
     }
 
     /// What the longest name that the parts begin with leads to, and how many parts it has.
-    pub(super) fn find(&self, parts: &[&str]) -> Option<(Found, usize)> {
-        (1..=parts.len()).rev().find_map(|used| Some((self.find_exact(&parts[..used].join("."))?, used)))
+    pub(super) fn find(&self, parts: &[&str]) -> Result<Option<(Found, usize)>> {
+        for used in (1..=parts.len()).rev() {
+            if let Some(found) = self.find_own(&parts[..used].join(".")) {
+                return Ok(Some((found, used)));
+            }
+        }
+        if let [name, rest @ ..] = parts
+            && let Some(friend) = self.friends.iter().position(|friend| &*friend.name == *name)
+            && let Some((found, used)) = self.find_in(friend, rest)?
+        {
+            return Ok(Some((found, used + 1)));
+        }
+        let mut all = Vec::new();
+        for friend in 0..self.friends.len() {
+            all.extend(self.find_in(friend, parts)?.map(|found| (friend, found)));
+        }
+        match &all[..] {
+            [] => Ok(None),
+            [(_, one)] => Ok(Some(one.clone())),
+            many => {
+                let names: Vec<String> = many
+                    .iter()
+                    .map(|(friend, _)| format!("{}.{}", self.friends[*friend].name, parts.join(".")))
+                    .collect();
+                let words = format!("several friends have {:?}: write {}", parts.join("."), names.join(" or "));
+                Err(self.place(Error::mismatch(words)))
+            }
+        }
     }
 
     /// What a name leads to. In quotes it may hold any character.
-    pub(super) fn find_exact(&self, name: &str) -> Option<Found> {
+    pub(super) fn find_exact(&self, name: &str) -> Result<Option<Found>> {
+        if let Some(found) = self.find_own(name) {
+            return Ok(Some(found));
+        }
+        if let Some((friend, rest)) = name.split_once('.')
+            && let Some(place) = self.friends.iter().position(|known| &*known.name == friend)
+            && let Some(source) = self.friends[place].first()
+            && let Some(found) = source.find_exact(rest)?
+        {
+            return Ok(Some(self.in_friend(place, found)));
+        }
+        Ok(self.find(&[name])?.map(|(found, _)| found))
+    }
+
+    /// A name among the columns of the tree itself.
+    fn find_own(&self, name: &str) -> Option<Found> {
         match &self.of {
             Of::Tree(tree) => in_tree(tree, self.below, name),
             Of::NTuple(ntuple) => in_ntuple(ntuple, self.below, name),
@@ -167,19 +263,87 @@ impl Source {
         }
     }
 
-    /// The names of its columns.
-    pub(super) fn names(&self) -> Vec<&str> {
+    /// A name among the columns of a friend.
+    fn find_in(&self, friend: usize, parts: &[&str]) -> Result<Option<(Found, usize)>> {
+        let Some(source) = self.friends.get(friend).and_then(Friend::first) else { return Ok(None) };
+        Ok(source.find(parts)?.map(|(found, used)| (self.in_friend(friend, found), used)))
+    }
+
+    /// What was found in a friend, by its number here.
+    fn in_friend(&self, friend: usize, found: Found) -> Found {
+        let before: usize = self.friends[..friend].iter().filter_map(Friend::first).map(Self::len).sum();
+        Found { id: self.own_len() + before + found.id, ..found }
+    }
+
+    /// Columns of the tree itself.
+    fn own_len(&self) -> usize {
         match &self.of {
-            Of::Tree(tree) => tree.branches().iter().map(|branch| &*branch.name).collect(),
-            Of::NTuple(ntuple) => {
-                ntuple.fields().iter().filter(|field| field.is_named).map(|field| &*field.path).collect()
-            }
-            Of::Columns(columns) => columns.iter().map(|(name, _)| name.as_str()).collect(),
+            Of::Tree(tree) => tree.branches().len(),
+            Of::NTuple(ntuple) => ntuple.fields().len(),
+            Of::Columns(columns) => columns.len(),
         }
+    }
+
+    /// Columns, those of friends included.
+    fn len(&self) -> usize {
+        self.own_len() + self.friends.iter().filter_map(Friend::first).map(Self::len).sum::<usize>()
+    }
+
+    /// Whether a column is of the tree itself.
+    pub(super) fn is_own(&self, id: usize) -> bool {
+        id < self.own_len()
+    }
+
+    /// Whose a column is.
+    fn owner(&self, id: usize) -> Result<Owner<'_>> {
+        if self.is_own(id) {
+            return Ok(Owner::Own(id));
+        }
+        let mut first = self.own_len();
+        for friend in &*self.friends {
+            let len = friend.first().map_or(0, Self::len);
+            if id - first < len {
+                return Ok(Owner::Of(friend, id - first));
+            }
+            first += len;
+        }
+        Err(Error::not_found("no such column"))
+    }
+
+    /// The name of a column, by which it is found in a tree of the same columns.
+    pub(super) fn name_of(&self, id: usize) -> Result<String> {
+        let lost = || Error::not_found("no such column");
+        Ok(match (self.owner(id)?, &self.of) {
+            (Owner::Of(friend, id), _) => {
+                format!("{}.{}", friend.name, friend.first().ok_or_else(lost)?.name_of(id)?)
+            }
+            (Owner::Own(id), Of::Tree(tree)) => tree.branches().get(id).ok_or_else(lost)?.path.replace('/', "."),
+            (Owner::Own(id), Of::NTuple(ntuple)) => ntuple.fields().get(id).ok_or_else(lost)?.path.to_string(),
+            (Owner::Own(id), Of::Columns(columns)) => columns.get(id).ok_or_else(lost)?.0.clone(),
+        })
+    }
+
+    /// The names of its columns, those of friends included.
+    pub(super) fn names(&self) -> Vec<Cow<'_, str>> {
+        let mut names: Vec<Cow<'_, str>> = match &self.of {
+            Of::Tree(tree) => tree.branches().iter().map(|branch| (&*branch.name).into()).collect(),
+            Of::NTuple(ntuple) => {
+                ntuple.fields().iter().filter(|field| field.is_named).map(|field| (&*field.path).into()).collect()
+            }
+            Of::Columns(columns) => columns.iter().map(|(name, _)| name.as_str().into()).collect(),
+        };
+        for friend in &*self.friends {
+            let of = friend.first().map(Self::names).unwrap_or_default();
+            names.extend(of.into_iter().map(|name| format!("{}.{name}", friend.name).into()));
+        }
+        names
     }
 
     /// The type of a column.
     pub(super) fn kind(&self, id: usize) -> Result<Kind> {
+        if let Owner::Of(friend, id) = self.owner(id)? {
+            return friend.kind(id);
+        }
         match &self.of {
             Of::Tree(tree) => {
                 let branch = tree.branches().get(id).ok_or_else(|| Error::not_found("no such branch"))?;
@@ -198,6 +362,9 @@ impl Source {
 
     /// Whether the values of a column say how many items the columns below it have.
     pub(super) fn is_count(&self, id: usize) -> bool {
+        if let Ok(Owner::Of(friend, id)) = self.owner(id) {
+            return friend.first().is_some_and(|source| source.is_count(id));
+        }
         match &self.of {
             Of::Tree(tree) => tree.branches().get(id).is_some_and(|branch| {
                 let counts =
@@ -215,6 +382,28 @@ impl Source {
 
     /// Bytes of memory that an entry of some columns takes, about.
     fn entry_bytes(&self, ids: &[usize]) -> u64 {
+        let (ids, of_friends) = self.by_owner(ids);
+        let friends = of_friends.iter().filter_map(|(friend, ids)| Some(friend.first()?.entry_bytes(ids)));
+        friends.fold(self.own_entry_bytes(&ids), u64::saturating_add)
+    }
+
+    /// Columns of the tree itself, and those of each friend by their numbers there.
+    fn by_owner(&self, ids: &[usize]) -> (Vec<usize>, Vec<(&Friend, Vec<usize>)>) {
+        let (mut own, mut friends) = (Vec::new(), Vec::<(&Friend, Vec<usize>)>::new());
+        for &id in ids {
+            match self.owner(id) {
+                Ok(Owner::Own(id)) => own.push(id),
+                Ok(Owner::Of(friend, id)) => match friends.iter_mut().find(|(known, _)| known.name == friend.name) {
+                    Some((_, ids)) => ids.push(id),
+                    None => friends.push((friend, vec![id])),
+                },
+                Err(_) => {}
+            }
+        }
+        (own, friends)
+    }
+
+    fn own_entry_bytes(&self, ids: &[usize]) -> u64 {
         match &self.of {
             Of::Tree(tree) => {
                 let of = |branch: &Branch| branch.tot_bytes / branch.entries.max(1) + 1;
@@ -229,8 +418,35 @@ impl Source {
         }
     }
 
-    /// Reads columns.
+    /// Reads columns, each once.
     pub(super) fn columns(
+        &self,
+        ids: &[usize],
+        entries: &Selection,
+        progress: &mut dyn FnMut(Progress) -> Result<()>,
+    ) -> Result<Vec<Loaded>> {
+        let (own, friends) = self.by_owner(ids);
+        let mut read: Vec<(usize, Loaded)> = Vec::with_capacity(ids.len());
+        let whole = |column| Loaded { column, present: None };
+        read.extend(own.iter().copied().zip(self.own_columns(&own, entries, progress)?.into_iter().map(whole)));
+        let most_bytes = match &self.of {
+            Of::Tree(tree) => tree.file().options().limits.answer_bytes,
+            Of::NTuple(ntuple) => ntuple.file().options().limits.answer_bytes,
+            Of::Columns(_) => u64::MAX,
+        };
+        let mut first = self.own_len();
+        for friend in &*self.friends {
+            if let Some((_, wanted)) = friends.iter().find(|(known, _)| known.name == friend.name) {
+                let found = friend.columns(wanted, entries, most_bytes, progress)?;
+                read.extend(wanted.iter().map(|id| first + id).zip(found));
+            }
+            first += friend.first().map_or(0, Self::len);
+        }
+        let of = |id: &usize| read.iter().find(|(known, _)| known == id).map(|(_, loaded)| loaded.clone());
+        ids.iter().map(|id| of(id).ok_or_else(|| Error::internal("a column was not read"))).collect()
+    }
+
+    fn own_columns(
         &self,
         ids: &[usize],
         entries: &Selection,
