@@ -7,11 +7,10 @@ use sapwood::query::Draw;
 use sapwood::write::{FileWriter, WriteOptions};
 use sapwood::{Error, Session};
 
-use super::scan::dataset;
 use crate::output::{self, Outcome};
 use crate::picture;
 use crate::remote::Remote;
-use crate::source::Friends;
+use crate::source::{Friends, dataset};
 
 /// Draw a histogram of expressions, as TTree::Draw.
 #[derive(Debug, clap::Args)]

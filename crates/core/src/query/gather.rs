@@ -1,12 +1,21 @@
 //! Rows of columns in another order: what a friend has for the entries of its tree.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::column::{Cast as _, Kind, Number};
 use crate::error::{Error, Result};
 use crate::read::Column;
+
+/// A column that was read.
+#[derive(Clone, Debug)]
+pub(super) struct Loaded {
+    pub(super) column: Column,
+    /// Which rows are there; all of them if it is missing. A row lacks where a friend has no entry for it.
+    pub(super) present: Option<Arc<[bool]>>,
+}
 
 /// Rows that follow one another.
 #[derive(Clone, Debug, PartialEq)]
@@ -186,6 +195,41 @@ impl Gathered<'_> {
     fn add(&mut self, buffer: Bytes) -> u32 {
         self.buffers.push(buffer);
         self.buffers.len() as u32 - 1
+    }
+}
+
+/// Runs over the rows of all parts, one after another, as runs over each.
+pub(super) fn of_parts(rows: &[Run], lens: &[usize]) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for run in rows {
+        let Run::Of(_, rows) = run else {
+            push(&mut runs, run.clone());
+            continue;
+        };
+        let mut first = 0;
+        for (part, len) in lens.iter().enumerate() {
+            let end = first + len;
+            let (start, stop) = (rows.start.max(first), rows.end.min(end));
+            if start < stop {
+                push(&mut runs, Run::Of(part, start - first..stop - first));
+            }
+            first = end;
+        }
+    }
+    runs
+}
+
+/// Which rows of a run are there.
+pub(super) fn present(run: &Run, of: &[&Loaded]) -> Vec<bool> {
+    match run {
+        Run::Missing(rows) => vec![false; *rows],
+        Run::Of(part, rows) => {
+            let there = of.get(*part).and_then(|loaded| loaded.present.as_ref());
+            match there.and_then(|there| there.get(rows.clone())) {
+                Some(there) => there.to_vec(),
+                None => vec![true; rows.len()],
+            }
+        }
     }
 }
 

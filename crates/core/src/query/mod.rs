@@ -56,13 +56,13 @@ mod source;
 mod special;
 mod step;
 mod syntax;
+mod table;
 mod token;
 mod tree_index;
 mod value;
 
 pub use align::Lengths;
 pub use draw::{Draw, Points, draw_many, draw_with};
-pub use friend::Friend;
 pub use select::{Answer, Query};
-pub use source::Source;
+pub use source::{Friend, Source};
 pub use tree_index::TreeIndex;

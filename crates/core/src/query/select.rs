@@ -400,7 +400,8 @@ fn lacking(rows: &Rows<'_>, value: &Value, item: usize) -> Result<Error> {
     let entry = row.and_then(|row| rows.entries.entry((rows.rows.start + row) as u64));
     let entry = entry.map_or_else(String::new, |entry| format!(" {entry}"));
     Ok(Error::mismatch(format!(
-        "entry{entry} has no value here: it has too few items, divides a whole number by zero, or a friend has no entry \
-         for it. Take a slice, as in [:, :1], cut such entries away, or say what stands in for them with Alt$(v[0], 0)"
+        "entry{entry} has no value here: it has too few items, divides a whole number by zero, or a friend has no \
+         entry for it. Take a slice, as in [:, :1], cut such entries away, or say what stands in for them with \
+         Alt$(v[0], 0)"
     )))
 }

@@ -8,7 +8,8 @@ use rayon::prelude::*;
 use super::align::Lengths;
 use super::bound::Bound;
 use super::evaluate::Rows;
-use super::source::{Loaded, Source};
+use super::gather::Loaded;
+use super::source::Source;
 use crate::error::{Error, Result};
 use crate::read::{Column, Progress, Selection};
 

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use super::select::Query;
-use super::source::Source;
 use crate::error::{Error, Result};
 use crate::object::Value;
 use crate::tree::Tree;
@@ -18,6 +16,7 @@ use crate::tree::Tree;
 /// let tree = sapwood::File::open(path)?.tree("Events")?;
 /// let index = TreeIndex::build(&[Source::from(&tree)], "Entry$", "0")?;
 /// assert_eq!((index.entry(7, 0), index.entry(7, 1)), (Some(7), None));
+/// assert_eq!((index.major(), index.minor()), ("Entry$", "0"));
 /// # Ok::<(), sapwood::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -29,21 +28,10 @@ pub struct TreeIndex {
 }
 
 impl TreeIndex {
-    /// Reads both values of all entries of trees that follow one another: branches or expressions, whose fractions are
-    /// cut off. Of several entries with the same values the first counts.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Query::read`], and [`Mismatch`](crate::ErrorKind::Mismatch) for lists.
-    pub fn build(parts: &[Source], major: &str, minor: &str) -> Result<Self> {
-        let (mut rows, mut first) = (Vec::new(), 0_u64);
-        for part in parts {
-            let keys = Keys::new(part.clone(), major, minor)?.of(0..part.entries())?;
-            rows.extend(keys.into_iter().enumerate().map(|(row, (major, minor))| (major, minor, first + row as u64)));
-            first = first.saturating_add(part.entries());
-        }
+    /// An index of two expressions, from their values and the entries with these.
+    pub(super) fn of(major: &str, minor: &str, mut rows: Vec<(i64, i64, u64)>) -> Self {
         rows.sort_unstable();
-        Ok(Self { major: major.into(), minor: minor.into(), rows })
+        Self { major: major.into(), minor: minor.into(), rows }
     }
 
     /// The index that a tree brings along, if it has one.
@@ -120,36 +108,5 @@ impl TreeIndex {
     /// Its largest entry.
     pub(super) fn last(&self) -> Option<u64> {
         self.rows.iter().map(|row| row.2).max()
-    }
-}
-
-/// What the two expressions of an index are for the entries of a tree.
-#[derive(Clone, Debug)]
-pub(super) struct Keys(Query);
-
-impl Keys {
-    pub(super) fn new(source: Source, major: &str, minor: &str) -> Result<Self> {
-        let query = Query::new(source).value(major)?.value(if minor.is_empty() { "0" } else { minor })?;
-        for value in &query.values {
-            if value.bound.depth > 0 || value.bound.number().is_none() {
-                let words = format!("an index is of one number an entry, and {:?} is none", value.text);
-                return Err(Error::mismatch(words));
-            }
-        }
-        Ok(Self(query))
-    }
-
-    pub(super) fn of(
-        &self,
-        entries: impl TryInto<crate::read::Selection, Error: Into<Error>>,
-    ) -> Result<Vec<(i64, i64)>> {
-        let found = self.0.read(entries)?;
-        let wholes = |place: usize| match found.columns.get(place).map(|column| (&column.kind, column)) {
-            Some((crate::column::Kind::Number { buffer, number }, column)) => {
-                Ok(number.wholes(&column.buffer(*buffer)).collect::<Vec<i64>>())
-            }
-            _ => Err(Error::internal("a value of an index is no number")),
-        };
-        Ok(wholes(0)?.into_iter().zip(wholes(1)?).collect())
     }
 }

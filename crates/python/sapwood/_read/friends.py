@@ -103,7 +103,7 @@ def _place(of_tree: str, path: str) -> str:
         return path if os.path.isabs(path) or os.path.exists(path) else beside
     if not urls.is_url(path):
         if os.path.isabs(path):
-            raise UnsupportedError("it is at an absolute path of another machine: add it with tree.add_friend()")
+            raise UnsupportedError("its path is one of another machine: add it with tree.add_friend()")
         return f"{folder}/{path}"
     if _server(path) != _server(of_tree):
         raise UnsupportedError(f"{urls.shown(path)!r} is on another server: add it with tree.add_friend()")
