@@ -11,6 +11,7 @@ mod picture;
 mod printable;
 mod remote;
 mod rewritten;
+mod source;
 
 use std::ffi::OsString;
 use std::io::Write;

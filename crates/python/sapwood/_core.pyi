@@ -211,6 +211,16 @@ class File:
     @property
     def threads(self) -> int: ...
 
+class Friend:
+    def __new__(
+        cls,
+        name: str,
+        parts: list[Any],
+        first: int = 0,
+        index: tuple[str, str] | None = None,
+        stored: bool = False,
+    ) -> Friend: ...
+
 class Query:
     def __new__(
         cls,
@@ -219,6 +229,7 @@ class Query:
         cut: str | None = None,
         aliases: list[tuple[str, str]] = ...,
         below: int | None = None,
+        friends: list[Friend] = ...,
     ) -> Query: ...
     needed: list[int]
     cut_depth: int | None
@@ -233,6 +244,7 @@ class Draws:
         of: Any,
         draws: list[tuple[str, str, bool, list[Axis] | None]],
         aliases: list[tuple[str, str]] = ...,
+        friends: list[Friend] = ...,
     ) -> Draws: ...
     def fill(
         self, start: int, stop: int, entries: Any = None, more: list[Histogram] | None = None
@@ -278,6 +290,8 @@ class Readable:
     def num_entries(self) -> int: ...
     @property
     def aliases(self) -> list[tuple[str, str]]: ...
+    @property
+    def friends(self) -> list[tuple[str, str, str]]: ...
     @property
     def clusters(self) -> list[tuple[int, int]]: ...
     def outline(self) -> list[tuple[str, int | None]]: ...

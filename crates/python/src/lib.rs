@@ -68,7 +68,7 @@ mod _core {
     #[pymodule_export]
     use super::parallel::{NumberedContext, ParallelWriter};
     #[pymodule_export]
-    use super::query::{Draws, Query};
+    use super::query::{Draws, Friend, Query};
     #[pymodule_export]
     use super::reader::Reader;
     #[pymodule_export]

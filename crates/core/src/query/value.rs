@@ -334,6 +334,16 @@ impl Data {
 }
 
 impl Value {
+    /// The same without the items of rows that are not there.
+    pub(super) fn where_present(self, rows: &[bool]) -> Result<Self> {
+        if rows.iter().all(|&is_there| is_there) {
+            return Ok(self);
+        }
+        let items = self.frame.row_items()?;
+        let there = rows.iter().zip(items).flat_map(|(&is_there, items)| std::iter::repeat_n(is_there, items));
+        Ok(Self { present: Some(there.collect()), ..self })
+    }
+
     pub(super) fn constant(rows: usize, one: Scalar) -> Self {
         Self { frame: Frame::flat(rows), data: Data::One(one), present: None }
     }

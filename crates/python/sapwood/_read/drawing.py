@@ -35,11 +35,8 @@ def fill(
 ) -> list[_core.Histogram]:
     """Histograms of one tree, which is read once; they go on from those of ``more``."""
     axes = None if bins is None else _axes(bins)
-    draws = _core.Draws(
-        tree._core,
-        [(words, cut, profile, axes) for words, cut in drawings],
-        list((aliases or {}).items()),
-    )
+    wanted = [(words, cut, profile, axes) for words, cut in drawings]
+    draws = _draws(tree, wanted, aliases)
     return draws.fill(*_wanted(tree, entry_start, entry_stop, entries), more)
 
 
@@ -52,10 +49,15 @@ def points(
     entries: Any,
 ) -> tuple[list[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
     """The values that a histogram would be filled with, along x first, and their weights."""
-    draws = _core.Draws(tree._core, [(*drawing, False, None)], list((aliases or {}).items()))
+    draws = _draws(tree, [(*drawing, False, None)], aliases)
     columns, weights = draws.points(*_wanted(tree, entry_start, entry_stop, entries))
     found = [layout.to_numpy(column) for column in columns]
     return found, np.ones(len(found[0])) if weights is None else layout.to_numpy(weights)
+
+
+def _draws(tree: Tree, wanted: list[Any], aliases: Mapping[str, str] | None) -> _core.Draws:
+    named = list((aliases or {}).items())
+    return tree._with_friends(lambda friends: _core.Draws(tree._core, wanted, named, friends))
 
 
 def _wanted(tree: Tree, start: int | None, stop: int | None, entries: Any) -> tuple[int, int, Any]:

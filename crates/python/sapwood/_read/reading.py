@@ -17,10 +17,8 @@ from sapwood._read.selection import Range, Selection, bounds, of_rows, select
 from sapwood.errors import (
     ExpressionError,
     MismatchError,
-    NotFoundError,
     SapwoodError,
     UnsupportedError,
-    not_found,
     place,
 )
 from sapwood.filters import Filter
@@ -101,10 +99,11 @@ class Plan:
         """Expressions and a cut, as the engine computes them."""
         below = None if self.over is self.tree else self.over._id
         try:
-            return _core.Query(self.tree._core, values, cut, list(self.aliases.items()), below)
-        except NotFoundError as error:
-            words = f"{error}{self.tree._friendly_words}"
-            raise not_found(words, self.over.file_path, self.over.object_path) from None
+            return self.tree._with_friends(
+                lambda friends: _core.Query(
+                    self.tree._core, values, cut, list(self.aliases.items()), below, friends
+                )
+            )
         except ExpressionError as error:
             if any(_PATTERN.fullmatch(text) for text in [*values, cut or ""]):
                 raise ExpressionError(f"{error}; patterns of names go to filter_name=") from None
