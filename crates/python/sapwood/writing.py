@@ -66,10 +66,10 @@ def recreate(
     ``simplecache::...``) gets them then, too; ``storage_options`` are for that file system. ``compression``
     is ``"zstd:5"``, ROOT's number (505), a :class:`~sapwood.Compression` like ``sapwood.ZSTD(5)``, or
     ``None`` for none; the default is ROOT's. A mapping from names or globs to such settings is for the
-    branches and fields of all trees and RNTuples of the file, ``"*"`` for the rest. ``reproducible`` leaves dates and UUIDs out, so that the same
-    content gives the same bytes. ``sync`` waits at each save until the bytes are on storage. Tables that are
-    assigned become trees, or RNTuples where ``format`` is ``"rntuple"``. ``random_access`` says for all trees
-    what :meth:`WritableDirectory.mktree` says for one.
+    branches and fields of all trees and RNTuples of the file, ``"*"`` for the rest. ``reproducible`` leaves
+    dates and UUIDs out, so that the same content gives the same bytes. ``sync`` waits at each save until the
+    bytes are on storage. Tables that are assigned become trees, or RNTuples where ``format`` is
+    ``"rntuple"``. ``random_access`` says for all trees what :meth:`WritableDirectory.mktree` says for one.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()

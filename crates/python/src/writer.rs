@@ -249,7 +249,8 @@ impl FileWriter {
         Ok(Bound::new(py, TreeWriter::from(tree))?.into_any())
     }
 
-    /// Begins an RNTuple of these fields: name, type as nested tuples, own compression. It is filled by one thread, or by many.
+    /// Begins an RNTuple of these fields: name, type as nested tuples, own compression. It is filled by one thread, or
+    /// by many.
     #[expect(clippy::too_many_arguments, reason = "the keywords of one call")]
     #[pyo3(signature = (path, fields, description = "", compression = None, cluster_bytes = None, page_bytes = None,
                         max_key_bytes = None, parallel = false))]

@@ -247,7 +247,8 @@ impl Reader {
         // Fetch even if one of them fails: the prefetcher counts the others as fetched. One entry of a local file is
         // read where it is decoded: handing it over would take longer.
         let is_scattered = self.prefetcher.is_scattered();
-        if !asked.is_empty() && !(is_scattered && self.source.file().store().as_file().is_some()) {
+        let reads_itself = is_scattered && self.source.file().store().as_file().is_some();
+        if !asked.is_empty() && !reads_itself {
             self.turn(&asked);
         }
         looked?;

@@ -189,7 +189,9 @@ impl Study {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn advise(&self, goal: Goal) -> Result<Advice> {
-        let (bytes, read, write): (fn(&Trial) -> f64, fn(&Trial) -> f64, fn(&Trial) -> f64) =
+        /// A figure of a trial.
+        type Cost = fn(&Trial) -> f64;
+        let (bytes, read, write): (Cost, Cost, Cost) =
             (|trial| trial.bytes as f64, |trial| trial.read_seconds, |trial| trial.write_seconds);
         match goal {
             Goal::RandomAccess => Ok(self.random_access()),
