@@ -10,7 +10,9 @@ use sapwood::codec::{CompressionByName, RandomAccess, is_like};
 use sapwood::inspect::io_cost::Reader;
 use sapwood::io::AtomicFile;
 use sapwood::query::{Query, Source};
-use sapwood::write::{Baskets, FileWriter, Format, NTupleOptions, Order, Remake, Unsupported, WriteOptions};
+use sapwood::write::{
+    Baskets, FileWriter, Format, NTupleOptions, Order, Remake, TreeOptions, Unsupported, WriteOptions,
+};
 use sapwood::{Error, ErrorKind, File, KeyPath, Session};
 
 use crate::clusters::clusters;
