@@ -194,7 +194,7 @@ class Tree(HasBranches):
 
     def rows(self, entries: Any = None, columns: Filter = None) -> Rows:
         """Its entries one at a time, in any order: each a mapping from names to values, which are read when
-        they are looked at.
+        they are looked at. Numbers and lists of them are NumPy's, all else is Awkward's.
 
         The branches need not be named: what is looked at once is fetched for whole clusters, and the next
         clusters while these are used (see :attr:`cache_size`). With ``entries``, numbers of entries in the

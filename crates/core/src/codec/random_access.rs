@@ -26,8 +26,9 @@ pub enum RandomAccess {
     /// Baskets are compressed whole.
     #[default]
     Off,
-    /// The smallest blocks with which a sample of the basket takes at most [`RandomAccess::MOST_GROWTH`] of its bytes
-    /// in one block. Baskets that would grow more are not divided.
+    /// Blocks of 4 KiB, or of a thirty-second of a large basket, or as much more as a sample of it needs to take at
+    /// most [`MOST_GROWTH`](RandomAccess::MOST_GROWTH) of its bytes in one block. Baskets that would grow more are not
+    /// divided.
     Auto,
     /// So many entries a block.
     Entries(NonZeroU32),

@@ -111,11 +111,8 @@ class Rows(Sequence[Row]):
                 self._reader.touch(self._together, entry)
         if len(ids) == 1:
             start, column = self._reader.read(ids[0], entry)
-            stop, kind = start + len(column), column.kind
-            if kind[0] == "number":
-                array = np.asarray(column.buffer(kind[1])).view(kind[2])
-            else:
-                array = reading.value_of(branch, ids[0], column, Selection((start, stop)))
+            stop = start + len(column)
+            array = reading.values_of(branch, ids[0], column, Selection((start, stop)))
         else:
             start, stop = self._reader.touch(ids, entry)
             array = branch.array(entry_start=start, entry_stop=stop, library=as_library("ak"))

@@ -10,9 +10,14 @@ use crate::error::Result;
 /// Bytes of the array of offsets in one block: an entry needs one block of it, and its own.
 const OFFSETS_BYTES: usize = 4 << 10;
 
-/// Blocks that `Auto` tries, in bytes of entries, and the most bytes of a basket that it tries them on.
-const BLOCK_BYTES: [usize; 6] = [2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
-const SAMPLE_BYTES: usize = 192 << 10;
+/// The least bytes of entries in a block that `Auto` chooses, and into how many it divides a large basket: an entry then
+/// costs a small part of its basket, and all entries little more than before. A codec begins anew with each block, so
+/// that smaller ones cost more to read as a whole than they save for one entry.
+const LEAST_BYTES: usize = 4 << 10;
+const PARTS: usize = 32;
+
+/// The bytes of a basket that `Auto` tries blocks on: twice what the oldest codec looks back.
+const SAMPLE_BYTES: usize = 64 << 10;
 
 /// A basket's payload: entries, then the array of their offsets.
 pub(crate) struct Payload<'p> {
@@ -65,31 +70,29 @@ impl Payload<'_> {
         of_entries.chain(of_offsets.map(|end| end.min(self.bytes.len())))
     }
 
-    /// The fewest entries a block with which a sample does not grow too much; none where each choice grows too much.
+    /// Entries of a block that is a small part of the basket, or the next larger one with which a sample does not grow
+    /// too much; none where that is all of it.
     fn best_entries(&self, how: Compression, scratch: &mut Scratch) -> Result<Option<usize>> {
-        let sample = self.sample();
-        let bytes = sample.end - sample.start;
-        let entries = self.entries_within(bytes);
-        let Some(each) = bytes.checked_div(entries).filter(|_| how.level > 0) else { return Ok(None) };
+        let sample = self.bytes.get(self.sample()).unwrap_or_default();
+        let each = self.data_bytes.checked_div(self.entries).unwrap_or(0).max(1);
         let mut chain = Vec::new();
-        let sample = self.bytes.get(sample).unwrap_or_default();
-        if !codec::deflate(sample, how, &mut chain, scratch)? {
+        if self.entries < 2 || !codec::deflate(sample, how, &mut chain, scratch)? {
             return Ok(None);
         }
         let most = chain.len() * RandomAccess::MOST_GROWTH / 100;
-        let mut before = 0;
-        for block_bytes in BLOCK_BYTES {
-            let block = (block_bytes / each.max(1)).max(1);
-            // One block is what is there without any.
-            if block == before || block >= entries {
-                continue;
+        let mut block = ((self.data_bytes / PARTS).max(LEAST_BYTES) / each).max(1);
+        while 2 * block <= self.entries {
+            let blocks = self.entries_within(sample.len()).div_ceil(block);
+            // What is longer than the sample cannot be judged by it, and has lost little.
+            if blocks < 2 {
+                return Ok(Some(block));
             }
-            before = block;
             chain.clear();
-            let ends = (1..=entries.div_ceil(block)).map(|at| self.start(at * block).min(sample.len()));
+            let ends = (1..=blocks).map(|at| self.start(at * block).min(sample.len()));
             if codec::deflate_parts(sample, ends, how, &mut chain, scratch)? && chain.len() <= most {
                 return Ok(Some(block));
             }
+            block *= 2;
         }
         Ok(None)
     }
