@@ -123,7 +123,8 @@ pub struct Study {
     pub branches: Vec<BranchStudy>,
     block_entries: Vec<u64>,
     block_settings: Vec<Compression>,
-    usual_basket_bytes: usize,
+    /// The size of a basket or a page that a rewrite makes, if it was tried.
+    pub usual_basket_bytes: usize,
 }
 
 /// Rearrangements of bytes that readers undo.

@@ -6,6 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::sample::{BranchSample, Piece};
 use crate::codec::{Compression, Scratch, deflate, deflate_block, inflate};
 use crate::error::Result;
+use crate::inspect::io_cost::Reader;
 use crate::session::Session;
 
 /// What a branch, or a whole tree, comes to with a setting: in the whole file, as far as the sample tells.
@@ -20,6 +21,19 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// Seconds to fetch it at 100 MB/s, as a reader does to which [`Reader`] is the default, and to inflate it with one core.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::inspect::compression::Trial;
+    /// let trial = Trial { bytes: 200_000_000, write_seconds: 9.0, read_seconds: 0.5 };
+    /// assert_eq!(trial.fetch_seconds(), 2.5);
+    /// ```
+    pub fn fetch_seconds(&self) -> f64 {
+        self.read_seconds + self.bytes as f64 / Reader::default().profile.bandwidth_bytes as f64
+    }
+
     /// Both together.
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
