@@ -227,12 +227,11 @@ fn recommendation(path: &str, study: &Study, advice: &Advice, now: u64, out: &mu
     }
     match advice.single {
         Some((setting, single)) if advice.compression.patterns().next().is_some() => {
-            let (fewer, faster) =
-                (percent(bytes as f64, single.bytes as f64), percent(read_seconds, single.read_seconds));
             let (of, took) = (single.bytes, seconds(single.read_seconds));
+            let (fewer, longer) = (percent(bytes, single.bytes), read_seconds - single.read_seconds);
             writeln!(
                 out,
-                "  the best one setting, {setting}: {of} bytes, {took} s; by branch {fewer} bytes, {faster} time"
+                "  the best one setting, {setting}: {of} bytes, {took} s; by branch {fewer} bytes, {longer:+.4} s"
             )?;
         }
         Some(_) => writeln!(out, "  settings of single branches gain less than 0.1 %")?,
@@ -252,8 +251,8 @@ fn part(bytes: u64, now: u64) -> String {
 }
 
 /// By how much a number differs from another.
-fn percent(of: f64, from: f64) -> String {
-    format!("{:+.1} %", 100.0 * (of / from.max(f64::MIN_POSITIVE) - 1.0))
+fn percent(of: u64, from: u64) -> String {
+    format!("{:+.1} %", 100.0 * (of as f64 / from.max(1) as f64 - 1.0))
 }
 
 #[cfg(test)]

@@ -128,18 +128,18 @@ pub(super) fn try_blocks(
     let (mut bytes, mut seconds, mut blocks) = (0_u64, 0.0, 0_u64);
     let (mut chain, mut back, mut memory, mut starts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for piece in &branch.pieces {
-        let ends = match &piece.basket {
-            Some(basket) => {
-                basket.unseal(&mut memory, scratch)?.starts(&mut starts)?;
+        let mut ends = Vec::new();
+        if let Some(basket) = &piece.basket {
+            let unsealed = basket.unseal(&mut memory, scratch)?;
+            if !unsealed.lacks_offsets() {
+                unsealed.starts(&mut starts)?;
                 let step = usize::try_from(entries).unwrap_or(usize::MAX).max(1);
-                let mut ends: Vec<usize> = starts.iter().skip(step).step_by(step).map(|end| *end as usize).collect();
+                ends.extend(starts.iter().skip(step).step_by(step).map(|end| *end as usize));
                 // Offsets behind the entries are a block of their own.
                 ends.extend(starts.last().map(|end| *end as usize));
-                ends.push(piece.bytes.len());
-                ends
             }
-            None => vec![piece.bytes.len()],
-        };
+        }
+        ends.push(piece.bytes.len());
         chain.clear();
         let (mut from, mut of_piece) = (0, Vec::new());
         for end in ends {
