@@ -1,6 +1,8 @@
 //! What the commands that inspect files find, as JSON documents: for the command line, and for the Python package.
 
+use sapwood::codec::Compression;
 use sapwood::inspect::Complaint;
+use sapwood::inspect::compression::{Advice, BranchStudy, Study, Transformations, Trial};
 use sapwood::inspect::doctor::{Diagnosis, Reading, TreeDiagnosis};
 use sapwood::inspect::io_cost::{Cost, Reader};
 use sapwood::inspect::layout::{BranchLayout, ClusterLayout, Extent, Layout};
@@ -8,7 +10,7 @@ use sapwood::inspect::optimize::{BranchSizes, Optimization, Sizing};
 use sapwood::inspect::perf::{Compared, PerfStats, Read, compare};
 use sapwood::inspect::verify::{Finding, Report};
 use sapwood_store::redact;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{commands, output};
 
@@ -62,7 +64,7 @@ pub fn perf(report: &PerfStats) -> Value {
     let read = |read: &Read| json!([read.entry, read.range.start, read.range.end, read.at, read.took, read.used_bytes]);
     json!({
         "title": report.title, "host": report.host,
-        "figures": report.figures().into_iter().map(figure).collect::<serde_json::Map<_, _>>(),
+        "figures": report.figures().into_iter().map(figure).collect::<Map<_, _>>(),
         "reads": report.reads.iter().map(read).collect::<Vec<_>>(),
     })
 }
@@ -85,7 +87,7 @@ pub fn compared(before: &PerfStats, after: &PerfStats) -> Value {
         (figure.name.to_owned(), value)
     };
     json!({
-        "figures": compare(before, after).into_iter().map(figure).collect::<serde_json::Map<_, _>>(),
+        "figures": compare(before, after).into_iter().map(figure).collect::<Map<_, _>>(),
         "before": perf(before), "after": perf(after),
     })
 }
@@ -140,6 +142,91 @@ pub fn doctor(path: &str, diagnosis: &Diagnosis, reader: &Reader) -> Value {
         "trees": diagnosis.trees.iter().map(tree).collect::<Vec<_>>(),
         "rewrite": commands::doctor::rewrites(path, diagnosis),
     })
+}
+
+/// A study of compression as JSON, with what it recommends.
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// use sapwood::inspect::compression::{Goal, Study, StudyOptions};
+/// let study = Study::of(&sapwood::File::open(path)?, None, &StudyOptions::default())?;
+/// let advice = [study.advise(Goal::Archive)?];
+/// println!("{}", sapwood_cli::documents::compression(path, &study, &advice)["advice"][0]["rewrite"]);
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn compression(path: &str, study: &Study, advice: &[Advice]) -> Value {
+    let trial = |found: Trial| {
+        json!({
+            "bytes": found.bytes, "write_seconds": output::number(found.write_seconds),
+            "read_seconds": output::number(found.read_seconds),
+        })
+    };
+    let all = |of: &dyn Fn(Compression, usize) -> Option<Trial>| -> Vec<Value> {
+        let settings = |&basket_bytes: &usize| study.settings.iter().map(move |&setting| (setting, basket_bytes));
+        let tried = study.basket_bytes.iter().flat_map(settings);
+        tried
+            .filter_map(|(setting, basket_bytes)| {
+                let mut row = trial(of(setting, basket_bytes)?);
+                row["setting"] = json!(setting.to_string());
+                row["basket_bytes"] = json!(basket_bytes);
+                Some(row)
+            })
+            .collect()
+    };
+    let branch = |branch: &BranchStudy| {
+        json!({
+            "path": branch.path, "zip_bytes": branch.stored_bytes, "tot_bytes": branch.bytes,
+            "trials": all(&|setting, bytes| study.branch_with(&branch.path, setting, bytes)),
+        })
+    };
+    let one = |advice: &Advice| {
+        let general = advice.compression.general().map(|general| ("*", general));
+        let settings = general.into_iter().chain(advice.compression.patterns());
+        let single = advice.single.map(|(setting, found)| {
+            let mut row = trial(found);
+            row["setting"] = json!(setting.to_string());
+            row
+        });
+        json!({
+            "goal": advice.goal.to_string(), "basket_bytes": advice.basket_bytes, "random_access": advice.random_access,
+            "compression": settings.map(|(name, how)| (name.to_owned(), json!(how.to_string()))).collect::<Map<_, _>>(),
+            "total": trial(advice.trial), "entry_seconds": advice.entry_seconds.map(output::number), "one_setting": single,
+            "rewrite": commands::compression::line(path, study, advice),
+        })
+    };
+    let transformations = match study.transformations {
+        Transformations::None => Value::Null,
+        Transformations::Split { bytes, plain_bytes } => json!({ "bytes": bytes, "plain_bytes": plain_bytes }),
+    };
+    json!({
+        "file": &*redact(path), "tree": study.path, "is_rntuple": study.is_ntuple, "entries": study.entries,
+        "sampled_entries": study.sampled_entries, "zip_bytes": study.stored_bytes(), "tot_bytes": study.bytes(),
+        "basket_bytes": study.basket_bytes, "usual_basket_bytes": study.usual_basket_bytes, "kept": study.kept,
+        "split_encodings": transformations, "trials": all(&|setting, bytes| study.with(setting, bytes)),
+        "branches": study.branches.iter().map(branch).collect::<Vec<_>>(),
+        "advice": advice.iter().map(one).collect::<Vec<_>>(),
+    })
+}
+
+/// A study in plain words, as `sapwood compression` prints it, with so many branches.
+///
+/// # Example
+///
+/// ```
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/data/plain.root");
+/// use sapwood::inspect::compression::{Goal, Study, StudyOptions};
+/// let study = Study::of(&sapwood::File::open(path)?, None, &StudyOptions::default())?;
+/// let advice = [study.advise(Goal::Archive)?];
+/// assert!(sapwood_cli::documents::compression_words(path, &study, &advice, 20).contains("sapwood rewrite"));
+/// # Ok::<(), sapwood::Error>(())
+/// ```
+pub fn compression_words(path: &str, study: &Study, advice: &[Advice], branches: usize) -> String {
+    let mut out = Vec::new();
+    // Writing to memory cannot fail.
+    let _ = commands::compression::words(path, study, advice, branches, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// What a reading costs.

@@ -19,8 +19,8 @@ use std::io::Write;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    cache, cp, doctor, draw, dump, layout, ls, makeproject, map, merge, mkdir, pack, perf, proxy, recover, rewrite, rm,
-    scan, show, verify,
+    cache, compression, cp, doctor, draw, dump, layout, ls, makeproject, map, merge, mkdir, pack, perf, proxy, recover,
+    rewrite, rm, scan, show, verify,
 };
 use printable::Printable;
 use remote::Remote;
@@ -45,6 +45,7 @@ enum Command {
     Layout(layout::Arguments),
     Perf(perf::Arguments),
     Doctor(doctor::Arguments),
+    Compression(compression::Arguments),
     Verify(verify::Arguments),
     Rewrite(rewrite::Arguments),
     Merge(merge::Arguments),
@@ -73,6 +74,7 @@ impl Command {
             Self::Layout(arguments) => &arguments.remote,
             Self::Perf(arguments) => &arguments.remote,
             Self::Doctor(arguments) => &arguments.remote,
+            Self::Compression(arguments) => &arguments.remote,
             Self::Verify(arguments) => &arguments.remote,
             Self::Rewrite(arguments) => &arguments.remote,
             Self::Merge(arguments) => &arguments.remote,
@@ -128,6 +130,7 @@ where
         Command::Layout(arguments) => layout::run(arguments, out),
         Command::Perf(arguments) => perf::run(arguments, out),
         Command::Doctor(arguments) => doctor::run(arguments, out),
+        Command::Compression(arguments) => compression::run(arguments, out),
         Command::Verify(arguments) => verify::run(arguments, out),
         Command::Rewrite(arguments) => rewrite::run(arguments, out),
         Command::Merge(arguments) => merge::run(arguments, out),

@@ -167,7 +167,7 @@ fn settings_by_branch_beat_one_for_all() {
     let (predicted, found) = rewritten(&study, &from, Goal::Size(budget));
     near(predicted, found, 0.001);
     let of = |path: &str, setting: &str| study.branch_with(path, setting.parse().unwrap(), 512 << 10).unwrap().bytes;
-    assert!(of("Muon_bits", "lzma:5") as f64 > 0.9 * of("Muon_bits", "none") as f64);
+    assert!(of("Muon_bits", "lzma:5") as f64 > 0.75 * of("Muon_bits", "none") as f64);
     assert!(of("run", "lzma:5") < of("run", "none") / 100);
 }
 

@@ -13,6 +13,7 @@ from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
 from sapwood._write.writable_tree import WritableBranch, WritableTree
 from sapwood.branch import Branch
 from sapwood.compression import LZ4, LZMA, ZLIB, ZSTD, Compression
+from sapwood.compression_studies import compression_study
 from sapwood.directory import Directory, Key
 from sapwood.errors import NotFoundError as KeyInFileError
 from sapwood.file import File, open
@@ -73,6 +74,7 @@ __all__ = [
     "as_TGraph",
     "concatenate",
     "create",
+    "compression_study",
     "doctor",
     "draw",
     "errors",

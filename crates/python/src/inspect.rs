@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use sapwood::OpenOptions;
+use sapwood::inspect::compression::{Curve, Goal, Study, StudyOptions};
 use sapwood::inspect::doctor::diagnose;
 use sapwood::inspect::io_cost::Reader;
 use sapwood::inspect::layout::Layout;
@@ -57,6 +58,44 @@ pub(crate) fn doctor(py: Python<'_>, file: PyRef<'_, File>, tree: Option<String>
     let document = documents::doctor(&name, &diagnosis, &reader).to_string();
     Ok((document, documents::doctor_words(&name, &diagnosis, &reader)))
 }
+
+/// Studies the compression of a tree or RNTuple; gives it as JSON, in words and as a picture. Settings that are tried,
+/// sizes of baskets, bytes that are sampled; purposes by name, and budgets: `size`, `read` or `write` and a number.
+#[pyfunction]
+pub(crate) fn compression_study(
+    py: Python<'_>,
+    file: PyRef<'_, File>,
+    tree: Option<String>,
+    settings: Vec<String>,
+    basket_bytes: Vec<usize>,
+    sample_bytes: u64,
+    purposes: Vec<String>,
+    budgets: Vec<(String, f64)>,
+) -> PyResult<(String, String, String)> {
+    let file = file.0.clone();
+    let name = Arc::clone(&file.identity().name);
+    run(py, || {
+        let usual = StudyOptions::default();
+        let settings = settings.iter().map(|text| text.parse()).collect::<sapwood::Result<Vec<_>>>()?;
+        let settings = if settings.is_empty() { usual.settings.clone() } else { settings };
+        let study = Study::of(&file, tree.as_deref(), &StudyOptions { settings, basket_bytes, sample_bytes, ..usual })?;
+        let mut goals = purposes.iter().map(|name| name.parse()).collect::<sapwood::Result<Vec<Goal>>>()?;
+        goals.extend(budgets.iter().map(|(of, number)| match &**of {
+            // A part of what there is, or a number of bytes.
+            "part" => Goal::Size((study.stored_bytes() as f64 * number) as u64),
+            "size" => Goal::Size(*number as u64),
+            "read" => Goal::ReadTime(*number),
+            _ => Goal::WriteTime(*number),
+        }));
+        let advice = goals.into_iter().map(|goal| study.advise(goal)).collect::<sapwood::Result<Vec<_>>>()?;
+        let document = documents::compression(&name, &study, &advice).to_string();
+        let words = documents::compression_words(&name, &study, &advice, BRANCHES);
+        Ok((document, words, Curve::of(&study).to_svg()))
+    })
+}
+
+/// Branches that a study in words has.
+const BRANCHES: usize = 20;
 
 /// The layout of a tree or an RNTuple as JSON.
 #[pyfunction]

@@ -50,7 +50,9 @@ mod _core {
         histogram_dtype, profile,
     };
     #[pymodule_export]
-    use super::inspect::{PerfRun, basket_sizes, doctor, layout, perf, perf_load, record, verify_bytes, verify_place};
+    use super::inspect::{
+        PerfRun, basket_sizes, compression_study, doctor, layout, perf, perf_load, record, verify_bytes, verify_place,
+    };
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]

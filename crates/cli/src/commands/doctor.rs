@@ -92,28 +92,28 @@ pub(crate) fn rewrites(path: &str, diagnosis: &Diagnosis) -> Vec<String> {
     let line = |tree: &TreeDiagnosis| {
         let name = format!("--tree {} ", quoted(&tree.path));
         let name = if diagnosis.trees.len() > 1 { name } else { String::new() };
-        format!("sapwood rewrite {} {} {name}{}", quoted(path), quoted(&target(path)), tree.options.join(" "))
+        format!("sapwood rewrite {} {} {name}{}", quoted(path), quoted(&target(path, "mended")), tree.options.join(" "))
     };
     let lines: Vec<String> = diagnosis.trees.iter().filter(|tree| !tree.options.is_empty()).map(line).collect();
     let copies = |complaint: &Complaint| matches!(complaint.trouble, Trouble::NeverClosed | Trouble::UnusedSpace);
     if lines.is_empty() && diagnosis.complaints.iter().any(copies) {
-        return vec![format!("sapwood rewrite {} {}", quoted(path), quoted(&target(path)))];
+        return vec![format!("sapwood rewrite {} {}", quoted(path), quoted(&target(path, "mended")))];
     }
     lines
 }
 
-/// Where a mended file goes: beside the old one, or here where that is on a server.
-fn target(path: &str) -> String {
+/// Where a file goes that was written again: beside the old one, or here where that is on a server.
+pub(crate) fn target(path: &str, word: &str) -> String {
     let path = sapwood_store::unpacked_name(path).unwrap_or(path);
     let path = match path.split(['?', '#']).next().and_then(|plain| plain.rsplit('/').next()) {
         Some(name) if sapwood_store::is_url(path) => name,
         _ => path,
     };
-    format!("{}-mended.root", path.strip_suffix(".root").unwrap_or(path))
+    format!("{}-{word}.root", path.strip_suffix(".root").unwrap_or(path))
 }
 
 /// As a shell takes it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:;,+=@%".contains(c);
     let plain = !word.is_empty() && word.chars().all(|c| is_plain(c) && c != ';');
     if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
@@ -127,7 +127,7 @@ mod tests {
     fn words_are_quoted_for_a_shell() {
         assert_eq!(quoted("dir/a.root"), "dir/a.root");
         assert_eq!(quoted("it's; here"), r"'it'\''s; here'");
-        assert_eq!(target("dir/a.root"), "dir/a-mended.root");
-        assert_eq!(target("https://b.org:80/dir/a.root?t=1/2"), "a-mended.root");
+        assert_eq!(target("dir/a.root", "mended"), "dir/a-mended.root");
+        assert_eq!(target("https://b.org:80/dir/a.root?t=1/2", "mended"), "a-mended.root");
     }
 }

@@ -1,6 +1,7 @@
 //! Sub-commands, one file each.
 
 pub(crate) mod cache;
+pub(crate) mod compression;
 pub(crate) mod cp;
 pub(crate) mod doctor;
 pub(crate) mod draw;

@@ -6,7 +6,6 @@ use super::{Study, Trial};
 use crate::codec::{Compression, CompressionByName};
 use crate::error::{Error, Result};
 use crate::file::File;
-use crate::inspect::io_cost::Reader;
 use crate::write::{Baskets, NTupleOptions, Remake, TreeOptions};
 
 /// What a file is for.
@@ -196,7 +195,7 @@ impl Study {
         match goal {
             Goal::RandomAccess => Ok(self.random_access()),
             Goal::Archive => self.within(goal, &Aim { least: bytes, bounded: |_| 0.0, most: 0.0 }),
-            Goal::Analysis => self.within(goal, &Aim { least: fetched, bounded: |_| 0.0, most: 0.0 }),
+            Goal::Analysis => self.within(goal, &Aim { least: Trial::fetch_seconds, bounded: |_| 0.0, most: 0.0 }),
             Goal::Size(most) => self.within(goal, &Aim { least: read, bounded: bytes, most: most as f64 }),
             Goal::ReadTime(most) => self.within(goal, &Aim { least: bytes, bounded: read, most }),
             Goal::WriteTime(most) => self.within(goal, &Aim { least: bytes, bounded: write, most }),
@@ -273,9 +272,9 @@ impl Study {
         if !keeps(&strict.1) {
             return None;
         }
-        let mut found = strict;
         // The price lies between nothing and what makes all else unimportant: halved on a scale of powers.
-        let scale = (aim.least)(&free.1).max(f64::MIN_POSITIVE) / (aim.bounded)(&free.1).max(f64::MIN_POSITIVE);
+        let scale = (aim.least)(&strict.1).max(f64::MIN_POSITIVE) / (aim.bounded)(&free.1).max(f64::MIN_POSITIVE);
+        let mut found = strict;
         let (mut low, mut high) = (-30.0_f64, 30.0_f64);
         for _ in 0..STEPS {
             let middle = f64::midpoint(low, high);
@@ -358,9 +357,4 @@ impl Study {
             single: Some((setting, trial)),
         }
     }
-}
-
-/// Seconds to fetch and to inflate.
-pub(super) fn fetched(trial: &Trial) -> f64 {
-    trial.read_seconds + trial.bytes as f64 / Reader::default().profile.bandwidth_bytes as f64
 }

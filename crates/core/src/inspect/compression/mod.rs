@@ -123,7 +123,8 @@ pub struct Study {
     pub branches: Vec<BranchStudy>,
     block_entries: Vec<u64>,
     block_settings: Vec<Compression>,
-    usual_basket_bytes: usize,
+    /// The size of a basket or a page that a rewrite makes, if it was tried.
+    pub usual_basket_bytes: usize,
 }
 
 /// Rearrangements of bytes that readers undo.
@@ -172,7 +173,7 @@ impl Study {
             Ok(samples) => (samples, basket_bytes, None),
             Err(reason) if sample::keeps_baskets(&reason) => {
                 let each = options.sample_bytes / tree.branches().len().max(1) as u64;
-                (vec![Sample::of_baskets(tree, each)?], vec![AS_IT_IS], Some(reason.to_string()))
+                (vec![Sample::of_baskets(tree, each)?], vec![AS_IT_IS], Some(reason.message().to_owned()))
             }
             Err(error) => return Err(error),
         };
@@ -180,6 +181,8 @@ impl Study {
             let branch = tree.branches().iter().find(|branch| *branch.path == *path);
             branch.map_or((0, 0), |branch| (branch.zip_bytes, branch.tot_bytes))
         };
+        // Baskets that stay have no blocks of entries.
+        let blocks = if kept.is_some() { &[][..] } else { &options.block_entries };
         let usual_basket_bytes = if kept.is_some() { AS_IT_IS } else { usual.basket_bytes };
         let mut study = Self {
             path,
@@ -191,7 +194,7 @@ impl Study {
             kept,
             transformations: Transformations::None,
             branches: Vec::new(),
-            block_entries: options.block_entries.iter().map(|entries| (*entries).max(1)).collect(),
+            block_entries: blocks.iter().map(|entries| (*entries).max(1)).collect(),
             block_settings: BLOCK_SETTINGS.into_iter().filter_map(Compression::from_root).collect(),
             usual_basket_bytes,
         };

@@ -106,8 +106,10 @@ impl Sample {
         let cluster = entries_of_cluster(tree, &wish).min(length).max(1);
         let wish = TreeOptions { auto_flush: Every::Entries(cluster), ..wish };
         let how = Rewrite { baskets: Baskets::New(wish), entries: Some(ranges.to_vec()), ..Rewrite::default() };
-        let file = in_memory(from, |writer| writer.rewrite(from, path, "sample", &how))?;
-        let mut sample = Self::of_baskets(&*file.tree("sample")?, u64::MAX)?;
+        // Keys of baskets hold the name of the tree: it keeps that.
+        let name = path.rsplit('/').find(|name| !name.is_empty()).unwrap_or(path);
+        let file = in_memory(from, |writer| writer.rewrite(from, path, name, &how))?;
+        let mut sample = Self::of_baskets(&*file.tree(name)?, u64::MAX)?;
         let whole = tree.entries as f64 / sample.entries.max(1) as f64;
         for sampled in &mut sample.branches {
             let known = tree.branches().iter().find(|branch| *branch.path == *sampled.path);

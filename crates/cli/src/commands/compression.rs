@@ -1,0 +1,271 @@
+//! `sapwood compression`: which codec, level and basket size suit a file.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use sapwood::Error;
+use sapwood::codec::Compression;
+use sapwood::inspect::compression::{Advice, Curve, Goal, Study, StudyOptions, Transformations, Trial};
+
+use super::doctor::{quoted, target};
+use crate::documents;
+use crate::output::{self, Outcome};
+use crate::remote::Remote;
+
+/// Try codecs, levels and basket sizes on a part of a tree or RNTuple, and recommend settings for a purpose.
+///
+/// Entries are sampled from all of the file, and each branch is compressed and inflated with each setting. Sizes are
+/// those that a rewrite makes, scaled to all entries; times are those of one core of this machine. Settings of single
+/// branches are recommended where they gain at least 0.1 %.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+                        sapwood compression events.root\n  \
+                        sapwood compression events.root:Events --for archive --out trade-off.svg\n  \
+                        sapwood compression events.root --size 0.8\n  \
+                        sapwood compression events.root --read-time 2.5 --settings zstd:3,zstd:5,lz4:4")]
+pub(crate) struct Arguments {
+    /// FILE:TREE, or FILE for its only tree or RNTuple.
+    target: String,
+    /// `archive` (fewest bytes), `analysis` (fastest to fetch at 100 MB/s and to inflate) or `random-access` (fastest
+    /// single entries in at most 1.15 times the bytes); once for each, all three where none is given.
+    #[arg(long = "for", value_name = "PURPOSE")]
+    purposes: Vec<Goal>,
+    /// Recommend what inflates fastest in so many bytes, like 500000000, or in such a part of those now, like 0.8.
+    #[arg(long, value_name = "BYTES|PART")]
+    size: Option<String>,
+    /// Recommend the fewest bytes that one core inflates in so many seconds.
+    #[arg(long, value_name = "SECONDS")]
+    read_time: Option<f64>,
+    /// Recommend the fewest bytes that one core compresses in so many seconds.
+    #[arg(long, value_name = "SECONDS")]
+    write_time: Option<f64>,
+    /// Bytes before compression that are tried, at most.
+    #[arg(long, value_name = "BYTES", default_value_t = StudyOptions::default().sample_bytes)]
+    sample: u64,
+    /// Settings that are tried, like zstd:5,lz4:4; fifteen of all codecs where it is not given.
+    #[arg(long, value_delimiter = ',')]
+    settings: Vec<Compression>,
+    /// Sizes of baskets or pages before compression that are tried, like 65536,524288.
+    #[arg(long, value_delimiter = ',')]
+    basket_bytes: Vec<usize>,
+    /// How many branches to show, those with the most bytes.
+    #[arg(long, default_value_t = 20)]
+    branches: usize,
+    /// Draw sizes and times as SVG to this file.
+    #[arg(long, value_name = "OUT")]
+    out: Option<PathBuf>,
+    /// Threads that compress; 0 for all cores.
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// Print JSON, with all that was tried.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
+}
+
+impl Arguments {
+    fn options(&self) -> StudyOptions {
+        let usual = StudyOptions::default();
+        let settings = if self.settings.is_empty() { usual.settings.clone() } else { self.settings.clone() };
+        StudyOptions { sample_bytes: self.sample, settings, basket_bytes: self.basket_bytes.clone(), ..usual }
+    }
+
+    /// What is asked for.
+    fn goals(&self, study: &Study) -> Outcome<Vec<Goal>> {
+        let mut goals = self.purposes.clone();
+        if goals.is_empty() && self.size.is_none() && self.read_time.is_none() && self.write_time.is_none() {
+            goals = vec![Goal::Archive, Goal::Analysis, Goal::RandomAccess];
+        }
+        if let Some(size) = &self.size {
+            goals.push(Goal::Size(size_of(size, study.stored_bytes())?));
+        }
+        goals.extend(self.read_time.map(Goal::ReadTime));
+        goals.extend(self.write_time.map(Goal::WriteTime));
+        Ok(goals)
+    }
+}
+
+/// A number of bytes, or a part of those now.
+fn size_of(text: &str, now: u64) -> sapwood::Result<u64> {
+    if let Ok(bytes) = text.parse() {
+        return Ok(bytes);
+    }
+    let part = text.parse::<f64>().ok().filter(|part| part.is_finite() && *part > 0.0);
+    let part = part.ok_or_else(|| Error::mismatch(format!("{text:?} is no number of bytes and no part like 0.8")))?;
+    Ok((now as f64 * part) as u64)
+}
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
+    let (path, name) = output::split(&arguments.target);
+    let file = output::open(path, arguments.threads, &arguments.remote)?;
+    let study = Study::of(&file, name, &arguments.options())?;
+    let advice =
+        arguments.goals(&study)?.into_iter().map(|goal| study.advise(goal)).collect::<sapwood::Result<Vec<_>>>()?;
+    if let Some(picture) = &arguments.out {
+        std::fs::write(picture, Curve::of(&study).to_svg())?;
+    }
+    match arguments.json {
+        true => output::json(out, &documents::compression(path, &study, &advice)),
+        false => words(path, &study, &advice, arguments.branches, out),
+    }
+}
+
+/// The command that does what was recommended.
+pub(crate) fn line(path: &str, study: &Study, advice: &Advice) -> String {
+    let word = match advice.goal {
+        Goal::Archive => "archive",
+        Goal::Analysis => "analysis",
+        Goal::RandomAccess => "random-access",
+        Goal::Size(_) => "smaller",
+        Goal::ReadTime(_) | Goal::WriteTime(_) => "faster",
+    };
+    // What proves who asks is for its user to add.
+    let path = &*sapwood_store::redact(path);
+    let options: Vec<String> = advice.options().iter().map(|option| quoted(option)).collect();
+    let (from, to, tree) = (quoted(path), quoted(&target(path, word)), quoted(&study.path));
+    format!("sapwood rewrite {from} {to} --tree {tree} {}", options.join(" "))
+}
+
+/// A study in plain words.
+pub(crate) fn words(path: &str, study: &Study, advice: &[Advice], branches: usize, out: &mut dyn Write) -> Outcome {
+    let now = study.stored_bytes();
+    writeln!(
+        out,
+        "{}: {} entries, {now} bytes, {} before compression; {} entries tried",
+        study.path,
+        study.entries,
+        study.bytes(),
+        study.sampled_entries
+    )?;
+    if let Some(reason) = &study.kept {
+        writeln!(out, "Its baskets stay as they are ({reason}): only their compression can change.")?;
+    }
+    match study.transformations {
+        Transformations::None => writeln!(
+            out,
+            "Nothing rearranges bytes before compression in a TTree so that ROOT undoes it; RNTuples do (rewrite --to rntuple)."
+        )?,
+        Transformations::Split { bytes, plain_bytes } => writeln!(
+            out,
+            "RNTuple's split encodings make {bytes} bytes of what would be {plain_bytes}; a rewrite uses them."
+        )?,
+    }
+    writeln!(out)?;
+    let (piece, is_kept) = (if study.is_ntuple { "page" } else { "basket" }, study.kept.is_some());
+    let mut head = vec!["setting".to_owned(), "bytes".into(), "of now".into(), "write, s".into(), "read, s".into()];
+    let usual = study.basket_bytes.iter().copied().find(|bytes| *bytes == study.usual_basket_bytes);
+    let usual = usual.or_else(|| study.basket_bytes.first().copied()).unwrap_or_default();
+    let others: Vec<usize> = study.basket_bytes.iter().copied().filter(|bytes| *bytes != usual).collect();
+    head.extend(others.iter().map(|bytes| format!("{piece}s of {bytes}")));
+    let rows: Vec<Vec<String>> = study
+        .settings
+        .iter()
+        .filter_map(|&setting| {
+            let trial = study.with(setting, usual)?;
+            let mut row = vec![setting.to_string(), trial.bytes.to_string(), part(trial.bytes, now)];
+            row.extend([seconds(trial.write_seconds), seconds(trial.read_seconds)]);
+            row.extend(others.iter().filter_map(|&bytes| Some(study.with(setting, bytes)?.bytes.to_string())));
+            Some(row)
+        })
+        .collect();
+    if !is_kept {
+        writeln!(out, "One setting for all, in {piece}s of {usual} bytes; bytes in other {piece}s beside it:")?;
+    }
+    output::table(out, &head.iter().map(|name| &**name).collect::<Vec<_>>(), &rows)?;
+    writeln!(out)?;
+    of_branches(study, usual, branches, out)?;
+    for advice in advice {
+        recommendation(path, study, advice, now, out)?;
+    }
+    Ok(())
+}
+
+/// For the largest branches the setting with the fewest bytes, and the one that is fetched and inflated fastest.
+fn of_branches(study: &Study, usual: usize, most: usize, out: &mut dyn Write) -> Outcome {
+    let mut largest: Vec<_> = study.branches.iter().collect();
+    largest.sort_by_key(|branch| std::cmp::Reverse(branch.stored_bytes));
+    let row = |path: &str, sort: &dyn Fn(&Trial) -> f64| -> Vec<String> {
+        let tried = study.settings.iter().filter_map(|&how| Some((how, study.branch_with(path, how, usual)?)));
+        let best = tried.min_by(|a, b| sort(&a.1).total_cmp(&sort(&b.1)));
+        best.map_or_else(Vec::new, |(setting, trial)| {
+            let times = [seconds(trial.write_seconds), seconds(trial.read_seconds)];
+            [vec![setting.to_string(), trial.bytes.to_string()], times.to_vec()].concat()
+        })
+    };
+    let rows: Vec<Vec<String>> = largest
+        .iter()
+        .take(most)
+        .map(|branch| {
+            let now = vec![branch.path.clone(), branch.stored_bytes.to_string()];
+            let smallest = row(&branch.path, &|trial| trial.bytes as f64);
+            [now, smallest, row(&branch.path, &Trial::fetch_seconds)].concat()
+        })
+        .collect();
+    let head =
+        ["branch", "bytes now", "smallest", "bytes", "write, s", "read, s", "fastest", "bytes", "write, s", "read, s"];
+    output::table(out, &head, &rows)?;
+    if let Some(more) = study.branches.len().checked_sub(most).filter(|more| *more > 0) {
+        writeln!(out, "and {more} branches more")?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+fn recommendation(path: &str, study: &Study, advice: &Advice, now: u64, out: &mut dyn Write) -> Outcome {
+    let Trial { bytes, write_seconds, read_seconds } = advice.trial;
+    writeln!(
+        out,
+        "{}: {bytes} bytes ({} of now), {} s to compress, {} s to inflate",
+        advice.goal,
+        part(bytes, now),
+        seconds(write_seconds),
+        seconds(read_seconds)
+    )?;
+    if let Some(entry) = advice.entry_seconds {
+        writeln!(out, "  an entry of all branches: {:.1} us to inflate", 1e6 * entry)?;
+    }
+    match advice.single {
+        Some((setting, single)) if advice.compression.patterns().next().is_some() => {
+            let (of, took) = (single.bytes, seconds(single.read_seconds));
+            let (fewer, longer) = (percent(bytes, single.bytes), read_seconds - single.read_seconds);
+            writeln!(
+                out,
+                "  the best one setting, {setting}: {of} bytes, {took} s; by branch {fewer} bytes, {longer:+.4} s"
+            )?;
+        }
+        Some(_) => writeln!(out, "  settings of single branches gain less than 0.1 %")?,
+        None => writeln!(out, "  no one setting for all branches keeps to it")?,
+    }
+    writeln!(out, "  {}", line(path, study, advice))?;
+    Ok(())
+}
+
+/// A number of seconds.
+fn seconds(count: f64) -> String {
+    if count < 0.1 { format!("{count:.4}") } else { format!("{count:.2}") }
+}
+
+fn part(bytes: u64, now: u64) -> String {
+    format!("{:.3}", bytes as f64 / now.max(1) as f64)
+}
+
+/// By how much a number differs from another.
+fn percent(of: u64, from: u64) -> String {
+    format!("{:+.1} %", 100.0 * (of as f64 / from.max(1) as f64 - 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_bytes_or_parts() {
+        assert_eq!(size_of("500", 80).unwrap(), 500);
+        assert_eq!(size_of("0.5", 80).unwrap(), 40);
+        assert_eq!(size_of("1.5", 80).unwrap(), 120);
+        for wrong in ["-1", "0.0", "half", "nan", "inf", ""] {
+            assert!(size_of(wrong, 80).is_err(), "{wrong}");
+        }
+    }
+}
