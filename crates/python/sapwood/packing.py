@@ -46,9 +46,9 @@ def pack(
     :func:`open` reads in place, and which plain zstd inflates.
 
     Only files that are not compressed inside gain; for others there is a ``UserWarning`` that says what to
-    do. ``block`` is how many bytes are compressed together, and so how many are inflated for one; ``level`` is
-    zstd's own, 1 to 22. Without an ``output`` the name is that of the file with ``.zst`` behind it. The packed
-    file has its name only once it is whole. Of remote files it takes what :func:`open` takes.
+    do. ``block`` is how many bytes are compressed together, and so how many are inflated for one; ``level``
+    is zstd's own, 1 to 22. Without an ``output`` the name is that of the file with ``.zst`` behind it. The
+    packed file has its name only once it is whole. Of remote files it takes what :func:`open` takes.
 
     >>> import os, sapwood, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "plain.root")

@@ -16,8 +16,8 @@ use super::codec::Codec;
 pub(super) const MOST_BLOCK_BYTES: u64 = 256 << 20;
 /// A range of the packed file that is asked for at once.
 const MOST_FETCH_BYTES: u64 = 8 << 20;
-/// A further thread pays from so many bytes on.
-const THREAD_BYTES: usize = 256 << 10;
+/// Inflated bytes for which a thread pays: it costs a third of a millisecond, with its context and its memory.
+const THREAD_BYTES: usize = 2 << 20;
 
 /// The content of a packed file in blocks.
 pub(super) trait Blocks: Send + Sync {

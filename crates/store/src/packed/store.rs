@@ -19,10 +19,6 @@ use crate::stopped::stopped;
 const KEPT_BYTES: usize = 64 << 20;
 /// Blocks that are fetched and inflated together have so many bytes, or there is one.
 const BATCH_BYTES: u64 = 16 << 20;
-/// The same where the packed file is near: blocks are in the processor's cache when they are copied.
-const NEAR_BATCH_BYTES: u64 = 1 << 20;
-/// A store that answers as fast is near.
-const NEAR_NS: u64 = 1_000_000;
 
 /// A file that lies compressed in another one, read in place: in the [seekable format of zstd](Self::seekable), in a
 /// [SquashFS image](Self::squashfs) or in a [zip archive](Self::zip), wherever that is. A read asks the store of the
@@ -214,8 +210,6 @@ impl PackedStore {
         let mut waiting = order.into_iter().peekable();
         let mut open: Vec<Begun> = Vec::new();
         let mut batch: Vec<u64> = Vec::new();
-        let is_near = self.inner.profile().latency_ns < NEAR_NS;
-        let most_bytes = if is_near { NEAR_BATCH_BYTES } else { BATCH_BYTES };
         // The end of the last block that is in a batch, or was.
         let mut planned_to = 0;
         loop {
@@ -225,7 +219,7 @@ impl PackedStore {
             let begun_to = open.iter().map(|begun| begun.range.end).max().unwrap_or(0);
             let mut wanted_to = begun_to;
             let mut ahead = waiting.clone();
-            while batch_bytes < most_bytes {
+            while batch_bytes < BATCH_BYTES {
                 if planned_to >= wanted_to {
                     let Some(index) = ahead.next() else { break };
                     let next = range(index);
