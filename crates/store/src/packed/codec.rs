@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use libdeflater::Decompressor;
 use liblzma::stream::{Action, Status, Stream};
 use sapwood::{Error, ErrorKind, Result};
-use zstd::zstd_safe::{DCtx, get_error_name};
+use zstd::zstd_safe::{DCtx, find_frame_compressed_size, get_error_name};
 
 /// Memory that an xz block may ask for: its dictionary is at most as long as a block of SquashFS, 1 MiB.
 const XZ_BYTES: u64 = 64 << 20;
@@ -41,6 +41,16 @@ impl Codec {
             Self::Lz4 => "lz4",
             Self::Zstd => "zstd",
         }
+    }
+
+    /// The checksum of its content that a stored block has at its end, and that inflating compares.
+    pub(super) fn checksum(self, stored: &[u8]) -> Option<u32> {
+        // In the descriptor of a zstd frame, which follows its magic number; content of several frames has several.
+        const HAS_CHECKSUM: u8 = 4;
+        let is_checked = self == Self::Zstd
+            && stored.get(4).is_some_and(|descriptor| descriptor & HAS_CHECKSUM != 0)
+            && find_frame_compressed_size(stored).is_ok_and(|length| length == stored.len());
+        stored.last_chunk().filter(|_| is_checked).map(|bytes| u32::from_le_bytes(*bytes))
     }
 
     /// Inflates `stored` to the beginning of `into`; returns how many bytes it holds.

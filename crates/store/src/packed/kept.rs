@@ -80,6 +80,14 @@ impl Kept {
         drop(dropped); // memory goes back outside of the lock
     }
 
+    /// Drops a block that is not likely to be asked for again soon.
+    pub(super) fn forget(&self, block: u64) {
+        let mut state = self.state();
+        let dropped = state.forget(block);
+        drop(state);
+        drop(dropped);
+    }
+
     pub(super) fn claims(&self) -> Claims<'_> {
         Claims { kept: self, blocks: Vec::new() }
     }
@@ -97,6 +105,13 @@ impl State {
         self.uses.insert(self.now, block);
         self.now += 1;
         Some(bytes.clone())
+    }
+
+    fn forget(&mut self, block: u64) -> Option<Bytes> {
+        let (bytes, used) = self.blocks.remove(&block)?;
+        self.uses.remove(&used);
+        self.bytes -= bytes.len();
+        Some(bytes)
     }
 
     fn put(&mut self, block: u64, bytes: Bytes, most_bytes: usize) -> Vec<Bytes> {

@@ -5,6 +5,7 @@ use std::io::IoSlice;
 use std::path::Path;
 
 use bytes::Bytes;
+use sapwood::container::Header;
 use sapwood::io::{AtomicFile, LocalFile, Sink, Store, load};
 use sapwood::{Error, ErrorKind, Result};
 use zstd::zstd_safe::{CCtx, CParameter, compress_bound, get_error_name};
@@ -56,7 +57,8 @@ pub struct PackReport {
     pub packed_bytes: u64,
     /// Blocks in it.
     pub blocks: u64,
-    /// Whether it is a ROOT file that hardly became shorter, since it is compressed inside.
+    /// Whether it is a ROOT file that is compressed inside, so that it became little shorter: by less than a tenth, or
+    /// by less than half where its setting says so.
     pub is_compressed_inside: bool,
 }
 
@@ -124,11 +126,15 @@ pub fn pack(from: &dyn Store, to: impl AsRef<Path>, options: &PackOptions) -> Re
     let sink = LocalFile::create(staged.path())?;
     let (mut at, mut table) = (0_u64, Vec::new());
     let step = block_bytes * (STEP_BYTES / options.block_bytes).max(threads) as u64;
-    let (mut start, mut is_root) = (0, false);
+    let mut start = 0;
+    // The setting of the file: that of its trees, unless they have their own.
+    let mut setting = None;
     while start < bytes {
         let end = bytes.min(start.saturating_add(step));
         let plain = load(from, &[start..end])?.pop().unwrap_or_default();
-        is_root |= start == 0 && plain.starts_with(b"root");
+        if start == 0 {
+            setting = Header::read(&plain).ok().map(|header| header.compress);
+        }
         let blocks: Vec<&[u8]> = plain.chunks(options.block_bytes).collect();
         let packed = in_parallel(&blocks, threads, |block| compress(block, options.level))?;
         sink.write_at(at, &packed.iter().map(|frame| IoSlice::new(frame)).collect::<Vec<_>>())?;
@@ -143,7 +149,8 @@ pub fn pack(from: &dyn Store, to: impl AsRef<Path>, options: &PackOptions) -> Re
     at += table.len() as u64;
     drop(sink);
     staged.publish()?;
-    let is_compressed_inside = is_root && at.saturating_mul(10) > bytes.saturating_mul(9);
+    let gained = bytes.saturating_sub(at) as f64 / bytes.max(1) as f64;
+    let is_compressed_inside = setting.is_some_and(|setting| gained < 0.1 || (setting != 0 && gained < 0.5));
     Ok(PackReport { bytes, packed_bytes: at, blocks, is_compressed_inside })
 }
 

@@ -17,7 +17,7 @@ use crate::stopped::stopped;
 
 /// Inflated blocks that are kept where nothing else is said.
 const KEPT_BYTES: usize = 64 << 20;
-/// Blocks that are inflated before the first of them is delivered have so many bytes, or there is one.
+/// Blocks that are fetched and inflated together have so many bytes, or there is one.
 const BATCH_BYTES: u64 = 16 << 20;
 
 /// A file that lies compressed in another one, read in place: in the [seekable format of zstd](Self::seekable), in a
@@ -266,9 +266,11 @@ impl PackedStore {
                     open.push(Begun { index, range, buffer });
                 }
                 let mut at = 0;
+                let mut is_taken = false;
                 while at < open.len() {
                     let Some(begun) = open.get_mut(at) else { break };
                     begun.take(&plain, &bytes);
+                    is_taken |= begun.range.start <= plain.start && plain.end <= begun.range.end;
                     if begun.range.end > plain.end {
                         at += 1;
                         continue;
@@ -277,6 +279,10 @@ impl PackedStore {
                     if into.stopped() || into.deliver(done.index, done.buffer.freeze()) == Flow::Stop {
                         return Err(stopped());
                     }
+                }
+                // The reader has all of it, and its memory is better used for the next one.
+                if is_taken {
+                    self.kept.forget(*block);
                 }
             }
         }

@@ -100,7 +100,7 @@ impl Deflated {
                 // Where the block ended before; if that does not do, the stream goes on.
                 let to = end.filter(|end| *end > state.at).unwrap_or(self.stored.end);
                 let to = to.min(state.at.saturating_add(STEP_BYTES)).max(state.at);
-                ahead.bytes = load(inner, &[state.at..to], asking)?.pop().unwrap_or_default();
+                ahead.bytes = load(inner, &[state.at..to], memory, asking)?.pop().unwrap_or_default();
                 ahead.at = state.at;
             }
             let goes_on = if state.at + ahead.bytes.len() as u64 == self.stored.end {
