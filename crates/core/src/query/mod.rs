@@ -47,6 +47,7 @@ mod function;
 mod gather;
 mod index;
 mod load;
+mod lumi_mask;
 mod names;
 mod number;
 mod parse;
@@ -63,6 +64,7 @@ mod value;
 
 pub use align::Lengths;
 pub use draw::{Draw, Points, draw_many, draw_with};
+pub use lumi_mask::LumiMask;
 pub use select::{Answer, Query};
 pub use source::{Friend, Source};
 pub use tree_index::TreeIndex;
