@@ -39,6 +39,7 @@ mod align;
 mod bind;
 mod bound;
 mod compute;
+mod distributions;
 mod draw;
 mod evaluate;
 mod fault;
