@@ -19,6 +19,7 @@ from sapwood.file import File, open
 from sapwood.filters import no_filter
 from sapwood.inspection import doctor, verify
 from sapwood.iteration import Report
+from sapwood.lazy import dask
 from sapwood.merging import Merged, merge
 from sapwood.model import Model
 from sapwood.objects import as_TGraph
@@ -71,6 +72,7 @@ __all__ = [
     "as_TGraph",
     "concatenate",
     "create",
+    "dask",
     "doctor",
     "draw",
     "errors",
