@@ -28,6 +28,7 @@ from sapwood.project import makeproject
 from sapwood.pyroot import from_pyroot, to_pyroot, to_writable
 from sapwood.recovery import Recovered, recover
 from sapwood.rewriting import rewrite
+from sapwood.selectors import makeselector
 from sapwood.skimming import skim
 from sapwood.tree import Tree
 from sapwood.writing import WritableFile, create, recreate, update
@@ -79,6 +80,7 @@ __all__ = [
     "from_pyroot",
     "iterate",
     "makeproject",
+    "makeselector",
     "merge",
     "no_filter",
     "num_entries",
