@@ -19,8 +19,8 @@ use std::io::Write;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    cache, cp, doctor, draw, dump, layout, ls, makeproject, map, merge, mkdir, perf, proxy, recover, rewrite, rm, scan,
-    show, verify,
+    cache, cp, doctor, draw, dump, layout, ls, makeproject, map, merge, mkdir, pack, perf, proxy, recover, rewrite, rm,
+    scan, show, verify,
 };
 use printable::Printable;
 use remote::Remote;
@@ -52,6 +52,8 @@ enum Command {
     Rewrite(rewrite::Arguments),
     Merge(merge::Arguments),
     Recover(recover::Arguments),
+    Pack(pack::Pack),
+    Unpack(pack::Unpack),
     Cp(cp::Copy),
     Mv(cp::Move),
     Mkdir(mkdir::Arguments),
@@ -78,6 +80,8 @@ impl Command {
             Self::Rewrite(arguments) => &arguments.remote,
             Self::Merge(arguments) => &arguments.remote,
             Self::Cp(arguments) => &arguments.remote,
+            Self::Pack(arguments) => &arguments.remote,
+            Self::Unpack(arguments) => &arguments.remote,
             Self::Recover(_) | Self::Mv(_) | Self::Mkdir(_) | Self::Rm(_) | Self::Cache(_) | Self::Proxy(_) => {
                 return None;
             }
@@ -131,6 +135,8 @@ where
         Command::Rewrite(arguments) => rewrite::run(arguments, out),
         Command::Merge(arguments) => merge::run(arguments, out),
         Command::Recover(arguments) => recover::run(arguments, out),
+        Command::Pack(arguments) => pack::run_pack(arguments, out, err),
+        Command::Unpack(arguments) => pack::run_unpack(arguments, out),
         Command::Cp(arguments) => cp::copy(arguments),
         Command::Mv(arguments) => cp::rename(arguments),
         Command::Mkdir(arguments) => mkdir::run(arguments),

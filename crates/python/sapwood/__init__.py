@@ -23,6 +23,7 @@ from sapwood.lazy import dask
 from sapwood.merging import Merged, merge
 from sapwood.model import Model
 from sapwood.objects import as_TGraph
+from sapwood.packing import Packed, pack, unpack
 from sapwood.processing import Selector, process
 from sapwood.project import makeproject
 from sapwood.pyroot import from_pyroot, to_pyroot, to_writable
@@ -49,6 +50,7 @@ __all__ = [
     "KeyInFileError",
     "Merged",
     "Model",
+    "Packed",
     "ParallelNTuple",
     "ParallelTree",
     "ReadOnlyDirectory",
@@ -86,6 +88,7 @@ __all__ = [
     "num_entries",
     "objects",
     "open",
+    "pack",
     "perf",
     "process",
     "recover",
@@ -94,6 +97,7 @@ __all__ = [
     "skim",
     "to_pyroot",
     "to_writable",
+    "unpack",
     "update",
     "verify",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sapwood.errors import MismatchError, near, not_found
@@ -129,8 +129,10 @@ _USUAL = {"LZMA": 7, "LZ4": 4, "ZSTD": 5}
 def as_compression(compression: Any) -> str:
     """The engine's text for a setting of compression.
 
-    >>> as_compression(505), as_compression("ZSTD:5"), as_compression(None), as_compression("lz4")
-    ('zstd:5', 'zstd:5', 'zlib:0', 'lz4')
+    >>> as_compression(505), as_compression("505"), as_compression("ZSTD:5"), as_compression("lz4")
+    ('zstd:5', 'zstd:5', 'zstd:5', 'lz4')
+    >>> as_compression(None), as_compression("none")
+    ('zlib:0', 'zlib:0')
 
     Raises :class:`sapwood.errors.MismatchError` for algorithms and levels that there are not.
     """
@@ -143,6 +145,8 @@ def as_compression(compression: Any) -> str:
                 f"compression is a text like 'zstd:5', ROOT's number or None, not {compression!r}"
             )
         compression = code
+    if isinstance(compression, str) and compression.strip().isdecimal():
+        compression = int(compression)
     if isinstance(compression, str):
         name, colon, digits = compression.strip().lower().partition(":")
         if not colon:
@@ -169,31 +173,75 @@ _MOST = {"zstd": 11}
 """Highest levels that are not 9."""
 
 
-def of_branches(compression: Any, inherited: str, schema: Schema) -> tuple[str | None, dict[str, str]]:
+def as_random_access(setting: Any) -> str:
+    """The engine's text for how many entries of a basket can be inflated alone.
+
+    >>> as_random_access(None), as_random_access("auto"), as_random_access(128)
+    ('off', 'auto', '128')
+    """
+    if setting is None:
+        return "off"
+    if isinstance(setting, bool) or not isinstance(setting, (int, str)):
+        raise TypeError(f"random access is 'auto', a number of entries or None, not {setting!r}")
+    return str(setting)
+
+
+def by_name(
+    compression: Any, as_text: Callable[[Any], str] = as_compression
+) -> tuple[str | None, dict[str, str]]:
+    """The general setting, if there is one, and those of names and patterns, as the engine's texts.
+
+    >>> by_name({"Muon_*": "lz4", "*": 505})
+    ('zstd:5', {'Muon_*': 'lz4'})
+    """
+    if not isinstance(compression, Mapping):
+        return as_text(compression), {}
+    settings = {pattern: as_text(setting) for pattern, setting in compression.items()}
+    return settings.pop("*", None), settings
+
+
+def of_names(
+    compression: Any,
+    names: Mapping[str, Iterable[str]],
+    *,
+    all_used: bool = True,
+    as_text: Callable[[Any], str] = as_compression,
+) -> tuple[str | None, dict[str, str]]:
+    """The general setting, if there is one, and those of branches or fields that have their own. ``names``
+    gives each the other names by which it goes.
+
+    >>> of_names({"Muon": "lz4", "*": 505}, {"Muon_pt": ["Muon"], "run": []})
+    ('zstd:5', {'Muon_pt': 'lz4'})
+
+    Raises :class:`sapwood.errors.NotFoundError` for names and globs that no branch has, unless not all need
+    to be used.
+    """
+    general, settings = by_name(compression, as_text)
+    found: dict[str, str] = {}
+    # What is spelled out comes before globs.
+    for wanted in sorted(settings, key=lambda name: any(mark in name for mark in "*?[/")):
+        match = as_match(wanted)
+        fits = [name for name in names if match and any(match(each) for each in (name, *names[name]))]
+        if not fits and all_used:
+            raise not_found(f"there is no branch {wanted!r} to compress{near(wanted, list(names))}")
+        for name in fits:
+            found.setdefault(name, settings[wanted])
+    return general, found
+
+
+def names_of(schema: Schema) -> dict[str, list[str]]:
+    """Names of branches, each with that of the column that it is made of."""
+    columns = {spec.name: column for column, parts in schema.columns.items() for _, spec in parts}
+    return {spec.name: [columns[spec.name]] if spec.name in columns else [] for spec in schema.specs}
+
+
+def of_branches(
+    compression: Any, inherited: str, schema: Schema, as_text: Callable[[Any], str] = as_compression
+) -> tuple[str | None, dict[str, str]]:
     """The setting of a tree, nothing where it is ``inherited``, and those of branches that have their own.
 
     Raises :class:`sapwood.errors.NotFoundError` for names and globs that no branch has.
     """
-    if not isinstance(compression, Mapping):
-        return (None if compression == inherited else as_compression(compression)), {}
-    columns = {spec.name: column for column, parts in schema.columns.items() for _, spec in parts}
-    found: dict[str, str] = {}
-    general = None
-    # What is spelled out comes before globs.
-    for wanted in sorted(compression, key=lambda name: any(mark in name for mark in "*?[/")):
-        setting = as_compression(compression[wanted])
-        if wanted == "*":
-            general = setting
-            continue
-        match = as_match(wanted)
-        fits = [
-            spec.name
-            for spec in schema.specs
-            if match and (match(spec.name) or match(columns.get(spec.name, spec.name)))
-        ]
-        if not fits:
-            names = [spec.name for spec in schema.specs]
-            raise not_found(f"there is no branch {wanted!r} to compress{near(wanted, names)}")
-        for name in fits:
-            found.setdefault(name, setting)
-    return general, found
+    if isinstance(compression, str) and compression == inherited:
+        return None, {}
+    return of_names(compression, names_of(schema), as_text=as_text)

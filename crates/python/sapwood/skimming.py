@@ -9,6 +9,7 @@ from typing import Any
 
 from sapwood import writing
 from sapwood._read.multi_file import iterate
+from sapwood.compression import by_name
 from sapwood.errors import MismatchError
 
 
@@ -20,7 +21,7 @@ def skim(
     *,
     tree: str = "tree",
     format: str = "ttree",
-    compression: str = "zstd:5",
+    compression: Any = "zstd:5",
     aliases: Mapping[str, str] | None = None,
     step_size: int | str = "100 MB",
     **options: Any,
@@ -30,8 +31,9 @@ def skim(
 
     ``columns`` are names of branches, or a mapping from names of new branches to expressions; all branches
     without it. Entries are read and written in steps of ``step_size``, and compressed while the next ones are
-    read. With ``format="rntuple"`` the file holds an RNTuple. The output gets its name when all is written:
-    what fails leaves nothing. Further options are those of :func:`sapwood.iterate`.
+    read; ``compression`` is a setting, or a mapping from names or globs of columns to settings. With
+    ``format="rntuple"`` the file holds an RNTuple. The output gets its name when all is written: what fails
+    leaves nothing. Further options are those of :func:`sapwood.iterate`.
 
     >>> import os, sapwood, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -62,16 +64,16 @@ def skim(
     into: Any = None
     steps = iterate(files, wanted, cut, aliases=dict(aliases or {}), step_size=step_size, how=dict, **options)
     try:
-        with writing.recreate(partial, compression=compression) as file:
+        with writing.recreate(partial, compression=by_name(compression)[0] or "zstd:5") as file:
             for step in steps:
                 values = {name: step[text] for name, text in named.items()} if named is not None else step
                 passed += len(next(iter(values.values()), ()))
                 if into is not None:
                     into.extend(values)
                 elif format == "rntuple":
-                    into = file.mkrntuple(tree, values)
+                    into = file.mkrntuple(tree, values, compression=compression)
                 else:
-                    into = file.mktree(tree, values)
+                    into = file.mktree(tree, values, compression=compression)
             if into is None:
                 raise MismatchError("no entry was read: nothing says what the skim would hold")
         os.replace(partial, target)

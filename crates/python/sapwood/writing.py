@@ -8,7 +8,7 @@ import io
 import os
 import warnings
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sapwood import _core, errors, session
@@ -21,7 +21,16 @@ from sapwood._write.upload import Upload, make_folders
 from sapwood._write.writable_directory import WritableDirectory
 from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
 from sapwood._write.writable_tree import WritableTree
-from sapwood.compression import Compression, as_compression, from_text, of_branches
+from sapwood.compression import (
+    Compression,
+    as_compression,
+    as_random_access,
+    by_name,
+    from_text,
+    names_of,
+    of_branches,
+    of_names,
+)
 from sapwood.file import check_options
 from sapwood.file import open as _open
 from sapwood.sizes import as_bytes
@@ -47,6 +56,7 @@ def recreate(
     sync: bool = False,
     storage_options: Mapping[str, Any] | None = None,
     format: str = "ttree",
+    random_access: Any = None,
     **others: Unpack[Foreign],
 ) -> WritableFile:
     """A new file in place of what is there.
@@ -55,9 +65,11 @@ def recreate(
     the bytes when the file is closed. A URL of a file system that fsspec writes (``memory://``, ``s3://``,
     ``simplecache::...``) gets them then, too; ``storage_options`` are for that file system. ``compression``
     is ``"zstd:5"``, ROOT's number (505), a :class:`~sapwood.Compression` like ``sapwood.ZSTD(5)``, or
-    ``None`` for none; the default is ROOT's. ``reproducible`` leaves dates and UUIDs out, so that the same
-    content gives the same bytes. ``sync`` waits at each save until the bytes are on storage. Tables that are
-    assigned become trees, or RNTuples where ``format`` is ``"rntuple"``.
+    ``None`` for none; the default is ROOT's. A mapping from names or globs to such settings is for the
+    branches and fields of all trees and RNTuples of the file, ``"*"`` for the rest. ``reproducible`` leaves
+    dates and UUIDs out, so that the same content gives the same bytes. ``sync`` waits at each save until the
+    bytes are on storage. Tables that are assigned become trees, or RNTuples where ``format`` is
+    ``"rntuple"``. ``random_access`` says for all trees what :meth:`WritableDirectory.mktree` says for one.
 
     >>> import io, sapwood
     >>> memory = io.BytesIO()
@@ -70,8 +82,10 @@ def recreate(
     """
     ignore(others, "recreate")
     tables = _format(format)  # before the file that is there goes
-    made = WritableFile("recreate", file_path, compression, threads, reproducible, sync, storage_options)
-    made._format, made._is_usual = tables, compression is USUAL
+    options = (threads, reproducible, sync, storage_options, as_random_access(random_access))
+    made = WritableFile("recreate", file_path, compression, *options)
+    made._format = tables
+    made._is_usual = compression is USUAL or (isinstance(compression, Mapping) and "*" not in compression)
     return made
 
 
@@ -187,6 +201,7 @@ class WritableFile(WritableDirectory):
         reproducible: bool,
         sync: bool,
         options: Mapping[str, Any] | None = None,
+        random_access: str = "off",
     ) -> None:
         super().__init__(None)
         place = _place(path)
@@ -195,7 +210,7 @@ class WritableFile(WritableDirectory):
             raise TypeError(
                 f"a file is written to a path or a binary file object, not to {type(path).__name__}"
             )
-        setting = None if compression == "file" else as_compression(compression)
+        setting, self._by_name = self._settings(compression)
         check_options(threads=threads)
         self._upload: Upload | None = None
         if place is not None and urls.is_url(place):
@@ -209,7 +224,9 @@ class WritableFile(WritableDirectory):
             make_folders(place)
         self._place: str | None = place
         try:
-            self._core = _core.FileWriter.open(mode, self._place, setting, threads, reproducible, sync)
+            self._core = _core.FileWriter.open(
+                mode, self._place, setting, threads, reproducible, sync, random_access
+            )
         except BaseException:
             if self._upload is not None:
                 self._upload.discard()
@@ -230,9 +247,25 @@ class WritableFile(WritableDirectory):
         """The file itself."""
         return self
 
+    @staticmethod
+    def _settings(compression: Any) -> tuple[str | None, dict[str, str]]:
+        if isinstance(compression, str) and compression == "file":
+            return None, {}
+        return by_name(compression)
+
     def _set_compression(self, setting: Any) -> None:
-        self._own_compression = as_compression(setting)
-        self._setting = from_text(self._own_compression)
+        self._own_compression, self._by_name = by_name(setting)
+        if self._own_compression is not None:
+            self._setting = from_text(self._own_compression)
+
+    def _compressions(
+        self, compression: Any, names: Mapping[str, Iterable[str]]
+    ) -> tuple[str | None, dict[str, str]]:
+        """The setting of a tree or RNTuple, nothing where it is the file's, and those of branches or fields
+        that have their own. Names and globs that were given for the whole file need not be in each tree."""
+        if isinstance(compression, str) and compression == "file":
+            return None, of_names(self._by_name, names, all_used=False)[1]
+        return of_names(compression, names)
 
     # ---- trees
 
@@ -251,11 +284,12 @@ class WritableFile(WritableDirectory):
         basket_bytes: int | str | None = None,
         split_level: int = 99,
         member_wise: bool = True,
+        random_access: Any = "file",
     ) -> tuple[Any, Schema]:
         """The engine's tree, and what its branches hold."""
         schema = branch_schema.schema(branch_types, counter_name, field_name, split_level)
         options = (compression, auto_flush, auto_save, cluster_bytes, basket_bytes, split_level, member_wise)
-        return self._core_of(how, name, schema, title, *options), schema
+        return self._core_of(how, name, schema, title, *options, random_access), schema
 
     def _core_of(
         self,
@@ -270,10 +304,12 @@ class WritableFile(WritableDirectory):
         basket_bytes: int | str | None,
         split_level: int,
         member_wise: bool,
+        random_access: Any,
     ) -> Any:
         """The engine's tree of these branches."""
         self._make_way(name)
-        setting, own = of_branches(compression, "file", schema)
+        setting, own = self._compressions(compression, names_of(schema))
+        blocks, own_blocks = of_branches(random_access, "file", schema, as_random_access)
         return self._core.tree(
             how,
             name,
@@ -284,6 +320,8 @@ class WritableFile(WritableDirectory):
             every(auto_save),
             *_sizes(cluster_bytes, basket_bytes),
             member_wise=member_wise,
+            random_access=blocks,
+            random_access_of=own_blocks,
         )
 
     def _append(

@@ -18,6 +18,7 @@ mod network;
 mod ntuple;
 mod ntuple_writer;
 mod object;
+mod packed;
 mod parallel;
 mod query;
 mod reader;
@@ -62,6 +63,8 @@ mod _core {
     use super::ntuple_writer::{NTupleWriter, ParallelNTupleWriter};
     #[pymodule_export]
     use super::object::{Object, Struct};
+    #[pymodule_export]
+    use super::packed::{member_end, pack, packed_name, unpack, unpacked_name};
     #[pymodule_export]
     use super::parallel::{NumberedContext, ParallelWriter};
     #[pymodule_export]

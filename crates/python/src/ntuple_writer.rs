@@ -98,12 +98,17 @@ fn typed<'py>(of: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyAny>>> {
     if &*sort == "typed" { of.get_item(1).map(Some) } else { Ok(None) }
 }
 
-/// A field of a name and a type as nested tuples.
-pub(crate) fn spec_of(name: &str, of: &Bound<'_, PyTuple>) -> PyResult<FieldSpec> {
-    match typed(of)? {
-        Some(kind) => FieldSpec::of_type(name, &kind.extract::<Model>()?.0).map_err(raise),
-        None => Ok(FieldSpec::new(name, kind_of(of)?)),
-    }
+/// Name of a field, its type as nested tuples, and its compression if that is not the one of the RNTuple.
+pub(crate) type GivenField<'py> = (PyBackedStr, Bound<'py, PyTuple>, Option<PyBackedStr>);
+
+/// The field that is meant.
+pub(crate) fn spec_of((name, of, compression): &GivenField<'_>) -> PyResult<FieldSpec> {
+    let mut field = match typed(of)? {
+        Some(kind) => FieldSpec::of_type(&**name, &kind.extract::<Model>()?.0).map_err(raise)?,
+        None => FieldSpec::new(&**name, kind_of(of)?),
+    };
+    field.compression = compression.as_deref().map(str::parse).transpose().map_err(raise)?;
+    Ok(field)
 }
 
 /// An RNTuple that many threads fill.

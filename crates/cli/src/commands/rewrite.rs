@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sapwood::codec::Compression;
+use sapwood::codec::{CompressionByName, RandomAccess, is_like};
 use sapwood::inspect::io_cost::Reader;
 use sapwood::io::AtomicFile;
 use sapwood::query::{Query, Source};
@@ -31,6 +31,7 @@ use crate::rewritten::Rewritten;
 #[command(after_help = "Examples:\n  \
                         sapwood rewrite old.root new.root\n  \
                         sapwood rewrite old.root small.root --tree events --keep 'Muon_*' --compression zstd:5\n  \
+                        sapwood rewrite old.root mixed.root --compression zstd:5 --compression 'Muon_*=lz4:4'\n  \
                         sapwood rewrite old.root columns.root --order branch --baskets keep\n  \
                         sapwood rewrite trees.root ntuples.root --to rntuple --compression zstd:5\n  \
                         sapwood rewrite old.root few.root --cut 'nMuon > 1'")]
@@ -51,10 +52,14 @@ pub(crate) struct Arguments {
     /// Bytes of a basket before compression, at most.
     #[arg(long)]
     basket_bytes: Option<usize>,
-    /// Compression, like zstd:5, lz4:4, zlib:1, lzma:7, or zlib:0 for none; each branch keeps its own where it is not
-    /// given.
-    #[arg(long)]
-    compression: Option<Compression>,
+    /// Compression, like zstd:5, lz4:4, zlib:1, lzma:7, 505 as in ROOT, or none; each branch keeps its own where it is
+    /// not given. PATTERN=SETTING is for branches of such names; once for each.
+    #[arg(long, value_name = "[PATTERN=]SETTING")]
+    compression: Vec<String>,
+    /// Compress baskets in blocks of so many entries, each of which is read without the others; `auto` for blocks as
+    /// small as the size of the file allows.
+    #[arg(long, value_name = "N|auto")]
+    random_access: Option<RandomAccess>,
     /// Order of the baskets. `entry`: cluster after cluster; `branch`: branch after branch; `offset`: as they stand in
     /// the input, and kept. `entry` where it is not given, `offset` with `--baskets keep`.
     #[arg(long)]
@@ -65,7 +70,7 @@ pub(crate) struct Arguments {
     /// Inflate baskets that are kept: a damaged one is an error.
     #[arg(long)]
     verify: bool,
-    /// Keep only top-level branches that match, `*` and `?` as in the shell; once for each pattern.
+    /// Keep only top-level branches that match, `*`, `?` and `[a-z]` as in the shell; once for each pattern.
     #[arg(long)]
     keep: Vec<String>,
     /// Leave out top-level branches that match; once for each pattern.
@@ -105,14 +110,15 @@ impl Arguments {
         };
         if !keep {
             let wish = clusters(self.cluster_bytes, self.cluster_entries, self.basket_bytes);
-            let options = TreeOptions { compression: self.compression, ..wish };
+            let options = TreeOptions { random_access: self.random_access, ..wish };
             return Ok((Baskets::New(options), self.order.unwrap_or_default()));
         }
         let given = [
             ("--cluster-bytes", self.cluster_bytes.is_some()),
             ("--cluster-entries", self.cluster_entries.is_some()),
             ("--basket-bytes", self.basket_bytes.is_some()),
-            ("--compression", self.compression.is_some()),
+            ("--compression", !self.compression.is_empty()),
+            ("--random-access", self.random_access.is_some()),
             ("--entries", self.entries.is_some()),
             ("--cut", self.cut.is_some()),
         ];
@@ -129,7 +135,6 @@ impl Arguments {
         let usual = NTupleOptions::default();
         let cluster_bytes = self.cluster_bytes.and_then(|bytes| usize::try_from(bytes).ok());
         NTupleOptions {
-            compression: self.compression,
             cluster_bytes: cluster_bytes.unwrap_or(usual.cluster_bytes),
             cluster_entries: self.cluster_entries,
             page_bytes: self.basket_bytes.unwrap_or(usual.page_bytes),
@@ -142,7 +147,7 @@ impl Arguments {
         if self.keep.is_empty() && self.drop.is_empty() {
             return None;
         }
-        let any = |patterns: &[String], name: &str| patterns.iter().any(|p| matches(p.as_bytes(), name.as_bytes()));
+        let any = |patterns: &[String], name: &str| patterns.iter().any(|p| is_like(p, name));
         let kept = top
             .iter()
             .map(Arc::clone)
@@ -163,18 +168,6 @@ impl Arguments {
         };
         let passing = Query::new(source).cut(cut)?.passing(within)?;
         Ok(Some(passing.ranges().collect()))
-    }
-}
-
-/// Whether a name matches a pattern of the shell.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    match (pattern.split_first(), name.split_first()) {
-        (None, None) => true,
-        (Some((b'*', rest)), _) if matches(rest, name) => true,
-        (Some((b'*', _)), Some((_, behind))) => matches(pattern, behind),
-        (Some((b'?', rest)), Some((_, behind))) => matches(rest, behind),
-        (Some((wanted, rest)), Some((found, behind))) if wanted == found => matches(rest, behind),
-        _ => false,
     }
 }
 
@@ -215,7 +208,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
             continue;
         }
         let (top, all) = contents(&from, &found)?;
-        unused.retain(|pattern| !top.iter().any(|name| matches(pattern.as_bytes(), name.as_bytes())));
+        unused.retain(|pattern| !top.iter().any(|name| is_like(pattern, name)));
         if let Some(kept) = arguments.branches(&top) {
             branches.insert(found.path.clone(), kept);
         }
@@ -228,7 +221,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     }
     let trees = (!arguments.tree.is_empty()).then(|| arguments.tree.clone());
     let (to, unsupported, pages) = (arguments.to, arguments.unsupported, arguments.pages());
-    let how = Remake { baskets, order, trees, branches, entries, to, unsupported, pages, ..Remake::default() };
+    let mut how = Remake { baskets, order, trees, branches, entries, to, unsupported, pages, ..Remake::default() };
+    let compression = CompressionByName::parse(&arguments.compression)?;
+    how.compress(&from, &compression)?;
     let staged = AtomicFile::new(&arguments.output, arguments.force).map_err(|error| match error.kind() {
         ErrorKind::Exists => {
             let words = "there is a file of that name: --force replaces it";
@@ -239,7 +234,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Outcome {
     let unread = matches!(how.baskets, Baskets::Keep) && !arguments.verify;
     let options = WriteOptions {
         session,
-        compression: arguments.compression,
+        compression: compression.general(),
         verify: arguments.verify,
         ..WriteOptions::default()
     };

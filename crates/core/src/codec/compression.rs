@@ -68,6 +68,21 @@ impl Algorithm {
             Self::Zstd => 5,
         }
     }
+
+    /// The highest level that makes a difference. ROOT passes twice its level to libzstd, whose last is 22.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use sapwood::codec::Algorithm;
+    /// assert_eq!((Algorithm::Lz4.highest_level(), Algorithm::Zstd.highest_level()), (9, 11));
+    /// ```
+    pub fn highest_level(self) -> u8 {
+        match self {
+            Self::Zlib | Self::Lzma | Self::OldDeflate | Self::Lz4 => 9,
+            Self::Zstd => 11,
+        }
+    }
 }
 
 impl fmt::Display for Algorithm {
@@ -133,6 +148,18 @@ impl Compression {
     }
 }
 
+impl Compression {
+    /// The same, if the codec has such a level.
+    fn checked(self, text: &str) -> Result<Self> {
+        let (name, most) = (self.algorithm, self.algorithm.highest_level());
+        if self.level > most {
+            let words = format!("no such compression: {text} (the levels of {name} go from 0 to {most})");
+            return Err(Error::mismatch(words));
+        }
+        Ok(self)
+    }
+}
+
 impl Default for Compression {
     fn default() -> Self {
         Self { algorithm: Algorithm::Zlib, level: 1 }
@@ -148,26 +175,35 @@ impl fmt::Display for Compression {
 impl FromStr for Compression {
     type Err = Error;
 
-    /// Reads `none`, `zstd` (with its usual level) or `zstd:5`.
+    /// Reads `none`, `zstd` (with its usual level), `zstd:5`, or ROOT's number: `505`. Case does not matter.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Mismatch`](crate::ErrorKind::Mismatch) if the codec or its level is not known.
     fn from_str(text: &str) -> Result<Self> {
-        if text == "none" {
-            return Ok(Self::NONE);
-        }
         let wrong = || {
             let known = Algorithm::ALL.map(Algorithm::name).join(", ");
-            Error::mismatch(format!("no such compression: {text} (none, or one of {known}; a level after a colon)"))
+            Error::mismatch(format!(
+                "no such compression: {text} (none, or one of {known}, with a level like zstd:5, or ROOT's number like 505)"
+            ))
         };
-        let (name, level) = text.split_once(':').map_or((text, None), |(name, level)| (name, Some(level)));
+        let words = text.trim().to_ascii_lowercase();
+        if words == "none" {
+            return Ok(Self::NONE);
+        }
+        if !words.is_empty() && words.bytes().all(|byte| byte.is_ascii_digit()) {
+            let found = words.parse().ok().filter(|number| *number < 600).and_then(Self::from_root);
+            return found.ok_or_else(wrong)?.checked(text);
+        }
+        let (name, level) = words.split_once(':').map_or((&*words, None), |(name, level)| (name, Some(level)));
         let algorithm = Algorithm::ALL.into_iter().find(|one| one.name() == name).ok_or_else(wrong)?;
         let level = match level {
             None => algorithm.usual_level(),
-            Some(digits) => digits.parse().ok().filter(|level| *level <= 99).ok_or_else(wrong)?,
+            // Digits only: a sign is not part of a level.
+            Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse().map_err(|_| wrong())?,
+            Some(_) => return Err(wrong()),
         };
-        Ok(Self { algorithm, level })
+        Self { algorithm, level }.checked(text)
     }
 }
 
@@ -178,11 +214,15 @@ mod tests {
     #[test]
     fn settings_keep_their_number_and_their_text() {
         for algorithm in Algorithm::ALL {
-            for level in [1, 5, 9, 99] {
+            for level in 1..=algorithm.highest_level() {
                 let how = Compression { algorithm, level };
                 assert_eq!(Compression::from_root(how.to_root()), Some(how));
                 assert_eq!(how.to_string().parse::<Compression>().unwrap(), how);
+                assert_eq!(how.to_root().to_string().parse::<Compression>().unwrap(), how);
             }
+            // Files may hold levels that have no effect.
+            let beyond = Compression { algorithm, level: 99 };
+            assert_eq!(Compression::from_root(beyond.to_root()), Some(beyond));
         }
     }
 
@@ -197,10 +237,32 @@ mod tests {
 
     #[test]
     fn unknown_text_is_refused() {
-        for text in ["", "zlib:", "zlib:100", "zlib:-1", "gzip", "none:1"] {
-            assert!(text.parse::<Compression>().is_err(), "{text}");
+        let codecs =
+            ["", " ", "zlib:", "zlib:-1", "zlib:+1", "zlib:256", "gzip", "none:1", "600", "99999999999", "-1", "5 5"];
+        for text in codecs {
+            let error = text.parse::<Compression>().unwrap_err();
+            assert!(error.message().contains("old, lz4, zstd, with a level like zstd:5"), "{error}");
         }
-        assert_eq!("none".parse::<Compression>().unwrap(), Compression::NONE);
-        assert_eq!("lz4".parse::<Compression>().unwrap().to_root(), 404);
+        for (text, levels) in [
+            ("zlib:10", "zlib go from 0 to 9"),
+            ("ZSTD:12", "zstd go from 0 to 11"),
+            ("410", "lz4 go from 0 to 9"),
+            ("299", "lzma go from 0 to 9"),
+        ] {
+            let error = text.parse::<Compression>().unwrap_err();
+            assert!(error.message().contains(levels) && error.message().contains(text), "{error}");
+        }
+    }
+
+    #[test]
+    fn words_and_numbers_mean_what_they_mean_in_root() {
+        let parse = |text: &str| text.parse::<Compression>().unwrap();
+        assert_eq!(parse("none"), Compression::NONE);
+        assert_eq!(parse("0"), Compression::NONE);
+        assert_eq!(parse("lz4").to_root(), 404);
+        assert_eq!(parse("LZMA").to_root(), 207);
+        assert_eq!(parse(" Zstd:7 ").to_root(), 507);
+        assert_eq!(parse("505").to_string(), "zstd:5");
+        assert_eq!(parse("6").to_string(), "zlib:6");
     }
 }

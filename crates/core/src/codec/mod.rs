@@ -21,10 +21,12 @@
 
 mod block;
 mod blocks;
+mod by_name;
 mod chain;
 mod compression;
 mod lz4;
 mod lzma;
+mod random_access;
 mod table;
 mod zlib;
 mod zstd;
@@ -34,9 +36,14 @@ pub use block::BlockHeader;
 pub(crate) use block::{Block, HEADER_BYTES, MAX_BLOCK_BYTES};
 #[doc(hidden)]
 pub use blocks::blocks;
+pub use by_name::CompressionByName;
+#[doc(hidden)]
+pub use by_name::is_like;
 #[doc(hidden)]
 pub use chain::{deflate, deflate_block, inflate, inflate_range};
+pub(crate) use chain::{deflate_parts, inflate_parts};
 pub use compression::{Algorithm, Compression};
+pub use random_access::RandomAccess;
 #[doc(hidden)]
 pub use table::BlockTable;
 

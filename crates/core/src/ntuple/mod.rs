@@ -33,7 +33,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 pub(crate) use anchor::{Anchor, VERSION};
-pub(crate) use check::ListedPage;
+pub(crate) use check::{ListedPage, StoredPage};
 pub use column_type::ColumnType;
 pub(crate) use descriptor::{AliasColumn, ColumnDescriptor, Descriptors, FieldDescriptor};
 pub(crate) use elements::{decode, encode};

@@ -251,9 +251,11 @@ impl Texts {
     pub(super) fn iter(&self) -> Result<impl ExactSizeIterator<Item = &[u8]>> {
         let offsets = self.offsets.all()?;
         let first = offsets[0];
-        let part = move |pair: &[i64]| {
-            self.bytes.get((pair[0] - first).max(0) as usize..(pair[1] - first).max(0) as usize).unwrap_or_default()
-        };
+        let end = offsets.last().map_or(0, |last| last - first);
+        if !offsets.is_sorted() || usize::try_from(end).is_ok_and(|end| end > self.bytes.len()) {
+            return Err(Error::internal("the texts of an expression end behind their bytes"));
+        }
+        let part = move |pair: &[i64]| &self.bytes[(pair[0] - first) as usize..(pair[1] - first) as usize];
         Ok(offsets.windows(2).map(part))
     }
 

@@ -1,6 +1,7 @@
 //! TTREE: trees, branches, leaves, baskets and clusters, and what the bytes of a branch mean.
 
 mod basket;
+mod basket_entries;
 mod basket_header;
 mod branch;
 mod cache;

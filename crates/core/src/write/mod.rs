@@ -48,6 +48,7 @@ pub use recover::{Recovered, recover};
 pub(crate) use rewrite::compatibility::Notes;
 pub(crate) use rewrite::concat::{BranchMatches, Checkpoint, GrowingTree, MovedBaskets};
 pub(crate) use rewrite::concat_ntuple::{GrowingNTuple, NTupleCheckpoint};
+pub(crate) use rewrite::entries_of_cluster;
 pub use rewrite::ntuple::NTupleRewrite;
 pub(crate) use rewrite::ntuple_schema::{ColumnMatches, Unmatched};
 pub(crate) use rewrite::tree_index::TreeIndex;

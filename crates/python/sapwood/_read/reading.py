@@ -379,6 +379,11 @@ def branch_value(branch: Branch, loaded: dict[int, Loaded], to: Library, selecti
     return to.record(below, len(selection))
 
 
+def value_of(branch: Branch, leaf: int, column: Any, selection: Selection) -> Any:
+    """The Awkward Array of a branch, or of a group with one leaf, of which the column was read."""
+    return branch_value(branch, {leaf: Loaded(column, None, _mark(branch))}, libraries.AWKWARD, selection)
+
+
 def read_branch(branch: Branch, selection: Selection, library: Any, show: bool | None = None) -> Any:
     """One branch, or one group, for the entries of a selection."""
     to = as_library(library)

@@ -13,7 +13,7 @@ from sapwood._write.conversion import as_object
 from sapwood._write.parallel_tree import ParallelTree
 from sapwood._write.writable_ntuple import ParallelNTuple, WritableNTuple
 from sapwood._write.writable_tree import WritableTree
-from sapwood.compression import of_branches
+from sapwood.compression import names_of
 from sapwood.directory import DIRECTORIES, TREES
 from sapwood.errors import near, not_found
 from sapwood.filters import Filter
@@ -231,6 +231,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         basket_bytes: int | str | None = None,
         split_level: int = 99,
         member_wise: bool = True,
+        random_access: Any = "file",
         **others: Unpack[Foreign],
     ) -> WritableTree:
         """Begins a tree; :meth:`WritableTree.extend` fills it.
@@ -254,6 +255,11 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         and ``SetAutoSave``. Collections of objects are streamed member by member, or object by object where
         ``member_wise`` is false.
 
+        ``random_access`` makes single entries cheap to read: baskets are compressed in blocks of so many
+        entries, or of as many as keep the file small (``"auto"``), and one entry inflates one block. Every
+        reader of ROOT files reads such baskets. It is a setting, or a mapping from branches to settings, as
+        ``compression`` is; ``None`` compresses baskets whole.
+
         >>> import dataclasses, io, sapwood
         >>> @dataclasses.dataclass
         ... class Hit:
@@ -273,7 +279,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         """
         ignore(others, "mktree")
         full = self._full(name, "the name of a tree")
-        options = (compression, auto_flush, auto_save, cluster_bytes, basket_bytes, split_level, member_wise)
+        sizes = (auto_flush, auto_save, cluster_bytes, basket_bytes)
+        options = (compression, *sizes, split_level, member_wise, random_access)
         if branch_schema.are_types(branch_types):
             core, schema = self.file._begin(
                 "new", full, branch_types, title, counter_name, field_name, *options
@@ -339,7 +346,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         ``field_types`` gives each field a NumPy or Awkward type (``"float32"``, ``"string"``, ``"?int32"``,
         ``"var * {pt: float32, n: int32}"``) or a dataclass, or is a dataclass, whose members are the fields,
         or is data, which are the first entries. Dataclasses are those that :meth:`mktree` takes. The
-        compression is the file's, and ROOT's for RNTuples (``"zstd:5"``) where the file was made without one.
+        compression is the file's, and ROOT's for RNTuples (``"zstd:5"``) where the file was made without one;
+        a mapping from names or globs of fields to settings is allowed as for :meth:`mktree`.
         Clusters hold ``cluster_bytes`` compressed bytes (128 MiB), pages ``page_bytes`` bytes of values
         (1 MiB), as ROOT has it.
 
@@ -436,7 +444,8 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
             return
         columns = tables.check_columns(full, found)
         schema = branch_schema.schema_of(columns, branch_schema.counter_name, branch_schema.field_name)
-        specs = [spec.for_engine() for spec in schema.specs]
+        _, own = self.file._compressions("file", names_of(schema))
+        specs = [spec.for_engine(own.get(spec.name)) for spec in schema.specs]
         self.file._make_way(full)
         core = self.file._core.tree("whole", full, specs, "", self.file._own_compression)
         tree = WritableTree(core, schema, full, self.file)
@@ -503,7 +512,7 @@ class WritableDirectory(Listing, MutableMapping[str, Any]):  # type: ignore[misc
         given = tables.columns_of(data, ())
         columns = {column: tables.as_column(column, values) for column, values in given.items()}
         schema = branch_schema.schema_of(columns, branch_schema.counter_name, branch_schema.field_name)
-        setting, own = of_branches(compression, "file", schema)
+        setting, own = self.file._compressions(compression, names_of(schema))
         specs = [spec.for_engine(own.get(spec.name)) for spec in schema.specs]
         core = self.file._core.tree("branches", full, specs, "", setting)
         with WritableTree(core, schema, full) as tree:

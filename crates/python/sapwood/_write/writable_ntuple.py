@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sapwood import errors
@@ -193,20 +193,26 @@ def _members(data: Any, names: Iterable[str]) -> dict[str, list[Any]]:
     return columns
 
 
-def _options(
+def _begun(
     file: WritableFile,
     path: str,
+    kinds: Mapping[str, fields.Kind],
+    description: str,
     compression: Any,
     cluster_bytes: int | str | None,
     page_bytes: int | str | None,
-) -> tuple[str | None, int | None, int | None]:
-    """Options for the engine of an RNTuple that begins at a path."""
-    if compression == "file":
-        compression = "zstd:5" if file._is_usual else file._setting
-    setting = as_compression(compression)
-    bounds = [None if size is None else as_bytes(size) for size in (cluster_bytes, page_bytes)]
+    **how: bool,
+) -> Any:
+    """The engine's RNTuple of these fields."""
+    general, own = file._compressions(compression, {name: () for name in kinds})
+    if general is None:
+        general = "zstd:5" if file._is_usual else as_compression(file._setting)
+    specs = [(name, kind, own.get(name)) for name, kind in kinds.items()]
+    sizes = [None if size is None else as_bytes(size) for size in (cluster_bytes, page_bytes)]
     file._make_way(path)
-    return setting, bounds[0], bounds[1]
+    return file._core.ntuple(
+        path, specs, description, general, cluster_bytes=sizes[0], page_bytes=sizes[1], **how
+    )
 
 
 def begin(
@@ -229,9 +235,7 @@ def begin(
     else:
         data = tables.columns_of(given)
         kinds = {name: fields.of_data(name, column)[0] for name, column in data.items()}
-    specs = list(kinds.items())
-    options = _options(file, path, compression, cluster_bytes, page_bytes)
-    core = file._core.ntuple(path, specs, description, *options)
+    core = _begun(file, path, kinds, description, compression, cluster_bytes, page_bytes)
     ntuple = WritableNTuple(core, kinds, path)
     file._take(ntuple)
     if data is not None:
@@ -255,9 +259,9 @@ def begin_parallel(
         kinds = {str(name): fields.of_type(str(name), kind) for name, kind in given.items()}
     else:
         raise MismatchError(f"types of fields were expected, and {shown(given)} was given")
-    specs = list(kinds.items())
-    options = _options(file, path, compression, cluster_bytes, page_bytes)
-    core = file._core.ntuple(path, specs, description, *options, parallel=True)
+    core = _begun(
+        file, path, kinds, description, compression, cluster_bytes, page_bytes, parallel=True
+    )
     ntuple = ParallelNTuple(core, kinds, path)
     file._take(ntuple)
     return ntuple

@@ -90,7 +90,7 @@ impl NTupleWriter {
         options: NTupleOptions,
     ) -> Result<Self> {
         let compression = options.compression.unwrap_or(USUAL);
-        let (schema, nodes) = Schema::new(&fields, compression.level > 0)?;
+        let (schema, nodes) = Schema::new(&fields, compression)?;
         let layout = Layout { name: "".into(), fields, nodes, plans: schema.columns };
         Self::begin_with(output, path, schema.descriptors, layout, options)
     }

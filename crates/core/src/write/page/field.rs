@@ -35,6 +35,8 @@ pub struct FieldSpec {
     pub kind: Kind,
     /// What to say about it.
     pub description: Arc<str>,
+    /// Compression of its pages; none for that of the RNTuple.
+    pub compression: Option<Compression>,
     /// What it was made of, if that is a type.
     pub(crate) declared: Option<Type>,
 }
@@ -42,7 +44,7 @@ pub struct FieldSpec {
 impl FieldSpec {
     /// A field of a name and a type.
     pub fn new(name: impl Into<Arc<str>>, kind: Kind) -> Self {
-        Self { name: name.into(), kind, description: "".into(), declared: None }
+        Self { name: name.into(), kind, description: "".into(), compression: None, declared: None }
     }
 
     /// Its type in C++, as ROOT normalises it; empty for records without a class.
@@ -60,7 +62,7 @@ impl FieldSpec {
 
     /// Whether an RNTuple can hold its values.
     pub(crate) fn check(&self) -> Result<()> {
-        Schema::new(std::slice::from_ref(self), true).map(drop)
+        Schema::new(std::slice::from_ref(self), Compression::default()).map(drop)
     }
 }
 
@@ -165,14 +167,16 @@ impl ColumnPlan {
 pub(crate) struct Schema {
     pub(crate) descriptors: Descriptors,
     pub(crate) columns: Vec<ColumnPlan>,
+    /// The own setting of the field that is being added, and whether its pages are compressed.
+    own: Option<Compression>,
     is_compressed: bool,
 }
 
 impl Schema {
     /// The schema of fields, and for each field how its values become columns. Without compression elements are stored
-    /// as in memory.
-    pub(crate) fn new(fields: &[FieldSpec], is_compressed: bool) -> Result<(Self, Vec<Node>)> {
-        let mut schema = Self { is_compressed, ..Self::default() };
+    /// as in memory. `usual` is the setting of fields that have none of their own.
+    pub(crate) fn new(fields: &[FieldSpec], usual: Compression) -> Result<(Self, Vec<Node>)> {
+        let mut schema = Self::default();
         let mut nodes = Vec::with_capacity(fields.len());
         let mut names = std::collections::HashSet::new();
         for field in fields {
@@ -182,6 +186,7 @@ impl Schema {
             }
             let id = schema.descriptors.fields.len();
             let declared = field.declared.as_ref().map(Declared::new);
+            (schema.own, schema.is_compressed) = (field.compression, field.compression.unwrap_or(usual).level > 0);
             let node = schema.field(&field.name, &field.kind, declared, id, 0);
             let node = node.map_err(|error| error.in_object(&field.name))?;
             if let Some(described) = schema.descriptors.fields.get_mut(id) {
@@ -303,7 +308,7 @@ impl Schema {
             first_element: None,
             range: None,
         });
-        self.columns.push(ColumnPlan { kind, bits: kind.bits(), range: None, wide, compression: None });
+        self.columns.push(ColumnPlan { kind, bits: kind.bits(), range: None, wide, compression: self.own });
         self.columns.len() - 1
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! Source: `RNTupleImporter`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::codec::Compression;
 use crate::column::{Field, Kind};
 use crate::error::{Error, Result};
 use crate::file::File;
@@ -55,8 +56,8 @@ impl FileWriter {
         let Pages::New(options) = &how.pages else {
             return Err(within(Error::unsupported("a tree has no pages that an RNTuple could keep")));
         };
-        if how.order != Order::Entry || !how.compression.is_empty() {
-            let words = "a tree becomes an RNTuple cluster by cluster, all fields with the same compression";
+        if how.order != Order::Entry {
+            let words = "a tree becomes an RNTuple cluster by cluster";
             return Err(within(Error::unsupported(words)));
         }
         let kept = kept(&tree, how.fields.as_deref()).map_err(within)?;
@@ -97,7 +98,8 @@ impl FileWriter {
             // Objects take the place of pointers, where the type does not depend on the values.
             let kind = if kind.has_pointers() { read::declared(&kind, tree.registry()) } else { Ok(kind) };
             let field = kind.map_err(|error| error.in_object(&name)).and_then(|kind| {
-                let field = FieldSpec::new(name.as_str(), as_in_fields(&kind));
+                let compression = setting(&tree, &how.compression, id);
+                let field = FieldSpec { compression, ..FieldSpec::new(name.as_str(), as_in_fields(&kind)) };
                 field.check().map(|()| field)
             });
             match field {
@@ -123,6 +125,18 @@ impl FileWriter {
         });
         self.finish_or_remove(ntuple, to, outcome.map(|()| notes))
     }
+}
+
+/// The own setting of a branch, or of the branch that holds it.
+fn setting(tree: &Tree, own: &HashMap<BranchId, Compression>, id: BranchId) -> Option<Compression> {
+    let mut at = Some(id);
+    while let Some(id) = at {
+        if let Some(&found) = own.get(&id) {
+            return Some(found);
+        }
+        at = tree.branches().get(id).and_then(|branch| branch.parent);
+    }
+    None
 }
 
 /// Top-level branches that do nothing but count items of others.

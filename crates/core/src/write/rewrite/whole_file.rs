@@ -1,10 +1,10 @@
 //! Rewrites a whole file: trees with new clusters, everything else unchanged.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::codec::Compression;
+use crate::codec::{Compression, CompressionByName, is_like};
 use crate::container::Key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
@@ -36,6 +36,76 @@ pub struct Remake {
     pub unsupported: Unsupported,
     /// How RNTuples are written: those that are rewritten into new pages, and those that are made of trees.
     pub pages: NTupleOptions,
+}
+
+impl Remake {
+    /// Sets how the new baskets and pages of a file are compressed: by one setting, and branches and fields whose names
+    /// are like a pattern by others. A name is a path, the last part of it, or that of the top-level branch.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](ErrorKind::NotFound) for patterns that no branch and no field is like;
+    /// [`Mismatch`](ErrorKind::Mismatch) where baskets are kept; those of [`File::tree`] and [`File::ntuple`].
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/plain.root");
+    /// use sapwood::codec::CompressionByName;
+    /// use sapwood::write::Remake;
+    /// let from = sapwood::File::open(path)?;
+    /// let mut how = Remake::default();
+    /// how.compress(&from, &CompressionByName::parse(["zstd:5", "x=lz4:4"])?)?;
+    /// assert_eq!(how.compression["t"].len(), 1);
+    /// assert!(how.compress(&from, &CompressionByName::parse(["Moun_*=lz4"])?).is_err());
+    /// # Ok::<(), sapwood::Error>(())
+    /// ```
+    pub fn compress(&mut self, from: &File, settings: &CompressionByName) -> Result<()> {
+        if let Some(general) = settings.general() {
+            self.pages.compression = Some(general);
+            match &mut self.baskets {
+                Baskets::New(options) => options.compression = Some(general),
+                Baskets::Keep => return Err(Error::mismatch("baskets that are kept keep their compression")),
+            }
+        }
+        let mut unused: Vec<&str> = settings.patterns().map(|(pattern, _)| pattern).collect();
+        if unused.is_empty() {
+            return Ok(());
+        }
+        let mut seen = HashSet::new();
+        for found in from.keys(true)?.iter().filter(|found| holds_entries(&found.key)) {
+            let is_named = |trees: &Vec<String>| trees.iter().any(|tree| tree.trim_matches('/') == found.path);
+            if !self.trees.as_ref().is_none_or(is_named) || !seen.insert(&found.path) {
+                continue;
+            }
+            let mut own = HashMap::new();
+            let mut take = |id: usize, names: &[&str]| {
+                unused.retain(|pattern| !names.iter().any(|name| is_like(pattern, name)));
+                own.extend(settings.of(names).map(|setting| (id, setting)));
+            };
+            if found.key.is_ntuple() {
+                let ntuple = from.ntuple(&found.path)?;
+                for field in ntuple.fields() {
+                    take(field.id, &[&field.path, &field.name, top_of(&field.path, '.')]);
+                }
+            } else {
+                let tree = from.tree(&found.path)?;
+                for branch in tree.branches() {
+                    take(branch.id, &[&branch.path, &branch.name, top_of(&branch.path, '/')]);
+                }
+            }
+            self.compression.insert(found.path.clone(), own);
+        }
+        match unused.first() {
+            Some(pattern) => Err(from.name(Error::not_found(format!("there is no branch {pattern:?} to compress")))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The first name of a path.
+fn top_of(path: &str, between: char) -> &str {
+    path.split(between).next().unwrap_or(path)
 }
 
 /// How entries are stored.
