@@ -149,7 +149,7 @@ def test_a_friend_may_be_many_files(trees: Any, tmp_path: Path) -> None:
     [
         ("f", {"index": ("run", "nope")}, sapwood.errors.NotFoundError, 'no branch "nope"'),
         ("f", {"index": ("y", "event")}, sapwood.errors.NotFoundError, 'the friend "f" has an index of "y" and "event"'),
-        ("f", {"index": "v"}, sapwood.errors.MismatchError, "one number an entry"),
+        ("f", {"index": "v"}, sapwood.errors.MismatchError, "not one number an entry"),
         ("f", {"index": 3}, TypeError, "one or two expressions"),
         ("f", {"name": "a b"}, sapwood.errors.MismatchError, "cannot be the name"),
         ("f", {"name": 1}, TypeError, "is a string"),
@@ -202,12 +202,12 @@ def test_a_file_of_friends_that_is_gone_says_which(
 
 
 def test_a_file_does_not_lead_to_other_servers(tmp_path: Path) -> None:
-    from sapwood._read.friends import _place
+    from sapwood._read.friends import place_of
 
-    assert _place("http://one/a/t.root", "f.root") == "http://one/a/f.root"
-    assert _place("http://one/a/t.root", "http://one/f.root") == "http://one/f.root"
+    assert place_of("http://one/a/t.root", "f.root") == "http://one/a/f.root"
+    assert place_of("http://one/a/t.root", "http://one/f.root") == "http://one/f.root"
     for of_tree, path in (("a.root", "http://one/f.root"), ("http://one/a.root", "http://two/f.root")):
-        with pytest.raises(sapwood.errors.UnsupportedError, match="add_friend"):
-            _place(of_tree, path)
+        with pytest.raises(sapwood.errors.UnsupportedError, match="by hand"):
+            place_of(of_tree, path)
     with pytest.raises(sapwood.errors.UnsupportedError, match="another machine"):
-        _place("http://one/a.root", "/etc/f.root")
+        place_of("http://one/a.root", "/etc/f.root")

@@ -28,6 +28,9 @@ use remote::Remote;
 /// Reads and writes CERN ROOT files, without ROOT.
 #[derive(Debug, Parser)]
 #[command(name = "sapwood", version, about, disable_help_subcommand = true)]
+#[command(after_help = "With the Python package there are two more:
+  process       Run a selector of Python over trees of many files
+  makeselector  Write the skeleton of such a selector")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

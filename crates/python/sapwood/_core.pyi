@@ -230,6 +230,15 @@ class Friend:
         stored: bool = False,
     ) -> Friend: ...
 
+def in_lumi_mask(
+    of: Any,
+    mask: list[tuple[int, list[tuple[int, int]]]],
+    columns: tuple[str, str],
+    start: int,
+    stop: int,
+    entries: Any = None,
+) -> list[tuple[int, int]]: ...
+
 class Query:
     def __new__(
         cls,

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from sapwood import _core, session, sizes
-from sapwood._read import drawing, friends, reading
+from sapwood._read import drawing, reading
+from sapwood._read import friends as friends_module
 from sapwood._read.branch_index import Outline
 from sapwood._read.branches import HasBranches
+from sapwood._read.friends import Friend
 from sapwood._read.rows import Rows
 from sapwood.branch import Branch
 from sapwood.errors import ExistsError, NotFoundError, not_found
@@ -40,8 +42,8 @@ class Tree(HasBranches):
         self._generation = session.generation()
         self._known: Outline | None = None
         self._aliases: dict[str, str] | None = None
-        self._added: dict[str, friends.Friend] = {}
-        self._stored: list[friends.Friend] | None = None
+        self._added: dict[str, Friend] = {}
+        self._stored: list[Friend] | None = None
 
     @property
     def _outline(self) -> Outline:
@@ -128,26 +130,29 @@ class Tree(HasBranches):
         >>> tree.points("f.y - x")[0][0].tolist()
         [9.0, 27.0]
         """
-        trees = friends.trees_of(other, self)
-        name = friends.check_name(trees[0].name if name is None else name)
+        trees = friends_module.trees_of(other, self)
+        name = friends_module.check_name(trees[0].name if name is None else name)
         if name in self._added:
             raise ExistsError(f"there is a friend {name!r} already: give this one another name")
-        self._added[name] = friends.Friend(name, trees, 0, index)
+        self._added[name] = Friend(name, trees, 0, index)
 
-    def _with_friends(self, make: Callable[[list[Any]], Found]) -> Found:
+    def _with_friends(
+        self, make: Callable[[list[Any]], Found], more: Iterable[Friend] = ()
+    ) -> Found:
         """What is made of the engine's friends: of those that were added, and where a name is not found of
         those that the tree brings along, too."""
-        added = [friend.core() for friend in self._added.values()]
+        known = {**self._added, **{friend.name: friend for friend in more}}
+        added = [friend.core() for friend in known.values()]
         try:
             return make(added)
         except NotFoundError as error:
             if self._stored is None:
                 try:
-                    self._stored = friends.stored(self)
+                    self._stored = friends_module.stored(self)
                 except NotFoundError as second:
                     words = f"{error}; {second}"
                     raise not_found(words, self.file_path, self.object_path) from second
-            stored = [friend for friend in self._stored if friend.name not in self._added]
+            stored = [friend for friend in self._stored if friend.name not in known]
             if not stored:
                 raise
         return make(added + [friend.core() for friend in stored])
@@ -230,6 +235,7 @@ class Tree(HasBranches):
         entry_start: int | None = None,
         entry_stop: int | None = None,
         entries: Any = None,
+        lumi_mask: Any = None,
         library: str = "hist",
     ) -> Any:
         """A histogram of one to three expressions (``TTree::Draw``): ``"y:x"``, the last one along x.
@@ -242,7 +248,7 @@ class Tree(HasBranches):
 
         ``library`` is ``"hist"`` (:class:`hist.Hist`), ``"root"`` (a ``TH1D`` and so on, with the methods of
         histograms that were read), or ``"np"`` (values and edges). Nothing but the histogram is kept in
-        memory.
+        memory. ``lumi_mask`` is as in :meth:`arrays`.
 
         >>> import io, sapwood
         >>> with sapwood.recreate(memory := io.BytesIO()) as file:
@@ -253,7 +259,14 @@ class Tree(HasBranches):
         """
         drawing.check_library(library)
         found = drawing.fill(
-            self, [(expression, cut)], bins, profile, aliases, entry_start, entry_stop, entries
+            self,
+            [(expression, cut)],
+            bins,
+            profile,
+            aliases,
+            entry_start,
+            entry_stop,
+            drawing.masked(self, entry_start, entry_stop, entries, lumi_mask),
         )
         return drawing.as_library(found[0], library)
 
@@ -265,6 +278,7 @@ class Tree(HasBranches):
         entry_start: int | None = None,
         entry_stop: int | None = None,
         entries: Any = None,
+        lumi_mask: Any = None,
         library: str = "hist",
     ) -> list[Any]:
         """Histograms of many expressions, for which the tree is read once: expressions, or pairs of an
@@ -279,6 +293,7 @@ class Tree(HasBranches):
         """
         pairs = [(one, "") if isinstance(one, str) else one for one in drawings]
         drawing.check_library(library)
+        entries = drawing.masked(self, entry_start, entry_stop, entries, lumi_mask)
         found = drawing.fill(self, pairs, None, False, aliases, entry_start, entry_stop, entries)
         return [drawing.as_library(one, library) for one in found]
 
@@ -291,6 +306,7 @@ class Tree(HasBranches):
         entry_start: int | None = None,
         entry_stop: int | None = None,
         entries: Any = None,
+        lumi_mask: Any = None,
     ) -> tuple[list[Any], Any]:
         """The values that :meth:`draw` would fill, and their weights (``TTree::GetVal``, ``GetW``): an array
         for each expression, along x first.
@@ -302,6 +318,7 @@ class Tree(HasBranches):
         >>> x.tolist(), v.tolist()
         ([1.0, 2.0], [2.0, 3.0])
         """
+        entries = drawing.masked(self, entry_start, entry_stop, entries, lumi_mask)
         return drawing.points(self, (expression, cut), aliases, entry_start, entry_stop, entries)
 
     def passing(self, cut: str, *, aliases: Mapping[str, str] | None = None) -> Any:
@@ -418,5 +435,5 @@ class Tree(HasBranches):
 
 def _reopen(file: File, path: str, added: Iterable[Any] = ()) -> Tree:
     tree: Tree = file[path]
-    tree._added.update((one[0], friends.Friend(*one)) for one in added)
+    tree._added.update((one[0], Friend(*one)) for one in added)
     return tree

@@ -2,7 +2,7 @@
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use sapwood::query::{self, Draw, Source, TreeIndex};
+use sapwood::query::{self, Draw, LumiMask, Source, TreeIndex};
 
 use crate::buffer::Buffer;
 use crate::column::Column;
@@ -49,6 +49,26 @@ impl Friend {
         })
         .map(Self)
     }
+}
+
+/// Ranges of the entries `start..stop`, or of ascending `entries`, whose luminosity section is in a mask: ranges of
+/// sections by run.
+#[pyfunction]
+#[pyo3(signature = (of, mask, columns, start, stop, entries=None))]
+pub(crate) fn in_lumi_mask(
+    of: &Bound<'_, PyAny>,
+    mask: Vec<(i64, Vec<(i64, i64)>)>,
+    columns: (String, String),
+    start: u64,
+    stop: u64,
+    entries: Option<PyBuffer<i64>>,
+) -> PyResult<Vec<(u64, u64)>> {
+    let source = source(of, None, &[])?;
+    let wanted = Wanted::new(of.py(), entries, start, stop)?;
+    let found = run(of.py(), || {
+        LumiMask::new(mask)?.passing(&source, wanted.selection()?, [columns.0.as_str(), columns.1.as_str()])
+    })?;
+    Ok(found.ranges().map(|range| (range.start, range.end)).collect())
 }
 
 /// What expressions are about: a tree, an RNTuple, or numbers by their names, and friends.

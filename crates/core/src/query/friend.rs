@@ -1,4 +1,4 @@
-//! Friends of a tree, and indexes of two expressions that say which of their entries belong to it.
+//! Friends of a tree, and the two expressions that say which of their entries belong to it.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl TreeIndex {
     pub fn build(parts: &[Source], major: &str, minor: &str) -> Result<Self> {
         let (mut rows, mut first) = (Vec::new(), 0_u64);
         for part in parts {
-            let keys = Pair::new(part.clone(), major, minor)?.of(&(0..part.entries()).try_into()?)?;
+            let keys = Pair::new(part.clone(), major, minor)?.read(&(0..part.entries()).try_into()?)?;
             rows.extend(keys.into_iter().enumerate().map(|(row, (major, minor))| (major, minor, first + row as u64)));
             first = first.saturating_add(part.entries());
         }
@@ -63,32 +63,42 @@ impl TreeIndex {
     }
 }
 
-/// What the two expressions of an index are for the entries of a tree.
+/// Two expressions with a whole number for each entry of a tree.
 #[derive(Clone, Debug)]
-struct Pair(Query);
+pub(super) struct Pair(Query);
 
 impl Pair {
-    fn new(source: Source, major: &str, minor: &str) -> Result<Self> {
+    pub(super) fn new(source: Source, major: &str, minor: &str) -> Result<Self> {
         let query = Query::new(source).value(major)?.value(if minor.is_empty() { "0" } else { minor })?;
         for value in &query.values {
             if value.bound.depth > 0 || value.bound.number().is_none() {
-                let words = format!("an index is of one number an entry, and {:?} is none", value.text);
+                let words = format!("{:?} is not one number an entry, which is needed to match entries", value.text);
                 return Err(Error::mismatch(words));
             }
         }
         Ok(Self(query))
     }
-}
 
-impl Keys for Pair {
-    fn of(&self, entries: &Selection) -> Result<Vec<(i64, i64)>> {
+    /// Columns that it needs.
+    pub(super) fn needed(&self) -> Vec<usize> {
+        self.0.needed()
+    }
+
+    /// Its two values of some entries.
+    pub(super) fn read(&self, entries: &Selection) -> Result<Vec<(i64, i64)>> {
         let found = self.0.read(entries.clone())?;
         let wholes = |place: usize| match found.columns.get(place).map(|column| (&column.kind, column)) {
             Some((crate::column::Kind::Number { buffer, number }, column)) => {
                 Ok(number.wholes(&column.buffer(*buffer)).collect::<Vec<i64>>())
             }
-            _ => Err(Error::internal("a value of an index is no number")),
+            _ => Err(Error::internal("a value that entries are matched by is no number")),
         };
         Ok(wholes(0)?.into_iter().zip(wholes(1)?).collect())
+    }
+}
+
+impl Keys for Pair {
+    fn of(&self, entries: &Selection) -> Result<Vec<(i64, i64)>> {
+        self.read(entries)
     }
 }

@@ -57,13 +57,13 @@ def check_name(name: Any) -> str:
 
 def trees_of(other: Any, of: Tree) -> list[Any]:
     """The trees of what may be a friend of a tree: one that is open, or those of files."""
-    from sapwood._read import multi_file
+    from sapwood._read import chain
 
     if hasattr(other, "num_entries"):
         return [other.tree]
     options = of._root._options
     sources = paths.expand(other, network=options.get("network"))
-    return [multi_file._open(source, False, options) for source in sources]
+    return [chain.open_tree(source, options) for source in sources]
 
 
 def stored(tree: Tree) -> list[Friend]:
@@ -87,26 +87,30 @@ def stored(tree: Tree) -> list[Friend]:
 def _open(tree: Tree, path: str) -> Any:
     from sapwood import file as files
 
-    return files.open_file(_place(tree.file_path, path), **tree._root._options)
+    return files.open_file(place_of(tree.file_path, path), **tree._root._options)
 
 
-def _place(of_tree: str, path: str) -> str:
-    """Where the file of a friend is that a file at some place names.
+def place_of(of_tree: str, path: str) -> str:
+    """Where a file is that a file at some place names, for a friend or in a chain.
 
-    A file cannot make this process ask another server than its own: such a friend is added by hand.
+    A file cannot make this process ask another server than its own.
     """
     folder = of_tree.rpartition("/")[0]
     if not urls.is_url(of_tree):
         if urls.is_url(path):
-            raise UnsupportedError(f"{path!r} is on a server: add it with tree.add_friend()")
+            raise UnsupportedError(
+                f"{path!r} is on a server, and the file that names it is not: open it by hand"
+            )
         beside = f"{folder}/{path}" if folder else path
         return path if os.path.isabs(path) or os.path.exists(path) else beside
     if not urls.is_url(path):
         if os.path.isabs(path):
-            raise UnsupportedError("its path is one of another machine: add it with tree.add_friend()")
+            raise UnsupportedError("its path is one of another machine: open it by hand")
         return f"{folder}/{path}"
     if _server(path) != _server(of_tree):
-        raise UnsupportedError(f"{urls.shown(path)!r} is on another server: add it with tree.add_friend()")
+        raise UnsupportedError(
+            f"{urls.shown(path)!r} is on another server than the file that names it: open it by hand"
+        )
     return path
 
 

@@ -17,8 +17,10 @@ from sapwood._read.selection import Range, Selection, bounds, of_rows, select
 from sapwood.errors import (
     ExpressionError,
     MismatchError,
+    NotFoundError,
     SapwoodError,
     UnsupportedError,
+    not_found,
     place,
 )
 from sapwood.filters import Filter
@@ -26,6 +28,7 @@ from sapwood.interpretation import Grouped, Interpretation, Unknown
 
 if TYPE_CHECKING:
     from sapwood._read.branches import HasBranches
+    from sapwood._read.friends import Friend
     from sapwood.branch import Branch
 
 __all__ = ["Plan", "bounds", "read", "read_branch", "select", "wrap"]
@@ -57,8 +60,10 @@ class Plan:
         filter_typename: Filter = None,
         filter_branch: Any = None,
         aliases: Mapping[str, str] | None = None,
+        friends: Iterable[Friend] = (),
     ) -> None:
         self.over = over
+        self.friends = list(friends)
         self.tree = over.tree
         self.aliases = dict(aliases or {})
         self.is_everything = expressions is None
@@ -102,8 +107,11 @@ class Plan:
             return self.tree._with_friends(
                 lambda friends: _core.Query(
                     self.tree._core, values, cut, list(self.aliases.items()), below, friends
-                )
+                ),
+                self.friends,
             )
+        except NotFoundError as error:
+            raise not_found(str(error), self.over.file_path, self.over.object_path) from error.__cause__
         except ExpressionError as error:
             if any(_PATTERN.fullmatch(text) for text in [*values, cut or ""]):
                 raise ExpressionError(f"{error}; patterns of names go to filter_name=") from None
