@@ -26,9 +26,9 @@ pub enum RandomAccess {
     /// Baskets are compressed whole.
     #[default]
     Off,
-    /// Blocks of 4 KiB, or of a thirty-second of a large basket, or as much more as a sample of it needs to take at
-    /// most [`MOST_GROWTH`](RandomAccess::MOST_GROWTH) of its bytes in one block. Baskets that would grow more are not
-    /// divided.
+    /// Blocks of 4 KiB, or of a thirty-second of a large basket, or as much more as it needs to take at most
+    /// [`MOST_GROWTH`](RandomAccess::MOST_GROWTH) of its bytes in one block. Baskets that would grow more are not
+    /// divided. Each is compressed at least twice to know that.
     Auto,
     /// So many entries a block.
     Entries(NonZeroU32),

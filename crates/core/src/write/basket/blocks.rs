@@ -2,8 +2,6 @@
 //!
 //! ROOT has no such option. Its readers follow a chain of blocks until `fObjlen` bytes are there, wherever each ends.
 
-use std::ops::Range;
-
 use crate::codec::{self, Compression, RandomAccess, Scratch};
 use crate::error::Result;
 
@@ -15,9 +13,6 @@ const OFFSETS_BYTES: usize = 4 << 10;
 /// that smaller ones cost more to read as a whole than they save for one entry.
 const LEAST_BYTES: usize = 4 << 10;
 const PARTS: usize = 32;
-
-/// The bytes of a basket that `Auto` tries blocks on: twice what the oldest codec looks back.
-const SAMPLE_BYTES: usize = 64 << 10;
 
 /// A basket's payload: entries, then the array of their offsets.
 pub(crate) struct Payload<'p> {
@@ -38,14 +33,12 @@ impl Payload<'_> {
         into: &mut Vec<u8>,
         scratch: &mut Scratch,
     ) -> Result<bool> {
-        let entries = match random_access {
-            RandomAccess::Off => None,
-            RandomAccess::Entries(entries) => Some(entries.get() as usize),
-            RandomAccess::Auto => self.best_entries(how, scratch)?,
-        };
-        match entries {
-            Some(entries) => codec::deflate_parts(self.bytes, self.ends(entries), how, into, scratch),
-            None => codec::deflate(self.bytes, how, into, scratch),
+        match random_access {
+            RandomAccess::Off => codec::deflate(self.bytes, how, into, scratch),
+            RandomAccess::Entries(entries) => {
+                codec::deflate_parts(self.bytes, self.ends(entries.get() as usize), how, into, scratch)
+            }
+            RandomAccess::Auto => self.deflate_auto(how, into, scratch),
         }
     }
 
@@ -70,45 +63,25 @@ impl Payload<'_> {
         of_entries.chain(of_offsets.map(|end| end.min(self.bytes.len())))
     }
 
-    /// Entries of a block that is a small part of the basket, or the next larger one with which a sample does not grow
-    /// too much; none where that is all of it.
-    fn best_entries(&self, how: Compression, scratch: &mut Scratch) -> Result<Option<usize>> {
-        let sample = self.bytes.get(self.sample()).unwrap_or_default();
+    /// In the smallest blocks that cost few bytes, or in one.
+    fn deflate_auto(&self, how: Compression, into: &mut Vec<u8>, scratch: &mut Scratch) -> Result<bool> {
+        let start = into.len();
+        if !codec::deflate(self.bytes, how, into, scratch)? {
+            return Ok(false);
+        }
+        let most = (into.len() - start) * RandomAccess::MOST_GROWTH / 100;
         let each = self.data_bytes.checked_div(self.entries).unwrap_or(0).max(1);
+        let mut entries = ((self.data_bytes / PARTS).max(LEAST_BYTES) / each).max(1);
         let mut chain = Vec::new();
-        if self.entries < 2 || !codec::deflate(sample, how, &mut chain, scratch)? {
-            return Ok(None);
-        }
-        let most = chain.len() * RandomAccess::MOST_GROWTH / 100;
-        let mut block = ((self.data_bytes / PARTS).max(LEAST_BYTES) / each).max(1);
-        while 2 * block <= self.entries {
-            let blocks = self.entries_within(sample.len()).div_ceil(block);
-            // What is longer than the sample cannot be judged by it, and has lost little.
-            if blocks < 2 {
-                return Ok(Some(block));
-            }
+        while 2 * entries <= self.entries {
             chain.clear();
-            let ends = (1..=blocks).map(|at| self.start(at * block).min(sample.len()));
-            if codec::deflate_parts(sample, ends, how, &mut chain, scratch)? && chain.len() <= most {
-                return Ok(Some(block));
+            if codec::deflate_parts(self.bytes, self.ends(entries), how, &mut chain, scratch)? && chain.len() <= most {
+                into.truncate(start);
+                into.extend_from_slice(&chain);
+                break;
             }
-            block *= 2;
+            entries *= 4;
         }
-        Ok(None)
-    }
-
-    /// The first entries of the basket, as many as make a sample.
-    fn sample(&self) -> Range<usize> {
-        0..self.start(self.entries_within(SAMPLE_BYTES))
-    }
-
-    /// How many of the first entries end within so many bytes; at least one.
-    fn entries_within(&self, bytes: usize) -> usize {
-        let (mut fits, mut beyond) = (0, self.entries + 1);
-        while fits + 1 < beyond {
-            let middle = fits + (beyond - fits) / 2;
-            (fits, beyond) = if self.start(middle) <= bytes { (middle, beyond) } else { (fits, middle) };
-        }
-        fits.max(1).min(self.entries)
+        Ok(true)
     }
 }
