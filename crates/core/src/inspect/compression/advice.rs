@@ -161,10 +161,13 @@ const LEAST_GAIN: f64 = 0.005;
 /// Steps towards the price at which a budget is just met.
 const STEPS: usize = 30;
 
+/// A number that a trial has.
+type Figure = fn(&Trial) -> f64;
+
 /// What is minimised, and what is bounded.
 struct Aim {
-    least: fn(&Trial) -> f64,
-    bounded: fn(&Trial) -> f64,
+    least: Figure,
+    bounded: Figure,
     most: f64,
 }
 
@@ -188,8 +191,8 @@ impl Study {
     /// # Ok::<(), sapwood::Error>(())
     /// ```
     pub fn advise(&self, goal: Goal) -> Result<Advice> {
-        let (bytes, read, write): (fn(&Trial) -> f64, fn(&Trial) -> f64, fn(&Trial) -> f64) =
-            (|trial| trial.bytes as f64, |trial| trial.read_seconds, |trial| trial.write_seconds);
+        let bytes: Figure = |trial| trial.bytes as f64;
+        let (read, write): (Figure, Figure) = (|trial| trial.read_seconds, |trial| trial.write_seconds);
         match goal {
             Goal::RandomAccess => Ok(self.random_access()),
             Goal::Archive => self.within(goal, &Aim { least: bytes, bounded: |_| 0.0, most: 0.0 }),
